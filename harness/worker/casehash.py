@@ -1,0 +1,141 @@
+"""The hash of a variant: over the syntax tree of what is measured, so that it changes when the measurement would.
+
+Comments, layout, docstrings, titles, sources, claims and notes do not count; the failing form, the fix, the shared
+setup and inputs, and every module-level name of the same file they reach do. The walk is our own because
+``ast.dump`` differs between Python versions, and the same case must have the same hash under 3.7 and 3.13.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from typing import Any, Dict, Iterable, List, Set
+
+#: class attributes that say where a case comes from, not what is measured
+DESCRIPTIVE = frozenset({"id", "corpus", "records", "sources", "aten_ops", "onnx_ops", "claims", "__doc__"})
+#: keyword arguments of ``fix`` that are words for a person
+_WORDS = frozenset({"kind", "note", "documented", "caution"})
+_SKIPPED_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_params", "type_ignores", "returns"})
+_FIX_CALLS = frozenset({"fix", "Fix", "environment_fix"})
+
+
+class FileHashes:
+    """Hashes of the variants of one case file, from its source text alone (nothing is imported)."""
+
+    def __init__(self, source: str) -> None:
+        self._names: Dict[str, ast.AST] = {}
+        for node in ast.parse(source).body:
+            for name in _bound_names(node):
+                self._names[name] = node
+
+    def variant(self, class_name: str, variant: str) -> str:
+        """Sixteen hex digits for one variant of one class; ``variant`` is ``plain`` or a fix's attribute name."""
+        body = self._members(class_name)
+        fixes = {name for name, node in body.items() if _is_fix(node)}
+        parts = [name for name in body if name not in fixes and name not in DESCRIPTIVE]
+        if variant in fixes:
+            parts.append(variant)
+        nodes = [body[name] for name in sorted(parts)]
+        text = [self._text(node) for node in nodes]
+        reached = self._reach(nodes)
+        text += [name + "=" + self._text(self._names[name]) for name in sorted(reached)]
+        text.append("variant:" + (variant if variant in fixes else "plain"))
+        return hashlib.sha256("\n".join(text).encode("utf-8")).hexdigest()[:16]
+
+    def _members(self, class_name: str) -> Dict[str, ast.AST]:
+        """Class members by name, those of base classes in this file first."""
+        node = self._names[class_name]
+        assert isinstance(node, ast.ClassDef)
+        members: Dict[str, ast.AST] = {}
+        for base in node.bases:
+            if isinstance(base, ast.Name) and isinstance(self._names.get(base.id), ast.ClassDef):
+                members.update(self._members(base.id))
+        for item in node.body:
+            for name in _bound_names(item):
+                members[name] = item
+        return members
+
+    def _reach(self, nodes: Iterable[ast.AST]) -> Set[str]:
+        """Module-level names of this file that ``nodes`` use, directly or through each other."""
+        todo: List[ast.AST] = list(nodes)
+        seen: Set[str] = set()
+        while todo:
+            for node in ast.walk(todo.pop()):
+                if isinstance(node, ast.Name) and node.id in self._names and node.id not in seen:
+                    seen.add(node.id)
+                    todo.append(self._names[node.id])
+        return seen
+
+    @staticmethod
+    def _text(node: ast.AST) -> str:
+        return canonical(node)
+
+
+def canonical(node: Any) -> str:
+    """A text for a syntax tree that is the same on every supported Python."""
+    if isinstance(node, (list, tuple)):
+        return "[" + ",".join(canonical(part) for part in node) + "]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    constant = _constant(node)
+    if constant is not None:
+        return constant
+    name = type(node).__name__
+    if name in ("Index", "ExtSlice"):
+        # before Python 3.9 a subscript was wrapped; an ExtSlice is the later Tuple
+        inner = getattr(node, "value", None)
+        return canonical(inner) if inner is not None else "Tuple(elts=" + canonical(node.dims) + ")"  # type: ignore[attr-defined]  # ExtSlice, gone in 3.9
+    fields = []
+    for field, value in ast.iter_fields(_without_words(node)):
+        if field in _SKIPPED_FIELDS or value is None or value == []:
+            continue
+        if field == "body" and isinstance(value, list):
+            value = _without_docstring(value)
+        fields.append(field + "=" + canonical(value))
+    return name + "(" + ",".join(fields) + ")"
+
+
+def _constant(node: ast.AST) -> Any:
+    """One spelling for literals: Python 3.7 has Num, Str, Bytes, NameConstant and Ellipsis nodes."""
+    name = type(node).__name__
+    if name == "Constant":
+        return "Constant(" + repr(node.value) + ")"  # type: ignore[attr-defined]  # node is ast.Constant
+    old = {"Num": "n", "Str": "s", "Bytes": "s", "NameConstant": "value"}.get(name)
+    if old is not None:
+        return "Constant(" + repr(getattr(node, old)) + ")"
+    return "Constant(Ellipsis)" if name == "Ellipsis" else None
+
+
+def _without_words(node: ast.AST) -> ast.AST:
+    """A call of ``fix`` without its kind and note: rewording a note must not measure anything again."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FIX_CALLS):
+        return node
+    keywords = [word for word in node.keywords if word.arg not in _WORDS]
+    return ast.Call(func=node.func, args=[], keywords=keywords)
+
+
+def _without_docstring(body: List[ast.stmt]) -> List[ast.stmt]:
+    if body and isinstance(body[0], ast.Expr):
+        constant = _constant(body[0].value)
+        if constant is not None and constant.startswith(("Constant('", 'Constant("')):
+            return body[1:] or [ast.Pass()]
+    return body
+
+
+def _is_fix(node: ast.AST) -> bool:
+    call: Any = None
+    if isinstance(node, ast.FunctionDef) and node.decorator_list:
+        call = node.decorator_list[0]
+    elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+        call = node.value
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _FIX_CALLS
+
+
+def _bound_names(node: ast.AST) -> List[str]:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return [node.name]
+    if isinstance(node, ast.Assign):
+        return [name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return [node.target.id]
+    return []

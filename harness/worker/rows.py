@@ -1,0 +1,151 @@
+"""The row contract: every column of the dataset, its type and its meaning. Writer, reader and docs use this list.
+
+Types are parquet's: ``string``, ``int32``, ``int64``, ``float32``, ``float64``, ``bool``, ``timestamp`` (UTC, ISO 8601
+text in a journal) and ``list<string>``. A column may be null unless its meaning says otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, NamedTuple, Tuple
+
+#: version of the row contract; a reader refuses rows of another major version and says which command migrates them
+SCHEMA_VERSION = 1
+
+#: version of the measuring code: raised when the same case in the same environment could get another row
+MEASURING_VERSION = 1
+
+
+class Column(NamedTuple):
+    """One column: its name, parquet type and meaning."""
+
+    name: str
+    type: str
+    meaning: str
+
+
+CELLS: Tuple[Column, ...] = (
+    Column("run_id", "string", "the run that measured the row: one invocation in one environment"),
+    Column("measured_at", "timestamp", "when the cell finished, UTC"),
+    Column("env_id", "string", "the environment (environments.parquet)"),
+    Column("torch", "string", "torch version as the package reports it, without the local part"),
+    Column("python", "string", "Python version, three parts"),
+    Column("onnx", "string", "onnx version"),
+    Column("onnxscript", "string", "onnxscript version; null where not installed"),
+    Column("corpus", "string", "documented, canary, or another corpus's name"),
+    Column("case", "string", "case id"),
+    Column("variant", "string", "plain (the failing form) or the name of a fix"),
+    Column("case_hash", "string", "hash over the syntax tree of what is measured"),
+    Column("measuring", "int32", "version of the measuring code"),
+    Column("exporter", "string", "exporter asked for: torchscript-trace, torchscript-script, dynamo, default"),
+    Column("exporter_effective", "string", "exporter that wrote the file, read back from it"),
+    Column("opset", "int32", "opset asked for; null for the exporter default"),
+    Column("opset_effective", "int32", "opset of the ai.onnx domain in the file"),
+    Column("ir_version", "int32", "IR version of the file"),
+    Column("bundle", "string", "sha256 of the bundle's content; null where nothing was exported"),
+    Column("runtime", "string", "runtime that ran the file: onnxruntime, ..."),
+    Column("runtime_version", "string", "version of the runtime"),
+    Column("provider", "string", "provider asked for: cpu, cuda, openvino, tensorrt, none"),
+    Column("device", "string", "the device's name: cpu, or the GPU's"),
+    Column("stage", "string", "how far the cell got; done where it passed"),
+    Column("status", "string", "what happened"),
+    Column("signature", "string", "stage, exception type and first line, with addresses, paths, shapes and versions stripped"),
+    Column("message_id", "string", "the error text (messages.parquet)"),
+    Column("warning_id", "string", "warnings during the export (messages.parquet)"),
+    Column("max_abs_error", "float32", "largest absolute difference to the reference over all inputs and outputs"),
+    Column("max_rel_error", "float32", "largest relative difference, the reference's magnitude below 1e-6 counted as 1e-6"),
+    Column("rtol", "float32", "relative tolerance used (the widest over the outputs)"),
+    Column("atol", "float32", "absolute tolerance used (the widest over the outputs)"),
+    Column("seconds_export", "float32", "seconds in the export call"),
+    Column("seconds_load", "float32", "seconds to create the runtime session"),
+    Column("seconds_run", "float32", "seconds to run all input sets"),
+    Column("node_count", "int32", "nodes in the file's main graph"),
+    Column("ops", "string", "operators of the file with counts, sorted, subgraphs and functions included: Conv*2 Loop Relu"),
+    Column("facts", "string", "what the case notes of the file, as a JSON object"),
+    Column("attempts", "int32", "how often the cell was run; more than 1 where a timeout was confirmed"),
+)
+
+RUNS: Tuple[Column, ...] = tuple(
+    column
+    for column in CELLS
+    if column.name
+    in (
+        "bundle corpus case variant runtime runtime_version provider device env_id run_id measured_at stage status "
+        "signature message_id max_abs_error max_rel_error seconds_load seconds_run"
+    ).split()
+)
+
+ENVIRONMENTS: Tuple[Column, ...] = (
+    Column("env_id", "string", "hash over Python, platform, device and every installed package but the test tools"),
+    Column("release", "string", "the release asked for, as in the table of releases"),
+    Column("spec", "string", "hash of the pins asked for: the same pins make the same environment"),
+    Column("python", "string", "Python version, three parts"),
+    Column("torch", "string", "torch version without the local part"),
+    Column("torch_build", "string", "torch version as reported, with the local part (2.13.0+cpu)"),
+    Column("packages", "string", "every installed package and version, as a JSON object"),
+    Column("platform", "string", "operating system, kernel family and machine"),
+    Column("cpu", "string", "the processor's model name"),
+    Column("gpu", "string", "the GPU's name; null without one"),
+    Column("run_id", "string", "the run that found it"),
+    Column("measured_at", "timestamp", "when it was found, UTC"),
+    Column("gate", "string", "good, or why the run is quarantined"),
+    Column("planned", "int32", "cells planned in the run"),
+    Column("rows", "int32", "rows of the run"),
+)
+
+MESSAGES: Tuple[Column, ...] = (
+    Column("message_id", "string", "first 16 hex digits of the text's sha256"),
+    Column("text", "string", "the text: the real end of the error, or the warnings"),
+)
+
+CASES: Tuple[Column, ...] = (
+    Column("case", "string", "case id"),
+    Column("variant", "string", "plain or the name of a fix; one row each"),
+    Column("corpus", "string", "documented, canary, or another corpus's name"),
+    Column("title", "string", "one line"),
+    Column("description", "string", "the rest of the case's words"),
+    Column("theme", "string", "op family: the name of the case file"),
+    Column("records", "list<string>", "catalogue records the case covers"),
+    Column("aten_ops", "list<string>", "torch operators, as torch names them"),
+    Column("onnx_ops", "list<string>", "ONNX operators"),
+    Column("sources", "list<string>", "owner/repo#number, a document, or seed:NNN"),
+    Column("kind", "string", "plain or the fix's kind"),
+    Column("note", "string", "the fix in one line"),
+    Column("caution", "bool", "documented as wrong or partial"),
+    Column("documented", "bool", "a source states this fix"),
+    Column("changes_values", "bool", "the fix is meant to change values"),
+    Column("needs_torch", "string", "releases that can run the case at all (case), or that have the fix (version-upgrade)"),
+    Column("code", "string", "the variant's source code"),
+    Column("case_hash", "string", "hash over the syntax tree of what is measured"),
+)
+
+CLAIMS: Tuple[Column, ...] = (
+    Column("claim", "string", "claim id: case/number"),
+    Column("case", "string", "case id"),
+    Column("variant", "string", "variant the claim is about"),
+    Column("record", "string", "catalogue record"),
+    Column("source", "string", "where it is said"),
+    Column("says", "string", "what it says, in our words"),
+    Column("torch", "string", "versions it names, as a specifier"),
+    Column("exporter", "string", "exporter it is about"),
+    Column("opset", "string", "opsets it names"),
+    Column("expects", "string", "the documented outcome: statuses, stage, message, ops, facts as a JSON object"),
+    Column("outcome", "string", "reproduced, not-reproduced, not-measured"),
+    Column("reason", "string", "why: counts of cells, the differing outcome, or what could not be measured"),
+    Column("cells", "list<string>", "cells that show it: torch/case/variant/exporter/opset"),
+)
+
+TABLES: Dict[str, Tuple[Column, ...]] = {
+    "cells": CELLS,
+    "runs": RUNS,
+    "environments": ENVIRONMENTS,
+    "messages": MESSAGES,
+    "cases": CASES,
+    "claims": CLAIMS,
+}
+
+
+def cell_key(row: Dict[str, Any]) -> str:
+    """What makes a cell of an environment new: the same key is never measured twice on the same pins and provider."""
+    opset = row["opset"]
+    parts = (row["case_hash"], row["measuring"], row["case"], row["variant"], row["exporter"])
+    return ":".join(str(part) for part in parts) + ":" + ("-" if opset is None else str(int(opset))) + ":" + row["provider"]

@@ -1,0 +1,79 @@
+"""The words of a row: stages, statuses, exporters and fix kinds, each in one place."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Stage(str, Enum):
+    """How far a cell got, in the order in which a cell passes through them."""
+
+    RESOLVE = "resolve"
+    IMPORT = "import"
+    EAGER = "eager"
+    EXPORT = "export"
+    CHECK = "check"
+    LOAD = "load"
+    PARSE = "parse"
+    BUILD = "build"
+    PLACE = "place"
+    RUN = "run"
+    COMPARE = "compare"
+    DONE = "done"
+
+
+class Status(str, Enum):
+    """What happened. The first eight are ordered from best to worst."""
+
+    PASS = "pass"
+    DEGRADED = "degraded"
+    UNSUPPORTED = "unsupported"
+    FAIL = "fail"
+    TIMEOUT = "timeout"
+    OOM = "oom"
+    CRASH = "crash"
+    MISMATCH = "mismatch"
+    SKIP = "skip"
+    NOT_RUN = "not_run"
+    INVALID = "invalid"
+
+
+#: Statuses that say something about torch, the exporter or the runtime.
+MEASURED = frozenset(
+    {
+        Status.PASS,
+        Status.DEGRADED,
+        Status.UNSUPPORTED,
+        Status.FAIL,
+        Status.TIMEOUT,
+        Status.OOM,
+        Status.CRASH,
+        Status.MISMATCH,
+    }
+)
+
+#: Statuses under which a user's model works.
+WORKS = frozenset({Status.PASS, Status.DEGRADED})
+
+
+class Exporter(str, Enum):
+    """The ways torch turns a module into an ONNX file."""
+
+    TRACE = "torchscript-trace"
+    SCRIPT = "torchscript-script"
+    DYNAMO = "dynamo"
+    DEFAULT = "default"
+
+
+class FixKind(str, Enum):
+    """What sort of change a fix asks of its user."""
+
+    REWRITE = "rewrite"
+    RAISE_OPSET = "raise-opset"
+    CUSTOM_SYMBOLIC = "custom-symbolic"
+    AUTOGRAD_FUNCTION = "autograd-function"
+    EXPORT_OPTION = "export-option"
+    MODULE_SWAP = "module-swap"
+    VERSION_UPGRADE = "version-upgrade"
+    GRAPH_SURGERY = "graph-surgery"
+    RUNTIME_OPTION = "runtime-option"
