@@ -198,6 +198,7 @@ class Case(_Documented):
     output_names  names asked for the outputs; empty for the exporter's own
     rtol, atol  tolerance against eager; ``None`` for the default of the output's dtype
     requires    further packages the case imports
+    patch       ``patch(opset)``: a context manager entered around the export of every variant without one of its own
     """
 
     inputs: ClassVar[Tuple[Any, ...]] = ()
@@ -210,6 +211,7 @@ class Case(_Documented):
     rtol: ClassVar[Optional[float]] = None
     atol: ClassVar[Optional[float]] = None
     requires: ClassVar[Tuple[str, ...]] = ()
+    patch: ClassVar[Optional[Callable[[Optional[int]], Any]]] = None
 
     def setup(self) -> None:
         """Put layers on the module; their parameters are then filled with values that no torch release changes."""
@@ -270,7 +272,7 @@ class Variant:
         self.inputs = _first(fix and fix.inputs, case.inputs)
         self.dynamic: Dynamic = _first(fix and fix.dynamic, case.dynamic)
         self.export: Options = _first(fix and fix.export, case.export)
-        self.patch = fix.patch if fix else None
+        self.patch = _first(fix and fix.patch, case.patch)
         self.prepare = fix.prepare if fix else None
         self.surgery = fix.surgery if fix else None
         self.session: Mapping[str, Any] = (fix.session if fix else None) or {}

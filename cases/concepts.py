@@ -1,0 +1,36 @@
+"""What the documents say of ONNX in general."""
+
+import torch
+
+from harness.worker.case import Case, Claim
+from harness.worker.tensors import f32
+
+
+class OnnxForSpeedClaim(Case):
+    """Export to run without Python: a small net that must export and run.
+
+    The document's reason is speed, which has no pass or fail; seconds_run is in every row for whoever compares.
+    """
+
+    records = ("onnx-for-speed-claim",)
+    sources = ("seed:004",)
+    aten_ops = ("aten::conv2d", "aten::relu", "aten::max_pool2d", "aten::linear")
+    onnx_ops = ("Conv", "Relu", "MaxPool", "Gemm")
+    inputs = ((f32(2, 3, 8, 8),), (f32(2, 3, 8, 8),))
+    claims = (
+        Claim(
+            "seed:004",
+            "a model exported to ONNX runs in a compiled runtime instead of Python",
+            record="onnx-for-speed-claim",
+            status="pass",
+            opset=">=9",
+        ),
+    )
+
+    def setup(self):
+        self.conv = torch.nn.Conv2d(3, 4, 3, padding=1)
+        self.linear = torch.nn.Linear(64, 5)
+
+    def forward(self, x):
+        x = torch.nn.functional.max_pool2d(torch.relu(self.conv(x)), 2)
+        return self.linear(x.view(x.size(0), -1))

@@ -1,0 +1,199 @@
+"""Dynamic shapes: which axes a file takes at another size, and what declares them."""
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32
+
+WRONG_SIZE = "Got invalid dimensions for input"
+
+
+def fits(record, variant, says):
+    """A cell of the document's table in which the file takes the input."""
+    return Claim("seed:002", says, record=record, variant=variant, status="pass", opset=">=9")
+
+
+def refuses(record, variant, says):
+    """A cell of the document's table in which the runtime refuses the input."""
+    return Claim(
+        "seed:002", says, record=record, variant=variant, status="fail", stage="run", opset=">=9", message=WRONG_SIZE
+    )
+
+
+class _ThreeFiles(Case):
+    sources = ("seed:002",)
+    records = ("dynamic-axes-static-model-3-inputs", "dynamic-axes-axis0-3-inputs", "dynamic-axes-axes23-3-inputs")
+    aten_ops = ("aten::conv2d",)
+    onnx_ops = ("Conv",)
+    output_names = ("out",)
+
+    def setup(self):
+        self.conv = torch.nn.Conv2d(3, 3, 3)
+
+    def forward(self, x):
+        return self.conv(x)
+
+    axis_0 = fix(
+        "export-option",
+        "declare the batch axis dynamic",
+        dynamic={"x": {0: "batch"}, "out": {0: "batch"}},
+    )
+    axes_2_3 = fix(
+        "export-option",
+        "declare height and width dynamic",
+        dynamic={"x": {2: "height", 3: "width"}, "out": {2: "height", 3: "width"}},
+    )
+
+
+class DynamicAxesOriginInput(_ThreeFiles):
+    """The input has the exported shape: every file takes it, whatever axes are dynamic."""
+
+    inputs = ((f32(1, 3, 10, 10),), (f32(1, 3, 10, 10),))
+    claims = (
+        fits("dynamic-axes-static-model-3-inputs", "plain", "the static file takes the shape it was exported with"),
+        fits("dynamic-axes-axis0-3-inputs", "axis_0", "the file with a dynamic batch takes the exported shape"),
+        fits("dynamic-axes-axes23-3-inputs", "axes_2_3", "the file with dynamic height and width takes it"),
+    )
+
+
+class DynamicAxesBatch2Input(_ThreeFiles):
+    """The input has another batch size than the exported one: refused unless axis 0 is dynamic."""
+
+    id = "dynamic-axes-batch-2-input"
+    inputs = ((f32(1, 3, 10, 10),), (f32(2, 3, 10, 10),))
+    claims = (
+        refuses("dynamic-axes-static-model-3-inputs", "plain", "the static file refuses batch 2 and names index 0"),
+        fits("dynamic-axes-axis0-3-inputs", "axis_0", "the file with a dynamic batch takes batch 2"),
+        refuses("dynamic-axes-axes23-3-inputs", "axes_2_3", "dynamic height and width do not help a batch of 2"),
+        Claim(
+            "seed:002",
+            "the message says which index it is, what it got and what it expected",
+            record="dynamic-axes-static-model-3-inputs",
+            status="fail",
+            stage="run",
+            opset=">=9",
+            message="index: 0 Got: 2 Expected: 1",
+        ),
+    )
+
+
+class DynamicAxesSize20Input(_ThreeFiles):
+    """The input is larger than the exported one: refused unless axes 2 and 3 are dynamic."""
+
+    id = "dynamic-axes-size-20-input"
+    inputs = ((f32(1, 3, 10, 10),), (f32(1, 3, 20, 20),))
+    claims = (
+        refuses("dynamic-axes-static-model-3-inputs", "plain", "the static file refuses a larger input"),
+        refuses("dynamic-axes-axis0-3-inputs", "axis_0", "a dynamic batch does not help a larger input"),
+        fits("dynamic-axes-axes23-3-inputs", "axes_2_3", "the file with dynamic height and width takes it"),
+    )
+
+
+def input_dims(model):
+    """The dimensions of the file's first input: names where dynamic, sizes where not."""
+    shape = model.graph.input[0].type.tensor_type.shape
+    return {"dims": [dim.dim_param or dim.dim_value for dim in shape.dim]}
+
+
+class DynamicAxesListFormWarns(Case):
+    """dynamic_axes as a list of axes: the exporter warns and makes up the names."""
+
+    records = ("dynamic-axes-list-form-warns",)
+    sources = ("seed:002",)
+    aten_ops = ("aten::conv2d",)
+    onnx_ops = ("Conv",)
+    inputs = ((f32(2, 3, 10, 10),), (f32(4, 3, 12, 14),))
+    dynamic = {"x": [0, 2, 3]}
+    facts = staticmethod(input_dims)
+    claims = (
+        Claim(
+            "seed:002",
+            "a list of axes draws a warning that names are generated",
+            record="dynamic-axes-list-form-warns",
+            status="pass",
+            opset=">=9",
+            message="No names were found for specified dynamic axes of provided input",
+        ),
+        Claim(
+            "seed:002",
+            "the file works all the same, with generated names",
+            record="dynamic-axes-list-form-warns",
+            status="pass",
+            opset=">=9",
+            facts={"dims": ["x_dynamic_axes_1", 3, "x_dynamic_axes_2", "x_dynamic_axes_3"]},
+        ),
+        Claim(
+            "seed:002",
+            "a dictionary gives the axes the names it says",
+            record="dynamic-axes-list-form-warns",
+            variant="named_axes",
+            status="pass",
+            opset=">=9",
+            facts={"dims": ["batch", 3, "height", "width"]},
+        ),
+    )
+
+    def setup(self):
+        self.conv = torch.nn.Conv2d(3, 3, 3)
+
+    def forward(self, x):
+        return self.conv(x)
+
+    named_axes = fix(
+        "export-option",
+        "give every dynamic axis its name in a dictionary",
+        dynamic={"x": {0: "batch", 2: "height", 3: "width"}},
+    )
+
+
+class FullyConvDynamicHw(Case):
+    """A fully convolutional net takes any image size in torch; its static export takes one."""
+
+    records = ("fully-conv-dynamic-hw",)
+    sources = ("seed:002",)
+    aten_ops = ("aten::conv2d", "aten::relu")
+    onnx_ops = ("Conv", "Relu")
+    inputs = ((f32(1, 3, 8, 8),), (f32(1, 3, 11, 9),))
+    claims = (
+        refuses("fully-conv-dynamic-hw", "plain", "a file is static unless its export says otherwise"),
+        fits("fully-conv-dynamic-hw", "dynamic_hw", "with height and width dynamic any image size goes"),
+    )
+
+    def setup(self):
+        self.first = torch.nn.Conv2d(3, 4, 3, padding=1)
+        self.second = torch.nn.Conv2d(4, 2, 3, stride=2)
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x)))
+
+    dynamic_hw = fix("export-option", "declare height and width dynamic", dynamic={"x": {2: "height", 3: "width"}})
+
+
+class FlattenLinearDynamicHw(Case):
+    """Dynamic height and width before Flatten and Linear: torch itself takes one size only.
+
+    The twin of fully-conv-dynamic-hw: dynamic axes cannot give a file a freedom that the module does not have.
+    """
+
+    records = ("fully-conv-dynamic-hw",)
+    sources = ("seed:002",)
+    aten_ops = ("aten::conv2d", "aten::flatten", "aten::linear")
+    onnx_ops = ("Conv", "Flatten", "Gemm")
+    inputs = ((f32(1, 3, 8, 8),), (f32(1, 3, 11, 9),))
+    dynamic = {"x": {2: "height", 3: "width"}}
+    claims = (
+        Claim(
+            "seed:002",
+            "only a fully convolutional net is without a limit on its input's size",
+            record="fully-conv-dynamic-hw",
+            status="fail",
+            stage="eager",
+        ),
+    )
+
+    def setup(self):
+        self.conv = torch.nn.Conv2d(3, 2, 3)
+        self.linear = torch.nn.Linear(72, 3)
+
+    def forward(self, x):
+        return self.linear(self.conv(x).flatten(1))

@@ -1,0 +1,36 @@
+"""Answers: functions from a dataset to frozen dataclasses. Nothing here prints, measures or writes.
+
+::
+
+    table(source, filters, by)        the matrix                               -> Table
+    why(source, filters)              one or several cells, explained          -> list[Why]
+    workarounds(source, filters)      needed, obsolete, broken, harmful        -> Workarounds
+    claims(source, filters, sources)  what documents say against measurements  -> Claims
+
+``source`` is a :class:`harness.store.Dataset` (see :class:`harness.answers.source.Source` for what is used of it),
+``filters`` a :class:`Filters`. Every function raises :class:`harness.worker.errors.UnknownName` for a case, release,
+opset, exporter, provider, status, theme or op that nobody knows, with the nearest known ones.
+"""
+
+from __future__ import annotations
+
+from harness.answers.documents import Claim, Claims, claims
+from harness.answers.matrix import By, Table, table
+from harness.answers.reasons import Why, why
+from harness.answers.select import Filters
+from harness.answers.standings import Standing, Workarounds, workarounds
+
+__all__ = [
+    "By",
+    "Claim",
+    "Claims",
+    "Filters",
+    "Standing",
+    "Table",
+    "Why",
+    "Workarounds",
+    "claims",
+    "table",
+    "why",
+    "workarounds",
+]

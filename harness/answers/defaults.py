@@ -1,0 +1,62 @@
+"""What a point means where it leaves something out: the newest measured release, and that release's own opset."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.answers.source import Cell
+from harness.worker.status import Exporter, Status
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a release's exporter takes, as measured: its opsets, refused ones excluded, ascending."""
+
+    torch: str
+    exporter: str
+    opsets: tuple[int, ...]
+
+
+def offers(measured: Iterable[Cell]) -> dict[tuple[str, str], Offer]:
+    """By (torch, exporter): the opsets that at least one cell was measured at and not refused for every case."""
+    taken: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for cell in measured:
+        if cell.opset is not None and cell.status is not Status.UNSUPPORTED:
+            taken[cell.torch, cell.exporter].add(cell.opset)
+    return {key: Offer(*key, tuple(sorted(opsets))) for key, opsets in taken.items()}
+
+
+def default_opsets(measured: Iterable[Cell]) -> dict[str, int]:
+    """By torch release: the opset that a bare ``torch.onnx.export`` wrote, read back from most of its files."""
+    seen: dict[str, Counter[int]] = defaultdict(Counter)
+    for cell in measured:
+        if cell.exporter == Exporter.DEFAULT.value and cell.opset_effective is not None:
+            seen[cell.torch][cell.opset_effective] += 1
+    return {torch: counts.most_common(1)[0][0] for torch, counts in seen.items()}
+
+
+@dataclass(frozen=True)
+class OpsetChoice:
+    """The opset used for a release and exporter, and why, for the caption."""
+
+    opset: int | None
+    why: str
+
+
+def choose_opset(torch: str, exporter: str, defaults: Mapping[str, int], opsets: Sequence[int]) -> OpsetChoice:
+    """The opset at which a release's exporter is judged where none was asked for.
+
+    The release's own default; where this exporter was not measured there, the nearest that was. ``None`` for the
+    exporter ``default``, which is asked for none, and where nothing was measured.
+    """
+    if exporter == Exporter.DEFAULT.value or not opsets:
+        return OpsetChoice(None, "the release's own")
+    wanted = defaults.get(torch)
+    if wanted is None:
+        return OpsetChoice(opsets[-1], "the highest measured; the release's own default was not")
+    if wanted in opsets:
+        return OpsetChoice(wanted, "the release's own")
+    nearest = min(opsets, key=lambda opset: (abs(opset - wanted), opset))
+    return OpsetChoice(nearest, f"the nearest to the release's own, {wanted}")

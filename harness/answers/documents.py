@@ -1,0 +1,94 @@
+"""What the documents say against what was measured."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from harness import names, versions
+from harness.answers.select import Filters, load, select
+from harness.answers.signs import CLAIM
+from harness.answers.source import Cell, Source, records
+from harness.worker.errors import UnknownName
+
+_WORDS = ("claim", "case", "variant", "record", "source", "says", "torch", "exporter", "opset", "outcome", "reason")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim: who says what about which versions, and what the rows say. ``expects`` is its judgeable form."""
+
+    claim: str
+    case: str
+    variant: str
+    record: str
+    source: str
+    says: str
+    torch: str
+    exporter: str
+    opset: str
+    expects: dict[str, Any]
+    outcome: str
+    reason: str
+    cells: tuple[str, ...]
+
+    @property
+    def versions(self) -> str:
+        """The versions it names, for a person: ``torch ==1.10.*, torchscript-trace, opset 14``."""
+        parts = [f"torch {self.torch}" if self.torch else "any torch", self.exporter]
+        return ", ".join([*filter(None, parts), *([f"opset {self.opset}"] if self.opset else [])])
+
+    def is_about(self, cell: Cell) -> bool:
+        """Whether a cell is one of those the claim speaks of."""
+        if (cell.case, cell.variant) != (self.case, self.variant) or self.exporter not in ("", cell.exporter):
+            return False
+        try:
+            in_torch = versions.within(cell.torch, self.torch)
+            return in_torch and (cell.opset is None or versions.opset_in(cell.opset, self.opset))
+        except UnknownName:
+            return False
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Claims by outcome (every outcome is counted, those without a claim too) and one by one."""
+
+    counts: dict[str, int]
+    claims: tuple[Claim, ...]
+
+
+def claims(source: Source, filters: Filters, sources: Iterable[str] = ()) -> Claims:
+    """The claims that the filters and sources take; ``filters.statuses`` are outcomes here.
+
+    ``sources`` are source names or record ids, globs allowed. Raises :class:`UnknownName` for a name nobody knows.
+    """
+    found = all_claims(source)
+    outcomes = names.require_all("outcome", filters.statuses, CLAIM)
+    wanted = names.require_all("source", sources, _places(found))
+    selection = select(load(source), Filters(cases=filters.cases, themes=filters.themes, ops=filters.ops))
+    kept = [
+        item
+        for item in found
+        if (item.case, item.variant) in selection.catalogue
+        and (not outcomes or item.outcome in outcomes)
+        and (not wanted or item.source in wanted or item.record in wanted)
+    ]
+    counts = Counter(item.outcome for item in kept)
+    return Claims({outcome: counts[outcome] for outcome in CLAIM}, tuple(kept))
+
+
+def all_claims(source: Source) -> list[Claim]:
+    """Every claim of the dataset, by case and number."""
+    return [_claim(row) for row in records(source.claims())]
+
+
+def _places(found: Iterable[Claim]) -> list[str]:
+    return list(dict.fromkeys(name for item in found for name in (item.source, item.record) if name))
+
+
+def _claim(row: dict[str, Any]) -> Claim:
+    words = {name: str(row.get(name) or "") for name in _WORDS}
+    return Claim(**words, expects=json.loads(row.get("expects") or "{}"), cells=tuple(row.get("cells") or ()))

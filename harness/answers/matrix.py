@@ -1,0 +1,180 @@
+"""The matrix: cases and their variants against releases, opsets, exporters, runtimes or providers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from harness import versions
+from harness.answers import summary
+from harness.answers.defaults import Offer, offers
+from harness.answers.select import Filters, Selection, load, select
+from harness.answers.signs import EXPORTER_SHORT
+from harness.answers.source import Cell, Source
+from harness.answers.summary import Summary
+from harness.worker.case import PLAIN
+from harness.worker.status import Exporter, FixKind
+
+#: case, variant, exporter, provider; ``None`` where it is the table's columns
+_LineKey = tuple[str, str, str | None, str | None]
+_EXPORTERS = [member.value for member in Exporter]
+
+
+class By(StrEnum):
+    """What the columns of a table are."""
+
+    TORCH = "torch"
+    OPSET = "opset"
+    EXPORTER = "exporter"
+    RUNTIME = "runtime"
+    PROVIDER = "provider"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the table; ``places`` has a summary for every column."""
+
+    case: str
+    variant: str
+    exporter: str | None
+    provider: str | None
+    title: str
+    theme: str
+    places: dict[str, Summary]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The matrix. ``notes`` say what was assumed; ``unmeasured`` are variants without a cell."""
+
+    by: By
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...]
+    unmeasured: tuple[str, ...]
+
+
+def table(source: Source, filters: Filters, by: By = By.TORCH) -> Table:
+    """The matrix of what the filters take. Raises :class:`UnknownName` for a filter value that nobody knows.
+
+    Without a case or variant filter it has the failing forms only, with the tracing and the dynamo exporter.
+    ``--status`` keeps the lines that have such a cell, and shows those lines whole. By anything but torch it is
+    about one release, the newest measured, unless the filters name some.
+    """
+    notes: list[str] = []
+    rows = load(source, runtimes=by is By.RUNTIME)
+    filters = _narrowed(filters, by, rows.torch, notes)
+    selection = _whole_lines(select(rows, filters), by)
+    columns = _columns(selection.cells, by)
+    lines = tuple(_lines(selection, by, columns))
+    shown = {(line.case, line.variant) for line in lines}
+    unmeasured = set() if selection.statuses else _measurable(selection) - shown
+    notes += _runtime_notes(selection.cells, by)
+    return Table(by, columns, lines, tuple(notes), tuple(sorted("/".join(key) for key in unmeasured)))
+
+
+def _narrowed(filters: Filters, by: By, releases: Sequence[str], notes: list[str]) -> Filters:
+    """What a table is about where the filters leave it open; each assumption is noted."""
+    if by is not By.TORCH and not filters.torch and releases:
+        filters = replace(filters, torch=(releases[-1],))
+        notes.append(f"torch {releases[-1]}, the newest measured (--torch takes others)")
+    if not filters.cases and not filters.variants:
+        filters = replace(filters, variants=(PLAIN,))
+        notes.append("failing forms only (--variant '*' adds the fixes)")
+    if not filters.cases and not filters.exporters and by is not By.EXPORTER:
+        filters = replace(filters, exporters=(Exporter.TRACE.value, Exporter.DYNAMO.value))
+    return filters
+
+
+def _measurable(selection: Selection) -> set[tuple[str, str]]:
+    """A version upgrade has no cells of its own: the failing form's answer for it."""
+    return {key for key, entry in selection.catalogue.items() if entry.kind != FixKind.VERSION_UPGRADE.value}
+
+
+def _whole_lines(selection: Selection, by: By) -> Selection:
+    """Lines that have a cell of the statuses asked for, whole: a line cut to its failures would hide what passes."""
+    if not selection.statuses:
+        return selection
+    keys = {_line_key(cell, by) for cell in selection.cells if cell.status in selection.statuses}
+    return replace(selection, cells=[cell for cell in selection.cells if _line_key(cell, by) in keys])
+
+
+def _line_key(cell: Cell, by: By) -> _LineKey:
+    exporter = None if by is By.EXPORTER else cell.exporter
+    provider = None if by is By.PROVIDER else cell.provider
+    return cell.case, cell.variant, exporter, provider
+
+
+def _column(cell: Cell, by: By) -> str:
+    match by:
+        case By.TORCH:
+            return cell.torch
+        case By.OPSET:
+            return "default" if cell.opset is None else str(cell.opset)
+        case By.EXPORTER:
+            return EXPORTER_SHORT.get(cell.exporter, cell.exporter)
+        case By.RUNTIME:
+            return f"{cell.runtime} {cell.runtime_version}" if cell.runtime else "none"
+        case By.PROVIDER:
+            return cell.provider or "none"
+
+
+def _columns(cells: Sequence[Cell], by: By) -> tuple[str, ...]:
+    found = list(dict.fromkeys(_column(cell, by) for cell in cells))
+    match by:
+        case By.TORCH:
+            return tuple(versions.ordered(found))
+        case By.OPSET:
+            return tuple(sorted(found, key=lambda text: (text == "default", int(text) if text.isdigit() else 0)))
+        case By.EXPORTER:
+            short = [*EXPORTER_SHORT.values(), "-"]
+            return tuple(sorted(found, key=short.index))
+        case _:
+            return tuple(sorted(found))
+
+
+def _lines(selection: Selection, by: By, columns: tuple[str, ...]) -> list[Line]:
+    grouped: dict[_LineKey, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+    for cell in selection.cells:
+        grouped[_line_key(cell, by)][_column(cell, by)].append(cell)
+    offered = offers(selection.rows.measured)
+    order = {key: index for index, key in enumerate(selection.catalogue)}
+    keys = sorted(grouped, key=lambda key: (order[key[0], key[1]], _exporter_rank(key[2]), key[3] or ""))
+    several = len({key[3] for key in keys}) > 1
+    lines = []
+    for key in keys:
+        case, variant, exporter, provider = key
+        entry = selection.catalogue[case, variant]
+        places = {name: _summary(grouped[key][name], selection, offered, by) for name in columns}
+        lines.append(Line(case, variant, exporter, provider if several else None, entry.title, entry.theme, places))
+    return lines
+
+
+def _exporter_rank(exporter: str | None) -> int:
+    return _EXPORTERS.index(exporter) if exporter in _EXPORTERS else len(_EXPORTERS)
+
+
+def _summary(cells: list[Cell], selection: Selection, offered: dict[tuple[str, str], Offer], by: By) -> Summary:
+    """How the cells of one place are said: over opsets, over releases, or counted where both differ."""
+    if not cells:
+        return summary.NOTHING
+    releases = {cell.torch for cell in cells}
+    if by is By.OPSET:
+        if len(selection.torch) == 1 and len(cells) == 1:
+            return summary.counted(cells)
+        return summary.over_releases(cells, selection.torch)
+    if len(releases) > 1 or len({cell.opset for cell in cells}) < len(cells):
+        return summary.counted(cells)
+    offer = offered.get((cells[0].torch, cells[0].exporter))
+    return summary.over_opsets(cells, offer.opsets if offer else (), all_asked=not selection.filters.opsets)
+
+
+def _runtime_notes(cells: Sequence[Cell], by: By) -> list[str]:
+    if by is By.RUNTIME:
+        return []
+    seen = {f"{cell.runtime} {cell.runtime_version}" for cell in cells if cell.runtime and cell.runtime_version}
+    if not seen:
+        return []
+    return [f"as installed together: each release with its own runtime ({', '.join(sorted(seen))})"]

@@ -1,0 +1,188 @@
+"""Why a cell is what it is: stage, status, the real message, versions, the claims it bears on, how to repeat it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness import versions
+from harness.answers.documents import Claim, all_claims
+from harness.answers.select import Entry, Filters, Key, load, select
+from harness.answers.source import Cell, Source, records
+from harness.worker.case import PLAIN
+from harness.worker.status import Exporter, Status
+
+_EXPORTERS = [member.value for member in Exporter]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cells of one release and exporter that ended alike; ``opsets`` ascending, ``None`` for the release's own.
+
+    ``message`` is the index of its text in :attr:`Why.messages`, ``None`` where it has none.
+    """
+
+    torch: str
+    exporter: str
+    provider: str | None
+    stage: str
+    status: Status
+    signature: str | None
+    opsets: tuple[int | None, ...]
+    opsets_effective: tuple[int, ...]
+    exporters_effective: tuple[str, ...]
+    runtime: str
+    local: bool
+    message: int | None
+
+
+@dataclass(frozen=True)
+class Detail:
+    """One cell: its ``row`` with every column, the ``packages`` installed, ``repeat`` the shell command for it."""
+
+    row: dict[str, Any]
+    facts: dict[str, Any]
+    warnings: str | None
+    packages: dict[str, str]
+    platform: str
+    repeat: str
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why one variant of a case stands as it does. ``detail`` is the newest release's cell of the last group."""
+
+    entry: Entry
+    groups: tuple[Group, ...]
+    messages: tuple[str, ...]
+    detail: Detail | None
+    claims: tuple[Claim, ...]
+    cells: int
+
+
+def why(source: Source, filters: Filters) -> list[Why]:
+    """One answer for each variant that the filters take; the failing form alone where no variant is named.
+
+    A variant that is known and was not measured there has no groups. Raises :class:`UnknownName`.
+    """
+    named = any("/" in case for case in filters.cases)
+    if not named and not filters.variants:
+        filters = replace(filters, variants=(PLAIN,))
+    selection = select(load(source), filters)
+    by_variant: dict[Key, list[Cell]] = defaultdict(list)
+    for cell in selection.cells:
+        if not selection.statuses or cell.status in selection.statuses:
+            by_variant[cell.case, cell.variant].append(cell)
+    claims = all_claims(source)
+    return [_why(source, entry, by_variant.get(key, []), claims) for key, entry in selection.catalogue.items()]
+
+
+def _why(source: Source, entry: Entry, cells: list[Cell], claims: Iterable[Claim]) -> Why:
+    texts: dict[str, int] = {}
+    messages: list[str] = []
+    groups = []
+    for found in _alike(cells):
+        index = _message(source, found[-1], texts, messages)
+        groups.append(_group(found, index))
+    bears = tuple(claim for claim in claims if any(claim.is_about(cell) for cell in cells))
+    shown = _most_telling(cells)
+    detail = _detail(source, shown) if shown else None
+    return Why(entry, tuple(groups), tuple(messages), detail, bears, len(cells))
+
+
+def _alike(cells: list[Cell]) -> list[list[Cell]]:
+    """Cells grouped by release, exporter, provider and how they ended; releases oldest first, opsets ascending."""
+    grouped: dict[tuple[Any, ...], list[Cell]] = defaultdict(list)
+    for cell in sorted(cells, key=_reading_order):
+        grouped[cell.torch, cell.exporter, cell.provider, cell.stage, cell.status, cell.signature].append(cell)
+    return list(grouped.values())
+
+
+def _reading_order(cell: Cell) -> tuple[Any, ...]:
+    exporter = _EXPORTERS.index(cell.exporter) if cell.exporter in _EXPORTERS else len(_EXPORTERS)
+    return versions.parse(cell.torch), exporter, cell.provider or "", cell.opset or 0
+
+
+def _message(source: Source, cell: Cell, texts: dict[str, int], messages: list[str]) -> int | None:
+    """The index of a cell's text; one text stands for every cell with the same signature."""
+    if not cell.message_id:
+        return None
+    key = cell.signature or cell.message_id
+    if key not in texts:
+        texts[key] = len(messages)
+        messages.append(source.message(cell.message_id) or f"(the text {cell.message_id} is missing in the dataset)")
+    return texts[key]
+
+
+def _group(cells: list[Cell], message: int | None) -> Group:
+    first = cells[0]
+    runtimes = dict.fromkeys(f"{cell.runtime} {cell.runtime_version}" for cell in cells if cell.runtime_version)
+    return Group(
+        first.torch,
+        first.exporter,
+        first.provider,
+        first.stage,
+        first.status,
+        first.signature,
+        tuple(cell.opset for cell in cells),
+        tuple(sorted({cell.opset_effective for cell in cells if cell.opset_effective is not None})),
+        tuple(sorted({cell.exporter_effective for cell in cells if cell.exporter_effective})),
+        ", ".join(runtimes),
+        any(cell.local for cell in cells),
+        message,
+    )
+
+
+def _most_telling(cells: list[Cell]) -> Cell | None:
+    """The cell shown whole: the newest release's, one that does not work before one that does, the highest opset."""
+    telling = [cell for cell in cells if cell.status is not Status.UNSUPPORTED] or cells
+    return max(telling, key=lambda cell: (versions.parse(cell.torch), not cell.works, cell.opset or 0), default=None)
+
+
+def _detail(source: Source, cell: Cell) -> Detail:
+    frame = source.cells()
+    same = (frame["torch"] == cell.torch) & (frame["case"] == cell.case) & (frame["variant"] == cell.variant)
+    rows = [row for row in records(frame[same]) if _is_row_of(row, cell)]
+    row = rows[-1]
+    environment = _environment(source, cell.env_id)
+    return Detail(
+        row,
+        json.loads(row.get("facts") or "{}"),
+        source.message(row["warning_id"]) if row.get("warning_id") else None,
+        json.loads(environment.get("packages") or "{}"),
+        environment.get("platform") or "",
+        repeat(cell),
+    )
+
+
+def _is_row_of(row: dict[str, Any], cell: Cell) -> bool:
+    opset = None if row["opset"] is None else int(row["opset"])
+    return (
+        opset == cell.opset
+        and (row["exporter"] or "-") == cell.exporter
+        and row["provider"] == cell.provider
+        and row["runtime_version"] == cell.runtime_version
+        and (row["origin"] == "local") == cell.local
+    )
+
+
+def _environment(source: Source, env_id: str | None) -> dict[str, Any]:
+    frame = source.environments()
+    found = records(frame[frame["env_id"] == env_id]) if env_id and not frame.empty else []
+    return found[-1] if found else {}
+
+
+def repeat(cell: Cell) -> str:
+    """The command that measures this one cell again on this machine."""
+    words = ["caniexport", "measure", "--release", cell.torch, "--case", f"{cell.case}/{cell.variant}"]
+    if cell.exporter in _EXPORTERS:
+        words += ["--exporter", cell.exporter]
+    if cell.opset is not None:
+        words += ["--opset", str(cell.opset)]
+    if cell.provider and cell.provider != "cpu":
+        words += ["--provider", cell.provider]
+    return shlex.join([*words, "--fresh"])

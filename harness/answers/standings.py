@@ -1,0 +1,274 @@
+"""Is this workaround still needed: the word at a point, since when, and the rows that show it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from harness import names, versions
+from harness.answers.defaults import choose_opset, default_opsets, offers
+from harness.answers.select import Entry, Filters, Selection, load, select
+from harness.answers.source import Cell, Source
+from harness.verdicts import Point, Range, Workaround, ranges, workaround, works
+from harness.worker.case import PLAIN
+from harness.worker.status import Exporter, FixKind, Status
+
+#: (torch, exporter, provider, case, variant) -> opset -> cell
+_Grid = Mapping[tuple[str, str, str | None, str, str], Mapping[int | None, Cell]]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One fix with one exporter on one provider.
+
+    ``word`` holds at ``torch`` and ``opset`` (``None``: the release's own, of exporter ``default``); ``opset_why``
+    says where the opset comes from. ``statement`` is the sentence along torch and opset. ``plain`` and ``fix`` are
+    the cells that show the word. ``along`` is the range, along torch, of the failing form at the point's opset rule.
+    """
+
+    case: str
+    variant: str
+    kind: str
+    note: str
+    caution: bool
+    documented: bool
+    exporter: str
+    provider: str | None
+    torch: str
+    opset: int | None
+    opset_why: str
+    word: Workaround
+    statement: str
+    along: Range
+    plain: Cell | None
+    fix: Cell | None
+
+
+@dataclass(frozen=True)
+class Workarounds:
+    """The standings, fixes documented as wrong or partial apart in ``cautions``; ``notes`` say what was assumed."""
+
+    torch: str | None
+    standings: tuple[Standing, ...]
+    cautions: tuple[Standing, ...]
+    notes: tuple[str, ...]
+
+
+def workarounds(source: Source, filters: Filters) -> Workarounds:
+    """The standing of every fix that the filters take, at one torch release (the newest measured if none is named).
+
+    Raises :class:`UnknownName` for a filter value nobody knows. Where no opset is named, each release is judged at
+    its own default opset.
+    """
+    rows = load(source)
+    selection = select(rows, replace(filters, opsets=(), statuses=()))
+    words = names.require_all("word", filters.statuses, [word.value for word in Workaround])
+    if not selection.torch:
+        return Workarounds(None, (), (), ("nothing has been measured yet",))
+    judge = _Judge(selection, selection.torch[-1], filters.opsets)
+    fixes = [entry for entry in selection.catalogue.values() if entry.variant != PLAIN]
+    found = [item for entry in fixes for item in judge.standings(entry) if not words or item.word in words]
+    return Workarounds(
+        judge.torch,
+        tuple(item for item in found if not item.caution),
+        tuple(item for item in found if item.caution),
+        tuple(_notes(filters, judge)),
+    )
+
+
+def _notes(filters: Filters, judge: _Judge) -> list[str]:
+    notes = []
+    torch = judge.torch
+    if not filters.torch:
+        notes.append(f"torch {torch}, the newest measured (--torch takes another)")
+    if not filters.opsets:
+        own = judge.defaults.get(torch)
+        notes.append(f"no opset named: each release at its own default{f', {own} in {torch}' if own else ''}")
+    return notes
+
+
+class _Judge:
+    """Everything that is the same for all fixes: the grid of cells, the point asked for."""
+
+    def __init__(self, selection: Selection, torch: str, opsets: tuple[str, ...]) -> None:
+        self.torch = torch
+        self.asked = opsets
+        self.releases = selection.rows.torch
+        self.defaults = default_opsets(selection.rows.measured)
+        self.offers = offers(selection.rows.measured)
+        self.grid = _grid(selection)
+        self.places = list(dict.fromkeys((key[1], key[2]) for key in self.grid))
+
+    def standings(self, entry: Entry) -> list[Standing]:
+        """One standing for each exporter and provider that the case was measured with on any release."""
+        found = []
+        for exporter, provider in sorted(self.places, key=_place_rank):
+            if any((torch, exporter, provider, entry.case, PLAIN) in self.grid for torch in self.releases):
+                found.append(self._standing(entry, exporter, provider))
+        return found
+
+    def _standing(self, entry: Entry, exporter: str, provider: str | None) -> Standing:
+        upgrade = entry.kind == FixKind.VERSION_UPGRADE.value
+        opset, why = self._opset(self.torch, exporter)
+        plain = self._cell(self.torch, exporter, provider, entry.case, PLAIN, opset)
+        if upgrade:
+            fix = self._upgraded(entry, exporter, provider)
+        else:
+            fix = self._cell(self.torch, exporter, provider, entry.case, entry.variant, opset)
+        word = workaround(plain.status if plain else None, fix.status if fix else None)
+        words = {torch: self._words(entry, torch, exporter, provider, upgrade) for torch in self.releases}
+        return Standing(
+            entry.case,
+            entry.variant,
+            entry.kind,
+            entry.note,
+            entry.caution,
+            entry.documented,
+            exporter,
+            provider,
+            self.torch,
+            opset,
+            why,
+            word,
+            statement(words, self.torch),
+            ranges(self._points(entry.case, exporter, provider)),
+            plain,
+            fix,
+        )
+
+    def _opset(self, torch: str, exporter: str) -> tuple[int | None, str]:
+        offer = self.offers.get((torch, exporter))
+        opsets = offer.opsets if offer else ()
+        if not self.asked or exporter == Exporter.DEFAULT.value:
+            choice = choose_opset(torch, exporter, self.defaults, opsets)
+            return choice.opset, choice.why
+        named = [number for number in range(1, 100) if any(_takes(text, number) for text in self.asked)]
+        # a range was named: the highest of it that the release takes, else its highest (which is then refused)
+        usable = [number for number in named if number in opsets]
+        return (usable or named)[-1] if named else None, "asked for"
+
+    def _cell(
+        self, torch: str, exporter: str, provider: str | None, case: str, variant: str, opset: int | None
+    ) -> Cell | None:
+        return self.grid.get((torch, exporter, provider, case, variant), {}).get(opset)
+
+    def _upgraded(self, entry: Entry, exporter: str, provider: str | None) -> Cell | None:
+        """The failing form on the newest measured release that the fix names; on this release if it is one of them."""
+        named = [torch for torch in self.releases if versions.within(torch, entry.needs_torch)]
+        for torch in [self.torch] * (self.torch in named) + named[::-1]:
+            opset, _ = self._opset(torch, exporter)
+            cell = self._cell(torch, exporter, provider, entry.case, PLAIN, opset)
+            if cell is not None and works(cell.status) is not None:
+                return cell
+        return None
+
+    def _words(
+        self, entry: Entry, torch: str, exporter: str, provider: str | None, upgrade: bool
+    ) -> dict[int | None, Workaround]:
+        """By opset: the word on one release. For a version upgrade the release either has it or has not."""
+        plain = self.grid.get((torch, exporter, provider, entry.case, PLAIN), {})
+        fixed = self.grid.get((torch, exporter, provider, entry.case, entry.variant), {})
+        found = {}
+        for opset, cell in plain.items():
+            if upgrade:
+                found[opset] = _upgrade_word(cell.status, versions.within(torch, entry.needs_torch))
+            else:
+                fix = fixed.get(opset)
+                found[opset] = workaround(cell.status, fix.status if fix else None)
+        return found
+
+    def _points(self, case: str, exporter: str, provider: str | None) -> list[Point]:
+        points = []
+        for torch in self.releases:
+            cell = self._cell(torch, exporter, provider, case, PLAIN, self._opset(torch, exporter)[0])
+            points.append(Point(torch, works(cell.status) if cell else None))
+        return points
+
+
+def _upgrade_word(status: Status, has_it: bool) -> Workaround:
+    alive = works(status)
+    if alive is None or status is Status.UNSUPPORTED:
+        return Workaround.UNKNOWN
+    if alive:
+        return Workaround.OBSOLETE
+    return Workaround.BROKEN if has_it else Workaround.NEEDED
+
+
+def _takes(text: str, opset: int) -> bool:
+    return text != "default" and versions.opset_in(opset, text)
+
+
+def _place_rank(place: tuple[str, str | None]) -> tuple[int, str]:
+    order = [member.value for member in Exporter]
+    return (order.index(place[0]) if place[0] in order else len(order), place[1] or "")
+
+
+def _grid(selection: Selection) -> _Grid:
+    wanted = {case for case, _ in selection.catalogue}
+    grid: dict[tuple[str, str, str | None, str, str], dict[int | None, Cell]] = defaultdict(dict)
+    for cell in selection.rows.measured:
+        if cell.case in wanted and _place_taken(cell, selection):
+            grid[cell.torch, cell.exporter, cell.provider, cell.case, cell.variant][cell.opset] = cell
+    return grid
+
+
+def _place_taken(cell: Cell, selection: Selection) -> bool:
+    exporters, providers = selection.exporters, selection.providers
+    return (not exporters or cell.exporter in exporters) and (not providers or cell.provider in providers)
+
+
+def statement(words: Mapping[str, Mapping[int | None, Workaround]], torch: str) -> str:
+    """One sentence along torch and opset: ``obsolete since 2.0.1 with opset >= 10 (needed at 1.12.1)``.
+
+    ``words`` is by release (oldest first), then by opset. ``since`` counts back from ``torch`` over releases that say
+    the same; a release that was not measured neither ends the run nor begins it.
+    """
+    releases = list(words)
+    upto = releases[: releases.index(torch) + 1]
+    known = [(name, _settled(words[name])) for name in upto]
+    known = [(name, word) for name, word in known if word is not Workaround.UNKNOWN]
+    if not known or known[-1][0] != torch:
+        return "not measured" if not known else f"not measured at {torch}; {known[-1][1].value} at {known[-1][0]}"
+    word = known[-1][1]
+    run = [known[-1][0]]
+    before = None
+    for name, earlier in reversed(known[:-1]):
+        if earlier is not word:
+            before = f"{earlier.value} at {name}"
+            break
+        run.append(name)
+    if before:
+        since = f"since {run[-1]}"
+    else:
+        since = f"on every measured release from {run[-1]}" if len(run) > 1 else f"at {torch}"
+    text = f"{word.value} {since}{_opset_clause([words[name] for name in run], word)}"
+    return f"{text} ({before})" if before else text
+
+
+def _settled(words: Mapping[int | None, Workaround]) -> Workaround:
+    """One word for a release: obsolete where any opset makes the fix obsolete, else needed where any needs it."""
+    for word in (Workaround.OBSOLETE, Workaround.NEEDED, Workaround.HARMFUL, Workaround.BROKEN):
+        if word in words.values():
+            return word
+    return Workaround.UNKNOWN
+
+
+def _opset_clause(run: Sequence[Mapping[int | None, Workaround]], word: Workaround) -> str:
+    """At which opsets the word holds on every release of the run that takes them; empty where at all."""
+    everywhere: dict[int, bool] = {}
+    for words in run:
+        for opset, found in words.items():
+            if opset is not None and found is not Workaround.UNKNOWN:
+                everywhere[opset] = everywhere.get(opset, True) and found is word
+    holding = sorted(opset for opset, holds in everywhere.items() if holds)
+    if not everywhere or len(holding) == len(everywhere):
+        return ""
+    if not holding:
+        return " at some opsets, not the same on each release"
+    if holding == [opset for opset in sorted(everywhere) if opset >= holding[0]]:
+        return f" with opset >= {holding[0]}"
+    if holding == [opset for opset in sorted(everywhere) if opset <= holding[-1]]:
+        return f" with opset <= {holding[-1]}"
+    spans = versions.spans(holding, range(holding[0], holding[-1] + 1))
+    return " with opset " + ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)

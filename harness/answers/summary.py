@@ -1,0 +1,167 @@
+"""Several cells in one place of a table: what passes comes first, then the signs of what else happens there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from harness import versions
+from harness.answers.signs import NOT_MEASURED, STATUS, word
+from harness.answers.source import Cell
+from harness.verdicts import collapse
+from harness.worker.status import MEASURED, Exporter, Status
+
+_SEVERITY = list(Status)
+_MOST_SPANS = 2
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What one place of a table shows.
+
+    ``text`` begins with a sign; ``status`` is what its colour follows (``not_run`` where nothing was measured);
+    ``at`` lists, for each status, where it was seen (opsets, or releases); ``local`` says that rows of this machine
+    are among them.
+    """
+
+    text: str
+    status: Status
+    at: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    local: bool = False
+
+
+NOTHING = Summary(NOT_MEASURED, Status.NOT_RUN)
+
+
+def over_opsets(cells: Sequence[Cell], offered: Sequence[int], *, all_asked: bool) -> Summary:
+    """Cells that differ in their opset only. ``offered`` are the opsets measured for their release and exporter.
+
+    ``✓ 11-14 ✗`` reads: passes at opsets 11 to 14, fails with an error at the others. ``all`` is every opset offered,
+    said only where no opset filter hides some (``all_asked``).
+    """
+    if not cells:
+        return NOTHING
+    if len(cells) == 1 and cells[0].opset is None:
+        return _single(cells[0])
+    by_opset = {cell.opset: cell.status for cell in cells if cell.opset is not None}
+    at = _at((str(cell.opset), cell.status) for cell in sorted(cells, key=lambda cell: cell.opset or 0))
+    missing = bool(set(offered) - set(by_opset)) and all_asked
+
+    def text(opsets: list[int]) -> str:
+        whole = all_asked and set(opsets) >= set(offered) and len(offered) > 1
+        return "all" if whole else _spans(opsets)
+
+    return _said(by_opset, text, missing, at, any(cell.local for cell in cells))
+
+
+def over_releases(cells: Sequence[Cell], releases: Sequence[str]) -> Summary:
+    """Cells that differ in their torch release only. ``releases`` are those of the table, oldest first.
+
+    ``✓ ≥2.0.1 ✗`` reads: passes from 2.0.1 to the newest release, fails with an error before.
+    """
+    if not cells:
+        return NOTHING
+    by_index = {releases.index(cell.torch): cell.status for cell in cells}
+    at = _at((cell.torch, cell.status) for cell in sorted(cells, key=lambda cell: releases.index(cell.torch)))
+
+    def text(indices: list[int]) -> str:
+        if len(indices) == len(releases) > 1:
+            return "all"
+        return _release_spans(indices, releases)
+
+    return _said(by_index, text, len(by_index) < len(releases), at, any(cell.local for cell in cells))
+
+
+def counted(cells: Sequence[Cell]) -> Summary:
+    """Cells that differ in more than one way: ``✓ 3/14 ≠`` reads: 3 of 14 measured cells pass, the worst is wrong."""
+    if not cells:
+        return NOTHING
+    if len(cells) == 1:
+        return _single(cells[0])
+    measured = [cell.status for cell in cells if cell.status in MEASURED and cell.status is not Status.UNSUPPORTED]
+    at = _at((f"{cell.torch}:{'default' if cell.opset is None else cell.opset}", cell.status) for cell in cells)
+    local = any(cell.local for cell in cells)
+    if not measured:
+        return Summary(_plain(cells[0].status), cells[0].status, at, local)
+    good = [status for status in measured if status in (Status.PASS, Status.DEGRADED)]
+    lead = _best(good) if good else collapse(measured) or Status.FAIL
+    signs = _other_signs(measured, lead)
+    return Summary(" ".join([f"{STATUS[lead].sign} {len(good)}/{len(measured)}", *signs]), lead, at, local)
+
+
+def _said(
+    statuses: Mapping[int, Status],
+    text: Callable[[list[int]], str],
+    missing: bool,
+    at: Mapping[str, tuple[str, ...]],
+    local: bool,
+) -> Summary:
+    passing = [place for place, status in statuses.items() if status is Status.PASS]
+    degraded = [place for place, status in statuses.items() if status is Status.DEGRADED]
+    tried = [status for status in statuses.values() if status is not Status.UNSUPPORTED]
+    if not tried:
+        return Summary(_plain(Status.UNSUPPORTED), Status.UNSUPPORTED, at, local)
+    if passing or degraded:
+        lead = Status.PASS if passing else Status.DEGRADED
+        first = f"{STATUS[lead].sign} {text(passing or degraded)}"
+    else:
+        lead = collapse(tried) or tried[0]
+        first = _plain(lead)
+    return Summary(" ".join([first, *_other_signs(tried, lead), *[NOT_MEASURED] * missing]), lead, at, local)
+
+
+def _single(cell: Cell) -> Summary:
+    at = {cell.status.value: ("default" if cell.opset is None else str(cell.opset),)}
+    text = _plain(cell.status)
+    if cell.works and cell.exporter == Exporter.DEFAULT.value and cell.opset_effective is not None:
+        text = f"{STATUS[cell.status].sign} {cell.opset_effective}"
+    return Summary(text, cell.status, at, cell.local)
+
+
+def _plain(status: Status) -> str:
+    return NOT_MEASURED if status is Status.NOT_RUN else f"{STATUS[status].sign} {word(status)}"
+
+
+def _best(statuses: Sequence[Status]) -> Status:
+    return min(statuses, key=_SEVERITY.index)
+
+
+def _other_signs(statuses: Sequence[Status], lead: Status) -> list[str]:
+    """The signs of the statuses beside the leading one, the worst first."""
+    others = sorted({status for status in statuses if status is not lead}, key=_rank, reverse=True)
+    return ["".join(STATUS[status].sign for status in others)] if others else []
+
+
+def _rank(status: Status) -> int:
+    return _SEVERITY.index(status) if status in MEASURED else -1
+
+
+def _at(pairs: Iterable[tuple[str, Status]]) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for label, status in pairs:
+        found.setdefault(status.value, []).append(label)
+    return {status: tuple(labels) for status, labels in found.items()}
+
+
+def _spans(opsets: Sequence[int]) -> str:
+    """``7-9,11-14``; where there are more than two spans, ``9 opsets``."""
+    spans = versions.spans(opsets, range(min(opsets), max(opsets) + 1))
+    if len(spans) > _MOST_SPANS:
+        return f"{len(set(opsets))} opsets"
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+
+
+def _release_spans(indices: Sequence[int], releases: Sequence[str]) -> str:
+    spans = versions.spans(indices, range(len(releases)))
+    if len(spans) > _MOST_SPANS:
+        return f"{len(indices)} of {len(releases)}"
+    last = len(releases) - 1
+    parts = []
+    for low, high in spans:
+        if low == high:
+            parts.append(releases[low])
+        elif high == last:
+            parts.append(f"≥{releases[low]}")
+        else:
+            parts.append(f"{releases[low]}-{releases[high]}")
+    return ",".join(parts)

@@ -1,0 +1,50 @@
+"""``caniexport claims``: what the documents say against what was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.options import filter_options, filters, json_option, open_dataset
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from harness.answers import Claims
+
+
+@click.command("claims")
+@click.option("--source", "sources", multiple=True, metavar="NAME", help="seed:000, owner/repo#1, a record; globs work.")
+@filter_options("variants", "torch", "opsets", "exporters", "providers")
+@json_option
+def command(sources: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -> None:
+    """Set what the documents say against what was measured: counts by outcome, then each claim.
+
+    --status takes reproduced, not-reproduced and not-measured.
+    """
+    from harness.answers import claims
+    from harness.cli import output
+
+    found = claims(open_dataset(), filters(given), sources)
+    if as_json:
+        output.print_json(found)
+        return
+    show(found, output.console())
+
+
+def show(found: Claims, console: Console) -> None:
+    """Print the claims, then the counts of every outcome."""
+    from harness.answers.signs import CLAIM
+    from harness.cli.output import legend, styled
+
+    for claim in found.claims:
+        sign = CLAIM[claim.outcome]
+        console.print(styled(f"{sign.sign} {claim.outcome}", sign), f"  {claim.claim} ({claim.source})", sep="")
+        about = f"{claim.versions}" + (f", fix {claim.variant}" if claim.variant != "plain" else "")
+        console.print(f"    says      {claim.says} [{about}]")
+        if claim.reason:
+            console.print(f"    measured  {claim.reason}")
+    total = len(found.claims)
+    console.print(f"\n{total} claims: " + ", ".join(f"{count} {name}" for name, count in found.counts.items()))
+    console.print(legend(CLAIM.items()))

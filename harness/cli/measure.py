@@ -1,0 +1,1 @@
+"""``caniexport measure``: fill in as soon as harness/measure.py is there."""

@@ -1,0 +1,156 @@
+"""``caniexport why``: one cell or several, explained."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.options import filter_options, filters, json_option, open_dataset
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from harness.answers.reasons import Detail, Group, Why
+
+_MOST_MESSAGES = 5
+_PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime", "numpy", "protobuf")
+
+
+@click.command("why")
+@click.argument("case", metavar="CASE[/VARIANT]")
+@filter_options("cases", "themes", "ops")
+@json_option
+def command(case: str, as_json: bool, **given: tuple[str, ...]) -> None:
+    """Explain a case: where it stops, the real message, versions, the claims it bears on, how to repeat it.
+
+    Without filters it covers every release, exporter and opset; --torch, --exporter and --opset narrow it.
+    """
+    from harness.answers import why
+    from harness.cli import output
+
+    found = why(open_dataset(), filters(given, cases=(case,)))
+    if as_json:
+        output.print_json(found)
+        return
+    console = output.console()
+    for item in found:
+        show(item, console)
+
+
+def show(item: Why, console: Console) -> None:
+    """Print one variant's answer."""
+    from rich.text import Text
+
+    entry = item.entry
+    console.print(Text(f"{entry.case}/{entry.variant}", style="bold"))
+    for line in (entry.title, f"fix ({entry.kind}): {entry.note}" if entry.note else ""):
+        if line:
+            console.print(line)
+    if entry.caution:
+        console.print("Careful: this fix is documented as wrong or partial.")
+    if not item.groups:
+        console.print("Not measured within these filters.\n")
+        return
+    _outcomes(item, console)
+    _messages(item, console)
+    if item.detail:
+        _show_detail(item.detail, console, whole=item.cells == 1)
+    _claims(item, console)
+    console.print()
+
+
+def _outcomes(item: Why, console: Console) -> None:
+    from rich import box
+    from rich.table import Table as Grid
+
+    from harness.answers.signs import EXPORTER_SHORT, STATUS, word
+    from harness.cli.output import opset_text, styled
+
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("torch", "exporter", "opset", "outcome", "stage", "file", "runtime", "message"):
+        grid.add_column(name, overflow="fold")
+    for group in item.groups:
+        sign = STATUS[group.status]
+        grid.add_row(
+            group.torch + "*" * (group.local and not all(other.local for other in item.groups)),
+            EXPORTER_SHORT.get(group.exporter, group.exporter),
+            opset_text(group.opsets),
+            styled(f"{sign.sign} {word(group.status)}", sign),
+            group.stage,
+            _file(group),
+            group.runtime.removeprefix("onnxruntime ") or "-",
+            "" if group.message is None else f"[{group.message + 1}]",
+        )
+    console.print(grid)
+    local = [group.local for group in item.groups]
+    if any(local):
+        console.print("Every row was measured on this machine." if all(local) else "*: measured on this machine.")
+
+
+def _file(group: Group) -> str:
+    """What the file was found to be, where that is not what was asked."""
+    from harness.answers.signs import EXPORTER_SHORT
+    from harness.cli.output import opset_text
+
+    parts = [EXPORTER_SHORT.get(name, name) for name in group.exporters_effective if name != group.exporter]
+    if group.opsets_effective and group.opsets_effective != group.opsets:
+        parts.append(f"opset {opset_text(group.opsets_effective)}")
+    return " ".join(parts)
+
+
+def _messages(item: Why, console: Console) -> None:
+    for index, text in enumerate(item.messages[:_MOST_MESSAGES]):
+        console.print(f"[{index + 1}]")
+        console.print(textwrap.indent(text.rstrip(), "    "), soft_wrap=True)
+    if len(item.messages) > _MOST_MESSAGES:
+        left = len(item.messages) - _MOST_MESSAGES
+        console.print(f"{left} more messages: narrow with --torch, --exporter, --opset or --status.")
+
+
+def _show_detail(detail: Detail, console: Console, *, whole: bool) -> None:
+    from harness.cli.output import opset_text
+
+    row = detail.row
+    if not whole:
+        opset = opset_text([None if row["opset"] is None else int(row["opset"])])
+        console.print(f"\nOne of these cells: torch {row['torch']}, {row['exporter']}, opset {opset}")
+    _numbers(row, console)
+    if row.get("ops"):
+        console.print(f"  operators   {row['ops']}")
+    if detail.facts:
+        console.print(f"  facts       {', '.join(f'{name}={value}' for name, value in detail.facts.items())}")
+    versions = [f"{name} {detail.packages[name]}" for name in _PACKAGES if name in detail.packages]
+    console.print(f"  versions    Python {row.get('python')}, {', '.join(versions)}")
+    if detail.platform:
+        console.print(f"  platform    {detail.platform}")
+    if row.get("bundle"):
+        console.print(f"  bundle      {row['bundle']}")
+    if detail.warnings and whole:
+        console.print("  warnings")
+        console.print(textwrap.indent(detail.warnings.rstrip(), "    "), soft_wrap=True)
+    console.print("  repeat      ", end="")
+    console.print(detail.repeat, soft_wrap=True)
+
+
+def _numbers(row: dict[str, object], console: Console) -> None:
+    if row.get("max_abs_error") is not None:
+        console.print(
+            f"  error       largest absolute {row['max_abs_error']:.3g}, relative {row['max_rel_error']:.3g}"
+            f" (allowed: rtol {row['rtol']:g}, atol {row['atol']:g})"
+        )
+    if row.get("seconds_export") is not None:
+        console.print(f"  export      {row['seconds_export']:.2f} s")
+
+
+def _claims(item: Why, console: Console) -> None:
+    from harness.answers.signs import CLAIM
+    from harness.cli.output import styled
+
+    if item.claims:
+        console.print("\nClaims this bears on:")
+    for claim in item.claims:
+        sign = CLAIM[claim.outcome]
+        console.print("  ", styled(f"{sign.sign} {claim.outcome}", sign), f" {claim.source}: {claim.says}", sep="")
+        console.print(f"      {claim.versions}; {claim.reason}", soft_wrap=False)

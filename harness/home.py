@@ -1,0 +1,61 @@
+"""Where the corpus, the published dataset, the local one and tox.ini are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.worker.errors import CaniexportError
+
+VARIABLE = "CANIEXPORT_HOME"
+_PACKAGE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Home:
+    """The places a command reads from and writes to; ``root`` is where ``measure`` runs tox."""
+
+    root: Path
+    cases: Path
+    published: Path
+    local: Path
+    tox_ini: Path
+
+
+def find(cwd: Path | None = None, environ: Mapping[str, str] | None = None) -> Home:
+    """The home named by ``CANIEXPORT_HOME``, else the checkout around ``cwd``, else the one this package is in.
+
+    Where there is none of these (a plain ``pip install``) the copies inside the package serve, and what is
+    measured goes to ``results-local`` in ``cwd``. Raises :class:`CaniexportError` where the variable names a
+    folder that is not a home.
+    """
+    environ = os.environ if environ is None else environ
+    cwd = Path.cwd() if cwd is None else cwd
+    named = environ.get(VARIABLE)
+    if named:
+        return _named(Path(named).expanduser().resolve())
+    for folder in (cwd.resolve(), *cwd.resolve().parents, _PACKAGE.parent):
+        if _is_checkout(folder):
+            return _checkout(folder)
+    return _installed(cwd.resolve())
+
+
+def _named(folder: Path) -> Home:
+    if not (folder / "cases").is_dir():
+        raise CaniexportError(f"{VARIABLE} names {folder}, which has no folder cases/")
+    return _checkout(folder)
+
+
+def _is_checkout(folder: Path) -> bool:
+    return (folder / "tox.ini").is_file() and (folder / "cases").is_dir() and (folder / "harness").is_dir()
+
+
+def _checkout(folder: Path) -> Home:
+    return Home(folder, folder / "cases", folder / "results", folder / "results-local", folder / "tox.ini")
+
+
+def _installed(cwd: Path) -> Home:
+    copies = _PACKAGE / "_home"
+    return Home(cwd, _PACKAGE.parent / "cases", copies / "results", cwd / "results-local", copies / "tox.ini")

@@ -1,0 +1,78 @@
+"""Opening a dataset's parquet files: each is checked before it is used, and named when it cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.store.schema import check_version, schema
+from harness.worker.errors import StoreError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: ending of a file that compaction found damaged and put aside
+DAMAGED = ".damaged"
+
+
+class DamagedFile(StoreError):
+    """A parquet file that cannot be read: truncated, overwritten, or unreadable."""
+
+
+def cells_files(dataset: Path) -> list[Path]:
+    """The cells files of a dataset, by name."""
+    return sorted((dataset / "cells").glob("*.parquet"))
+
+
+def check(path: Path) -> None:
+    """Look at a file's footer only. Raises :class:`DamagedFile` or :class:`SchemaMismatch` in a readable sentence."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_metadata(path)
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(path, error) from error
+    check_version(metadata.metadata, str(path))
+
+
+def read(path: Path, table: str) -> pa.Table:
+    """A whole file with exactly the contract's columns (missing ones null), every page checked.
+
+    Raises :class:`DamagedFile` or :class:`SchemaMismatch`.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    check(path)
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            return conform(table, file.read(columns=[n for n in schema(table).names if n in file.schema_arrow.names]))
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(path, error) from error
+
+
+def conform(table: str, rows: pa.Table) -> pa.Table:
+    """The contract's columns in its order; a column that is not there is null."""
+    import pyarrow as pa
+
+    want = schema(table)
+    arrays = [
+        rows.column(field.name).cast(field.type)
+        if field.name in rows.column_names
+        else pa.nulls(rows.num_rows, field.type)
+        for field in want
+    ]
+    return pa.Table.from_arrays(arrays, schema=want)
+
+
+def damaged(path: Path, error: Exception) -> DamagedFile:
+    """The sentence for a file that cannot be read."""
+    first = str(error).strip().split("\n")[0].rstrip(".")
+    return DamagedFile(f"{path}: damaged, its rows are left out ({first})")
+
+
+def put_aside(dataset: Path) -> list[str]:
+    """A sentence for every file that compaction put aside as damaged."""
+    found = sorted(dataset.glob(f"**/*{DAMAGED}"))
+    return [f"{path}: was damaged and has been put aside; delete it when it is no longer needed" for path in found]

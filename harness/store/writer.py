@@ -1,0 +1,106 @@
+"""Writing parquet: the same rows give the same bytes, and a file is whole or not there.
+
+A file is written to a temporary name in its own folder, flushed to the disk and renamed, so that neither a kill nor
+a full disk leaves half a file or takes the old one away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.store.merge import in_order
+from harness.store.schema import schema
+from harness.worker.errors import DiskFull, StoreError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: rows in a row group: small enough that one case of a release is one or two of them
+ROW_GROUP = {"cells": 8192, "messages": 1024}
+_DEFAULT_ROW_GROUP = 8192
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_TEMPORARY = ".writing"
+
+
+def cells_file(torch: str | None, provider: str | None) -> str:
+    """Name of the file in ``cells/`` that holds a row: one per release and provider."""
+    return f"torch-{torch}-{provider or 'none'}.parquet" if torch else "environment-cases.parquet"
+
+
+def encode(table: str, rows: pa.Table) -> bytes:
+    """The parquet file of these rows, in the file's order whatever order they come in."""
+    import pyarrow.parquet as pq
+
+    fixed = in_order(table, rows.select(schema(table).names).cast(schema(table))).combine_chunks()
+    fixed = fixed.replace_schema_metadata(schema(table).metadata)
+    sink = io.BytesIO()
+    pq.write_table(
+        fixed,
+        sink,
+        compression="zstd",
+        row_group_size=ROW_GROUP.get(table, _DEFAULT_ROW_GROUP),
+        store_schema=False,
+        write_page_checksum=True,
+    )
+    return sink.getvalue()
+
+
+def write(path: Path, table: str, rows: pa.Table) -> None:
+    """Write a table to ``path``, durable when this returns.
+
+    Raises :class:`DiskFull` or :class:`StoreError`; the file that was there before is then untouched.
+    """
+    replace_file(path, encode(table, rows))
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put ``data`` at ``path`` in one step, durably. Raises :class:`DiskFull` or :class:`StoreError`."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{_TEMPORARY}")
+    guarded(path, lambda: _replace(temporary, path, data), lambda: temporary.unlink(missing_ok=True))
+
+
+def guarded(path: Path, act: Callable[[], None], tidy: Callable[[], None] = lambda: None) -> None:
+    """Do ``act``; an error of the disk becomes one of ours, after ``tidy``."""
+    try:
+        act()
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            tidy()
+        if error.errno in _FULL:
+            raise DiskFull(f"no space left to write {path}; everything written before is intact") from error
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed writers left in a folder. Only for a caller that holds the dataset's lock."""
+    for path in folder.glob(f".*{_TEMPORARY}"):
+        path.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames and removals in a folder durable, where the platform can."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens no folders
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _replace(temporary: Path, path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    sync_folder(path.parent)

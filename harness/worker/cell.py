@@ -1,0 +1,332 @@
+"""One cell, from eager to done. Everything here happens in a process of its own (see :mod:`harness.worker.zygote`)."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from harness.worker import compare, exporters, onnx_file, runtimes, subject
+from harness.worker.case import PLAIN, Variant
+from harness.worker.messages import describe, describe_exception, message_id, tidy
+from harness.worker.plan import Cell
+from harness.worker.status import Exporter, Stage, Status
+
+_OPSET_REFUSED = re.compile(r"[Uu]nsupported (ONNX )?opset|opset_version.{0,40}(not supported|unsupported)")
+_OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory|bad_alloc|out of memory|Failed to allocate memory")
+
+
+class _Stop(Exception):
+    """The cell ends here, with this stage, status and explanation."""
+
+    def __init__(self, stage: Stage, status: Status, described: Tuple[str, str, str]) -> None:
+        super().__init__(described[2])
+        self.stage = stage
+        self.status = status
+        self.described = described
+
+
+class Outcome(NamedTuple):
+    """What a cell adds to its row, and the texts its row refers to by id."""
+
+    row: Dict[str, Any]
+    messages: Dict[str, str]
+
+
+class _Eager(NamedTuple):
+    """Inputs, and the values the export is held against, per input set."""
+
+    inputs: List[Tuple[Any, ...]]
+    truth: List[List[Any]]
+    example_outputs: Any
+    difference: float
+
+
+def measure(
+    cell: Cell, variants: Dict[str, Variant], announce: Callable[[Stage], None], bundles: Optional[Path]
+) -> Outcome:
+    """Measure one cell. ``announce`` is told each stage before it begins, so that a crash knows where it was.
+
+    Never raises: whatever happens in torch, the checker or the runtime is the row's content.
+    """
+    work = _Work(cell, variants[cell.variant], variants, announce, bundles)
+    try:
+        work.go()
+    except _Stop as stop:
+        work.stop(stop)
+    return Outcome(work.row, work.messages)
+
+
+class _Work:
+    """The steps of one cell, filling its row as they go."""
+
+    def __init__(
+        self,
+        cell: Cell,
+        variant: Variant,
+        variants: Dict[str, Variant],
+        announce: Callable[[Stage], None],
+        bundles: Optional[Path],
+    ) -> None:
+        self.cell = cell
+        self.variant = variant
+        self.plain = variants[PLAIN]
+        self.announce = announce
+        self.bundles = bundles
+        self.facts: Dict[str, Any] = {}
+        self.messages: Dict[str, str] = {}
+        self.row: Dict[str, Any] = {"runtime": "onnxruntime"}
+
+    def go(self) -> None:
+        with self._stage(Stage.EAGER):
+            eager = _eager(self.variant, self.plain, self.cell.case)
+        with self._stage(Stage.EXPORT):
+            content = self._export(eager)
+        with self._stage(Stage.CHECK):
+            model, bundle = self._check(content, eager)
+        with self._stage(Stage.LOAD):
+            session = runtimes.load(bundle.model, self.cell.provider, self.variant.session)
+            self.row["seconds_load"] = session.seconds_load
+        outputs = self._run(session, eager)
+        with self._stage(Stage.COMPARE):
+            self._compare(eager.truth, outputs)
+        self._done()
+
+    def stop(self, stop: _Stop) -> None:
+        """End the row with a failure."""
+        signature, identifier, text = stop.described
+        self.messages[identifier] = text
+        self.row.update(stage=stop.stage.value, status=stop.status.value, signature=signature, message_id=identifier)
+        self._note_facts()
+
+    @contextmanager
+    def _stage(self, stage: Stage) -> Iterator[None]:
+        """Announce a stage; whatever it raises ends the cell there."""
+        self.announce(stage)
+        try:
+            yield
+        except _Stop:
+            raise
+        except Exception as error:  # what torch, a case or a runtime raises is the measurement
+            raise _Stop(stage, _status_of(stage, error), describe_exception(stage.value, error)) from error
+
+    def _export(self, eager: _Eager) -> bytes:
+        variant, case = self.variant, self.variant.case
+        exporter = variant.exporter(self.cell.exporter)
+        opset = variant.opset(self.cell.opset)
+        module = subject.build(variant, self.cell.case)
+        args = tuple(subject.tensors(item) for item in eager.inputs[0])
+        if variant.prepare is not None:
+            module = variant.prepare(module, args)
+        names = tuple(exporters.argument_names(variant.forward, len(args))) if case.named else ()
+        request = exporters.Request(
+            module, args, exporter, opset, names, case.output_names, variant.dynamic, variant.options(),
+            eager.example_outputs,
+        )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                with variant.patch(opset) if variant.patch is not None else _nothing():
+                    started = time.perf_counter()
+                    content = exporters.export(request)
+                    self.row["seconds_export"] = time.perf_counter() - started
+            finally:
+                self._note_warnings(caught)
+        return content
+
+    def _check(self, content: bytes, eager: _Eager) -> Tuple[Any, onnx_file.Bundle]:
+        import onnx
+
+        model = onnx_file.parse(content)
+        if self.variant.surgery is not None:
+            model = self.variant.surgery(model)
+        self._note_file(model)
+        bundle = onnx_file.Bundle(onnx_file.normalised(model), *_data(model, self.variant, eager))
+        self.row["bundle"] = onnx_file.write_bundle(bundle, self.bundles)
+        if self.variant.case.facts is not None:
+            self.facts.update(self.variant.case.facts(model))
+        _full_check(onnx, model)
+        return model, bundle
+
+    def _run(self, session: runtimes.Session, eager: _Eager) -> List[List[Any]]:
+        outputs, seconds = [], 0.0
+        for index, inputs in enumerate(eager.inputs):
+            with self._stage(Stage.RUN):
+                feeds = runtimes.feeds(
+                    session.input_names, subject.named(self.variant, inputs), subject.positional(inputs)
+                )
+                started = time.perf_counter()
+                try:
+                    outputs.append(session.run(feeds))
+                except Exception as error:
+                    raise _Stop(Stage.RUN, _status_of(Stage.RUN, error), _in_set(Stage.RUN, index, error)) from error
+                seconds += time.perf_counter() - started
+        self.row["seconds_run"] = seconds
+        return outputs
+
+    def _compare(self, truth: List[List[Any]], outputs: List[List[Any]]) -> None:
+        case = self.variant.case
+        parts = [
+            _located(index, compare.compare(want, got, case.rtol, case.atol, "onnxruntime"))
+            for index, (want, got) in enumerate(zip(truth, outputs))
+        ]
+        result = compare.worst(parts)
+        self.row.update(
+            max_abs_error=result.max_abs, max_rel_error=result.max_rel, rtol=result.rtol, atol=result.atol
+        )
+        if result.problem:
+            raise _Stop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Mismatch", result.problem))
+
+    def _done(self) -> None:
+        reasons = self._not_as_asked()
+        status = Status.DEGRADED if reasons else Status.PASS
+        self.row.update(stage=Stage.DONE.value, status=status.value)
+        if reasons:
+            signature, identifier, text = describe("done", "Degraded", "; ".join(reasons))
+            self.messages[identifier] = text
+            self.row.update(signature=signature, message_id=identifier)
+        self._note_facts()
+
+    def _not_as_asked(self) -> List[str]:
+        """Why a cell that works is not what was asked for."""
+        reasons = []
+        opset, exporter = self.variant.opset(self.cell.opset), self.variant.exporter(self.cell.exporter)
+        if opset is not None and self.row["opset_effective"] != opset:
+            reasons.append("opset {} asked for, the file has {}".format(opset, self.row["opset_effective"]))
+        if exporter != Exporter.DEFAULT.value and self.row["exporter_effective"] != exporter:
+            reasons.append("exporter {} asked for, {} wrote the file".format(exporter, self.row["exporter_effective"]))
+        return reasons
+
+    def _note_file(self, model: Any) -> None:
+        facts = onnx_file.read(model)
+        asked = self.variant.exporter(self.cell.exporter)
+        self.row.update(
+            opset_effective=facts.opset,
+            ir_version=facts.ir_version,
+            node_count=facts.node_count,
+            ops=facts.ops,
+            exporter_effective=onnx_file.written_by(model, asked),
+        )
+
+    def _note_warnings(self, caught: Sequence[Any]) -> None:
+        lines: List[str] = []
+        for item in caught:
+            line = "{}: {}".format(item.category.__name__, str(item.message).strip())
+            if line not in lines and not issubclass(item.category, (DeprecationWarning, FutureWarning)):
+                lines.append(line)
+        if lines:
+            text = tidy("\n".join(lines))
+            identifier = message_id(text)
+            self.messages[identifier] = text
+            self.row["warning_id"] = identifier
+
+    def _note_facts(self) -> None:
+        if self.facts:
+            self.row["facts"] = json.dumps(self.facts, sort_keys=True)
+
+
+def _eager(variant: Variant, plain: Variant, case_id: str) -> _Eager:
+    """Run the module on every input set; a fix is first held against the failing form (or the case's reference)."""
+    inputs = subject.arrays(variant, case_id)
+    raw = [_forward(variant, case_id, item) for item in inputs]
+    outputs = [subject.flatten(item) for item in raw]
+    reference = variant.case.reference
+    if variant.name == PLAIN:
+        truth = outputs if reference is None else _reference(plain, case_id)
+        return _Eager(inputs, truth, raw[0], 0.0)
+    truth = _reference(plain, case_id) if reference is not None else [
+        subject.flatten(_forward(plain, case_id, item)) for item in subject.arrays(plain, case_id)
+    ]
+    difference = _equivalence(variant, truth, outputs)
+    return _Eager(inputs, outputs if variant.changes_values else truth, raw[0], difference)
+
+
+def _equivalence(variant: Variant, truth: List[List[Any]], outputs: List[List[Any]]) -> float:
+    """The largest difference between a fix and the failing form; more than the tolerance ends the cell."""
+    case = variant.case
+    parts = [
+        _located(index, compare.compare(want, got, case.rtol, case.atol, "the fix"))
+        for index, (want, got) in enumerate(zip(truth, outputs))
+    ]
+    result = compare.worst(parts)
+    if result.problem and not variant.changes_values:
+        raise _Stop(Stage.EAGER, Status.MISMATCH, describe("eager", "NotEquivalent", result.problem))
+    return result.max_abs
+
+
+def _forward(variant: Variant, case_id: str, inputs: Sequence[Any]) -> Any:
+    import torch
+
+    module = subject.build(variant, case_id)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        return module(*[subject.tensors(item) for item in inputs])
+
+
+def _reference(plain: Variant, case_id: str) -> List[List[Any]]:
+    import torch
+
+    truth = plain.case.reference
+    assert truth is not None
+    found = []
+    with torch.no_grad():
+        for inputs in subject.arrays(plain, case_id):
+            module = subject.build(plain, case_id)
+            found.append(subject.flatten(truth(module, *[subject.tensors(item) for item in inputs])))
+    return found
+
+
+def _data(model: Any, variant: Variant, eager: _Eager) -> Tuple[List[List[Any]], List[List[Any]]]:
+    """Inputs in the order of the file and expected outputs, for the bundle."""
+    stored = {item.name for item in model.graph.initializer}
+    names = [item.name for item in model.graph.input if item.name not in stored]
+    inputs = []
+    for arrays in eager.inputs:
+        try:
+            feeds = runtimes.feeds(names, subject.named(variant, arrays), subject.positional(arrays))
+        except ValueError:
+            # the file wants more than the module takes; the run will say so
+            feeds = dict(enumerate(subject.positional(arrays)))  # type: ignore[arg-type]  # only the values are used
+        inputs.append(list(feeds.values()))
+    return inputs, eager.truth
+
+
+def _full_check(onnx: Any, model: Any) -> None:
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except TypeError:
+        # before onnx 1.6 the checker had no full check
+        onnx.checker.check_model(model)
+
+
+def _status_of(stage: Stage, error: BaseException) -> Status:
+    text = str(error)
+    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(text):
+        return Status.OOM
+    if stage is Stage.EXPORT and _OPSET_REFUSED.search(text):
+        return Status.UNSUPPORTED
+    if isinstance(error, runtimes.WrongProvider):
+        return Status.UNSUPPORTED
+    return Status.FAIL
+
+
+def _in_set(stage: Stage, index: int, error: BaseException) -> Tuple[str, str, str]:
+    signature, _, text = describe_exception(stage.value, error)
+    text = "input set {}: {}".format(index, text)
+    return signature, message_id(text), text
+
+
+def _located(index: int, difference: compare.Difference) -> compare.Difference:
+    if not difference.problem:
+        return difference
+    lines = ["input set {}, {}".format(index, line) for line in difference.problem.split("\n")]
+    return difference._replace(problem="\n".join(lines))
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield

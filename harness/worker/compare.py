@@ -1,0 +1,111 @@
+"""Comparing a runtime's outputs with eager ones: count, dtype, shape, values. Pure; numpy only."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+#: (rtol, atol) by dtype of the expected output: torch.testing's, with float32 widened to what one
+#: reordered sum of a few dozen terms costs
+TOLERANCES: Dict[str, Tuple[float, float]] = {
+    "float16": (1e-2, 1e-3),
+    "bfloat16": (2e-2, 1e-2),
+    "float32": (1e-4, 1e-5),
+    "float64": (1e-6, 1e-8),
+    "complex64": (1e-4, 1e-5),
+    "complex128": (1e-6, 1e-8),
+}
+#: magnitudes below this count as this in a relative error
+_SMALLEST = 1e-6
+
+
+class Difference(NamedTuple):
+    """What a comparison found; ``problem`` is empty where the outputs agree."""
+
+    problem: str
+    max_abs: float
+    max_rel: float
+    rtol: float
+    atol: float
+
+
+def tolerance(dtype: str, rtol: Optional[float], atol: Optional[float]) -> Tuple[float, float]:
+    """Relative and absolute tolerance for an output of ``dtype``; integers and booleans are exact."""
+    base = TOLERANCES.get(dtype, (0.0, 0.0))
+    exact = dtype not in TOLERANCES
+    return (
+        base[0] if rtol is None or exact else rtol,
+        base[1] if atol is None or exact else atol,
+    )
+
+
+def compare(
+    expected: Sequence[Any], actual: Sequence[Any], rtol: Optional[float], atol: Optional[float], who: str
+) -> Difference:
+    """Compare two lists of arrays; ``who`` names the side that is judged (``onnxruntime``)."""
+    if len(expected) != len(actual):
+        problem = "{} output(s) expected, {} gave {}".format(len(expected), who, len(actual))
+        return Difference(problem, 0.0, 0.0, *tolerance("float32", rtol, atol))
+    parts = [
+        _compare_one("output {}".format(i), want, got, rtol, atol, who)
+        for i, (want, got) in enumerate(zip(expected, actual))
+    ]
+    return worst(parts) if parts else Difference("", 0.0, 0.0, 0.0, 0.0)
+
+
+def worst(parts: Sequence[Difference]) -> Difference:
+    """Several comparisons as one: all problems, the largest errors, the widest tolerances."""
+    return Difference(
+        "\n".join(part.problem for part in parts if part.problem),
+        max(part.max_abs for part in parts),
+        max(part.max_rel for part in parts),
+        max(part.rtol for part in parts),
+        max(part.atol for part in parts),
+    )
+
+
+def _compare_one(
+    name: str, want: Any, got: Any, rtol: Optional[float], atol: Optional[float], who: str
+) -> Difference:
+    import numpy as np
+
+    want, got = np.asarray(want), np.asarray(got)
+    rtol_used, atol_used = tolerance(str(want.dtype), rtol, atol)
+    problems: List[str] = []
+    if want.dtype != got.dtype:
+        problems.append("{}: dtype {} expected, {} gave {}".format(name, want.dtype, who, got.dtype))
+    if want.shape != got.shape:
+        problems.append("{}: shape {} expected, {} gave {}".format(name, list(want.shape), who, list(got.shape)))
+        return Difference("\n".join(problems), 0.0, 0.0, rtol_used, atol_used)
+    if want.size == 0:
+        return Difference("\n".join(problems), 0.0, 0.0, rtol_used, atol_used)
+    error, relative, bad = _errors(want, got, rtol_used, atol_used)
+    if bad.any():
+        problems.append(_values(name, want, got, error, bad, who))
+    return Difference("\n".join(problems), float(error.max()), float(relative.max()), rtol_used, atol_used)
+
+
+def _errors(want: Any, got: Any, rtol: float, atol: float) -> Tuple[Any, Any, Any]:
+    """Absolute and relative error and which values are out of tolerance; equal infinities and NaNs agree."""
+    import numpy as np
+
+    wide = np.complex128 if np.iscomplexobj(want) else np.float64
+    with np.errstate(all="ignore"):
+        left, right = want.astype(wide), got.astype(wide)
+        same = (want == got) | (np.isnan(left) & np.isnan(right))
+        error = np.where(same, 0.0, np.abs(left - right))
+        magnitude = np.abs(left)
+        # not finite on one side only: as wrong as can be
+        error = np.where(np.isfinite(error), error, np.finfo("float32").max)
+        bad = ~same & ~(error <= atol + rtol * np.where(np.isfinite(magnitude), magnitude, 0.0))
+        relative = error / np.maximum(np.where(np.isfinite(magnitude), magnitude, 1.0), _SMALLEST)
+    return error, np.minimum(relative, np.finfo("float32").max), bad
+
+
+def _values(name: str, want: Any, got: Any, error: Any, bad: Any, who: str) -> str:
+    import numpy as np
+
+    at = np.unravel_index(int(np.argmax(np.where(bad, error, -1.0))), want.shape)
+    where = "[" + ", ".join(str(int(part)) for part in at) + "]"
+    return "{}: {} of {} values differ, most at {}: expected {!s}, {} gave {!s}".format(
+        name, int(bad.sum()), want.size, where, want[at], who, got[at]
+    )

@@ -1,0 +1,88 @@
+"""What is installed here: the environment's row."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+import subprocess
+import sys
+from typing import Any, Dict, Optional
+
+#: what only runs the tests, or only made the environment; it does not change what is measured
+TEST_TOOLS = frozenset(
+    "pytest pytest-xdist execnet pluggy iniconfig pip wheel uv tox exceptiongroup tomli importlib-metadata zipp "
+    "pygments colorama attrs py packaging".split()
+)
+
+
+def installed() -> Dict[str, str]:
+    """Every installed distribution and its version, names in lower case with dashes."""
+    try:
+        from importlib import metadata
+    except ImportError:  # Python 3.7 has only the backport, which pytest brings
+        import importlib_metadata as metadata  # type: ignore[no-redef]  # the backport of the same module
+    found = {}
+    for item in metadata.distributions():
+        name = item.metadata["Name"]
+        if name:
+            found[re.sub(r"[-_.]+", "-", name).lower()] = item.version
+    return dict(sorted(found.items()))
+
+
+def version_of(package: str) -> Optional[str]:
+    """Installed version of a package with its local part, or ``None``."""
+    return installed().get(package)
+
+
+def public(version: Optional[str]) -> Optional[str]:
+    """A version without its local part: ``2.13.0+cpu`` -> ``2.13.0``."""
+    return version.split("+")[0] if version else None
+
+
+def environment(release: str, spec: str, device: str) -> Dict[str, Any]:
+    """The environment's row (``rows.ENVIRONMENTS``) without the run's own columns."""
+    packages = installed()
+    measured = {name: version for name, version in packages.items() if name not in TEST_TOOLS}
+    system = "{}-{}".format(platform.system(), platform.machine())
+    identity = json.dumps([platform.python_version(), system, device, measured], sort_keys=True)
+    return {
+        "env_id": hashlib.sha256(identity.encode("utf-8")).hexdigest()[:16],
+        "release": release,
+        "spec": spec,
+        "python": platform.python_version(),
+        "torch": public(packages.get("torch")),
+        "torch_build": packages.get("torch"),
+        "packages": json.dumps(packages, sort_keys=True),
+        "platform": system,
+        "cpu": _cpu(),
+        "gpu": _gpu(),
+    }
+
+
+def _cpu() -> Optional[str]:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or None
+
+
+def _gpu() -> Optional[str]:
+    """The first GPU's name as the driver reports it, without starting CUDA in this process."""
+    try:
+        reply = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=20,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    lines = reply.stdout.decode(sys.stdout.encoding or "utf-8", "replace").strip().split("\n")
+    return lines[0].strip() or None

@@ -1,0 +1,68 @@
+"""Append-only JSON lines: each finished cell is durable at once, one file per writing process.
+
+The file is locked while it is written (``fcntl.flock``), so that a reader can tell a finished journal from one that
+grows. A line that the writer could not finish has no newline and counts as never written.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any, Dict, Optional
+
+from harness.worker.errors import DiskFull, StoreError
+
+
+class Journal:
+    """One process's journal. Use as a context manager, or :meth:`close` it."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "{}-{}.jsonl".format(name, os.getpid())
+        self._file: Optional[Any] = open(str(self.path), "ab", buffering=0)
+        _lock(self._file)
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, which releases its lock."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def cell(self, row: Dict[str, Any], messages: Dict[str, str]) -> None:
+        """Append one cell's row with the texts it refers to. Raises :class:`DiskFull`."""
+        self._append({"kind": "cell", "row": row, "messages": messages})
+
+    def environment(self, row: Dict[str, Any]) -> None:
+        """Append an environment's row. Raises :class:`DiskFull`."""
+        self._append({"kind": "environment", "row": row})
+
+    def _append(self, entry: Dict[str, Any]) -> None:
+        if self._file is None:
+            raise StoreError("journal {} is closed".format(self.path))
+        data = (json.dumps(entry, sort_keys=True) + "\n").encode("utf-8")
+        position = self._file.seek(0, os.SEEK_END)
+        try:
+            while data:
+                data = data[self._file.write(data) :]
+        except OSError as error:
+            # leave no half line behind: the next line would be joined to it
+            self._file.truncate(position)
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise DiskFull("no space left for {}; every finished cell is kept".format(self.path)) from error
+            raise StoreError("cannot write {}: {}".format(self.path, error)) from error
+
+
+def _lock(file: Any) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows keeps an open file from being removed by itself
+        return
+    fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,85 @@
+"""Running an exported file: all of the runtimes' drift in one place. In this half: onnxruntime."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
+
+#: our provider names -> onnxruntime's
+PROVIDERS: Dict[str, str] = {
+    "cpu": "CPUExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "tensorrt": "TensorrtExecutionProvider",
+    "openvino": "OpenVINOExecutionProvider",
+}
+
+
+class WrongProvider(Exception):
+    """The session was created, but not on the provider asked for (onnxruntime falls back without an error)."""
+
+
+class Session(NamedTuple):
+    """A loaded file: feeds by input name in, arrays out."""
+
+    handle: Any
+    input_names: List[str]
+    seconds_load: float
+
+    def run(self, feeds: Mapping[str, Any]) -> List[Any]:
+        """Run once; returns the outputs in the order of the file."""
+        return list(self.handle.run(None, dict(feeds)))
+
+
+def load(model: bytes, provider: str, options: Mapping[str, Any]) -> Session:
+    """Create an onnxruntime session on ``provider``, single-threaded.
+
+    ``options`` are ``SessionOptions`` attributes. Raises whatever onnxruntime raises, and :class:`WrongProvider`
+    where the session silently runs elsewhere.
+    """
+    import onnxruntime
+
+    started = time.perf_counter()
+    wanted = PROVIDERS[provider]
+    handle = onnxruntime.InferenceSession(model, _session_options(options), providers=[wanted])
+    have = handle.get_providers()
+    if have[:1] != [wanted]:
+        raise WrongProvider("asked for {}, the session runs on {}".format(wanted, ", ".join(have)))
+    names = [item.name for item in handle.get_inputs()]
+    return Session(handle, names, time.perf_counter() - started)
+
+
+def _session_options(options: Mapping[str, Any]) -> Any:
+    import onnxruntime
+
+    settings = onnxruntime.SessionOptions()
+    # one thread: a cell must neither disturb its neighbours nor leave threads behind
+    settings.intra_op_num_threads = 1
+    settings.inter_op_num_threads = 1
+    settings.log_severity_level = 3
+    for name, value in options.items():
+        if name == "graph_optimization_level":
+            value = onnxruntime.GraphOptimizationLevel(value)
+        setattr(settings, name, value)
+    return settings
+
+
+def version() -> str:
+    """Version of the installed onnxruntime."""
+    import onnxruntime
+
+    return str(onnxruntime.__version__)
+
+
+def feeds(names: Sequence[str], arguments: Mapping[str, Any], positional: Sequence[Any]) -> Dict[str, Any]:
+    """Which array goes to which input of the file.
+
+    By name where the file has the argument's name, else by position. An argument the file does not take (it was
+    written into the file as a constant) is left out: whether that was right shows in the values.
+    """
+    if all(name in arguments for name in names):
+        return {name: arguments[name] for name in names}
+    if len(names) > len(positional):
+        raise ValueError(
+            "the file takes {} input(s) ({}), the module {}".format(len(names), ", ".join(names), len(positional))
+        )
+    return dict(zip(names, positional))

@@ -1,0 +1,344 @@
+"""Watching over a zygote: deadlines, memory, and how a child's end becomes a row.
+
+The supervisor lives in the pytest process and never imports torch. Whatever a cell does to its process, every cell
+handed to :meth:`Supervisor.run` comes back with exactly one outcome.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
+
+from harness.worker.cell import Outcome
+from harness.worker.messages import describe
+from harness.worker.plan import Cell
+from harness.worker.status import Stage, Status
+
+_TAIL = 16 * 1024
+_POLL_SECONDS = 0.25
+_SIGNALS = {-member.value: member.name for member in signal.Signals}
+
+
+class Limits(NamedTuple):
+    """What one cell may take: seconds of wall time and MiB beyond the warmed process; seconds to warm up."""
+
+    seconds: float = 60.0
+    memory_mb: int = 2048
+    warm_seconds: float = 300.0
+
+
+class Settings(NamedTuple):
+    """How to start a zygote."""
+
+    cases: Sequence[Path]
+    bundles: Optional[Path]
+    dynamo: bool
+    limits: Limits = Limits()
+    fork: bool = True
+
+
+class Broken(Exception):
+    """The zygote could not be started: torch does not import here, or warming up took too long."""
+
+
+class Supervisor:
+    """Runs cells one by one, each in a process of its own. Use as a context manager."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._zygote: Optional[_Zygote] = None
+        self._batch = 0
+
+    def __enter__(self) -> Supervisor:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the zygote and whatever it runs."""
+        if self._zygote is not None:
+            self._zygote.close()
+            self._zygote = None
+
+    def run(self, cells: Sequence[Cell]) -> Iterator[Outcome]:
+        """One outcome a cell, in order. A timeout or exhausted memory is confirmed once with doubled limits.
+
+        Raises :class:`Broken` where no zygote can be started at all.
+        """
+        for cell in cells:
+            outcome = self._attempt(cell, self._settings.limits)
+            attempts = 1
+            if outcome.row["status"] in (Status.TIMEOUT.value, Status.OOM.value):
+                limits = self._settings.limits
+                doubled = limits._replace(seconds=limits.seconds * 2, memory_mb=limits.memory_mb * 2)
+                outcome = self._attempt(cell, doubled)
+                attempts = 2
+            outcome.row["attempts"] = attempts
+            yield outcome
+
+    def _attempt(self, cell: Cell, limits: Limits) -> Outcome:
+        if self._zygote is None or not self._zygote.usable():
+            self.close()
+            self._zygote = _Zygote(self._settings)
+        self._batch += 1
+        return self._zygote.measure(self._batch, cell, limits)
+
+
+class _Zygote:
+    """One zygote process with its pipes."""
+
+    def __init__(self, settings: Settings) -> None:
+        results, results_write = os.pipe()
+        output, output_write = os.pipe()
+        self._buffer = b""
+        self._tail = b""
+        self._process = subprocess.Popen(
+            self._command(settings, results_write, output_write),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(results_write, output_write),
+            env=_environment(),
+            start_new_session=True,
+        )
+        os.close(results_write)
+        os.close(output_write)
+        self._results, self._output = results, output
+        self._selector = selectors.DefaultSelector()
+        for descriptor in (results, output):
+            os.set_blocking(descriptor, False)
+            self._selector.register(descriptor, selectors.EVENT_READ)
+        self._serves = True
+        self._wait_ready(settings.limits.warm_seconds)
+
+    @staticmethod
+    def _command(settings: Settings, results: int, output: int) -> List[str]:
+        command = [sys.executable, "-m", "harness.worker.zygote", "--results", str(results), "--output", str(output)]
+        for path in settings.cases:
+            command += ["--cases", str(path)]
+        if settings.bundles is not None:
+            command += ["--bundles", str(settings.bundles)]
+        if settings.dynamo:
+            command.append("--dynamo")
+        if not settings.fork:
+            command.append("--no-fork")
+        return command
+
+    def usable(self) -> bool:
+        """Whether it will take another request."""
+        return self._serves and self._process.poll() is None
+
+    def close(self) -> None:
+        """Kill the zygote and its group, and free the pipes."""
+        if self._process.stdin is not None:
+            try:
+                self._process.stdin.close()
+            except OSError:
+                pass  # a dead zygote's pipe
+        _kill_group(self._process.pid)
+        self._process.wait()
+        self._selector.close()
+        os.close(self._results)
+        os.close(self._output)
+
+    def measure(self, batch: int, cell: Cell, limits: Limits) -> Outcome:
+        """Measure one cell; however its process ends, there is an outcome."""
+        watch = _Watch(limits)
+        self._tail = b""
+        request = {"batch": batch, "cells": [list(cell)], "memory_mb": limits.memory_mb}
+        try:
+            assert self._process.stdin is not None
+            self._process.stdin.write((json.dumps(request) + "\n").encode("utf-8"))
+            self._process.stdin.flush()
+        except OSError:
+            self._serves = False
+            return watch.outcome(None, "the measuring process was gone", self._text())
+        ended = self._follow(batch, watch)
+        return watch.outcome(ended, "", self._text())
+
+    def _follow(self, batch: int, watch: _Watch) -> Optional[int]:
+        """Take messages until the child has ended; returns its exit code, ``None`` where the zygote went too."""
+        while True:
+            for message in self._receive(_POLL_SECONDS):
+                if message.get("batch") != batch:
+                    continue
+                watch.take(message)
+                if "ended" in message:
+                    return int(message["ended"])
+            if self._process.poll() is not None:
+                # in-process mode ends like this; so does a cell that kills its parent
+                for message in self._receive(0):
+                    if message.get("batch") == batch:
+                        watch.take(message)
+                self._serves = False
+                return self._process.returncode
+            watch.enforce(self._process.pid)
+
+    def _receive(self, timeout: float) -> List[Dict[str, Any]]:
+        """Whole JSON messages that have arrived; output is drained to its tail on the way."""
+        for key, _ in self._selector.select(timeout):
+            data = _drain(key.fd)
+            if key.fd == self._output:
+                self._tail = (self._tail + data)[-_TAIL:]
+            else:
+                self._buffer += data
+        *lines, self._buffer = self._buffer.split(b"\n")
+        return [message for message in map(_message, lines) if message is not None]
+
+    def _text(self) -> str:
+        self._receive(0)
+        return self._tail.decode("utf-8", "replace").strip()
+
+    def _wait_ready(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            for message in self._receive(_POLL_SECONDS):
+                if message.get("ready"):
+                    return
+                if "error" in message:
+                    self.close()
+                    raise Broken(message["error"])
+            if self._process.poll() is not None:
+                text = self._text()
+                code = self._process.returncode
+                self.close()
+                raise Broken("{} while importing torch and warming up\n{}".format(_ending(code), text[-2000:]))
+        self.close()
+        raise Broken("importing torch and warming up took more than {:.0f} s".format(seconds))
+
+
+class _Watch:
+    """What is known of the cell that is running."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._started = time.monotonic()
+        self._pid: Optional[int] = None
+        self._baseline: Optional[int] = None
+        self._stage = Stage.EAGER
+        self._killed: Optional[Status] = None
+        self._outcome: Optional[Outcome] = None
+
+    def take(self, message: Dict[str, Any]) -> None:
+        """Note what the child or the zygote says."""
+        if "pid" in message:
+            self._pid = message["pid"]
+            # the clock starts when the child does: building an opset's registry before is not the cell's
+            self._started = time.monotonic()
+        if "stage" in message:
+            self._stage = Stage(message["stage"])
+        if "row" in message:
+            self._outcome = Outcome(message["row"], message["messages"])
+
+    def enforce(self, zygote: int) -> None:
+        """Kill the child where it is over time or over memory."""
+        if self._killed is not None:
+            return
+        if time.monotonic() - self._started > self._limits.seconds:
+            self._kill(Status.TIMEOUT, zygote)
+        elif self._pid is not None and self._grown(self._pid) > self._limits.memory_mb * 1024:
+            self._kill(Status.OOM, zygote)
+
+    def outcome(self, ended: Optional[int], problem: str, output: str) -> Outcome:
+        """The cell's outcome: its own row where it sent one, else what its end says."""
+        if self._outcome is not None:
+            return self._outcome
+        status, kind, text = self._explain(ended, problem, output)
+        if output:
+            text += "\nlast output:\n" + output[-1500:]
+        signature, identifier, kept = describe(self._stage.value, kind, text)
+        row = {
+            "runtime": "onnxruntime",
+            "stage": self._stage.value,
+            "status": status.value,
+            "signature": signature,
+            "message_id": identifier,
+        }
+        return Outcome(row, {identifier: kept})
+
+    def _explain(self, ended: Optional[int], problem: str, output: str) -> Any:
+        if self._killed is Status.TIMEOUT:
+            return Status.TIMEOUT, "Timeout", "still in stage {} after {:g} s".format(
+                self._stage.value, self._limits.seconds
+            )
+        if self._killed is Status.OOM or "bad_alloc" in output:
+            return Status.OOM, "OutOfMemory", "more than {} MiB in stage {}".format(
+                self._limits.memory_mb, self._stage.value
+            )
+        if problem or ended is None:
+            return Status.INVALID, "Lost", problem or "the measuring process was gone"
+        return Status.CRASH, _SIGNALS.get(ended, "Exit"), "{} in stage {}".format(_ending(ended), self._stage.value)
+
+    def _kill(self, status: Status, zygote: int) -> None:
+        self._killed = status
+        if self._pid is not None and self._pid != zygote:
+            _kill_group(self._pid)
+            try:
+                os.kill(self._pid, signal.SIGKILL)
+            except OSError:
+                pass  # it ended by itself in this moment
+        else:
+            _kill_group(zygote)
+
+    def _grown(self, pid: int) -> int:
+        """KiB of anonymous memory the child has gained since it was first looked at."""
+        try:
+            with open("/proc/{}/status".format(pid), encoding="ascii", errors="replace") as file:
+                have = next(int(line.split()[1]) for line in file if line.startswith("RssAnon"))
+        except (OSError, StopIteration, ValueError):
+            return 0
+        if self._baseline is None:
+            self._baseline = have
+        return have - self._baseline
+
+
+def _environment() -> Dict[str, str]:
+    """One thread in every library: a fork is safe only from a single-threaded process.
+
+    onnxruntime 1.31 starts a telemetry thread when it is imported; measuring sends nothing anywhere.
+    """
+    environment = dict(os.environ)
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
+        environment[name] = "1"
+    environment["ORT_DISABLE_TELEMETRY"] = "1"
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    return environment
+
+
+def _drain(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 1 << 20)
+    except BlockingIOError:
+        return b""
+
+
+def _message(line: bytes) -> Optional[Dict[str, Any]]:
+    if not line.strip():
+        return None
+    try:
+        message = json.loads(line.decode("utf-8"))
+    except ValueError:
+        return None  # the unfinished line of a child that died while writing it
+    return message if isinstance(message, dict) else None
+
+
+def _ending(code: int) -> str:
+    if code < 0:
+        return "killed by {}".format(_SIGNALS.get(code, "signal {}".format(-code)))
+    return "the process exited with code {} before the cell was finished".format(code)
+
+
+def _kill_group(pid: int) -> None:
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except OSError:
+        pass  # nothing left of it

@@ -1,0 +1,101 @@
+"""Paying once, before any cell is forked, for what every export of a process pays first.
+
+Nothing here may change a model: imports are done early, and the operator registry that torch re-parses on every
+dynamo export (about two thirds of its time from 2.6 on) is kept per opset. ``tests/`` holds the models to a bare
+``torch.onnx.export``'s, byte for byte.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import logging
+import os
+import sys
+import warnings
+from typing import Any, Dict, Iterator, Optional, Set
+
+from harness.worker import exporters
+from harness.worker.status import Exporter
+
+#: opsets for which a dynamo export has been made in this process
+_prepared: Set[Optional[int]] = set()
+
+
+def warm(dynamo: bool) -> None:
+    """Import torch, onnx and onnxruntime and export one addition through each exporter, quietly."""
+    import onnx  # noqa: F401  # imported early on purpose
+    import onnxruntime  # noqa: F401  # imported early on purpose
+    import torch
+
+    torch.set_num_threads(1)
+    with _quiet():
+        _export_addition(Exporter.TRACE.value)
+        if dynamo:
+            _keep_registries()
+            prepare_opset(Exporter.DYNAMO.value, None)
+
+
+def prepare_opset(exporter: str, opset: Optional[int]) -> None:
+    """Make the first dynamo export at an opset here, so that every forked child finds its registry built."""
+    if exporter == Exporter.DYNAMO.value and opset not in _prepared:
+        _prepared.add(opset)
+        with _quiet():
+            _export_addition(exporter, opset)
+
+
+def threads() -> int:
+    """Threads of this process; a fork is safe only from one."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 1
+
+
+def _export_addition(exporter: str, opset: Optional[int] = None) -> None:
+    import torch
+
+    class Addition(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
+        def forward(self, x: Any) -> Any:
+            return x + 1
+
+    request = exporters.Request(Addition(), (torch.zeros(2),), exporter, opset, ("x",), (), {}, {}, torch.zeros(2))
+    # a release whose exporter cannot even do this says so in its cells
+    with contextlib.suppress(Exception):
+        exporters.export(request)
+
+
+def _keep_registries() -> None:
+    """Replace ``ONNXRegistry.from_torchlib`` by one that builds each opset's registry once and hands out copies."""
+    try:
+        from torch.onnx._internal.exporter import _registration
+    except ImportError:  # before 2.5
+        return
+    build = _registration.ONNXRegistry.from_torchlib
+    kept: Dict[Any, Any] = {}
+
+    def from_torchlib(*args: Any, **kwargs: Any) -> Any:
+        key = (args, tuple(sorted(kwargs.items())))
+        if key not in kept:
+            kept[key] = build(*args, **kwargs)
+        registry = copy.copy(kept[key])
+        registry.functions = {target: list(found) for target, found in kept[key].functions.items()}
+        return registry
+
+    _registration.ONNXRegistry.from_torchlib = staticmethod(from_torchlib)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """No output and no log lines: an addition has nothing to say."""
+    out, err = sys.stdout, sys.stderr
+    logging.disable(logging.CRITICAL)
+    sys.stdout = sys.stderr = io.StringIO()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        sys.stdout, sys.stderr = out, err
+        logging.disable(logging.NOTSET)

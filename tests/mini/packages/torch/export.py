@@ -1,0 +1,5 @@
+"""Dimensions as graph capture names them."""
+
+
+class Dim:
+    DYNAMIC = "dynamic"

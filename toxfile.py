@@ -1,0 +1,8 @@
+"""tox loads this file by itself; the plugin lives in the package."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from harness.tox_plugin import *  # noqa: E402,F403  # the path above comes first
