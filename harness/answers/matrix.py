@@ -174,7 +174,11 @@ def _summary(cells: list[Cell], selection: Selection, offered: dict[tuple[str, s
 def _runtime_notes(cells: Sequence[Cell], by: By) -> list[str]:
     if by is By.RUNTIME:
         return []
-    seen = {f"{cell.runtime} {cell.runtime_version}" for cell in cells if cell.runtime and cell.runtime_version}
-    if not seen:
-        return []
-    return [f"as installed together: each release with its own runtime ({', '.join(sorted(seen))})"]
+    seen: dict[str, set[str]] = defaultdict(set)
+    for cell in cells:
+        if cell.runtime and cell.runtime_version:
+            seen[cell.runtime].add(cell.runtime_version)
+    return [
+        f"as installed together: each release on its own {runtime} ({', '.join(versions.ordered(found))})"
+        for runtime, found in seen.items()
+    ]

@@ -10,7 +10,7 @@ from harness.worker.status import Exporter, Status
 
 @dataclass(frozen=True)
 class Sign:
-    """One sign, its colour (a name that rich and CSS both know) and what it means in a few words."""
+    """One sign, its colour (a name that rich and CSS both know) and what its word leaves open."""
 
     sign: str
     colour: str
@@ -18,34 +18,34 @@ class Sign:
 
 
 STATUS: dict[Status, Sign] = {
-    Status.PASS: Sign("✓", "green", "passes"),
-    Status.DEGRADED: Sign("~", "yellow", "passes, but not with the opset, exporter or provider asked for"),
-    Status.UNSUPPORTED: Sign("⊘", "blue", "refused: declared unsupported"),
-    Status.FAIL: Sign("✗", "red", "fails with an error"),
-    Status.TIMEOUT: Sign("T", "magenta", "takes too long"),
-    Status.OOM: Sign("M", "magenta", "takes too much memory"),
+    Status.PASS: Sign("✓", "green", ""),
+    Status.DEGRADED: Sign("~", "yellow", "passes, not as asked (opset, exporter, provider)"),
+    Status.UNSUPPORTED: Sign("⊘", "blue", "by the exporter or runtime"),
+    Status.FAIL: Sign("✗", "red", "with an error"),
+    Status.TIMEOUT: Sign("T", "magenta", "too slow"),
+    Status.OOM: Sign("M", "magenta", "out of memory"),
     Status.CRASH: Sign("!", "red", "kills the process"),
-    Status.MISMATCH: Sign("≠", "red", "runs, and gives wrong results"),
-    Status.SKIP: Sign("-", "white", "skipped by us"),
-    Status.NOT_RUN: Sign("·", "white", "not measured"),
-    Status.INVALID: Sign("?", "white", "our infrastructure failed; says nothing about torch"),
+    Status.MISMATCH: Sign("≠", "red", "runs, wrong results"),
+    Status.SKIP: Sign("s", "white", "by us"),
+    Status.NOT_RUN: Sign("·", "white", ""),
+    Status.INVALID: Sign("?", "white", "our infrastructure failed"),
 }
 
 #: what stands where nothing was measured: never an empty place
 NOT_MEASURED = STATUS[Status.NOT_RUN].sign
 
 WORKAROUND: dict[Workaround, Sign] = {
-    Workaround.NEEDED: Sign("●", "yellow", "the failing form does not work, the fix does"),
-    Workaround.OBSOLETE: Sign("○", "green", "both work: the fix may go"),
+    Workaround.NEEDED: Sign("●", "yellow", "plain fails, the fix works"),
+    Workaround.OBSOLETE: Sign("○", "green", "both work, the fix may go"),
     Workaround.BROKEN: Sign("✗", "red", "neither works"),
-    Workaround.HARMFUL: Sign("!", "red", "the failing form works, the fix does not"),
-    Workaround.UNKNOWN: Sign("·", "white", "one of the two was not measured, or both were refused"),
+    Workaround.HARMFUL: Sign("!", "red", "plain works, the fix does not"),
+    Workaround.UNKNOWN: Sign("·", "white", "not measured, or refused to both"),
 }
 
 CLAIM: dict[str, Sign] = {
-    "reproduced": Sign("✓", "green", "measured, and as the source says"),
-    "not-reproduced": Sign("✗", "red", "measured, and not as the source says"),
-    "not-measured": Sign("·", "white", "could not be measured; the reason is given"),
+    "reproduced": Sign("✓", "green", "as the source says"),
+    "not-reproduced": Sign("✗", "red", "otherwise"),
+    "not-measured": Sign("·", "white", "the reason is given"),
 }
 
 EXPORTER_SHORT: dict[str, str] = {
@@ -65,5 +65,5 @@ def ascii_only(text: str) -> str:
 
 
 def word(status: Status) -> str:
-    """The word shown beside a sign; ``unsupported`` reads as ``refused``."""
-    return "refused" if status is Status.UNSUPPORTED else status.value
+    """The word shown beside a sign: ``unsupported`` reads as ``refused``, ``not_run`` as ``not measured``."""
+    return {Status.UNSUPPORTED: "refused", Status.NOT_RUN: "not measured"}.get(status, status.value)

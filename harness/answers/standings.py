@@ -101,10 +101,10 @@ class _Judge:
         self.places = list(dict.fromkeys((key[1], key[2]) for key in self.grid))
 
     def standings(self, entry: Entry) -> list[Standing]:
-        """One standing for each exporter and provider that the case was measured with on any release."""
+        """One standing for each exporter and provider that the release was measured with."""
         found = []
         for exporter, provider in sorted(self.places, key=_place_rank):
-            if any((torch, exporter, provider, entry.case, PLAIN) in self.grid for torch in self.releases):
+            if (self.torch, exporter, provider, entry.case, PLAIN) in self.grid:
                 found.append(self._standing(entry, exporter, provider))
         return found
 

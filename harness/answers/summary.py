@@ -19,18 +19,19 @@ _MOST_SPANS = 2
 class Summary:
     """What one place of a table shows.
 
-    ``text`` begins with a sign; ``status`` is what its colour follows (``not_run`` where nothing was measured);
+    ``text`` says it in words, ``short`` in signs and numbers only (numbers pass); ``status`` is what its colour follows (``not_run`` where nothing was measured);
     ``at`` lists, for each status, where it was seen (opsets, or releases); ``local`` says that rows of this machine
     are among them.
     """
 
     text: str
+    short: str
     status: Status
     at: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     local: bool = False
 
 
-NOTHING = Summary(NOT_MEASURED, Status.NOT_RUN)
+NOTHING = Summary(NOT_MEASURED, NOT_MEASURED, Status.NOT_RUN)
 
 
 def over_opsets(cells: Sequence[Cell], offered: Sequence[int], *, all_asked: bool) -> Summary:
@@ -82,11 +83,11 @@ def counted(cells: Sequence[Cell]) -> Summary:
     at = _at((f"{cell.torch}:{'default' if cell.opset is None else cell.opset}", cell.status) for cell in cells)
     local = any(cell.local for cell in cells)
     if not measured:
-        return Summary(_plain(cells[0].status), cells[0].status, at, local)
+        return _plain(cells[0].status, at, local)
     good = [status for status in measured if status in (Status.PASS, Status.DEGRADED)]
     lead = _best(good) if good else collapse(measured) or Status.FAIL
-    signs = _other_signs(measured, lead)
-    return Summary(" ".join([f"{STATUS[lead].sign} {len(good)}/{len(measured)}", *signs]), lead, at, local)
+    share = " ".join([f"{len(good)}/{len(measured)}", *_other_signs(measured, lead)])
+    return Summary(f"{STATUS[lead].sign} {share}", share, lead, at, local)
 
 
 def _said(
@@ -100,26 +101,29 @@ def _said(
     degraded = [place for place, status in statuses.items() if status is Status.DEGRADED]
     tried = [status for status in statuses.values() if status is not Status.UNSUPPORTED]
     if not tried:
-        return Summary(_plain(Status.UNSUPPORTED), Status.UNSUPPORTED, at, local)
+        return _plain(Status.UNSUPPORTED, at, local)
     if passing or degraded:
         lead = Status.PASS if passing else Status.DEGRADED
-        first = f"{STATUS[lead].sign} {text(passing or degraded)}"
+        said = text(passing or degraded)
+        first, short = f"{STATUS[lead].sign} {said}", said if passing else f"~{said}"
     else:
         lead = collapse(tried) or tried[0]
-        first = _plain(lead)
-    return Summary(" ".join([first, *_other_signs(tried, lead), *[NOT_MEASURED] * missing]), lead, at, local)
+        first, short = f"{STATUS[lead].sign} {word(lead)}", STATUS[lead].sign
+    rest = [*_other_signs(tried, lead), *[NOT_MEASURED] * missing]
+    return Summary(" ".join([first, *rest]), " ".join([short, *rest]), lead, at, local)
 
 
 def _single(cell: Cell) -> Summary:
     at = {cell.status.value: ("default" if cell.opset is None else str(cell.opset),)}
-    text = _plain(cell.status)
     if cell.works and cell.exporter == Exporter.DEFAULT.value and cell.opset_effective is not None:
         text = f"{STATUS[cell.status].sign} {cell.opset_effective}"
-    return Summary(text, cell.status, at, cell.local)
+        return Summary(text, text, cell.status, at, cell.local)
+    return _plain(cell.status, at, cell.local)
 
 
-def _plain(status: Status) -> str:
-    return NOT_MEASURED if status is Status.NOT_RUN else f"{STATUS[status].sign} {word(status)}"
+def _plain(status: Status, at: Mapping[str, tuple[str, ...]], local: bool) -> Summary:
+    sign = STATUS[status].sign
+    return Summary(sign if status is Status.NOT_RUN else f"{sign} {word(status)}", sign, status, at, local)
 
 
 def _best(statuses: Sequence[Status]) -> Status:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("claims")
-@click.option("--source", "sources", multiple=True, metavar="NAME", help="seed:000, owner/repo#1, a record; globs work.")
+@click.option("--source", "sources", multiple=True, metavar="NAME", help="seed:000, owner/repo#1, a record, a glob.")
 @filter_options("variants", "torch", "opsets", "exporters", "providers")
 @json_option
 def command(sources: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -> None:
@@ -47,4 +47,4 @@ def show(found: Claims, console: Console) -> None:
             console.print(f"    measured  {claim.reason}")
     total = len(found.claims)
     console.print(f"\n{total} claims: " + ", ".join(f"{count} {name}" for name, count in found.counts.items()))
-    console.print(legend(CLAIM.items()))
+    console.print(legend(CLAIM.items(), console.width))

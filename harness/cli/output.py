@@ -6,7 +6,7 @@ import codecs
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from harness.worker.status import Status
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
 #: columns of a pipe or a file, where there is no terminal to ask
@@ -79,15 +80,40 @@ def styled(text: str, sign: Sign) -> Text:
     return Text(text, style="dim" if sign.colour == "white" else sign.colour)
 
 
-def legend(signs: Iterable[tuple[str, Sign]]) -> str:
-    """One line that explains the signs: ``✓ passes · ✗ fails with an error``."""
-    return "   ".join(f"{item.sign} {name}: {item.meaning}" for name, item in signs)
+def legend(signs: Iterable[tuple[str, Sign]], width: int) -> str:
+    """The signs explained, ``✓ pass   ✗ fail: with an error``, in lines that break between them only."""
+    lines = [""]
+    for name, item in signs:
+        text = f"{item.sign} {name}" + (f" ({item.meaning})" if item.meaning else "")
+        if lines[-1] and len(lines[-1]) + 3 + len(text) > width:
+            lines.append("")
+        lines[-1] += f"   {text}" if lines[-1] else text
+    return "\n".join(lines)
 
 
-def status_legend(statuses: Iterable[Status]) -> str:
+def status_legend(statuses: Iterable[Status], width: int) -> str:
     """The signs of these statuses, best first, explained."""
     shown = set(statuses)
-    return legend((word(status), STATUS[status]) for status in Status if status in shown)
+    return legend(((word(status), STATUS[status]) for status in Status if status in shown), width)
+
+
+def say_local(local: Sequence[bool], console: Console) -> None:
+    """Whether rows of this machine are among those shown; they are marked with a star where there are others too."""
+    if local and all(local):
+        console.print("- every row was measured on this machine")
+    elif any(local):
+        console.print("- *: measured on this machine; the others are published rows")
+
+
+def grid(*columns: str) -> Table:
+    """A table with these headings whose cells are never cut."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in columns:
+        made.add_column(name, overflow="fold")
+    return made
 
 
 def opset_text(opsets: Iterable[int | None]) -> str:

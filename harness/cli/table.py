@@ -11,15 +11,18 @@ from harness.cli.options import filter_options, filters, json_option, open_datas
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as Grid
 
     from harness.answers.matrix import Line, Table
+    from harness.answers.summary import Summary
+    from harness.worker.status import Status
 
 _READING = {
-    "torch": "Each place: the opsets that pass in that torch release, then the signs of what the other opsets do.",
-    "opset": "Each place: the torch releases that pass at that opset, then the signs of what the others do.",
-    "exporter": "Each place: the opsets that pass with that exporter, then the signs of what the other opsets do.",
-    "runtime": "Each place: the opsets that pass on that runtime, then the signs of what the other opsets do.",
-    "provider": "Each place: the opsets that pass on that provider, then the signs of what the other opsets do.",
+    "torch": "numbers: opsets that pass in that torch release (all it takes: all); then what its other opsets do",
+    "opset": "numbers: torch releases that pass at that opset; then what the others do",
+    "exporter": "numbers: opsets that pass with that exporter (all it takes: all); then what its other opsets do",
+    "runtime": "numbers: opsets that pass on that runtime (all measured: all); then what the others do",
+    "provider": "numbers: opsets that pass on that provider (all measured: all); then what the others do",
 }
 
 
@@ -50,40 +53,22 @@ def command(by: str, as_json: bool, **given: tuple[str, ...]) -> None:
 
 def show(found: Table, console: Console) -> None:
     """Print the matrix, in as many blocks of columns as the width needs, then how to read it."""
-    from harness.cli.output import status_legend
+    from harness.cli import output
 
+    layout = _Layout(found, console.width)
     if not found.lines:
         console.print("Nothing measured is within these filters.")
-    for columns in _blocks(found, console.width):
-        _block(found, columns, console)
+    for columns in layout.blocks():
+        console.print(layout.grid(columns))
     if found.lines:
-        places = [place for line in found.lines for place in line.places.values()]
-        console.print(_READING[found.by.value])
-        console.print(status_legend(_statuses(found)))
-        _say_local([place.local for place in places if place.at], console)
+        console.print()
+        console.print(output.status_legend(layout.statuses(), console.width))
+        console.print(f"- {_READING[found.by.value]}")
+        output.say_local(layout.local, console)
     for note in found.notes:
         console.print(f"- {note}")
     if found.unmeasured:
         console.print(f"- known, not measured: {_some(found.unmeasured)}")
-
-
-def _statuses(found: Table) -> set[object]:
-    from harness.worker.status import Status
-
-    shown = set()
-    for line in found.lines:
-        for place in line.places.values():
-            shown |= {Status(status) for status in place.at} or {Status.NOT_RUN}
-            if "·" in place.text:
-                shown.add(Status.NOT_RUN)
-    return shown
-
-
-def _say_local(local: Sequence[bool], console: Console) -> None:
-    if all(local):
-        console.print("- every row was measured on this machine")
-    elif any(local):
-        console.print("- *: measured on this machine; the others are published rows")
 
 
 def _some(items: Sequence[str], most: int = 8) -> str:
@@ -91,69 +76,79 @@ def _some(items: Sequence[str], most: int = 8) -> str:
     return ", ".join(items[:most]) + more
 
 
-def _head(line: Line, found: Table) -> list[str]:
-    from harness.answers.signs import EXPORTER_SHORT
+class _Layout:
+    """The texts of a matrix and how its columns are cut into blocks of at most ``width`` characters.
 
-    name = line.case if line.variant == "plain" else f"{line.case}/{line.variant}"
-    head = [name]
-    if line.exporter is not None:
-        head.append(EXPORTER_SHORT.get(line.exporter, line.exporter))
-    if any(item.provider for item in found.lines):
-        head.append(line.provider or "")
-    return head
+    Places are said in words where all columns fit beside each other so, else in signs and numbers only.
+    """
 
+    def __init__(self, found: Table, width: int) -> None:
+        self.found = found
+        self.width = width
+        self.local = [place.local for line in found.lines for place in line.places.values() if place.at]
+        self.marked = any(self.local) and not all(self.local)
+        self.heading = ["case"]
+        self.heading += ["exporter"] * any(line.exporter is not None for line in found.lines)
+        self.heading += ["provider"] * any(line.provider for line in found.lines)
+        self.heads = [self._head(line) for line in found.lines]
+        self.short = False
+        self.short = len(list(self.blocks())) > 1
 
-def _heading(found: Table) -> list[str]:
-    heading = ["case"]
-    if any(line.exporter is not None for line in found.lines):
-        heading.append("exporter")
-    if any(line.provider for line in found.lines):
-        heading.append("provider")
-    return heading
+    def _head(self, line: Line) -> list[str]:
+        from harness.answers.signs import EXPORTER_SHORT
 
+        head = [line.case if line.variant == "plain" else f"  {line.variant}"]
+        if "exporter" in self.heading:
+            head.append(EXPORTER_SHORT.get(line.exporter or "-", line.exporter or "-"))
+        return head + [line.provider or ""] * ("provider" in self.heading)
 
-def _marked(found: Table) -> bool:
-    local = [place.local for line in found.lines for place in line.places.values() if place.at]
-    return any(local) and not all(local)
+    def _text(self, place: Summary) -> str:
+        return (place.short if self.short else place.text) + "*" * (self.marked and place.local)
 
-
-def _blocks(found: Table, width: int) -> Iterator[tuple[str, ...]]:
-    """The columns in blocks that fit beside the row heads; always at least one column."""
-    heads = [_heading(found), *(_head(line, found) for line in found.lines)]
-    left = sum(max(len(head[index]) for head in heads) + 2 for index in range(len(heads[0])))
-    block: list[str] = []
-    used = left
-    for name in found.columns:
-        wide = max([len(name), *(len(line.places[name].text) for line in found.lines)]) + 2 + _marked(found)
-        if block and used + wide > width:
+    def blocks(self) -> Iterator[tuple[str, ...]]:
+        """The columns in blocks that fit beside the heads of the lines; at least one column each."""
+        heads = [self.heading, *self.heads]
+        left = sum(max(len(head[index]) for head in heads) + 2 for index in range(len(self.heading)))
+        block: list[str] = []
+        used = left
+        for name in self.found.columns:
+            wide = max(len(name), *(len(self._text(line.places[name])) for line in self.found.lines), 0)
+            if block and used + wide > self.width:
+                yield tuple(block)
+                block, used = [], left
+            block.append(name)
+            used += wide + 2
+        if block:
             yield tuple(block)
-            block, used = [], left
-        block.append(name)
-        used += wide
-    if block:
-        yield tuple(block)
 
+    def grid(self, columns: Sequence[str]) -> Grid:
+        """One block as a rich table; a case is named once, its fixes are set in below it."""
+        from harness.answers.signs import STATUS
+        from harness.cli.output import grid, styled
 
-def _block(found: Table, columns: Sequence[str], console: Console) -> None:
-    from rich import box
-    from rich.table import Table as Grid
+        made = grid(*self.heading, *columns)
+        for column in made.columns:
+            column.no_wrap = True
+        before = ("", "")
+        for line, head in zip(self.found.lines, self.heads, strict=True):
+            if line.case != before[0] and line.variant != "plain":
+                made.add_row(line.case)
+            name = "" if (line.case, line.variant) == before else head[0]
+            before = line.case, line.variant
+            places = [line.places[column] for column in columns]
+            made.add_row(name, *head[1:], *(styled(self._text(place), STATUS[place.status]) for place in places))
+        return made
 
-    from harness.answers.signs import STATUS
-    from harness.cli.output import styled
+    def statuses(self) -> set[Status]:
+        """The statuses whose signs are on the page."""
+        from harness.answers.signs import NOT_MEASURED, STATUS
+        from harness.worker.status import Status
 
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in _heading(found):
-        grid.add_column(name, no_wrap=name != "case", overflow="fold")
-    for name in columns:
-        grid.add_column(name, no_wrap=True)
-    marked = _marked(found)
-    before = ""
-    for line in found.lines:
-        head = _head(line, found)
-        name, head[0] = head[0], "" if head[0] == before else head[0]
-        before = name
-        places = [line.places[column] for column in columns]
-        texts = [f"{place.text}*" if marked and place.local else place.text for place in places]
-        cells = [styled(text, STATUS[place.status]) for text, place in zip(texts, places, strict=True)]
-        grid.add_row(*head, *cells)
-    console.print(grid)
+        shown = set()
+        for line in self.found.lines:
+            for place in line.places.values():
+                seen = {Status(status) for status in place.at}
+                if STATUS[Status.UNSUPPORTED].sign not in place.short:
+                    seen.discard(Status.UNSUPPORTED)
+                shown |= seen | ({Status.NOT_RUN} if NOT_MEASURED in place.short else set())
+        return shown

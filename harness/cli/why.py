@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -53,40 +54,45 @@ def show(item: Why, console: Console) -> None:
     if not item.groups:
         console.print("Not measured within these filters.\n")
         return
-    _outcomes(item, console)
-    _messages(item, console)
+    groups = _without_refused(item.groups)
+    _outcomes(item, groups, console)
+    _messages(item, groups, console)
     if item.detail:
-        _show_detail(item.detail, console, whole=item.cells == 1)
+        _show_detail(item.detail, item.cells, console)
     _claims(item, console)
     console.print()
 
 
-def _outcomes(item: Why, console: Console) -> None:
-    from rich import box
-    from rich.table import Table as Grid
-
+def _outcomes(item: Why, groups: Sequence[Group], console: Console) -> None:
     from harness.answers.signs import EXPORTER_SHORT, STATUS, word
-    from harness.cli.output import opset_text, styled
+    from harness.cli import output
 
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("torch", "exporter", "opset", "outcome", "stage", "file", "runtime", "message"):
-        grid.add_column(name, overflow="fold")
-    for group in item.groups:
+    made = output.grid("torch", "exporter", "opset", "outcome", "at stage", "file", "runtime", "message")
+    local = [group.local for group in groups]
+    marked = any(local) and not all(local)
+    for group in groups:
         sign = STATUS[group.status]
-        grid.add_row(
-            group.torch + "*" * (group.local and not all(other.local for other in item.groups)),
+        made.add_row(
+            group.torch + "*" * (marked and group.local),
             EXPORTER_SHORT.get(group.exporter, group.exporter),
-            opset_text(group.opsets),
-            styled(f"{sign.sign} {word(group.status)}", sign),
-            group.stage,
+            output.opset_text(group.opsets),
+            output.styled(f"{sign.sign} {word(group.status)}", sign),
+            "" if group.stage == "done" else group.stage,
             _file(group),
             group.runtime.removeprefix("onnxruntime ") or "-",
             "" if group.message is None else f"[{group.message + 1}]",
         )
-    console.print(grid)
-    local = [group.local for group in item.groups]
-    if any(local):
-        console.print("Every row was measured on this machine." if all(local) else "*: measured on this machine.")
+    console.print(made)
+    output.say_local(local, console)
+    if len(groups) < len(item.groups):
+        console.print("- opsets that an exporter refuses are left out (--status refused shows them)")
+
+
+def _without_refused(groups: Sequence[Group]) -> Sequence[Group]:
+    """Refusals say nothing about the case; they are shown where they are all there is."""
+    from harness.worker.status import Status
+
+    return [group for group in groups if group.status is not Status.UNSUPPORTED] or groups
 
 
 def _file(group: Group) -> str:
@@ -100,22 +106,23 @@ def _file(group: Group) -> str:
     return " ".join(parts)
 
 
-def _messages(item: Why, console: Console) -> None:
-    for index, text in enumerate(item.messages[:_MOST_MESSAGES]):
-        console.print(f"[{index + 1}]")
-        console.print(textwrap.indent(text.rstrip(), "    "), soft_wrap=True)
-    if len(item.messages) > _MOST_MESSAGES:
-        left = len(item.messages) - _MOST_MESSAGES
-        console.print(f"{left} more messages: narrow with --torch, --exporter, --opset or --status.")
+def _messages(item: Why, groups: Sequence[Group], console: Console) -> None:
+    shown = list(dict.fromkeys(group.message for group in groups if group.message is not None))
+    for index in shown[:_MOST_MESSAGES]:
+        console.print(f"\n[{index + 1}]")
+        console.print(textwrap.indent(item.messages[index].rstrip(), "    "), soft_wrap=True)
+    if len(shown) > _MOST_MESSAGES:
+        left = len(shown) - _MOST_MESSAGES
+        console.print(f"\n{left} more messages: narrow with --torch, --exporter, --opset or --status.")
 
 
-def _show_detail(detail: Detail, console: Console, *, whole: bool) -> None:
+def _show_detail(detail: Detail, cells: int, console: Console) -> None:
     from harness.cli.output import opset_text
 
     row = detail.row
-    if not whole:
+    if cells > 1:
         opset = opset_text([None if row["opset"] is None else int(row["opset"])])
-        console.print(f"\nOne of these cells: torch {row['torch']}, {row['exporter']}, opset {opset}")
+        console.print(f"\nOne of these {cells} cells: torch {row['torch']}, {row['exporter']}, opset {opset}")
     _numbers(row, console)
     if row.get("ops"):
         console.print(f"  operators   {row['ops']}")
@@ -127,7 +134,7 @@ def _show_detail(detail: Detail, console: Console, *, whole: bool) -> None:
         console.print(f"  platform    {detail.platform}")
     if row.get("bundle"):
         console.print(f"  bundle      {row['bundle']}")
-    if detail.warnings and whole:
+    if detail.warnings and cells == 1:
         console.print("  warnings")
         console.print(textwrap.indent(detail.warnings.rstrip(), "    "), soft_wrap=True)
     console.print("  repeat      ", end="")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
@@ -54,7 +55,7 @@ def command(
 def show(found: Workarounds, console: Console, *, evidence: bool) -> None:
     """Print the words as a table of fixes by exporters, or with sentences and evidence for one case."""
     from harness.answers.signs import WORKAROUND
-    from harness.cli.output import legend
+    from harness.cli.output import legend, say_local
 
     if not found.standings and not found.cautions:
         console.print("No fix within these filters has been measured.")
@@ -68,67 +69,89 @@ def show(found: Workarounds, console: Console, *, evidence: bool) -> None:
     if found.standings:
         counts = Counter(item.word for item in found.standings)
         console.print("; ".join(f"{counts[word]} {word.value}" for word in WORKAROUND))
-    console.print(legend((word.value, sign) for word, sign in WORKAROUND.items()))
+    console.print(legend(((word.value, sign) for word, sign in WORKAROUND.items()), console.width))
+    say_local([cell.local for item in found.standings for cell in (item.plain, item.fix) if cell], console)
     for note in found.notes:
         console.print(f"- {note}")
 
 
 def _overview(standings: Sequence[Standing], console: Console) -> None:
-    from rich import box
-    from rich.table import Table as Grid
-
-    from harness.answers.signs import EXPORTER_SHORT, WORKAROUND
-    from harness.cli.output import styled
+    from harness.answers.signs import EXPORTER_SHORT, NOT_MEASURED, WORKAROUND
+    from harness.cli.output import grid, styled
 
     exporters = [name for name in EXPORTER_SHORT if any(item.exporter == name for item in standings)]
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    grid.add_column("case / fix", overflow="fold")
-    grid.add_column("kind", no_wrap=True)
-    for name in exporters:
-        grid.add_column(EXPORTER_SHORT[name], no_wrap=True)
+    made = grid("case / fix", "kind", *(EXPORTER_SHORT[name] for name in exporters))
+    several = len({item.provider for item in standings}) > 1
     lines: dict[tuple[str, str, str], dict[str, Standing]] = {}
     for item in standings:
         lines.setdefault((item.case, item.variant, item.provider or ""), {})[item.exporter] = item
-    several = len({key[2] for key in lines}) > 1
+    before = ""
     for (case, variant, provider), by_exporter in lines.items():
-        words = []
-        for name in exporters:
-            standing = by_exporter.get(name)
-            sign = WORKAROUND[standing.word] if standing else None
-            words.append(styled(f"{sign.sign} {standing.word.value}", sign) if standing and sign else "")
+        if case != before:
+            made.add_row(case)
+        before = case
+        found = [by_exporter[name].word if name in by_exporter else None for name in exporters]
+        words = [styled(f"{WORKAROUND[word].sign} {word.value}", WORKAROUND[word]) if word else NOT_MEASURED for word in found]
         kind = next(iter(by_exporter.values())).kind
-        grid.add_row(f"{case}/{variant}" + f" ({provider})" * several, kind, *words)
-    console.print(grid)
+        made.add_row(f"  {variant}" + f" ({provider})" * several, kind, *words)
+    console.print(made)
+    console.print()
 
 
 def _sentences(standings: Sequence[Standing], console: Console) -> None:
     from rich.text import Text
 
-    from harness.answers.signs import EXPORTER_SHORT, WORKAROUND
-    from harness.cli.output import styled
-
-    before = None
-    for item in standings:
-        if (item.case, item.variant) != before:
-            before = item.case, item.variant
-            source = "" if item.documented else "; our own proposal, no source states it"
-            name = Text(f"{item.case}/{item.variant}", style="bold")
-            console.print(name, f" {item.kind}: {item.note}{source}", sep="")
-        sign = WORKAROUND[item.word]
-        provider = "" if item.provider in ("cpu", None) else f" on {item.provider}"
-        where = EXPORTER_SHORT.get(item.exporter, item.exporter) + provider
-        console.print("  ", f"{where:8} ", styled(f"{sign.sign} {item.word.value:9}", sign), item.statement, sep="")
-        opset = "default opset" if item.opset is None else f"opset {item.opset}"
-        shown = f"at torch {item.torch}, {opset}: plain {_cell(item.plain)}; fix {_cell(item.fix)}"
-        console.print(f"{'':11}{shown}", style="dim")
-    if standings:
+    for (case, variant), found in groupby(standings, key=lambda item: (item.case, item.variant)):
+        items = list(found)
+        first = items[0]
+        proposal = "" if first.documented else " (our own proposal: no source states it)"
+        console.print(Text(f"{case}/{variant}", style="bold"), f"  {first.kind}: {first.note}{proposal}", sep="")
+        for same in _merged(items):
+            _sentence(same, console)
         console.print()
 
 
-def _cell(cell: Cell | None) -> str:
+def _merged(standings: Sequence[Standing]) -> list[list[Standing]]:
+    """Exporters of which the same is said, together."""
+    found: dict[tuple[str, ...], list[Standing]] = {}
+    for item in standings:
+        key = (item.word.value, item.statement, _point(item), _evidence(item), item.provider or "")
+        found.setdefault(key, []).append(item)
+    return list(found.values())
+
+
+def _sentence(same: Sequence[Standing], console: Console) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from harness.answers.signs import EXPORTER_SHORT, WORKAROUND
+    from harness.cli.output import styled
+
+    item = same[0]
+    sign = WORKAROUND[item.word]
+    provider = "" if item.provider in ("cpu", None) else f" on {item.provider}"
+    where = ", ".join(EXPORTER_SHORT.get(one.exporter, one.exporter) for one in same) + provider
+    line = Text("  ").append_text(styled(f"{sign.sign} {item.word.value}", sign)).append(f" with {where}: ")
+    # the sentence may speak of other opsets than the point's: then the word alone would seem to contradict it
+    line.append(item.statement if item.statement.startswith(item.word.value) else f"at {_point(item)}; {item.statement}")
+    console.print(line)
+    console.print(Padding(Text(f"{_point(item)}: {_evidence(item)}", style="dim"), (0, 0, 0, 6)))
+
+
+def _point(item: Standing) -> str:
+    opset = "its own default opset" if item.opset is None else f"opset {item.opset}"
+    return f"torch {item.torch}, {opset}"
+
+
+def _evidence(item: Standing) -> str:
+    return f"plain {_cell(item.plain, item)}; fix {_cell(item.fix, item)}"
+
+
+def _cell(cell: Cell | None, item: Standing) -> str:
     from harness.answers.signs import word
 
     if cell is None:
         return "not measured"
     stage = "" if cell.works else f" at {cell.stage}"
-    return f"{word(cell.status)}{stage}" + " (this machine)" * cell.local
+    elsewhere = f" (plain on torch {cell.torch})" if cell.torch != item.torch else ""
+    return f"{word(cell.status)}{stage}{elsewhere}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 DAMAGED = ".damaged"
 
 
-class DamagedFile(StoreError):
+class DamagedFileError(StoreError):
     """A parquet file that cannot be read: truncated, overwritten, or unreadable."""
 
 
@@ -25,7 +25,7 @@ def cells_files(dataset: Path) -> list[Path]:
 
 
 def check(path: Path) -> None:
-    """Look at a file's footer only. Raises :class:`DamagedFile` or :class:`SchemaMismatch` in a readable sentence."""
+    """Look at a file's footer only. Raises :class:`DamagedFileError` or :class:`SchemaMismatch` in a readable sentence."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -39,7 +39,7 @@ def check(path: Path) -> None:
 def read(path: Path, table: str) -> pa.Table:
     """A whole file with exactly the contract's columns (missing ones null), every page checked.
 
-    Raises :class:`DamagedFile` or :class:`SchemaMismatch`.
+    Raises :class:`DamagedFileError` or :class:`SchemaMismatch`.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -66,10 +66,10 @@ def conform(table: str, rows: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=want)
 
 
-def damaged(path: Path, error: Exception) -> DamagedFile:
+def damaged(path: Path, error: Exception) -> DamagedFileError:
     """The sentence for a file that cannot be read."""
     first = str(error).strip().split("\n")[0].rstrip(".")
-    return DamagedFile(f"{path}: damaged, its rows are left out ({first})")
+    return DamagedFileError(f"{path}: damaged, its rows are left out ({first})")
 
 
 def put_aside(dataset: Path) -> list[str]:

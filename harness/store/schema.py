@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from enum import Enum
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from harness.worker.errors import SchemaMismatch, StoreError
@@ -34,7 +34,7 @@ def columns(table: str) -> tuple[str, ...]:
     return tuple(column.name for column in TABLES[table])
 
 
-@lru_cache(maxsize=None)
+@cache
 def schema(table: str) -> pa.Schema:
     """The arrow schema of ``cells``, ``runs``, ``environments``, ``messages``, ``cases`` or ``claims``."""
     import pyarrow as pa
@@ -62,7 +62,8 @@ def check_version(metadata: Mapping[bytes, bytes] | None, name: str) -> None:
         return
     version = written.decode("utf-8", "replace")
     newer = version.isdigit() and int(version) > SCHEMA_VERSION
-    way = "a newer caniexport reads it" if newer else "measure it again with `caniexport measure`"
+    again = "remove it and measure its release again with `caniexport measure`"
+    way = "a newer caniexport reads it" if newer else again
     raise SchemaMismatch(
         f"{name}: written under version {version} of the row contract, this one is {SCHEMA_VERSION}; {way}"
     )
@@ -89,12 +90,17 @@ def normalise(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 def to_arrow(table: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """Rows as an arrow table of the contract; each is normalised first."""
+    return from_normalised(table, [normalise(table, row) for row in rows])
+
+
+def from_normalised(table: str, rows: list[dict[str, Any]]) -> pa.Table:
+    """Rows that :func:`normalise` gave, as an arrow table of the contract."""
     import pyarrow as pa
 
-    return pa.Table.from_pylist([normalise(table, row) for row in rows], schema=schema(table))
+    return pa.Table.from_pylist(rows, schema=schema(table))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _converters(table: str) -> dict[str, Callable[[Any], Any]]:
     kinds: dict[str, Callable[[Any], Any]] = {
         "string": _text,

@@ -24,6 +24,7 @@ from harness.worker.cell import Outcome
 from harness.worker.corpus import LoadedCase
 from harness.worker.journal import Journal
 from harness.worker.messages import describe
+from harness.worker.process import die_with_parent
 from harness.worker.rows import CELLS, MEASURING_VERSION
 from harness.worker.status import Stage, Status
 from harness.worker.supervisor import Broken, Limits, Settings, Supervisor
@@ -52,6 +53,8 @@ def pytest_configure(config: Any) -> None:
     """Register what belongs to the run; the controller and each xdist worker have their own."""
     if not config.getoption("--release"):
         raise pytest.UsageError("harness.worker.plugin: --release is needed")
+    if os.environ.get("CANIEXPORT_SUPERVISED"):
+        die_with_parent()
     config.stash_run = Run(config)
     config.pluginmanager.register(config.stash_run, "caniexport-run")
 

@@ -73,13 +73,16 @@ def version() -> str:
 def feeds(names: Sequence[str], arguments: Mapping[str, Any], positional: Sequence[Any]) -> Dict[str, Any]:
     """Which array goes to which input of the file.
 
-    By name where the file has the argument's name, else by position. An argument the file does not take (it was
-    written into the file as a constant) is left out: whether that was right shows in the values.
+    ``arguments`` has the module's arguments by name, Python numbers as 0-d arrays; ``positional`` its tensors in order.
+    By name where the file has the argument's names, else by position: first the tensors alone, then with the numbers.
+    An argument the file does not take (it was written into the file as a constant) is left out: whether that was
+    right shows in the values.
     """
     if all(name in arguments for name in names):
         return {name: arguments[name] for name in names}
-    if len(names) > len(positional):
-        raise ValueError(
-            "the file takes {} input(s) ({}), the module {}".format(len(names), ", ".join(names), len(positional))
-        )
-    return dict(zip(names, positional))
+    for candidates in (positional, list(arguments.values())):
+        if len(names) <= len(candidates):
+            return dict(zip(names, candidates))
+    raise ValueError(
+        "the file takes {} input(s) ({}), the module {}".format(len(names), ", ".join(names), len(positional))
+    )

@@ -60,15 +60,20 @@ def flatten(output: Any) -> List[Any]:
 
 
 def named(variant: Variant, inputs: Sequence[Any]) -> Dict[str, Any]:
-    """The tensor arguments of one input set by argument name; nested ones are left to their position."""
+    """The arguments of one input set by name, numbers as torch would make them tensors; nested ones are left out."""
     import numpy as np
 
-    names = argument_names(variant.forward, len(inputs))
-    return {name: item for name, item in zip(names, inputs) if isinstance(item, np.ndarray)}
+    found = {}
+    for name, item in zip(argument_names(variant.forward, len(inputs)), inputs):
+        if isinstance(item, float):
+            found[name] = np.asarray(item, dtype="float32")
+        elif isinstance(item, (np.ndarray, int)):
+            found[name] = np.asarray(item)
+    return found
 
 
 def positional(inputs: Sequence[Any]) -> List[Any]:
-    """The arrays of one input set in order, nested ones unpacked, plain numbers as arrays."""
+    """The arrays of one input set in order, nested ones unpacked, plain numbers left out."""
     import numpy as np
 
     flat: List[Any] = []

@@ -15,7 +15,6 @@ process and ends; the supervisor then starts a fresh one for each batch.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import os
 import signal
@@ -26,6 +25,7 @@ from typing import Any, Dict, Optional
 from harness.worker import corpus as corpus_module
 from harness.worker.cell import measure
 from harness.worker.plan import Cell
+from harness.worker.process import die_with_parent
 from harness.worker.status import Stage
 from harness.worker.warm import prepare_opset, threads, warm
 
@@ -49,7 +49,7 @@ class _Wire:
 def main() -> int:
     """Warm up, then serve requests until standard input closes."""
     arguments = _arguments()
-    _die_with_parent()
+    die_with_parent()
     wire = _Wire(arguments.results)
     # cells may print or flood; standard output belongs to them from here on
     os.dup2(arguments.output, 1)
@@ -113,7 +113,7 @@ def _child(request: Dict[str, Any], loaded: Any, wire: _Wire, bundles: Optional[
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        _die_with_parent()
+        die_with_parent()
         _limit_memory(request["memory_mb"])
         _serve(request, loaded, wire, bundles)
     except BaseException:  # the zygote reports the exit; nothing may unwind into its loop
@@ -133,13 +133,6 @@ def _serve(request: Dict[str, Any], loaded: Any, wire: _Wire, bundles: Optional[
 
         outcome = measure(cell, loaded[cell.case].variants, announce, bundles)
         wire.send(batch=batch, cell=index, row=_plain(outcome.row), messages=outcome.messages)
-
-
-def _die_with_parent() -> None:
-    """On Linux, end when the parent ends: a killed run must leave nothing hanging behind."""
-    if sys.platform.startswith("linux"):
-        pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
 def _plain(row: Dict[str, Any]) -> Dict[str, Any]:

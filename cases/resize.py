@@ -1,0 +1,347 @@
+"""Resizing images: interpolate, Upsample and Resize."""
+
+import torch
+import torch.nn.functional as F
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, values
+
+
+def resize_nodes(model):
+    """What every Resize and Upsample node of the file says, and where its size comes from."""
+    made = {name: node.op_type for node in model.graph.node for name in node.output}
+    made.update({item.name: "initializer" for item in model.graph.initializer})
+    made.update({item.name: "graph input" for item in model.graph.input if item.name not in made})
+    found = []
+    for node in model.graph.node:
+        if node.op_type not in ("Resize", "Upsample"):
+            continue
+        noted = {"op": node.op_type, "inputs": [made.get(name, "") for name in node.input]}
+        for item in node.attribute:
+            if item.name == "scales":
+                continue
+            noted[item.name] = item.s.decode() if item.s else round(item.f, 4) if item.type == 1 else item.i
+        found.append(noted)
+    return {"resize": found}
+
+
+def coordinates(model):
+    """Mode, coordinate transformation and rounding of every Resize, in the order of the file."""
+    names = ("mode", "coordinate_transformation_mode", "nearest_mode")
+    nodes = resize_nodes(model)["resize"]
+    return {
+        "coordinates": [" ".join(str(node[name]) for name in names if name in node) for node in nodes],
+        "cubic_coeff_a": sorted({node["cubic_coeff_a"] for node in nodes if node.get("mode") == "cubic"}),
+    }
+
+
+#: coordinates of bicubic, bicubic with align_corners, bilinear and nearest in torch up to 1.12
+MAP_OF_ITS_TIME = [
+    "cubic pytorch_half_pixel floor",
+    "cubic align_corners floor",
+    "linear pytorch_half_pixel floor",
+    "nearest asymmetric floor",
+]
+
+
+class BicubicByScales(torch.autograd.Function):
+    """Bicubic resizing whose rule feeds the scales vector (N, C, H, W) to the third input of Resize."""
+
+    @staticmethod
+    def symbolic(g, x, scales):
+        roi = g.op("Constant", value_t=torch.tensor([], dtype=torch.float32))
+        return g.op(
+            "Resize",
+            x,
+            roi,
+            scales,
+            mode_s="cubic",
+            coordinate_transformation_mode_s="pytorch_half_pixel",
+            cubic_coeff_a_f=-0.75,
+            nearest_mode_s="floor",
+        )
+
+    @staticmethod
+    def forward(ctx, x, scales):
+        height, width = scales.tolist()[-2:]
+        return F.interpolate(x, scale_factor=(height, width), mode="bicubic", align_corners=False)
+
+
+class InterpolateBicubicNeedsOpset11(Case):
+    """Bicubic interpolate has no ONNX form below opset 11."""
+
+    id = "interpolate-bicubic-needs-opset-11"
+    records = ("interpolate-bicubic-needs-opset-11",)
+    sources = ("seed:001", "seed:002")
+    aten_ops = ("aten::upsample_bicubic2d",)
+    onnx_ops = ("Resize",)
+    inputs = ((f32(1, 2, 4, 5),), (f32(1, 2, 4, 5),), (f32(1, 2, 6, 7),))
+    dynamic = {"x": {2: "height", 3: "width"}}
+    facts = staticmethod(coordinates)
+    claims = (
+        Claim("seed:001", "not supported below opset 11", opset="9-10", status="fail", stage="export",
+              record="interpolate-bicubic-needs-opset-11"),
+        Claim("seed:001", "supported from opset 11", opset=">=11", status="pass",
+              record="interpolate-bicubic-needs-opset-11", facts={"cubic_coeff_a": [-0.75]}, ops={"Resize": 1}),
+    )
+
+    def forward(self, x):
+        return F.interpolate(x, scale_factor=2.0, mode="bicubic", align_corners=False)
+
+    opset_11 = fix("raise-opset", "export at opset 11 or later", opset=11)
+
+
+class ResizeBicubicAttributeMap(Case):
+    """How interpolate's arguments land on Resize: coordinates, coefficient, rounding, sizes.
+
+    Four outputs: bicubic without and with align_corners, bilinear, nearest.
+    """
+
+    records = ("resize-bicubic-attribute-map",)
+    sources = ("seed:001", "seed:002")
+    aten_ops = ("aten::upsample_bicubic2d", "aten::upsample_bilinear2d", "aten::upsample_nearest2d")
+    onnx_ops = ("Resize",)
+    inputs = ((f32(1, 2, 4, 5),), (f32(1, 2, 4, 5),), (f32(1, 2, 6, 7),))
+    dynamic = {"x": {2: "height", 3: "width"}}
+    facts = staticmethod(coordinates)
+    claims = (
+        Claim("seed:001", "each becomes one Resize with the values of torch", record="resize-bicubic-attribute-map",
+              opset=">=11", status="pass", ops={"Resize": 4}),
+        Claim("seed:001 (catalogue)", "half pixel centres, align_corners and asymmetric coordinates; coefficient -0.75; floor",
+              record="resize-bicubic-attribute-map", opset=">=11", torch=">=1.3,<1.13",
+              facts={"coordinates": MAP_OF_ITS_TIME, "cubic_coeff_a": [-0.75]}),
+    )
+
+    def forward(self, x):
+        return (
+            F.interpolate(x, scale_factor=2.0, mode="bicubic", align_corners=False),
+            F.interpolate(x, scale_factor=2.0, mode="bicubic", align_corners=True),
+            F.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False),
+            F.interpolate(x, scale_factor=2.0, mode="nearest"),
+        )
+
+    opset_11 = fix("raise-opset", "export at opset 11 or later", opset=11)
+
+
+class InterpolateScaleFactorBaked(Case):
+    """A scale factor computed from an input is written into the file as a constant.
+
+    The first input set asks for a factor of 3, the others for 2 and 4.
+    """
+
+    records = (
+        "interpolate-scale-factor-baked",
+        "interpolate-dynamic-scales-autograd-function",
+        "resize-scales-which-parameter",
+    )
+    sources = ("seed:001", "seed:002")
+    aten_ops = ("aten::upsample_bicubic2d", "aten::item")
+    onnx_ops = ("Resize",)
+    inputs = (
+        (f32(1, 2, 4, 5), values([3.0])),
+        (f32(1, 2, 4, 5), values([2.0])),
+        (f32(1, 2, 5, 4), values([4.0])),
+    )
+    dynamic = {"x": {2: "height", 3: "width"}}
+    facts = staticmethod(resize_nodes)
+    claims = (
+        Claim("seed:001", "the factor of the export is kept for every input", record="interpolate-scale-factor-baked",
+              opset=11, status="mismatch", stage="compare"),
+        Claim("seed:002", "a dynamic factor is not supported up to opset 11", record="resize-scales-which-parameter",
+              opset="9-11", status=("fail", "mismatch")),
+        Claim("seed:001", "a rule that feeds the third input of Resize follows the factor",
+              record="interpolate-dynamic-scales-autograd-function", opset=11, variant="scales_from_factor", status="pass"),
+        Claim("seed:001", "the scales vector may be the graph's input", record="resize-scales-which-parameter",
+              opset=11, variant="scales_input", status="pass", ops={"Resize": 1},
+              facts={"resize": [{"op": "Resize", "inputs": ["graph input", "Constant", "graph input"], "mode": "cubic",
+                                 "coordinate_transformation_mode": "pytorch_half_pixel", "cubic_coeff_a": -0.75,
+                                 "nearest_mode": "floor"}]}),
+        Claim("seed:001 (catalogue)", "a scales vector of the wrong length fails when the file runs",
+              record="interpolate-dynamic-scales-autograd-function", opset=11, variant="scales_of_wrong_length",
+              status="fail", stage="run"),
+    )
+
+    def forward(self, x, factor):
+        return F.interpolate(x, scale_factor=factor.item(), mode="bicubic", align_corners=False)
+
+    @fix("autograd-function", "an own rule that feeds Resize's scales, made from the factor")
+    def scales_from_factor(self, x, factor):
+        return BicubicByScales.apply(x, torch.cat([torch.ones_like(factor), torch.ones_like(factor), factor, factor]))
+
+    @fix(
+        "autograd-function",
+        "an own rule that feeds Resize's scales, which are an input of the module",
+        inputs=(
+            (f32(1, 2, 4, 5), values([1.0, 1.0, 3.0, 3.0])),
+            (f32(1, 2, 4, 5), values([1.0, 1.0, 2.0, 2.0])),
+            (f32(1, 2, 5, 4), values([1.0, 1.0, 4.0, 4.0])),
+        ),
+    )
+    def scales_input(self, x, scales):
+        return BicubicByScales.apply(x, scales)
+
+    @fix(
+        "autograd-function",
+        "a scales vector without the entries for batch and channels: eager takes it, the runtime does not",
+        inputs=(
+            (f32(1, 2, 4, 5), values([3.0, 3.0])),
+            (f32(1, 2, 4, 5), values([2.0, 2.0])),
+            (f32(1, 2, 5, 4), values([4.0, 4.0])),
+        ),
+        caution=True,
+        documented=False,
+    )
+    def scales_of_wrong_length(self, x, scales):
+        return BicubicByScales.apply(x, scales)
+
+    @fix("rewrite", "an output size computed from the traced shape and the factor, passed as size=", documented=False)
+    def size_from_shape(self, x, factor):
+        height, width = x.shape[2] * factor, x.shape[3] * factor
+        return F.interpolate(x, size=[height.long()[0], width.long()[0]], mode="bicubic", align_corners=False)
+
+    @fix("export-option", "script the module instead of tracing it", exporter="torchscript-script", documented=False)
+    def scripted(self, x, factor):
+        return F.interpolate(x, scale_factor=float(factor), mode="bicubic", align_corners=False)
+
+
+class InterpolateDynamicScalesAutogradFunction(Case):
+    """Resize with a scales input of its own follows other factors for height and width, whole or not."""
+
+    records = ("interpolate-dynamic-scales-autograd-function",)
+    sources = ("seed:001",)
+    aten_ops = ("prim::PythonOp",)
+    onnx_ops = ("Resize",)
+    exporters = ("torchscript-trace", "default")
+    inputs = (
+        (f32(1, 2, 4, 6), values([1.0, 1.0, 2.0, 1.5])),
+        (f32(1, 2, 4, 6), values([1.0, 1.0, 1.5, 2.0])),
+        (f32(1, 2, 5, 7), values([1.0, 1.0, 1.5, 1.5])),
+    )
+    dynamic = {"x": {2: "height", 3: "width"}}
+    facts = staticmethod(resize_nodes)
+    claims = (
+        Claim("seed:001", "the file follows its scales input", opset=11, status="pass",
+              record="interpolate-dynamic-scales-autograd-function"),
+    )
+
+    def forward(self, x, scales):
+        return BicubicByScales.apply(x, scales)
+
+
+class UpsampleBilinearAlignCornersOpset9(Case):
+    """Bilinear interpolate with align_corners=True is refused below opset 11."""
+
+    id = "upsample-bilinear-align-corners-opset-9"
+    records = ("upsample-bilinear-align-corners-opset-9",)
+    sources = ("seed:003",)
+    aten_ops = ("aten::upsample_bilinear2d",)
+    onnx_ops = ("Upsample", "Resize")
+    inputs = ((f32(1, 2, 4, 5),), (f32(1, 2, 4, 5),), (f32(1, 2, 6, 7),))
+    dynamic = {"x": {2: "height", 3: "width"}}
+    claims = (
+        Claim("seed:003", "refused at the default opset of the time, 9", opset=9, torch="==1.3.*", status="fail",
+              record="upsample-bilinear-align-corners-opset-9",
+              stage="export", message="align_corners == True not supported"),
+        Claim("seed:003", "refused below opset 11", opset="9-10", status="fail", stage="export",
+              record="upsample-bilinear-align-corners-opset-9"),
+        Claim("seed:003", "opset 11 has it", opset=">=11", status="pass",
+              record="upsample-bilinear-align-corners-opset-9"),
+    )
+
+    def forward(self, x):
+        return (
+            F.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=True),
+            F.interpolate(x, scale_factor=1.5, mode="bilinear", align_corners=True),
+        )
+
+    opset_11 = fix("raise-opset", "export at opset 11 or later", opset=11)
+
+    @fix("rewrite", "align_corners=False (other values)", changes_values=True, caution=True, documented=False)
+    def no_align_corners(self, x):
+        return (
+            F.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False),
+            F.interpolate(x, scale_factor=1.5, mode="bilinear", align_corners=False),
+        )
+
+
+class UpsampleOpset9SilentMismatch(Case):
+    """Bilinear interpolate at opset 9 and 10 exports with a warning and gives shifted values."""
+
+    id = "upsample-opset-9-silent-mismatch"
+    records = ("upsample-opset-9-silent-mismatch",)
+    sources = ("seed:003",)
+    aten_ops = ("aten::upsample_bilinear2d",)
+    onnx_ops = ("Upsample", "Resize")
+    inputs = ((f32(1, 2, 4, 5),), (f32(1, 2, 4, 5),), (f32(1, 2, 6, 7),))
+    dynamic = {"x": {2: "height", 3: "width"}}
+    facts = staticmethod(resize_nodes)
+    claims = (
+        Claim("seed:003", "at opset 9 the results may not match torch", opset="9-10", status="mismatch", stage="compare",
+              record="upsample-opset-9-silent-mismatch"),
+        Claim("seed:003", "from opset 11 they match", opset=">=11", status="pass",
+              record="upsample-opset-9-silent-mismatch"),
+    )
+
+    def forward(self, x):
+        return F.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False)
+
+    opset_11 = fix("raise-opset", "export at opset 11 or later", opset=11)
+
+
+class UpsampleNearestOpset9(Case):
+    """Nearest interpolate below opset 11, said not to match torch either."""
+
+    id = "upsample-nearest-opset-9"
+    records = ("upsample-opset-9-silent-mismatch",)
+    sources = ("seed:003",)
+    aten_ops = ("aten::upsample_nearest2d",)
+    onnx_ops = ("Upsample", "Resize")
+    inputs = ((f32(1, 2, 4, 6),), (f32(1, 2, 4, 6),), (f32(1, 2, 6, 8),))
+    dynamic = {"x": {2: "height", 3: "width"}}
+    claims = (
+        Claim("seed:003", "Upsample did not match interpolate until opset 11", opset="9-10", status="mismatch",
+              record="upsample-opset-9-silent-mismatch"),
+    )
+
+    def forward(self, x):
+        return F.interpolate(x, scale_factor=1.5, mode="nearest")
+
+    opset_11 = fix("raise-opset", "export at opset 11 or later", opset=11)
+
+
+class TrtImportUpsampleBilinear(Case):
+    """TensorRT 6 refuses bilinear Upsample; nearest instead imports, and changes the values."""
+
+    records = ("trt-import-upsample-bilinear", "bilinear-to-nearest-changes-values")
+    sources = ("seed:003",)
+    aten_ops = ("aten::upsample_bilinear2d", "aten::upsample_nearest2d")
+    onnx_ops = ("Upsample", "Resize")
+    # nothing dynamic: before torch 1.11 a dynamic axis beside size= is an error of its own below opset 11
+    inputs = ((f32(1, 2, 4, 4),), (f32(1, 2, 4, 4),))
+    claims = (
+        Claim("seed:003", "TensorRT 6.0.1.5 refuses the bilinear Upsample of torch 1.3.1", torch="==1.3.*", opset=9,
+              status="fail", stage="parse", record="trt-import-upsample-bilinear",
+              message="importUpsample: UNSUPPORTED_NODE: Assertion failed: (nbDims >= 1) && (nbDims <= 3)",
+              needs="tensorrt"),
+        Claim("seed:003", "with nearest it imports", torch="==1.3.*", opset=9, variant="nearest", status="pass",
+              record="trt-import-upsample-bilinear", needs="tensorrt"),
+        Claim("seed:003 (catalogue)", "nearest keeps its own values, so the difference is the swap's, not the runtime's",
+              record="bilinear-to-nearest-changes-values", opset=">=11", variant="nearest", status="pass"),
+        Claim("seed:003 (catalogue)", "nearest in place of bilinear is not equivalent",
+              record="bilinear-to-nearest-changes-values", variant="nearest_as_if_equal", exporter="",
+              status="mismatch", stage="eager"),
+    )
+
+    def forward(self, x):
+        return F.interpolate(x, size=(8, 8), mode="bilinear", align_corners=False)
+
+    opset_11 = fix("raise-opset", "export at opset 11 or later, whose Resize says how it maps coordinates", opset=11)
+
+    @fix("rewrite", "nearest instead of bilinear: other values, to be accepted or trained for", changes_values=True,
+         caution=True)
+    def nearest(self, x):
+        return F.interpolate(x, size=(8, 8), mode="nearest")
+
+    @fix("rewrite", "nearest taken for an equal of bilinear: it is none", caution=True)
+    def nearest_as_if_equal(self, x):
+        return F.interpolate(x, size=(8, 8), mode="nearest")

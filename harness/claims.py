@@ -1,0 +1,258 @@
+"""Claims held against rows: what a source says happens, and what was measured there. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from harness import versions
+from harness.worker.case import PLAIN, Claim, Fix, attributes
+from harness.worker.corpus import LoadedCase
+from harness.worker.errors import CorpusError, UnknownName
+from harness.worker.status import MEASURED, Exporter, Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.store.dataset import Dataset
+
+REPRODUCED, NOT_REPRODUCED, NOT_MEASURED = "reproduced", "not-reproduced", "not-measured"
+
+_MEASURED = frozenset(status.value for status in MEASURED)
+#: an empty exporter in a claim means these
+_EXPORTERS = frozenset({Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value})
+#: providers that a claim is about when it names none
+_EVERYWHERE = frozenset({"cpu", "none", None})
+#: columns that adjudication reads
+COLUMNS = (
+    "torch case variant exporter opset opset_effective provider stage status signature message_id warning_id ops facts"
+).split()
+_SHOWN = 4
+
+Row = Mapping[str, Any]
+Texts = Mapping[str, str]
+
+
+def adjudicate(
+    cases: Mapping[str, LoadedCase], cells: pd.DataFrame | Iterable[Row], messages: Texts
+) -> list[dict[str, Any]]:
+    """Rows of ``CLAIMS`` for every claim of the cases, in their order; ids are ``case/1``, ``case/2``, ...
+
+    cells     rows with the columns of ``CELLS`` (a frame or dictionaries); those of quarantined runs left out
+    messages  texts by message id, for the claims that quote one
+    """
+    by_case: dict[str, list[Row]] = {}
+    releases: set[str] = set()
+    for row in _plain(cells):
+        by_case.setdefault(row["case"], []).append(row)
+        if row["torch"]:
+            releases.add(row["torch"])
+    measured = versions.ordered(releases)
+    return [
+        {**_words(item, number, claim), **_verdict(item, claim, by_case.get(item.id, []), measured, messages)}
+        for item in cases.values()
+        for number, claim in enumerate(item.cls.claims, start=1)
+    ]
+
+
+def adjudicate_dataset(cases: Mapping[str, LoadedCase], dataset: Dataset) -> list[dict[str, Any]]:
+    """:func:`adjudicate` over an open dataset, reading only the cells and texts that claims are about."""
+    with_claims = [item.id for item in cases.values() if item.cls.claims]
+    cells = dataset.cells(columns=COLUMNS)
+    mine = cells[cells["case"].isin(with_claims)]
+    return adjudicate(cases, cells, dataset.messages({*mine["message_id"], *mine["warning_id"]}))
+
+
+def _words(item: LoadedCase, number: int, claim: Claim) -> dict[str, Any]:
+    expects = {
+        "status": list(claim.status),
+        "stage": claim.stage,
+        "message": claim.message,
+        "ops": claim.ops,
+        "facts": claim.facts,
+    }
+    return {
+        "claim": f"{item.id}/{number}",
+        "case": item.id,
+        "variant": claim.variant,
+        "record": claim.record,
+        "source": claim.source,
+        "says": claim.says,
+        "torch": claim.torch,
+        "exporter": claim.exporter,
+        "opset": claim.opset,
+        "expects": json.dumps({key: value for key, value in expects.items() if value}, sort_keys=True),
+    }
+
+
+def _verdict(
+    item: LoadedCase, claim: Claim, rows: Sequence[Row], releases: Sequence[str], messages: Texts
+) -> dict[str, Any]:
+    chosen = [row for row in rows if _selects(item, claim, row)]
+    measured = _without_refusals(claim, [row for row in chosen if row["status"] in _MEASURED])
+    agreeing = [row for row in measured if _agrees(claim, row, messages)]
+    against = [row for row in measured if row not in agreeing]
+    if not measured:
+        return _outcome(NOT_MEASURED, _why_not(item, claim, chosen, rows, releases), claim.finding, [])
+    if not against:
+        return _outcome(REPRODUCED, f"{_count(agreeing)}, all as documented", "", agreeing)
+    if agreeing:
+        reason = f"{len(agreeing)} of {_count(measured)} as documented; instead {_instead(against)}"
+    else:
+        reason = f"{_count(measured)}, none as documented; instead {_instead(against)}"
+    return _outcome(NOT_REPRODUCED, reason, claim.finding, against)
+
+
+def _outcome(outcome: str, reason: str, finding: str, shown: Sequence[Row]) -> dict[str, Any]:
+    text = f"{reason}. {finding}" if finding else reason
+    return {"outcome": outcome, "reason": text, "cells": sorted(map(_cell_id, shown))}
+
+
+def _selects(item: LoadedCase, claim: Claim, row: Row) -> bool:
+    if item.is_environment:
+        return bool(row["variant"] == claim.variant)
+    variant, available = _judged_on(item, claim)
+    provider = {claim.needs} if claim.needs else _EVERYWHERE
+    return (
+        row["variant"] == variant
+        and row["provider"] in provider
+        and _takes_exporter(claim, row)
+        and _takes_torch(item, claim.torch, row)
+        and _takes_torch(item, available, row)
+        and _takes_opset(item, claim, row)
+    )
+
+
+def _judged_on(item: LoadedCase, claim: Claim) -> tuple[str, str]:
+    """The variant whose rows answer, and the releases they must be of: an upgrade is judged on the plain form."""
+    fix = attributes(item.cls).get(claim.variant)
+    if isinstance(fix, Fix) and fix.kind == "version-upgrade":
+        return PLAIN, fix.torch
+    return claim.variant, ""
+
+
+def _takes_exporter(claim: Claim, row: Row) -> bool:
+    return row["exporter"] == claim.exporter if claim.exporter else row["exporter"] in _EXPORTERS
+
+
+def _takes_torch(item: LoadedCase, specifier: str, row: Row) -> bool:
+    if not specifier:
+        return True
+    try:
+        return row["torch"] is not None and versions.within(row["torch"], specifier)
+    except UnknownName as error:
+        raise CorpusError(f"case {item.id}: {error}") from None
+
+
+def _takes_opset(item: LoadedCase, claim: Claim, row: Row) -> bool:
+    """Where none was asked (the default exporter) the opset of the file counts."""
+    if not claim.opset:
+        return True
+    opset = row["opset_effective"] if row["opset"] is None else row["opset"]
+    try:
+        return opset is not None and versions.opset_in(int(opset), claim.opset)
+    except UnknownName as error:
+        raise CorpusError(f"case {item.id}: {error}") from None
+
+
+def _without_refusals(claim: Claim, rows: list[Row]) -> list[Row]:
+    """A declared refusal of an opset says nothing about the case, unless the claim is about it or all were refused."""
+    if Status.UNSUPPORTED.value in claim.status:
+        return rows
+    return [row for row in rows if row["status"] != Status.UNSUPPORTED] or rows
+
+
+def _agrees(claim: Claim, row: Row, messages: Texts) -> bool:
+    return (
+        (not claim.status or row["status"] in claim.status)
+        and (not claim.stage or row["stage"] == claim.stage)
+        and (not claim.message or any(claim.message in text for text in _texts(row, messages)))
+        and (not claim.ops or _has_ops(row["ops"], claim.ops))
+        and (not claim.facts or _has_facts(row["facts"], claim.facts))
+    )
+
+
+def _texts(row: Row, messages: Texts) -> list[str]:
+    return [messages[key] for key in (row["message_id"], row["warning_id"]) if key in messages]
+
+
+def _has_ops(text: str | None, wanted: Mapping[str, int]) -> bool:
+    """At least the counts wanted; a count of 0 means that there is none."""
+    if text is None:
+        return False
+    have = {name: int(count or 1) for name, _, count in (part.partition("*") for part in text.split())}
+    return all(have.get(op, 0) >= count if count else op not in have for op, count in wanted.items())
+
+
+def _has_facts(text: str | None, wanted: Mapping[str, Any]) -> bool:
+    have = json.loads(text) if text else {}
+    return all(name in have and have[name] == json.loads(json.dumps(value)) for name, value in wanted.items())
+
+
+def _why_not(
+    item: LoadedCase, claim: Claim, chosen: Sequence[Row], rows: Sequence[Row], releases: Sequence[str]
+) -> str:
+    if chosen:
+        statuses = Counter(row["status"] for row in chosen)
+        return "planned but not measured: " + ", ".join(f"{count} {status}" for status, count in statuses.items())
+    if claim.needs:
+        return f"needs {claim.needs}, on which nothing was measured"
+    if item.is_environment:
+        return "this installation has not been tried"
+    named = [text for text in releases if _takes_torch(item, claim.torch, {"torch": text})]
+    if not named:
+        have = ", ".join(releases) or "no release at all"
+        return f"no release {claim.torch} has been measured; the dataset has {have}"
+    if not any(row["torch"] in named for row in rows):
+        return f"the case has not been measured on torch {', '.join(named)}"
+    return f"measured on torch {', '.join(named)}, but not with {_asked(claim)}"
+
+
+def _asked(claim: Claim) -> str:
+    parts = [f"variant {claim.variant}", claim.exporter or "any exporter"]
+    return ", ".join([*parts, f"opset {claim.opset}"] if claim.opset else parts)
+
+
+def _count(rows: Sequence[Row]) -> str:
+    releases = versions.ordered({row["torch"] for row in rows if row["torch"]})
+    cells = f"{len(rows)} cell{'' if len(rows) == 1 else 's'}"
+    return f"{cells} on torch {', '.join(releases)}" if releases else cells
+
+
+def _instead(rows: Sequence[Row]) -> str:
+    """What was seen, most frequent first: ``torch 2.8.0, opset 11-13: fail at export (…)``."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["status"], row["stage"], row["signature"] or ""), []).append(row)
+    ranked = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    told = [_seen(*key, group) for key, group in ranked[:_SHOWN]]
+    if len(ranked) > _SHOWN:
+        told.append(f"and {len(ranked) - _SHOWN} other outcomes")
+    return "; ".join(told)
+
+
+def _seen(status: str, stage: str, signature: str, rows: Sequence[Row]) -> str:
+    opsets = sorted({int(row["opset"]) for row in rows if row["opset"] is not None})
+    spans = versions.spans(opsets, range(opsets[0], opsets[-1] + 1)) if opsets else []
+    at = ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+    releases = ", ".join(versions.ordered({row["torch"] for row in rows if row["torch"]}))
+    where = ", ".join(filter(None, (f"torch {releases}" if releases else "", f"opset {at}" if at else "")))
+    what = status if status == Status.PASS else f"{status} at {stage}"
+    return (f"{where}: " if where else "") + what + (f" ({signature})" if signature else "")
+
+
+def _cell_id(row: Row) -> str:
+    opset = "-" if row["opset"] is None else str(int(row["opset"]))
+    return "/".join((row["torch"] or "-", row["case"], row["variant"], row["exporter"] or "-", opset))
+
+
+def _plain(cells: pd.DataFrame | Iterable[Row]) -> Iterable[Row]:
+    """Rows as dictionaries with ``None`` for null, whatever they came as."""
+    if not hasattr(cells, "columns"):
+        return cells
+    plain: Callable[[str], list[Any]] = lambda name: (  # noqa: E731
+        cells[name].astype(object).where(cells[name].notna(), None).tolist()
+    )
+    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*map(plain, COLUMNS), strict=True)]

@@ -1,0 +1,352 @@
+"""``measure``: drive tox release by release, count what comes, and say plainly what could not be measured."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness import interpreters
+from harness.progress import Progress, count_cells
+from harness.worker import plan, releases
+from harness.worker import corpus as corpus_module
+from harness.worker.journal import Journal
+from harness.worker.messages import describe
+from harness.worker.process import die_with_parent
+from harness.worker.rows import CELLS, MEASURING_VERSION
+from harness.worker.status import Stage, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from harness.home import Home
+    from harness.worker.corpus import LoadedCase
+    from harness.worker.releases import Release
+
+#: rows with these statuses say nothing, so their cells are measured again
+_UNMEASURED = frozenset({Status.INVALID.value, Status.NOT_RUN.value, Status.SKIP.value})
+_POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """What to measure, and how.
+
+    releases   names of releases; empty for the default ones, ``("all",)`` for the whole table
+    cases      case ids or case/variant; empty for all
+    missing    count published rows as done too: only what the published dataset does not hold yet
+    fresh      measure everything again, whatever is done
+    rolling    remove each environment after it has been measured
+    workers    pytest-xdist workers
+    timeout    seconds a cell may take
+    """
+
+    home: Home
+    releases: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
+    exporters: tuple[str, ...] = ()
+    opsets: tuple[int, ...] = ()
+    provider: str = "cpu"
+    workers: int = 2
+    missing: bool = False
+    fresh: bool = False
+    rolling: bool = False
+    timeout: float = 60.0
+
+
+@dataclass(frozen=True)
+class ReleaseReport:
+    """How the measurement of one release ended; ``problem`` is empty where its rows may be published."""
+
+    torch: str
+    planned: int
+    measured: int
+    seconds: float
+    problem: str = ""
+
+
+def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list[ReleaseReport]:
+    """Measure what is new, release by release; a release that cannot be measured does not stop the others.
+
+    ``say`` is given each line for a person. Raises :class:`~harness.worker.errors.UnknownName` for a release that is
+    not in the table, before anything is started.
+    """
+    chosen = _chosen(options)
+    corpus = corpus_module.load([options.home.cases], stand_in=True)
+    progress = Progress(say)
+    work = [(release, *_todo(options, corpus, release)) for release in chosen]
+    environment_cases = _environment_cases(options, corpus)
+    progress.begin({release.torch: len(todo) for release, todo, _ in work if todo})
+    reports = []
+    for release, todo, done in work:
+        if not todo:
+            say(f"torch {release.torch}: nothing new to measure")
+            reports.append(ReleaseReport(release.torch, 0, 0, 0.0))
+            continue
+        reports.append(_measure_release(options, release, todo, done, progress, say))
+    if environment_cases:
+        reports.append(_measure_environment_cases(options, environment_cases, say))
+    return reports
+
+
+def _chosen(options: MeasureOptions) -> list[Release]:
+    if options.releases == ("all",):
+        return list(releases.table())
+    if options.releases:
+        return [releases.find(name) for name in options.releases]
+    names = releases.DEFAULT_RELEASES
+    return [item for item in releases.table() if item.torch in names] or list(releases.table())
+
+
+def _todo(
+    options: MeasureOptions, corpus: dict[str, LoadedCase], release: Release
+) -> tuple[list[plan.Cell], frozenset[str]]:
+    """The cells to measure, and the keys of those that need none. Canaries come with every run that measures."""
+    selection = plan.Selection(frozenset(options.cases), frozenset(options.exporters), frozenset(options.opsets))
+    cells = plan.cells(corpus, release, options.provider, selection)
+    done = frozenset() if options.fresh else _done(options, release)
+    new = [cell for cell in cells if cell.key not in done]
+    canaries = {cell.case for cell in cells if corpus[cell.case].cls.corpus == "canary"}
+    if all(cell.case in canaries for cell in new) and _has_rows(done):
+        return [], done
+    done = frozenset(key for key in done if key.split(":")[2] not in canaries)
+    return [cell for cell in cells if cell.key not in done], done
+
+
+def _has_rows(done: frozenset[str]) -> bool:
+    return bool(done)
+
+
+def _done(options: MeasureOptions, release: Release) -> frozenset[str]:
+    """Keys of the cells that have a row measured with the same pins."""
+    from harness.store import Dataset
+
+    published = options.home.published if options.missing else None
+    dataset = Dataset.open(published, options.home.local)
+    environments = dataset.environments()
+    same = set(environments.loc[environments["spec"] == release.spec, "env_id"])
+    cells = dataset.cells(torch=release.torch, provider=options.provider)
+    cells = cells[cells["env_id"].isin(same) & ~cells["status"].isin(_UNMEASURED) & cells["case"].notna()]
+    columns = ["case_hash", "measuring", "case", "variant", "exporter", "opset", "provider"]
+    return frozenset(_key(*values) for values in cells[columns].itertuples(index=False, name=None))
+
+
+def _key(case_hash: str, measuring: int, case: str, variant: str, exporter: str, opset: Any, provider: str) -> str:
+    number = "-" if opset is None or opset != opset else str(int(opset))
+    return ":".join((case_hash, str(int(measuring)), case, variant, exporter, number, provider))
+
+
+def _measure_release(
+    options: MeasureOptions,
+    release: Release,
+    todo: list[plan.Cell],
+    done: frozenset[str],
+    progress: Progress,
+    say: Callable[[str], None],
+) -> ReleaseReport:
+    """One tox run, then the gate and the compaction of what it wrote."""
+    started = time.monotonic()
+    run_id = _run_id()
+    name = f"torch{release.torch}-{options.provider}"
+    log = options.home.local / "logs" / f"{name}.log"
+    code = _run_tox(options, release, done, run_id, name, log, progress)
+    measured = count_cells(options.home.local, run_id)
+    problem = _settle(options, release, todo, run_id, measured, code, log)
+    if options.rolling:
+        shutil.rmtree(options.home.root / ".tox" / name, ignore_errors=True)
+    seconds = time.monotonic() - started
+    progress.end_release(release.torch, len(todo), measured, problem)
+    if problem:
+        say(f"torch {release.torch}: {problem} (log: {log})")
+    return ReleaseReport(release.torch, len(todo), measured, seconds, problem)
+
+
+def _run_tox(
+    options: MeasureOptions,
+    release: Release,
+    done: frozenset[str],
+    run_id: str,
+    name: str,
+    log: Path,
+    progress: Progress,
+) -> int:
+    """Run one tox environment, its output in ``log``; progress is read from the journals it writes."""
+    home = options.home
+    log.parent.mkdir(parents=True, exist_ok=True)
+    done_file = home.local / "done" / f"{name}.txt"
+    done_file.parent.mkdir(parents=True, exist_ok=True)
+    done_file.write_text("\n".join(sorted(done)), encoding="utf-8")
+    command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.root / ".tox")]
+    command += ["-e", name, "--", *_pytest_arguments(options, run_id, done_file)]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=home.root,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=_tox_environment(options),
+            preexec_fn=die_with_parent if os.name == "posix" else None,
+        )
+        try:
+            while process.poll() is None:
+                time.sleep(_POLL_SECONDS)
+                progress.update(release.torch, count_cells(home.local, run_id))
+        except BaseException:
+            # pytest gets the chance to end its workers; every finished cell is in a journal
+            process.send_signal(signal.SIGINT)
+            process.wait()
+            raise
+    return process.returncode
+
+
+def _pytest_arguments(options: MeasureOptions, run_id: str, done_file: Path) -> Iterator[str]:
+    yield from ("--run-id", run_id, "--done", str(done_file), "--cell-timeout", str(options.timeout))
+    for case in options.cases:
+        yield from ("--case", case)
+    for exporter in options.exporters:
+        yield from ("--exporter", exporter)
+    for opset in options.opsets:
+        yield from ("--opset", str(opset))
+
+
+def _tox_environment(options: MeasureOptions) -> dict[str, str]:
+    home = options.home
+    environment = dict(os.environ)
+    environment.pop("TOXENV", None)
+    environment.update(
+        CANIEXPORT_SUPERVISED="1",
+        CANIEXPORT_WORKERS=str(options.workers),
+        CANIEXPORT_LOCAL=str(home.local),
+        CANIEXPORT_CASES=str(home.cases),
+        CANIEXPORT_CODE=str(_code(home)),
+    )
+    return environment
+
+
+def _code(home: Home) -> Path:
+    """A folder that holds ``harness`` and little else, to be put on the measured environment's path."""
+    package = Path(__file__).resolve().parent
+    if (package.parent / "tox.ini").is_file():
+        return package.parent
+    # an installed package lies among everything else that is installed; the environment must not see that
+    staged = home.local / "code"
+    shutil.rmtree(staged, ignore_errors=True)
+    shutil.copytree(package / "worker", staged / "harness" / "worker", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(package / "__init__.py", staged / "harness" / "__init__.py")
+    return staged
+
+
+def _settle(
+    options: MeasureOptions,
+    release: Release,
+    todo: list[plan.Cell],
+    run_id: str,
+    measured: int,
+    code: int,
+    log: Path,
+) -> str:
+    """After tox: judge the run, add the rows it owes, compact. Returns the problem, empty where there is none."""
+    from harness.settle import settle
+
+    reason = _failure(log) if code else ""
+    problem = settle(options.home.local, release, options.provider, todo, run_id, reason)
+    if measured == 0:
+        return f"could not be measured: {reason.splitlines()[0] if reason else 'tox wrote no row'}"
+    return problem
+
+
+def _failure(log: Path) -> str:
+    """Why tox failed, from its log: uv's or tox's own words, the first line being the reason."""
+    text = log.read_text(encoding="utf-8", errors="replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    marks = ("could not find python", "No interpreter found", "× No solution", "error:", "Error:", "Because ", "hint:")
+    told = [line for line in lines if any(mark in line for mark in marks)]
+    return "\n".join([*told[:8], *lines[-25:]]) if told else "\n".join(lines[-25:]) or "tox printed nothing"
+
+
+def _environment_cases(options: MeasureOptions, corpus: dict[str, LoadedCase]) -> list[LoadedCase]:
+    """Environment cases are measured when they are named, and with the default or all releases."""
+    found = [item for item in corpus.values() if item.is_environment]
+    if options.cases:
+        return [item for item in found if item.id in options.cases]
+    return found if options.releases in ((), ("all",)) and not options.exporters and not options.opsets else []
+
+
+def _measure_environment_cases(
+    options: MeasureOptions, cases: list[LoadedCase], say: Callable[[str], None]
+) -> ReleaseReport:
+    from harness.environment_cases import measure_environment_case
+    from harness.store import compact
+
+    started = time.monotonic()
+    run_id = _run_id()
+    done = frozenset() if options.fresh else _environment_done(options)
+    rows = 0
+    with Journal(options.home.local / "journal", f"environment-cases-{run_id}") as journal:
+        for item in cases:
+            wanted = [name for name in item.environment_variants if (item.id, name, item.case_hash(name)) not in done]
+            if not wanted:
+                continue
+            say(f"environment case {item.id}: installing {len(wanted)} variant(s)")
+            for row, messages in measure_environment_case(item, interpreters.uv(), _interpreter):
+                row.update(run_id=run_id, measured_at=_now(), measuring=MEASURING_VERSION)
+                journal.cell(row, messages)
+                rows += 1
+    compact(options.home.local)
+    return ReleaseReport("environment cases", rows, rows, time.monotonic() - started)
+
+
+def _environment_done(options: MeasureOptions) -> frozenset[tuple[str, str, str]]:
+    from harness.store import Dataset
+
+    cells = Dataset.open(None, options.home.local).cells()
+    cells = cells[cells["exporter"].isna() & cells["case"].notna() & ~cells["status"].isin(_UNMEASURED)]
+    return frozenset(cells[["case", "variant", "case_hash"]].itertuples(index=False, name=None))
+
+
+def _interpreter(minor: str) -> str | None:
+    path = interpreters.find(minor)
+    return str(path) if path else None
+
+
+def owed_row(release: Release, provider: str, run_id: str, cell: plan.Cell | None, text: str) -> tuple[Any, Any]:
+    """A row for what could not be measured: one cell (``invalid``), or the whole release (``resolve``, no case)."""
+    stage = Stage.RESOLVE if cell is None else Stage.EAGER
+    kind = "Unavailable" if cell is None else "Lost"
+    signature, identifier, kept = describe(stage.value, kind, text)
+    row: dict[str, Any] = dict.fromkeys(column.name for column in CELLS)
+    row.update(
+        run_id=run_id,
+        measured_at=_now(),
+        torch=release.torch,
+        python=release.python,
+        corpus="documented",
+        measuring=MEASURING_VERSION,
+        provider=provider,
+        stage=stage.value,
+        status=(Status.NOT_RUN if cell is None else Status.INVALID).value,
+        signature=signature,
+        message_id=identifier,
+    )
+    if cell is not None:
+        row.update(case=cell.case, variant=cell.variant, exporter=cell.exporter, opset=cell.opset)
+        row.update(case_hash=cell.case_hash)
+    return row, {identifier: kept}
+
+
+def _run_id() -> str:
+    return time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + f"-{random.SystemRandom().randrange(1 << 16):04x}"
+
+
+def _now() -> str:
+    now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+    return now.isoformat(timespec="milliseconds") + "Z"

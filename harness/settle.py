@@ -1,0 +1,65 @@
+"""What is owed after a run: rows for cells that got none, the gate's word, and compaction."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from harness.worker.journal import Journal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from harness.worker.plan import Cell
+    from harness.worker.releases import Release
+
+
+def settle(
+    local: Path, release: Release, provider: str, todo: list[Cell], run_id: str, reason: str
+) -> str:
+    """Complete a run: as many rows as planned cells, judged, compacted. Returns the problem, if any.
+
+    ``reason`` is why tox ended with an error; a run that wrote no row at all gets one ``resolve`` row with it.
+    """
+    from harness.gate import GOOD, judge
+    from harness.measure import owed_row
+    from harness.store import compact
+
+    rows, environment = _written(local, run_id)
+    measured = {_identity(row) for row in rows}
+    lost = [cell for cell in todo if (cell.case, cell.variant, cell.exporter, cell.opset) not in measured]
+    with Journal(local / "journal", f"settle-{run_id}") as journal:
+        if not rows:
+            journal.cell(*owed_row(release, provider, run_id, None, reason or "the environment wrote no row"))
+            word = "not measured"
+        else:
+            for cell in lost:
+                row, messages = owed_row(release, provider, run_id, cell, "the process that measured it was lost")
+                row["env_id"] = environment.get("env_id")
+                journal.cell(row, messages)
+                rows.append(row)
+            word = judge(rows, environment, len(todo), list(release.requirements))
+            journal.environment(dict(environment, gate=word, planned=len(todo), rows=len(rows)))
+    compact(local)
+    return "" if word == GOOD else word
+
+
+def _written(local: Path, run_id: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Rows and environment of a run, from its journals."""
+    rows: list[dict[str, Any]] = []
+    environment: dict[str, Any] = {}
+    for path in (local / "journal").glob(f"*{run_id}-*.jsonl"):
+        for line in path.read_bytes().split(b"\n")[:-1]:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue  # compaction reports it by file and line
+            if entry["kind"] == "cell":
+                rows.append(entry["row"])
+            else:
+                environment = entry["row"]
+    return rows, environment
+
+
+def _identity(row: dict[str, Any]) -> tuple[Any, ...]:
+    return (row["case"], row["variant"], row["exporter"], row["opset"])

@@ -1,0 +1,269 @@
+"""The dataset as its readers see it: the published one and the local one beside it, one row per identity.
+
+Opening reads the journals and the footers of the parquet files; each question then reads the files and columns that
+it needs. Nothing that cannot be read is dropped silently: it is named in :attr:`Dataset.problems`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.store import files
+from harness.store.frames import to_frame
+from harness.store.gates import Gates, mask
+from harness.store.journal_reader import Entries, read_journals
+from harness.store.merge import newest
+from harness.store.scan import Part, Scan, needed, select, speaking
+from harness.store.schema import columns, from_normalised, schema
+from harness.store.writer import cells_file
+from harness.worker.errors import StoreError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+#: a filter's value: one, several of which any will do, or ``None`` for all
+Asked = str | int | Iterable[Any] | None
+
+_ORIGINS = ("published", "local")
+
+
+class Dataset:
+    """Frames of a published and a local dataset. Make it with :meth:`open`."""
+
+    def __init__(self, folders: dict[str, Path], journals: Entries) -> None:
+        self._folders = folders
+        self._problems = list(journals.problems)
+        self._texts = journals.messages
+        self._fresh_environments = journals.environments
+        self._parts = self._find_parts(journals)
+        self._scan = Scan(self._problems)
+        self._environments: pa.Table | None = None
+
+    @classmethod
+    def open(cls, published: Path | None, local: Path | None) -> Dataset:
+        """Open a published and a local dataset; a folder that is ``None`` or not there is an empty one.
+
+        Journals are read before the parquet files are listed: what is compacted in between is seen twice, not lost.
+        """
+        folders = {
+            origin: folder for origin, folder in zip(_ORIGINS, (published, local), strict=True) if folder is not None
+        }
+        return cls(folders, read_journals(local) if local is not None else Entries())
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """One sentence for every file or line that cannot be used, as far as the questions so far have read."""
+        return tuple(dict.fromkeys(self._problems))
+
+    def fingerprint(self) -> str:
+        """Changes when the files of the dataset do; looks at their names, sizes and times only."""
+        return fingerprint(self._folders.get("published"), self._folders.get("local"))
+
+    def cells(
+        self,
+        case: Asked = None,
+        variant: Asked = None,
+        torch: Asked = None,
+        exporter: Asked = None,
+        opset: Asked = None,
+        provider: Asked = None,
+        status: Asked = None,
+        corpus: Asked = None,
+        *,
+        columns: Sequence[str] | None = None,
+        quarantined: bool = False,
+    ) -> pd.DataFrame:
+        """One row per identity that passes the filters: the columns of ``CELLS`` (or those asked for) and ``origin``.
+
+        A filter takes one value or several; ``None`` among several opsets is the release's default. A local row
+        speaks before a published one, a newer before an older. Rows of runs that the gate has not passed are left
+        out, or with ``quarantined`` given too, marked in a column of that name; they then never take the place of a
+        good row.
+        """
+        asked = (case, variant, torch, exporter, opset, provider, status, corpus)
+        filters = {name: _values(value) for name, value in zip(_FILTERS, asked, strict=True) if value is not None}
+        wanted = _known(columns)
+        tables = self._cells(filters, wanted, quarantined)
+        return _cells_frame(tables, [*wanted, "origin", *(["quarantined"] if quarantined else [])])
+
+    def environments(self) -> pd.DataFrame:
+        """One row per environment and run: the columns of ``ENVIRONMENTS``, ``origin``, and whether ``quarantined``."""
+        frame = to_frame(self._environment_rows())
+        published = to_frame(self._small("published", "environments"))
+        known = set(zip(published["env_id"], published["run_id"], strict=True))
+        gates = self._gates()
+        keys = list(zip(frame["env_id"], frame["run_id"], strict=True))
+        frame["origin"] = ["published" if key in known else "local" for key in keys]
+        frame["quarantined"] = [gates.quarantined(*key) for key in keys]
+        return frame
+
+    def cases(self) -> pd.DataFrame:
+        """One row per case and variant, a local one before a published one."""
+        return to_frame(self._both("cases"))
+
+    def claims(self) -> pd.DataFrame:
+        """One row per claim as it was adjudicated when the dataset was written; local before published."""
+        return to_frame(self._both("claims"))
+
+    def message(self, message_id: str) -> str | None:
+        """The text of an error or warning; ``None`` where the dataset does not have it."""
+        return self.messages([message_id]).get(message_id)
+
+    def messages(self, ids: Iterable[str | None]) -> dict[str, str]:
+        """The texts of these ids, as far as the dataset has them."""
+        wanted = {item for item in ids if isinstance(item, str)}
+        found = {item: self._texts[item] for item in wanted & self._texts.keys()}
+        for folder in reversed(self._folders.values()):
+            missing = wanted - found.keys()
+            if missing:
+                found.update(self._texts_of(folder / "messages.parquet", missing))
+        return found
+
+    def _find_parts(self, journals: Entries) -> list[Part]:
+        parts: dict[str, Part] = {}
+        for origin, folder in self._folders.items():
+            self._problems += files.put_aside(folder)
+            for path in files.cells_files(folder):
+                if self._usable(path):
+                    parts.setdefault(path.name, Part(path.name)).paths[origin] = path
+        fresh: dict[str, list[dict[str, Any]]] = {}
+        for row in journals.cells:
+            fresh.setdefault(cells_file(row["torch"], row["provider"]), []).append(row)
+        for name, rows in fresh.items():
+            parts.setdefault(name, Part(name)).fresh = from_normalised("cells", rows)
+        return [parts[name] for name in sorted(parts)]
+
+    def _usable(self, path: Path) -> bool:
+        try:
+            files.check(path)
+        except StoreError as error:
+            self._problems.append(str(error))
+            return False
+        return True
+
+    def _cells(
+        self, filters: dict[str, frozenset[Any]], wanted: Sequence[str], quarantined: bool
+    ) -> list[tuple[str, bool, pa.Table]]:
+        """Tables with their origin and whether they are of quarantined runs."""
+        read = needed(wanted, filters)
+        found = []
+        for origin, table in self._scan.rows(self._parts, filters, read):
+            found += [(origin, bad, rows) for bad, rows in self._gated(table)]
+        for part in self._parts:
+            if not part.alone and part.takes(filters):
+                found += self._merged(part, filters, read)
+        return [item for item in found if quarantined or not item[1]]
+
+    def _merged(
+        self, part: Part, filters: dict[str, frozenset[Any]], read: Sequence[str]
+    ) -> list[tuple[str, bool, pa.Table]]:
+        sides: dict[bool, list[tuple[str, pa.Table]]] = {False: [], True: []}
+        for origin, table in self._scan.shared(part, filters, read):
+            for bad, rows in self._gated(table):
+                sides[bad].append((origin, rows))
+        return [
+            (origin, bad, select(rows, filters))
+            for bad, tables in sides.items()
+            if tables
+            for origin, rows in speaking(tables)
+        ]
+
+    def _gated(self, rows: pa.Table) -> list[tuple[bool, pa.Table]]:
+        """The rows that speak and those of quarantined runs, each marked."""
+        import pyarrow.compute as pc
+
+        bad = mask(rows, self._gates().quarantined)
+        if bad is None:
+            return [(False, rows)]
+        return [(False, rows.filter(pc.invert(bad))), (True, rows.filter(bad))]
+
+    def _gates(self) -> Gates:
+        return Gates(self._environment_rows().select(["env_id", "run_id", "measured_at", "gate"]).to_pylist())
+
+    def _environment_rows(self) -> pa.Table:
+        if self._environments is None:
+            fresh = from_normalised("environments", self._fresh_environments)
+            kept = [self._small(origin, "environments") for origin in _ORIGINS]
+            self._environments = newest("environments", [*kept, fresh])
+        return self._environments
+
+    def _both(self, table: str) -> pa.Table:
+        return newest(table, [self._small(origin, table) for origin in _ORIGINS])
+
+    def _small(self, origin: str, table: str) -> pa.Table:
+        """A whole table of one dataset; empty where it is not there or cannot be read, which is reported."""
+        path = self._folders[origin] / f"{table}.parquet" if origin in self._folders else None
+        if path is not None and path.is_file():
+            try:
+                return files.read(path, table)
+            except StoreError as error:
+                self._problems.append(str(error))
+        return schema(table).empty_table()
+
+    def _texts_of(self, path: Path, ids: set[str]) -> dict[str, str]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if not path.is_file() or not self._usable(path):
+            return {}
+        try:
+            rows = pq.read_table(path, filters=[("message_id", "in", sorted(ids))], page_checksum_verification=True)
+        except (pa.ArrowException, OSError) as error:
+            self._problems.append(str(files.damaged(path, error)))
+            return {}
+        return dict(zip(rows["message_id"].to_pylist(), rows["text"].to_pylist(), strict=True))
+
+
+_FILTERS = ("case", "variant", "torch", "exporter", "opset", "provider", "status", "corpus")
+
+
+def fingerprint(published: Path | None, local: Path | None) -> str:
+    """Sixteen hex digits over names, sizes and times of the files of both datasets, without opening any."""
+    digest = hashlib.sha256()
+    for folder in (published, local):
+        if folder is None:
+            continue
+        for pattern in ("*.parquet", "cells/*", "journal/*"):
+            for path in sorted(folder.glob(pattern)):
+                try:
+                    status = path.stat()
+                except FileNotFoundError:
+                    continue
+                digest.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def _values(asked: Any) -> frozenset[Any]:
+    if isinstance(asked, str | int):
+        return frozenset({asked})
+    return frozenset(asked)
+
+
+def _known(asked: Sequence[str] | None) -> list[str]:
+    every = columns("cells")
+    if asked is None:
+        return list(every)
+    unknown = [name for name in asked if name not in every]
+    if unknown:
+        raise StoreError(f"cells have no column {', '.join(unknown)}")
+    return list(asked)
+
+
+def _cells_frame(tables: Sequence[tuple[str, bool, pa.Table]], wanted: Sequence[str]) -> pd.DataFrame:
+    import numpy as np
+    import pyarrow as pa
+
+    from harness.store.scan import coded_schema
+
+    names = [name for name in wanted if name not in ("origin", "quarantined")]
+    parts = [coded_schema(names).empty_table(), *(table.select(names) for _, _, table in tables)]
+    frame = to_frame(pa.concat_tables(parts))
+    counts = [table.num_rows for _, _, table in tables]
+    frame["origin"] = np.repeat(np.array([origin for origin, _, _ in tables], dtype=object), counts)
+    if "quarantined" in wanted:
+        frame["quarantined"] = np.repeat(np.array([bad for _, bad, _ in tables], dtype=bool), counts)
+    return frame

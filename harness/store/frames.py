@@ -1,0 +1,50 @@
+"""Arrow to pandas: strings as objects with ``None``, whole numbers as nullable integers, lists as lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+
+def to_frame(rows: pa.Table) -> pd.DataFrame:
+    """The rows with a fresh index. Equal strings of a chunk are one object, so that a million rows stay small."""
+    import pandas as pd
+
+    columns = {name: _column(rows.column(name)) for name in rows.column_names}
+    return pd.DataFrame(columns, index=pd.RangeIndex(rows.num_rows))
+
+
+def _column(column: pa.ChunkedArray) -> Any:
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind) or pa.types.is_string(kind):
+        return pd.Series(_strings(column), dtype=object)
+    if pa.types.is_integer(kind):
+        values = column.fill_null(0).to_numpy()
+        mask = column.is_null().to_numpy()
+        return pd.arrays.IntegerArray(values.astype(kind.to_pandas_dtype()), mask)
+    if pa.types.is_list(kind):
+        found = np.empty(len(column), dtype=object)
+        found[:] = column.to_pylist()
+        return pd.Series(found, dtype=object)
+    if pa.types.is_boolean(kind):
+        return pd.array(column.to_pylist(), dtype="boolean")
+    return column.to_pandas()
+
+
+def _strings(column: pa.ChunkedArray) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    chunks = [np.empty(0, dtype=object)]
+    for chunk in column.chunks:
+        coded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
+        words = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
+        chunks.append(words[coded.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)])
+    return np.concatenate(chunks)

@@ -1,0 +1,215 @@
+"""A cell is alone: whatever it does to its process, its own row says so and no other row changes."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mini import runner
+
+VERSION = "91.0.0"
+#: seconds; a cell takes hundredths of one, an endless one is killed at the limit and again at its double
+TIMEOUT = "1.5"
+MEMORY_MB = "256"
+MARK = "CANIEXPORT_TEST_MARK"
+
+#: the faulty cells' rows: stage, status, and what the kept text must say
+FAULTS = {
+    "fault-segfault": ("export", "crash", "SIGSEGV"),
+    "fault-exit": ("eager", "crash", "exited with code 0"),
+    "fault-system-exit": ("export", "crash", "exited with code"),
+    "fault-endless-loop": ("export", "timeout", "still in stage export"),
+    "fault-endless-native": ("eager", "timeout", "still in stage eager"),
+    "fault-ignores-signals": ("eager", "timeout", "still in stage eager"),
+    "fault-memory": ("eager", "oom", ""),
+    "fault-memory-quiet": ("eager", "timeout", ""),
+    "fault-flood-finite": ("done", "pass", None),
+    "fault-flood-endless": ("eager", "timeout", "flood flood"),
+    "fault-kills-parent": ("eager", "crash", "SIGKILL"),
+    "fault-closes-descriptors": ("eager", "crash", ""),
+    "fault-leaves-process": ("done", "pass", None),
+    "fault-monkeypatch": ("export", "fail", "left behind by another cell"),
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """An environment with the stand-ins, the table of releases, and a folder of cases with and without faults."""
+
+    python: Path
+    table: Path
+    calm_cases: Path
+    faulty_cases: Path
+
+    def line(self, cases: Path, local: Path, *options: str) -> list[str]:
+        limits = ("--cell-timeout", TIMEOUT, "--cell-memory", MEMORY_MB)
+        return runner.command(self.python, VERSION, cases, local, *limits, *options)
+
+    def run(self, cases: Path, local: Path, *options: str, **variables: str) -> list[dict[str, Any]]:
+        """Measure, and read the rows; the run itself must end well."""
+        line = self.line(cases, local, *options)
+        environ = runner.environ(self.table, **variables)
+        reply = subprocess.run(line, cwd=cases, env=environ, capture_output=True, text=True, timeout=120, check=False)
+        assert reply.returncode in (0, 5), reply.stdout[-3000:] + reply.stderr[-3000:]
+        return runner.journal_rows(local)
+
+    def planned(self, cases: Path) -> set[runner.Name]:
+        return runner.planned(cases, self.table, VERSION)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("isolation")
+    python = ".".join(map(str, sys.version_info[:2]))
+    return World(
+        runner.environment(folder, VERSION),
+        runner.releases_file(folder, python, importlib.metadata.version("numpy")),
+        runner.copy_cases(folder / "calm", runner.CASES),
+        runner.copy_cases(folder / "faulty", runner.FAULTS, runner.CASES),
+    )
+
+
+@pytest.fixture(scope="module")
+def calm(world, tmp_path_factory):
+    """Rows by name of a run without faults."""
+    return runner.by_name(world.run(world.calm_cases, tmp_path_factory.mktemp("calm-local")))
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """What a run with faults left."""
+
+    local: Path
+    mark: str
+    rows: dict[runner.Name, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def faulty(world, tmp_path_factory):
+    """A run with the faults before all other cells, through one zygote."""
+    local = tmp_path_factory.mktemp("faulty-local")
+    mark = f"mark-{random.randrange(10**9)}"
+    return Faulty(local, mark, runner.by_name(world.run(world.faulty_cases, local, **{MARK: mark})))
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_a_faulty_cell_has_its_own_row_that_says_what_happened(faulty, case):
+    stage, status, text = FAULTS[case]
+    row = faulty.rows[case, "plain", "default", None]
+    assert (row["stage"], row["status"]) == (stage, status)
+    if text is None:
+        assert row["message_id"] is None
+    else:
+        assert text in runner.messages(faulty.local)[row["message_id"]]
+
+
+def test_timeouts_and_exhausted_memory_were_tried_twice_and_nothing_else_was(faulty):
+    twice = {case for case, (_, status, _) in FAULTS.items() if status in ("timeout", "oom")}
+    assert {row["case"] for row in faulty.rows.values() if row["attempts"] == 2} == twice
+    assert {row["attempts"] for row in faulty.rows.values()} == {1, 2}
+
+
+def test_a_symbolic_that_a_cell_left_behind_serves_that_cell_only(faulty):
+    rows = {name: row["status"] for name, row in faulty.rows.items() if name[3] == 9}
+    assert rows["fault-symbolic", "registered", "torchscript-trace", 9] == "mismatch"
+    assert rows["cube-no-symbolic", "plain", "torchscript-trace", 9] == "fail"
+
+
+def test_every_other_row_is_what_it_is_without_the_faulty_cells(calm, faulty):
+    others = {name: row for name, row in faulty.rows.items() if not name[0].startswith("fault-")}
+    assert others == calm
+
+
+def test_rows_are_the_planned_cells_exactly(world, calm, faulty):
+    assert set(calm) == world.planned(world.calm_cases)
+    assert set(faulty.rows) == world.planned(world.faulty_cases)
+
+
+def test_no_process_of_a_finished_run_is_left(faulty):
+    assert _processes(faulty.mark) == []
+
+
+def test_two_workers_write_the_rows_of_one(world, faulty, tmp_path):
+    rows = runner.by_name(world.run(world.faulty_cases, tmp_path / "local", "-n", "2"))
+    assert {name: (row["stage"], row["status"]) for name, row in rows.items()} == {
+        name: (row["stage"], row["status"]) for name, row in faulty.rows.items()
+    }
+
+
+def test_a_fresh_process_for_each_cell_writes_the_rows_of_a_forked_one(world, faulty, tmp_path):
+    chosen = ("baked-value", "fault-segfault", "fault-exit")
+    options = [part for case in chosen for part in ("--case", case)]
+    rows = runner.by_name(world.run(world.faulty_cases, tmp_path / "local", "--no-fork", "-n", "2", *options))
+    assert {name[0] for name in rows} == {*chosen, "canary-pass", "canary-fail", "canary-mismatch"}
+    assert rows == {name: faulty.rows[name] for name in rows}
+
+
+@pytest.mark.parametrize("whole_group", [True, False], ids=["whole-run", "pytest-only"])
+def test_after_kill_9_the_next_run_does_only_what_is_missing(world, calm, tmp_path, whole_group):
+    local, mark = tmp_path / "local", f"mark-{random.randrange(10**9)}"
+    _kill_midway(world, local, mark, whole_group)
+    first = runner.journal_rows(local)
+    assert 0 < len(first) < len(calm)
+    assert _wait_until_gone(mark) == []
+
+    (tmp_path / "done").write_text("\n".join(runner.keys(first)))
+    both = world.run(world.calm_cases, local, "--done", str(tmp_path / "done"))
+
+    assert len(both) == len(calm), "a cell was measured twice, or a row is lost"
+    assert runner.by_name(both) == calm
+
+
+def test_a_run_with_everything_done_measures_nothing(world, calm, tmp_path):
+    first = world.run(world.calm_cases, tmp_path / "one")
+    (tmp_path / "done").write_text("\n".join(runner.keys(first)))
+    assert world.run(world.calm_cases, tmp_path / "two", "--done", str(tmp_path / "done")) == []
+
+
+def _kill_midway(world: World, local: Path, mark: str, whole_group: bool) -> None:
+    """Start a run and kill it without warning after a random number of rows."""
+    process = subprocess.Popen(
+        world.line(world.calm_cases, local, "-n", "0"),
+        cwd=world.calm_cases,
+        env=runner.environ(world.table, **{MARK: mark}),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    wanted, deadline = random.randint(1, 60), time.monotonic() + 60
+    while len(runner.journal_rows(local)) < wanted and time.monotonic() < deadline:
+        time.sleep(0.005)
+    if whole_group:
+        for pid in _processes(mark):
+            os.kill(pid, signal.SIGKILL)
+    else:
+        process.kill()
+    assert process.wait() == -signal.SIGKILL
+
+
+def _wait_until_gone(mark: str) -> list[int]:
+    """The marked processes that are still there after a moment."""
+    deadline = time.monotonic() + 5
+    while _processes(mark) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return _processes(mark)
+
+
+def _processes(mark: str) -> list[int]:
+    """Processes that inherited the mark: those of one run, zombies excluded (they have no environment)."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and f"{MARK}={mark}".encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue  # ended meanwhile, or another user's
+    return found
