@@ -83,7 +83,7 @@ class MultiInputTuple(Case):
         self.positions = torch.nn.Embedding(VOCABULARY, 3)
 
     def forward(self, tokens, segments, positions):
-        return self.tokens(tokens) + 2 * self.segments(segments) - self.positions(positions)
+        return self.tokens(tokens) + self.segments(segments) - self.positions(positions)
 
     one_tuple = fix("export-option", "all inputs in one tuple, the second argument", patch=unchanged)
     one_list = fix("export-option", "all inputs in one list", patch=as_list, caution=True, documented=False)

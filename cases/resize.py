@@ -201,7 +201,7 @@ class InterpolateScaleFactorBaked(Case):
 
     @fix("export-option", "script the module instead of tracing it", exporter="torchscript-script", documented=False)
     def scripted(self, x, factor):
-        return F.interpolate(x, scale_factor=float(factor), mode="bicubic", align_corners=False)
+        return F.interpolate(x, scale_factor=[float(factor), float(factor)], mode="bicubic", align_corners=False)
 
 
 class InterpolateDynamicScalesAutogradFunction(Case):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from harness import versions
 from harness.worker.case import PLAIN, Claim, Fix, attributes
@@ -27,8 +27,21 @@ _EXPORTERS = frozenset({Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DY
 _EVERYWHERE = frozenset({"cpu", "none", None})
 #: columns that adjudication reads
 COLUMNS = (
-    "torch case variant exporter opset opset_effective provider stage status signature message_id warning_id ops facts"
-).split()
+    "torch",
+    "case",
+    "variant",
+    "exporter",
+    "opset",
+    "opset_effective",
+    "provider",
+    "stage",
+    "status",
+    "signature",
+    "message_id",
+    "warning_id",
+    "ops",
+    "facts",
+)
 _SHOWN = 4
 
 Row = Mapping[str, Any]
@@ -92,8 +105,10 @@ def _verdict(
 ) -> dict[str, Any]:
     chosen = [row for row in rows if _selects(item, claim, row)]
     measured = _without_refusals(claim, [row for row in chosen if row["status"] in _MEASURED])
-    agreeing = [row for row in measured if _agrees(claim, row, messages)]
-    against = [row for row in measured if row not in agreeing]
+    agreeing: list[Row] = []
+    against: list[Row] = []
+    for row in measured:
+        (agreeing if _agrees(claim, row, messages) else against).append(row)
     if not measured:
         return _outcome(NOT_MEASURED, _why_not(item, claim, chosen, rows, releases), claim.finding, [])
     if not against:
@@ -252,7 +267,6 @@ def _plain(cells: pd.DataFrame | Iterable[Row]) -> Iterable[Row]:
     """Rows as dictionaries with ``None`` for null, whatever they came as."""
     if not hasattr(cells, "columns"):
         return cells
-    plain: Callable[[str], list[Any]] = lambda name: (  # noqa: E731
-        cells[name].astype(object).where(cells[name].notna(), None).tolist()
-    )
-    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*map(plain, COLUMNS), strict=True)]
+    frame = cast("pd.DataFrame", cells)
+    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in COLUMNS]
+    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]

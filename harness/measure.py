@@ -136,11 +136,12 @@ def _done(options: MeasureOptions, release: Release) -> frozenset[str]:
     cells = dataset.cells(torch=release.torch, provider=options.provider)
     cells = cells[cells["env_id"].isin(same) & ~cells["status"].isin(_UNMEASURED) & cells["case"].notna()]
     columns = ["case_hash", "measuring", "case", "variant", "exporter", "opset", "provider"]
-    return frozenset(_key(*values) for values in cells[columns].itertuples(index=False, name=None))
+    cells = cells[columns].astype(object).where(cells[columns].notna(), None)
+    return frozenset(_key(*values) for values in cells.itertuples(index=False, name=None))
 
 
 def _key(case_hash: str, measuring: int, case: str, variant: str, exporter: str, opset: Any, provider: str) -> str:
-    number = "-" if opset is None or opset != opset else str(int(opset))
+    number = "-" if opset is None else str(int(opset))
     return ":".join((case_hash, str(int(measuring)), case, variant, exporter, number, provider))
 
 
@@ -265,12 +266,26 @@ def _settle(
 
 
 def _failure(log: Path) -> str:
-    """Why tox failed, from its log: uv's or tox's own words, the first line being the reason."""
+    """Why tox failed, from its log: the reason in one line, then the end of the log."""
     text = log.read_text(encoding="utf-8", errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    marks = ("could not find python", "No interpreter found", "× No solution", "error:", "Error:", "Because ", "hint:")
-    told = [line for line in lines if any(mark in line for mark in marks)]
-    return "\n".join([*told[:8], *lines[-25:]]) if told else "\n".join(lines[-25:]) or "tox printed nothing"
+    if not lines:
+        return "tox printed nothing"
+    return "\n".join([_reason(lines), *lines[-25:]])
+
+
+def _reason(lines: list[str]) -> str:
+    """The line that says why: uv's first ``Because`` (unwrapped), an error of uv's or tox's, else the last line."""
+    for start, line in enumerate(lines):
+        if "Because " in line:
+            words = [line[line.index("Because ") :]]
+            for more in lines[start + 1 : start + 6]:
+                if more.startswith(("hint", "torch", ".pkg")) or words[-1].endswith("."):
+                    break
+                words.append(more)
+            return " ".join(words)
+    marks = ("could not find python", "No interpreter found", "error:", "Error:")
+    return next((line for line in lines if any(mark in line for mark in marks)), lines[-1])
 
 
 def _environment_cases(options: MeasureOptions, corpus: dict[str, LoadedCase]) -> list[LoadedCase]:

@@ -2,14 +2,14 @@
 
 ::
 
-    table(source, filters, by)        the matrix                               -> Table
-    why(source, filters)              one or several cells, explained          -> list[Why]
-    workarounds(source, filters)      needed, obsolete, broken, harmful        -> Workarounds
-    claims(source, filters, sources)  what documents say against measurements  -> Claims
+    table(dataset, filters, by)        the matrix                               -> Table
+    why(dataset, filters)              one or several cells, explained          -> list[Why]
+    workarounds(dataset, filters)      needed, obsolete, broken, harmful        -> Workarounds
+    claims(dataset, filters, sources)  what documents say against measurements  -> Claims
 
-``source`` is a :class:`harness.store.Dataset` (see :class:`harness.answers.source.Source` for what is used of it),
-``filters`` a :class:`Filters`. Every function raises :class:`harness.worker.errors.UnknownName` for a case, release,
-opset, exporter, provider, status, theme or op that nobody knows, with the nearest known ones.
+``dataset`` is a :class:`harness.store.Dataset`, ``filters`` a :class:`Filters`. Every function raises
+:class:`harness.worker.errors.UnknownName` for a case, release, opset, exporter, provider, status, theme or op that
+nobody knows, with the nearest known ones.
 """
 
 from __future__ import annotations

@@ -6,8 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.answers.source import Cell
-from harness.worker.status import Exporter, Status
+from harness.answers.rows import Cell
+from harness.worker.status import Exporter, Stage, Status
+
+
+#: a cell that ends here has not asked the exporter for its opset
+_BEFORE_EXPORT = frozenset({Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value})
 
 
 @dataclass(frozen=True)
@@ -20,10 +24,10 @@ class Offer:
 
 
 def offers(measured: Iterable[Cell]) -> dict[tuple[str, str], Offer]:
-    """By (torch, exporter): the opsets that at least one cell was measured at and not refused for every case."""
+    """By (torch, exporter): the opsets at which at least one cell came to its export and was not refused."""
     taken: dict[tuple[str, str], set[int]] = defaultdict(set)
     for cell in measured:
-        if cell.opset is not None and cell.status is not Status.UNSUPPORTED:
+        if cell.opset is not None and cell.status is not Status.UNSUPPORTED and cell.stage not in _BEFORE_EXPORT:
             taken[cell.torch, cell.exporter].add(cell.opset)
     return {key: Offer(*key, tuple(sorted(opsets))) for key, opsets in taken.items()}
 

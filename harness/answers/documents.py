@@ -6,13 +6,16 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness import names, versions
+from harness.answers.rows import Cell, records
 from harness.answers.select import Filters, load, select
 from harness.answers.signs import CLAIM
-from harness.answers.source import Cell, Source, records
 from harness.worker.errors import UnknownName
+
+if TYPE_CHECKING:
+    from harness.store import Dataset
 
 _WORDS = ("claim", "case", "variant", "record", "source", "says", "torch", "exporter", "opset", "outcome", "reason")
 
@@ -60,15 +63,15 @@ class Claims:
     claims: tuple[Claim, ...]
 
 
-def claims(source: Source, filters: Filters, sources: Iterable[str] = ()) -> Claims:
+def claims(dataset: Dataset, filters: Filters, sources: Iterable[str] = ()) -> Claims:
     """The claims that the filters and sources take; ``filters.statuses`` are outcomes here.
 
     ``sources`` are source names or record ids, globs allowed. Raises :class:`UnknownName` for a name nobody knows.
     """
-    found = all_claims(source)
+    found = all_claims(dataset)
     outcomes = names.require_all("outcome", filters.statuses, CLAIM)
     wanted = names.require_all("source", sources, _places(found))
-    selection = select(load(source), Filters(cases=filters.cases, themes=filters.themes, ops=filters.ops))
+    selection = select(load(dataset), Filters(cases=filters.cases, themes=filters.themes, ops=filters.ops))
     kept = [
         item
         for item in found
@@ -80,9 +83,9 @@ def claims(source: Source, filters: Filters, sources: Iterable[str] = ()) -> Cla
     return Claims({outcome: counts[outcome] for outcome in CLAIM}, tuple(kept))
 
 
-def all_claims(source: Source) -> list[Claim]:
+def all_claims(dataset: Dataset) -> list[Claim]:
     """Every claim of the dataset, by case and number."""
-    return [_claim(row) for row in records(source.claims())]
+    return [_claim(row) for row in records(dataset.claims())]
 
 
 def _places(found: Iterable[Claim]) -> list[str]:

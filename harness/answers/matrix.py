@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from harness import versions
 from harness.answers import summary
 from harness.answers.defaults import Offer, offers
+from harness.answers.rows import Cell
 from harness.answers.select import Filters, Selection, load, select
 from harness.answers.signs import EXPORTER_SHORT
-from harness.answers.source import Cell, Source
 from harness.answers.summary import Summary
 from harness.worker.case import PLAIN
-from harness.worker.status import Exporter, FixKind
+from harness.worker.status import Exporter, FixKind, Status
+
+if TYPE_CHECKING:
+    from harness.store import Dataset
 
 #: case, variant, exporter, provider; ``None`` where it is the table's columns
 _LineKey = tuple[str, str, str | None, str | None]
@@ -46,17 +50,35 @@ class Line:
 
 
 @dataclass(frozen=True)
+class EnvironmentLine:
+    """One variant of an environment case: how far it came, and how it ended."""
+
+    case: str
+    variant: str
+    title: str
+    status: Status
+    stage: str
+    local: bool
+
+
+@dataclass(frozen=True)
 class Table:
-    """The matrix. ``notes`` say what was assumed; ``unmeasured`` are variants without a cell."""
+    """The matrix. ``notes`` say what was assumed; ``unmeasured`` are variants without a cell;
+    ``measured`` counts the cells of the dataset, whatever the filters.
+
+    ``environments`` are the environment cases (what cannot be installed or imported together), which have no columns.
+    """
 
     by: By
     columns: tuple[str, ...]
     lines: tuple[Line, ...]
+    environments: tuple[EnvironmentLine, ...]
     notes: tuple[str, ...]
     unmeasured: tuple[str, ...]
+    measured: int
 
 
-def table(source: Source, filters: Filters, by: By = By.TORCH) -> Table:
+def table(dataset: Dataset, filters: Filters, by: By = By.TORCH) -> Table:
     """The matrix of what the filters take. Raises :class:`UnknownName` for a filter value that nobody knows.
 
     Without a case or variant filter it has the failing forms only, with the tracing and the dynamo exporter.
@@ -64,15 +86,15 @@ def table(source: Source, filters: Filters, by: By = By.TORCH) -> Table:
     about one release, the newest measured, unless the filters name some.
     """
     notes: list[str] = []
-    rows = load(source, runtimes=by is By.RUNTIME)
-    filters = _narrowed(filters, by, rows.torch, notes)
-    selection = _whole_lines(select(rows, filters), by)
+    rows = load(dataset, runtimes=by is By.RUNTIME)
+    selection = _whole_lines(select(rows, _narrowed(filters, by, rows.torch, notes)), by)
     columns = _columns(selection.cells, by)
     lines = tuple(_lines(selection, by, columns))
-    shown = {(line.case, line.variant) for line in lines}
+    environments = tuple(_environments(select(rows, filters))) if by is By.TORCH else ()
+    shown = {(line.case, line.variant) for line in lines} | {(line.case, line.variant) for line in environments}
     unmeasured = set() if selection.statuses else _measurable(selection) - shown
-    notes += _runtime_notes(selection.cells, by)
-    return Table(by, columns, lines, tuple(notes), tuple(sorted("/".join(key) for key in unmeasured)))
+    notes += [*_runtime_notes(selection.cells, by), *rows.notes]
+    return Table(by, columns, lines, environments, tuple(notes), tuple(sorted("/".join(key) for key in unmeasured)), len(rows.measured))
 
 
 def _narrowed(filters: Filters, by: By, releases: Sequence[str], notes: list[str]) -> Filters:
@@ -169,6 +191,14 @@ def _summary(cells: list[Cell], selection: Selection, offered: dict[tuple[str, s
         return summary.counted(cells)
     offer = offered.get((cells[0].torch, cells[0].exporter))
     return summary.over_opsets(cells, offer.opsets if offer else (), all_asked=not selection.filters.opsets)
+
+
+def _environments(selection: Selection) -> Iterator[EnvironmentLine]:
+    """Failing forms and fixes together: an environment case is nothing without the environment that works."""
+    for cell in selection.environment:
+        if not selection.statuses or cell.status in selection.statuses:
+            title = selection.catalogue[cell.case, cell.variant].title
+            yield EnvironmentLine(cell.case, cell.variant, title, cell.status, cell.stage, cell.local)
 
 
 def _runtime_notes(cells: Sequence[Cell], by: By) -> list[str]:

@@ -7,14 +7,17 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness import versions
 from harness.answers.documents import Claim, all_claims
+from harness.answers.rows import NO_EXPORTER, Cell, records
 from harness.answers.select import Entry, Filters, Key, load, select
-from harness.answers.source import Cell, Source, records
 from harness.worker.case import PLAIN
 from harness.worker.status import Exporter, Status
+
+if TYPE_CHECKING:
+    from harness.store import Dataset
 
 _EXPORTERS = [member.value for member in Exporter]
 
@@ -64,7 +67,7 @@ class Why:
     cells: int
 
 
-def why(source: Source, filters: Filters) -> list[Why]:
+def why(dataset: Dataset, filters: Filters) -> list[Why]:
     """One answer for each variant that the filters take; the failing form alone where no variant is named.
 
     A variant that is known and was not measured there has no groups. Raises :class:`UnknownName`.
@@ -72,25 +75,25 @@ def why(source: Source, filters: Filters) -> list[Why]:
     named = any("/" in case for case in filters.cases)
     if not named and not filters.variants:
         filters = replace(filters, variants=(PLAIN,))
-    selection = select(load(source), filters)
+    selection = select(load(dataset), filters)
     by_variant: dict[Key, list[Cell]] = defaultdict(list)
-    for cell in selection.cells:
+    for cell in selection.cells + selection.environment:
         if not selection.statuses or cell.status in selection.statuses:
             by_variant[cell.case, cell.variant].append(cell)
-    claims = all_claims(source)
-    return [_why(source, entry, by_variant.get(key, []), claims) for key, entry in selection.catalogue.items()]
+    claims = all_claims(dataset)
+    return [_why(dataset, entry, by_variant.get(key, []), claims) for key, entry in selection.catalogue.items()]
 
 
-def _why(source: Source, entry: Entry, cells: list[Cell], claims: Iterable[Claim]) -> Why:
+def _why(dataset: Dataset, entry: Entry, cells: list[Cell], claims: Iterable[Claim]) -> Why:
     texts: dict[str, int] = {}
     messages: list[str] = []
     groups = []
     for found in _alike(cells):
-        index = _message(source, found[-1], texts, messages)
+        index = _message(dataset, found[-1], texts, messages)
         groups.append(_group(found, index))
     bears = tuple(claim for claim in claims if any(claim.is_about(cell) for cell in cells))
     shown = _most_telling(cells)
-    detail = _detail(source, shown) if shown else None
+    detail = _detail(dataset, shown) if shown else None
     return Why(entry, tuple(groups), tuple(messages), detail, bears, len(cells))
 
 
@@ -104,17 +107,18 @@ def _alike(cells: list[Cell]) -> list[list[Cell]]:
 
 def _reading_order(cell: Cell) -> tuple[Any, ...]:
     exporter = _EXPORTERS.index(cell.exporter) if cell.exporter in _EXPORTERS else len(_EXPORTERS)
-    return versions.parse(cell.torch), exporter, cell.provider or "", cell.opset or 0
+    return versions.parse(cell.torch or "0"), exporter, cell.provider or "", cell.opset or 0
 
 
-def _message(source: Source, cell: Cell, texts: dict[str, int], messages: list[str]) -> int | None:
+def _message(dataset: Dataset, cell: Cell, texts: dict[str, int], messages: list[str]) -> int | None:
     """The index of a cell's text; one text stands for every cell with the same signature."""
     if not cell.message_id:
         return None
     key = cell.signature or cell.message_id
     if key not in texts:
         texts[key] = len(messages)
-        messages.append(source.message(cell.message_id) or f"(the text {cell.message_id} is missing in the dataset)")
+        missing = f"(the text {cell.message_id} is missing in the dataset)"
+        messages.append(dataset.messages([cell.message_id]).get(cell.message_id, missing))
     return texts[key]
 
 
@@ -140,19 +144,22 @@ def _group(cells: list[Cell], message: int | None) -> Group:
 def _most_telling(cells: list[Cell]) -> Cell | None:
     """The cell shown whole: the newest release's, one that does not work before one that does, the highest opset."""
     telling = [cell for cell in cells if cell.status is not Status.UNSUPPORTED] or cells
-    return max(telling, key=lambda cell: (versions.parse(cell.torch), not cell.works, cell.opset or 0), default=None)
+    return max(telling, key=_telling, default=None)
 
 
-def _detail(source: Source, cell: Cell) -> Detail:
-    frame = source.cells()
-    same = (frame["torch"] == cell.torch) & (frame["case"] == cell.case) & (frame["variant"] == cell.variant)
-    rows = [row for row in records(frame[same]) if _is_row_of(row, cell)]
+def _telling(cell: Cell) -> tuple[Any, ...]:
+    return versions.parse(cell.torch or "0"), not cell.works, cell.opset or 0
+
+
+def _detail(dataset: Dataset, cell: Cell) -> Detail:
+    frame = dataset.cells(case=cell.case)
+    rows = [row for row in records(frame[frame["variant"] == cell.variant]) if _is_row_of(row, cell)]
     row = rows[-1]
-    environment = _environment(source, cell.env_id)
+    environment = _environment(dataset, cell.env_id)
     return Detail(
         row,
         json.loads(row.get("facts") or "{}"),
-        source.message(row["warning_id"]) if row.get("warning_id") else None,
+        dataset.messages([row.get("warning_id")]).get(row.get("warning_id") or ""),
         json.loads(environment.get("packages") or "{}"),
         environment.get("platform") or "",
         repeat(cell),
@@ -163,24 +170,26 @@ def _is_row_of(row: dict[str, Any], cell: Cell) -> bool:
     opset = None if row["opset"] is None else int(row["opset"])
     return (
         opset == cell.opset
-        and (row["exporter"] or "-") == cell.exporter
+        and (row["torch"] or "") == cell.torch
+        and (row["exporter"] or NO_EXPORTER) == cell.exporter
         and row["provider"] == cell.provider
         and row["runtime_version"] == cell.runtime_version
         and (row["origin"] == "local") == cell.local
     )
 
 
-def _environment(source: Source, env_id: str | None) -> dict[str, Any]:
-    frame = source.environments()
+def _environment(dataset: Dataset, env_id: str | None) -> dict[str, Any]:
+    frame = dataset.environments()
     found = records(frame[frame["env_id"] == env_id]) if env_id and not frame.empty else []
     return found[-1] if found else {}
 
 
 def repeat(cell: Cell) -> str:
     """The command that measures this one cell again on this machine."""
+    if cell.exporter == NO_EXPORTER:
+        return shlex.join(["caniexport", "measure", "--case", cell.case, "--fresh"])
     words = ["caniexport", "measure", "--release", cell.torch, "--case", f"{cell.case}/{cell.variant}"]
-    if cell.exporter in _EXPORTERS:
-        words += ["--exporter", cell.exporter]
+    words += ["--exporter", cell.exporter]
     if cell.opset is not None:
         words += ["--opset", str(cell.opset)]
     if cell.provider and cell.provider != "cpu":

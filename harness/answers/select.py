@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 from harness import names, versions
+from harness.answers.rows import COLUMNS, NO_EXPORTER, Cell, cells, plain_values, records
 from harness.answers.signs import EXPORTER_SHORT
-from harness.answers.source import Cell, Source, cells, records
 from harness.worker.case import PLAIN
 from harness.worker.errors import UnknownName
 from harness.worker.status import Exporter, Status
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from harness.store import Dataset
 
 CANARY = "canary"
 DEFAULT_OPSET = "default"
@@ -64,11 +66,17 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Rows:
-    """A dataset read once: every cell, the catalogue by (case, variant) in reading order, the releases oldest first."""
+    """A dataset read once: every cell, the catalogue by (case, variant) in reading order, the releases oldest first.
+
+    ``environment`` are the cells of environment cases: what is installed beside each other, no exporter asked.
+    ``notes`` name what was measured or tried and does not speak: quarantined runs, releases that cannot be entered.
+    """
 
     measured: list[Cell] = field(repr=False)
+    environment: list[Cell] = field(repr=False)
     catalogue: dict[Key, Entry] = field(repr=False)
     torch: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -87,16 +95,36 @@ class Selection:
     providers: frozenset[str]
     statuses: frozenset[Status]
     cells: list[Cell]
+    environment: list[Cell]
 
 
-def load(source: Source, *, runtimes: bool = False) -> Rows:
+def load(dataset: Dataset, *, runtimes: bool = False) -> Rows:
     """Read a dataset. Where a cell was measured on several versions of a runtime, the newest local row speaks, else
     the newest, unless ``runtimes`` asks for all of them.
     """
-    measured = cells(_one_per_cell(source.cells(), runtimes))
+    frame = dataset.cells(columns=COLUMNS)
+    every = cells(_one_per_cell(frame, runtimes))
+    measured = [cell for cell in every if cell.exporter != NO_EXPORTER]
     return Rows(
-        measured, _catalogue(source.cases(), measured), tuple(versions.ordered(cell.torch for cell in measured))
+        measured,
+        [cell for cell in every if cell.exporter == NO_EXPORTER],
+        _catalogue(dataset.cases(), every),
+        tuple(versions.ordered(cell.torch for cell in measured)),
+        tuple(_silent(dataset, frame)),
     )
+
+
+def _silent(dataset: Dataset, frame: pd.DataFrame) -> Iterator[str]:
+    """A sentence for each release whose newest run says nothing about it."""
+    lost = frame[frame["case"].isna() & ~frame["torch"].isin(frame.loc[frame["case"].notna(), "torch"])]
+    texts = dataset.messages(lost["message_id"])
+    for torch, message in zip(*plain_values(lost, ("torch", "message_id")), strict=True):
+        reason = texts.get(message, "").strip().split("\n")[0]
+        yield f"torch {torch} could not be measured: {reason or 'no reason was kept'}"
+    for row in records(dataset.environments()):
+        if row.get("quarantined"):
+            gate = row.get("gate") or "it has not been judged"
+            yield f"torch {row['torch']}: the rows of run {row['run_id']} are left out: {gate}"
 
 
 def select(rows: Rows, filters: Filters) -> Selection:
@@ -110,16 +138,27 @@ def select(rows: Rows, filters: Filters) -> Selection:
         filters,
         _entries(filters, rows.catalogue),
         _torch(filters.torch, rows.torch),
-        names.require_all("exporter", map(_exporter, filters.exporters), [member.value for member in Exporter]),
+        names.require_all("exporter", map(exporter_name, filters.exporters), [member.value for member in Exporter]),
         names.require_all("provider", filters.providers, providers),
         _statuses(filters.statuses),
+        [],
         [],
     )
     if filters.opsets:
         _require_opsets(filters.opsets, rows.measured)
     order = {key: index for index, key in enumerate(selection.catalogue)}
+
+    def rank(cell: Cell) -> int:
+        return order[cell.case, cell.variant]
+
     taken = [cell for cell in rows.measured if (cell.case, cell.variant) in order and _taken(cell, selection)]
-    return replace(selection, cells=sorted(taken, key=lambda cell: order[cell.case, cell.variant]))
+    beside = [cell for cell in rows.environment if (cell.case, cell.variant) in order and not _names_an_axis(filters)]
+    return replace(selection, cells=sorted(taken, key=rank), environment=sorted(beside, key=rank))
+
+
+def _names_an_axis(filters: Filters) -> bool:
+    """Whether the filters ask for something that cells of environment cases do not have."""
+    return bool(filters.torch or filters.opsets or filters.exporters or filters.providers)
 
 
 def _taken(cell: Cell, selection: Selection) -> bool:
@@ -131,7 +170,7 @@ def _taken(cell: Cell, selection: Selection) -> bool:
     )
 
 
-def _exporter(text: str) -> str:
+def exporter_name(text: str) -> str:
     """``trace`` and ``script`` for the long names."""
     return {short: name for name, short in EXPORTER_SHORT.items()}.get(text.casefold(), text)
 
@@ -171,7 +210,7 @@ def _entries(filters: Filters, catalogue: dict[tuple[str, str], Entry]) -> dict[
     else:
         taken = {key: item for key, item in taken.items() if item.corpus != CANARY}
     if filters.variants:
-        known = dict.fromkeys(variant for _, variant in taken)
+        known = dict.fromkeys([PLAIN, *(variant for _, variant in taken)])
         found = names.require_all("variant", filters.variants, known)
         taken = {key: item for key, item in taken.items() if key[1] in found}
     if filters.themes:

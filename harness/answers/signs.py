@@ -19,7 +19,7 @@ class Sign:
 
 STATUS: dict[Status, Sign] = {
     Status.PASS: Sign("✓", "green", ""),
-    Status.DEGRADED: Sign("~", "yellow", "passes, not as asked (opset, exporter, provider)"),
+    Status.DEGRADED: Sign("~", "yellow", "passes, but not as asked"),
     Status.UNSUPPORTED: Sign("⊘", "blue", "by the exporter or runtime"),
     Status.FAIL: Sign("✗", "red", "with an error"),
     Status.TIMEOUT: Sign("T", "magenta", "too slow"),
@@ -53,6 +53,7 @@ EXPORTER_SHORT: dict[str, str] = {
     Exporter.SCRIPT.value: "script",
     Exporter.DYNAMO.value: "dynamo",
     Exporter.DEFAULT.value: "default",
+    "-": "-",
 }
 
 _ASCII = dict(zip("✓✗≠⊘·●○→—≥≤…", "+x#0.*o>-><~", strict=True))

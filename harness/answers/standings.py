@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from harness import names, versions
 from harness.answers.defaults import choose_opset, default_opsets, offers
+from harness.answers.rows import NO_EXPORTER, Cell
 from harness.answers.select import Entry, Filters, Selection, load, select
-from harness.answers.source import Cell, Source
 from harness.verdicts import Point, Range, Workaround, ranges, workaround, works
 from harness.worker.case import PLAIN
 from harness.worker.status import Exporter, FixKind, Status
+
+if TYPE_CHECKING:
+    from harness.store import Dataset
 
 #: (torch, exporter, provider, case, variant) -> opset -> cell
 _Grid = Mapping[tuple[str, str, str | None, str, str], Mapping[int | None, Cell]]
@@ -55,17 +59,17 @@ class Workarounds:
     notes: tuple[str, ...]
 
 
-def workarounds(source: Source, filters: Filters) -> Workarounds:
+def workarounds(dataset: Dataset, filters: Filters) -> Workarounds:
     """The standing of every fix that the filters take, at one torch release (the newest measured if none is named).
 
     Raises :class:`UnknownName` for a filter value nobody knows. Where no opset is named, each release is judged at
     its own default opset.
     """
-    rows = load(source)
+    rows = load(dataset)
     selection = select(rows, replace(filters, opsets=(), statuses=()))
     words = names.require_all("word", filters.statuses, [word.value for word in Workaround])
     if not selection.torch:
-        return Workarounds(None, (), (), ("nothing has been measured yet",))
+        return Workarounds(None, (), (), ("nothing has been measured yet", *rows.notes))
     judge = _Judge(selection, selection.torch[-1], filters.opsets)
     fixes = [entry for entry in selection.catalogue.values() if entry.variant != PLAIN]
     found = [item for entry in fixes for item in judge.standings(entry) if not words or item.word in words]
@@ -73,7 +77,7 @@ def workarounds(source: Source, filters: Filters) -> Workarounds:
         judge.torch,
         tuple(item for item in found if not item.caution),
         tuple(item for item in found if item.caution),
-        tuple(_notes(filters, judge)),
+        (*_notes(filters, judge), *rows.notes),
     )
 
 
@@ -98,10 +102,13 @@ class _Judge:
         self.defaults = default_opsets(selection.rows.measured)
         self.offers = offers(selection.rows.measured)
         self.grid = _grid(selection)
+        self.beside = {(cell.case, cell.variant): cell for cell in selection.rows.environment}
         self.places = list(dict.fromkeys((key[1], key[2]) for key in self.grid))
 
     def standings(self, entry: Entry) -> list[Standing]:
         """One standing for each exporter and provider that the release was measured with."""
+        if (entry.case, PLAIN) in self.beside:
+            return [self._beside(entry)]
         found = []
         for exporter, provider in sorted(self.places, key=_place_rank):
             if (self.torch, exporter, provider, entry.case, PLAIN) in self.grid:
@@ -133,6 +140,30 @@ class _Judge:
             word,
             statement(words, self.torch),
             ranges(self._points(entry.case, exporter, provider)),
+            plain,
+            fix,
+        )
+
+    def _beside(self, entry: Entry) -> Standing:
+        """The standing of an environment fix, which is about no release: both environments were made and tried."""
+        plain, fix = self.beside[entry.case, PLAIN], self.beside.get((entry.case, entry.variant))
+        word = workaround(plain.status, fix.status if fix else None)
+        where = "in the environments that the case names"
+        return Standing(
+            entry.case,
+            entry.variant,
+            entry.kind,
+            entry.note,
+            entry.caution,
+            entry.documented,
+            NO_EXPORTER,
+            None,
+            "",
+            None,
+            where,
+            word,
+            f"{word.value} {where}",
+            ranges(()),
             plain,
             fix,
         )

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness import versions
+from harness.answers.rows import Cell
 from harness.answers.signs import NOT_MEASURED, STATUS, word
-from harness.answers.source import Cell
 from harness.verdicts import collapse
 from harness.worker.status import MEASURED, Exporter, Status
 
@@ -19,9 +19,9 @@ _MOST_SPANS = 2
 class Summary:
     """What one place of a table shows.
 
-    ``text`` says it in words, ``short`` in signs and numbers only (numbers pass); ``status`` is what its colour follows (``not_run`` where nothing was measured);
-    ``at`` lists, for each status, where it was seen (opsets, or releases); ``local`` says that rows of this machine
-    are among them.
+    ``text`` says it in words, ``short`` in signs and numbers only (numbers pass); ``status`` is what its
+    colour follows, ``not_run`` where nothing was measured; ``at`` lists, for each status, where it was seen (opsets,
+    or releases); ``local`` says that rows of this machine are among them.
     """
 
     text: str

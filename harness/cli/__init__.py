@@ -46,7 +46,7 @@ class Commands(click.Group):
             ctx.exit(2 if isinstance(error, UnknownName | CorpusError) else 1)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="caniexport")
 def main() -> None:
     """Can I export it? Which PyTorch ops, failures and workarounds pass where, measured.

@@ -1,1 +1,134 @@
-"""``caniexport measure``: fill in as soon as harness/measure.py is there."""
+"""``caniexport measure``: measure releases on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.options import json_option
+
+if TYPE_CHECKING:
+    from harness.home import Home
+    from harness.measure import ReleaseReport
+
+_OPSETS = range(1, 40)
+
+
+@click.command("measure")
+@click.option(
+    "--release", "--torch", "releases", multiple=True, metavar="VERSION", help="A torch release, or all. Repeatable."
+)
+@click.option("--case", "cases", multiple=True, metavar="CASE[/VARIANT]", help="Only this case or variant; globs work.")
+@click.option("--exporter", "exporters", multiple=True, metavar="NAME", help="trace, script, dynamo, default.")
+@click.option("--opset", "opsets", multiple=True, metavar="N", help="Only these opsets: 14, 9-14.")
+@click.option("--provider", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
+@click.option("--workers", type=click.IntRange(1, 256), help="Processes side by side [default: one a core].")
+@click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
+@click.option("--missing", is_flag=True, help="Measure only what the published dataset does not hold either.")
+@click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
+@click.option("--fresh", is_flag=True, help="Measure again what is there already.")
+@json_option
+def command(
+    releases: tuple[str, ...],
+    cases: tuple[str, ...],
+    exporters: tuple[str, ...],
+    opsets: tuple[str, ...],
+    provider: str,
+    workers: int | None,
+    timeout: float,
+    missing: bool,
+    rolling: bool,
+    fresh: bool,
+    as_json: bool,
+) -> None:
+    """Make the environments of torch releases and measure what is new in each.
+
+    Without --release the releases that stand for an era each. A run that was ended goes on where it was. A release
+    that cannot be measured here is named and does not stop the others; the exit code is then 1.
+    """
+    import os
+
+    from harness import home as homes
+    from harness.describe import describe
+    from harness.measure import MeasureOptions, measure
+
+    home = homes.find()
+    reports = measure(
+        MeasureOptions(
+            home=home,
+            releases=("all",) if "all" in releases else releases,
+            cases=_cases(home, cases),
+            exporters=_exporters(exporters),
+            opsets=_opset_numbers(opsets),
+            provider=provider,
+            workers=workers or os.cpu_count() or 1,
+            missing=missing,
+            fresh=fresh,
+            rolling=rolling,
+            timeout=timeout,
+        ),
+        say=lambda line: click.echo(line, err=True),
+    )
+    describe(home)
+    _show(home, reports, cases, exporters, as_json)
+    if any(report.problem for report in reports):
+        click.get_current_context().exit(1)
+
+
+def _cases(home: Home, asked: Iterable[str]) -> tuple[str, ...]:
+    """The names as the corpus has them, globs resolved; raises :class:`UnknownName`."""
+    from harness import names
+    from harness.worker import corpus
+
+    asked = list(asked)
+    if not asked:
+        return ()
+    known = corpus.load([home.cases], stand_in=True)
+    found = []
+    for text in asked:
+        pattern, _, variant = text.partition("/")
+        for case in sorted(names.require_all("case", [pattern], known)):
+            variants = {**known[case].variants, **known[case].environment_variants} if variant else {}
+            chosen = sorted(names.require_all(f"variant of {case}", [variant], variants)) if variant else []
+            found += [f"{case}/{name}" for name in chosen] if variant else [case]
+    return tuple(dict.fromkeys(found))
+
+
+def _exporters(asked: Iterable[str]) -> tuple[str, ...]:
+    from harness import names
+    from harness.answers.select import exporter_name
+    from harness.worker.status import Exporter
+
+    known = [member.value for member in Exporter]
+    return tuple(names.require("exporter", exporter_name(text), known) for text in asked)
+
+
+def _opset_numbers(asked: Sequence[str]) -> tuple[int, ...]:
+    from harness import versions
+
+    return tuple(number for number in _OPSETS if any(versions.opset_in(number, text) for text in asked))
+
+
+def _show(
+    home: Home, reports: Sequence[ReleaseReport], cases: tuple[str, ...], exporters: tuple[str, ...], as_json: bool
+) -> None:
+    """What was measured: as JSON the reports, for a person the table of the releases asked for."""
+    from harness.answers import Filters, table
+    from harness.cli import output
+    from harness.cli.options import open_dataset
+    from harness.cli.table import show
+
+    if as_json:
+        output.print_json(reports)
+        return
+    dataset = open_dataset(home)
+    releases = _measured_releases(dataset.cells(columns=["torch", "exporter"]), reports)
+    if releases:
+        show(table(dataset, Filters(cases=cases, torch=releases, exporters=exporters)), output.console())
+
+
+def _measured_releases(frame: object, reports: Sequence[ReleaseReport]) -> tuple[str, ...]:
+    measured = set(frame["torch"])  # type: ignore[index]  # a DataFrame
+    return tuple(report.torch for report in reports if report.torch in measured)

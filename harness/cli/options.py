@@ -59,11 +59,16 @@ def filters(given: dict[str, tuple[str, ...]], **more: tuple[str, ...]) -> Filte
 
 
 def open_dataset(home: Home | None = None) -> Dataset:
-    """The published and the local dataset together. What cannot be read is named on stderr; the rest answers."""
+    """The published and the local dataset together. What cannot be read is named on stderr when the command ends."""
     from harness.store import Dataset
 
     home = homes.find() if home is None else home
     dataset = Dataset.open(home.published, home.local)
-    for problem in dataset.problems:
-        click.echo(f"caniexport: warning: {problem}", err=True)
+
+    def report() -> None:
+        for problem in dataset.problems:
+            click.echo(f"caniexport: warning: {problem}", err=True)
+
+    # files are read as answers need them, so what is wrong with them is known at the end
+    click.get_current_context().call_on_close(report)
     return dataset

@@ -105,12 +105,12 @@ def say_local(local: Sequence[bool], console: Console) -> None:
         console.print("- *: measured on this machine; the others are published rows")
 
 
-def grid(*columns: str) -> Table:
-    """A table with these headings whose cells are never cut."""
+def grid(*columns: str, gap: int = 2) -> Table:
+    """A table with these headings, ``gap`` spaces between columns, whose cells are never cut."""
     from rich import box
     from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0), header_style="bold")
     for name in columns:
         made.add_column(name, overflow="fold")
     return made

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from harness.answers.summary import Summary
     from harness.worker.status import Status
 
+_NOTHING = "Nothing has been measured yet: `caniexport measure` does."
 _READING = {
     "torch": "numbers: opsets that pass in that torch release (all it takes: all); then what its other opsets do",
     "opset": "numbers: torch releases that pass at that opset; then what the others do",
@@ -56,10 +57,12 @@ def show(found: Table, console: Console) -> None:
     from harness.cli import output
 
     layout = _Layout(found, console.width)
-    if not found.lines:
-        console.print("Nothing measured is within these filters.")
+    if not found.lines and not found.environments:
+        console.print("Nothing measured is within these filters." if found.measured else _NOTHING)
     for columns in layout.blocks():
         console.print(layout.grid(columns))
+    if found.environments:
+        _environments(found, console)
     if found.lines:
         console.print()
         console.print(output.status_legend(layout.statuses(), console.width))
@@ -69,6 +72,23 @@ def show(found: Table, console: Console) -> None:
         console.print(f"- {note}")
     if found.unmeasured:
         console.print(f"- known, not measured: {_some(found.unmeasured)}")
+
+
+def _environments(found: Table, console: Console) -> None:
+    from harness.answers.signs import STATUS, word
+    from harness.cli.output import grid, styled
+
+    console.print("\nEnvironments: what can be installed and imported together")
+    made = grid("case", "outcome", "at stage")
+    before = ""
+    for line in found.environments:
+        if line.case != before and line.variant != "plain":
+            made.add_row(line.case)
+        before = line.case
+        sign = STATUS[line.status]
+        name = line.case if line.variant == "plain" else f"  {line.variant}"
+        made.add_row(name, styled(f"{sign.sign} {word(line.status)}", sign), "" if line.stage == "done" else line.stage)
+    console.print(made)
 
 
 def _some(items: Sequence[str], most: int = 8) -> str:
@@ -91,8 +111,9 @@ class _Layout:
         self.heading += ["exporter"] * any(line.exporter is not None for line in found.lines)
         self.heading += ["provider"] * any(line.provider for line in found.lines)
         self.heads = [self._head(line) for line in found.lines]
-        self.short = False
-        self.short = len(list(self.blocks())) > 1
+        self.short, self.gap = False, 2
+        if len(list(self.blocks())) > 1:
+            self.short, self.gap = True, 1
 
     def _head(self, line: Line) -> list[str]:
         from harness.answers.signs import EXPORTER_SHORT
@@ -108,7 +129,7 @@ class _Layout:
     def blocks(self) -> Iterator[tuple[str, ...]]:
         """The columns in blocks that fit beside the heads of the lines; at least one column each."""
         heads = [self.heading, *self.heads]
-        left = sum(max(len(head[index]) for head in heads) + 2 for index in range(len(self.heading)))
+        left = sum(max(len(head[index]) for head in heads) + self.gap for index in range(len(self.heading)))
         block: list[str] = []
         used = left
         for name in self.found.columns:
@@ -117,7 +138,7 @@ class _Layout:
                 yield tuple(block)
                 block, used = [], left
             block.append(name)
-            used += wide + 2
+            used += wide + self.gap
         if block:
             yield tuple(block)
 
@@ -126,7 +147,7 @@ class _Layout:
         from harness.answers.signs import STATUS
         from harness.cli.output import grid, styled
 
-        made = grid(*self.heading, *columns)
+        made = grid(*self.heading, *columns, gap=self.gap)
         for column in made.columns:
             column.no_wrap = True
         before = ("", "")

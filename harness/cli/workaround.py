@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from harness.answers import Standing, Workarounds
-    from harness.answers.source import Cell
+    from harness.answers.rows import Cell
 
 _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
 
@@ -30,10 +30,7 @@ _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
     help="Exit 1 where a fix has this word: --fail-on obsolete --fail-on harmful.",
 )
 @json_option
-@click.pass_context
-def command(
-    ctx: click.Context, case: str | None, fail_on: tuple[str, ...], as_json: bool, **given: tuple[str, ...]
-) -> None:
+def command(case: str | None, fail_on: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -> None:
     """Say of each fix whether it is needed, obsolete, broken, harmful or unknown, and since which version.
 
     The point is the newest measured torch and each release's own default opset unless --torch and --opset name
@@ -49,7 +46,7 @@ def command(
     else:
         show(found, output.console(), evidence=bool(case))
     if any(item.word.value in fail_on for item in (*found.standings, *found.cautions)):
-        ctx.exit(1)
+        click.get_current_context().exit(1)
 
 
 def show(found: Workarounds, console: Console, *, evidence: bool) -> None:
@@ -90,8 +87,10 @@ def _overview(standings: Sequence[Standing], console: Console) -> None:
         if case != before:
             made.add_row(case)
         before = case
-        found = [by_exporter[name].word if name in by_exporter else None for name in exporters]
-        words = [styled(f"{WORKAROUND[word].sign} {word.value}", WORKAROUND[word]) if word else NOT_MEASURED for word in found]
+        words = []
+        for name in exporters:
+            word = by_exporter[name].word if name in by_exporter else None
+            words.append(styled(f"{WORKAROUND[word].sign} {word.value}", WORKAROUND[word]) if word else NOT_MEASURED)
         kind = next(iter(by_exporter.values())).kind
         made.add_row(f"  {variant}" + f" ({provider})" * several, kind, *words)
     console.print(made)
@@ -131,16 +130,18 @@ def _sentence(same: Sequence[Standing], console: Console) -> None:
     sign = WORKAROUND[item.word]
     provider = "" if item.provider in ("cpu", None) else f" on {item.provider}"
     where = ", ".join(EXPORTER_SHORT.get(one.exporter, one.exporter) for one in same) + provider
-    line = Text("  ").append_text(styled(f"{sign.sign} {item.word.value}", sign)).append(f" with {where}: ")
+    line = Text("  ").append_text(styled(f"{sign.sign} {item.word.value}", sign))
+    line.append(f" with {where}: " if item.torch else ": ")
     # the sentence may speak of other opsets than the point's: then the word alone would seem to contradict it
-    line.append(item.statement if item.statement.startswith(item.word.value) else f"at {_point(item)}; {item.statement}")
+    agrees = item.statement.startswith(item.word.value)
+    line.append(item.statement if agrees else f"at {_point(item)}; {item.statement}")
     console.print(line)
     console.print(Padding(Text(f"{_point(item)}: {_evidence(item)}", style="dim"), (0, 0, 0, 6)))
 
 
 def _point(item: Standing) -> str:
     opset = "its own default opset" if item.opset is None else f"opset {item.opset}"
-    return f"torch {item.torch}, {opset}"
+    return f"torch {item.torch}, {opset}" if item.torch else item.opset_why
 
 
 def _evidence(item: Standing) -> str:

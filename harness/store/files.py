@@ -25,7 +25,7 @@ def cells_files(dataset: Path) -> list[Path]:
 
 
 def check(path: Path) -> None:
-    """Look at a file's footer only. Raises :class:`DamagedFileError` or :class:`SchemaMismatch` in a readable sentence."""
+    """Look at a file's footer only. Raises :class:`DamagedFileError` or :class:`SchemaMismatch`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.store.schema import schema
+from harness.worker.status import MEASURED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 #: a cell's identity (docs/architecture.md)
 IDENTITY = ("torch", "case", "variant", "exporter", "opset", "runtime", "runtime_version", "provider")
+
+_MEASURED = frozenset(status.value for status in MEASURED)
 
 #: what makes rows of the other tables the same
 KEYS: dict[str, tuple[str, ...]] = {
@@ -33,31 +36,50 @@ ORDER: dict[str, tuple[str, ...]] = {
 def newest(table: str, parts: Sequence[pa.Table]) -> pa.Table:
     """One row per identity, sorted: the newest by ``measured_at``; among equals a later part, then a later row.
 
-    Of an environment and run, a row that has been judged by the gate goes before one that has not.
+    Of an environment and run, a row that has been judged by the gate goes before one that has not; of a cell, a row
+    that says something goes before one that does not (``invalid``, ``skip``, ``not_run``).
     """
     import pyarrow as pa
 
     whole = pa.concat_tables([part.select(schema(table).names) for part in parts]).combine_chunks()
     keep = winners(identity_frame(table, whole))
-    return in_order(table, whole.take(pa.array(keep)))
+    return in_order(table, whole.take(pa.array(keep, pa.int64())))
 
 
 def winners(frame: pd.DataFrame) -> list[int]:
-    """Positions of the rows that speak, for a frame of :func:`identity_frame` (perhaps with ``_rank`` set)."""
+    """Positions of the rows that speak, for a frame of :func:`identity_frame` (perhaps with ``_rank`` raised).
+
+    A row that says nothing about its cell is left out where another one, on whatever runtime, does: what was lost
+    before a runtime was reached carries none.
+    """
     keys = [name for name in frame.columns if not name.startswith("_")]
     ranked = frame.sort_values(["_rank", "_time"], kind="stable", na_position="first")
-    position = ranked.drop_duplicates(keys, keep="last").index
-    return sorted(int(index) for index in position)
+    best = ranked.drop_duplicates(keys, keep="last")
+    if "_says" in frame:
+        cell = [name for name in keys if not name.startswith("runtime")]
+        best = best[best["_says"] | ~best.groupby(cell)["_says"].transform("any")]
+    return sorted(int(index) for index in best.index)
 
 
 def identity_frame(table: str, rows: pa.Table) -> pd.DataFrame:
-    """The key columns of arrow rows with ``_time`` and ``_rank`` (higher speaks), indexed by position."""
+    """The key columns of arrow rows with ``_time`` and ``_rank`` (higher speaks), indexed by position.
+
+    For cells also ``_says``: whether the row is a measurement at all.
+    """
     import pandas as pd
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
     frame = pd.DataFrame({name: _codes(rows.column(name)) for name in KEYS[table]})
     timed = "measured_at" in rows.column_names
     frame["_time"] = rows.column("measured_at").cast("int64").to_numpy() if timed else 0
-    frame["_rank"] = rows.column("gate").is_valid().to_numpy().astype("int8") if table == "environments" else 0
+    frame["_rank"] = 0
+    if table == "environments":
+        frame["_rank"] = rows.column("gate").is_valid().to_numpy().astype("int8")
+    if table == "cells":
+        says = pc.is_in(rows.column("status").cast(pa.string()), value_set=pa.array(sorted(_MEASURED)))
+        frame["_says"] = says.to_numpy()
+        frame["_rank"] = frame["_says"].astype("int8") * 2
     return frame
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: filters that may be applied before rows of one identity are compared: they hold for all of them or for none
 _EARLY = frozenset(IDENTITY)
-_NEEDED = frozenset({*IDENTITY, "measured_at", "env_id", "run_id"})
+_NEEDED = frozenset({*IDENTITY, "measured_at", "status", "env_id", "run_id"})
 
 Filters = Mapping[str, frozenset[Any]]
 
@@ -87,13 +87,13 @@ class Scan:
 
 
 def speaking(tables: Sequence[tuple[str, pa.Table]]) -> list[tuple[str, pa.Table]]:
-    """Of (origin, table) with rows of equal identity: a local row before a published one, then the newest."""
+    """Of (origin, table) with rows of equal identity: one that says something, a local one, the newest, in this order."""
     import pandas as pd
     import pyarrow as pa
 
     whole = pa.concat_tables([table for _, table in tables]).unify_dictionaries()
     frame = identity_frame("cells", whole)
-    frame["_rank"] = [rank for origin, table in tables for rank in [origin == "local"] * table.num_rows]
+    frame["_rank"] += [int(origin == "local") for origin, table in tables for _ in range(table.num_rows)]
     keep = pd.Series(winners(frame), dtype="int64")
     found, start = [], 0
     for origin, table in tables:

@@ -1,9 +1,9 @@
-"""What an answer reads: the dataset's frames, and one row of them as a plain value."""
+"""Rows of the dataset's frames as plain values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.worker.case import PLAIN
 from harness.worker.status import Status
@@ -12,37 +12,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Source(Protocol):
-    """A dataset as :class:`harness.store.Dataset` gives it: frames with the columns of ``worker/rows.py``."""
-
-    def cells(self) -> pd.DataFrame:
-        """One row per cell, ``origin`` added: ``published`` or ``local``."""
-        ...
-
-    def cases(self) -> pd.DataFrame:
-        """One row per case and variant."""
-        ...
-
-    def claims(self) -> pd.DataFrame:
-        """One row per claim."""
-        ...
-
-    def environments(self) -> pd.DataFrame:
-        """One row per environment and run."""
-        ...
-
-    def message(self, message_id: str) -> str | None:
-        """The text of an error or warning."""
-        ...
-
-    @property
-    def problems(self) -> Sequence[Any]:
-        """What could not be read, each as a sentence."""
-        ...
-
-
 class Cell(NamedTuple):
-    """One measured cell, as far as tables and verdicts look at it."""
+    """One measured cell, as far as tables and verdicts look at it.
+
+    ``exporter`` is ``-`` for a cell of an environment case, ``torch`` is then empty where no torch was installed.
+    """
 
     torch: str
     case: str
@@ -68,7 +42,11 @@ class Cell(NamedTuple):
         return self.status in (Status.PASS, Status.DEGRADED)
 
 
-_COLUMNS = (*(name for name in Cell._fields if name != "local"), "origin")
+#: columns that make a :class:`Cell`, ``origin`` excepted, and the time that says which of two speaks
+COLUMNS = (*(name for name in Cell._fields if name != "local"), "measured_at")
+NO_EXPORTER = "-"
+
+_READ = (*COLUMNS[:-1], "origin")
 
 
 def plain_values(frame: pd.DataFrame, columns: Iterable[str]) -> list[list[Any]]:
@@ -85,16 +63,17 @@ def plain_values(frame: pd.DataFrame, columns: Iterable[str]) -> list[list[Any]]
 
 def cells(frame: pd.DataFrame) -> list[Cell]:
     """The frame's rows in its order. A row without a case (a release that could not be entered) is left out."""
-    rows = zip(*plain_values(frame, _COLUMNS), strict=True)
+    rows = zip(*plain_values(frame, _READ), strict=True)
     return [_cell(row) for row in rows if row[1]]
 
 
 def _cell(row: Sequence[Any]) -> Cell:
-    values = dict(zip(_COLUMNS, row, strict=True))
+    values = dict(zip(_READ, row, strict=True))
     local = values.pop("origin") == "local"
     values["status"] = Status(values["status"])
     values["variant"] = values["variant"] or PLAIN
-    values["exporter"] = values["exporter"] or "-"
+    values["exporter"] = values["exporter"] or NO_EXPORTER
+    values["torch"] = values["torch"] or ""
     for name in ("opset", "opset_effective"):
         values[name] = None if values[name] is None else int(values[name])
     return Cell(**values, local=local)

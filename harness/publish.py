@@ -1,0 +1,270 @@
+"""Promotion of local rows into the published dataset: gated, deterministic, and nothing else touched.
+
+A cells file is written only when its rows change, so that a release that was not measured again keeps its bytes.
+Texts and environments go first and are trimmed last: wherever publishing is cut off, every published row has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.claims import adjudicate
+from harness.store import files, writer
+from harness.store.catalogue import case_rows, measured_variants
+from harness.store.compaction import compact, dataset_lock
+from harness.store.gates import GOOD, Gates, mask
+from harness.store.journal_reader import journals
+from harness.store.merge import in_order, newest
+from harness.store.scan import speaking
+from harness.store.schema import schema, to_arrow
+from harness.worker.corpus import LoadedCase
+from harness.worker.errors import StoreError
+from harness.worker.status import Status
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_UNJUDGED = "not judged: the run did not finish; measure its release again"
+_REFERENCES = ("message_id", "warning_id")
+
+
+@dataclass(frozen=True)
+class PublishReport:
+    """What was promoted and what was not.
+
+    written      files of the published dataset that changed, ``removed`` those that went
+    promoted     rows taken from the local dataset, by cells file
+    dropped      published and local rows left out, by reason
+    quarantined  runs left out: ``release (run)`` and the gate's word, or that nobody judged them
+    problems     files and lines that could not be read
+    """
+
+    written: tuple[str, ...]
+    removed: tuple[str, ...]
+    promoted: Mapping[str, int]
+    dropped: Mapping[str, int]
+    quarantined: Mapping[str, str]
+    problems: tuple[str, ...]
+
+
+def publish(local: Path, published: Path, corpus: Mapping[str, LoadedCase]) -> PublishReport:
+    """Promote the rows of good local runs into ``published``; runs that are still going are left for later.
+
+    A local row takes the place of the published one with its identity. Rows of variants that the corpus no longer
+    has are dropped, and so are rows of a variant's older code where there are rows of newer code. ``cases`` and
+    ``claims`` are written anew from the corpus and the rows. Raises :class:`StoreError` where a published file
+    cannot be read: publishing over it would lose its rows.
+    """
+    compacted = compact(local)
+    with dataset_lock(local):
+        publication = _Publication(local, published, corpus)
+        publication.problems += compacted.problems
+        publication.run()
+    return publication.report()
+
+
+class _Publication:
+    """One promotion, step by step; what it did is gathered on the way."""
+
+    def __init__(self, local: Path, published: Path, corpus: Mapping[str, LoadedCase]) -> None:
+        self._local = local
+        self._published = published
+        self._corpus = corpus
+        self._variants = measured_variants(corpus)
+        self._hashes = {key: corpus[key[0]].case_hash(key[1]) for key in self._variants}
+        self._environments = {side: self._table(side, "environments") for side in (local, published)}
+        self._gates = Gates(self._environments[local].to_pylist())
+        self.problems: list[str] = []
+        self._written: list[str] = []
+        self._removed: list[str] = []
+        self._promoted: dict[str, int] = {}
+        self._dropped: dict[str, int] = {}
+        self._quarantined: dict[str, str] = {}
+
+    def run(self) -> None:
+        """Read everything, then write: a dataset that cannot be read is not half rewritten."""
+        self.problems += [f"{path}: its run has not finished; left for later" for path in journals(self._local)]
+        cells = {name: self._promote(name) for name in self._names()}
+        texts = newest("messages", [self._table(side, "messages") for side in (self._published, self._local)])
+        environments = self._good_environments()
+        for table, rows in (("messages", texts), ("environments", environments)):
+            before = self._table(self._published, table)
+            self._write(f"{table}.parquet", table, self._referenced(table, rows, cells, also=before))
+        for name, rows in cells.items():
+            self._write(f"cells/{name}", "cells", rows)
+        self._write_rest(cells, texts, environments)
+
+    def report(self) -> PublishReport:
+        """What :meth:`run` did."""
+        return PublishReport(
+            tuple(dict.fromkeys(self._written)),
+            tuple(self._removed),
+            self._promoted,
+            self._dropped,
+            self._quarantined,
+            tuple(self.problems),
+        )
+
+    def _names(self) -> list[str]:
+        sides = (self._published, self._local)
+        return sorted({path.name for side in sides for path in files.cells_files(side)})
+
+    def _promote(self, name: str) -> pa.Table:
+        """The rows that a cells file is to have."""
+        import pyarrow as pa
+
+        before = self._table(self._published, "cells", f"cells/{name}")
+        good = self._good(self._table(self._local, "cells", f"cells/{name}"))
+        sides = speaking([("published", before), ("local", good)])
+        rows = self._current(pa.concat_tables([table for _, table in sides]))
+        new = rows.num_rows - _same(rows, before)
+        if new:
+            self._promoted[name] = new
+        return rows
+
+    def _good(self, rows: pa.Table) -> pa.Table:
+        """Rows that say something and whose run the gate has passed; the others are noted.
+
+        Environment cases install packages of their own and have no run for the gate to judge.
+        """
+        import pyarrow.compute as pc
+
+        speaks = pc.and_(rows["case"].is_valid(), pc.invert(pc.is_in(rows["status"], value_set=_silent())))
+        self._drop("nothing was measured (invalid, not run, or a release that cannot be entered)", _false(speaks))
+        rows = rows.filter(speaks)
+        bad = mask(rows.filter(rows["torch"].is_valid()), self._is_held_back)
+        if bad is None:
+            return rows
+        held = pc.and_(rows["torch"].is_valid(), mask(rows, self._is_held_back))
+        return rows.filter(pc.invert(held))
+
+    def _is_held_back(self, env_id: str | None, run_id: str | None) -> bool:
+        word = self._gates.word(env_id, run_id)
+        if word != GOOD:
+            self._quarantined[f"{self._release(env_id)} (run {run_id})"] = word or _UNJUDGED
+        return word != GOOD
+
+    def _release(self, env_id: str | None) -> str:
+        table = self._environments[self._local]
+        pairs = zip(table["env_id"].to_pylist(), table["release"].to_pylist(), strict=True)
+        return next((f"torch {release}" for known, release in pairs if known == env_id and release), f"{env_id}")
+
+    def _current(self, rows: pa.Table) -> pa.Table:
+        """The rows without those of variants that are gone, and of older code where there is newer."""
+        import pyarrow as pa
+
+        keys = list(zip(rows["case"].to_pylist(), rows["variant"].to_pylist(), strict=True))
+        hashes = rows["case_hash"].to_pylist()
+        newest_hash = self._newest_hashes(keys, hashes, rows["measured_at"].cast("int64").to_pylist())
+        keep = []
+        for position, (key, case_hash) in enumerate(zip(keys, hashes, strict=True)):
+            if key not in self._variants:
+                self._drop("the corpus no longer has the variant")
+            elif case_hash != newest_hash[key]:
+                self._drop("the variant's code has changed and was measured again")
+            else:
+                keep.append(position)
+        return rows.take(pa.array(keep, pa.int64()))
+
+    def _newest_hashes(
+        self, keys: Iterable[tuple[str, str]], hashes: Iterable[str], times: Iterable[int | None]
+    ) -> dict[tuple[str, str], str]:
+        """By variant the hash whose rows stay: the corpus's own where it was measured, else the one measured last."""
+        best: dict[tuple[str, str], tuple[bool, int, str]] = {}
+        for key, case_hash, measured in zip(keys, hashes, times, strict=True):
+            rank = (case_hash == self._hashes.get(key), measured or 0, case_hash)
+            best[key] = max(best.get(key, rank), rank)
+        return {key: rank[2] for key, rank in best.items()}
+
+    def _drop(self, reason: str, count: int = 1) -> None:
+        if count:
+            self._dropped[reason] = self._dropped.get(reason, 0) + count
+
+    def _good_environments(self) -> pa.Table:
+        """Published environments and the local ones whose run is good, one each: the newest."""
+        rows = [row for row in self._environments[self._local].to_pylist() if row["gate"] == GOOD]
+        rows += self._environments[self._published].to_pylist()
+        by_id: dict[str, dict[str, Any]] = {}
+        for row in sorted(rows, key=lambda row: (str(row["measured_at"]), str(row["run_id"]))):
+            by_id[row["env_id"]] = row
+        return to_arrow("environments", by_id.values())
+
+    def _referenced(
+        self, table: str, rows: pa.Table, cells: Mapping[str, pa.Table], also: pa.Table | None = None
+    ) -> pa.Table:
+        """The texts or environments that rows refer to, and those that ``also`` has."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        key, columns = ("message_id", _REFERENCES) if table == "messages" else ("env_id", ("env_id",))
+        ids = {item for part in cells.values() for name in columns for item in pc.unique(part[name]).to_pylist()}
+        ids |= set() if also is None else set(also[key].to_pylist())
+        wanted = pa.array(sorted(item for item in ids if item is not None), pa.string())
+        return rows.filter(pc.is_in(rows[key], value_set=wanted))
+
+    def _write_rest(self, cells: Mapping[str, pa.Table], texts: pa.Table, environments: pa.Table) -> None:
+        messages = self._referenced("messages", texts, cells)
+        self._note_missing(cells, messages)
+        self._write("messages.parquet", "messages", messages)
+        self._write("environments.parquet", "environments", self._referenced("environments", environments, cells))
+        self._write("cases.parquet", "cases", to_arrow("cases", case_rows(self._corpus)))
+        rows = [row for part in cells.values() for row in part.to_pylist()]
+        words = dict(zip(messages["message_id"].to_pylist(), messages["text"].to_pylist(), strict=True))
+        self._write("claims.parquet", "claims", to_arrow("claims", adjudicate(self._corpus, rows, words)))
+
+    def _note_missing(self, cells: Mapping[str, pa.Table], messages: pa.Table) -> None:
+        have = set(messages["message_id"].to_pylist())
+        asked = {item for part in cells.values() for name in _REFERENCES for item in part[name].to_pylist()}
+        missing = len(asked - have - {None})
+        if missing:
+            self.problems.append(f"{missing} error texts that rows refer to are in neither dataset")
+
+    def _table(self, side: Path, table: str, name: str = "") -> pa.Table:
+        """A whole file, empty where there is none. What cannot be read locally is a problem; published, an error."""
+        path = side / (name or f"{table}.parquet")
+        if not path.is_file():
+            return schema(table).empty_table()
+        try:
+            return files.read(path, table)
+        except StoreError as error:
+            if side == self._published:
+                raise StoreError(f"{error}; restore it (git checkout) before publishing") from error
+            self.problems.append(str(error))
+            return schema(table).empty_table()
+
+    def _write(self, name: str, table: str, rows: pa.Table) -> None:
+        """Write a file unless it has these rows already; one without rows goes, apart from the four whole tables."""
+        path = self._published / name
+        if table == "cells" and not rows.num_rows:
+            if path.is_file():
+                writer.guarded(path, path.unlink)
+                self._removed.append(name)
+            return
+        if path.is_file() and _same_rows(files.read(path, table), rows, table):
+            return
+        writer.write(path, table, rows)
+        self._written.append(name)
+
+
+def _silent() -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array([Status.INVALID.value, Status.NOT_RUN.value])
+
+
+def _false(values: pa.ChunkedArray) -> int:
+    return len(values) - int(sum(values.to_pylist()))
+
+
+def _same_rows(have: pa.Table, want: pa.Table, table: str) -> bool:
+    return bool(in_order(table, have).equals(in_order(table, want)))
+
+
+def _same(rows: pa.Table, before: pa.Table) -> int:
+    """How many rows are as they were published before, whatever their place."""
+    key = ["env_id", "run_id", "measured_at", "case", "variant", "exporter", "opset", "runtime", "provider"]
+    known = set(zip(*(before[name].to_pylist() for name in key), strict=True))
+    return sum(item in known for item in zip(*(rows[name].to_pylist() for name in key), strict=True))

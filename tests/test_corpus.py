@@ -1,0 +1,111 @@
+"""The corpus: every record of the seed documents is accounted for, and every case could prove something."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.worker import corpus as corpus_module
+from harness.worker.case import Case, kebab
+from harness.worker.errors import CorpusError
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDS = [
+    line.split()[0]
+    for line in (ROOT / "tests" / "seed_records.txt").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+]
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return corpus_module.load([ROOT / "cases"], stand_in=True)
+
+
+def test_there_are_78_seed_records():
+    assert len(set(RECORDS)) == 78
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_every_seed_record_is_covered_by_a_case(corpus, record):
+    assert [item.id for item in corpus.values() if record in item.cls.records]
+
+
+def test_a_case_names_only_records_that_exist(corpus):
+    named = {record for item in corpus.values() for record in item.cls.records}
+
+    assert named - set(RECORDS) == set()
+
+
+def test_a_claim_names_a_variant_of_its_case_and_a_record_of_its_case(corpus):
+    wrong = []
+    for item in corpus.values():
+        names = set(item.environment_variants if item.is_environment else item.variants)
+        for claim in item.cls.claims:
+            if claim.variant not in names or (claim.record and claim.record not in item.cls.records):
+                wrong.append((item.id, claim.variant, claim.record))
+
+    assert wrong == []
+
+
+def test_every_case_with_a_dynamic_dimension_has_an_input_of_another_shape(corpus):
+    def shape(part):
+        if hasattr(part, "shape"):
+            return part.shape
+        return tuple(map(shape, part)) if isinstance(part, (tuple, list)) else None
+
+    same = [
+        item.id
+        for item in corpus.values()
+        if issubclass(item.cls, Case) and item.cls.dynamic and len({shape(inputs) for inputs in item.cls.inputs}) == 1
+    ]
+
+    assert same == []
+
+
+def test_every_case_has_two_input_sets_that_differ_in_value(corpus):
+    from harness.worker.subject import arrays
+
+    same = []
+    for item in corpus.values():
+        for name, variant in item.variants.items():
+            first, *others = arrays(variant, item.id)
+            if all(repr(first) == repr(other) for other in others):
+                same.append(f"{item.id}/{name}")
+
+    assert same == []
+
+
+def test_ids_are_the_class_names_in_kebab_case():
+    assert kebab("CrossNoSymbolic") == "cross-no-symbolic"
+    assert kebab("BitshiftOpset11") == "bitshift-opset-11"
+
+
+def test_a_case_with_one_input_set_is_refused_with_its_name(tmp_path):
+    file = tmp_path / "one.py"
+    file.write_text(
+        "from harness.worker.case import Case\nfrom harness.worker.tensors import f32\n"
+        "class OneInput(Case):\n    'title'\n    sources = ('seed:000',)\n    inputs = ((f32(2),),)\n"
+        "    def forward(self, x):\n        return x\n"
+    )
+
+    with pytest.raises(CorpusError, match="one-input/plain: 1 input set"):
+        corpus_module.load([file], stand_in=True)
+
+
+def test_a_case_file_that_does_not_import_is_named(tmp_path):
+    file = tmp_path / "broken.py"
+    file.write_text("import torch\nraise ValueError('not yet')\n")
+
+    with pytest.raises(CorpusError, match=r"broken\.py: ValueError: not yet"):
+        corpus_module.load([file], stand_in=True)
+
+
+def test_loading_with_stand_ins_leaves_no_stand_in_behind(tmp_path):
+    import sys
+
+    file = tmp_path / "plain.py"
+    file.write_text("import torch\nimport torch.nn.functional as F\nimport onnx\nclass G(torch.autograd.Function):\n    pass\n")
+    corpus_module.load([file], stand_in=True)
+
+    assert not [name for name in sys.modules if "_StandIn" in type(sys.modules[name]).__name__]
+    assert "torch" not in sys.modules or hasattr(sys.modules["torch"], "__version__")

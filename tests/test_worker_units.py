@@ -1,0 +1,256 @@
+"""The pure parts of the measuring half: comparison, messages, plan, table of releases, journal."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.worker import plan, releases
+from harness.worker.compare import compare
+from harness.worker.errors import DiskFull, UnknownName
+from harness.worker.journal import Journal
+from harness.worker.messages import KEPT, describe, describe_exception, tidy
+from harness.worker.runtimes import feeds
+from harness.worker.status import Stage, Status
+from harness.worker.tensors import f32, i64, materialise, values
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def one(want, got, rtol=None, atol=None):
+    return compare([np.asarray(want)], [np.asarray(got)], rtol, atol, "onnxruntime")
+
+
+def test_equal_outputs_agree_with_nan_and_infinity():
+    same = np.array([1.0, np.nan, np.inf, -np.inf], dtype="float32")
+
+    assert one(same, same.copy()).problem == ""
+
+
+def test_a_value_beyond_the_tolerance_is_named_with_its_place_and_both_values():
+    found = one(np.float32([1, 2, 3]), np.float32([1, 2, 4]))
+
+    assert found.problem == "output 0: 1 of 3 values differ, most at [2]: expected 3.0, onnxruntime gave 4.0"
+    assert found.max_abs == 1.0
+
+
+def test_changing_the_tolerance_flips_a_borderline_case_and_is_in_the_result():
+    want, got = np.float32([100.0]), np.float32([100.5])
+
+    assert one(want, got).problem
+    wide = one(want, got, rtol=1e-2)
+    assert wide.problem == ""
+    assert wide.rtol == 1e-2
+
+
+def test_an_infinity_on_one_side_only_is_a_mismatch():
+    assert one(np.float32([1.0]), np.float32([np.inf])).problem
+    assert one(np.float32([np.inf]), np.float32([1.0])).problem
+    assert one(np.float32([np.nan]), np.float32([1.0])).problem
+
+
+@pytest.mark.parametrize(
+    ("want", "got", "told"),
+    [
+        (np.float32([1]), np.float64([1]), "dtype float32 expected, onnxruntime gave float64"),
+        (np.float32([1]), np.float32([[1]]), "shape [1] expected, onnxruntime gave [1, 1]"),
+        (np.int64([1]), np.int64([2]), "1 of 1 values differ"),
+        (np.bool_([True]), np.bool_([False]), "1 of 1 values differ"),
+    ],
+)
+def test_dtype_shape_and_exact_integers_are_compared(want, got, told):
+    assert told in one(want, got).problem
+
+
+def test_a_missing_output_is_a_mismatch():
+    assert compare([np.zeros(1)], [], None, None, "onnxruntime").problem == "1 output(s) expected, onnxruntime gave 0"
+
+
+def test_signatures_of_the_same_failure_are_equal():
+    first = describe("run", "Fail", "index: 0 Got: 2 Expected: 1 for input 'x' at /a/b/c.cc:12 0x7f00aa")
+    second = describe("run", "Fail", "index: 3 Got: 9 Expected: 7 for input 'yy' at /d/e/c.cc:99 0x7f00bb")
+
+    assert first[0] == second[0]
+    assert first[1] != second[1]
+
+
+def test_signatures_keep_stage_and_exception():
+    assert describe("export", "RuntimeError", "no rule")[0] == "export|RuntimeError|no rule"
+
+
+def test_a_message_keeps_its_end_and_no_folder_of_this_machine():
+    kept = tidy("x" * (KEPT + 10) + " in /some/where/site-packages/torch/onnx/utils.py: reason")
+
+    assert kept.endswith(" in utils.py: reason")
+    assert len(kept) <= KEPT + 1
+
+
+def test_the_signature_of_a_chained_exception_is_its_cause():
+    try:
+        try:
+            raise KeyError("the real reason")
+        except KeyError as cause:
+            raise RuntimeError("step 1 of 3 failed") from cause
+    except RuntimeError as error:
+        signature, _, text = describe_exception("export", error)
+
+    assert signature.startswith("export|KeyError|")
+    assert "step 1 of 3 failed" in text
+    assert "the real reason" in text
+
+
+def test_inputs_are_the_same_everywhere_and_differ_between_sets():
+    first = materialise((f32(2, 3), i64(4)), "case/0")
+
+    assert np.array_equal(first[0], materialise(f32(2, 3), "case/0.0"))
+    assert not np.array_equal(first[0], materialise(f32(2, 3), "case/1.0"))
+    # frozen: another value here would measure every case anew
+    assert materialise(i64(5), "frozen").tolist() == [9, 3, 0, 7, 4]
+
+
+def test_exact_values_keep_their_dtype_and_shape():
+    spec = values([[1, -2]], "int32")
+
+    assert spec.array("any").dtype == np.int32
+    assert spec.shape == (1, 2)
+
+
+def test_feeds_go_by_name_then_by_position_and_leave_constants_out():
+    x, n = np.zeros(2), np.asarray(3)
+
+    assert list(feeds(["x"], {"x": x, "n": n}, [x])) == ["x"]
+    assert feeds(["0", "1"], {"x": x, "n": n}, [x])["1"] is n
+    assert feeds(["a"], {"x": x, "n": n}, [x])["a"] is x
+    with pytest.raises(ValueError, match=r"takes 3 input\(s\) \(a, b, c\), the module 1"):
+        feeds(["a", "b", "c"], {"x": x, "n": n}, [x])
+
+
+def test_the_table_has_every_minor_release_once_with_torch_pinned():
+    table = releases.table()
+
+    minors = [release.minor for release in table]
+    assert len(minors) == len(set(minors)) == 30
+    assert all(release.requirements[0] == f"torch=={release.torch}" for release in table)
+
+
+def test_every_accepted_opset_and_the_first_refused_one_are_planned():
+    release = releases.find("1.10.2")
+
+    assert release.opsets("torchscript-trace") == tuple(range(7, 16))
+    assert release.opsets("dynamo") == ()
+    assert release.opsets("default") == (None,)
+    assert releases.find("1.0.1").opsets("torchscript-trace") == (9,)
+    assert releases.find("1.0.1").opsets("torchscript-script") == ()
+
+
+def test_a_release_is_found_by_minor_and_another_patch_takes_the_pins_of_its_minor():
+    assert releases.find("2.8").torch == "2.8.0"
+    assert releases.find("2.5.0").pins == releases.find("2.5.1").pins
+    with pytest.raises(UnknownName, match=r"no torch release '9\.9'.*2\.15\.0"):
+        releases.find("9.9")
+
+
+def test_names_of_tox_environments_are_understood():
+    assert releases.target("torch2.5-opset17-cpu") == ("2.5", [17], "cpu")
+    assert releases.target("torch1.13.1-cuda") == ("1.13.1", [], "cuda")
+    assert releases.target("py311").release == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "specifier", "inside"),
+    [
+        ("1.10.2", ">=1.10,<1.11", True),
+        ("1.9.1", ">=1.10", False),
+        ("2.10.0", ">2.9.1", True),
+        ("1.10.2", "==1.10.*", True),
+        ("1.1.0", "==1.10.*", False),
+        ("2.0.1", "", True),
+    ],
+)
+def test_version_specifiers_of_cases(version, specifier, inside):
+    assert plan.within(version, specifier) is inside
+
+
+def test_a_fix_is_never_measured_without_its_failing_form():
+    selection = plan.Selection(frozenset({"a/b"}))
+
+    def cell(variant):
+        return plan.Cell("a", variant, "dynamo", 18, "h", "cpu")
+
+    assert [name for name in ("plain", "b", "c") if selection.takes(cell(name))] == ["plain", "b"]
+
+
+def test_stages_and_statuses_are_ordered_as_documented():
+    assert [member.value for member in Status][:8] == (
+        "pass degraded unsupported fail timeout oom crash mismatch".split()
+    )
+    assert [member.value for member in Stage][0] == "resolve"
+    assert [member.value for member in Stage][-1] == "done"
+
+
+def test_a_journal_line_is_readable_while_the_journal_is_open(tmp_path):
+    with Journal(tmp_path, "run") as journal:
+        journal.cell({"case": "a"}, {"id": "text"})
+
+        (line,) = journal.path.read_text().splitlines()
+
+    assert json.loads(line) == {"kind": "cell", "messages": {"id": "text"}, "row": {"case": "a"}}
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="mounting a small tmpfs needs root")
+def test_a_full_disk_is_said_and_leaves_whole_lines(tmp_path):
+    folder = tmp_path / "small"
+    folder.mkdir()
+    if not shutil.which("mount") or subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=False
+    ).returncode:
+        pytest.skip("no tmpfs can be mounted here")
+    try:
+        with Journal(folder, "run") as journal:
+            written = 0
+            with pytest.raises(DiskFull, match="every finished cell is kept"):
+                while written < 1000:
+                    journal.cell({"case": "x" * 900}, {})
+                    written += 1
+            lines = journal.path.read_bytes().split(b"\n")
+        assert lines[-1] == b""
+        assert len(lines) - 1 == written > 10
+        assert all(json.loads(line) for line in lines[:-1])
+    finally:
+        subprocess.run(["umount", str(folder)], check=False)
+
+
+@pytest.mark.parametrize("minor", ["3.7", "3.8"])
+def test_the_measuring_half_compiles_on_old_pythons(minor):
+    from harness import interpreters
+
+    python = interpreters.find(minor, fetch=False)
+    if python is None:
+        pytest.skip(f"no Python {minor} on this machine")
+    program = "import sys\nfor path in sys.argv[1:]:\n    compile(open(path).read(), path, 'exec')\n"
+    files = [*ROOT.glob("harness/worker/*.py"), *ROOT.glob("cases/*.py")]
+
+    reply = subprocess.run([python, "-c", program, *files], capture_output=True, text=True, check=False)
+
+    assert reply.stderr == ""
+
+
+def test_the_measuring_half_imports_nothing_but_what_an_environment_has():
+    import ast
+
+    allowed = set(sys.stdlib_module_names) | {"harness", "pytest", "numpy", "torch", "onnx", "onnxruntime", "importlib_metadata"}
+    foreign = {}
+    for path in ROOT.glob("harness/worker/*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [item.name for item in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            for name in names:
+                if name.split(".")[0] not in allowed or (name.startswith("harness.") and not name.startswith("harness.worker")):
+                    foreign.setdefault(path.name, []).append(name)
+
+    assert foreign == {}
