@@ -114,7 +114,7 @@ class TracerBakingUsedOnPurpose(Case):
     )
 
     def forward(self, x):
-        return x.reshape(x.shape[0], x.shape[1] * x.shape[2])
+        return x.reshape(x.shape[0] * x.shape[1], x.shape[2])
 
     @fix(
         "rewrite",
@@ -123,11 +123,11 @@ class TracerBakingUsedOnPurpose(Case):
         inputs=((f32(2, 3, 4),), (f32(2, 3, 4),)),
     )
     def baked_static(self, x):
-        return x.reshape(int(x.shape[0]), int(x.shape[1]) * int(x.shape[2]))
+        return x.reshape(int(x.shape[0]) * int(x.shape[1]), int(x.shape[2]))
 
     @fix("rewrite", "int() around every size, in a file whose axes are declared dynamic", caution=True)
     def baked_dynamic(self, x):
-        return x.reshape(int(x.shape[0]), int(x.shape[1]) * int(x.shape[2]))
+        return x.reshape(int(x.shape[0]) * int(x.shape[1]), int(x.shape[2]))
 
 
 class TrtGatherOnShapeTensor(Case):

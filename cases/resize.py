@@ -31,7 +31,7 @@ def coordinates(model):
     nodes = resize_nodes(model)["resize"]
     return {
         "coordinates": [" ".join(str(node[name]) for name in names if name in node) for node in nodes],
-        "cubic_coeff_a": sorted({node["cubic_coeff_a"] for node in nodes if node.get("mode") == "cubic"}),
+        "cubic_coeff_a": sorted({node["cubic_coeff_a"] for node in nodes if "cubic_coeff_a" in node}),
     }
 
 
@@ -82,7 +82,8 @@ class InterpolateBicubicNeedsOpset11(Case):
         Claim("seed:001", "not supported below opset 11", opset="9-10", status="fail", stage="export",
               record="interpolate-bicubic-needs-opset-11"),
         Claim("seed:001", "supported from opset 11", opset=">=11", status="pass",
-              record="interpolate-bicubic-needs-opset-11", facts={"cubic_coeff_a": [-0.75]}, ops={"Resize": 1}),
+              record="interpolate-bicubic-needs-opset-11", facts={"cubic_coeff_a": [-0.75]}, ops={"Resize": 1},
+              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so more than one channel fails."),
     )
 
     def forward(self, x):
@@ -106,7 +107,8 @@ class ResizeBicubicAttributeMap(Case):
     facts = staticmethod(coordinates)
     claims = (
         Claim("seed:001", "each becomes one Resize with the values of torch", record="resize-bicubic-attribute-map",
-              opset=">=11", status="pass", ops={"Resize": 4}),
+              opset=">=11", status="pass", ops={"Resize": 4},
+              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so more than one channel fails."),
         Claim("seed:001 (catalogue)", "half pixel centres, align_corners and asymmetric coordinates; coefficient -0.75; floor",
               record="resize-bicubic-attribute-map", opset=">=11", torch=">=1.3,<1.13",
               facts={"coordinates": MAP_OF_ITS_TIME, "cubic_coeff_a": [-0.75]}),
@@ -158,7 +160,10 @@ class InterpolateScaleFactorBaked(Case):
                                  "nearest_mode": "floor"}]}),
         Claim("seed:001 (catalogue)", "a scales vector of the wrong length fails when the file runs",
               record="interpolate-dynamic-scales-autograd-function", opset=11, variant="scales_of_wrong_length",
-              status="fail", stage="run"),
+              status=("fail", "crash"), stage="run"),
+        Claim("catalogue", "a scripted module keeps the factor", record="interpolate-scale-factor-baked", opset=11,
+              variant="scripted", status="pass",
+              finding="The scripted form exports a scales vector of the wrong rank: refused by the checker or at run."),
     )
 
     def forward(self, x, factor):
@@ -221,7 +226,9 @@ class InterpolateDynamicScalesAutogradFunction(Case):
     facts = staticmethod(resize_nodes)
     claims = (
         Claim("seed:001", "the file follows its scales input", opset=11, status="pass",
-              record="interpolate-dynamic-scales-autograd-function"),
+              record="interpolate-dynamic-scales-autograd-function",
+              finding="Before torch 1.6 interpolate uses the ratio of the rounded sizes: another value than Resize's "
+              "where a product is not whole."),
     )
 
     def forward(self, x, scales):
@@ -241,11 +248,12 @@ class UpsampleBilinearAlignCornersOpset9(Case):
     claims = (
         Claim("seed:003", "refused at the default opset of the time, 9", opset=9, torch="==1.3.*", status="fail",
               record="upsample-bilinear-align-corners-opset-9",
-              stage="export", message="align_corners == True not supported"),
+              stage="export", message="Couldn't export operator aten::upsample_bilinear2d"),
         Claim("seed:003", "refused below opset 11", opset="9-10", status="fail", stage="export",
               record="upsample-bilinear-align-corners-opset-9"),
         Claim("seed:003", "opset 11 has it", opset=">=11", status="pass",
-              record="upsample-bilinear-align-corners-opset-9"),
+              record="upsample-bilinear-align-corners-opset-9",
+              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so more than one channel fails."),
     )
 
     def forward(self, x):
@@ -279,7 +287,8 @@ class UpsampleOpset9SilentMismatch(Case):
         Claim("seed:003", "at opset 9 the results may not match torch", opset="9-10", status="mismatch", stage="compare",
               record="upsample-opset-9-silent-mismatch"),
         Claim("seed:003", "from opset 11 they match", opset=">=11", status="pass",
-              record="upsample-opset-9-silent-mismatch"),
+              record="upsample-opset-9-silent-mismatch",
+              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so more than one channel fails."),
     )
 
     def forward(self, x):
@@ -300,7 +309,8 @@ class UpsampleNearestOpset9(Case):
     dynamic = {"x": {2: "height", 3: "width"}}
     claims = (
         Claim("seed:003", "Upsample did not match interpolate until opset 11", opset="9-10", status="mismatch",
-              record="upsample-opset-9-silent-mismatch"),
+              record="upsample-opset-9-silent-mismatch",
+              finding="Nearest agrees at 9 and 10, also for a factor that is not whole; the warning is about linear modes."),
     )
 
     def forward(self, x):

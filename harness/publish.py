@@ -157,7 +157,7 @@ class _Publication:
         import pyarrow as pa
 
         keys = list(zip(rows["case"].to_pylist(), rows["variant"].to_pylist(), strict=True))
-        hashes = rows["case_hash"].to_pylist()
+        hashes = [case_hash or "" for case_hash in rows["case_hash"].to_pylist()]
         newest_hash = self._newest_hashes(keys, hashes, rows["measured_at"].cast("int64").to_pylist())
         keep = []
         for position, (key, case_hash) in enumerate(zip(keys, hashes, strict=True)):

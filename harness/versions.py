@@ -38,18 +38,19 @@ def newest(texts: Iterable[str]) -> str | None:
 
 
 def resolve(asked: str, measured: Iterable[str]) -> str:
-    """The measured version that ``asked`` means: itself, or the newest of its series (``2.9`` -> ``2.9.1``).
+    """The measured version that ``asked`` means: the newest of its series (``2.9`` -> ``2.9.1``), or itself.
 
+    A series means its releases; its candidates and nightlies only where none of its releases was measured.
     Raises :class:`UnknownName` naming the measured neighbours on both sides.
     """
     known = ordered(measured)
     want = parse(asked)
+    series = [text for text in known if _in_series(parse(text), want)]
+    if series:
+        return ([text for text in series if not parse(text).is_prerelease] or series)[-1]
     for text in known:
         if parse(public(text)) == parse(want.public):
             return text
-    series = [text for text in known if _in_series(parse(text), want)]
-    if series:
-        return series[-1]
     raise UnknownName(f"torch {asked} has not been measured ({_neighbours(want, known)})")
 
 

@@ -49,7 +49,7 @@ def outcome(case: str, variant: str, torch: str, exporter: str, opset: int) -> t
 
 def cells(torch: str) -> list[dict[str, object]]:
     """Every cell of a release."""
-    low, high, default, dynamo, _ = RELEASES[torch]
+    low, high, _, dynamo, _ = RELEASES[torch]
     asked = [("torchscript-trace", opset) for opset in range(low, high + 2)] + [("default", None)]
     asked += [("dynamo", opset) for opset in range(dynamo[0], dynamo[1] + 1)] if dynamo else []
     found = []
@@ -66,7 +66,7 @@ def cell(torch: str, case: str, variant: str, exporter: str, opset: int | None) 
     if variant == "opset_16":
         given = max(given, 16)
     status, stage, message = outcome(case, variant, torch, exporter, given)
-    if exporter == "torchscript-trace" and given > high or exporter == "default" and given > high:
+    if exporter != "dynamo" and given > high:
         status, stage, message = "unsupported", "export", "m-refused"
     exported = stage != "export"
     return {
@@ -145,9 +145,16 @@ def write(folder: Path, releases: tuple[str, ...] = tuple(RELEASES), gate: str =
     return folder
 
 
-def append(folder: Path, *rows: dict[str, object], texts: dict[str, str] | None = None) -> None:
-    """Add rows to a dataset, each with the texts given."""
+def append(
+    folder: Path,
+    *rows: dict[str, object],
+    texts: dict[str, str] | None = None,
+    environments: list[dict[str, object]] | None = None,
+) -> None:
+    """Add rows, texts and environments to a dataset."""
     with Journal(folder / "journal", "more") as journal:
         for row in rows:
             journal.cell(row, texts or {})
+        for environment_row in environments or ():
+            journal.environment(environment_row)
     compact(folder)

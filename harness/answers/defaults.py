@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from harness.answers.rows import Cell
 from harness.worker.status import Exporter, Stage, Status
 
-
 #: a cell that ends here has not asked the exporter for its opset
 _BEFORE_EXPORT = frozenset({Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value})
 

@@ -94,7 +94,8 @@ def table(dataset: Dataset, filters: Filters, by: By = By.TORCH) -> Table:
     shown = {(line.case, line.variant) for line in lines} | {(line.case, line.variant) for line in environments}
     unmeasured = set() if selection.statuses else _measurable(selection) - shown
     notes += [*_runtime_notes(selection.cells, by), *rows.notes]
-    return Table(by, columns, lines, environments, tuple(notes), tuple(sorted("/".join(key) for key in unmeasured)), len(rows.measured))
+    missing = tuple(sorted("/".join(key) for key in unmeasured))
+    return Table(by, columns, lines, environments, tuple(notes), missing, len(rows.measured))
 
 
 def _narrowed(filters: Filters, by: By, releases: Sequence[str], notes: list[str]) -> Filters:

@@ -57,7 +57,7 @@ class Detail:
 
 @dataclass(frozen=True)
 class Why:
-    """Why one variant of a case stands as it does. ``detail`` is the newest release's cell of the last group."""
+    """Why one variant of a case stands as it does; ``detail`` is one of its cells, one that does not work if any."""
 
     entry: Entry
     groups: tuple[Group, ...]
@@ -142,13 +142,13 @@ def _group(cells: list[Cell], message: int | None) -> Group:
 
 
 def _most_telling(cells: list[Cell]) -> Cell | None:
-    """The cell shown whole: the newest release's, one that does not work before one that does, the highest opset."""
+    """The cell shown whole: one that does not work if any, on the newest release, at the highest opset."""
     telling = [cell for cell in cells if cell.status is not Status.UNSUPPORTED] or cells
     return max(telling, key=_telling, default=None)
 
 
 def _telling(cell: Cell) -> tuple[Any, ...]:
-    return versions.parse(cell.torch or "0"), not cell.works, cell.opset or 0
+    return not cell.works, versions.parse(cell.torch or "0"), cell.opset or 0
 
 
 def _detail(dataset: Dataset, cell: Cell) -> Detail:

@@ -269,9 +269,8 @@ def _catalogue(frame: pd.DataFrame, measured: list[Cell]) -> dict[tuple[str, str
             ops=ops,
             sources=tuple(row.get("sources") or ()),
         )
-    for cell in measured:
-        corpus = CANARY if cell.case.startswith(CANARY) else ""
-        found.setdefault((cell.case, cell.variant), Entry(cell.case, cell.variant, corpus=corpus))
+    for key in {(cell.case, cell.variant) for cell in measured} - found.keys():
+        found[key] = Entry(*key, corpus=CANARY if key[0].startswith(CANARY) else "")
     ranked = sorted(found, key=lambda key: (found[key].theme, key[0], key[1] != PLAIN))
     return {key: found[key] for key in ranked}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from harness import versions
 from harness.answers.rows import Cell
@@ -70,7 +70,14 @@ def over_releases(cells: Sequence[Cell], releases: Sequence[str]) -> Summary:
             return "all"
         return _release_spans(indices, releases)
 
-    return _said(by_index, text, len(by_index) < len(releases), at, any(cell.local for cell in cells))
+    missing = len(by_index) < len(releases)
+    said = _said(by_index, text, missing, at, any(cell.local for cell in cells))
+    refused = Status.UNSUPPORTED in by_index.values() and said.status is not Status.UNSUPPORTED
+    if not refused:
+        return said
+    # along releases a refusal is an answer of its own: that release is too old for the opset
+    sign = STATUS[Status.UNSUPPORTED].sign
+    return replace(said, text=f"{said.text} {sign}", short=f"{said.short} {sign}")
 
 
 def counted(cells: Sequence[Cell]) -> Summary:

@@ -36,15 +36,15 @@ def command(sources: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -
 def show(found: Claims, console: Console) -> None:
     """Print the claims, then the counts of every outcome."""
     from harness.answers.signs import CLAIM
-    from harness.cli.output import legend, styled
+    from harness.cli.output import labelled, legend, styled
 
     for claim in found.claims:
         sign = CLAIM[claim.outcome]
         console.print(styled(f"{sign.sign} {claim.outcome}", sign), f"  {claim.claim} ({claim.source})", sep="")
         about = f"{claim.versions}" + (f", fix {claim.variant}" if claim.variant != "plain" else "")
-        console.print(f"    says      {claim.says} [{about}]")
+        labelled("says", f"{claim.says} [{about}]", console, indent=4)
         if claim.reason:
-            console.print(f"    measured  {claim.reason}")
+            labelled("measured", claim.reason, console, indent=4)
     total = len(found.claims)
     console.print(f"\n{total} claims: " + ", ".join(f"{count} {name}" for name, count in found.counts.items()))
     console.print(legend(CLAIM.items(), console.width))

@@ -55,26 +55,33 @@ def command(
     from harness.measure import MeasureOptions, measure
 
     home = homes.find()
-    reports = measure(
-        MeasureOptions(
-            home=home,
-            releases=("all",) if "all" in releases else releases,
-            cases=_cases(home, cases),
-            exporters=_exporters(exporters),
-            opsets=_opset_numbers(opsets),
-            provider=provider,
-            workers=workers or os.cpu_count() or 1,
-            missing=missing,
-            fresh=fresh,
-            rolling=rolling,
-            timeout=timeout,
-        ),
-        say=lambda line: click.echo(line, err=True),
+    options = MeasureOptions(
+        home=home,
+        releases=_releases(releases),
+        cases=_cases(home, cases),
+        exporters=_exporters(exporters),
+        opsets=_opset_numbers(opsets),
+        provider=provider,
+        workers=workers or os.cpu_count() or 1,
+        missing=missing,
+        fresh=fresh,
+        rolling=rolling,
+        timeout=timeout,
     )
+    # before, so that the dashboard has words for what comes; after, because claims are judged by it
+    describe(home)
+    reports = measure(options, say=lambda line: click.echo(line, err=True))
     describe(home)
     _show(home, reports, cases, exporters, as_json)
     if any(report.problem for report in reports):
         click.get_current_context().exit(1)
+
+
+def _releases(asked: tuple[str, ...]) -> tuple[str, ...]:
+    """The releases as the table of releases has them; raises :class:`UnknownName`."""
+    from harness.worker import releases
+
+    return ("all",) if "all" in asked else tuple(releases.find(text).torch for text in asked)
 
 
 def _cases(home: Home, asked: Iterable[str]) -> tuple[str, ...]:

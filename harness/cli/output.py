@@ -116,6 +116,18 @@ def grid(*columns: str, gap: int = 2) -> Table:
     return made
 
 
+def labelled(label: str, text: str, console: Console, indent: int = 2, wide: int = 10) -> None:
+    """``label  text``, the text wrapped in a column of its own."""
+    from rich.padding import Padding
+    from rich.table import Table
+
+    made = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
+    made.add_column(width=wide)
+    made.add_column(overflow="fold")
+    made.add_row(label, text)
+    console.print(Padding(made, (0, 0, 0, indent)))
+
+
 def opset_text(opsets: Iterable[int | None]) -> str:
     """``9-14``, ``9-11, 14``, ``default`` for the release's own."""
     from harness import versions

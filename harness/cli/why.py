@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from harness.answers.reasons import Detail, Group, Why
+    from harness.answers.select import Entry
 
 _MOST_MESSAGES = 5
 _PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime", "numpy", "protobuf")
@@ -52,7 +53,7 @@ def show(item: Why, console: Console) -> None:
     if entry.caution:
         console.print("Careful: this fix is documented as wrong or partial.")
     if not item.groups:
-        console.print("Not measured within these filters.\n")
+        console.print(f"{_unmeasured(entry)}\n")
         return
     groups = _without_refused(item.groups)
     _outcomes(item, groups, console)
@@ -61,6 +62,13 @@ def show(item: Why, console: Console) -> None:
         _show_detail(item.detail, item.cells, console)
     _claims(item, console)
     console.print()
+
+
+def _unmeasured(entry: Entry) -> str:
+    if entry.kind == "version-upgrade":
+        named = f" (torch {entry.needs_torch})" if entry.needs_torch else ""
+        return f"Not measured itself: the failing form on the releases that have it{named} answers for it."
+    return f"Not measured within these filters. `caniexport measure --case {entry.case}/{entry.variant}` does."
 
 
 def _outcomes(item: Why, groups: Sequence[Group], console: Console) -> None:
@@ -117,7 +125,7 @@ def _messages(item: Why, groups: Sequence[Group], console: Console) -> None:
 
 
 def _show_detail(detail: Detail, cells: int, console: Console) -> None:
-    from harness.cli.output import opset_text
+    from harness.cli.output import labelled, opset_text
 
     row = detail.row
     if cells > 1:
@@ -125,13 +133,13 @@ def _show_detail(detail: Detail, cells: int, console: Console) -> None:
         console.print(f"\nOne of these {cells} cells: torch {row['torch']}, {row['exporter']}, opset {opset}")
     _numbers(row, console)
     if row.get("ops"):
-        console.print(f"  operators   {row['ops']}")
+        labelled("operators", str(row["ops"]), console)
     if detail.facts:
-        console.print(f"  facts       {', '.join(f'{name}={value}' for name, value in detail.facts.items())}")
+        labelled("facts", ", ".join(f"{name}={value}" for name, value in detail.facts.items()), console)
     versions = [f"{name} {detail.packages[name]}" for name in _PACKAGES if name in detail.packages]
-    console.print(f"  versions    Python {row.get('python')}, {', '.join(versions)}")
+    labelled("versions", f"Python {row.get('python')}, {', '.join(versions)}", console)
     if detail.platform:
-        console.print(f"  platform    {detail.platform}")
+        labelled("platform", detail.platform, console)
     if row.get("bundle"):
         console.print(f"  bundle      {row['bundle']}")
     if detail.warnings and cells == 1:
@@ -153,11 +161,12 @@ def _numbers(row: dict[str, object], console: Console) -> None:
 
 def _claims(item: Why, console: Console) -> None:
     from harness.answers.signs import CLAIM
-    from harness.cli.output import styled
+    from harness.cli.output import labelled, styled
 
     if item.claims:
         console.print("\nClaims this bears on:")
     for claim in item.claims:
         sign = CLAIM[claim.outcome]
-        console.print("  ", styled(f"{sign.sign} {claim.outcome}", sign), f" {claim.source}: {claim.says}", sep="")
-        console.print(f"      {claim.versions}; {claim.reason}", soft_wrap=False)
+        console.print("  ", styled(f"{sign.sign} {claim.outcome}", sign), f"  {claim.claim} ({claim.source})", sep="")
+        labelled("says", f"{claim.says} [{claim.versions}]", console, indent=4)
+        labelled("measured", claim.reason, console, indent=4)

@@ -56,13 +56,17 @@ def show(found: Workarounds, console: Console, *, evidence: bool) -> None:
 
     if not found.standings and not found.cautions:
         console.print("No fix within these filters has been measured.")
-    for title, standings in (("", found.standings), ("Documented as wrong or partial:", found.cautions)):
-        if standings and title:
-            console.print(title)
+    for heading, standings in (("", found.standings), ("Documented as wrong or partial:", found.cautions)):
+        if standings and heading:
+            console.print(heading)
         if evidence:
             _sentences(standings, console)
-        elif standings:
-            _overview(standings, console)
+            continue
+        released = [item for item in standings if item.torch]
+        beside = [item for item in standings if not item.torch]
+        for title, items in (("", released), ("Environments:", beside)):
+            if items:
+                _overview(title, items, console)
     if found.standings:
         counts = Counter(item.word for item in found.standings)
         console.print("; ".join(f"{counts[word]} {word.value}" for word in WORKAROUND))
@@ -72,10 +76,12 @@ def show(found: Workarounds, console: Console, *, evidence: bool) -> None:
         console.print(f"- {note}")
 
 
-def _overview(standings: Sequence[Standing], console: Console) -> None:
+def _overview(title: str, standings: Sequence[Standing], console: Console) -> None:
     from harness.answers.signs import EXPORTER_SHORT, NOT_MEASURED, WORKAROUND
     from harness.cli.output import grid, styled
 
+    if title:
+        console.print(title)
     exporters = [name for name in EXPORTER_SHORT if any(item.exporter == name for item in standings)]
     made = grid("case / fix", "kind", *(EXPORTER_SHORT[name] for name in exporters))
     several = len({item.provider for item in standings}) > 1
@@ -130,11 +136,10 @@ def _sentence(same: Sequence[Standing], console: Console) -> None:
     sign = WORKAROUND[item.word]
     provider = "" if item.provider in ("cpu", None) else f" on {item.provider}"
     where = ", ".join(EXPORTER_SHORT.get(one.exporter, one.exporter) for one in same) + provider
-    line = Text("  ").append_text(styled(f"{sign.sign} {item.word.value}", sign))
-    line.append(f" with {where}: " if item.torch else ": ")
-    # the sentence may speak of other opsets than the point's: then the word alone would seem to contradict it
+    # the sentence may speak of other opsets than the point's: then the point's word comes first
     agrees = item.statement.startswith(item.word.value)
-    line.append(item.statement if agrees else f"at {_point(item)}; {item.statement}")
+    line = Text("  ").append_text(styled(f"{sign.sign} ", sign)).append(f"{where}: " if item.torch else "")
+    line.append(item.statement if agrees else f"{item.word.value} at {_point(item)}; {item.statement}")
     console.print(line)
     console.print(Padding(Text(f"{_point(item)}: {_evidence(item)}", style="dim"), (0, 0, 0, 6)))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from harness.store import files, writer
+from harness.store.gates import Gates, mask
 from harness.store.journal_reader import Entries, journals, read_journal
 from harness.store.merge import newest
 from harness.store.schema import from_normalised
@@ -120,11 +121,28 @@ def _merge(local: Path, finished: list[Entries]) -> tuple[list[Path], list[str]]
     for path, table, rows in _targets(local, finished):
         before, problem = _before(path, table)
         problems += problem
-        data = writer.encode(table, newest(table, [*before, rows]))
+        data = writer.encode(table, _newest(local, table, [*before, rows]))
         if not path.is_file() or path.read_bytes() != data:
             writer.replace_file(path, data)
             written.append(path)
     return written, problems
+
+
+def _newest(local: Path, table: str, parts: list[pa.Table]) -> pa.Table:
+    """One row per identity; of cells one more where a run in quarantine has it too: it must not cost the good one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    path = local / "environments.parquet"
+    if table != "cells" or not path.is_file():
+        return newest(table, parts)
+    # written just before, if it was damaged
+    gates = Gates(files.read(path, "environments").to_pylist())
+    whole = pa.concat_tables(parts)
+    bad = mask(whole, gates.quarantined)
+    if bad is None:
+        return newest(table, [whole])
+    return pa.concat_tables([newest(table, [whole.filter(side)]) for side in (pc.invert(bad), bad)])
 
 
 def _targets(local: Path, finished: list[Entries]) -> Iterator[tuple[Path, str, pa.Table]]:

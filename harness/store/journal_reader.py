@@ -81,4 +81,6 @@ def _read_line(line: bytes, found: Entries) -> None:
 
 
 def _why(error: Exception) -> str:
-    return f"no {error} in it" if isinstance(error, KeyError) else str(error) or type(error).__name__
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg}, column {error.colno}"
+    return f"no {error} in it" if isinstance(error, KeyError) else str(error)

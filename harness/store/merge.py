@@ -20,6 +20,7 @@ _MEASURED = frozenset(status.value for status in MEASURED)
 #: what makes rows of the other tables the same
 KEYS: dict[str, tuple[str, ...]] = {
     "cells": IDENTITY,
+    "runs": ("bundle", "runtime", "runtime_version", "provider", "device", "env_id"),
     "environments": ("env_id", "run_id"),
     "messages": ("message_id",),
     "cases": ("case", "variant"),
@@ -84,15 +85,8 @@ def identity_frame(table: str, rows: pa.Table) -> pd.DataFrame:
 
 
 def in_order(table: str, rows: pa.Table) -> pa.Table:
-    """The rows in the order of their file; nulls first, text by its bytes."""
-    keys = [(name, "ascending") for name in ORDER[table]]
-    return rows.sort_by(keys) if rows.num_rows < 2 else rows.take(_sorted(rows, keys))
-
-
-def _sorted(rows: pa.Table, keys: list[tuple[str, str]]) -> pa.Array:
-    import pyarrow.compute as pc
-
-    return pc.sort_indices(rows, sort_keys=keys, null_placement="at_start")
+    """The rows in the order of their file; text by its bytes, nulls last."""
+    return rows.sort_by([(name, "ascending") for name in ORDER[table]])
 
 
 def _codes(column: pa.ChunkedArray) -> pd.Series:

@@ -87,7 +87,7 @@ class Scan:
 
 
 def speaking(tables: Sequence[tuple[str, pa.Table]]) -> list[tuple[str, pa.Table]]:
-    """Of (origin, table) with rows of equal identity: one that says something, a local one, the newest, in this order."""
+    """Of (origin, table) with rows of equal identity: what says something, is local, is newest."""
     import pandas as pd
     import pyarrow as pa
 
@@ -129,17 +129,22 @@ def _coded(rows: pa.Table) -> pa.Table:
 
 
 def _read(paths: Sequence[Path], filters: Filters, wanted: Sequence[str]) -> pa.Table:
+    """Few rows are read as they are and coded afterwards, many are decoded straight into dictionaries: each is
+    several times faster than the other way round.
+    """
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-    want = coded_schema(needed(wanted, filters))
+    names = needed(wanted, filters)
+    few = "case" in filters
+    want = pa.schema([schema("cells").field(name) for name in names]) if few else coded_schema(names)
     texts = [item.name for item in want if pa.types.is_dictionary(item.type)]
     layout = ds.ParquetFileFormat(
         read_options=ds.ParquetReadOptions(dictionary_columns=texts),
         default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True),
     )
     source = ds.dataset([str(path) for path in paths], schema=want, format=layout)
-    return source.to_table(columns=list(wanted), filter=_expression(filters)).replace_schema_metadata(None)
+    return _coded(source.to_table(columns=list(wanted), filter=_expression(filters)))
 
 
 def _expression(filters: Filters) -> Any:

@@ -1,22 +1,21 @@
 """Paying once, before any cell is forked, for what every export of a process pays first.
 
-Nothing here may change a model: imports are done early, and the operator registry that torch re-parses on every
-dynamo export (about two thirds of its time from 2.6 on) is kept per opset. ``tests/`` holds the models to a bare
-``torch.onnx.export``'s, byte for byte.
+Nothing here may change a model: imports are done early, and what :mod:`harness.worker.keeping` keeps is built.
+``tests/`` holds the models to a bare ``torch.onnx.export``'s, byte for byte.
 """
 
 from __future__ import annotations
 
 import contextlib
-import copy
 import io
 import logging
 import os
 import sys
 import warnings
-from typing import Any, Dict, Iterator, Optional, Set
+from typing import Any, Iterator, Optional, Set
 
 from harness.worker import exporters
+from harness.worker.keeping import keep
 from harness.worker.status import Exporter
 
 #: opsets for which a dynamo export has been made in this process
@@ -33,7 +32,7 @@ def warm(dynamo: bool) -> None:
     with _quiet():
         _export_addition(Exporter.TRACE.value)
         if dynamo:
-            _keep_registries()
+            keep()
             prepare_opset(Exporter.DYNAMO.value, None)
 
 
@@ -64,26 +63,6 @@ def _export_addition(exporter: str, opset: Optional[int] = None) -> None:
     # a release whose exporter cannot even do this says so in its cells
     with contextlib.suppress(Exception):
         exporters.export(request)
-
-
-def _keep_registries() -> None:
-    """Replace ``ONNXRegistry.from_torchlib`` by one that builds each opset's registry once and hands out copies."""
-    try:
-        from torch.onnx._internal.exporter import _registration
-    except ImportError:  # before 2.5
-        return
-    build = _registration.ONNXRegistry.from_torchlib
-    kept: Dict[Any, Any] = {}
-
-    def from_torchlib(*args: Any, **kwargs: Any) -> Any:
-        key = (args, tuple(sorted(kwargs.items())))
-        if key not in kept:
-            kept[key] = build(*args, **kwargs)
-        registry = copy.copy(kept[key])
-        registry.functions = {target: list(found) for target, found in kept[key].functions.items()}
-        return registry
-
-    _registration.ONNXRegistry.from_torchlib = staticmethod(from_torchlib)
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ process and ends; the supervisor then starts a fresh one for each batch.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import signal
@@ -60,6 +61,9 @@ def main() -> int:
     except BaseException as error:  # torch may fail to import in any way, also by SystemExit
         wire.send(ready=False, error="{}: {}".format(type(error).__name__, error))
         return 1
+    # what is warm stays shared with the children: the collector must not write into its pages
+    gc.collect()
+    gc.freeze()
     fork = hasattr(os, "fork") and threads() == 1 and not arguments.no_fork
     wire.send(ready=True, fork=fork, threads=threads())
     bundles = Path(arguments.bundles) if arguments.bundles else None

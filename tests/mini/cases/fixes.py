@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from harness.worker.case import Case, fix
+from harness.worker.case import Case, Claim, fix
 from harness.worker.tensors import f32
 
 
@@ -30,6 +30,11 @@ class CubeNoSymbolic(Case):
     sources = ("mini:cube",)
     aten_ops = ("mini::cube",)
     inputs = ((f32(3),), (f32(3),))
+    claims = (
+        Claim("mini:cube", "trace refuses cube at 9", torch="==91.*", opset=9, status="fail", stage="export"),
+        Claim("mini:cube", "dynamo refuses cube too", torch="==92.*", exporter="dynamo", status="fail"),
+        Claim("mini:cube", "a newer release takes it", torch="==93.*", opset=9, status="pass"),
+    )
 
     def forward(self, x):
         return torch.cube(x)
@@ -51,6 +56,7 @@ class FixNotNeeded(Case):
     """A sum that was never refused."""
 
     sources = ("mini:sum",)
+    exporters = ("torchscript-trace", "default")
     inputs = ((f32(3), f32(3)), (f32(3), f32(3)))
 
     def forward(self, x, y):
@@ -79,6 +85,7 @@ class FixChangesValues(Case):
     """A fix that is meant to give other values."""
 
     sources = ("mini:values",)
+    exporters = ("torchscript-trace", "default")
     inputs = ((f32(3),), (f32(3),))
 
     def forward(self, x):

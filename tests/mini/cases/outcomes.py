@@ -25,6 +25,7 @@ class FailsInEager(Case):
     """The module refuses its own input."""
 
     sources = ("mini:eager",)
+    exporters = ("torchscript-trace", "default")
     inputs = ((f32(2),), (f32(2),))
 
     def forward(self, x):
@@ -35,6 +36,7 @@ class FailsAtLoad(Case):
     """The runtime has no kernel for the operator."""
 
     sources = ("mini:load",)
+    exporters = ("torchscript-trace", "default")
     onnx_ops = ("Cos",)
     inputs = ((f32(2),), (f32(2),))
 
@@ -46,6 +48,7 @@ class FailsAtRun(Case):
     """A batch written into the file refuses every other batch."""
 
     sources = ("mini:run",)
+    exporters = ("torchscript-trace", "default")
     inputs = ((f32(2, 3),), (f32(4, 3),))
 
     def forward(self, x):

@@ -1,0 +1,157 @@
+"""Scalars made inside forward: on which device, of which dtype."""
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import values
+
+_INDICES = (
+    (values([[-3, -1, 0, 2, 5, 9]], "int64"),),
+    (values([[7, -2, 6, -9, 3, 0]], "int64"),),
+    (values([[-1, 1, -4, 4, 8, 6], [0, -5, 2, 12, -1, 3]], "int64"),),
+)
+_FLOATS = (
+    (values([[-3.5, -1.0, 0.0, 2.0, 5.5, 9.0]]),),
+    (values([[7.0, -2.5, 6.0, -9.0, 3.5, 0.5]]),),
+    (values([[-1.0, 1.0, -4.0, 4.0, 8.0, 6.0], [0.0, -5.0, 2.0, 12.0, -1.0, 3.5]]),),
+)
+
+
+class WhereDeviceMismatch(Case):
+    """torch.where with torch.tensor(0) made inside forward: the scalar is on the CPU, the indices on the GPU.
+
+    On the CPU there is nothing to differ, and the export passes. The fixes are measured there.
+    """
+
+    records = ("where-device-mismatch",)
+    sources = ("seed:004",)
+    aten_ops = ("aten::where",)
+    onnx_ops = ("Where",)
+    inputs = _INDICES
+    dynamic = {"x0": {0: "batch"}}
+    claims = (
+        Claim(
+            "seed:004",
+            "with the model on a GPU, the export stops: the tensors are on two devices",
+            record="where-device-mismatch",
+            torch="==1.10.*",
+            status="fail",
+            message="Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+            needs="cuda",
+        ),
+        Claim(
+            "catalogue",
+            "on the CPU the same line exports and runs",
+            record="where-device-mismatch",
+            torch="==1.10.*",
+            opset="9-14",
+            status="pass",
+            ops={"Where": 1},
+        ),
+    )
+
+    def forward(self, x0):
+        return torch.where(x0 < 0, torch.tensor(0), x0)
+
+    @fix("rewrite", "move the scalar to the device of the tensor", documented=False)
+    def scalar_to_tensor_device(self, x0):
+        return torch.where(x0 < 0, torch.tensor(0).to(x0.device), x0)
+
+    @fix("rewrite", "clamp, which needs no second tensor; ONNX's Clip takes integers from opset 12 on", documented=False)
+    def clamp(self, x0):
+        return x0.clamp(min=0)
+
+    @fix("rewrite", "new_zeros of the tensor: its device and its dtype", documented=False)
+    def new_zeros(self, x0):
+        return torch.where(x0 < 0, x0.new_zeros(()), x0)
+
+    @fix("rewrite", "zeros_like of the tensor: its device and its dtype", documented=False)
+    def zeros_like(self, x0):
+        return torch.where(x0 < 0, torch.zeros_like(x0), x0)
+
+
+class WhereDeviceGlobalChoice(Case):
+    """The device chosen by whether the machine has a GPU: breaks a CPU model on a machine that has one."""
+
+    records = ("where-device-global-choice",)
+    sources = ("seed:004",)
+    aten_ops = ("aten::where",)
+    onnx_ops = ("Where",)
+    inputs = _INDICES
+    dynamic = {"x0": {0: "batch"}}
+    claims = (
+        Claim(
+            "seed:004",
+            "choosing the device by torch.cuda.is_available() cures the device error",
+            record="where-device-global-choice",
+            torch="==1.10.*",
+            opset="9-14",
+            status="pass",
+        ),
+        Claim(
+            "catalogue",
+            "a model on the CPU of a machine with a GPU raises the device error with it",
+            record="where-device-global-choice",
+            torch="==1.10.*",
+            status="fail",
+            message="Expected all tensors to be on the same device",
+            needs="cuda",
+        ),
+    )
+
+    def forward(self, x0):
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        return torch.where(x0 < 0, torch.tensor(0).to(device), x0)
+
+    @fix("rewrite", "take the device from the tensor", documented=False)
+    def device_of_the_tensor(self, x0):
+        return torch.where(x0 < 0, torch.tensor(0).to(x0.device), x0)
+
+
+class WhereIntScalarDtype(Case):
+    """torch.where with an int64 scalar beside a float tensor: an error in older torch, promotion later."""
+
+    records = ("where-int-scalar-dtype",)
+    sources = ("seed:004",)
+    aten_ops = ("aten::where",)
+    onnx_ops = ("Where", "Cast")
+    inputs = _FLOATS
+    dynamic = {"x0": {0: "batch"}}
+    claims = (
+        Claim(
+            "catalogue",
+            "the branches differ in dtype and torch.where refuses them",
+            record="where-int-scalar-dtype",
+            torch="==1.10.*",
+            opset="9-14",
+            status="fail",
+            message="expected scalar type",
+        ),
+        Claim(
+            "catalogue",
+            "zeros_like gives both branches one dtype",
+            record="where-int-scalar-dtype",
+            torch="==1.10.*",
+            opset="9-14",
+            variant="zeros_like",
+            status="pass",
+        ),
+    )
+
+    def forward(self, x0):
+        return torch.where(x0 < 0, torch.tensor(0), x0)
+
+    def reference(self, x0):
+        return x0.clamp(min=0)
+
+    @fix("rewrite", "zeros_like of the tensor: its dtype and its device", documented=False)
+    def zeros_like(self, x0):
+        return torch.where(x0 < 0, torch.zeros_like(x0), x0)
+
+    @fix("rewrite", "new_zeros of the tensor: one scalar of its dtype", documented=False)
+    def new_zeros(self, x0):
+        return torch.where(x0 < 0, x0.new_zeros(()), x0)
+
+    @fix("rewrite", "name the scalar's dtype", documented=False)
+    def scalar_of_the_same_dtype(self, x0):
+        return torch.where(x0 < 0, torch.tensor(0, dtype=x0.dtype), x0)

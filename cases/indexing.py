@@ -1,0 +1,142 @@
+"""Writing through an index."""
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, values
+
+
+class IndexPutInplaceAssign(Case):
+    """data[index] = new_data in place: no export below opset 11."""
+
+    records = ("index-put-inplace-assign", "scatter-rewrite-of-index-assign")
+    sources = ("seed:003",)
+    aten_ops = ("aten::index_put_", "aten::scatter_")
+    onnx_ops = ("ScatterND", "Scatter", "ScatterElements")
+    inputs = (
+        (f32(4, 5), values([1], "int64"), f32(5)),
+        (f32(4, 5), values([3], "int64"), f32(5)),
+        (f32(4, 7), values([0], "int64"), f32(7)),
+    )
+    dynamic = {"data": {1: "width"}, "new_data": {0: "width"}}
+    claims = (
+        Claim(
+            "seed:003",
+            "assigning through an index is not supported in the export",
+            record="index-put-inplace-assign",
+            torch=">=1.3,<2",
+            opset="9-10",
+            status="fail",
+            message="index_put",
+        ),
+        Claim(
+            "catalogue",
+            "it is supported from opset 11 on, as a ScatterND node",
+            record="index-put-inplace-assign",
+            torch=">=1.10,<2",
+            opset=">=11",
+            status="pass",
+            ops={"ScatterND": 1},
+        ),
+        Claim(
+            "seed:003",
+            "scatter_ with the index expanded over the row does the same and exports (Scatter before opset 11)",
+            record="scatter-rewrite-of-index-assign",
+            torch=">=1.3,<2",
+            opset="9-10",
+            variant="scatter",
+            status="pass",
+            ops={"Scatter": 1},
+        ),
+        Claim(
+            "seed:003",
+            "scatter_ with the index expanded over the row does the same and exports (ScatterElements from opset 11)",
+            record="scatter-rewrite-of-index-assign",
+            torch=">=1.3,<2",
+            opset="11-14",
+            variant="scatter",
+            status="pass",
+            ops={"ScatterElements": 1},
+        ),
+    )
+
+    def forward(self, data, index, new_data):
+        data[index] = new_data
+        return data
+
+    @fix("rewrite", "scatter_ along the rows, with the index expanded over the row's width; one row only")
+    def scatter(self, data, index, new_data):
+        row = new_data.unsqueeze(0)
+        data.scatter_(0, index.expand(1, row.size(1)), row)
+        return data
+
+    @fix("rewrite", "the same out of place: data is left as it was", documented=False)
+    def scatter_out_of_place(self, data, index, new_data):
+        row = new_data.unsqueeze(0)
+        return data.scatter(0, index.expand(1, row.size(1)), row)
+
+    @fix("rewrite", "index_copy along the rows", documented=False)
+    def index_copy(self, data, index, new_data):
+        return data.index_copy(0, index, new_data.unsqueeze(0))
+
+    @fix("rewrite", "where on a mask of the rows", documented=False)
+    def where_on_a_mask(self, data, index, new_data):
+        rows = torch.arange(4).unsqueeze(1)
+        return torch.where((rows == index).expand(4, new_data.size(0)), new_data.unsqueeze(0).expand(4, -1), data)
+
+    opset_11 = fix("raise-opset", "export at opset 11, which has ScatterND", opset=11, documented=False)
+
+
+class ScatterRewriteSingleRowOnly(Case):
+    """The scatter_ rewrite of data[index] = rows, with more than one row: it does not even run.
+
+    One input set names a row twice, with equal values: what the last one wins is undefined otherwise.
+    """
+
+    records = ("scatter-rewrite-single-row-only", "index-put-inplace-assign")
+    sources = ("seed:003",)
+    aten_ops = ("aten::index_put_", "aten::scatter_")
+    onnx_ops = ("ScatterND", "Scatter", "ScatterElements")
+    inputs = (
+        (f32(4, 5), values([1, 3], "int64"), f32(2, 5)),
+        (f32(4, 5), values([2, 0], "int64"), f32(2, 5)),
+        (f32(4, 3), values([2, 2], "int64"), values([[1, 2, 3], [1, 2, 3]])),
+    )
+    dynamic = {"data": {1: "width"}, "new_data": {1: "width"}}
+    claims = (
+        Claim(
+            "seed:003",
+            "new_data.unsqueeze(0) and index.expand(1, n) replace the assignment",
+            record="scatter-rewrite-single-row-only",
+            torch="<2",
+            opset="9-14",
+            variant="single_row_scatter",
+            status="pass",
+            finding="Only for one row: with two, scatter_ raises in eager.",
+        ),
+        Claim(
+            "catalogue",
+            "index.view(-1, 1).expand(-1, n) with all rows replaces the assignment",
+            record="scatter-rewrite-single-row-only",
+            torch=">=1.3,<2",
+            opset="9-14",
+            variant="general_scatter",
+            status="pass",
+        ),
+    )
+
+    def forward(self, data, index, new_data):
+        data[index] = new_data
+        return data
+
+    @fix("rewrite", "the rewrite for one row: raises with more", caution=True)
+    def single_row_scatter(self, data, index, new_data):
+        row = new_data.unsqueeze(0)
+        data.scatter_(0, index.expand(1, row.size(1)), row)
+        return data
+
+    @fix("rewrite", "the index as a column, expanded over the width", documented=False)
+    def general_scatter(self, data, index, new_data):
+        return data.scatter(0, index.view(-1, 1).expand(-1, new_data.size(1)), new_data)
+
+    opset_11 = fix("raise-opset", "export at opset 11, which has ScatterND", opset=11, documented=False)

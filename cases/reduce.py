@@ -1,0 +1,274 @@
+"""Reductions over booleans."""
+
+from contextlib import contextmanager
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import values
+
+_INT64 = 7
+
+
+@contextmanager
+def registered(rules, opset):
+    """These rules in the place of torch's own for the ``aten`` operators of their names."""
+    for name, rule in rules.items():
+        register(name, rule, opset or 9)
+    yield
+
+
+def register(name, rule, opset):
+    """Put a rule in the place of torch's own for ``aten::name``, in whatever way this release has."""
+    try:
+        from torch.onnx import symbolic_registry as registry
+    except ImportError:
+        registry = None
+    if registry is not None and hasattr(registry, "register_op"):  # 1.2 to 1.12; their public call refuses aten::
+        registry.register_version("", opset)
+        registry.register_op(name, rule, "", opset)
+    else:
+        torch.onnx.register_custom_op_symbolic("aten::" + name, rule, opset)
+
+
+def rules_with(sum_over, zero):
+    """any and all as a count compared with ``zero``; ``sum_over(g, x, axes, keepdim)`` writes the ReduceSum."""
+
+    def any_rule(g, x, dim=None, keepdim=None):
+        from torch.onnx import symbolic_helper as helper
+
+        axes = None if dim is None else [helper._parse_arg(dim, "i")]
+        kept = 0 if keepdim is None else helper._parse_arg(keepdim, "i")
+        count = sum_over(g, g.op("Cast", x, to_i=_INT64), axes, kept)
+        return g.op("Greater", count, g.op("Constant", value_t=zero))
+
+    def all_rule(g, x, dim=None, keepdim=None):
+        return g.op("Not", any_rule(g, g.op("Not", x), dim, keepdim))
+
+    return {"any": any_rule, "all": all_rule}
+
+
+def through_helper(opset):
+    """The patch as documented: it sums through torch's own helper, and compares with a tensor of one zero."""
+
+    def sum_over(g, x, axes, keepdim):
+        from torch.onnx import symbolic_helper as helper
+
+        return helper._reducesum_helper(g, x, axes_i=axes, keepdims_i=keepdim)
+
+    return registered(rules_with(sum_over, torch.tensor([0])), opset)
+
+
+def axes_as_attribute(opset):
+    """The same, with the axes always an attribute of ReduceSum, where opset 13 has them as an input."""
+
+    def sum_over(g, x, axes, keepdim):
+        if axes is None:
+            return g.op("ReduceSum", x, keepdims_i=keepdim)
+        return g.op("ReduceSum", x, axes_i=axes, keepdims_i=keepdim)
+
+    return registered(rules_with(sum_over, torch.tensor([0])), opset)
+
+
+def axes_by_opset(opset):
+    """Axes where this opset has them, without torch's helper, and a zero without dimensions."""
+
+    def sum_over(g, x, axes, keepdim):
+        if axes is None:
+            return g.op("ReduceSum", x, keepdims_i=keepdim)
+        if (opset or 9) < 13:
+            return g.op("ReduceSum", x, axes_i=axes, keepdims_i=keepdim)
+        return g.op("ReduceSum", x, g.op("Constant", value_t=torch.tensor(axes)), keepdims_i=keepdim)
+
+    return registered(rules_with(sum_over, torch.tensor(0)), opset)
+
+
+class AnySymbolicArity(Case):
+    """torch.any(x, dim) on torch 1.10: the export rule takes no dim."""
+
+    needs_torch = ">=1.2"
+    records = ("any-symbolic-arity", "any-patch-axes-list-at-opset-13")
+    sources = ("seed:004",)
+    aten_ops = ("aten::any",)
+    onnx_ops = ("ReduceSum", "Cast", "Greater")
+    inputs = (
+        (values([[True, False, True], [False, False, False]], "bool"),),
+        (values([[False, False, False], [True, True, True]], "bool"),),
+        (values([[False, True, False], [False, False, False], [True, True, True]], "bool"),),
+    )
+    dynamic = {"x": {0: "rows"}}
+    claims = (
+        Claim(
+            "seed:004",
+            "the export fails at its rule for any, which takes two arguments and gets four",
+            record="any-symbolic-arity",
+            torch="==1.10.*",
+            opset="9-14",
+            status="fail",
+            stage="export",
+            message="_any() takes 2 positional arguments but 4 were given",
+        ),
+        Claim(
+            "seed:004",
+            "with _any and _all taking dim and keepdim, the export passes",
+            record="any-symbolic-arity",
+            torch="==1.10.*",
+            opset=11,
+            variant="patch_any_and_all",
+            status="pass",
+        ),
+        Claim(
+            "catalogue",
+            "the patch hands ReduceSum its axes as a list, which opset 13 has as an input: it works below 13 only",
+            record="any-patch-axes-list-at-opset-13",
+            torch="==1.10.*",
+            opset="13-14",
+            variant="patch_any_and_all",
+            status="fail",
+            finding="The documented patch calls torch's own ReduceSum helper, which switches at 13: it passes.",
+        ),
+        Claim(
+            "catalogue",
+            "axes as an attribute of ReduceSum are right below opset 13",
+            record="any-patch-axes-list-at-opset-13",
+            torch="==1.10.*",
+            opset="9-12",
+            variant="patch_with_axes_attribute",
+            status="pass",
+        ),
+        Claim(
+            "catalogue",
+            "axes as an attribute of ReduceSum are refused from opset 13 on",
+            record="any-patch-axes-list-at-opset-13",
+            torch="==1.10.*",
+            opset="13-14",
+            variant="patch_with_axes_attribute",
+            status="fail",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.any(x, 1)
+
+    patch_any_and_all = fix(
+        "custom-symbolic",
+        "rules for any and all that take dim and keepdim and sum through torch's helper",
+        patch=through_helper,
+    )
+    patch_with_axes_attribute = fix(
+        "custom-symbolic",
+        "the same with the axes an attribute of ReduceSum at every opset: wrong from 13 on",
+        patch=axes_as_attribute,
+        caution=True,
+        documented=False,
+    )
+    patch_by_opset = fix(
+        "custom-symbolic",
+        "the same with the axes an attribute below opset 13 and an input from 13 on",
+        patch=axes_by_opset,
+        documented=False,
+    )
+
+    @fix("rewrite", "count along the axis and compare with zero", documented=False)
+    def count_along_axis(self, x):
+        return x.long().sum(1) > 0
+
+    newer_torch = fix("version-upgrade", "later releases have rules that take dim", torch=">=1.11", documented=False)
+
+
+class AnyKeepdimSymbolicArity(AnySymbolicArity):
+    """torch.any(x, dim, keepdim) on torch 1.10: the export rule takes neither."""
+
+    records = ("any-symbolic-arity",)
+    claims = (
+        Claim(
+            "seed:004",
+            "the export fails at its rule for any, which takes two arguments and gets four",
+            record="any-symbolic-arity",
+            torch="==1.10.*",
+            opset="9-14",
+            status="fail",
+            stage="export",
+            message="_any() takes 2 positional arguments but 4 were given",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.any(x, 1, True)
+
+    @fix("rewrite", "count along the axis and compare with zero", documented=False)
+    def count_along_axis(self, x):
+        return x.long().sum(1, keepdim=True) > 0
+
+
+class AllSymbolicArity(AnySymbolicArity):
+    """torch.all(x, dim) on torch 1.10: the export rule takes no dim."""
+
+    records = ("any-symbolic-arity",)
+    aten_ops = ("aten::all",)
+    onnx_ops = ("ReduceSum", "Cast", "Greater", "Not")
+    claims = (
+        Claim(
+            "seed:004",
+            "the export fails at its rule for all, too",
+            record="any-symbolic-arity",
+            torch="==1.10.*",
+            opset="9-14",
+            status="fail",
+            stage="export",
+            message="_all() takes 2 positional arguments but 4 were given",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.all(x, 1)
+
+    @fix("rewrite", "no false value along the axis", documented=False)
+    def count_along_axis(self, x):
+        return (1 - x.long()).sum(1) == 0
+
+
+class AnyAllWithoutDim(Case):
+    """torch.any(x) and torch.all(x) over everything, which the rules of torch 1.10 do take."""
+
+    needs_torch = ">=1.2"
+    records = ("any-symbolic-arity",)
+    sources = ("seed:004",)
+    aten_ops = ("aten::any", "aten::all")
+    onnx_ops = ("ReduceSum", "Cast", "Greater", "Not")
+    inputs = (
+        (values([[True, False, True], [False, False, False]], "bool"),),
+        (values([[False, False, False], [False, False, False]], "bool"),),
+        (values([[True, True, True], [True, True, True], [True, True, True]], "bool"),),
+    )
+    dynamic = {"x": {0: "rows"}}
+    claims = (
+        Claim(
+            "catalogue",
+            "without a dim, the rules of torch 1.10 export any and all",
+            record="any-symbolic-arity",
+            torch="==1.10.*",
+            opset="9-14",
+            status="pass",
+            finding="They export and load, but the outputs have shape [1] instead of [] (a zero of one element).",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.any(x), torch.all(x)
+
+    @fix("rewrite", "count everything and compare with zero", documented=False)
+    def count_everything(self, x):
+        return x.long().sum() > 0, (1 - x.long()).sum() == 0
+
+    patch_any_and_all = fix(
+        "custom-symbolic",
+        "rules for any and all that take dim and keepdim and sum through torch's helper",
+        patch=through_helper,
+    )
+    patch_by_opset = fix(
+        "custom-symbolic",
+        "the same with a zero without dimensions: the outputs keep their shape",
+        patch=axes_by_opset,
+        documented=False,
+    )

@@ -1,0 +1,1 @@
+"""The dashboard: pages over :mod:`harness.answers`, drawn with Streamlit. It reads the dataset and never writes."""

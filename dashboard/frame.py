@@ -1,0 +1,76 @@
+"""What surrounds every page: its heading, its notes, and what it says where there is nothing to show."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Iterable
+
+import streamlit as st
+
+from dashboard import links, params
+from dashboard.markup import escape, link
+from dashboard.reading import Kept, source
+from harness.worker.errors import CaniexportError
+
+_LOG = logging.getLogger(__name__)
+
+
+def brand() -> None:
+    """The app's name above every page."""
+    name = link(links.page(""), "Can I export it?")
+    st.html(f'<div class="brand">{name} <span>PyTorch → ONNX → runtime, measured</span></div>')
+
+
+def guarded(page: Callable[[Kept], None]) -> Callable[[], None]:
+    """``page`` with the dataset as it is now; what is wrong with it is said in words, never as a traceback."""
+
+    @functools.wraps(page)
+    def draw() -> None:
+        try:
+            kept = source()
+            if kept.rows().measured or kept.rows().environment:
+                page(kept)
+            else:
+                _nothing(kept)
+            problems(kept)
+        except CaniexportError as error:
+            st.error(params.plain(str(error)), icon=":material/help:")
+        except Exception:
+            # whatever a damaged dataset makes of the code below, a reader gets a page; the log has the traceback
+            _LOG.exception("page %s", page.__module__)
+            st.error(
+                "This page could not be drawn from the dataset. The server's log says why.", icon=":material/error:"
+            )
+
+    return draw
+
+
+def heading(title: str, lead: str) -> None:
+    """A page's title and one sentence under it."""
+    st.html(f'<header class="page"><h1>{escape(title)}</h1><p>{escape(lead)}</p></header>')
+
+
+def notes(said: Iterable[str]) -> None:
+    """What an answer assumed or left out."""
+    items = "".join(f"<li>{escape(item)}</li>" for item in dict.fromkeys(said))
+    if items:
+        st.html(f'<ul class="notes">{items}</ul>')
+
+
+def problems(kept: Kept) -> None:
+    """Files and lines that could not be read: on every page, for they may be what a reader misses."""
+    if kept.problems:
+        lines = "\n\n".join(params.plain(item) for item in kept.problems)
+        st.warning(f"Parts of the dataset cannot be read:\n\n{lines}", icon=":material/report:")
+
+
+def _nothing(kept: Kept) -> None:
+    heading("Nothing has been measured yet", "The dataset has no rows. This measures a release and fills these pages:")
+    st.code("caniexport measure --release 2.8.0", language="bash")
+    notes(kept.rows().notes)
+
+
+def back() -> None:
+    """A link to the matrix."""
+    st.html(f'<p class="back">{link(links.page(""), "← all cases")}</p>')

@@ -1,0 +1,145 @@
+"""Pieces of HTML that several pages share. Every text goes through :func:`escape`; tags are written only here and in
+the modules named ``*_html``.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+
+from dashboard import links
+from harness.answers.signs import CLAIM, STATUS, WORKAROUND, Sign, word
+from harness.answers.summary import Summary
+from harness.verdicts import Workaround
+from harness.worker.status import Status
+
+_SEVERITY = list(Status)[: list(Status).index(Status.MISMATCH) + 1]
+#: what a sign's own words leave open on a page
+_MEANING = {
+    Status.PASS: "exports, runs, and gives the values that torch gives",
+    Status.DEGRADED: "passes, but with another opset, exporter or provider than asked for",
+    Status.UNSUPPORTED: "declared so: the opset is above what this exporter takes",
+    Status.FAIL: "stops with an error",
+    Status.TIMEOUT: "did not end in time, twice",
+    Status.OOM: "ran out of the memory a cell may use",
+    Status.CRASH: "kills the process",
+    Status.MISMATCH: "exports and runs without an error, and gives wrong values",
+    Status.SKIP: "left out on purpose",
+    Status.NOT_RUN: "nothing is known here; it is neither a pass nor a failure",
+    Status.INVALID: "our infrastructure failed; says nothing about torch",
+}
+
+
+def escape(text: object) -> str:
+    """Text as it may stand in an element or in a quoted attribute."""
+    return html.escape(str(text), quote=True)
+
+
+def link(address: str, shown: str, *, classes: str = "", title: str = "") -> str:
+    """A link to a page of this app; ``shown`` is HTML already."""
+    more = f' class="{classes}"' if classes else ""
+    hint = f' title="{escape(title)}"' if title else ""
+    return f'<a href="{escape(address)}" target="_self"{more}{hint}>{shown}</a>'
+
+
+def source_link(text: str) -> str:
+    """A source: a link where it has an address, else its words."""
+    address = links.of_source(text)
+    if address is None:
+        return f'<span class="src">{escape(text)}</span>'
+    return f'<a class="src" href="{escape(address)}" target="_blank" rel="noopener noreferrer">{escape(text)}</a>'
+
+
+def chips(items: Iterable[str]) -> str:
+    """Short names side by side."""
+    return "".join(f"<code>{escape(item)}</code>" for item in items)
+
+
+def status_class(status: Status) -> str:
+    """The CSS class that carries a status's colour."""
+    return f"s-{status.value.replace('_', '-')}"
+
+
+def worst_beside(at: Mapping[str, tuple[str, ...]], lead: Status) -> Status | None:
+    """The worst status of a place beside its leading one; what an exporter refuses by its own word is not counted."""
+    found = [status for status in _SEVERITY if status.value in at and status not in (lead, Status.UNSUPPORTED)]
+    return found[-1] if found else None
+
+
+def summary_title(place: Summary) -> str:
+    """What a place of a table says when pointed at: each status with where it was seen."""
+    lines = [f"{word(Status(status))}: {', '.join(where)}" for status, where in place.at.items()]
+    if place.local:
+        lines.append("measured on this machine")
+    return "\n".join(lines) or "not measured"
+
+
+def status_badge(status: Status) -> str:
+    """Sign, colour and word of a status."""
+    return f'<span class="badge {status_class(status)}">{STATUS[status].sign} {escape(word(status))}</span>'
+
+
+def word_badge(found: Workaround) -> str:
+    """Sign, colour and word of a workaround."""
+    return f'<span class="badge w-{found.value}">{WORKAROUND[found].sign} {found.value}</span>'
+
+
+def claim_badge(outcome: str) -> str:
+    """Sign, colour and word of a claim's outcome."""
+    sign = CLAIM.get(outcome)
+    return f'<span class="badge c-{escape(outcome)}">{sign.sign if sign else "?"} {escape(outcome)}</span>'
+
+
+def status_legend(shown: Iterable[Status] = tuple(Status)) -> str:
+    """Every status explained, best first."""
+    taken = set(shown)
+    items = [f"<li>{status_badge(status)} {escape(_MEANING[status])}</li>" for status in Status if status in taken]
+    return f'<ul class="legend" aria-label="What the signs mean">{"".join(items)}</ul>'
+
+
+def word_legend() -> str:
+    """Every workaround word explained."""
+    return _legend((word_badge(found), sign) for found, sign in WORKAROUND.items())
+
+
+def claim_legend() -> str:
+    """Every outcome of a claim explained."""
+    return _legend((claim_badge(outcome), sign) for outcome, sign in CLAIM.items())
+
+
+def _legend(items: Iterable[tuple[str, Sign]]) -> str:
+    lines = "".join(f"<li>{badge} {escape(sign.meaning)}</li>" for badge, sign in items)
+    return f'<ul class="legend" aria-label="What the words mean">{lines}</ul>'
+
+
+def counts(items: Iterable[tuple[str, int]]) -> str:
+    """Badges with how often each was seen."""
+    return '<p class="counts">' + "".join(f"<span>{badge} <b>{number:,}</b></span>" for badge, number in items) + "</p>"
+
+
+def table(label: str, classes: str, heads: str, body: str, *, whole: bool = False) -> str:
+    """A table in a box of its own that scrolls, with sticky heads; ``whole`` lets it grow with its rows.
+
+    ``heads`` are cells of one row, ``body`` rows, both HTML already; ``label`` names it for a screen reader.
+    """
+    head = f"<thead><tr>{heads}</tr></thead>" if heads else ""
+    return (
+        f'<div class="scroll{" whole" if whole else ""}" tabindex="0" role="region" aria-label="{escape(label)}">'
+        f'<table class="{classes}">{head}<tbody>{body}</tbody></table></div>'
+    )
+
+
+def columns(names: Iterable[str]) -> str:
+    """Heads of columns."""
+    return "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+
+
+def plural(number: int, noun: str) -> str:
+    """``1 case``, ``2 cases``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> str:
+    """A list of names and values; values are HTML already, empty ones are left out."""
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{value}</dd>" for name, value in pairs if value)
+    return f'<dl class="facts">{rows}</dl>'

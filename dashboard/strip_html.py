@@ -1,0 +1,84 @@
+"""Tables of the case page: torch releases by opsets, and fixes by torch releases; each cell selects its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from dashboard import links
+from dashboard.markup import columns, escape, link, status_class, table
+from harness.answers import Standing
+from harness.answers.rows import Cell
+from harness.answers.select import DEFAULT_OPSET
+from harness.answers.signs import STATUS, WORKAROUND, word
+from harness.verdicts import Workaround
+from harness.worker.status import Status
+
+#: parameters of the page that every link of a table carries on
+_Carried = Mapping[str, str]
+#: torch and opset of a cell, as the URL writes them
+_Place = tuple[str, str]
+
+
+def opset_name(opset: int | None) -> str:
+    """An opset as URLs and filters write it."""
+    return DEFAULT_OPSET if opset is None else str(opset)
+
+
+def strip(cells: Iterable[Cell], releases: Sequence[str], chosen: _Place | None, carried: _Carried) -> str:
+    """Releases down, opsets across, for ``cells`` that differ in these only; ``chosen`` is the cell shown below."""
+    by_place = {(cell.torch, cell.opset): cell for cell in cells}
+    opsets = sorted({opset for _, opset in by_place}, key=lambda opset: (opset is None, opset or 0))
+
+    def row(torch: str) -> str:
+        shown = (_cell(by_place.get((torch, opset)), (torch, opset_name(opset)), chosen, carried) for opset in opsets)
+        return f'<tr><th scope="row">{escape(torch)}</th>{"".join(shown)}</tr>'
+
+    heads = columns(["torch \\ opset", *("own" if opset is None else str(opset) for opset in opsets)])
+    return table("Outcome by torch release and opset", "strip", heads, "".join(map(row, releases)), whole=True)
+
+
+def _cell(cell: Cell | None, place: _Place, chosen: _Place | None, carried: _Carried) -> str:
+    status = cell.status if cell else Status.NOT_RUN
+    classes = status_class(status) + (" chosen" if place == chosen else "")
+    hint = f"torch {place[0]}, opset {place[1]}: {word(status)}"
+    if cell is None:
+        return f'<td class="{classes}" title="{escape(hint)}">{STATUS[status].sign}</td>'
+    if status is not Status.PASS:
+        hint += f" at {cell.stage}\n{cell.signature or ''}"
+    address = links.page("case", **{**carried, "torch": place[0], "opset": place[1]})
+    other = cell.works and cell.opset_effective not in (None, cell.opset)
+    effective = f"<small>{cell.opset_effective}</small>" if other else ""
+    return f'<td class="{classes}">{link(address, STATUS[status].sign + effective, title=hint)}</td>'
+
+
+def words(standings: Mapping[str, Sequence[Standing]], carried: _Carried) -> str:
+    """Fixes down, releases across: the word of each. ``standings`` are by release, one for each fix."""
+    fixes = {item.variant: item for found in standings.values() for item in found}
+    if not fixes:
+        return ""
+    heads = f'<th class="case" scope="col">fix</th>{columns(standings)}'
+    body = "".join(_fix(item, standings, carried) for item in fixes.values())
+    return table("Each fix by torch release", "matrix words", heads, body, whole=True)
+
+
+def _fix(fix: Standing, standings: Mapping[str, Sequence[Standing]], carried: _Carried) -> str:
+    cells = ""
+    for torch, found in standings.items():
+        item = next((item for item in found if item.variant == fix.variant), None)
+        cells += _word(item, torch, carried)
+    more = ", documented as wrong or partial" if fix.caution else ""
+    name = f'{escape(fix.variant)} <small class="quiet">{escape(fix.kind)}{more}</small>'
+    return f'<tr><th class="case" scope="row">{name}</th>{cells}</tr>'
+
+
+def _word(item: Standing | None, torch: str, carried: _Carried) -> str:
+    if item is None:
+        sign = WORKAROUND[Workaround.UNKNOWN].sign
+        return f'<td class="w-unknown"><a title="not measured at torch {escape(torch)}">{sign}</a></td>'
+    shown = item.fix or item.plain
+    where = {"torch": torch}
+    if shown is not None:
+        where = {"variant": shown.variant, "torch": shown.torch, "opset": opset_name(shown.opset)}
+    text = escape(f"{WORKAROUND[item.word].sign} {item.word.value}")
+    cell = link(links.page("case", **{**carried, **where}), text, title=item.statement)
+    return f'<td class="w-{item.word.value}">{cell}</td>'

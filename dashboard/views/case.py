@@ -1,0 +1,140 @@
+"""One case: what fails, where, with which words, and which of its fixes is needed where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from dashboard import case_parts, frame, params
+from dashboard.markup import escape
+from dashboard.reading import Kept
+from harness import names
+from harness.answers import Filters, Why, why
+from harness.answers.rows import Cell
+from harness.answers.select import CANARY, DEFAULT_OPSET, Entry
+from harness.answers.signs import EXPORTER_SHORT
+from harness.worker.case import PLAIN
+from harness.worker.errors import UnknownName
+from harness.worker.status import Exporter, FixKind
+
+_EXPORTERS = [member.value for member in Exporter]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The case of the page: its variants in reading order and all of its cells."""
+
+    case: str
+    entries: dict[str, Entry]
+    cells: tuple[Cell, ...]
+    beside: bool
+
+    @property
+    def plain(self) -> Entry:
+        """The failing form."""
+        return self.entries.get(PLAIN) or next(iter(self.entries.values()))
+
+
+def page(kept: Kept) -> None:
+    """Draw it."""
+    subject = _subject(kept)
+    if subject is None:
+        _pick(kept)
+        return
+    frame.back()
+    case_parts.words(kept, subject.plain)
+    if subject.beside:
+        _beside(kept, subject)
+    else:
+        _measured(kept, subject)
+    case_parts.claims(kept, subject.case)
+
+
+def _subject(kept: Kept) -> Subject | None:
+    rows = kept.rows()
+    asked = params.text("case").partition("/")[0]
+    known = list(dict.fromkeys(case for case, _ in rows.catalogue))
+    if not asked:
+        return None
+    try:
+        case = names.require("case", asked, known)
+    except UnknownName as error:
+        st.warning(params.plain(str(error)), icon=":material/help:")
+        return None
+    entries = {variant: entry for (name, variant), entry in rows.catalogue.items() if name == case}
+    beside = tuple(cell for cell in rows.environment if cell.case == case)
+    cells = beside or tuple(cell for cell in rows.measured if cell.case == case)
+    return Subject(case, entries, cells, bool(beside))
+
+
+def _pick(kept: Kept) -> None:
+    frame.heading("A case", "One documented failure with its fixes, and what was measured of each.")
+    entries = [
+        entry for (_, variant), entry in kept.rows().catalogue.items() if variant == PLAIN and entry.corpus != CANARY
+    ]
+    params.select("case", "Case", [entry.case for entry in entries], default="choose one")
+    st.html(case_parts.listing(entries))
+
+
+def _measured(kept: Kept, subject: Subject) -> None:
+    variant, exporter, provider = _choose(subject)
+    kept_params = {"case": subject.case, "variant": "" if variant == PLAIN else variant, "exporter": exporter}
+    if provider != "cpu":
+        kept_params["provider"] = provider
+    torch = params.one_of("torch", kept.rows().torch, "torch release")
+    opset = _opset(subject)
+    shown = kept.answer(_explain, subject.case, variant, exporter, provider, torch, opset)
+    case_parts.strip(subject.cells, kept.rows().torch, shown, kept_params)
+    case_parts.evidence(shown, (torch, exporter, opset))
+    case_parts.fixes(kept, subject.entries, exporter, provider, opset if torch == "" else "", kept_params)
+
+
+def _choose(subject: Subject) -> tuple[str, str, str]:
+    """The variant, exporter and provider of the strip."""
+    exporters = [name for name in _EXPORTERS if any(cell.exporter == name for cell in subject.cells)] or _EXPORTERS
+    variants = [name for name, entry in subject.entries.items() if entry.kind != FixKind.VERSION_UPGRADE.value]
+    providers = sorted({cell.provider for cell in subject.cells if cell.provider}) or ["cpu"]
+    st.html('<h2 class="sub">Where it stands</h2>')
+    with st.container(key="tabs", horizontal=True):
+        exporter = params.tabs("exporter", "Exporter", exporters, exporters[0], lambda name: EXPORTER_SHORT[name])
+        variant = params.tabs(
+            "variant", "Form", variants, PLAIN, lambda name: "failing form" if name == PLAIN else name
+        )
+        provider = providers[0]
+        if len(providers) > 1:
+            provider = params.tabs("provider", "Provider", providers, "cpu" if "cpu" in providers else provider)
+    return variant, exporter, provider
+
+
+def _opset(subject: Subject) -> str:
+    """The opset of the URL; a number that this case was not measured at is said so where the cell would be shown."""
+    known = sorted({cell.opset for cell in subject.cells if cell.opset is not None})
+    return params.one_of("opset", [*map(str, known), DEFAULT_OPSET], "opset")
+
+
+def _explain(kept: Kept, case: str, variant: str, exporter: str, provider: str, torch: str, opset: str) -> Why:
+    providers = (provider,) if any(cell.provider == provider for cell in kept.rows().measured) else ()
+    filters = Filters(
+        cases=(f"{case}/{variant}",),
+        exporters=(exporter,),
+        providers=providers,
+        torch=(torch,) if torch else (),
+        opsets=(opset,) if opset and exporter != Exporter.DEFAULT.value else (),
+    )
+    return why(kept, filters)[0]
+
+
+def _beside(kept: Kept, subject: Subject) -> None:
+    """An environment case: each of its environments, how far it came, and its own text."""
+    st.html('<h2 class="sub">What was installed and tried</h2>')
+    for variant, entry in subject.entries.items():
+        shown = kept.answer(_environment, subject.case, variant)
+        st.html(f"<h3 class='sub'>{escape(variant)}</h3><p class='hint'>{escape(entry.note)}</p>")
+        if entry.code:
+            st.code(entry.code, language="python")
+        case_parts.evidence(shown, ("", "", ""))
+
+
+def _environment(kept: Kept, case: str, variant: str) -> Why:
+    return why(kept, Filters(cases=(f"{case}/{variant}",)))[0]

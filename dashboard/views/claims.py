@@ -1,0 +1,43 @@
+"""What the documents say against what was measured."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import claims_html, frame, params
+from dashboard.markup import claim_badge, claim_legend, counts
+from dashboard.reading import Kept
+from harness.answers import Claim, Filters, claims
+from harness.answers.documents import all_claims
+from harness.answers.signs import CLAIM
+
+
+def page(kept: Kept) -> None:
+    """Draw it."""
+    frame.heading(
+        "What the sources say, and what was measured",
+        "A claim is reproduced when every measured cell that it speaks of ended as it says.",
+    )
+    known = kept.answer(all_claims)
+    if not known:
+        st.info("The dataset holds no claims yet; `caniexport measure` judges them when it ends.")
+        return
+    sources = sorted({claim.source for claim in known})
+    with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
+        query = params.words("q", "Search", "words of the claim, case, record")
+        source = params.select("source", "Source", sources, default="all sources")
+        outcomes = params.pills("outcome", "Outcome", list(CLAIM))
+    found = kept.answer(claims, Filters(statuses=outcomes), (source,) if source else ())
+    shown = [claim for claim in found.claims if _has(claim, query)]
+    number = {outcome: sum(claim.outcome == outcome for claim in shown) for outcome in CLAIM}
+    st.html(counts((claim_badge(outcome), number[outcome]) for outcome in CLAIM))
+    st.html(claim_legend())
+    if shown:
+        st.html(claims_html.table(shown, with_case=True))
+    else:
+        st.info("No claim passes these filters.", icon=":material/filter_alt_off:")
+
+
+def _has(claim: Claim, query: str) -> bool:
+    text = "\n".join((claim.says, claim.case, claim.record, claim.source, claim.reason, claim.versions)).casefold()
+    return all(part in text for part in query.casefold().split())

@@ -1,0 +1,115 @@
+"""The matrix: cases against torch releases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import streamlit as st
+
+from dashboard import frame, matrix_html, params
+from dashboard.markup import counts, plural, status_badge, status_legend
+from dashboard.reading import Kept
+from harness.answers import Filters, Table, table
+from harness.answers.select import CANARY, DEFAULT_OPSET, Entry, Rows
+from harness.answers.signs import EXPORTER_SHORT, word
+from harness.worker.case import PLAIN
+from harness.worker.status import Exporter, Status
+
+_EXPORTERS = [member.value for member in Exporter]
+_DEFAULT = (Exporter.TRACE.value, Exporter.DYNAMO.value)
+
+
+def page(kept: Kept) -> None:
+    """Draw it."""
+    frame.heading(
+        "Which documented failures pass where",
+        "Each cell is a measurement: a small model exported by that torch release, run by the onnxruntime installed "
+        "beside it, and compared with eager. Numbers are the opsets that pass. Click a cell for its evidence.",
+    )
+    rows = kept.rows()
+    asked, query = _filters(rows)
+    matched = matching(rows.catalogue.values(), query)
+    if query and not matched:
+        st.info(f"No case has all of these words: {params.plain(query)}", icon=":material/search_off:")
+        return
+    filters = Filters(**asked, cases=matched if query else (), variants=() if _with_fixes() else (PLAIN,))
+    shown = kept.answer(table, filters)
+    _summary(shown)
+    st.html(status_legend())
+    carried = {name: ",".join(asked[item]) for name, item in (("opset", "opsets"), ("provider", "providers"))}
+    if shown.lines:
+        st.html(matrix_html.table(shown.lines, shown.columns, carried))
+    elif not shown.environments:
+        st.info("No measured cell passes these filters.", icon=":material/filter_alt_off:")
+    if shown.environments:
+        st.html('<h2 class="sub">Environments that cannot be made</h2>' + matrix_html.environments(shown.environments))
+    frame.notes(_readable(shown))
+
+
+def _filters(rows: Rows) -> tuple[dict[str, tuple[str, ...]], str]:
+    """The widgets in one bar; the filters that they stand for, and the words searched for."""
+    themes = list(
+        dict.fromkeys(entry.theme for entry in rows.catalogue.values() if entry.theme and entry.corpus != CANARY)
+    )
+    opsets = sorted({cell.opset for cell in rows.measured if cell.opset is not None})
+    providers = sorted({cell.provider for cell in rows.measured if cell.provider})
+    statuses = [status.value for status in Status]
+    with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
+        query = params.words("q", "Search", "case, op, source, fix")
+        theme = params.select("theme", "Theme", themes, default="all themes")
+        opset = params.select("opset", "Opset", [*map(str, opsets), DEFAULT_OPSET], default="all opsets")
+        provider = params.select("provider", "Provider", providers, default="all providers")
+        status = params.select(
+            "status", "Status", statuses, default="any status", shown={item.value: word(item) for item in Status}
+        )
+        exporters = params.pills(
+            "exporter", "Exporter", _EXPORTERS, default=_DEFAULT, shown=lambda name: EXPORTER_SHORT[name]
+        )
+        params.switch("fixes", "Show the fixes")
+    asked = {
+        "themes": theme,
+        "opsets": opset,
+        "providers": provider,
+        "statuses": status,
+    }
+    return {**{name: (value,) if value else () for name, value in asked.items()}, "exporters": exporters}, query
+
+
+def _with_fixes() -> bool:
+    return params.text("fixes") == "1"
+
+
+def matching(entries: Iterable[Entry], query: str) -> tuple[str, ...]:
+    """Cases of which every word of ``query`` is found in the words, ops or sources of one of its variants."""
+    parts = query.casefold().split()
+    found = dict.fromkeys(entry.case for entry in entries if entry.corpus != CANARY and _has(entry, parts))
+    return tuple(found)
+
+
+def _has(entry: Entry, parts: list[str]) -> bool:
+    said = (entry.case, entry.variant, entry.title, entry.theme, entry.note, entry.kind, *entry.ops, *entry.sources)
+    text = "\n".join(said).casefold()
+    return all(part in text for part in parts)
+
+
+def _summary(shown: Table) -> None:
+    seen: Counter[Status] = Counter()
+    for line in shown.lines:
+        for place in line.places.values():
+            if not place.at:
+                seen[Status.NOT_RUN] += 1
+            for status, where in place.at.items():
+                seen[Status(status)] += len(where)
+    cases = plural(len({line.case for line in shown.lines}), "case")
+    about = f"{cases} on {plural(len(shown.columns), 'torch release')}, cells:"
+    found = counts((status_badge(status), seen[status]) for status in Status if seen[status])
+    st.html(f'<div class="sum"><span>{about}</span>{found}</div>')
+
+
+def _readable(shown: Table) -> list[str]:
+    """The answer's notes without the ones that speak of command line options, and the variants without a cell."""
+    said = [item for item in shown.notes if "--" not in item]
+    if shown.unmeasured:
+        said.append(f"not measured within these filters: {', '.join(shown.unmeasured)}")
+    return said

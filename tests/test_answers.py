@@ -1,0 +1,279 @@
+"""Answers over a small dataset written through the store (see small_dataset): what a person is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import small_dataset
+
+from harness.answers import By, Filters, claims, table, why, workarounds
+from harness.store import Dataset
+from harness.worker.errors import UnknownName
+
+TRACE = "torchscript-trace"
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    return small_dataset.write(tmp_path_factory.mktemp("published"))
+
+
+@pytest.fixture
+def dataset(published, tmp_path):
+    return Dataset.open(published, tmp_path / "local")
+
+
+def places(found, case, exporter=TRACE, variant="plain"):
+    """The texts of one line, by column."""
+    for line in found.lines:
+        if (line.case, line.variant, line.exporter) == (case, variant, exporter):
+            return {column: place.text for column, place in line.places.items()}
+    raise AssertionError(f"no line for {case}/{variant} {exporter}")
+
+
+def standing(found, fix, exporter=TRACE):
+    """The one standing of a fix with an exporter."""
+    (item,) = [item for item in (*found.standings, *found.cautions) if (item.variant, item.exporter) == (fix, exporter)]
+    return item
+
+
+def test_the_table_by_torch_says_at_which_opsets_each_release_passes(dataset):
+    found = table(dataset, Filters())
+    assert found.columns == ("1.10.2", "1.12.1", "2.0.1", "2.8.0", "2.15.0")
+    assert places(found, "cross") == {
+        "1.10.2": "✗ fail",
+        "1.12.1": "✗ fail",
+        "2.0.1": "✓ all",
+        "2.8.0": "✓ all",
+        "2.15.0": "✓ all",
+    }
+    assert list(places(found, "grid-sample").values()) == ["✗ fail", "✓ 16 ✗", "✓ 16-18 ✗", "✓ 16-23 ✗", "✓ 16-23 ✗"]
+
+
+def test_wrong_numbers_never_read_as_a_pass_nor_as_a_clean_failure(dataset):
+    assert set(places(table(dataset, Filters()), "item").values()) == {"≠ mismatch"}
+
+
+def test_a_place_that_was_not_measured_says_so_and_inherits_nothing(dataset):
+    dynamo = places(table(dataset, Filters()), "cross", "dynamo")
+    assert dynamo["1.10.2"] == "·"
+    assert dynamo["2.8.0"] == "✓ all"
+
+
+def test_a_single_case_shows_its_fixes_with_every_exporter(dataset):
+    found = table(dataset, Filters(cases=("grid-sample",)))
+    assert {(line.variant, line.exporter) for line in found.lines} == {
+        (variant, exporter) for variant in ("plain", "opset_16") for exporter in (TRACE, "dynamo", "default")
+    }
+    assert places(found, "grid-sample", "default", "opset_16")["2.0.1"] == "✓ 16"
+    assert places(found, "grid-sample", TRACE, "opset_16")["1.10.2"] == "⊘ refused"
+
+
+def test_an_opset_filter_never_lets_a_place_say_all(dataset):
+    found = table(dataset, Filters(cases=("grid-sample",), opsets=("16-17",), exporters=("trace",)))
+    assert places(found, "grid-sample")["2.8.0"] == "✓ 16-17"
+
+
+def test_a_status_filter_keeps_whole_lines_so_that_passes_are_not_hidden(dataset):
+    found = table(dataset, Filters(statuses=("fail",)))
+    assert {line.case for line in found.lines} == {"cross", "grid-sample"}
+    assert places(found, "cross")["2.15.0"] == "✓ all"
+
+
+def test_by_opset_it_is_about_the_newest_release_and_says_so(dataset):
+    found = table(dataset, Filters(cases=("grid-sample/plain",), exporters=("trace",)), By.OPSET)
+    assert places(found, "grid-sample")["15"] == "✗ fail"
+    assert places(found, "grid-sample")["16"] == "✓ pass"
+    assert "torch 2.15.0, the newest measured (--torch takes others)" in found.notes
+
+
+def test_by_opset_over_all_releases_it_says_since_which_one(dataset):
+    found = table(dataset, Filters(cases=("cross/plain",), exporters=("trace",), torch=("all",)), By.OPSET)
+    assert places(found, "cross")["9"] == "✓ ≥2.0.1 ✗"
+    assert places(found, "cross")["18"] == "✓ ≥2.0.1 ·"
+    assert places(found, "cross")["15"] == "✓ ≥2.0.1 ✗ ⊘"
+
+
+def test_by_exporter_the_columns_are_exporters(dataset):
+    found = table(dataset, Filters(cases=("item/plain",), torch=("2.8",)), By.EXPORTER)
+    (line,) = found.lines
+    shown = {column: place.text for column, place in line.places.items()}
+    assert shown == {"trace": "≠ mismatch", "dynamo": "✓ all", "default": "≠ mismatch"}
+
+
+def test_by_runtime_the_columns_are_runtime_versions(dataset):
+    found = table(dataset, Filters(cases=("cross/plain",), torch=("all",), exporters=("trace",)), By.RUNTIME)
+    assert found.columns == ("onnxruntime 1.19.2", "onnxruntime 1.23.2", "onnxruntime 1.31.1")
+    assert places(found, "cross")["onnxruntime 1.23.2"] == "✓ 12/22 ✗"
+
+
+def test_op_filters_take_torch_and_onnx_spellings(dataset):
+    for op in ("grid_sampler", "aten::grid_sampler", "GridSample"):
+        assert {line.case for line in table(dataset, Filters(ops=(op,))).lines} == {"grid-sample"}
+
+
+def test_a_local_row_speaks_before_the_published_one_and_is_marked(published, tmp_path):
+    row = small_dataset.cell("2.0.1", "cross", "plain", TRACE, 14)
+    local = small_dataset.write(tmp_path / "local", releases=())
+    worse = {**row, "status": "mismatch", "stage": "compare", "measured_at": "2026-11-01T00:00:00Z"}
+    small_dataset.append(local, worse, environments=[small_dataset.environment("2.0.1")])
+
+    found = table(Dataset.open(published, local), Filters(cases=("cross/plain",), exporters=("trace",)))
+    (line,) = found.lines
+    assert line.places["2.0.1"].text == "✓ 7-13,15-18 ≠"
+    assert {column for column, place in line.places.items() if place.local} == {"2.0.1"}
+
+
+def test_rows_of_a_quarantined_run_are_left_out_and_named(tmp_path):
+    folder = small_dataset.write(tmp_path / "local", ("2.8.0",), gate="quarantined: canary-fail passed")
+    found = table(Dataset.open(None, folder), Filters())
+    assert found.lines == ()
+    assert any("canary-fail passed" in note for note in found.notes)
+
+
+def test_a_release_that_could_not_be_entered_is_named_with_the_reason(published, tmp_path):
+    row = {
+        **{"run_id": "r", "measured_at": "2026-11-21T00:00:00Z", "torch": "2.3.1", "provider": "cpu", "measuring": 1},
+        **{"stage": "resolve", "status": "not_run", "message_id": "m-none"},
+    }
+    local = tmp_path / "local"
+    small_dataset.append(local, row, texts={"m-none": "no interpreter found for Python 3.11\nmore"})
+    found = table(Dataset.open(published, local), Filters())
+    assert "torch 2.3.1 could not be measured: no interpreter found for Python 3.11" in found.notes
+    assert "2.3.1" not in found.columns
+
+
+def test_environment_cases_have_their_own_lines_and_words(published, tmp_path):
+    common = {"run_id": "r", "measured_at": "2026-11-21T00:00:00Z", "case": "old-setuptools", "measuring": 1}
+    rows = [
+        {**common, "variant": "plain", "stage": "import", "status": "fail", "case_hash": "a", "corpus": "documented"},
+        {**common, "variant": "pinned", "stage": "done", "status": "pass", "case_hash": "b", "corpus": "documented"},
+    ]
+    local = tmp_path / "local"
+    small_dataset.append(local, *rows, environments=[{"env_id": None, "run_id": "r", "gate": "good"}])
+    dataset = Dataset.open(published, local)
+    lines = {line.variant: line.status.value for line in table(dataset, Filters()).environments}
+    assert lines == {"plain": "fail", "pinned": "pass"}
+    assert standing(workarounds(dataset, Filters(cases=("old-setuptools",))), "pinned", "-").word.value == "needed"
+    (answer,) = why(dataset, Filters(cases=("old-setuptools",)))
+    assert answer.detail is not None
+    assert answer.detail.repeat == "caniexport measure --case old-setuptools --fresh"
+
+
+def test_why_gives_the_real_message_and_how_often_it_was_seen(dataset):
+    (answer,) = why(dataset, Filters(cases=("cross",)))
+    failing = [group for group in answer.groups if group.status.value == "fail" and group.exporter == TRACE]
+    assert [(group.torch, group.opsets) for group in failing] == [
+        ("1.10.2", tuple(range(7, 15))),
+        ("1.12.1", tuple(range(7, 17))),
+    ]
+    assert {answer.messages[group.message] for group in failing} == {small_dataset.CROSS}
+
+
+def test_why_of_one_cell_names_versions_errors_and_the_command_that_repeats_it(dataset):
+    filters = Filters(cases=("item/plain",), torch=("2.8",), exporters=("trace",), opsets=("14",))
+    (answer,) = why(dataset, filters)
+    assert answer.cells == 1
+    assert answer.detail.packages["onnxruntime"] == "1.31.1"
+    assert answer.detail.row["max_abs_error"] == pytest.approx(0.5)
+    assert answer.detail.repeat == (
+        "caniexport measure --release 2.8.0 --case item/plain --exporter torchscript-trace --opset 14 --fresh"
+    )
+
+
+def test_why_names_only_the_claims_that_speak_of_the_cells(dataset):
+    (old,) = why(dataset, Filters(cases=("cross",), torch=("1.10",), opsets=("14",)))
+    (new,) = why(dataset, Filters(cases=("cross",), torch=("2.8",)))
+    assert [claim.claim for claim in old.claims] == ["cross/1"]
+    assert [claim.claim for claim in new.claims] == ["cross/2"]
+
+
+def test_why_of_something_known_but_not_measured_there_is_an_answer_without_cells(dataset):
+    (answer,) = why(dataset, Filters(cases=("cross",), torch=("1.10",), exporters=("dynamo",)))
+    assert answer.cells == 0
+    assert answer.groups == ()
+
+
+def test_a_rewrite_is_needed_before_and_obsolete_since_the_release_that_works(dataset):
+    fix = Filters(cases=("cross/stack_rewrite",))
+    new = standing(workarounds(dataset, fix), "stack_rewrite")
+    old = standing(workarounds(dataset, replace(fix, torch=("1.12",))), "stack_rewrite")
+    assert (new.word.value, new.statement) == ("obsolete", "obsolete since 2.0.1 (needed at 1.12.1)")
+    assert (old.word.value, old.statement) == ("needed", "needed on every measured release from 1.10.2")
+    assert new.along.text == "fixed in (1.12.1, 2.0.1]"
+
+
+def test_a_workaround_that_a_higher_opset_replaces_names_the_opset(dataset):
+    found = workarounds(dataset, Filters(cases=("grid-sample",), torch=("2.0.1",)))
+    item = standing(found, "opset_16")
+    assert (item.opset, item.word.value) == (14, "needed")
+    assert item.statement == "obsolete since 1.12.1 with opset >= 16 (broken at 1.10.2)"
+    assert any("its own default, 14 in 2.0.1" in note for note in found.notes)
+
+
+def test_the_opset_asked_for_moves_the_point(dataset):
+    found = workarounds(dataset, Filters(cases=("grid-sample",), torch=("2.0.1",), opsets=("17",)))
+    assert standing(found, "opset_16").word.value == "obsolete"
+
+
+def test_an_opset_refused_to_both_says_nothing_about_a_fix(dataset):
+    found = workarounds(dataset, Filters(cases=("cross",), torch=("1.10.2",), opsets=("15",)))
+    assert standing(found, "stack_rewrite").word.value == "unknown"
+
+
+def test_a_version_upgrade_is_judged_on_the_plain_rows_of_the_releases_that_have_it(dataset):
+    old = standing(workarounds(dataset, Filters(cases=("cross",), torch=("1.10",))), "newer_torch")
+    new = standing(workarounds(dataset, Filters(cases=("cross",), torch=("2.0",))), "newer_torch")
+    assert (old.word.value, old.fix.torch) == ("needed", "2.15.0")
+    assert (new.word.value, new.fix.torch) == ("obsolete", "2.0.1")
+    assert new.statement == "obsolete since 2.0.1 (needed at 1.12.1)"
+
+
+def test_fixes_documented_as_wrong_are_listed_apart(dataset):
+    found = workarounds(dataset, Filters(cases=("item",)))
+    assert {item.variant for item in found.standings} == {"tensor_scale"}
+    assert {item.variant for item in found.cautions} == {"int_scale"}
+    assert standing(found, "int_scale").word.value == "broken"
+
+
+def test_a_release_in_between_that_was_not_measured_neither_ends_nor_begins_a_range(tmp_path):
+    releases = ("1.10.2", "2.0.1", "2.15.0")
+    found = workarounds(
+        Dataset.open(small_dataset.write(tmp_path / "few", releases), None), Filters(cases=("cross/stack_rewrite",))
+    )
+    assert standing(found, "stack_rewrite").statement == "obsolete since 2.0.1 (needed at 1.10.2)"
+
+
+def test_claims_are_counted_by_every_outcome_and_filtered_by_source(dataset):
+    found = claims(dataset, Filters())
+    assert found.counts == {"reproduced": 1, "not-reproduced": 1, "not-measured": 0}
+    assert [claim.claim for claim in claims(dataset, Filters(), ("onnx/*",)).claims] == ["cross/2"]
+    assert found.claims[0].versions == "torch ==1.10.*, torchscript-trace, opset 14"
+
+
+@pytest.mark.parametrize(
+    ("filters", "near"),
+    [
+        (Filters(cases=("cros",)), "cross"),
+        (Filters(cases=("cross/stack_rewrit",)), "stack_rewrite"),
+        (Filters(torch=("2.7",)), "2.0.1, 2.8.0"),
+        (Filters(opsets=("99",)), "7 to 26"),
+        (Filters(exporters=("dynmo",)), "dynamo"),
+        (Filters(providers=("cuda",)), "cpu"),
+        (Filters(statuses=("mismach",)), "mismatch"),
+        (Filters(themes=("geometri",)), "geometry"),
+        (Filters(ops=("gridsampl",)), "GridSample"),
+        (Filters(variants=("plian",)), "plain"),
+    ],
+)
+def test_a_name_nobody_knows_is_answered_with_the_nearest_ones(dataset, filters, near):
+    with pytest.raises(UnknownName, match=near):
+        table(dataset, filters)
+
+
+def test_an_empty_dataset_answers_that_nothing_was_measured(tmp_path):
+    empty = Dataset.open(tmp_path / "no", tmp_path / "none")
+    assert table(empty, Filters()).lines == ()
+    assert workarounds(empty, Filters()).notes == ("nothing has been measured yet",)
+    assert claims(empty, Filters()).claims == ()

@@ -1,0 +1,191 @@
+"""Claims: what a source says, held against what was measured, with a reason that a person can read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.claims import adjudicate, adjudicate_dataset
+from harness.store import Dataset
+from harness.worker import corpus
+from harness.worker.errors import CorpusError
+from harness.worker.rows import CLAIMS
+
+sys.path.insert(0, str(Path(__file__).parent))
+from store_rows import TEXT, cell, write_journal
+
+CASE = """
+from harness.worker.case import Case, Claim, EnvironmentCase, environment_fix, fix
+from harness.worker.tensors import f32
+
+class CrossNoSymbolic(Case):
+    '''torch.cross has no rule.'''
+    sources = ("seed:000",)
+    inputs = ((f32(2),), (f32(3),))
+    claims = (Claim("seed:000", "it is refused", {claim}),)
+
+    def forward(self, x):
+        return x
+
+    @fix("rewrite", "slices")
+    def rewrite(self, x):
+        return x
+
+    newer = fix("version-upgrade", "2.1 has it", torch=">=2.1")
+
+class OldNumpy(EnvironmentCase):
+    '''An old numpy.'''
+    sources = ("seed:001",)
+    packages = ("numpy==1.0",)
+    claims = (Claim("seed:001", "it does not install", exporter="", status="fail", stage="resolve"),)
+"""
+
+
+@pytest.fixture
+def verdict(tmp_path):
+    """Adjudicates one claim over rows; the other claim of the file is on an installation."""
+
+    def adjudicated(claim, *rows, messages=None, index=0):
+        path = tmp_path / "vectors.py"
+        path.write_text(CASE.format(claim=claim))
+        found = adjudicate(corpus.load([path], stand_in=True), rows, messages or {})
+        assert [item["claim"] for item in found] == ["cross-no-symbolic/1", "old-numpy/1"]
+        assert set(found[index]) == {column.name for column in CLAIMS}
+        return found[index]
+
+    return adjudicated
+
+
+def test_a_claim_is_reproduced_when_every_cell_it_selects_agrees(verdict):
+    found = verdict(
+        f"torch='==1.10.*', opset='9-14', status='fail', stage='export', message={TEXT!r}",
+        *(cell(opset=opset, status="fail", stage="export", message_id="m") for opset in (9, 14)),
+        cell(opset=8),
+        cell(torch="1.11.0"),
+        messages={"m": f"RuntimeError: {TEXT}."},
+    )
+
+    assert found["outcome"] == "reproduced"
+    assert found["reason"] == "2 cells on torch 1.10.2, all as documented"
+    assert found["cells"] == [f"1.10.2/cross-no-symbolic/plain/torchscript-trace/{opset}" for opset in (14, 9)]
+
+
+def test_a_claim_that_one_cell_contradicts_is_not_reproduced_and_says_what_was_seen(verdict):
+    found = verdict(
+        "torch='>=1.10', status='fail', finding='Fixed in 2.1.'",
+        cell(status="fail", stage="export"),
+        *(cell(torch="2.8.0", opset=opset, status="crash", stage="run", signature="run|x|y") for opset in (9, 10, 12)),
+    )
+
+    assert found["outcome"] == "not-reproduced"
+    assert found["reason"] == (
+        "1 of 4 cells on torch 1.10.2, 2.8.0 as documented; "
+        "instead torch 2.8.0, opset 9-10, 12: crash at run (run|x|y). Fixed in 2.1."
+    )
+    assert [item.split("/")[0] for item in found["cells"]] == ["2.8.0"] * 3
+
+
+@pytest.mark.parametrize(
+    ("claim", "row"),
+    [
+        ("status='fail'", cell(status="pass")),
+        ("status='fail', stage='export'", cell(status="fail", stage="check")),
+        ("message='not there'", cell(status="fail", message_id="m")),
+        ("message='not there'", cell(status="fail")),
+        ("ops={'Conv': 3}", cell(ops="Conv*2 Loop")),
+        ("ops={'Loop': 0}", cell(ops="Conv*2 Loop")),
+        ("ops={'Loop': 0}", cell(ops=None)),
+        ("facts={'inputs': ['x']}", cell(facts='{"inputs": ["y"]}')),
+        ("facts={'inputs': ['x']}", cell()),
+    ],
+    ids=str,
+)
+def test_whatever_differs_from_the_claim_contradicts_it(verdict, claim, row):
+    assert verdict(claim, row, messages={"m": TEXT})["outcome"] == "not-reproduced"
+
+
+@pytest.mark.parametrize(
+    ("claim", "row"),
+    [
+        ("status=('fail', 'crash')", cell(status="crash")),
+        (f"message={TEXT[:20]!r}", cell(warning_id="m")),
+        ("ops={'Conv': 2, 'Loop': 1, 'If': 0}", cell(ops="Conv*2 Loop")),
+        ("facts={'inputs': ('x',), 'n': 1}", cell(facts='{"inputs": ["x"], "n": 1, "more": 2}')),
+        ("exporter='default', opset=17", cell(exporter="default", opset=None, opset_effective=17)),
+        ("exporter=''", cell(exporter="dynamo")),
+        ("torch='>=2.9.0.dev1'", cell(torch="2.9.0.dev20260101")),
+        ("needs='cuda'", cell(provider="cuda")),
+        ("status='unsupported', opset='>=14'", cell(status="unsupported")),
+        ("variant='rewrite'", cell(variant="rewrite")),
+        ("variant='newer', status='pass'", cell(torch="2.1.2")),
+    ],
+    ids=str,
+)
+def test_a_cell_that_the_claim_selects_and_describes_reproduces_it(verdict, claim, row):
+    other = [cell(torch="2.0.1", status="mismatch")] if "newer" in claim else []
+
+    assert verdict(claim, row, *other, messages={"m": TEXT})["outcome"] == "reproduced"
+
+
+def test_an_opset_that_the_exporter_refuses_does_not_contradict_a_claim_about_all_opsets(verdict):
+    refused = cell(opset=15, status="unsupported", stage="export")
+
+    assert verdict("status='pass'", cell(), refused)["outcome"] == "reproduced"
+    assert verdict("status='pass', opset=15", cell(), refused)["outcome"] == "not-reproduced"
+
+
+@pytest.mark.parametrize(
+    ("claim", "rows", "reason"),
+    [
+        (
+            "torch='==1.9.*'",
+            [cell(), cell(torch="2.8.0")],
+            "no release ==1.9.* has been measured; the dataset has 1.10.2, 2.8.0",
+        ),
+        ("", [], "no release at all"),
+        ("", [cell(case="other")], "the case has not been measured on torch 1.10.2"),
+        (
+            "opset='<=10'",
+            [cell()],
+            "measured on torch 1.10.2, but not with variant plain, torchscript-trace, opset <=10",
+        ),
+        ("variant='rewrite'", [cell()], "variant rewrite"),
+        ("exporter='dynamo'", [cell()], "dynamo"),
+        ("needs='tensorrt'", [cell()], "needs tensorrt"),
+        ("", [cell(status="invalid"), cell(status="skip", opset=9)], "planned but not measured: 1 invalid, 1 skip"),
+    ],
+    ids=str,
+)
+def test_a_claim_that_no_measured_cell_is_about_says_why(verdict, claim, rows, reason):
+    found = verdict(claim, *rows)
+
+    assert found["outcome"] == "not-measured"
+    assert reason in found["reason"]
+    assert found["cells"] == []
+
+
+def test_a_claim_about_an_installation_is_judged_by_variant_alone(verdict):
+    row = cell(case="old-numpy", torch=None, exporter=None, opset=None, provider="none", status="fail", stage="resolve")
+
+    assert verdict("", row, index=1)["outcome"] == "reproduced"
+    assert verdict("", row, index=1)["cells"] == ["-/old-numpy/plain/-/-"]
+    assert verdict("", {**row, "stage": "import"}, index=1)["outcome"] == "not-reproduced"
+    assert verdict("", cell(), index=1)["reason"] == "this installation has not been tried"
+
+
+@pytest.mark.parametrize("claim", ["opset='about ten'", "torch='new'"])
+def test_a_claim_that_cannot_be_understood_is_refused_with_its_case(verdict, claim):
+    with pytest.raises(CorpusError, match="cross-no-symbolic"):
+        verdict(claim, cell())
+
+
+def test_a_dataset_gives_the_same_verdicts_as_its_rows(tmp_path):
+    path = tmp_path / "vectors.py"
+    path.write_text(CASE.format(claim=f"message={TEXT!r}, opset='>=9'"))
+    cases = corpus.load([path], stand_in=True)
+    rows = [cell(message_id="m"), cell(opset=None, exporter="default"), cell(opset=9, message_id="m")]
+    write_journal(tmp_path, rows, messages={"m": TEXT})
+
+    assert adjudicate_dataset(cases, Dataset.open(None, tmp_path)) == adjudicate(cases, rows, {"m": TEXT})

@@ -1,0 +1,209 @@
+"""The commands as a user types them, over a small dataset (see small_dataset)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import small_dataset
+from click.testing import CliRunner
+
+from harness import home as homes
+from harness.cli import COMMANDS, main
+from harness.cli.dashboard import streamlit_command
+from harness.worker.errors import CaniexportError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A home with a corpus of one case and a published dataset."""
+    root = tmp_path_factory.mktemp("home")
+    for folder in ("cases", "harness", "results"):
+        (root / folder).mkdir()
+    (root / "tox.ini").touch()
+    small_dataset.write(root / "results")
+    return root
+
+
+@pytest.fixture
+def run(home, monkeypatch):
+    """``run("table", "--case", "cross")`` -> click's result, at 100 columns."""
+    monkeypatch.setenv(homes.VARIABLE, str(home))
+    monkeypatch.delenv("COLUMNS", raising=False)
+    return lambda *words: CliRunner().invoke(main, words, prog_name="caniexport")
+
+
+def lines(result):
+    assert result.exit_code == 0, result.stderr
+    return [line.rstrip() for line in result.stdout.splitlines()]
+
+
+def test_the_table_reads_without_colour_in_a_hundred_columns(run):
+    shown = lines(run("table"))
+    assert any(line.split() == ["cross", "trace", *["✗", "fail"] * 2, *["✓", "all"] * 3] for line in shown)
+    assert max(map(len, shown)) <= 100
+    assert "\x1b" not in "".join(shown)
+
+
+def test_every_sign_on_the_page_is_explained_below_it(run):
+    shown = "\n".join(lines(run("table")))
+    matrix, _, legend = shown.partition("\n\n")
+    for sign, word in (("✗", "fail"), ("≠", "mismatch"), ("✓", "pass"), ("·", "not measured")):
+        assert sign in matrix
+        assert f"{sign} {word}" in legend
+    assert "⊘" not in shown
+
+
+def test_a_table_too_wide_for_words_uses_signs_and_then_blocks_of_columns(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    shown = lines(run("table", "--case", "cross/plain", "--exporter", "trace"))
+    assert max(map(len, shown[:3])) <= 50
+    assert shown[2].split() == ["cross", "trace", "✗", "✗", "all", "all", "all"]
+
+    monkeypatch.setenv("COLUMNS", "40")
+    headings = [line for line in lines(run("table", "--case", "grid-sample")) if line.startswith("case")]
+    assert len(headings) > 1
+    assert {"1.10.2", "1.12.1", "2.0.1", "2.8.0", "2.15.0"} <= set(" ".join(headings).split())
+
+
+def test_the_table_as_json_says_where_each_status_was_seen(run):
+    found = json.loads(run("table", "--case", "grid-sample/plain", "--exporter", "trace", "--json").stdout)
+    assert found["columns"][0] == "1.10.2"
+    place = found["lines"][0]["places"]["1.12.1"]
+    assert place["at"]["pass"] == ["16"]
+    assert place["at"]["unsupported"] == ["17"]
+
+
+def test_why_prints_the_real_message_whole(run):
+    shown = run("why", "cross", "--torch", "1.10", "--exporter", "trace").stdout
+    assert small_dataset.CROSS in shown
+    again = "measure --release 1.10.2 --case cross/plain --exporter torchscript-trace --opset 14 --fresh"
+    assert again in shown
+    assert "reproduced" in shown
+
+
+def test_workaround_says_since_when_and_at_which_opset(run):
+    shown = run("workaround", "grid-sample/opset_16", "--torch", "2.0.1").stdout
+    assert "needed at torch 2.0.1, opset 14; obsolete since 1.12.1 with opset >= 16 (broken at 1.10.2)" in " ".join(
+        shown.split()
+    )
+
+
+def test_workaround_stops_a_build_only_for_the_words_that_it_is_told(run):
+    assert run("workaround", "cross/stack_rewrite").exit_code == 0
+    assert run("workaround", "cross/stack_rewrite", "--fail-on", "harmful").exit_code == 0
+    assert run("workaround", "cross/stack_rewrite", "--fail-on", "obsolete").exit_code == 1
+
+
+def test_claims_end_with_the_count_of_every_outcome(run):
+    assert "2 claims: 1 reproduced, 1 not-reproduced, 0 not-measured" in lines(run("claims"))
+    assert len(json.loads(run("claims", "--status", "reproduced", "--json").stdout)["claims"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (("table", "--case", "cros"), "nearest: cross"),
+        (("table", "--release", "2.7"), "nearest measured: 2.0.1, 2.8.0"),
+        (("table", "--opset", "99"), "measured are 7 to 26"),
+        (("table", "--opset", "many"), "is not an opset"),
+        (("table", "--exporter", "tracer"), "torchscript-trace"),
+        (("table", "--status", "passs"), "nearest: pass"),
+        (("why", "grid"), "grid-sample"),
+        (("workaround", "cross/stack"), "stack_rewrite"),
+        (("workaround", "--status", "obsolet"), "obsolete"),
+        (("claims", "--source", "seed:00"), "seed:000"),
+        (("tabel",), "nearest: table"),
+        (("table", "--torch", "two"), "is not a version"),
+    ],
+)
+def test_wrong_use_is_exit_two_with_the_nearest_names_and_no_traceback(run, words, near):
+    result = run(*words)
+    assert result.exit_code == 2
+    assert near in result.stderr
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_and_takes_json(run, command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert "--json" in result.stdout
+
+
+def test_a_damaged_file_is_a_warning_and_the_rest_answers(run, home):
+    bad = home / "results" / "cells" / "torch-9.9.9-cpu.parquet"
+    bad.write_bytes(b"PAR1 and then nothing")
+    try:
+        result = run("table", "--case", "cross/plain", "--exporter", "trace")
+    finally:
+        bad.unlink()
+    assert result.exit_code == 0
+    assert "torch-9.9.9-cpu.parquet" in result.stderr
+    assert "cross" in result.stdout
+
+
+def test_measure_refuses_a_case_or_release_nobody_knows_before_it_starts_anything(run, home):
+    (home / "cases" / "geometry.py").write_text((ROOT / "cases" / "geometry.py").read_text(encoding="utf-8"))
+    assert run("measure", "--case", "crosss").exit_code == 2
+    assert run("measure", "--release", "7.7").exit_code == 2
+    assert run("measure", "--exporter", "onxx").exit_code == 2
+    assert not (home / "results-local").exists()
+
+
+def _process(home, *words, **environ):
+    env = {**os.environ, homes.VARIABLE: str(home), **environ}
+    line = [sys.executable, "-c", "from harness.cli import main; main()", *words]
+    return subprocess.run(line, cwd=ROOT, env=env, capture_output=True, check=False)
+
+
+def test_an_output_that_knows_ascii_only_gets_ascii_signs(home):
+    found = _process(home, "table", "--case", "item/plain", PYTHONIOENCODING="ascii")
+    assert found.returncode == 0, found.stderr.decode()
+    assert "# mismatch" in found.stdout.decode("ascii")
+
+
+def test_help_loads_neither_pandas_nor_torch(home):
+    code = "import sys; from harness.cli import main; main(['--help'], standalone_mode=False); print(list(sys.modules))"
+    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True, text=True)
+    assert "'harness.cli.table'" in found.stdout
+    for heavy in ("pandas", "pyarrow", "duckdb", "streamlit", "rich.table", "torch"):
+        assert f"'{heavy}'" not in found.stdout
+
+
+def test_an_answer_comes_within_seconds_of_a_cold_start(home):
+    started = time.monotonic()
+    assert _process(home, "table").returncode == 0
+    # about 0.8 s on an idle machine; the bound leaves room for a busy one
+    assert time.monotonic() - started < 6
+
+
+def test_the_dashboard_listens_on_this_machine_only_and_watches_no_files(run, home):
+    found = json.loads(run("dashboard", "--port", "8600", "--json").stdout)
+    assert found["url"] == "http://127.0.0.1:8600"
+    assert found["home"] == str(home)
+    words = streamlit_command(8600, "127.0.0.1")
+    assert words[words.index("--server.fileWatcherType") + 1] == "none"
+    assert words[words.index("--server.address") + 1] == "127.0.0.1"
+
+
+def test_the_home_is_the_checkout_around_the_working_folder(home):
+    below = home / "cases"
+    found = homes.find(cwd=below, environ={})
+    assert (found.root, found.published, found.local) == (home, home / "results", home / "results-local")
+
+
+def test_elsewhere_the_home_is_the_checkout_that_this_package_is_in(tmp_path):
+    assert homes.find(cwd=tmp_path, environ={}).root == ROOT
+
+
+def test_a_home_that_is_named_and_is_none_is_refused(tmp_path):
+    with pytest.raises(CaniexportError, match="no folder cases"):
+        homes.find(cwd=tmp_path, environ={homes.VARIABLE: str(tmp_path)})

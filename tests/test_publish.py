@@ -1,0 +1,306 @@
+"""Publishing: good local rows go into the published dataset, deterministically, and nothing else changes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.publish import publish
+from harness.store import Dataset
+from harness.worker import corpus
+from harness.worker.errors import StoreError
+from harness.worker.journal import Journal
+
+sys.path.insert(0, str(Path(__file__).parent))
+from store_rows import TEXT, cell, environment, identities, write_journal
+
+CASE = """
+import torch
+from contextlib import contextmanager
+from harness.worker.case import Case, Claim, EnvironmentCase, environment_fix, fix
+from harness.worker.tensors import f32
+
+SIZE = 3
+
+def sliced(x):
+    # a comment that stays
+    return x[:, :SIZE]
+
+@contextmanager
+def registered(opset):
+    yield helper_of_registered(opset)
+
+def helper_of_registered(opset):
+    return opset
+
+def unused():
+    return None
+
+class CrossNoSymbolic(Case):
+    '''torch.cross has no rule.
+
+    More words.
+    '''
+    sources = ("seed:000",)
+    records = ("cross",)
+    aten_ops = ("aten::cross",)
+    inputs = ((f32(2),), (f32(3),))
+    claims = (Claim("seed:000", "it is refused", status="fail", opset=14, message="not supported"),)
+
+    def setup(self):
+        self.size = SIZE
+
+    def forward(self, x):
+        return torch.cross(x, x)
+
+    @fix("rewrite", "slices")
+    def rewrite(self, x):
+        return sliced(x)
+
+    symbolic = fix("custom-symbolic", "a rule of our own", patch=registered)
+    newer = fix(
+        "version-upgrade",
+        "2.1 has it",
+        torch=">=2.1",
+    )
+
+class OldNumpy(EnvironmentCase):
+    '''An old numpy.'''
+    sources = ("seed:001",)
+    packages = ("numpy==1.0",)
+    code = "import numpy"
+    pinned = environment_fix("version-upgrade", "a newer one", packages=("numpy",))
+"""
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A folder with a corpus; ``publish`` promotes its local rows."""
+    return Home(tmp_path)
+
+
+class Home:
+    def __init__(self, root):
+        self.local, self.published, self.cases = root / "local", root / "results", root / "vectors.py"
+        self.write_corpus(CASE)
+
+    def write_corpus(self, text):
+        self.cases.write_text(text)
+        self.corpus = corpus.load([self.cases], stand_in=True)
+
+    def cell(self, **changes):
+        row = cell(**changes)
+        if "case_hash" not in changes:
+            row["case_hash"] = self.corpus[row["case"]].case_hash(row["variant"])
+        return row
+
+    def measure(self, *rows, gate="good", messages=None, run="run-1", at="2026-01-02T03:00:00Z", **changes):
+        where = environment(gate=gate, run_id=run, measured_at=at, **changes)
+        rows = [{**row, "run_id": run} for row in rows]
+        write_journal(self.local, rows, [where], messages, name=run)
+
+    def publish(self):
+        return publish(self.local, self.published, self.corpus)
+
+    def answers(self):
+        return Dataset.open(self.published, None)
+
+    def bytes(self):
+        return {path.name: path.read_bytes() for path in sorted(self.published.glob("**/*")) if path.is_file()}
+
+
+def test_rows_of_a_good_run_are_published_with_their_texts_environment_catalogue_and_claims(home):
+    home.measure(
+        home.cell(status="fail", stage="export", message_id="m"),
+        home.cell(opset=9, warning_id="w"),
+        messages={"m": TEXT, "w": "a warning", "x": "of nothing"},
+    )
+
+    report = home.publish()
+
+    dataset = home.answers()
+    assert sorted(row[-2:] for row in identities(dataset.cells())) == [(9, "pass"), (14, "fail")]
+    assert dataset.messages(["m", "w", "x"]) == {"m": TEXT, "w": "a warning"}
+    assert dataset.environments()["env_id"].tolist() == ["env-1"]
+    assert dataset.claims()["outcome"].tolist() == ["reproduced"]
+    assert dataset.problems == ()
+    assert report.promoted == {"torch-1.10.2-cpu.parquet": 2}
+    assert report.quarantined == {}
+
+
+def test_publishing_twice_writes_nothing_the_second_time(home):
+    home.measure(home.cell(message_id="m"), messages={"m": TEXT})
+    home.publish()
+    before = home.bytes()
+
+    report = home.publish()
+
+    assert report.written == ()
+    assert report.promoted == {}
+    assert home.bytes() == before
+
+
+def test_the_same_rows_measured_in_another_order_are_published_as_the_same_bytes(tmp_path):
+    found = []
+    for name, order in (("one", 1), ("two", -1)):
+        (tmp_path / name).mkdir()
+        home = Home(tmp_path / name)
+        home.measure(*[home.cell(opset=opset, message_id="m") for opset in range(9, 15)][::order], messages={"m": TEXT})
+        home.publish()
+        found.append(home.bytes())
+
+    assert found[0] == found[1]
+    assert len(found[0]) == 5
+
+
+def test_a_release_that_was_not_measured_again_keeps_its_bytes(home):
+    home.measure(home.cell(), home.cell(torch="2.8.0"))
+    home.publish()
+    before = home.bytes()
+    later = {"measured_at": "2026-05-01T00:00:00Z"}
+    home.measure(home.cell(torch="2.8.0", status="mismatch", **later), run="run-2", at="2026-05-01T00:00:00Z")
+
+    report = home.publish()
+
+    assert home.bytes()["torch-1.10.2-cpu.parquet"] == before["torch-1.10.2-cpu.parquet"]
+    assert "cells/torch-2.8.0-cpu.parquet" in report.written
+    assert "cells/torch-1.10.2-cpu.parquet" not in report.written
+    assert home.answers().cells(torch="2.8.0")["status"].tolist() == ["mismatch"]
+
+
+@pytest.mark.parametrize("gate", ["quarantined: canary-pass came out as fail", None])
+def test_a_run_that_is_quarantined_or_was_never_judged_is_left_out_with_the_reason(home, gate):
+    home.measure(home.cell())
+    home.publish()
+    before = home.bytes()
+    rows = [home.cell(status="fail", env_id="env-2", measured_at="2026-05-01T00:00:00Z")]
+    home.measure(*rows, gate=gate, run="run-3", env_id="env-2", at="2026-05-01T00:00:00Z")
+
+    report = home.publish()
+
+    assert home.bytes() == before
+    assert report.quarantined["torch 1.10.2 (run run-3)"] == (
+        gate or "not judged: the run did not finish; measure its release again"
+    )
+
+
+def test_a_run_that_is_still_going_is_left_for_later_and_named(home):
+    home.measure(home.cell())
+    with Journal(home.local / "journal", "going") as journal:
+        journal.cell(home.cell(opset=9), {})
+        report = home.publish()
+
+    assert home.answers().cells()["opset"].tolist() == [14]
+    assert "has not finished" in report.problems[0]
+    home.publish()
+    assert sorted(home.answers().cells()["opset"]) == [9, 14]
+
+
+def test_rows_that_say_nothing_are_not_published(home):
+    rows = [home.cell(opset=opset, status=status) for opset, status in ((9, "invalid"), (10, "not_run"), (11, "skip"))]
+    home.measure(*rows, cell(case=None, variant=None, env_id=None, status="not_run", stage="resolve"))
+
+    report = home.publish()
+
+    assert home.answers().cells()["status"].tolist() == ["skip"]
+    assert list(report.dropped.values()) == [3]
+    assert report.quarantined == {}
+
+
+def test_rows_of_a_variant_that_the_corpus_no_longer_has_go(home):
+    home.measure(home.cell(), home.cell(variant="rewrite"), home.cell(variant="rewrite", torch="2.8.0"))
+    home.publish()
+    home.write_corpus(CASE.replace('@fix("rewrite", "slices")', "").replace("def rewrite", "def other"))
+
+    report = home.publish()
+
+    assert home.answers().cells()["variant"].tolist() == ["plain"]
+    assert report.removed == ("cells/torch-2.8.0-cpu.parquet",)
+    assert not (home.published / "cells" / "torch-2.8.0-cpu.parquet").exists()
+
+
+def test_rows_of_older_code_go_once_the_newer_code_is_measured_and_not_before(home):
+    home.measure(home.cell(), home.cell(opset=9))
+    home.publish()
+    home.write_corpus(CASE.replace("torch.cross(x, x)", "torch.cross(x, x + 1)"))
+    home.publish()
+    assert sorted(home.answers().cells()["opset"]) == [9, 14]
+
+    # an older time than the published rows': the corpus decides which code is newer, not the clock
+    home.measure(home.cell(opset=12, measured_at="2025-01-01T00:00:00Z"), run="run-2")
+    home.publish()
+
+    assert home.answers().cells()["opset"].tolist() == [12]
+
+
+def test_environment_cases_are_published_without_a_gate(home):
+    row = home.cell(
+        case="old-numpy", torch=None, exporter=None, opset=None, env_id=None, status="fail", stage="resolve"
+    )
+    write_journal(home.local, [row])
+
+    home.publish()
+
+    assert home.answers().cells()["case"].tolist() == ["old-numpy"]
+
+
+def test_a_published_file_that_is_damaged_stops_publishing_before_anything_is_written(home):
+    home.measure(home.cell(), home.cell(torch="2.8.0"))
+    home.publish()
+    path = home.published / "cells" / "torch-2.8.0-cpu.parquet"
+    path.write_bytes(path.read_bytes()[:100])
+    before = home.bytes()
+    home.measure(home.cell(opset=9), run="run-2")
+
+    with pytest.raises(StoreError, match=r"torch-2.8.0-cpu.parquet.*restore"):
+        home.publish()
+
+    assert home.bytes() == before
+
+
+def test_a_text_that_was_lost_is_reported(home):
+    home.measure(home.cell(message_id="gone"))
+
+    assert "1 error text" in home.publish().problems[0]
+
+
+def test_the_catalogue_has_every_variant_with_the_code_a_person_would_copy(home):
+    home.publish()
+
+    frame = home.answers().cases().set_index(["case", "variant"])
+    codes = frame["code"].to_dict()
+
+    assert codes["cross-no-symbolic", "plain"] == (
+        "SIZE = 3\n\ndef setup(self):\n    self.size = SIZE\n\ndef forward(self, x):\n    return torch.cross(x, x)"
+    )
+    assert codes["cross-no-symbolic", "rewrite"] == (
+        "SIZE = 3\n\n"
+        "def sliced(x):\n    # a comment that stays\n    return x[:, :SIZE]\n\n"
+        '@fix("rewrite", "slices")\ndef rewrite(self, x):\n    return sliced(x)'
+    )
+    assert codes["cross-no-symbolic", "symbolic"] == (
+        "@contextmanager\ndef registered(opset):\n    yield helper_of_registered(opset)\n\n"
+        "def helper_of_registered(opset):\n    return opset\n\n"
+        'symbolic = fix("custom-symbolic", "a rule of our own", patch=registered)'
+    )
+    assert codes["cross-no-symbolic", "newer"].splitlines()[1] == '    "version-upgrade",'
+    assert codes["old-numpy", "plain"] == 'packages = ("numpy==1.0",)\n\ncode = "import numpy"'
+    plain, newer = (frame.loc[("cross-no-symbolic", name)] for name in ("plain", "newer"))
+    assert (plain["title"], plain["theme"], plain["kind"]) == ("torch.cross has no rule.", "vectors", "plain")
+    assert (newer["kind"], newer["needs_torch"], list(newer["records"])) == ("version-upgrade", ">=2.1", ["cross"])
+    assert plain["case_hash"] == home.corpus["cross-no-symbolic"].case_hash("plain")
+
+
+def test_the_real_corpus_has_a_title_and_code_for_every_variant(tmp_path):
+    cases = corpus.load([Path(__file__).resolve().parents[1] / "cases"], stand_in=True)
+
+    publish(tmp_path / "local", tmp_path / "results", cases)
+
+    frame = Dataset.open(tmp_path / "results", None).cases()
+    assert len(frame) >= len(cases) > 10
+    assert frame["title"].str.len().min() > 5
+    assert frame["code"].str.len().min() > 10
+    for code in frame["code"]:
+        compile(code, "code", "exec")
