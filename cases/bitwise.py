@@ -13,7 +13,7 @@ _INT32 = 6
 
 @contextmanager
 def unsigned_shift(opset):
-    """Rules that shift int32 as uint32, the types that ONNX's BitShift knows."""
+    """Rules that shift int32 as uint32, a type that ONNX's BitShift knows (and the exporter's type inference does not)."""
 
     def shift(direction):
         def rule(g, x, bits):
@@ -64,7 +64,7 @@ class BitshiftOpset11(Case):
 
     unsigned_bitshift = fix(
         "custom-symbolic",
-        "shift as uint32: right for the left shift, wrong for negative values shifted right",
+        "shift as uint32, which would be wrong for negative values shifted right",
         patch=unsigned_shift,
         caution=True,
         documented=False,

@@ -57,7 +57,7 @@ class WhereDeviceMismatch(Case):
     def scalar_to_tensor_device(self, x0):
         return torch.where(x0 < 0, torch.tensor(0).to(x0.device), x0)
 
-    @fix("rewrite", "clamp, which needs no second tensor; ONNX's Clip takes integers from opset 12 on", documented=False)
+    @fix("rewrite", "clamp: no second tensor; ONNX's Clip takes integers from opset 12 on", documented=False)
     def clamp(self, x0):
         return x0.clamp(min=0)
 

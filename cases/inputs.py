@@ -129,7 +129,10 @@ class DummyLongtensorUninitialised(Case):
 
 
 class PythonNumberInputsBefore19(Case):
-    """A Python number among the inputs: refused before torch 1.9, a constant of the file since."""
+    """A Python number among the inputs: refused before torch 1.9, a constant with dynamo.
+
+    Since 1.9 the TorchScript exporter makes the number an input of the file (a 0-d tensor).
+    """
 
     id = "python-number-inputs-before-1-9"
     records = ("python-number-inputs-before-1-9",)
@@ -172,4 +175,4 @@ class PythonNumberInputsBefore19(Case):
         inputs=((f32(2, 3), values(3.0)), (f32(2, 3), values(4.0))),
         documented=False,
     )
-    newer_torch = fix("version-upgrade", "torch 1.9 takes Python numbers", torch=">=1.9", caution=True)
+    newer_torch = fix("version-upgrade", "torch 1.9 takes Python numbers", torch=">=1.9")

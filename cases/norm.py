@@ -41,7 +41,10 @@ def register(name, rule, opset):
     except ImportError:
         registry = None
     if registry is not None and hasattr(registry, "register_op"):  # 1.2 to 1.12; their public call refuses aten::
-        registry.register_version("", opset)
+        try:
+            registry.register_version("", opset)
+        except KeyError:  # an opset this release does not have: the export itself is to say so
+            return
         registry.register_op(name, rule, "", opset)
     elif hasattr(torch.onnx, "register_custom_op_symbolic"):
         torch.onnx.register_custom_op_symbolic("aten::" + name, rule, opset)
@@ -69,7 +72,7 @@ class GroupNormNoSymbolic(Case):
     """
 
     records = ("group-norm-no-symbolic", "group-norm-aten-node-not-runnable")
-    sources = ("seed:003",)
+    sources = ("seed:003", "pytorch/pytorch#26753", "pytorch/pytorch#27071")
     aten_ops = ("aten::group_norm",)
     onnx_ops = ("InstanceNormalization", "GroupNormalization", "ATen")
     inputs = ((f32(2, 6, 5, 5),), (f32(2, 6, 5, 5, low=1.0, high=4.0),), (f32(3, 6, 4, 7),))
@@ -147,7 +150,7 @@ class GroupNormNoSymbolic(Case):
     )
     newer_torch = fix(
         "version-upgrade",
-        "torch 1.5 and later decompose group_norm into InstanceNormalization",
-        torch=">=1.5",
+        "torch 1.4 and later decompose group_norm into InstanceNormalization",
+        torch=">=1.4",
         documented=False,
     )

@@ -21,7 +21,7 @@ class AdaptiveAvgPool2dNonFactor(Case):
 
     id = "adaptive-avg-pool2d-non-factor"
     records = ("adaptive-avg-pool2d-non-factor", "adaptive-pool-stride-kernel-formula")
-    sources = ("seed:003",)
+    sources = ("seed:003", "microsoft/onnxruntime#23190")
     aten_ops = ("aten::adaptive_avg_pool2d", "aten::avg_pool2d")
     onnx_ops = ("AveragePool", "MatMul", "ATen")
     inputs = ((f32(2, 3, 7, 7),), (f32(2, 3, 7, 7, low=2.0, high=5.0),), (f32(4, 3, 7, 7),))
@@ -101,7 +101,7 @@ class AdaptiveAvgPool2dNonFactor(Case):
 
     @fix(
         "runtime-option",
-        "pad to 9 by 9, run without graph optimisation: ONNX Runtime fuses the padding and forgets to count it",
+        "pad to 9 by 9, run unoptimised: ONNX Runtime 1.20 and before fuse the padding and do not count it",
         session={"graph_optimization_level": 0},
         changes_values=True,
         documented=False,

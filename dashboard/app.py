@@ -15,7 +15,7 @@ import streamlit as st  # noqa: E402 - the path first
 from dashboard import frame  # noqa: E402
 from dashboard.views import about, case, claims, matrix, workarounds  # noqa: E402
 
-st.set_page_config(page_title="Can I export it?", page_icon=":material/grid_on:", layout="wide")
+st.set_page_config(page_title="Can I export it?", page_icon=_FOLDER / "icon.svg", layout="wide")
 st.html(_FOLDER / "style.css")
 frame.brand()
 st.navigation(

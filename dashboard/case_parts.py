@@ -13,7 +13,7 @@ from dashboard.markup import chips, escape, facts, link, source_link, status_bad
 from dashboard.reading import Kept
 from harness.answers import Filters, Standing, Why, workarounds
 from harness.answers.documents import all_claims
-from harness.answers.reasons import Detail, Group
+from harness.answers.reasons import Detail
 from harness.answers.rows import Cell, records
 from harness.answers.select import DEFAULT_OPSET, Entry
 from harness.answers.signs import EXPORTER_SHORT
@@ -72,14 +72,14 @@ def strip(cells: Iterable[Cell], releases: Sequence[str], shown: Why, kept_param
     if mine:
         st.html(strip_html.strip(mine, releases, chosen, kept_params))
     seen = {cell.status for cell in mine} | {Status.NOT_RUN}
-    st.html(status_legend(seen))
+    st.html(status_legend(only=seen))
 
 
 def _opset_name(row: Mapping[str, Any]) -> str:
     return strip_html.opset_name(None if row["opset"] is None else int(row["opset"]))
 
 
-def evidence(shown: Why, asked: tuple[str, str, str]) -> None:
+def evidence(kept: Kept, shown: Why, asked: tuple[str, str, str]) -> None:
     """The cell chosen: how it ended, the real text, what was installed, how to repeat it."""
     if shown.detail is None:
         torch, exporter, opset = asked
@@ -89,13 +89,13 @@ def evidence(shown: Why, asked: tuple[str, str, str]) -> None:
         st.html(f'<p class="counts">{status_badge(Status.NOT_RUN)} <span>{nothing}</span></p>')
         return
     row = shown.detail.row
-    group = _group(shown, row)
     with st.container(key=f"evidence-{shown.entry.variant}", border=True):
         st.html(f'<h3 class="sub">{_place(row)} &nbsp;{status_badge(Status(row["status"]))}</h3>')
         st.html(facts(_evidence(row, shown.detail)))
-        if group is not None and group.message is not None:
+        if row["message_id"]:
             st.html('<p class="hint">The text of the error, as it was raised</p>')
-            st.code(shown.messages[group.message], language=None, wrap_lines=True)
+            missing = f"(the text {row['message_id']} is missing in the dataset)"
+            st.code(kept.message(row["message_id"]) or missing, language=None, wrap_lines=True)
         if shown.detail.warnings:
             with st.expander("Warnings during the export"):
                 st.code(shown.detail.warnings, language=None, wrap_lines=True)
@@ -103,17 +103,6 @@ def evidence(shown: Why, asked: tuple[str, str, str]) -> None:
             st.html(facts(_packages(shown.detail)))
         st.html('<p class="hint">Measure this cell again</p>')
         st.code(shown.detail.repeat, language="bash", wrap_lines=True)
-
-
-def _group(shown: Why, row: Mapping[str, Any]) -> Group | None:
-    """The group of cells that the row is one of."""
-    alike = [
-        group
-        for group in shown.groups
-        if (group.torch, group.status.value, group.signature) == (row["torch"] or "", row["status"], row["signature"])
-        and group.stage == row["stage"]
-    ]
-    return alike[-1] if alike else None
 
 
 def _place(row: Mapping[str, Any]) -> str:

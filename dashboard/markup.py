@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from dashboard import links
-from harness.answers.signs import CLAIM, STATUS, WORKAROUND, Sign, word
+from harness.answers.signs import CLAIM, STATUS, WORKAROUND, word
 from harness.answers.summary import Summary
 from harness.verdicts import Workaround
 from harness.worker.status import Status
@@ -90,31 +91,32 @@ def claim_badge(outcome: str) -> str:
     return f'<span class="badge c-{escape(outcome)}">{sign.sign if sign else "?"} {escape(outcome)}</span>'
 
 
-def status_legend(shown: Iterable[Status] = tuple(Status)) -> str:
-    """Every status explained, best first."""
-    taken = set(shown)
-    items = [f"<li>{status_badge(status)} {escape(_MEANING[status])}</li>" for status in Status if status in taken]
-    return f'<ul class="legend" aria-label="What the signs mean">{"".join(items)}</ul>'
+def status_legend(seen: Mapping[Status, int] | None = None, *, only: Iterable[Status] = tuple(Status)) -> str:
+    """Every status explained, best first, with how often each was ``seen`` where that is given."""
+    taken = set(only)
+    return _legend((status_badge(item), _MEANING[item], _count(seen, item)) for item in Status if item in taken)
 
 
-def word_legend() -> str:
-    """Every workaround word explained."""
-    return _legend((word_badge(found), sign) for found, sign in WORKAROUND.items())
+def word_legend(seen: Mapping[Workaround, int] | None = None) -> str:
+    """Every workaround word explained, with how often each was ``seen``."""
+    return _legend((word_badge(item), sign.meaning, _count(seen, item)) for item, sign in WORKAROUND.items())
 
 
-def claim_legend() -> str:
-    """Every outcome of a claim explained."""
-    return _legend((claim_badge(outcome), sign) for outcome, sign in CLAIM.items())
+def claim_legend(seen: Mapping[str, int] | None = None) -> str:
+    """Every outcome of a claim explained, with how often each was ``seen``."""
+    return _legend((claim_badge(item), sign.meaning, _count(seen, item)) for item, sign in CLAIM.items())
 
 
-def _legend(items: Iterable[tuple[str, Sign]]) -> str:
-    lines = "".join(f"<li>{badge} {escape(sign.meaning)}</li>" for badge, sign in items)
-    return f'<ul class="legend" aria-label="What the words mean">{lines}</ul>'
+def _count(seen: Mapping[Any, int] | None, item: Any) -> int | None:
+    return None if seen is None else seen.get(item, 0)
 
 
-def counts(items: Iterable[tuple[str, int]]) -> str:
-    """Badges with how often each was seen."""
-    return '<p class="counts">' + "".join(f"<span>{badge} <b>{number:,}</b></span>" for badge, number in items) + "</p>"
+def _legend(items: Iterable[tuple[str, str, int | None]]) -> str:
+    lines = (
+        f"<li>{badge}{'' if number is None else f' <b>{number:,}</b>'} {escape(meaning)}</li>"
+        for badge, meaning, number in items
+    )
+    return f'<ul class="legend" aria-label="What the signs mean">{"".join(lines)}</ul>'
 
 
 def table(label: str, classes: str, heads: str, body: str, *, whole: bool = False) -> str:

@@ -83,7 +83,7 @@ def _said(place: Summary, many: bool) -> str:
 
 def environments(lines: Sequence[EnvironmentLine]) -> str:
     """Environment cases: what cannot be installed or imported together, each with the environment that works."""
-    heads = heads_of(("installing or importing", "variant", "outcome"))
+    heads = heads_of(("what is installed and imported", "variant", "outcome"))
     return markup.table("Environment cases", "plain", heads, "".join(map(_environment, lines)), whole=True)
 
 

@@ -60,6 +60,7 @@ def select(
         format_func=lambda item: (shown or {}).get(item, item) if item else default,
         on_change=_take,
         args=(name,),
+        width=150,
     )
     return asked
 
@@ -105,7 +106,7 @@ def words(name: str, label: str, placeholder: str) -> str:
     asked = text(name)
     key = _key(name)
     st.session_state[key] = asked
-    st.text_input(label, key=key, placeholder=placeholder, max_chars=_LONGEST, on_change=_take, args=(name,))
+    st.text_input(label, key=key, placeholder=placeholder, max_chars=_LONGEST, on_change=_take, args=(name,), width=230)
     return asked
 
 

@@ -60,7 +60,9 @@ def judge(rows: Sequence[Row], environment: Row, planned: int, pins: Sequence[st
 
 
 def _versions(environment: Row, pins: Sequence[str]) -> Iterator[str]:
-    installed = {canonicalize_name(name): text for name, text in json.loads(environment["packages"] or "{}").items()}
+    installed = {
+        canonicalize_name(name): text for name, text in json.loads(environment.get("packages") or "{}").items()
+    }
     for pin in map(Requirement, pins):
         have = installed.get(canonicalize_name(pin.name))
         if pin.marker is not None and not pin.marker.evaluate():
@@ -117,7 +119,7 @@ def _providers(rows: Sequence[Row], environment: Row) -> Iterator[str]:
     """Apart from cpu, which is always there, some passing canary must have run on the provider asked for."""
     asked = sorted({row["provider"] for row in rows if row["provider"]} - {"cpu", "none"})
     for provider in asked:
-        if provider in _ON_A_GPU and not environment["gpu"]:
+        if provider in _ON_A_GPU and not environment.get("gpu"):
             yield f"provider {provider} was asked for, and there is no GPU"
         mine = [row for row in rows if row["case"] == "canary-pass" and row["provider"] == provider]
         if not any(row["status"] == Status.PASS for row in mine):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from harness.worker.journal import Journal
+from harness.worker.rows import CELLS, ENVIRONMENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pandas as pd
 
     from harness.worker.plan import Cell
     from harness.worker.releases import Release
@@ -39,26 +41,28 @@ def settle(
                 journal.cell(row, messages)
                 rows.append(row)
             word = judge(rows, environment, len(todo), list(release.requirements))
-            journal.environment(dict(environment, gate=word, planned=len(todo), rows=len(rows)))
+            if environment:
+                environment["measured_at"] = str(environment["measured_at"])
+                journal.environment(dict(environment, gate=word, planned=len(todo), rows=len(rows)))
     compact(local)
     return "" if word == GOOD else word
 
 
 def _written(local: Path, run_id: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Rows and environment of a run, from its journals."""
-    rows: list[dict[str, Any]] = []
-    environment: dict[str, Any] = {}
-    for path in (local / "journal").glob(f"*{run_id}-*.jsonl"):
-        for line in path.read_bytes().split(b"\n")[:-1]:
-            try:
-                entry = json.loads(line)
-            except ValueError:
-                continue  # compaction reports it by file and line
-            if entry["kind"] == "cell":
-                rows.append(entry["row"])
-            else:
-                environment = entry["row"]
-    return rows, environment
+    """Rows and environment of a run, wherever they are by now: another process may have compacted its journals."""
+    from harness.store import Dataset
+
+    dataset = Dataset.open(None, local)
+    cells = dataset.cells(quarantined=True)
+    environments = dataset.environments()
+    rows = _records(cells[cells["run_id"] == run_id], [column.name for column in CELLS])
+    found = _records(environments[environments["run_id"] == run_id], [column.name for column in ENVIRONMENTS])
+    return rows, found[-1] if found else {}
+
+
+def _records(frame: pd.DataFrame, columns: list[str]) -> list[dict[str, Any]]:
+    frame = frame[columns].astype(object)
+    return frame.where(frame.notna(), None).to_dict("records")
 
 
 def _identity(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -183,8 +183,14 @@ def _fix(kind: str, note: str, caution: bool) -> dict[str, Any]:
 
 
 def _pinned() -> list[dict[str, Any]]:
-    common = {"case": "numpy-2-breaks", "corpus": "documented", "title": "numpy 2 breaks an old torch", "theme": "versions"}
-    common |= {"sources": ["seed:003"], "documented": True, "caution": False, "changes_values": False}
+    common = {"case": "numpy-2-breaks", "corpus": "documented", "title": "numpy 2 breaks an old torch"}
+    common |= {
+        "theme": "versions",
+        "sources": ["seed:003"],
+        "documented": True,
+        "caution": False,
+        "changes_values": False,
+    }
     plain = {**common, "variant": "plain", "kind": "plain", "code": 'packages = ("torch==1.10.2", "numpy==2.0")'}
     return [plain, {**common, "variant": "older_numpy", "kind": "version-upgrade", "note": "numpy below 2"}]
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
+from store_rows import TEXT, cell, write_journal
 
 from harness.claims import adjudicate, adjudicate_dataset
 from harness.store import Dataset
 from harness.worker import corpus
 from harness.worker.errors import CorpusError
 from harness.worker.rows import CLAIMS
-
-sys.path.insert(0, str(Path(__file__).parent))
-from store_rows import TEXT, cell, write_journal
 
 CASE = """
 from harness.worker.case import Case, Claim, EnvironmentCase, environment_fix, fix
@@ -100,7 +95,7 @@ def test_a_claim_that_one_cell_contradicts_is_not_reproduced_and_says_what_was_s
         ("facts={'inputs': ['x']}", cell(facts='{"inputs": ["y"]}')),
         ("facts={'inputs': ['x']}", cell()),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "rows",
 )
 def test_whatever_differs_from_the_claim_contradicts_it(verdict, claim, row):
     assert verdict(claim, row, messages={"m": TEXT})["outcome"] == "not-reproduced"
@@ -121,7 +116,7 @@ def test_whatever_differs_from_the_claim_contradicts_it(verdict, claim, row):
         ("variant='rewrite'", cell(variant="rewrite")),
         ("variant='newer', status='pass'", cell(torch="2.1.2")),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "rows",
 )
 def test_a_cell_that_the_claim_selects_and_describes_reproduces_it(verdict, claim, row):
     other = [cell(torch="2.0.1", status="mismatch")] if "newer" in claim else []
@@ -156,7 +151,7 @@ def test_an_opset_that_the_exporter_refuses_does_not_contradict_a_claim_about_al
         ("needs='tensorrt'", [cell()], "needs tensorrt"),
         ("", [cell(status="invalid"), cell(status="skip", opset=9)], "planned but not measured: 1 invalid, 1 skip"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "rows",
 )
 def test_a_claim_that_no_measured_cell_is_about_says_why(verdict, claim, rows, reason):
     found = verdict(claim, *rows)

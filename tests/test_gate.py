@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
+from store_rows import cell, environment
 
 from harness.gate import judge
-
-sys.path.insert(0, str(Path(__file__).parent))
-from store_rows import cell, environment
 
 PINS = ("torch==2.8.0", "numpy==1.26.4", "onnx_ir==1.1.0")
 PACKAGES = {"torch": "2.8.0+cpu", "numpy": "1.26.4", "onnx-ir": "1.1.0", "pip": "25.0"}
@@ -102,6 +98,12 @@ def test_another_version_than_the_pinned_one_quarantines_the_run(change, named):
 
     assert word.startswith("quarantined: ")
     assert named in word
+
+
+def test_a_run_that_never_wrote_what_was_installed_is_quarantined():
+    rows = canaries()
+
+    assert judge(rows, {}, len(rows), PINS) == "quarantined: torch==2.8.0 was asked for and is not installed"
 
 
 def test_how_a_version_was_built_and_how_its_name_is_spelt_does_not_matter():

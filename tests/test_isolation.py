@@ -78,9 +78,17 @@ def world(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def calm(world, tmp_path_factory):
+def calm_local(world, tmp_path_factory):
+    """The local dataset of a run without faults."""
+    local = tmp_path_factory.mktemp("calm-local")
+    world.run(world.calm_cases, local)
+    return local
+
+
+@pytest.fixture(scope="module")
+def calm(calm_local):
     """Rows by name of a run without faults."""
-    return runner.by_name(world.run(world.calm_cases, tmp_path_factory.mktemp("calm-local")))
+    return runner.by_name(runner.journal_rows(calm_local))
 
 
 @dataclass(frozen=True)
@@ -134,7 +142,7 @@ def test_rows_are_the_planned_cells_exactly(world, calm, faulty):
 
 
 def test_no_process_of_a_finished_run_is_left(faulty):
-    assert _processes(faulty.mark) == []
+    assert runner.processes(MARK, faulty.mark) == []
 
 
 def test_two_workers_write_the_rows_of_one(world, faulty, tmp_path):
@@ -167,10 +175,9 @@ def test_after_kill_9_the_next_run_does_only_what_is_missing(world, calm, tmp_pa
     assert runner.by_name(both) == calm
 
 
-def test_a_run_with_everything_done_measures_nothing(world, calm, tmp_path):
-    first = world.run(world.calm_cases, tmp_path / "one")
-    (tmp_path / "done").write_text("\n".join(runner.keys(first)))
-    assert world.run(world.calm_cases, tmp_path / "two", "--done", str(tmp_path / "done")) == []
+def test_a_run_with_everything_done_measures_nothing(world, calm_local, tmp_path):
+    (tmp_path / "done").write_text("\n".join(runner.keys(runner.journal_rows(calm_local))))
+    assert world.run(world.calm_cases, tmp_path / "local", "--done", str(tmp_path / "done")) == []
 
 
 def _kill_midway(world: World, local: Path, mark: str, whole_group: bool) -> None:
@@ -187,7 +194,7 @@ def _kill_midway(world: World, local: Path, mark: str, whole_group: bool) -> Non
     while len(runner.journal_rows(local)) < wanted and time.monotonic() < deadline:
         time.sleep(0.005)
     if whole_group:
-        for pid in _processes(mark):
+        for pid in runner.processes(MARK, mark):
             os.kill(pid, signal.SIGKILL)
     else:
         process.kill()
@@ -197,18 +204,6 @@ def _kill_midway(world: World, local: Path, mark: str, whole_group: bool) -> Non
 def _wait_until_gone(mark: str) -> list[int]:
     """The marked processes that are still there after a moment."""
     deadline = time.monotonic() + 5
-    while _processes(mark) and time.monotonic() < deadline:
+    while runner.processes(MARK, mark) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return _processes(mark)
-
-
-def _processes(mark: str) -> list[int]:
-    """Processes that inherited the mark: those of one run, zombies excluded (they have no environment)."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        try:
-            if folder.name.isdigit() and f"{MARK}={mark}".encode() in (folder / "environ").read_bytes():
-                found.append(int(folder.name))
-        except OSError:
-            continue  # ended meanwhile, or another user's
-    return found
+    return runner.processes(MARK, mark)

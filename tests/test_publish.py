@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
+from store_rows import TEXT, cell, environment, identities, write_journal
 
 from harness.publish import publish
 from harness.store import Dataset
 from harness.worker import corpus
 from harness.worker.errors import StoreError
 from harness.worker.journal import Journal
-
-sys.path.insert(0, str(Path(__file__).parent))
-from store_rows import TEXT, cell, environment, identities, write_journal
 
 CASE = """
 import torch

@@ -86,7 +86,7 @@ def _measured(kept: Kept, subject: Subject) -> None:
     opset = _opset(subject)
     shown = kept.answer(_explain, subject.case, variant, exporter, provider, torch, opset)
     case_parts.strip(subject.cells, kept.rows().torch, shown, kept_params)
-    case_parts.evidence(shown, (torch, exporter, opset))
+    case_parts.evidence(kept, shown, (torch, exporter, opset))
     case_parts.fixes(kept, subject.entries, exporter, provider, opset if torch == "" else "", kept_params)
 
 
@@ -133,7 +133,7 @@ def _beside(kept: Kept, subject: Subject) -> None:
         st.html(f"<h3 class='sub'>{escape(variant)}</h3><p class='hint'>{escape(entry.note)}</p>")
         if entry.code:
             st.code(entry.code, language="python")
-        case_parts.evidence(shown, ("", "", ""))
+        case_parts.evidence(kept, shown, ("", "", ""))
 
 
 def _environment(kept: Kept, case: str, variant: str) -> Why:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import streamlit as st
 
 from dashboard import claims_html, frame, params
-from dashboard.markup import claim_badge, claim_legend, counts
+from dashboard.markup import claim_legend
 from dashboard.reading import Kept
 from harness.answers import Claim, Filters, claims
 from harness.answers.documents import all_claims
@@ -29,9 +31,7 @@ def page(kept: Kept) -> None:
         outcomes = params.pills("outcome", "Outcome", list(CLAIM))
     found = kept.answer(claims, Filters(statuses=outcomes), (source,) if source else ())
     shown = [claim for claim in found.claims if _has(claim, query)]
-    number = {outcome: sum(claim.outcome == outcome for claim in shown) for outcome in CLAIM}
-    st.html(counts((claim_badge(outcome), number[outcome]) for outcome in CLAIM))
-    st.html(claim_legend())
+    st.html(claim_legend(Counter(claim.outcome for claim in shown)))
     if shown:
         st.html(claims_html.table(shown, with_case=True))
     else:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import streamlit as st
 
 from dashboard import frame, matrix_html, params
-from dashboard.markup import counts, plural, status_badge, status_legend
+from dashboard.markup import plural, status_legend
 from dashboard.reading import Kept
 from harness.answers import Filters, Table, table
 from harness.answers.select import CANARY, DEFAULT_OPSET, Entry, Rows
@@ -33,17 +33,18 @@ def page(kept: Kept) -> None:
     if query and not matched:
         st.info(f"No case has all of these words: {params.plain(query)}", icon=":material/search_off:")
         return
-    filters = Filters(**asked, cases=matched if query else (), variants=() if _with_fixes() else (PLAIN,))
+    filters = Filters(
+        **asked, cases=matched if query else (), variants=("*",) if params.text("fixes") == "1" else (PLAIN,)
+    )
     shown = kept.answer(table, filters)
     _summary(shown)
-    st.html(status_legend())
     carried = {name: ",".join(asked[item]) for name, item in (("opset", "opsets"), ("provider", "providers"))}
     if shown.lines:
         st.html(matrix_html.table(shown.lines, shown.columns, carried))
     elif not shown.environments:
         st.info("No measured cell passes these filters.", icon=":material/filter_alt_off:")
     if shown.environments:
-        st.html('<h2 class="sub">Environments that cannot be made</h2>' + matrix_html.environments(shown.environments))
+        st.html('<h2 class="sub">Installing and importing</h2>' + matrix_html.environments(shown.environments))
     frame.notes(_readable(shown))
 
 
@@ -73,11 +74,10 @@ def _filters(rows: Rows) -> tuple[dict[str, tuple[str, ...]], str]:
         "providers": provider,
         "statuses": status,
     }
-    return {**{name: (value,) if value else () for name, value in asked.items()}, "exporters": exporters}, query
-
-
-def _with_fixes() -> bool:
-    return params.text("fixes") == "1"
+    return {
+        **{name: (value,) if value else () for name, value in asked.items()},
+        "exporters": () if exporters == _DEFAULT else exporters,
+    }, query
 
 
 def matching(entries: Iterable[Entry], query: str) -> tuple[str, ...]:
@@ -102,9 +102,8 @@ def _summary(shown: Table) -> None:
             for status, where in place.at.items():
                 seen[Status(status)] += len(where)
     cases = plural(len({line.case for line in shown.lines}), "case")
-    about = f"{cases} on {plural(len(shown.columns), 'torch release')}, cells:"
-    found = counts((status_badge(status), seen[status]) for status in Status if seen[status])
-    st.html(f'<div class="sum"><span>{about}</span>{found}</div>')
+    about = f"{cases} on {plural(len(shown.columns), 'torch release')}; cells by outcome:"
+    st.html(f'<p class="hint">{about}</p>{status_legend(seen)}')
 
 
 def _readable(shown: Table) -> list[str]:

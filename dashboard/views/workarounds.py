@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 import streamlit as st
 
 from dashboard import fixes_html, frame, params
-from dashboard.markup import counts, word_badge, word_legend
+from dashboard.markup import word_legend
 from dashboard.reading import Kept
 from dashboard.views.matrix import matching
 from harness.answers import Filters, Standing, workarounds
@@ -35,15 +34,13 @@ def page(kept: Kept) -> None:
     answer = kept.answer(workarounds, Filters(**filters, cases=cases))
     every = (*answer.standings, *(answer.cautions if careful else ()))
     found = [item for item in every if not words or item.word.value in words]
-    _counts(every)
-    st.html(word_legend())
+    st.html(word_legend(Counter(item.word for item in every)))
     titles = {entry.case: entry.title for entry in rows.catalogue.values()}
     if found:
         st.html(fixes_html.table(_sorted(found), _order(), st.query_params.to_dict(), titles))
     else:
         st.info("No fix passes these filters.", icon=":material/filter_alt_off:")
-    said = [item.split(" (--")[0] for item in answer.notes]
-    frame.notes([*said, "seen on: what the failing form does along the torch releases measured"])
+    frame.notes(item.split(" (--")[0] for item in answer.notes)
 
 
 def _filters(kept: Kept) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...], str, bool]:
@@ -68,11 +65,6 @@ def _filters(kept: Kept) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...], s
         query,
         careful,
     )
-
-
-def _counts(found: Sequence[Standing]) -> None:
-    seen = Counter(item.word for item in found)
-    st.html(counts((word_badge(word), seen[word]) for word in WORKAROUND))
 
 
 def _order() -> str:

@@ -136,8 +136,10 @@ def _newest(local: Path, table: str, parts: list[pa.Table]) -> pa.Table:
     path = local / "environments.parquet"
     if table != "cells" or not path.is_file():
         return newest(table, parts)
-    # written just before, if it was damaged
-    gates = Gates(files.read(path, "environments").to_pylist())
+    try:
+        gates = Gates(files.read(path, "environments").to_pylist())
+    except files.DamagedFileError:  # readers report it; which runs were good is no longer known
+        return newest(table, parts)
     whole = pa.concat_tables(parts)
     bad = mask(whole, gates.quarantined)
     if bad is None:

@@ -8,7 +8,7 @@ import time
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from harness.worker import compare, exporters, onnx_file, runtimes, subject
 from harness.worker.case import PLAIN, Variant
@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
     messages: Dict[str, str]
 
 
-class _Eager(NamedTuple):
+class Eager(NamedTuple):
     """Inputs, and the values the export is held against, per input set."""
 
     inputs: List[Tuple[Any, ...]]
@@ -46,14 +46,23 @@ class _Eager(NamedTuple):
     difference: float
 
 
+#: what eager gave (or why it stopped) by case and variant: the same for every exporter and opset
+EagerResults = Dict[Tuple[str, str], Union[Eager, _Stop]]
+
+
 def measure(
-    cell: Cell, variants: Dict[str, Variant], announce: Callable[[Stage], None], bundles: Optional[Path]
+    cell: Cell,
+    variants: Dict[str, Variant],
+    announce: Callable[[Stage], None],
+    bundles: Optional[Path],
+    known: Optional[EagerResults] = None,
 ) -> Outcome:
     """Measure one cell. ``announce`` is told each stage before it begins, so that a crash knows where it was.
 
-    Never raises: whatever happens in torch, the checker or the runtime is the row's content.
+    ``known`` keeps eager results between cells of one process. Never raises: whatever happens in torch, the checker
+    or the runtime is the row's content.
     """
-    work = _Work(cell, variants[cell.variant], variants, announce, bundles)
+    work = _Work(cell, variants, announce, bundles, {} if known is None else known)
     try:
         work.go()
     except _Stop as stop:
@@ -67,13 +76,14 @@ class _Work:
     def __init__(
         self,
         cell: Cell,
-        variant: Variant,
         variants: Dict[str, Variant],
         announce: Callable[[Stage], None],
         bundles: Optional[Path],
+        known: EagerResults,
     ) -> None:
         self.cell = cell
-        self.variant = variant
+        self.variant = variants[cell.variant]
+        self.known = known
         self.plain = variants[PLAIN]
         self.announce = announce
         self.bundles = bundles
@@ -82,8 +92,7 @@ class _Work:
         self.row: Dict[str, Any] = {"runtime": "onnxruntime"}
 
     def go(self) -> None:
-        with self._stage(Stage.EAGER):
-            eager = _eager(self.variant, self.plain, self.cell.case)
+        eager = self._eager()
         with self._stage(Stage.EXPORT):
             content = self._export(eager)
         with self._stage(Stage.CHECK):
@@ -114,7 +123,20 @@ class _Work:
         except Exception as error:  # what torch, a case or a runtime raises is the measurement
             raise _Stop(stage, _status_of(stage, error), describe_exception(stage.value, error)) from error
 
-    def _export(self, eager: _Eager) -> bytes:
+    def _eager(self) -> Eager:
+        key = (self.cell.case, self.cell.variant)
+        if key not in self.known:
+            try:
+                with self._stage(Stage.EAGER):
+                    self.known[key] = _eager(self.variant, self.plain, self.cell.case)
+            except _Stop as stop:
+                self.known[key] = stop
+        result = self.known[key]
+        if isinstance(result, _Stop):
+            raise result
+        return result
+
+    def _export(self, eager: Eager) -> bytes:
         variant, case = self.variant, self.variant.case
         exporter = variant.exporter(self.cell.exporter)
         opset = variant.opset(self.cell.opset)
@@ -138,7 +160,7 @@ class _Work:
                 self._note_warnings(caught)
         return content
 
-    def _check(self, content: bytes, eager: _Eager) -> Tuple[Any, onnx_file.Bundle]:
+    def _check(self, content: bytes, eager: Eager) -> Tuple[Any, onnx_file.Bundle]:
         import onnx
 
         model = onnx_file.parse(content)
@@ -152,7 +174,7 @@ class _Work:
         _full_check(onnx, model)
         return model, bundle
 
-    def _run(self, session: runtimes.Session, eager: _Eager) -> List[List[Any]]:
+    def _run(self, session: runtimes.Session, eager: Eager) -> List[List[Any]]:
         outputs, seconds = [], 0.0
         for index, inputs in enumerate(eager.inputs):
             with self._stage(Stage.RUN):
@@ -229,7 +251,7 @@ class _Work:
             self.row["facts"] = json.dumps(self.facts, sort_keys=True)
 
 
-def _eager(variant: Variant, plain: Variant, case_id: str) -> _Eager:
+def _eager(variant: Variant, plain: Variant, case_id: str) -> Eager:
     """Run the module on every input set; a fix is first held against the failing form (or the case's reference)."""
     inputs = subject.arrays(variant, case_id)
     raw = [_forward(variant, case_id, item) for item in inputs]
@@ -237,12 +259,12 @@ def _eager(variant: Variant, plain: Variant, case_id: str) -> _Eager:
     reference = variant.case.reference
     if variant.name == PLAIN:
         truth = outputs if reference is None else _reference(plain, case_id)
-        return _Eager(inputs, truth, raw[0], 0.0)
+        return Eager(inputs, truth, raw[0], 0.0)
     truth = _reference(plain, case_id) if reference is not None else [
         subject.flatten(_forward(plain, case_id, item)) for item in subject.arrays(plain, case_id)
     ]
     difference = _equivalence(variant, truth, outputs)
-    return _Eager(inputs, outputs if variant.changes_values else truth, raw[0], difference)
+    return Eager(inputs, outputs if variant.changes_values else truth, raw[0], difference)
 
 
 def _equivalence(variant: Variant, truth: List[List[Any]], outputs: List[List[Any]]) -> float:
@@ -280,7 +302,7 @@ def _reference(plain: Variant, case_id: str) -> List[List[Any]]:
     return found
 
 
-def _data(model: Any, variant: Variant, eager: _Eager) -> Tuple[List[List[Any]], List[List[Any]]]:
+def _data(model: Any, variant: Variant, eager: Eager) -> Tuple[List[List[Any]], List[List[Any]]]:
     """Inputs in the order of the file and expected outputs, for the bundle."""
     stored = {item.name for item in model.graph.initializer}
     names = [item.name for item in model.graph.input if item.name not in stored]

@@ -10,7 +10,7 @@ import errno
 import json
 import os
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 from harness.worker.errors import DiskFull, StoreError
 
@@ -20,9 +20,9 @@ class Journal:
 
     def __init__(self, folder: Path, name: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / "{}-{}.jsonl".format(name, os.getpid())
-        self._file: Optional[Any] = open(str(self.path), "ab", buffering=0)
-        _lock(self._file)
+        self._file: Optional[Any] = None
+        while self._file is None:
+            self.path, self._file = _create(folder, "{}-{}".format(name, os.getpid()))
 
     def __enter__(self) -> Journal:
         return self
@@ -60,9 +60,30 @@ class Journal:
             raise StoreError("cannot write {}: {}".format(self.path, error)) from error
 
 
+def _create(folder: Path, name: str) -> Tuple[Path, Optional[Any]]:
+    """A new, locked file; ``None`` for it where a compaction took it away before it was locked."""
+    number = 0
+    while True:
+        path = folder / "{}-{}.jsonl".format(name, number)
+        try:
+            file = open(str(path), "xb", buffering=0)
+            break
+        except FileExistsError:
+            # left by a killed process that had this process's number
+            number += 1
+    _lock(file)
+    try:
+        if os.stat(str(path)).st_ino == os.fstat(file.fileno()).st_ino:
+            return path, file
+    except FileNotFoundError:
+        pass
+    file.close()
+    return path, None
+
+
 def _lock(file: Any) -> None:
     try:
         import fcntl
     except ImportError:  # Windows keeps an open file from being removed by itself
         return
-    fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.flock(file.fileno(), fcntl.LOCK_EX)

@@ -26,7 +26,7 @@ from harness.worker.journal import Journal
 from harness.worker.messages import describe
 from harness.worker.process import die_with_parent
 from harness.worker.rows import CELLS, MEASURING_VERSION
-from harness.worker.status import Stage, Status
+from harness.worker.status import Exporter, Stage, Status
 from harness.worker.supervisor import Broken, Limits, Settings, Supervisor
 
 _COLUMNS = [column.name for column in CELLS]
@@ -46,6 +46,7 @@ def pytest_addoption(parser: Any) -> None:
     group.addoption("--run-id", help="name of the run; made up where not given")
     group.addoption("--cell-timeout", type=float, default=60.0, help="seconds a cell may take")
     group.addoption("--cell-memory", type=int, default=2048, help="MiB a cell may allocate")
+    group.addoption("--apart", action="store_true", help="a process of its own for every single cell")
     group.addoption("--no-fork", action="store_true", help="a fresh process for each cell instead of a forked one")
 
 
@@ -176,7 +177,7 @@ class Run:
     def _outcomes(self, cells: Sequence[plan.Cell]) -> Iterator[Outcome]:
         if not self._broken:
             try:
-                for outcome in self._supervise().run(cells):
+                for outcome in self._supervise().run(cells, self._together(cells)):
                     cells = cells[1:]
                     yield outcome
                 return
@@ -184,6 +185,13 @@ class Run:
                 self._broken = str(error)
         for _ in cells:
             yield _import_failed(self._broken)
+
+    def _together(self, cells: Sequence[plan.Cell]) -> bool:
+        """Whether these cells may share a process: one variant with the TorchScript exporter, nothing registered."""
+        first = cells[0]
+        variant = self._find(first.case).variants[first.variant]
+        shared = variant.exporter(first.exporter) in (Exporter.TRACE.value, Exporter.SCRIPT.value)
+        return shared and variant.patch is None and variant.prepare is None and not self.config.getoption("--apart")
 
     def _supervise(self) -> Supervisor:
         if self._supervisor is None:

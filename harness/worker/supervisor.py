@@ -68,28 +68,35 @@ class Supervisor:
             self._zygote.close()
             self._zygote = None
 
-    def run(self, cells: Sequence[Cell]) -> Iterator[Outcome]:
+    def run(self, cells: Sequence[Cell], together: bool = False) -> Iterator[Outcome]:
         """One outcome a cell, in order. A timeout or exhausted memory is confirmed once with doubled limits.
 
-        Raises :class:`Broken` where no zygote can be started at all.
+        ``together`` lets one process measure several of them in turn; where it ends before the last, a new one takes
+        the rest. Raises :class:`Broken` where no zygote can be started at all.
         """
-        for cell in cells:
-            outcome = self._attempt(cell, self._settings.limits)
-            attempts = 1
-            if outcome.row["status"] in (Status.TIMEOUT.value, Status.OOM.value):
-                limits = self._settings.limits
-                doubled = limits._replace(seconds=limits.seconds * 2, memory_mb=limits.memory_mb * 2)
-                outcome = self._attempt(cell, doubled)
-                attempts = 2
-            outcome.row["attempts"] = attempts
-            yield outcome
+        left = list(cells)
+        while left:
+            outcomes = self._attempt(left if together else left[:1], self._settings.limits)
+            for outcome in outcomes:
+                yield self._confirmed(left.pop(0), outcome)
 
-    def _attempt(self, cell: Cell, limits: Limits) -> Outcome:
+    def _confirmed(self, cell: Cell, outcome: Outcome) -> Outcome:
+        attempts = 1
+        if outcome.row["status"] in (Status.TIMEOUT.value, Status.OOM.value):
+            limits = self._settings.limits
+            doubled = limits._replace(seconds=limits.seconds * 2, memory_mb=limits.memory_mb * 2)
+            (outcome,) = self._attempt([cell], doubled)
+            attempts = 2
+        outcome.row["attempts"] = attempts
+        return outcome
+
+    def _attempt(self, cells: Sequence[Cell], limits: Limits) -> List[Outcome]:
+        """Outcomes of the first of these cells, at least of one."""
         if self._zygote is None or not self._zygote.usable():
             self.close()
             self._zygote = _Zygote(self._settings)
         self._batch += 1
-        return self._zygote.measure(self._batch, cell, limits)
+        return self._zygote.measure(self._batch, cells, limits)
 
 
 class _Zygote:
@@ -149,20 +156,20 @@ class _Zygote:
         os.close(self._results)
         os.close(self._output)
 
-    def measure(self, batch: int, cell: Cell, limits: Limits) -> Outcome:
-        """Measure one cell; however its process ends, there is an outcome."""
-        watch = _Watch(limits)
+    def measure(self, batch: int, cells: Sequence[Cell], limits: Limits) -> List[Outcome]:
+        """Measure cells in one process; however it ends, there is an outcome for each cell that was begun."""
+        watch = _Watch(limits, len(cells))
         self._tail = b""
-        request = {"batch": batch, "cells": [list(cell)], "memory_mb": limits.memory_mb}
+        request = {"batch": batch, "cells": [list(cell) for cell in cells], "memory_mb": limits.memory_mb}
         try:
             assert self._process.stdin is not None
             self._process.stdin.write((json.dumps(request) + "\n").encode("utf-8"))
             self._process.stdin.flush()
         except OSError:
             self._serves = False
-            return watch.outcome(None, "the measuring process was gone", self._text())
+            return watch.outcomes(None, "the measuring process was gone", self._text())
         ended = self._follow(batch, watch)
-        return watch.outcome(ended, "", self._text())
+        return watch.outcomes(ended, "", self._text())
 
     def _follow(self, batch: int, watch: _Watch) -> Optional[int]:
         """Take messages until the child has ended; returns its exit code, ``None`` where the zygote went too."""
@@ -216,16 +223,17 @@ class _Zygote:
 
 
 class _Watch:
-    """What is known of the cell that is running."""
+    """What is known of the cells that one process measures."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, cells: int) -> None:
         self._limits = limits
+        self._cells = cells
         self._started = time.monotonic()
         self._pid: Optional[int] = None
         self._baseline: Optional[int] = None
         self._stage = Stage.EAGER
         self._killed: Optional[Status] = None
-        self._outcome: Optional[Outcome] = None
+        self._outcomes: List[Outcome] = []
 
     def take(self, message: Dict[str, Any]) -> None:
         """Note what the child or the zygote says."""
@@ -236,7 +244,9 @@ class _Watch:
         if "stage" in message:
             self._stage = Stage(message["stage"])
         if "row" in message:
-            self._outcome = Outcome(message["row"], message["messages"])
+            self._outcomes.append(Outcome(message["row"], message["messages"]))
+            self._started = time.monotonic()
+            self._stage = Stage.EAGER
 
     def enforce(self, zygote: int) -> None:
         """Kill the child where it is over time or over memory."""
@@ -247,10 +257,12 @@ class _Watch:
         elif self._pid is not None and self._grown(self._pid) > self._limits.memory_mb * 1024:
             self._kill(Status.OOM, zygote)
 
-    def outcome(self, ended: Optional[int], problem: str, output: str) -> Outcome:
-        """The cell's outcome: its own row where it sent one, else what its end says."""
-        if self._outcome is not None:
-            return self._outcome
+    def outcomes(self, ended: Optional[int], problem: str, output: str) -> List[Outcome]:
+        """The rows that were sent; where the process ended badly, what its end says of the cell it was at."""
+        whole = len(self._outcomes) == self._cells
+        retired = bool(self._outcomes) and ended == 0 and self._killed is None
+        if whole or retired:
+            return self._outcomes
         status, kind, text = self._explain(ended, problem, output)
         if output:
             text += "\nlast output:\n" + output[-1500:]
@@ -262,7 +274,7 @@ class _Watch:
             "signature": signature,
             "message_id": identifier,
         }
-        return Outcome(row, {identifier: kept})
+        return [*self._outcomes, Outcome(row, {identifier: kept})]
 
     def _explain(self, ended: Optional[int], problem: str, output: str) -> Any:
         if self._killed is Status.TIMEOUT:

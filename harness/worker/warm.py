@@ -18,6 +18,7 @@ from harness.worker import exporters
 from harness.worker.keeping import keep
 from harness.worker.status import Exporter
 
+_TORCHSCRIPT_OPSETS = range(7, 24)
 #: opsets for which a dynamo export has been made in this process
 _prepared: Set[Optional[int]] = set()
 
@@ -30,7 +31,9 @@ def warm(dynamo: bool) -> None:
 
     torch.set_num_threads(1)
     with _quiet():
-        _export_addition(Exporter.TRACE.value)
+        # every opset once: 1.12 fills its registry of symbolics at the first export of each
+        for opset in _TORCHSCRIPT_OPSETS:
+            _export_addition(Exporter.TRACE.value, opset)
         if dynamo:
             keep()
             prepare_opset(Exporter.DYNAMO.value, None)

@@ -1,5 +1,8 @@
 """A warmed, single-threaded process that forks one child for each batch of cells.
 
+A batch is one cell, or all opsets of one variant with the TorchScript exporter: those give the same rows together as
+apart (``tests/`` hold them to it), unless a cell changes torch's exporter, which ends its batch.
+
 It reads one JSON request a line from standard input and writes JSON lines to the descriptor ``--results``; what the
 cells print goes to the descriptor ``--output``. Children announce each stage before it begins, and the zygote says
 how each ended, so its supervisor can turn a signal, an exit or silence into a row.
@@ -26,7 +29,7 @@ from typing import Any, Dict, Optional
 from harness.worker import corpus as corpus_module
 from harness.worker.cell import measure
 from harness.worker.plan import Cell
-from harness.worker.process import die_with_parent
+from harness.worker.process import die_with_parent, fingerprint
 from harness.worker.status import Stage
 from harness.worker.warm import prepare_opset, threads, warm
 
@@ -128,14 +131,18 @@ def _child(request: Dict[str, Any], loaded: Any, wire: _Wire, bundles: Optional[
 
 
 def _serve(request: Dict[str, Any], loaded: Any, wire: _Wire, bundles: Optional[Path]) -> None:
-    batch = request["batch"]
+    """Measure the cells of one request; stop where one has changed the process that the next would share."""
+    batch, known = request["batch"], {}  # type: ignore[var-annotated]  # EagerResults
+    before = fingerprint()
     for index, fields in enumerate(request["cells"]):
+        if index and fingerprint() != before:
+            return
         cell = Cell(*fields)
 
         def announce(stage: Stage, index: int = index) -> None:
             wire.send(batch=batch, cell=index, stage=stage.value)
 
-        outcome = measure(cell, loaded[cell.case].variants, announce, bundles)
+        outcome = measure(cell, loaded[cell.case].variants, announce, bundles, known)
         wire.send(batch=batch, cell=index, row=_plain(outcome.row), messages=outcome.messages)
 
 

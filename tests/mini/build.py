@@ -1,6 +1,7 @@
 """Builds the stand-in packages into wheels, by hand: a wheel is a zip archive with three files of metadata.
 
 ``python tests/mini/build.py FOLDER`` writes torch, onnx and onnxruntime for every release of :data:`ERAS`.
+Nothing here is on any index: the versions are far above anything real, and an installer is pointed at the folder.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ PACKAGES = Path(__file__).parent / "packages"
 
 
 class Era(NamedTuple):
-    """What a release of the stand-in torch has: opsets of the TorchScript exporter, scripting, dynamo and its opset."""
+    """What a release of the stand-in torch has: TorchScript opsets, scripting, dynamo and its lowest opset."""
 
     opsets: tuple[int, int]
     script: bool
@@ -24,15 +25,19 @@ class Era(NamedTuple):
     dynamo_opset: int
 
 
-#: releases that no index has: far above anything real
 ERAS = {
     "91.0.0": Era((7, 9), script=False, dynamo=False, dynamo_opset=0),
-    "92.0.0": Era((7, 11), script=True, dynamo=True, dynamo_opset=10),
+    "92.0.0": Era((9, 11), script=True, dynamo=True, dynamo_opset=10),
 }
 
 
 def build(folder: Path) -> Path:
-    """Write every wheel into ``folder`` and return it."""
+    """Write every wheel into a folder below ``folder`` and return that one.
+
+    Its name tells the contents: uv remembers a wheel by its path alone, and would install yesterday's.
+    """
+    sources = [path.read_bytes() for path in (Path(__file__), *sorted(PACKAGES.rglob("*.py")))]
+    folder = folder / ("wheels-" + hashlib.sha256(b"".join(sources)).hexdigest()[:12])
     folder.mkdir(parents=True, exist_ok=True)
     for version, era in ERAS.items():
         features = "".join(f"{name.upper()} = {value!r}\n" for name, value in era._asdict().items())
@@ -40,13 +45,6 @@ def build(folder: Path) -> Path:
         _wheel(folder, "onnx", version, {}, ("numpy",))
         _wheel(folder, "onnxruntime", version, {}, ("numpy", f"onnx=={version}"))
     return folder
-
-
-def unpack(wheels: Path, version: str, folder: Path) -> None:
-    """Put the packages of one release into a folder of importable packages, as an installer would."""
-    for wheel in sorted(wheels.glob(f"*-{version}-py3-none-any.whl")):
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(folder)
 
 
 def _wheel(folder: Path, name: str, version: str, extra: dict[str, str], requires: tuple[str, ...]) -> None:
@@ -76,4 +74,4 @@ def _digest(text: str) -> str:
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1]))
+    print(build(Path(sys.argv[1])))

@@ -29,7 +29,7 @@ Name = tuple[str, str, str, int | None]
 def environment(folder: Path, version: str) -> Path:
     """A virtual environment with numpy, pytest, xdist and the stand-ins of one release; returns its Python."""
     python = folder / "venv" / "bin" / "python"
-    wheels = build.build(folder / "wheels")
+    wheels = build.build(folder)
     uv("venv", "--quiet", "--python", sys.executable, str(folder / "venv"))
     stand_ins = [f"torch=={version}", f"onnxruntime=={version}", "--find-links", str(wheels)]
     uv("pip", "install", "--quiet", "--python", str(python), "numpy", "pytest", "pytest-xdist", *stand_ins)
@@ -57,7 +57,7 @@ def releases_file(folder: Path, python: str, numpy: str) -> Path:
 
 def _release(version: str, python: str, numpy: str, era: build.Era) -> str:
     pins = (f"numpy=={numpy}", f"onnx=={version}", f"onnxruntime=={version}")
-    dynamo = (7, era.opsets[1]) if era.dynamo else None
+    dynamo = era.opsets if era.dynamo else None
     return f"Release({version!r}, {python!r}, {pins!r}, {era.opsets!r}, script={era.script}, dynamo={dynamo})"
 
 
@@ -135,3 +135,37 @@ def read_table(table: Path) -> tuple[releases.Release, ...]:
 def keys(found: Iterable[dict[str, Any]]) -> set[str]:
     """The keys by which a run knows what need not be measured again."""
     return {rows.cell_key(row) for row in found}
+
+
+def expected(version: str) -> dict[Name, str]:
+    """``stage status`` by name from expected.json, where each line covers a range of opsets (``-``: the default)."""
+    text = (Path(__file__).parent / "expected.json").read_text(encoding="utf-8")
+    found: dict[Name, str] = {}
+    for line, outcomes in json.loads(text)[version].items():
+        case, variant, exporter = line.split()
+        for opsets, outcome in outcomes.items():
+            for opset in _opsets(opsets):
+                assert (case, variant, exporter, opset) not in found, f"{version} {line}: {opset} is there twice"
+                found[case, variant, exporter, opset] = outcome
+    return found
+
+
+def _opsets(text: str) -> Iterator[int | None]:
+    if text == "-":
+        yield None
+        return
+    for part in text.split(","):
+        low, _, high = part.partition("-")
+        yield from range(int(low), int(high or low) + 1)
+
+
+def processes(variable: str, value: str) -> list[int]:
+    """Processes that inherited a variable with this value: those of one run. Zombies have none."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and f"{variable}={value}\0".encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue  # ended meanwhile, or another user's
+    return found

@@ -44,7 +44,7 @@ class CubeNoSymbolic(Case):
         return x * x * x
 
     custom_symbolic = fix("custom-symbolic", "a rule of one's own", patch=cube_symbolic)
-    unknown_operator = fix("custom-symbolic", "an operator nobody knows", patch=unknown_operator, caution=True)
+    unknown_operator = fix("custom-symbolic", "an operator nobody knows", patch=unknown_operator)
     newer = fix("version-upgrade", "dynamo has a rule", torch=">=92")
 
     @fix("rewrite", "as documented, and wrong", caution=True)

@@ -1,5 +1,7 @@
 """One case for each way in which a cell can end by itself."""
 
+# ruff: noqa: RUF012  # class attributes are declarations
+
 import torch
 
 from harness.worker.case import Case, fix
@@ -29,7 +31,7 @@ class FailsInEager(Case):
     inputs = ((f32(2),), (f32(2),))
 
     def forward(self, x):
-        raise ValueError("expected at least 3 features, got {}".format(x.shape[0]))
+        raise ValueError(f"expected at least 3 features, got {x.shape[0]}")
 
 
 class FailsAtLoad(Case):

@@ -1,5 +1,9 @@
 """A stand-in for onnx: the messages a tiny exporter writes, and reading them back."""
 
+# ruff: noqa: RUF012  # fields are declarations
+
+from pathlib import Path
+
 from onnx._version import __version__
 from onnx.message import DecodeError, Descriptor, Message
 
@@ -55,7 +59,13 @@ GraphProto.DESCRIPTOR = Descriptor(GraphProto.FIELDS)
 
 
 class FunctionProto(Message):
-    FIELDS = {"name": "", "domain": "", "node": [NodeProto], "doc_string": "", "metadata_props": [StringStringEntryProto]}
+    FIELDS = {
+        "name": "",
+        "domain": "",
+        "node": [NodeProto],
+        "doc_string": "",
+        "metadata_props": [StringStringEntryProto],
+    }
 
 
 class ModelProto(Message):
@@ -84,8 +94,7 @@ load_from_string = load_model_from_string
 
 def load(path):
     """The model of a file."""
-    with open(path, "rb") as file:
-        return load_model_from_string(file.read())
+    return load_model_from_string(Path(path).read_bytes())
 
 
 from onnx import checker, numpy_helper  # noqa: E402  # they need the messages above

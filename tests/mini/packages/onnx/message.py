@@ -1,5 +1,7 @@
 """The few habits of a protobuf message that readers of ONNX files rely on, over JSON."""
 
+# ruff: noqa: N802, RUF012  # protobuf's own names; fields are declarations
+
 import json
 
 MAGIC = b"mini-onnx\n"

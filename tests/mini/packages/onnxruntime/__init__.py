@@ -1,9 +1,12 @@
 """A stand-in for onnxruntime: numpy kernels, one operator without a kernel (Cos) and one wrong one (Round)."""
 
+# ruff: noqa: N818, F901  # onnxruntime's own names
+
 import enum
 
 import numpy as np
 import onnx
+
 from onnxruntime._version import __version__
 
 
@@ -28,7 +31,7 @@ class SessionOptions:
 class NodeArg:
     def __init__(self, value):
         self.name = value.name
-        self.type = "tensor({})".format(value.data_type)
+        self.type = f"tensor({value.data_type})"
         self.shape = [int(size) if size.isdigit() else size for size in value.dims]
 
 
@@ -68,7 +71,7 @@ class InferenceSession:
             if node.op_type not in self._kernels:
                 raise NotImplemented(
                     "[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for "
-                    "{}(7) node with name '{}'".format(node.op_type, node.name)
+                    f"{node.op_type}(7) node with name '{node.name}'"
                 )
 
     def get_providers(self):
@@ -91,11 +94,11 @@ class InferenceSession:
 
 
 def _check_shape(argument, array):
-    wrong = [i for i, (want, got) in enumerate(zip(argument.shape, array.shape)) if isinstance(want, int) and want != got]
-    if wrong or len(argument.shape) != array.ndim:
+    fixed = [(want, got) for want, got in zip(argument.shape, array.shape, strict=False) if isinstance(want, int)]
+    if len(argument.shape) != array.ndim or any(want != got for want, got in fixed):
         raise InvalidArgument(
-            "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Got invalid dimensions for input: {} for the following "
-            "indices".format(argument.name)
+            "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Got invalid dimensions for input: "
+            f"{argument.name} for the following indices"
         )
 
 

@@ -3,6 +3,7 @@
 import contextlib
 
 import numpy as np
+
 from torch import nn
 from torch._version import __version__
 from torch.tensor import Tensor, apply

@@ -1,6 +1,7 @@
 """Modules with parameters."""
 
 import numpy as np
+
 from torch.tensor import Tensor
 
 

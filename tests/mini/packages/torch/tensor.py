@@ -1,5 +1,7 @@
 """Tensors over numpy, and the tape on which an export records what is done to them."""
 
+# ruff: noqa: N801, N818  # torch's own names
+
 import warnings
 
 import numpy as np
@@ -34,7 +36,7 @@ class Tape:
         return id(tensor) in self.names
 
     def record(self, operator, operands, result):
-        self.name(result, "{}_{}".format(operator, len(self.steps)))
+        self.name(result, f"{operator}_{len(self.steps)}")
         self.steps.append((operator, operands, result))
 
     def __enter__(self):
@@ -127,7 +129,8 @@ class Tensor:
             return self
         if _tape.mode == "dynamo":
             raise GuardOnDataDependentSymNode("Could not extract specialized value from data-dependent expression u0")
-        warnings.warn("Converting a tensor to a Python number might cause the trace to be incorrect", TracerWarning)
+        text = "Converting a tensor to a Python number might cause the trace to be incorrect"
+        warnings.warn(text, TracerWarning, stacklevel=2)
         return self.array.item()
 
     def detach(self):

@@ -1,5 +1,7 @@
 """Exporting: a tape becomes a file."""
 
+from pathlib import Path
+
 from torch import _era
 from torch.onnx import symbolic
 from torch.onnx.symbolic import OnnxExporterError, register_custom_op_symbolic, unregister_custom_op_symbolic
@@ -37,8 +39,8 @@ def export(
     opset = symbolic.opset(opset_version, mode)
     with Tape(mode) as tape:
         names = list(input_names or [])
-        names += ["input_{}".format(index) for index in range(len(names), len(args))]
-        for name, tensor in zip(names, args):
+        names += [f"input_{index}" for index in range(len(names), len(args))]
+        for name, tensor in zip(names, args, strict=False):
             tape.name(tensor, name)
         outputs = model(*args)
     writer = Writer(tape, opset, dynamic_axes or dynamic_shapes or {})
@@ -51,8 +53,7 @@ def _save(proto, f):
     if hasattr(f, "write"):
         f.write(proto.SerializeToString())
     elif f is not None:
-        with open(f, "wb") as file:
-            file.write(proto.SerializeToString())
+        Path(f).write_bytes(proto.SerializeToString())
 
 
 __all__ = ["ONNXProgram", "OnnxExporterError", "export", "register_custom_op_symbolic", "unregister_custom_op_symbolic"]

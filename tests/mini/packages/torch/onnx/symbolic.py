@@ -43,19 +43,19 @@ def mode_of(model):
 
 
 def opset(asked, mode):
-    """The opset of the file. Dynamo writes 8 where less is asked for: it has no converter below."""
+    """The opset of the file. Dynamo has a lowest one, which it writes where less is asked for without a word."""
     if mode == "dynamo":
-        return max(_era.DYNAMO_OPSET if asked is None else asked, 8)
+        return max(asked or 0, _era.DYNAMO_OPSET)
     low, high = _era.OPSETS
     if asked is not None and not low <= asked <= high:
-        raise ValueError("Unsupported ONNX opset version: {}".format(asked))
+        raise ValueError(f"Unsupported ONNX opset version: {asked}")
     return high if asked is None else asked
 
 
 def register_custom_op_symbolic(name, rule, opset_version):
     operator = name.split("::")[1]
     if operator not in KERNELS:
-        raise ValueError("no operator {}".format(name))
+        raise ValueError(f"no operator {name}")
     _custom[operator] = (opset_version, rule)
 
 
@@ -69,7 +69,7 @@ def rule(operator, mode, version):
     since, found = rules.get(operator, (None, None))
     if since is not None and since <= version:
         return found
-    hint = "" if since is None else " Support for this operator was added in version {}.".format(since)
+    hint = "" if since is None else f" Support for this operator was added in version {since}."
     raise UnsupportedOperatorError(
-        "Exporting the operator {} to ONNX opset version {} is not supported.{}".format(operator, version, hint)
+        f"Exporting the operator {operator} to ONNX opset version {version} is not supported.{hint}"
     )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx
+
 from torch._version import __version__
 from torch.onnx import symbolic
 
@@ -18,19 +19,19 @@ class Writer:
 
     def op(self, operator, *operands):
         """Add a node; returns the name of its result."""
-        name = "{}_{}".format(operator, len(self._graph.node))
+        name = f"{operator}_{len(self._graph.node)}"
         self._graph.node.append(
             onnx.NodeProto(op_type=operator, name=name, input=list(operands), output=[name + "_output"])
         )
         return name + "_output"
 
     def model(self, names, args, outputs, output_names):
-        self._graph.input = [self._value(name, tensor) for name, tensor in zip(names, args)]
+        self._graph.input = [self._value(name, tensor) for name, tensor in zip(names, args, strict=False)]
         for operator, operands, result in self._tape.steps:
             rule = symbolic.rule(operator, self._tape.mode, self._opset)
             self._names[id(result)] = rule(self, *[self._operand(item) for item in operands])
         for index, tensor in enumerate(outputs):
-            name = output_names[index] if index < len(output_names) else "output_{}".format(index)
+            name = output_names[index] if index < len(output_names) else f"output_{index}"
             node = onnx.NodeProto(op_type="Identity", name=name, input=[self._operand(tensor)], output=[name])
             self._graph.node.append(node)
             self._graph.output.append(onnx.ValueInfoProto(name=name, data_type=str(tensor.array.dtype)))
@@ -39,7 +40,7 @@ class Writer:
     def _operand(self, tensor):
         """The name of a followed tensor, or of the constant it becomes."""
         if id(tensor) not in self._names:
-            name = "constant_{}".format(len(self._graph.initializer))
+            name = f"constant_{len(self._graph.initializer)}"
             self._names[id(tensor)] = name
             self._graph.initializer.append(onnx.numpy_helper.from_array(np.ascontiguousarray(tensor.array), name))
             # numpy makes an array of one axis out of a number

@@ -1,0 +1,227 @@
+"""Multi-scale deformable attention: an extension's kernel, its pure torch form, and what tracing keeps of it.
+
+Shapes: value (N, S, M, D) with S the pixels of all levels, locations (N, Q, M, L, P, 2) in [0, 1],
+weights (N, Q, M, L, P); the result is (N, Q, M * D).
+"""
+
+import torch
+import torch.nn.functional as F
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, values
+
+#: two levels, 4 x 4 and 2 x 2 pixels
+LEVELS = values([[4, 4], [2, 2]], "int64")
+#: heads 2, channels 3, queries 3, levels 2, points 2
+VALUE = f32(1, 20, 2, 3)
+LOCATIONS = f32(1, 3, 2, 2, 2, 2, low=-0.1, high=1.1)
+WEIGHTS = f32(1, 3, 2, 2, 2, low=0.0, high=1.0)
+
+
+def by_grid_sample(im, grid):
+    """The samples (B, D, Q, P) of ``im`` (B, D, H, W) at ``grid`` (B, Q, P, 2) in [-1, 1]."""
+    return F.grid_sample(im, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
+
+
+def by_gather(im, grid):
+    """The same out of floor and gather; a mask stands for the zeros around the image."""
+    b, d, h, w = im.shape
+    x = (((grid[:, :, :, 0] + 1) * w - 1) / 2).reshape(b, -1)
+    y = (((grid[:, :, :, 1] + 1) * h - 1) / 2).reshape(b, -1)
+    x0, y0 = torch.floor(x), torch.floor(y)
+    total = 0
+    for right in (0, 1):
+        for down in (0, 1):
+            ix, iy = x0 + right, y0 + down
+            inside = ((ix >= 0) & (ix <= w - 1) & (iy >= 0) & (iy <= h - 1)).to(im.dtype)
+            weight = (1 - (x - ix).abs()) * (1 - (y - iy).abs()) * inside
+            index = ((iy * w + ix) * inside).long().unsqueeze(1).repeat(1, d, 1)
+            total = total + torch.gather(im.reshape(b, d, -1), 2, index) * weight.unsqueeze(1)
+    return total.reshape(b, d, grid.shape[1], grid.shape[2])
+
+
+def attend(value, levels, locations, weights, sample):
+    """Deformable attention with ``levels`` (pairs of height and width) and ``sample`` as its way of sampling."""
+    n, _, heads, channels = value.shape
+    queries, points = locations.shape[1], locations.shape[4]
+    parts = value.split([height * width for height, width in levels], dim=1)
+    total = 0
+    for level, (height, width) in enumerate(levels):
+        # (N, HW, M, D) -> (N * M, D, H, W)
+        im = parts[level].permute(0, 2, 3, 1).reshape(n * heads, channels, height, width)
+        # (N, Q, M, P, 2) -> (N * M, Q, P, 2)
+        grid = (2 * locations[:, :, :, level] - 1).transpose(1, 2).reshape(n * heads, queries, points, 2)
+        scale = weights[:, :, :, level].transpose(1, 2).reshape(n * heads, 1, queries, points)
+        total = total + (sample(im, grid) * scale).sum(-1)
+    # (N * M, D, Q) -> (N, Q, M * D)
+    return total.reshape(n, heads * channels, queries).transpose(1, 2)
+
+
+class Untraceable(torch.autograd.Function):
+    """Stands in for an extension's kernel: the values are computed where no tracer looks (in numpy)."""
+
+    @staticmethod
+    def forward(ctx, value, levels, locations, weights):
+        detached = [torch.from_numpy(item.detach().numpy().copy()) for item in (value, levels, locations, weights)]
+        return torch.from_numpy(attend(*detached, by_gather).numpy().copy())
+
+
+class KernelOfOwnDomain(torch.autograd.Function):
+    """The same with a rule: one node, for which the runtime needs a kernel."""
+
+    @staticmethod
+    def symbolic(g, value, levels, locations, weights):
+        return g.op("caniexport.demo::DeformableAttention", value, levels, locations, weights)
+
+    @staticmethod
+    def forward(ctx, value, levels, locations, weights):
+        return attend(value, levels, locations, weights, by_gather)
+
+
+def traced_first(module, inputs):
+    """torch.jit.trace before the export, with its check of a second run on other values."""
+    others = tuple(item * 0.5 if item.dtype.is_floating_point else item for item in inputs)
+    return torch.jit.trace(module, inputs, check_trace=True, check_inputs=[others])
+
+
+class DeformAttnUntraceable(Case):
+    """Deformable attention in an extension's kernel cannot be traced."""
+
+    records = ("deform-attn-untraceable",)
+    sources = ("seed:004",)
+    aten_ops = ("prim::PythonOp", "aten::grid_sampler")
+    onnx_ops = ("GridSample",)
+    needs_torch = ">=1.3"
+    exporters = ("torchscript-trace", "dynamo", "default")
+    inputs = ((VALUE, LEVELS, LOCATIONS, WEIGHTS), (VALUE, LEVELS, LOCATIONS, WEIGHTS))
+    claims = (
+        Claim("seed:004", "the tracer meets code that it cannot trace", record="deform-attn-untraceable", torch="==1.10.*",
+              opset=11, variant="traced_first", status="fail", stage="export",
+              message="This often indicates that the tracer has encountered untraceable code"),
+        Claim("seed:004", "the export itself is refused", record="deform-attn-untraceable", torch="==1.10.*", opset=11,
+              status="fail", stage="export"),
+        Claim("seed:004", "the pure torch form can be traced", record="deform-attn-untraceable", torch=">=1.12", opset=16,
+              variant="pure_torch", status="pass"),
+        Claim("seed:004", "a rule with a node of one's own needs the kernel as well", record="deform-attn-untraceable",
+              opset=11, variant="own_node", status="fail", stage="load"),
+    )
+
+    def forward(self, value, levels, locations, weights):
+        return Untraceable.apply(value, levels, locations, weights)
+
+    traced_first = fix(
+        "export-option",
+        "torch.jit.trace first: its check finds what is not traced",
+        prepare=traced_first,
+        caution=True,
+        documented=False,
+    )
+
+    @fix("rewrite", "pure torch, with grid_sample (opset 16)")
+    def pure_torch(self, value, levels, locations, weights):
+        return attend(value, levels, locations, weights, by_grid_sample)
+
+    @fix("rewrite", "pure torch, with sampling by gather (opset 11)")
+    def pure_torch_by_gather(self, value, levels, locations, weights):
+        return attend(value, levels, locations, weights, by_gather)
+
+    @fix("autograd-function", "a rule with a node of an own domain, for a runtime that brings a kernel", caution=True)
+    def own_node(self, value, levels, locations, weights):
+        return KernelOfOwnDomain.apply(value, levels, locations, weights)
+
+
+class DeformAttnPurePytorch(Case):
+    """Deformable attention in pure torch with grid_sample: exports where grid_sample does."""
+
+    records = ("deform-attn-pure-pytorch",)
+    sources = ("seed:004",)
+    aten_ops = ("aten::grid_sampler", "aten::split_with_sizes")
+    onnx_ops = ("GridSample", "Split")
+    needs_torch = ">=1.3"
+    exporters = ("torchscript-trace", "dynamo", "default")
+    inputs = (
+        (VALUE, LOCATIONS, WEIGHTS),
+        (VALUE, LOCATIONS, WEIGHTS),
+        (VALUE, f32(1, 5, 2, 2, 2, 2, low=-0.1, high=1.1), f32(1, 5, 2, 2, 2, low=0.0, high=1.0)),
+    )
+    dynamic = {"locations": {1: "queries"}, "weights": {1: "queries"}}
+    claims = (
+        Claim("seed:004", "torch 1.10 has no rule for its grid_sample", record="deform-attn-pure-pytorch", opset=11,
+              torch="==1.10.*", status="fail", stage="export",
+              message="Exporting the operator grid_sampler to ONNX opset version 11 is not supported"),
+        Claim("seed:004", "from torch 1.12 it exports at opset 16 and keeps its values", record="deform-attn-pure-pytorch",
+              opset=">=16", torch=">=1.12", status="pass", ops={"GridSample": 2}),
+        Claim("seed:004", "sampling by gather takes it to opset 11 on torch 1.10", record="deform-attn-pure-pytorch",
+              opset=11, torch="==1.10.*", variant="sampling_by_gather", status="pass", ops={"GatherElements": 8}),
+    )
+
+    def forward(self, value, locations, weights):
+        return attend(value, ((4, 4), (2, 2)), locations, weights, by_grid_sample)
+
+    opset_16 = fix("raise-opset", "torch 1.12 or later at opset 16 or later", opset=16)
+
+    @fix("rewrite", "sampling by gather instead of grid_sample")
+    def sampling_by_gather(self, value, locations, weights):
+        return attend(value, ((4, 4), (2, 2)), locations, weights, by_gather)
+
+
+class DeformAttnSpatialShapesBaked(Case):
+    """The sizes of the levels, an input, are iterated over: other sizes of the same total give wrong values.
+
+    The third input set has levels of 2 x 8 and 4 x 1 pixels instead of 4 x 4 and 2 x 2.
+    """
+
+    records = ("deform-attn-spatial-shapes-baked",)
+    sources = ("seed:004",)
+    aten_ops = ("aten::split_with_sizes", "aten::unbind")
+    onnx_ops = ("Split", "Constant")
+    needs_torch = ">=1.3"
+    exporters = ("torchscript-trace", "dynamo", "default")
+    inputs = (
+        (VALUE, LEVELS, LOCATIONS, WEIGHTS),
+        (VALUE, LEVELS, LOCATIONS, WEIGHTS),
+        (VALUE, values([[2, 8], [4, 1]], "int64"), LOCATIONS, WEIGHTS),
+    )
+    claims = (
+        Claim("seed:004 (catalogue)", "the sizes of the export are silently kept", record="deform-attn-spatial-shapes-baked",
+              opset="11-15", status="mismatch", stage="compare"),
+    )
+
+    def forward(self, value, levels, locations, weights):
+        return attend(value, levels, locations, weights, by_gather)
+
+    @fix("rewrite", "sizes as Python numbers: a file for each set of sizes, which does not take them", caution=True,
+         documented=False, inputs=((VALUE, LEVELS, LOCATIONS, WEIGHTS), (VALUE, LEVELS, LOCATIONS, WEIGHTS),
+                                   (VALUE, LEVELS, LOCATIONS, WEIGHTS)))
+    def python_sizes(self, value, levels, locations, weights):
+        return attend(value, ((4, 4), (2, 2)), locations, weights, by_gather)
+
+    @fix("rewrite", "an index into the whole value instead of split and reshape", documented=False)
+    def index_into_whole(self, value, levels, locations, weights):
+        return attend_by_offsets(value, levels, locations, weights)
+
+
+def attend_by_offsets(value, levels, locations, weights):
+    """Deformable attention that computes with the sizes only: the index of a pixel is offset + row * width + column."""
+    n, _, heads, channels = value.shape
+    queries, count, points = locations.shape[1], locations.shape[3], locations.shape[4]
+    area = levels[:, 0] * levels[:, 1]
+    offset = (torch.cumsum(area, 0) - area).to(value.dtype).reshape(1, 1, 1, -1, 1)
+    height = levels[:, 0].to(value.dtype).reshape(1, 1, 1, -1, 1)
+    width = levels[:, 1].to(value.dtype).reshape(1, 1, 1, -1, 1)
+    x, y = locations[..., 0] * width - 0.5, locations[..., 1] * height - 0.5
+    x0, y0 = torch.floor(x), torch.floor(y)
+    # (N, S, M, D) -> (N, M, D, S)
+    pixels = value.permute(0, 2, 3, 1)
+    total = 0
+    for right in (0, 1):
+        for down in (0, 1):
+            ix, iy = x0 + right, y0 + down
+            inside = ((ix >= 0) & (ix <= width - 1) & (iy >= 0) & (iy <= height - 1)).to(value.dtype)
+            scale = (1 - (x - ix).abs()) * (1 - (y - iy).abs()) * inside * weights
+            index = ((offset + iy * width + ix) * inside).long()
+            # (N, Q, M, L, P) -> (N, M, D, Q * L * P)
+            flat = index.transpose(1, 2).reshape(n, heads, 1, -1).repeat(1, 1, channels, 1)
+            found = torch.gather(pixels, 3, flat).reshape(n, heads, channels, queries, count * points)
+            total = total + (found * scale.transpose(1, 2).reshape(n, heads, 1, queries, count * points)).sum(-1)
+    return total.reshape(n, heads * channels, queries).transpose(1, 2)

@@ -1,0 +1,325 @@
+"""The whole pipeline without torch, from tox through zygote, journal, parquet, gate and publish to the answers.
+
+Two stand-in releases are measured through the project's own tox.ini, a third has no wheels. ``mini/expected.json`` says
+what every cell must be.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from mini import build, runner
+
+MEASURED = tuple(build.ERAS)
+MISSING = "93.0.0"
+MARK = "CANIEXPORT_TEST_MARK"
+
+
+@dataclass(frozen=True)
+class Home:
+    """A checkout in small: cases, results, tox.ini; the harness is the project's own."""
+
+    folder: Path
+    table: Path
+    wheels: Path
+    mark: str = "none"
+
+    @property
+    def cases(self) -> Path:
+        return self.folder / "cases"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        places = {"CANIEXPORT_HOME": str(self.folder), "UV_FIND_LINKS": str(self.wheels), MARK: self.mark}
+        return runner.environ(self.table, **places)
+
+    def caniexport(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run a command as a user does; it must end with ``code``."""
+        line = [sys.executable, "-c", "from harness.cli import main; main(prog_name='caniexport')", *arguments]
+        reply = subprocess.run(line, cwd=self.folder, env=self.environ, capture_output=True, text=True, check=False)
+        assert reply.returncode == code, reply.stdout[-2000:] + reply.stderr[-4000:]
+        return reply
+
+    def answer(self, *arguments: str) -> Any:
+        return json.loads(self.caniexport(*arguments, "--json").stdout)
+
+    def rows(self, dataset: str = "results-local") -> list[dict[str, Any]]:
+        """Every row of every cells file."""
+        paths = sorted((self.folder / dataset / "cells").glob("*.parquet"))
+        return [row for path in paths for row in pq.read_table(path).to_pylist()]
+
+    def table_rows(self, dataset: str, table: str) -> list[dict[str, Any]]:
+        return pq.read_table(self.folder / dataset / f"{table}.parquet").to_pylist()
+
+    def cells(self, version: str, dataset: str = "results-local") -> dict[runner.Name, dict[str, Any]]:
+        """The rows of one release by name; two rows for one name are an error."""
+        found = [row for row in self.rows(dataset) if row["torch"] == version]
+        return runner.by_name(found)
+
+    def copy(self, folder: Path, *, with_rows: bool = True) -> Home:
+        """Another home with the same cases and rows, on the same environments."""
+        left_out = {".tox", *(() if with_rows else ("results-local",))}
+        shutil.copytree(self.folder, folder, symlinks=True, ignore=lambda _, names: left_out & set(names))
+        (folder / ".tox").symlink_to(self.folder / ".tox")
+        return replace(self, folder=folder)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measured home, and what the command said."""
+
+    home: Home
+    reports: dict[str, Any]
+    said: str
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mini") / "home"
+    home = Home(folder, _table(folder.parent), build.build(folder.parent))
+    runner.copy_cases(home.cases, runner.CASES)
+    (folder / "results").mkdir()
+    for name in ("tox.ini", "toxfile.py"):
+        shutil.copy(runner.ROOT / name, folder)
+    (folder / "harness").symlink_to(runner.ROOT / "harness")
+    # one release cannot be measured, which is a finding: exit code 1
+    reply = home.caniexport("measure", "--release", "all", "--workers", "2", "--json", code=1)
+    return Measured(home, {report["torch"]: report for report in json.loads(reply.stdout)}, reply.stderr)
+
+
+@pytest.fixture(scope="module")
+def published(measured, tmp_path_factory):
+    """A home after ``publish``, its local rows gone: what a fresh clone has."""
+    home = measured.home.copy(tmp_path_factory.mktemp("published") / "home")
+    home.caniexport("publish")
+    shutil.rmtree(home.folder / "results-local")
+    return home
+
+
+@pytest.mark.parametrize("version", MEASURED)
+def test_every_cell_has_one_row_with_the_expected_stage_and_status(measured, version):
+    rows = measured.home.cells(version)
+    assert {name: f"{row['stage']} {row['status']}" for name, row in rows.items()} == runner.expected(version)
+    assert set(rows) == runner.planned(measured.home.cases, measured.home.table, version)
+
+
+def test_a_row_says_what_was_really_written_and_where_it_differs_from_what_was_asked(measured):
+    old, new = (measured.home.cells(version) for version in MEASURED)
+    degraded = new["passes", "plain", "dynamo", 9]
+    assert (degraded["opset"], degraded["opset_effective"], degraded["status"]) == (9, 10, "degraded")
+    assert old["passes", "plain", "default", None]["exporter_effective"] == "torchscript-trace"
+    assert new["passes", "plain", "default", None]["exporter_effective"] == "dynamo"
+    assert new["needs-opset-nine", "opset_9", "torchscript-trace", 11]["opset_effective"] == 11
+    assert old["needs-opset-nine", "opset_9", "torchscript-trace", 7]["opset_effective"] == 9
+
+
+def test_a_silent_mismatch_says_how_wrong_it_is(measured):
+    row = measured.home.cells("92.0.0")["baked-value", "plain", "torchscript-trace", 9]
+    # the second input set is (5, 7): times 2 instead of times 5
+    assert row["max_abs_error"] == 21.0
+    assert row["max_rel_error"] == pytest.approx(0.6)
+
+
+def test_the_exported_file_is_kept_with_its_inputs_and_outputs_under_its_content(measured):
+    bundle = measured.home.cells("92.0.0")["passes", "plain", "torchscript-trace", 9]["bundle"]
+    archive = measured.home.folder / "results-local" / "bundles" / bundle[:2] / f"{bundle}.zip"
+    sets = [f"test_data_set_{index}/{name}_{i}.pb" for index in (0, 1) for name in ("input", "output") for i in (0, 1)]
+    assert sorted(zipfile.ZipFile(archive).namelist()) == sorted(["model.onnx", *sets])
+
+
+def test_a_run_whose_canaries_behave_may_speak(measured):
+    environments = {row["torch"]: row for row in measured.home.table_rows("results-local", "environments")}
+    for version in MEASURED:
+        row = environments[version]
+        assert (row["gate"], row["rows"], row["planned"]) == ("good", row["planned"], len(runner.expected(version)))
+
+
+def test_a_release_without_wheels_is_one_row_and_one_line_and_the_others_go_on(measured):
+    rows = [row for row in measured.home.rows() if row["torch"] == MISSING]
+    assert [(row["case"], row["stage"]) for row in rows] == [(None, "resolve")]
+    texts = {row["message_id"]: row["text"] for row in measured.home.table_rows("results-local", "messages")}
+    assert f"=={MISSING}" in texts[rows[0]["message_id"]]
+
+    lines = [line for line in measured.said.splitlines() if line.startswith(f"torch {MISSING}: could not be measured")]
+    assert len(lines) == 1
+    assert "no version of" in lines[0] and f"=={MISSING}" in lines[0]
+    assert [measured.reports[version]["measured"] for version in MEASURED] == [124, 236]
+
+
+def test_a_second_run_measures_nothing_and_still_shows_the_table(measured):
+    before = measured.home.rows()
+    reply = measured.home.caniexport("measure", "--release", "all", code=1)
+    for version in MEASURED:
+        assert f"torch {version}: nothing new to measure" in reply.stderr
+    assert [line for line in reply.stdout.splitlines() if "baked-value" in line and "mismatch" in line]
+    fresh = {row["run_id"] for row in measured.home.rows()} - {row["run_id"] for row in before}
+    assert {row["torch"] for row in measured.home.rows() if row["run_id"] in fresh} <= {MISSING}
+
+
+@pytest.mark.parametrize("version", MEASURED)
+def test_publishing_promotes_every_measured_row_unchanged(measured, published, version):
+    assert published.cells(version, "results") == measured.home.cells(version)
+
+
+def test_publishing_the_same_rows_again_changes_no_byte(measured, tmp_path):
+    home = measured.home.copy(tmp_path / "home")
+    home.caniexport("publish")
+    first = _bytes(home.folder / "results")
+    assert first
+    assert home.answer("publish")["written"] == []
+    assert _bytes(home.folder / "results") == first
+
+
+@pytest.mark.parametrize(
+    ("fix", "exporter", "word"),
+    [
+        ("baked-value/keep_tensor", "torchscript-trace", "needed"),
+        ("baked-value/keep_tensor", "torchscript-script", "obsolete"),
+        ("cube-no-symbolic/custom_symbolic", "torchscript-trace", "needed"),
+        ("cube-no-symbolic/products", "dynamo", "obsolete"),
+        ("cube-no-symbolic/unknown_operator", "torchscript-trace", "broken"),
+        ("fix-harmful/shorter", "torchscript-trace", "harmful"),
+        ("fix-not-needed/negatives", "torchscript-trace", "obsolete"),
+    ],
+)
+def test_a_fix_is_judged_against_its_failing_form_in_the_same_cell(standings, fix, exporter, word):
+    assert standings[fix, exporter] == word
+
+
+@pytest.fixture(scope="module")
+def standings(published):
+    """The word of each fix and exporter in the newest release, from published rows alone."""
+    found = published.answer("workaround", "--torch", "92.0.0", "--opset", "10")["standings"]
+    return {(f"{item['case']}/{item['variant']}", item["exporter"]): item["word"] for item in found}
+
+
+def test_why_tells_the_real_message_of_a_cell(published):
+    text = published.caniexport("why", "cube-no-symbolic", "--torch", "91.0.0", "--exporter", "trace").stdout
+    assert "Exporting the operator cube to ONNX opset version 9 is not supported." in " ".join(text.split())
+
+
+def test_the_table_tells_a_mismatch_from_a_failure_and_from_nothing_measured(published):
+    lines = published.answer("table", "--case", "baked-value")["lines"]
+    places = {line["exporter"]: line["places"] for line in lines if line["variant"] == "plain"}
+    assert places["torchscript-trace"]["92.0.0"]["status"] == "mismatch"
+    assert places["dynamo"]["92.0.0"]["status"] == "fail"
+    assert places["dynamo"]["91.0.0"]["status"] == "not_run"
+
+
+def test_claims_are_judged_by_the_rows_of_the_versions_they_name(published):
+    outcomes = {row["says"]: row["outcome"] for row in published.table_rows("results", "claims")}
+    assert outcomes == {
+        "trace refuses cube at 9": "reproduced",
+        "dynamo refuses cube too": "not-reproduced",
+        "a newer release takes it": "not-measured",
+    }
+
+
+def test_an_edited_comment_measures_nothing_again(measured, tmp_path):
+    home = measured.home.copy(tmp_path / "home")
+    path = home.cases / "outcomes.py"
+    path.write_text(_replaced(path, '"""A number taken out', '# a remark\n    """Reworded: a number taken out'))
+    assert "torch 91.0.0: nothing new to measure" in home.caniexport("measure", "--release", "91.0.0").stderr
+    assert home.rows() == measured.home.rows()
+
+
+def test_an_edited_fix_and_a_new_case_are_all_that_is_measured(measured, tmp_path):
+    home = measured.home.copy(tmp_path / "home")
+    path = home.cases / "outcomes.py"
+    path.write_text(_replaced(path, "return x * x[0]\n", "return x[0] * x\n"))
+    text = (home.cases / "canaries.py").read_text().replace('corpus = "canary"', "").replace("CanaryPass", "Added")
+    (home.cases / "added.py").write_text(text[: text.index("class CanaryFail")])
+    known = {row["run_id"] for row in home.rows()}
+
+    home.caniexport("measure", "--release", "91.0.0")
+
+    fresh = {(row["case"], row["variant"]) for row in home.rows() if row["run_id"] not in known}
+    canaries = {(f"canary-{name}", "plain") for name in ("pass", "fail", "mismatch")}
+    assert fresh - canaries == {("baked-value", "keep_tensor"), ("added", "plain")}
+
+
+def test_a_removed_case_measures_nothing_and_leaves_the_published_rows(measured, published, tmp_path):
+    home = measured.home.copy(tmp_path / "home")
+    path = home.cases / "outcomes.py"
+    text = path.read_text()
+    path.write_text(text[: text.index("class NeedsOpsetNine")])
+
+    assert "nothing new to measure" in home.caniexport("measure", "--release", "91.0.0").stderr
+    home.caniexport("publish")
+
+    kept = {name: row for name, row in published.cells("91.0.0", "results").items() if name[0] != "needs-opset-nine"}
+    assert home.cells("91.0.0", "results") == kept
+
+
+def test_tox_narrows_to_one_opset_and_one_case(measured, tmp_path):
+    home = measured.home.copy(tmp_path / "home", with_rows=False)
+    line = [sys.executable, "-m", "tox", "run", "-e", "torch91.0-opset9-cpu", "--", "-k", "fix-not-needed"]
+    reply = subprocess.run(
+        line,
+        cwd=home.folder,
+        env={**home.environ, "CANIEXPORT_CODE": str(runner.ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert reply.returncode == 0, reply.stdout[-3000:] + reply.stderr[-1000:]
+    assert {runner.name_of(row) for row in runner.journal_rows(home.folder / "results-local")} == {
+        ("fix-not-needed", variant, "torchscript-trace", 9) for variant in ("plain", "negatives")
+    }
+
+
+def test_after_kill_9_measuring_goes_on_where_it_was(measured, tmp_path):
+    home = replace(measured.home.copy(tmp_path / "home", with_rows=False), mark=f"mark-{random.randrange(10**9)}")
+    _kill_midway(home)
+    before = {runner.name_of(row): row for row in runner.journal_rows(home.folder / "results-local")}
+    assert 0 < len(before) < len(runner.expected("91.0.0"))
+
+    home.caniexport("measure", "--release", "91.0.0")
+
+    rows = home.cells("91.0.0")
+    assert {name: f"{row['stage']} {row['status']}" for name, row in rows.items()} == runner.expected("91.0.0")
+    run_ids = {runner.name_of(row): row["run_id"] for row in home.rows()}
+    again = {name[0] for name, row in before.items() if run_ids[name] != row["run_id"]}
+    assert all(case.startswith("canary-") for case in again), "what was finished before the kill was measured again"
+
+
+def _table(folder: Path) -> Path:
+    python = ".".join(map(str, sys.version_info[:2]))
+    return runner.releases_file(folder, python, importlib.metadata.version("numpy"))
+
+
+def _bytes(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def _replaced(path: Path, old: str, new: str) -> str:
+    text = path.read_text()
+    assert text.count(old) >= 1
+    return text.replace(old, new)
+
+
+def _kill_midway(home: Home) -> None:
+    """Start measuring and kill every process of it after a random number of rows."""
+    line = [sys.executable, "-c", "from harness.cli import main; main()", "measure", "--release", "91.0.0"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(line, cwd=home.folder, env=home.environ, **quiet)
+    wanted, deadline = random.randint(20, 60), time.monotonic() + 60
+    while len(runner.journal_rows(home.folder / "results-local")) < wanted and time.monotonic() < deadline:
+        time.sleep(0.01)
+    for pid in runner.processes(MARK, home.mark):
+        os.kill(pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
