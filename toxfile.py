@@ -5,4 +5,4 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from harness.tox_plugin import *  # noqa: E402,F403  # the path above comes first
+from harness.tox_plugin import *  # noqa: F403  # the path above comes first

@@ -1,6 +1,7 @@
 """Cells per second of the whole pipeline against a bare in-process loop over the same cells, in one run.
 
-``python benchmarks/throughput.py [--release 2.15.0] [--workers 2]`` makes the release's environment through tox, then for
+``python benchmarks/throughput.py [--release 2.15.0] [--workers 2]`` makes the release's environment through tox,
+then for
 the TorchScript exporter and for dynamo runs the bare loop and the measuring line in turn, and prints both rates and
 their ratio. Environment creation and imports are in neither figure. Quote the ratio, not the rates: machines are noisy.
 """

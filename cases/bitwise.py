@@ -13,7 +13,7 @@ _INT32 = 6
 
 @contextmanager
 def unsigned_shift(opset):
-    """Rules that shift int32 as uint32, a type that ONNX's BitShift knows (and the exporter's type inference does not)."""
+    """Rules that shift int32 as uint32, a type that BitShift knows and the exporter's type inference does not."""
 
     def shift(direction):
         def rule(g, x, bits):

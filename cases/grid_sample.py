@@ -107,15 +107,15 @@ class GridSamplerUnsupportedOpset11(Case):
         Claim("seed:004", "refused at opset 11 by torch 1.10", record="grid-sampler-unsupported-opset-11", opset=11,
               torch="==1.10.*", status="fail", stage="export",
               message="Exporting the operator grid_sampler to ONNX opset version 11 is not supported"),
-        Claim("seed:004 (catalogue)", "refused below opset 16", record="grid-sampler-unsupported-opset-11", opset="11-15",
-              status="fail", stage="export"),
+        Claim("seed:004 (catalogue)", "refused below opset 16", record="grid-sampler-unsupported-opset-11",
+              opset="11-15", status="fail", stage="export"),
         Claim("seed:004", "torch 1.12 has a rule", record="grid-sampler-unsupported-opset-11", opset=16, torch=">=1.12",
               status="pass", ops={"GridSample": 2}),
         Claim("seed:004", "sampling by gather exports at opset 11 and equals grid_sample with bilinear and zeros",
               record="bilinear-grid-sample-replacement", opset=11, variant="gather_rewrite",
               status="pass"),
-        Claim("catalogue", "a node of one's own needs a kernel", record="grid-sampler-unsupported-opset-11", opset="11-15",
-              variant="plugin_node", status="fail", stage="load"),
+        Claim("catalogue", "a node of one's own needs a kernel", record="grid-sampler-unsupported-opset-11",
+              opset="11-15", variant="plugin_node", status="fail", stage="load"),
     )
 
     def forward(self, im, grid):
@@ -273,7 +273,7 @@ class BilinearGridSampleShapeBaked(Case):
     claims = (
         Claim("seed:004 (catalogue)", "right for the exported size, silently wrong for a larger image", opset="11-15",
               record="bilinear-grid-sample-shape-baked", torch="==1.10.*", status="mismatch", stage="compare",
-              finding="torch.tensor of a traced size follows the size, in spite of its warning; int() of it does not."),
+              finding="So in torch 1.3. In 1.10 torch.tensor of a traced size follows it, for all its warning; int() never."),
         Claim("catalogue", "limits that follow the traced sizes are right", record="bilinear-grid-sample-shape-baked",
               opset=">=11", variant="mask_instead_of_limits", status="pass"),
     )
@@ -288,7 +288,8 @@ class BilinearGridSampleShapeBaked(Case):
     def mask_instead_of_limits(self, im, grid):
         return bilinear_by_gather(im, grid, False)
 
-    @fix("rewrite", "the sizes through int() first: these stay those of the exported image", caution=True, documented=False)
+    @fix("rewrite", "the sizes through int() first: these stay those of the exported image", caution=True,
+         documented=False)
     def sizes_through_int(self, im, grid):
         return sample_within_limits(im, grid, int(im.shape[2]), int(im.shape[3]))
 

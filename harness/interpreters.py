@@ -44,7 +44,7 @@ def _candidates(minor: str) -> Iterator[Path]:
     home = Path.home()
     pyenv = Path(os.environ.get("PYENV_ROOT", home / ".pyenv"))
     uv_folder = Path(os.environ.get("UV_PYTHON_INSTALL_DIR", home / ".local" / "share" / "uv" / "python"))
-    patterns = [
+    patterns: list[tuple[Path, str]] = [
         (uv_folder, f"cpython-{minor}.*/bin/{name}"),
         (pyenv / "versions", f"{minor}.*/bin/{name}"),
         (home / "miniconda3" / "envs", f"*/bin/{name}"),
@@ -53,9 +53,9 @@ def _candidates(minor: str) -> Iterator[Path]:
         (Path("/usr/local/bin"), name),
         (Path("/usr/bin"), name),
     ]
-    for folder, pattern in patterns:
-        if folder.is_dir():
-            yield from sorted(folder.glob(pattern), reverse=True)
+    for place, pattern in patterns:
+        if place.is_dir():
+            yield from sorted(place.glob(pattern), reverse=True)
 
 
 def _starts_as(candidate: Path, minor: str) -> bool:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from harness import interpreters
 from harness.progress import Progress, count_cells
-from harness.worker import plan, releases
 from harness.worker import corpus as corpus_module
+from harness.worker import plan, releases
 from harness.worker.journal import Journal
 from harness.worker.messages import describe
 from harness.worker.process import die_with_parent
-from harness.worker.rows import CELLS, MEASURING_VERSION
+from harness.worker.rows import CELLS, MEASURING_VERSION, cell_key
 from harness.worker.status import Stage, Status
 
 if TYPE_CHECKING:
@@ -115,14 +115,10 @@ def _todo(
     done = frozenset() if options.fresh else _done(options, release)
     new = [cell for cell in cells if cell.key not in done]
     canaries = {cell.case for cell in cells if corpus[cell.case].cls.corpus == "canary"}
-    if all(cell.case in canaries for cell in new) and _has_rows(done):
+    if done and all(cell.case in canaries for cell in new):
         return [], done
     done = frozenset(key for key in done if key.split(":")[2] not in canaries)
     return [cell for cell in cells if cell.key not in done], done
-
-
-def _has_rows(done: frozenset[str]) -> bool:
-    return bool(done)
 
 
 def _done(options: MeasureOptions, release: Release) -> frozenset[str]:
@@ -137,12 +133,7 @@ def _done(options: MeasureOptions, release: Release) -> frozenset[str]:
     cells = cells[cells["env_id"].isin(same) & ~cells["status"].isin(_UNMEASURED) & cells["case"].notna()]
     columns = ["case_hash", "measuring", "case", "variant", "exporter", "opset", "provider"]
     cells = cells[columns].astype(object).where(cells[columns].notna(), None)
-    return frozenset(_key(*values) for values in cells.itertuples(index=False, name=None))
-
-
-def _key(case_hash: str, measuring: int, case: str, variant: str, exporter: str, opset: Any, provider: str) -> str:
-    number = "-" if opset is None else str(int(opset))
-    return ":".join((case_hash, str(int(measuring)), case, variant, exporter, number, provider))
+    return frozenset(cell_key(*values) for values in cells.itertuples(index=False, name=None))
 
 
 def _measure_release(

@@ -16,16 +16,15 @@ if TYPE_CHECKING:
     from harness.worker.releases import Release
 
 
-def settle(
-    local: Path, release: Release, provider: str, todo: list[Cell], run_id: str, reason: str
-) -> str:
+def settle(local: Path, release: Release, provider: str, todo: list[Cell], run_id: str, reason: str) -> str:
     """Complete a run: as many rows as planned cells, judged, compacted. Returns the problem, if any.
 
     ``reason`` is why tox ended with an error; a run that wrote no row at all gets one ``resolve`` row with it.
     """
-    from harness.gate import GOOD, judge
+    from harness.gate import judge
     from harness.measure import owed_row
     from harness.store import compact
+    from harness.store.gates import GOOD
 
     rows, environment = _written(local, run_id)
     measured = {_identity(row) for row in rows}
@@ -62,7 +61,8 @@ def _written(local: Path, run_id: str) -> tuple[list[dict[str, Any]], dict[str, 
 
 def _records(frame: pd.DataFrame, columns: list[str]) -> list[dict[str, Any]]:
     frame = frame[columns].astype(object)
-    return frame.where(frame.notna(), None).to_dict("records")
+    rows = frame.where(frame.notna(), None).to_dict("records")
+    return [{str(name): value for name, value in row.items()} for row in rows]
 
 
 def _identity(row: dict[str, Any]) -> tuple[Any, ...]:

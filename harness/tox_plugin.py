@@ -1,6 +1,7 @@
 """tox environments from the table of releases.
 
-``torch{X}-{cpu,cuda}`` and ``torch{X}-opset{N}-{cpu,cuda}``, where X is a minor or a full version. What every environment
+``torch{X}-{cpu,cuda}`` and ``torch{X}-opset{N}-{cpu,cuda}``, where X is a minor or a full version. What every
+environment
 shares is in ``tox.ini``; this adds Python, requirements and a description. An environment that is not in the table is
 left alone.
 """
@@ -19,7 +20,6 @@ from harness.worker import releases
 from harness.worker.errors import UnknownName
 
 if TYPE_CHECKING:
-
     from tox.config.sets import ConfigSet
     from tox.session.state import State
 

@@ -181,33 +181,33 @@ def _decide(before: _Kind, after: _Kind, same_signature: bool) -> Verdict:  # no
         case _Kind.DEGRADED, _Kind.PASS:
             return Verdict.RESTORED
         # it worked
-        case (_Kind.PASS | _Kind.DEGRADED), _Kind.FAIL:
+        case ((_Kind.PASS | _Kind.DEGRADED), _Kind.FAIL):
             return Verdict.REGRESSED
-        case (_Kind.PASS | _Kind.DEGRADED), _Kind.SUSPECT:
+        case ((_Kind.PASS | _Kind.DEGRADED), _Kind.SUSPECT):
             return Verdict.SUSPECT
-        case (_Kind.PASS | _Kind.DEGRADED), _Kind.UNSUPPORTED:
+        case ((_Kind.PASS | _Kind.DEGRADED), _Kind.UNSUPPORTED):
             return Verdict.WITHDRAWN
         # it works now
-        case (_Kind.FAIL | _Kind.MISMATCH | _Kind.CRASH), _Kind.PASS:
+        case ((_Kind.FAIL | _Kind.MISMATCH | _Kind.CRASH), _Kind.PASS):
             return Verdict.FIXED
-        case (_Kind.FAIL | _Kind.MISMATCH | _Kind.CRASH), _Kind.DEGRADED:
+        case ((_Kind.FAIL | _Kind.MISMATCH | _Kind.CRASH), _Kind.DEGRADED):
             return Verdict.FIXED_DEGRADED
         case _Kind.SUSPECT, (_Kind.PASS | _Kind.DEGRADED):
             return Verdict.FIXED_SUSPECT
         case _Kind.UNSUPPORTED, (_Kind.PASS | _Kind.DEGRADED):
             return Verdict.NEWLY_SUPPORTED
         # it fails in another way
-        case (_Kind.MISMATCH | _Kind.CRASH), _Kind.FAIL:
+        case ((_Kind.MISMATCH | _Kind.CRASH), _Kind.FAIL):
             return Verdict.NOW_FAILS_CLEANLY
         case _Kind.SUSPECT, _Kind.FAIL:
             return Verdict.CHANGED_FAILURE
         case _Kind.UNSUPPORTED, _Kind.FAIL:
             return Verdict.NEWLY_FAILING
-        case (_Kind.FAIL | _Kind.MISMATCH | _Kind.CRASH), _Kind.SUSPECT:
+        case ((_Kind.FAIL | _Kind.MISMATCH | _Kind.CRASH), _Kind.SUSPECT):
             return Verdict.CHANGED_FAILURE_SUSPECT
         case _Kind.UNSUPPORTED, _Kind.SUSPECT:
             return Verdict.SUSPECT
-        case (_Kind.FAIL | _Kind.MISMATCH | _Kind.CRASH | _Kind.SUSPECT), _Kind.UNSUPPORTED:
+        case ((_Kind.FAIL | _Kind.MISMATCH | _Kind.CRASH | _Kind.SUSPECT), _Kind.UNSUPPORTED):
             return Verdict.NOW_DECLARED
     raise AssertionError(f"no verdict for {before} -> {after}")
 

@@ -1,4 +1,4 @@
-"""Prints the sha256 of a few dynamo exports: ``bare`` by torch.onnx.export alone, ``warm`` as a measured cell makes them."""
+"""Prints the sha256 of a few dynamo exports: ``bare`` by torch alone, ``warm`` as a measured cell makes them."""
 
 import contextlib
 import hashlib
@@ -11,7 +11,12 @@ from pathlib import Path
 from harness.worker import corpus as corpus_module
 from harness.worker import exporters, onnx_file, subject, warm
 
-SAMPLE = (("cross-no-symbolic", 18), ("cross-no-symbolic", 20), ("multi-input-tuple", 20), ("tracer-item-bakes-value", 18))
+SAMPLE = (
+    ("cross-no-symbolic", 18),
+    ("cross-no-symbolic", 20),
+    ("multi-input-tuple", 20),
+    ("tracer-item-bakes-value", 18),
+)
 
 
 def main():
@@ -25,14 +30,14 @@ def main():
     for case, opset in SAMPLE:
         for name, variant in corpus[case].variants.items():
             if variant.patch is None and variant.measured and not (variant.fix and variant.fix.exporter):
-                found[f"{case}/{name}/{opset}"] = in_child(lambda: digest(variant, case, opset))
+                found[f"{case}/{name}/{opset}"] = in_child(variant, case, opset)
     print(json.dumps(found))
 
 
-def in_child(work):
+def in_child(*cell):
     read, write = os.pipe()
     if os.fork() == 0:
-        os.write(write, work().encode())
+        os.write(write, digest(*cell).encode())
         os._exit(0)
     os.close(write)
     with os.fdopen(read) as file:

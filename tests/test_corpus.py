@@ -104,7 +104,9 @@ def test_loading_with_stand_ins_leaves_no_stand_in_behind(tmp_path):
     import sys
 
     file = tmp_path / "plain.py"
-    file.write_text("import torch\nimport torch.nn.functional as F\nimport onnx\nclass G(torch.autograd.Function):\n    pass\n")
+    file.write_text(
+        "import torch\nimport torch.nn.functional as F\nimport onnx\nclass G(torch.autograd.Function):\n    pass\n"
+    )
     corpus_module.load([file], stand_in=True)
 
     assert not [name for name in sys.modules if "_StandIn" in type(sys.modules[name]).__name__]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import random
 import signal
 import subprocess
@@ -194,8 +193,7 @@ def _kill_midway(world: World, local: Path, mark: str, whole_group: bool) -> Non
     while len(runner.journal_rows(local)) < wanted and time.monotonic() < deadline:
         time.sleep(0.005)
     if whole_group:
-        for pid in runner.processes(MARK, mark):
-            os.kill(pid, signal.SIGKILL)
+        runner.kill_9(MARK, mark)
     else:
         process.kill()
     assert process.wait() == -signal.SIGKILL

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import os
 import random
 import shutil
 import signal
@@ -320,6 +319,5 @@ def _kill_midway(home: Home) -> None:
     wanted, deadline = random.randint(20, 60), time.monotonic() + 60
     while len(runner.journal_rows(home.folder / "results-local")) < wanted and time.monotonic() < deadline:
         time.sleep(0.01)
-    for pid in runner.processes(MARK, home.mark):
-        os.kill(pid, signal.SIGKILL)
+    runner.kill_9(MARK, home.mark)
     assert process.wait() == -signal.SIGKILL

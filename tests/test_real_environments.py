@@ -122,7 +122,8 @@ def test_a_baked_item_is_a_mismatch_and_never_a_pass(rows):
 
 def test_a_fix_that_is_wrong_in_eager_is_a_mismatch_before_any_export(rows):
     found = [
-        row for row in rows.frame.to_dict("records")
+        row
+        for row in rows.frame.to_dict("records")
         if row["case"] == "cross-rewrite-dim-argument-half-applied" and row["status"] == "mismatch"
     ]
 
@@ -153,7 +154,11 @@ def test_keeping_the_registry_changes_no_byte_of_a_dynamo_model(rows, tmp_path):
     found = [
         json.loads(
             subprocess.run(
-                [python, program, mode, str(ROOT / "cases")], env=environment, capture_output=True, text=True, check=True
+                [python, program, mode, str(ROOT / "cases")],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
             ).stdout.splitlines()[-1]
         )
         for mode in ("bare", "warm")

@@ -189,7 +189,7 @@ def test_stages_and_statuses_are_ordered_as_documented():
     assert [member.value for member in Status][:8] == (
         "pass degraded unsupported fail timeout oom crash mismatch".split()
     )
-    assert [member.value for member in Stage][0] == "resolve"
+    assert next(iter(Stage)).value == "resolve"
     assert [member.value for member in Stage][-1] == "done"
 
 
@@ -206,9 +206,10 @@ def test_a_journal_line_is_readable_while_the_journal_is_open(tmp_path):
 def test_a_full_disk_is_said_and_leaves_whole_lines(tmp_path):
     folder = tmp_path / "small"
     folder.mkdir()
-    if not shutil.which("mount") or subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=False
-    ).returncode:
+    if (
+        not shutil.which("mount")
+        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=False).returncode
+    ):
         pytest.skip("no tmpfs can be mounted here")
     try:
         with Journal(folder, "run") as journal:
@@ -243,14 +244,24 @@ def test_the_measuring_half_compiles_on_old_pythons(minor):
 def test_the_measuring_half_imports_nothing_but_what_an_environment_has():
     import ast
 
-    allowed = set(sys.stdlib_module_names) | {"harness", "pytest", "numpy", "torch", "onnx", "onnxruntime", "importlib_metadata"}
+    allowed = set(sys.stdlib_module_names) | {
+        "harness",
+        "pytest",
+        "numpy",
+        "torch",
+        "onnx",
+        "onnxruntime",
+        "importlib_metadata",
+    }
     foreign = {}
     for path in ROOT.glob("harness/worker/*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [item.name for item in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             for name in names:
-                if name.split(".")[0] not in allowed or (name.startswith("harness.") and not name.startswith("harness.worker")):
+                if name.split(".")[0] not in allowed or (
+                    name.startswith("harness.") and not name.startswith("harness.worker")
+                ):
                     foreign.setdefault(path.name, []).append(name)
 
     assert foreign == {}

@@ -146,6 +146,7 @@ class Fix:
         self.forward: Optional[Callable[..., Any]] = None
 
     def __call__(self, forward: Callable[..., Any]) -> Fix:
+        """Take the fix's own forward: ``fix`` used as a decorator."""
         self.forward = forward
         return self
 
@@ -171,7 +172,7 @@ class _Documented:
 
     @classmethod
     def case_id(cls) -> str:
-        """The id: ``id`` where given, else the class name in kebab case (``BitShiftOpset11`` -> ``bit-shift-opset-11``)."""
+        """``id`` where given, else the class name in kebab case (``BitShiftOpset11`` -> ``bit-shift-opset-11``)."""
         return cls.__dict__.get("id") or kebab(cls.__name__)
 
     @classmethod

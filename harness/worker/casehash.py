@@ -79,12 +79,12 @@ def canonical(node: Any) -> str:
         return repr(node)
     constant = _constant(node)
     if constant is not None:
-        return constant
+        return str(constant)
     name = type(node).__name__
     if name in ("Index", "ExtSlice"):
         # before Python 3.9 a subscript was wrapped; an ExtSlice is the later Tuple
         inner = getattr(node, "value", None)
-        return canonical(inner) if inner is not None else "Tuple(elts=" + canonical(node.dims) + ")"  # type: ignore[attr-defined]  # ExtSlice, gone in 3.9
+        return canonical(inner) if inner is not None else "Tuple(elts=" + canonical(getattr(node, "dims", [])) + ")"
     fields = []
     for field, value in ast.iter_fields(_without_words(node)):
         if field in _SKIPPED_FIELDS or value is None or value == []:

@@ -17,7 +17,9 @@ from harness.worker.plan import Cell
 from harness.worker.status import Exporter, Stage, Status
 
 _OPSET_REFUSED = re.compile(r"[Uu]nsupported (ONNX )?opset|opset_version.{0,40}(not supported|unsupported)")
-_OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory|bad_alloc|out of memory|Failed to allocate memory")
+_OUT_OF_MEMORY = re.compile(
+    r"can't allocate memory|not enough memory|bad_alloc|out of memory|Failed to allocate memory"
+)
 
 
 class _Stop(Exception):
@@ -96,7 +98,7 @@ class _Work:
         with self._stage(Stage.EXPORT):
             content = self._export(eager)
         with self._stage(Stage.CHECK):
-            model, bundle = self._check(content, eager)
+            bundle = self._check(content, eager)
         with self._stage(Stage.LOAD):
             session = runtimes.load(bundle.model, self.cell.provider, self.variant.session)
             self.row["seconds_load"] = session.seconds_load
@@ -146,7 +148,14 @@ class _Work:
             module = variant.prepare(module, args)
         names = tuple(exporters.argument_names(variant.forward, len(args))) if case.named else ()
         request = exporters.Request(
-            module, args, exporter, opset, names, case.output_names, variant.dynamic, variant.options(),
+            module,
+            args,
+            exporter,
+            opset,
+            names,
+            case.output_names,
+            variant.dynamic,
+            variant.options(),
             eager.example_outputs,
         )
         with warnings.catch_warnings(record=True) as caught:
@@ -160,7 +169,7 @@ class _Work:
                 self._note_warnings(caught)
         return content
 
-    def _check(self, content: bytes, eager: Eager) -> Tuple[Any, onnx_file.Bundle]:
+    def _check(self, content: bytes, eager: Eager) -> onnx_file.Bundle:
         import onnx
 
         model = onnx_file.parse(content)
@@ -172,7 +181,7 @@ class _Work:
         if self.variant.case.facts is not None:
             self.facts.update(self.variant.case.facts(model))
         _full_check(onnx, model)
-        return model, bundle
+        return bundle
 
     def _run(self, session: runtimes.Session, eager: Eager) -> List[List[Any]]:
         outputs, seconds = [], 0.0
@@ -197,9 +206,7 @@ class _Work:
             for index, (want, got) in enumerate(zip(truth, outputs))
         ]
         result = compare.worst(parts)
-        self.row.update(
-            max_abs_error=result.max_abs, max_rel_error=result.max_rel, rtol=result.rtol, atol=result.atol
-        )
+        self.row.update(max_abs_error=result.max_abs, max_rel_error=result.max_rel, rtol=result.rtol, atol=result.atol)
         if result.problem:
             raise _Stop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Mismatch", result.problem))
 
@@ -260,9 +267,11 @@ def _eager(variant: Variant, plain: Variant, case_id: str) -> Eager:
     if variant.name == PLAIN:
         truth = outputs if reference is None else _reference(plain, case_id)
         return Eager(inputs, truth, raw[0], 0.0)
-    truth = _reference(plain, case_id) if reference is not None else [
-        subject.flatten(_forward(plain, case_id, item)) for item in subject.arrays(plain, case_id)
-    ]
+    truth = (
+        _reference(plain, case_id)
+        if reference is not None
+        else [subject.flatten(_forward(plain, case_id, item)) for item in subject.arrays(plain, case_id)]
+    )
     difference = _equivalence(variant, truth, outputs)
     return Eager(inputs, outputs if variant.changes_values else truth, raw[0], difference)
 

@@ -63,9 +63,7 @@ def worst(parts: Sequence[Difference]) -> Difference:
     )
 
 
-def _compare_one(
-    name: str, want: Any, got: Any, rtol: Optional[float], atol: Optional[float], who: str
-) -> Difference:
+def _compare_one(name: str, want: Any, got: Any, rtol: Optional[float], atol: Optional[float], who: str) -> Difference:
     import numpy as np
 
     want, got = np.asarray(want), np.asarray(got)

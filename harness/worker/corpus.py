@@ -63,9 +63,7 @@ def load(paths: Sequence[Path], stand_in: bool) -> Dict[str, LoadedCase]:
     for path in _files(paths):
         for item in _load_file(path, stand_in):
             if item.id in found:
-                raise CorpusError(
-                    "case {}: defined in both {} and {}".format(item.id, found[item.id].path, item.path)
-                )
+                raise CorpusError("case {}: defined in both {} and {}".format(item.id, found[item.id].path, item.path))
             found[item.id] = item
     return found
 
@@ -120,7 +118,7 @@ def _import(path: Path, stand_in: bool) -> types.ModuleType:
 
 
 class _StandInType(type):
-    """Attributes and subscripts of a stand-in are stand-ins; a call returns the function it decorates, or a stand-in."""
+    """Attributes and subscripts of a stand-in are stand-ins; a call returns the function it decorates, or one more."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
@@ -139,7 +137,7 @@ class _StandIn(metaclass=_StandInType):
 
 
 class _StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002  # the protocol's
         if name.split(".")[0] not in STOOD_IN:
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)

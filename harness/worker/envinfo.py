@@ -22,7 +22,7 @@ def installed() -> Dict[str, str]:
     try:
         from importlib import metadata
     except ImportError:  # Python 3.7 has only the backport, which pytest brings
-        import importlib_metadata as metadata  # type: ignore[no-redef]  # the backport of the same module
+        import importlib_metadata as metadata  # type: ignore  # only on 3.7
     found = {}
     for item in metadata.distributions():
         name = item.metadata["Name"]

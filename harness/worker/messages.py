@@ -44,7 +44,7 @@ def message_id(text: str) -> str:
 
 
 def signature(stage: str, kind: str, text: str) -> str:
-    """``stage|exception|first line``, without what differs between equal failures (numbers, names, shapes, versions)."""
+    """``stage|exception|first line``, without what differs between equal failures (numbers, names, shapes)."""
     line = _reason(text)
     for pattern, replacement in _SIGNATURE_RULES:
         line = pattern.sub(replacement, line)

@@ -8,7 +8,7 @@ from typing import Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Sequen
 from harness.worker.case import PLAIN, Case
 from harness.worker.corpus import LoadedCase
 from harness.worker.releases import Release
-from harness.worker.rows import MEASURING_VERSION
+from harness.worker.rows import MEASURING_VERSION, cell_key
 from harness.worker.status import Exporter
 
 
@@ -25,9 +25,8 @@ class Cell(NamedTuple):
     @property
     def key(self) -> str:
         """As :func:`harness.worker.rows.cell_key` gives it for the cell's row."""
-        opset = "-" if self.opset is None else str(self.opset)
-        return ":".join(
-            (self.case_hash, str(MEASURING_VERSION), self.case, self.variant, self.exporter, opset, self.provider)
+        return cell_key(
+            self.case_hash, MEASURING_VERSION, self.case, self.variant, self.exporter, self.opset, self.provider
         )
 
 
@@ -45,9 +44,14 @@ class Selection(NamedTuple):
         if self.opsets and cell.opset not in self.opsets:
             return False
         wanted = {cell.case, cell.case + "/" + cell.variant}
-        return not self.cases or bool(self.cases & wanted) or cell.case.startswith("canary-") or (
-            # a fix is judged against its failing form in the same cell
-            cell.variant == PLAIN and any(name.startswith(cell.case + "/") for name in self.cases)
+        return (
+            not self.cases
+            or bool(self.cases & wanted)
+            or cell.case.startswith("canary-")
+            or (
+                # a fix is judged against its failing form in the same cell
+                cell.variant == PLAIN and any(name.startswith(cell.case + "/") for name in self.cases)
+            )
         )
 
 

@@ -78,7 +78,7 @@ class CaseFile(pytest.File):
 
     def collect(self) -> Iterator[Any]:
         """One item for each variant and exporter with something to measure."""
-        run = self.config.stash_run
+        run: Run = self.config.stash_run  # type: ignore[attr-defined]  # pytest_configure put it there
         for (case, variant, exporter), cells in run.groups_of(self.path).items():
             name = "{}/{}[{}]".format(case, variant, exporter)
             yield CellItem.from_parent(self, name=name, cells=cells)
@@ -93,7 +93,8 @@ class CellItem(pytest.Item):
 
     def runtest(self) -> None:
         """Measure each cell and write its row at once."""
-        statuses = self.config.stash_run.measure(self.cells)
+        run: Run = self.config.stash_run  # type: ignore[attr-defined]  # pytest_configure put it there
+        statuses = run.measure(self.cells)
         self.user_properties.append(("statuses", statuses))
 
     def reportinfo(self) -> Tuple[Any, Optional[int], str]:
@@ -263,7 +264,9 @@ class Run:
         if given:
             return str(given)
         # two runs may start within one second
-        return time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-{:04x}".format(random.SystemRandom().randrange(1 << 16))
+        return time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-{:04x}".format(
+            random.SystemRandom().randrange(1 << 16)
+        )
 
 
 def _import_failed(text: str) -> Outcome:

@@ -70,7 +70,14 @@ _PY38_PKG_RESOURCES = _PY38 + ("setuptools==75.3.4",)
 _PY310_OLD_PROTOBUF = ("numpy==1.26.4", "onnx==1.14.1", "protobuf==3.20.3", "onnxruntime==1.23.2")
 _PY310 = ("numpy==1.26.4", "onnx==1.23.2", "protobuf==7.36.2", "onnxruntime==1.23.2")
 _PY311 = ("numpy==1.26.4", "onnx==1.23.2", "protobuf==7.36.2", "onnxruntime==1.31.1", "onnxscript==0.1.0")
-_PY312 = ("numpy==2.5.5", "onnx==1.23.2", "protobuf==7.36.2", "onnxruntime==1.31.1", "onnxscript==0.7.2", "onnx_ir==1.1.0")
+_PY312 = (
+    "numpy==2.5.5",
+    "onnx==1.23.2",
+    "protobuf==7.36.2",
+    "onnxruntime==1.31.1",
+    "onnxscript==0.7.2",
+    "onnx_ir==1.1.0",
+)
 
 RELEASES: Tuple[Release, ...] = (
     Release("1.0.1", "3.7", _PY37, (9, 9), script=False, opset_argument=False),

@@ -6,7 +6,7 @@ text in a journal) and ``list<string>``. A column may be null unless its meaning
 
 from __future__ import annotations
 
-from typing import Any, Dict, NamedTuple, Tuple
+from typing import Dict, NamedTuple, Optional, Tuple
 
 #: version of the row contract; a reader refuses rows of another major version and says which command migrates them
 SCHEMA_VERSION = 1
@@ -48,18 +48,26 @@ CELLS: Tuple[Column, ...] = (
     Column("device", "string", "the device's name: cpu, or the GPU's"),
     Column("stage", "string", "how far the cell got; done where it passed"),
     Column("status", "string", "what happened"),
-    Column("signature", "string", "stage, exception type and first line, with addresses, paths, shapes and versions stripped"),
+    Column(
+        "signature",
+        "string",
+        "stage, exception type and first line, with addresses, paths, shapes and versions stripped",
+    ),
     Column("message_id", "string", "the error text (messages.parquet)"),
     Column("warning_id", "string", "warnings during the export (messages.parquet)"),
     Column("max_abs_error", "float32", "largest absolute difference to the reference over all inputs and outputs"),
-    Column("max_rel_error", "float32", "largest relative difference, the reference's magnitude below 1e-6 counted as 1e-6"),
+    Column(
+        "max_rel_error", "float32", "largest relative difference, the reference's magnitude below 1e-6 counted as 1e-6"
+    ),
     Column("rtol", "float32", "relative tolerance used (the widest over the outputs)"),
     Column("atol", "float32", "absolute tolerance used (the widest over the outputs)"),
     Column("seconds_export", "float32", "seconds in the export call"),
     Column("seconds_load", "float32", "seconds to create the runtime session"),
     Column("seconds_run", "float32", "seconds to run all input sets"),
     Column("node_count", "int32", "nodes in the file's main graph"),
-    Column("ops", "string", "operators of the file with counts, sorted, subgraphs and functions included: Conv*2 Loop Relu"),
+    Column(
+        "ops", "string", "operators of the file with counts, sorted, subgraphs and functions included: Conv*2 Loop Relu"
+    ),
     Column("facts", "string", "what the case notes of the file, as a JSON object"),
     Column("attempts", "int32", "how often the cell was run; more than 1 where a timeout was confirmed"),
 )
@@ -113,7 +121,9 @@ CASES: Tuple[Column, ...] = (
     Column("caution", "bool", "documented as wrong or partial"),
     Column("documented", "bool", "a source states this fix"),
     Column("changes_values", "bool", "the fix is meant to change values"),
-    Column("needs_torch", "string", "releases that can run the case at all (case), or that have the fix (version-upgrade)"),
+    Column(
+        "needs_torch", "string", "releases that can run the case at all (case), or that have the fix (version-upgrade)"
+    ),
     Column("code", "string", "the variant's source code"),
     Column("case_hash", "string", "hash over the syntax tree of what is measured"),
 )
@@ -144,8 +154,9 @@ TABLES: Dict[str, Tuple[Column, ...]] = {
 }
 
 
-def cell_key(row: Dict[str, Any]) -> str:
-    """What makes a cell of an environment new: the same key is never measured twice on the same pins and provider."""
-    opset = row["opset"]
-    parts = (row["case_hash"], row["measuring"], row["case"], row["variant"], row["exporter"])
-    return ":".join(str(part) for part in parts) + ":" + ("-" if opset is None else str(int(opset))) + ":" + row["provider"]
+def cell_key(
+    case_hash: str, measuring: int, case: str, variant: str, exporter: str, opset: Optional[int], provider: str
+) -> str:
+    """What makes a cell of an environment new: the same key is never measured twice on the same pins."""
+    number = "-" if opset is None else str(int(opset))
+    return ":".join((case_hash, str(int(measuring)), case, variant, exporter, number, provider))

@@ -278,12 +278,16 @@ class _Watch:
 
     def _explain(self, ended: Optional[int], problem: str, output: str) -> Any:
         if self._killed is Status.TIMEOUT:
-            return Status.TIMEOUT, "Timeout", "still in stage {} after {:g} s".format(
-                self._stage.value, self._limits.seconds
+            return (
+                Status.TIMEOUT,
+                "Timeout",
+                "still in stage {} after {:g} s".format(self._stage.value, self._limits.seconds),
             )
         if self._killed is Status.OOM or "bad_alloc" in output:
-            return Status.OOM, "OutOfMemory", "more than {} MiB in stage {}".format(
-                self._limits.memory_mb, self._stage.value
+            return (
+                Status.OOM,
+                "OutOfMemory",
+                "more than {} MiB in stage {}".format(self._limits.memory_mb, self._stage.value),
             )
         if problem or ended is None:
             return Status.INVALID, "Lost", problem or "the measuring process was gone"

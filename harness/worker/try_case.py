@@ -57,15 +57,25 @@ def _forked(cell: plan.Cell, corpus: Any) -> Any:
     with os.fdopen(read, "rb") as file:
         text = file.read()
     _, status = os.waitpid(child, 0)
-    return json.loads(text.decode("utf-8")) if text else [{"status": "crash", "stage": "?", "signature": str(status)}, {}]
+    return (
+        json.loads(text.decode("utf-8")) if text else [{"status": "crash", "stage": "?", "signature": str(status)}, {}]
+    )
 
 
 def _show(outcome: Any, cell: plan.Cell, shown: List[str]) -> None:
     row, messages = outcome
     print(
         "{:<11} {:<8} {}/{} {} {} -> {} {} ir{} [{}] {}".format(
-            row.get("status"), row.get("stage"), cell.case, cell.variant, cell.exporter, cell.opset,
-            row.get("exporter_effective"), row.get("opset_effective"), row.get("ir_version"), row.get("ops"),
+            row.get("status"),
+            row.get("stage"),
+            cell.case,
+            cell.variant,
+            cell.exporter,
+            cell.opset,
+            row.get("exporter_effective"),
+            row.get("opset_effective"),
+            row.get("ir_version"),
+            row.get("ops"),
             row.get("facts") or "",
         )
     )

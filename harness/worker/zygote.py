@@ -8,7 +8,8 @@ cells print goes to the descriptor ``--output``. Children announce each stage be
 how each ended, so its supervisor can turn a signal, an exit or silence into a row.
 
 Requests:   ``{"batch": 7, "cells": [[...Cell fields...]], "memory_mb": 2048}``
-Answers:    ``{"ready": true, "fork": true}``, ``{"batch": 7, "pid": 123}``, ``{"batch": 7, "cell": 0, "stage": "export"}``,
+Answers:    ``{"ready": true, "fork": true}``, ``{"batch": 7, "pid": 123}``, ``{"batch": 7, "cell": 0, "stage":
+"export"}``,
             ``{"batch": 7, "cell": 0, "row": {...}, "messages": {...}}``, ``{"batch": 7, "ended": -11}``
 
 Where a fork is not safe (threads were started while warming) it says ``"fork": false``, serves one request in this very

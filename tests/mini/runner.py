@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -134,7 +136,8 @@ def read_table(table: Path) -> tuple[releases.Release, ...]:
 
 def keys(found: Iterable[dict[str, Any]]) -> set[str]:
     """The keys by which a run knows what need not be measured again."""
-    return {rows.cell_key(row) for row in found}
+    names = ("case_hash", "measuring", "case", "variant", "exporter", "opset", "provider")
+    return {rows.cell_key(*(row[name] for name in names)) for row in found}
 
 
 def expected(version: str) -> dict[Name, str]:
@@ -169,3 +172,12 @@ def processes(variable: str, value: str) -> list[int]:
         except OSError:
             continue  # ended meanwhile, or another user's
     return found
+
+
+def kill_9(variable: str, value: str) -> None:
+    """Kill every process of one run, those that it starts meanwhile too."""
+    while found := processes(variable, value):
+        for pid in found:
+            # one may have gone with its parent
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)

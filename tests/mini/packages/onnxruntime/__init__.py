@@ -1,6 +1,6 @@
 """A stand-in for onnxruntime: numpy kernels, one operator without a kernel (Cos) and one wrong one (Round)."""
 
-# ruff: noqa: N818, F901  # onnxruntime's own names
+# ruff: noqa: F901  # onnxruntime's own names
 
 import enum
 

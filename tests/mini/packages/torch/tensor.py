@@ -1,6 +1,6 @@
 """Tensors over numpy, and the tape on which an export records what is done to them."""
 
-# ruff: noqa: N801, N818  # torch's own names
+# ruff: noqa: N801  # torch's own names
 
 import warnings
 
