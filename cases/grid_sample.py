@@ -273,7 +273,7 @@ class BilinearGridSampleShapeBaked(Case):
     claims = (
         Claim("seed:004 (catalogue)", "right for the exported size, silently wrong for a larger image", opset="11-15",
               record="bilinear-grid-sample-shape-baked", torch="==1.10.*", status="mismatch", stage="compare",
-              finding="So in torch 1.3. In 1.10 torch.tensor of a traced size follows it, for all its warning; int() never."),
+              finding="So in torch 1.3. In 1.10 torch.tensor of a traced size follows it, for all its warning."),
         Claim("catalogue", "limits that follow the traced sizes are right", record="bilinear-grid-sample-shape-baked",
               opset=">=11", variant="mask_instead_of_limits", status="pass"),
     )

@@ -27,7 +27,6 @@ class IndexPutInplaceAssign(Case):
             torch=">=1.3,<2",
             opset="9-10",
             status="fail",
-            message="index_put",
         ),
         Claim(
             "catalogue",
@@ -64,7 +63,7 @@ class IndexPutInplaceAssign(Case):
         data[index] = new_data
         return data
 
-    @fix("rewrite", "scatter_ along the rows, with the index expanded over the row's width; one row only")
+    @fix("rewrite", "scatter_ along the rows, the index expanded over the width; one row only, lost where scripted")
     def scatter(self, data, index, new_data):
         row = new_data.unsqueeze(0)
         data.scatter_(0, index.expand(1, row.size(1)), row)
@@ -81,8 +80,8 @@ class IndexPutInplaceAssign(Case):
 
     @fix("rewrite", "where on a mask of the rows", documented=False)
     def where_on_a_mask(self, data, index, new_data):
-        rows = torch.arange(4).unsqueeze(1)
-        return torch.where((rows == index).expand(4, new_data.size(0)), new_data.unsqueeze(0).expand(4, -1), data)
+        chosen = (torch.arange(4).unsqueeze(1) == index).expand(4, new_data.size(0))
+        return torch.where(chosen, new_data.unsqueeze(0).expand(4, new_data.size(0)), data)
 
     opset_11 = fix("raise-opset", "export at opset 11, which has ScatterND", opset=11, documented=False)
 
@@ -122,6 +121,7 @@ class ScatterRewriteSingleRowOnly(Case):
             opset="9-14",
             variant="general_scatter",
             status="pass",
+            finding="torch 1.3 writes the -1 into the file, and ONNX's Expand has no such size.",
         ),
     )
 
@@ -138,5 +138,9 @@ class ScatterRewriteSingleRowOnly(Case):
     @fix("rewrite", "the index as a column, expanded over the width", documented=False)
     def general_scatter(self, data, index, new_data):
         return data.scatter(0, index.view(-1, 1).expand(-1, new_data.size(1)), new_data)
+
+    @fix("rewrite", "the same with every size named", documented=False)
+    def general_scatter_sized(self, data, index, new_data):
+        return data.scatter(0, index.view(-1, 1).expand(new_data.size(0), new_data.size(1)), new_data)
 
     opset_11 = fix("raise-opset", "export at opset 11, which has ScatterND", opset=11, documented=False)

@@ -17,15 +17,15 @@ import pytest
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser: pip install playwright")
 
-from dashboard_data import CROSS, MARKED_ID, build
+from dashboard_data import CROSS, MARKED_ID, build  # noqa: E402 - nothing to import without the two above
 
-from dashboard import links
-from harness.home import VARIABLE
+from dashboard import links  # noqa: E402
+from harness.home import VARIABLE  # noqa: E402
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 APP = Path(__file__).resolve().parents[1] / "dashboard" / "app.py"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-SECONDS = 60
+SECONDS = 40
 
 pytestmark = [
     pytest.mark.browser,
@@ -100,7 +100,8 @@ def _ours(url, address):
 
 
 def _drawn(page):
-    page.wait_for_selector("header.page h1")
+    page.wait_for_selector("header.page h1, [data-testid=stAlertContentError]")
+    assert page.locator("[data-testid=stAlertContentError]").all_inner_texts() == []
     page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'")
 
 

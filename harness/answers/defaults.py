@@ -23,11 +23,23 @@ class Offer:
 
 
 def offers(measured: Iterable[Cell]) -> dict[tuple[str, str], Offer]:
-    """By (torch, exporter): the opsets at which at least one cell came to its export and was not refused."""
+    """By (torch, exporter): the opsets that the exporter accepts, as far as they were measured.
+
+    One that is refused to some case and works for none is refused. (A case may fail before the exporter looks at the
+    opset, and a fix may ask for another one, so neither a single failure nor a single refusal or pass tells.)
+    """
     taken: dict[tuple[str, str], set[int]] = defaultdict(set)
+    working, refused = set(), set()
     for cell in measured:
-        if cell.opset is not None and cell.status is not Status.UNSUPPORTED and cell.stage not in _BEFORE_EXPORT:
-            taken[cell.torch, cell.exporter].add(cell.opset)
+        if cell.opset is None or cell.stage in _BEFORE_EXPORT:
+            continue
+        taken[cell.torch, cell.exporter].add(cell.opset)
+        if cell.works and cell.opset_effective == cell.opset:
+            working.add((cell.torch, cell.exporter, cell.opset))
+        elif cell.status is Status.UNSUPPORTED:
+            refused.add((cell.torch, cell.exporter, cell.opset))
+    for torch, exporter, opset in refused - working:
+        taken[torch, exporter].discard(opset)
     return {key: Offer(*key, tuple(sorted(opsets))) for key, opsets in taken.items()}
 
 

@@ -57,7 +57,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Claims:
-    """Claims by outcome (every outcome is counted, those without a claim too) and one by one."""
+    """Counts of every outcome, whatever the filter on outcomes, and the claims one by one."""
 
     counts: dict[str, int]
     claims: tuple[Claim, ...]
@@ -72,15 +72,15 @@ def claims(dataset: Dataset, filters: Filters, sources: Iterable[str] = ()) -> C
     outcomes = names.require_all("outcome", filters.statuses, CLAIM)
     wanted = names.require_all("source", sources, _places(found))
     selection = select(load(dataset), Filters(cases=filters.cases, themes=filters.themes, ops=filters.ops))
-    kept = [
+    about = [
         item
         for item in found
         if (item.case, item.variant) in selection.catalogue
-        and (not outcomes or item.outcome in outcomes)
         and (not wanted or item.source in wanted or item.record in wanted)
     ]
-    counts = Counter(item.outcome for item in kept)
-    return Claims({outcome: counts[outcome] for outcome in CLAIM}, tuple(kept))
+    counts = Counter(item.outcome for item in about)
+    kept = tuple(item for item in about if not outcomes or item.outcome in outcomes)
+    return Claims({outcome: counts[outcome] for outcome in CLAIM}, kept)
 
 
 def all_claims(dataset: Dataset) -> list[Claim]:

@@ -269,8 +269,11 @@ def _catalogue(frame: pd.DataFrame, measured: list[Cell]) -> dict[tuple[str, str
             ops=ops,
             sources=tuple(row.get("sources") or ()),
         )
+    described = {case for case, _ in found}
     for key in {(cell.case, cell.variant) for cell in measured} - found.keys():
-        found[key] = Entry(*key, corpus=CANARY if key[0].startswith(CANARY) else "")
+        # rows of a fix that its case no longer has are history, not an answer
+        if key[0] not in described:
+            found[key] = Entry(*key, corpus=CANARY if key[0].startswith(CANARY) else "")
     ranked = sorted(found, key=lambda key: (found[key].theme, key[0], key[1] != PLAIN))
     return {key: found[key] for key in ranked}
 

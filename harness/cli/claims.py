@@ -45,6 +45,6 @@ def show(found: Claims, console: Console) -> None:
         labelled("says", f"{claim.says} [{about}]", console, indent=4)
         if claim.reason:
             labelled("measured", claim.reason, console, indent=4)
-    total = len(found.claims)
+    total = sum(found.counts.values())
     console.print(f"\n{total} claims: " + ", ".join(f"{count} {name}" for name, count in found.counts.items()))
     console.print(legend(CLAIM.items(), console.width))

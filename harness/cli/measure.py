@@ -131,11 +131,12 @@ def _show(
         output.print_json(reports)
         return
     dataset = open_dataset(home)
-    releases = _measured_releases(dataset.cells(columns=["torch", "exporter"]), reports)
+    releases = _measured_releases(dataset.cells(columns=["torch", "case"]), reports)
     if releases:
         show(table(dataset, Filters(cases=cases, torch=releases, exporters=exporters)), output.console())
 
 
 def _measured_releases(frame: object, reports: Sequence[ReleaseReport]) -> tuple[str, ...]:
-    measured = set(frame["torch"])  # type: ignore[index]  # a DataFrame
+    # a release that could not be entered has one row without a case, and nothing for a table
+    measured = set(frame.loc[frame["case"].notna(), "torch"])  # type: ignore[attr-defined]  # a DataFrame
     return tuple(report.torch for report in reports if report.torch in measured)

@@ -128,9 +128,10 @@ def _show_detail(detail: Detail, cells: int, console: Console) -> None:
     from harness.cli.output import labelled, opset_text
 
     row = detail.row
+    console.print()
     if cells > 1:
         opset = opset_text([None if row["opset"] is None else int(row["opset"])])
-        console.print(f"\nOne of these {cells} cells: torch {row['torch']}, {row['exporter']}, opset {opset}")
+        console.print(f"One of these {cells} cells: torch {row['torch']}, {row['exporter']}, opset {opset}")
     _numbers(row, console)
     if row.get("ops"):
         labelled("operators", str(row["ops"]), console)

@@ -116,6 +116,7 @@ class Run:
         self._journal: Optional[Journal] = None
         self._broken = ""
         self._environment = envinfo.environment(self.release.torch, self.release.spec, self.provider)
+        self._roots = [Path(argument.split("::")[0]).resolve() for argument in config.args]
         self._corpora: Dict[Path, Dict[str, LoadedCase]] = {}
         self._done = self._read_done()
         self._statuses: "Counter[str]" = Counter()
@@ -127,7 +128,9 @@ class Run:
         )
 
     def owns(self, path: Path) -> bool:
-        """Whether a file defines cases."""
+        """Whether a file is one of those asked for, and defines cases: pytest offers every file on the way to them."""
+        if not any(root == path or root in path.parents for root in self._roots):
+            return False
         return any(issubclass(item.cls, Case) for item in self._corpus(path).values())
 
     def groups_of(self, path: Path) -> "Dict[Tuple[str, str, str], List[plan.Cell]]":

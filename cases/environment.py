@@ -1,0 +1,233 @@
+"""Failures of installing and importing."""
+
+from harness.worker.case import Claim, EnvironmentCase, environment_fix
+
+_ONNX_ROUND_TRIP = """
+import google.protobuf, json, onnx
+from onnx import TensorProto, helper
+x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])
+graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [x], [y])
+model = onnx.load_model_from_string(helper.make_model(graph).SerializeToString())
+onnx.checker.check_model(model)
+print(json.dumps({"onnx": onnx.__version__, "protobuf": google.protobuf.__version__}))
+"""
+
+_CUDA_OF_TORCH = """
+import json, torch
+cuda = torch.version.cuda
+print(json.dumps({"torch": torch.__version__.split("+")[0], "cuda": ".".join(cuda.split(".")[:2])}))
+"""
+
+_IS_FX_TRACING = "from torch.fx._symbolic_trace import is_fx_tracing"
+
+
+class Protobuf39LibprotobufSo20(EnvironmentCase):
+    """onnx 1.6.0 with a protobuf much newer than itself cannot be imported.
+
+    The document met a missing libprotobuf.so.20, which a linked build of onnx asks for. The wheels carry their own
+    copy and fail otherwise: their generated code is refused by protobuf 4.
+    """
+
+    id = "protobuf-3-9-libprotobuf-so-20"
+    records = ("protobuf-3-9-libprotobuf-so-20",)
+    sources = ("seed:003",)
+    python = "3.7"
+    packages = ("onnx==1.6.0", "protobuf==4.24.4", "numpy==1.21.6")
+    code = _ONNX_ROUND_TRIP
+    claims = (
+        Claim(
+            "seed:003",
+            "with a protobuf newer than 3.9, importing onnx 1.6.0 asks for a libprotobuf.so.20 that is not there",
+            record="protobuf-3-9-libprotobuf-so-20",
+            exporter="",
+            status="fail",
+            stage="import",
+            message="libprotobuf.so.20",
+            finding="The wheels fail in another way: protobuf 4 refuses onnx's generated code.",
+        ),
+        Claim(
+            "seed:003",
+            "newer than 3.9 is too new",
+            record="protobuf-3-9-libprotobuf-so-20",
+            exporter="",
+            variant="protobuf_3_20",
+            status="fail",
+            finding="Every protobuf 3 works with the wheels of onnx 1.6.0, 3.20 included.",
+        ),
+        Claim(
+            "seed:003",
+            "protobuf 3.9.2 works with onnx 1.6.0",
+            record="protobuf-3-9-libprotobuf-so-20",
+            exporter="",
+            variant="protobuf_3_9",
+            status="pass",
+            facts={"onnx": "1.6.0", "protobuf": "3.9.2"},
+        ),
+    )
+
+    protobuf_3_9 = environment_fix(
+        "version-upgrade",
+        "protobuf 3.9.2, as documented",
+        packages=("onnx==1.6.0", "protobuf==3.9.2", "numpy==1.21.6"),
+    )
+    protobuf_3_20 = environment_fix(
+        "version-upgrade",
+        "protobuf 3.20.3, the last that takes code generated before 3.19",
+        packages=("onnx==1.6.0", "protobuf==3.20.3", "numpy==1.21.6"),
+        documented=False,
+    )
+    newer_onnx = environment_fix(
+        "version-upgrade",
+        "an onnx of the same age as the protobuf",
+        packages=("onnx==1.14.1", "protobuf==4.24.4", "numpy==1.21.6"),
+        documented=False,
+    )
+
+
+class Python369OnnxUnusable(EnvironmentCase):
+    """onnx 1.6.0 under Python 3.6, which the document could not use."""
+
+    id = "python-3-6-9-onnx-unusable"
+    records = ("python-3-6-9-onnx-unusable",)
+    sources = ("seed:003",)
+    python = "3.6"
+    packages = ("onnx==1.6.0", "protobuf==3.9.2", "numpy==1.19.5")
+    code = _ONNX_ROUND_TRIP
+    claims = (
+        Claim(
+            "seed:003",
+            "onnx cannot be used under Python 3.6.9",
+            record="python-3-6-9-onnx-unusable",
+            exporter="",
+            status="fail",
+            finding="Under Python 3.6 onnx 1.6.0 makes, stores, reads and checks a model like under 3.7.",
+        ),
+        Claim(
+            "seed:003",
+            "onnx works under Python 3.7",
+            record="python-3-6-9-onnx-unusable",
+            exporter="",
+            variant="python_3_7",
+            status="pass",
+        ),
+    )
+
+    python_3_7 = environment_fix("version-upgrade", "Python 3.7", python="3.7")
+
+
+class Torch12NeedsCuda10(EnvironmentCase):
+    """torch 1.2.0 is built for CUDA 10.0; the driver must know it."""
+
+    id = "torch-1-2-needs-cuda-10"
+    records = ("torch-1-2-needs-cuda-10",)
+    sources = ("seed:003",)
+    python = "3.7"
+    packages = ("torch==1.2.0", "numpy==1.21.6")
+    code = _CUDA_OF_TORCH
+    claims = (
+        Claim(
+            "seed:003",
+            "torch 1.2.0 wants CUDA 10.0: its wheel is built for that version",
+            record="torch-1-2-needs-cuda-10",
+            torch="==1.2.0",
+            exporter="",
+            status="pass",
+            facts={"cuda": "10.0"},
+        ),
+        Claim(
+            "seed:003",
+            "torch 1.2.0 does not work on a GPU with a CUDA below 10.0",
+            record="torch-1-2-needs-cuda-10",
+            torch="==1.2.0",
+            exporter="",
+            status="fail",
+            needs="cuda",
+        ),
+        Claim(
+            "seed:003",
+            "torch 1.3.1 goes with CUDA 10.0",
+            record="torch-1-2-needs-cuda-10",
+            torch="==1.3.1",
+            exporter="",
+            variant="torch_1_3_1",
+            status="pass",
+            facts={"cuda": "10.0"},
+            finding="The index's wheel of 1.3.1 is built for CUDA 10.1.",
+        ),
+    )
+
+    torch_1_3_1 = environment_fix(
+        "version-upgrade", "torch 1.3.1, which the document ends up with", packages=("torch==1.3.1", "numpy==1.21.6")
+    )
+
+
+class Detectron2VersionPin(EnvironmentCase):
+    """detectron2's later sources import is_fx_tracing, which torch 1.12 does not have yet.
+
+    detectron2 is on no package index; the one line of it that fails is what is run here.
+    """
+
+    id = "detectron2-version-pin"
+    records = ("detectron2-version-pin",)
+    sources = ("seed:004", "facebookresearch/detectron2#4489", "facebookresearch/detectron2#4491")
+    python = "3.8"
+    packages = ("torch==1.12.1", "numpy==1.23.5")
+    code = _IS_FX_TRACING
+    claims = (
+        Claim(
+            "seed:004",
+            "detectron2 built with torch 1.12 fails, because is_fx_tracing cannot be imported",
+            record="detectron2-version-pin",
+            torch="==1.12.*",
+            exporter="",
+            status="fail",
+            stage="import",
+            message="cannot import name 'is_fx_tracing' from 'torch.fx._symbolic_trace'",
+        ),
+        Claim(
+            "seed:004",
+            "staying on torch 1.10, which detectron2 0.6 supports, avoids it",
+            record="detectron2-version-pin",
+            torch="==1.10.*",
+            exporter="",
+            variant="torch_1_10",
+            status="pass",
+            finding="1.10 has no is_fx_tracing either: it is the older detectron2 that helps, not the older torch.",
+        ),
+        Claim(
+            "facebookresearch/detectron2#4491",
+            "only torch before 1.12 lacks what detectron2 imports",
+            record="detectron2-version-pin",
+            torch="==1.12.*",
+            exporter="",
+            status="pass",
+            finding="1.12.1 lacks it, too.",
+        ),
+        Claim(
+            "facebookresearch/detectron2#4491",
+            "guarding the import lets older torch releases go on",
+            record="detectron2-version-pin",
+            torch="==1.12.*",
+            exporter="",
+            variant="guarded_import",
+            status="pass",
+        ),
+    )
+
+    torch_1_10 = environment_fix(
+        "version-upgrade",
+        "torch 1.10.2, the last that detectron2 0.6 names; it lacks the function as well",
+        packages=("torch==1.10.2", "numpy==1.23.5", "setuptools==75.3.4"),
+    )
+    torch_1_13 = environment_fix(
+        "version-upgrade",
+        "torch 1.13.1",
+        packages=("torch==1.13.1", "numpy==1.23.5"),
+        documented=False,
+    )
+    guarded_import = environment_fix(
+        "rewrite",
+        "try the import and go on without",
+        code="try:\n    " + _IS_FX_TRACING + "\nexcept ImportError:\n    is_fx_tracing = None",
+    )

@@ -1,0 +1,163 @@
+"""Environment cases: installed by the real uv, from the real index, with packages of a few kilobytes."""
+
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from harness import environment_cases, interpreters
+from harness.environment_cases import exception_of, measure_environment_case, printed_facts
+from harness.worker import corpus as corpus_module
+from harness.worker.rows import CELLS
+
+HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
+CASES = '''
+from harness.worker.case import EnvironmentCase, environment_fix
+
+
+class SixNeedsAName(EnvironmentCase):
+    """A line that asks six for a name it does not have."""
+
+    python = "{python}"
+    packages = ("six==1.16.0",)
+    code = "from six import no_such_name"
+
+    an_older_six = environment_fix(
+        "version-upgrade", "an older six", packages=("six==1.15.0",), code="import six, json; "
+        "print('hello'); print(json.dumps({{'six': six.__version__}}))"
+    )
+    a_six_that_never_was = environment_fix("version-upgrade", "none", packages=("six==99.0",))
+    dies = environment_fix("rewrite", "killed", code="import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    hangs = environment_fix("rewrite", "hangs", code="import time; time.sleep(60)")
+    exits = environment_fix("rewrite", "exits", code="import sys; sys.exit(3)")
+    a_python_that_never_was = environment_fix("version-upgrade", "none", python="2.0")
+'''
+
+
+def _here(minor):
+    return sys.executable if minor == HERE else None
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cases")
+    (folder / "tiny.py").write_text(CASES.format(python=HERE), encoding="utf-8")
+    loaded = corpus_module.load([folder], stand_in=True)["six-needs-a-name"]
+    temporary = tmp_path_factory.mktemp("temporary")
+    patch = pytest.MonkeyPatch()
+    patch.setattr(tempfile, "tempdir", str(temporary))
+    patch.setattr(environment_cases, "CODE_SECONDS", 5.0)
+    try:
+        found = {row["variant"]: (row, messages) for row, messages in measure_environment_case(loaded, _uv(), _here)}
+    finally:
+        patch.undo()
+    if found["plain"][0]["status"] == "invalid":
+        pytest.skip("the package index cannot be reached from here")
+    return found, list(temporary.iterdir())
+
+
+def _uv():
+    uv = interpreters.uv()
+    if not (Path(uv).exists() or shutil.which(uv)):
+        pytest.skip("uv is not installed")
+    return uv
+
+
+def _text(measured, variant):
+    row, messages = measured[0][variant]
+    return messages[row["message_id"]]
+
+
+def _end(measured, variant):
+    row = measured[0][variant][0]
+    return row["stage"], row["status"]
+
+
+def test_there_is_one_row_with_every_column_for_each_variant(measured):
+    rows = [row for row, _ in measured[0].values()]
+
+    assert [row["variant"] for row in rows] == [
+        "plain", "an_older_six", "a_six_that_never_was", "dies", "hangs", "exits", "a_python_that_never_was",
+    ]  # fmt: skip
+    assert all(set(row) == {column.name for column in CELLS} for row in rows)
+    assert len({row["case_hash"] for row in rows}) == len(rows)
+
+
+def test_a_line_that_raises_ends_at_import_with_the_end_of_its_traceback(measured):
+    row = measured[0]["plain"][0]
+
+    assert _end(measured, "plain") == ("import", "fail")
+    assert "ImportError: cannot import name 'no_such_name' from 'six'" in _text(measured, "plain")
+    assert row["signature"].startswith("import|ImportError|cannot import name")
+
+
+def test_a_line_that_works_passes_and_its_last_json_line_is_its_facts(measured):
+    row, messages = measured[0]["an_older_six"]
+
+    assert _end(measured, "an_older_six") == ("done", "pass")
+    assert json.loads(row["facts"]) == {"six": "1.15.0"}
+    assert messages == {}
+
+
+def test_a_version_that_does_not_exist_ends_at_resolve_with_the_words_of_uv(measured):
+    assert _end(measured, "a_six_that_never_was") == ("resolve", "fail")
+    assert "six==99.0" in _text(measured, "a_six_that_never_was")
+    assert "no version" in " ".join(_text(measured, "a_six_that_never_was").split())
+
+
+def test_a_line_that_is_killed_by_a_signal_is_a_crash_that_names_the_signal(measured):
+    assert _end(measured, "dies") == ("import", "crash")
+    assert "SIGSEGV" in _text(measured, "dies")
+
+
+def test_a_line_that_hangs_is_a_timeout(measured):
+    assert _end(measured, "hangs") == ("import", "timeout")
+
+
+def test_a_line_that_exits_without_a_word_still_has_a_message(measured):
+    assert _end(measured, "exits") == ("import", "fail")
+    assert "exit code 3" in _text(measured, "exits")
+
+
+def test_without_such_a_python_nothing_is_tried_and_the_reason_says_so(measured):
+    assert _end(measured, "a_python_that_never_was") == ("resolve", "not_run")
+    assert "no Python 2.0" in _text(measured, "a_python_that_never_was")
+
+
+def test_the_row_says_which_python_ran_it_and_that_no_exporter_did(measured):
+    row = measured[0]["an_older_six"][0]
+
+    assert row["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert (row["exporter"], row["opset"], row["torch"], row["onnx"]) == (None, None, None, None)
+    assert (row["runtime"], row["provider"], row["device"]) == ("none", "none", "cpu")
+
+
+def test_no_environment_is_left_behind(measured):
+    assert [path.name for path in measured[1] if path.name.startswith("caniexport-env-")] == []
+
+
+def test_an_index_that_cannot_be_reached_says_nothing_about_the_packages(monkeypatch, tmp_path):
+    (tmp_path / "tiny.py").write_text(CASES.format(python=HERE), encoding="utf-8")
+    loaded = corpus_module.load([tmp_path], stand_in=True)["six-needs-a-name"]
+    for name in ("UV_INDEX_URL", "UV_DEFAULT_INDEX"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+
+    row, _ = next(measure_environment_case(loaded, _uv(), _here))
+
+    assert (row["stage"], row["status"]) == ("resolve", "invalid")
+
+
+def test_the_exception_is_the_one_that_the_traceback_ends_with():
+    stderr = "ValueError: first\nDuring handling ...\ngoogle.protobuf.x.DecodeError: Error parsing\nmore words\n"
+
+    assert exception_of(stderr) == ("DecodeError", "Error parsing")
+
+
+@pytest.mark.parametrize("stdout", ["", "hello\n", "3\n", '{"a": 1}\nbye\n'])
+def test_output_that_does_not_end_with_a_json_object_is_no_fact(stdout):
+    assert printed_facts(stdout) is None
