@@ -91,11 +91,11 @@ def evidence(kept: Kept, shown: Why, asked: tuple[str, str, str]) -> None:
     row = shown.detail.row
     with st.container(key=f"evidence-{shown.entry.variant}", border=True):
         st.html(f'<h3 class="sub">{_place(row)} &nbsp;{status_badge(Status(row["status"]))}</h3>')
-        st.html(facts(_evidence(row, shown.detail)))
         if row["message_id"]:
             st.html('<p class="hint">The text of the error, as it was raised</p>')
             missing = f"(the text {row['message_id']} is missing in the dataset)"
             st.code(kept.message(row["message_id"]) or missing, language=None, wrap_lines=True)
+        st.html(facts(_evidence(row, shown.detail)))
         if shown.detail.warnings:
             with st.expander("Warnings during the export"):
                 st.code(shown.detail.warnings, language=None, wrap_lines=True)
@@ -174,7 +174,7 @@ def fixes(
         st.html(word_legend())
     st.html('<h2 class="sub">The forms</h2>')
     with st.container(key="forms"):
-        for entry in entries.values():
+        for entry in sorted(entries.values(), key=_recommended):
             _form(entry)
 
 
@@ -188,6 +188,11 @@ def _standings(kept: Kept, case: str, exporter: str, provider: str, opset: str) 
         answer = workarounds(kept, filters)
         found[torch] = (*answer.standings, *answer.cautions)
     return found
+
+
+def _recommended(entry: Entry) -> tuple[bool, bool, bool]:
+    """The failing form first, then what sources state, then our own proposals, then what is known to be wrong."""
+    return entry.variant != PLAIN, entry.caution, not entry.documented
 
 
 def _form(entry: Entry) -> None:

@@ -47,7 +47,13 @@ _MARKDOWN = set("\\`*_{}[]()<>#+-.!|~$:^&")
 
 
 def select(
-    name: str, label: str, known: Sequence[str], *, default: str = "any", shown: Mapping[str, str] | None = None
+    name: str,
+    label: str,
+    known: Sequence[str],
+    *,
+    default: str = "any",
+    shown: Mapping[str, str] | None = None,
+    width: int = 150,
 ) -> str:
     """A drop-down over the known names, and ``default`` for none; gives the name, empty for none."""
     asked = one_of(name, known, label.lower())
@@ -60,7 +66,7 @@ def select(
         format_func=lambda item: (shown or {}).get(item, item) if item else default,
         on_change=_take,
         args=(name,),
-        width=150,
+        width=width,
     )
     return asked
 

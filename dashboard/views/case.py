@@ -73,7 +73,7 @@ def _pick(kept: Kept) -> None:
     entries = [
         entry for (_, variant), entry in kept.rows().catalogue.items() if variant == PLAIN and entry.corpus != CANARY
     ]
-    params.select("case", "Case", [entry.case for entry in entries], default="choose one")
+    params.select("case", "Case", [entry.case for entry in entries], default="choose one", width=420)
     st.html(case_parts.listing(entries))
 
 

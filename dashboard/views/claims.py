@@ -13,6 +13,9 @@ from harness.answers import Claim, Filters, claims
 from harness.answers.documents import all_claims
 from harness.answers.signs import CLAIM
 
+#: what differs from its source first
+_ORDER = {"not-reproduced": 0, "reproduced": 1, "not-measured": 2}
+
 
 def page(kept: Kept) -> None:
     """Draw it."""
@@ -30,7 +33,9 @@ def page(kept: Kept) -> None:
         source = params.select("source", "Source", sources, default="all sources")
         outcomes = params.pills("outcome", "Outcome", list(CLAIM))
     found = kept.answer(claims, Filters(statuses=outcomes), (source,) if source else ())
-    shown = [claim for claim in found.claims if _has(claim, query)]
+    shown = sorted(
+        (claim for claim in found.claims if _has(claim, query)), key=lambda claim: _ORDER.get(claim.outcome, 0)
+    )
     st.html(claim_legend(Counter(claim.outcome for claim in shown)))
     if shown:
         st.html(claims_html.table(shown, with_case=True))

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from dashboard import frame, matrix_html, params
-from dashboard.markup import plural, status_legend
+from dashboard import frame, links, matrix_html, params
+from dashboard.markup import escape, link, plural, status_legend
 from dashboard.reading import Kept
 from harness.answers import Filters, Table, table
 from harness.answers.select import CANARY, DEFAULT_OPSET, Entry, Rows
@@ -45,7 +45,9 @@ def page(kept: Kept) -> None:
         st.info("No measured cell passes these filters.", icon=":material/filter_alt_off:")
     if shown.environments:
         st.html('<h2 class="sub">Installing and importing</h2>' + matrix_html.environments(shown.environments))
-    frame.notes(_readable(shown))
+    # the other notes speak of options of the command line
+    frame.notes(item for item in shown.notes if "--" not in item)
+    _unmeasured(shown)
 
 
 def _filters(rows: Rows) -> tuple[dict[str, tuple[str, ...]], str]:
@@ -106,9 +108,10 @@ def _summary(shown: Table) -> None:
     st.html(f'<p class="hint">{about}</p>{status_legend(seen)}')
 
 
-def _readable(shown: Table) -> list[str]:
-    """The answer's notes without the ones that speak of command line options, and the variants without a cell."""
-    said = [item for item in shown.notes if "--" not in item]
-    if shown.unmeasured:
-        said.append(f"not measured within these filters: {', '.join(shown.unmeasured)}")
-    return said
+def _unmeasured(shown: Table) -> None:
+    """What these filters take and nothing was measured of: named, for the table cannot show it."""
+    if not shown.unmeasured:
+        return
+    with st.expander(f"{plural(len(shown.unmeasured), 'form')} not measured within these filters"):
+        pairs = (name.partition("/") for name in shown.unmeasured)
+        st.html(" · ".join(link(links.page("case", case=case), escape(f"{case}/{form}")) for case, _, form in pairs))

@@ -16,7 +16,9 @@ from harness.worker.messages import describe, describe_exception, message_id, ti
 from harness.worker.plan import Cell
 from harness.worker.status import Exporter, Stage, Status
 
-_OPSET_REFUSED = re.compile(r"[Uu]nsupported (ONNX )?opset|opset_version.{0,40}(not supported|unsupported)")
+_OPSET_REFUSED = re.compile(
+    r"[Uu]nsupported (ONNX )?opset|Unsupported onnx_opset_version|opset_version.{0,40}(not supported|unsupported)"
+)
 _OUT_OF_MEMORY = re.compile(
     r"can't allocate memory|not enough memory|bad_alloc|out of memory|Failed to allocate memory"
 )
@@ -95,6 +97,8 @@ class _Work:
 
     def go(self) -> None:
         eager = self._eager()
+        if self.variant.changes_values:
+            self.facts["eager_difference"] = round(eager.difference, 6)
         with self._stage(Stage.EXPORT):
             content = self._export(eager)
         with self._stage(Stage.CHECK):
@@ -259,20 +263,20 @@ class _Work:
 
 
 def _eager(variant: Variant, plain: Variant, case_id: str) -> Eager:
-    """Run the module on every input set; a fix is first held against the failing form (or the case's reference)."""
+    """Run the module on every input set; a fix is first held against the failing form (or the case's reference).
+
+    A fix with inputs of its own is held against what the failing form gives for those.
+    """
     inputs = subject.arrays(variant, case_id)
     raw = [_forward(variant, case_id, item) for item in inputs]
     outputs = [subject.flatten(item) for item in raw]
-    reference = variant.case.reference
-    if variant.name == PLAIN:
-        truth = outputs if reference is None else _reference(plain, case_id)
-        return Eager(inputs, truth, raw[0], 0.0)
-    truth = (
-        _reference(plain, case_id)
-        if reference is not None
-        else [subject.flatten(_forward(plain, case_id, item)) for item in subject.arrays(plain, case_id)]
-    )
-    difference = _equivalence(variant, truth, outputs)
+    if variant.case.reference is not None:
+        truth = _reference(plain, case_id, inputs)
+    elif variant.name == PLAIN:
+        truth = outputs
+    else:
+        truth = [subject.flatten(_forward(plain, case_id, item)) for item in inputs]
+    difference = 0.0 if variant.name == PLAIN else _equivalence(variant, truth, outputs)
     return Eager(inputs, outputs if variant.changes_values else truth, raw[0], difference)
 
 
@@ -298,16 +302,16 @@ def _forward(variant: Variant, case_id: str, inputs: Sequence[Any]) -> Any:
         return module(*[subject.tensors(item) for item in inputs])
 
 
-def _reference(plain: Variant, case_id: str) -> List[List[Any]]:
+def _reference(plain: Variant, case_id: str, inputs: Sequence[Tuple[Any, ...]]) -> List[List[Any]]:
     import torch
 
     truth = plain.case.reference
     assert truth is not None
     found = []
     with torch.no_grad():
-        for inputs in subject.arrays(plain, case_id):
+        for item in inputs:
             module = subject.build(plain, case_id)
-            found.append(subject.flatten(truth(module, *[subject.tensors(item) for item in inputs])))
+            found.append(subject.flatten(truth(module, *[subject.tensors(part) for part in item])))
     return found
 
 

@@ -1,4 +1,4 @@
-"""What the dynamo exporter computes anew on every call though it never changes within a process, kept.
+"""What the exporters compute anew on every call though it never changes within a process, kept.
 
 Measured on 2.13, one small model: 0.6 s a call, of which the operator registry (re-parsed from torchlib) takes two
 thirds
@@ -10,14 +10,33 @@ without us. Nothing else of torch is touched; where a release has not the functi
 from __future__ import annotations
 
 import copy
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Set, Tuple
 
 
 def keep() -> None:
-    """Replace the three functions in this process; their results stay what they were."""
+    """Replace the functions in this process; their results stay what they were."""
+    _keep_registered_symbolics()
     _keep_registries()
     _keep_materialised_operators()
     _keep_decomposition_table()
+
+
+def _keep_registered_symbolics() -> None:
+    """Up to 1.12, every node of every graph walks all symbolic functions of its opset again to register them."""
+    try:
+        from torch.onnx import symbolic_registry
+
+        register = symbolic_registry.register_ops_in_version
+    except (ImportError, AttributeError):
+        return
+    done: Set[Tuple[str, int]] = set()
+
+    def register_once(domain: str, version: int) -> None:
+        if (domain, version) not in done:
+            register(domain, version)
+            done.add((domain, version))
+
+    symbolic_registry.register_ops_in_version = register_once
 
 
 def _keep_registries() -> None:

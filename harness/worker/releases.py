@@ -2,7 +2,8 @@
 
 Measured on x86_64 Linux (see docs/environments.md for the reasons behind single pins). ``torchscript`` is the range of
 opsets the TorchScript exporter accepts; the first one above it is measured too, and expected to be refused. The dynamo
-exporter refuses no opset at all (it silently keeps 18 where it cannot convert), so its range is what a user may ask.
+exporter refuses no opset at all: outside the range it honours it silently keeps 18, or writes what no runtime loads. Its
+range is the honoured one and the next opset on either side.
 Environment variable ``CANIEXPORT_RELEASES`` names another Python file with a ``RELEASES`` tuple.
 """
 
@@ -100,17 +101,17 @@ RELEASES: Tuple[Release, ...] = (
     Release("2.2.2", "3.11", _PY311, (7, 19), dynamo=(18, 18)),
     Release("2.3.1", "3.11", _PY311, (7, 19), dynamo=(18, 18)),
     Release("2.4.1", "3.11", ("numpy==2.4.6",) + _PY311[1:], (7, 20), dynamo=(18, 18)),
-    Release("2.5.1", "3.12", _PY312, (7, 20), dynamo=(7, 27)),
-    Release("2.6.0", "3.12", _PY312, (7, 20), dynamo=(7, 27)),
-    Release("2.7.1", "3.12", _PY312, (7, 20), dynamo=(7, 27)),
-    Release("2.8.0", "3.12", _PY312, (7, 23), dynamo=(7, 27)),
-    Release("2.9.1", "3.12", _PY312, (7, 23), dynamo=(7, 27)),
-    Release("2.10.0", "3.12", _PY312, (7, 23), dynamo=(7, 27)),
-    Release("2.11.0", "3.12", _PY312, (7, 23), dynamo=(7, 27)),
-    Release("2.12.1", "3.12", _PY312, (7, 23), dynamo=(7, 27)),
-    Release("2.13.0", "3.12", _PY312, (7, 23), dynamo=(7, 27)),
-    Release("2.14.1", "3.12", _PY312, (7, 23), dynamo=(7, 27)),
-    Release("2.15.0", "3.12", _PY312, (7, 23), dynamo=(7, 27)),
+    Release("2.5.1", "3.12", _PY312, (7, 20), dynamo=(17, 27)),
+    Release("2.6.0", "3.12", _PY312, (7, 20), dynamo=(17, 27)),
+    Release("2.7.1", "3.12", _PY312, (7, 20), dynamo=(17, 27)),
+    Release("2.8.0", "3.12", _PY312, (7, 23), dynamo=(17, 27)),
+    Release("2.9.1", "3.12", _PY312, (7, 23), dynamo=(13, 27)),
+    Release("2.10.0", "3.12", _PY312, (7, 23), dynamo=(13, 27)),
+    Release("2.11.0", "3.12", _PY312, (7, 23), dynamo=(13, 27)),
+    Release("2.12.1", "3.12", _PY312, (7, 23), dynamo=(13, 27)),
+    Release("2.13.0", "3.12", _PY312, (7, 23), dynamo=(13, 27)),
+    Release("2.14.1", "3.12", _PY312, (7, 23), dynamo=(13, 27)),
+    Release("2.15.0", "3.12", _PY312, (7, 23), dynamo=(13, 27)),
 )
 
 #: the releases measured when nothing else is said: each stands for an era of the exporters

@@ -31,11 +31,11 @@ def warm(dynamo: bool) -> None:
 
     torch.set_num_threads(1)
     with _quiet():
+        keep()
         # every opset once: 1.12 fills its registry of symbolics at the first export of each
         for opset in _TORCHSCRIPT_OPSETS:
             _export_addition(Exporter.TRACE.value, opset)
         if dynamo:
-            keep()
             prepare_opset(Exporter.DYNAMO.value, None)
 
 
