@@ -169,7 +169,7 @@ def fixes(
         st.html('<h2 class="sub">Is a fix needed?</h2>')
         which = f"opset {opset}" if opset and opset != DEFAULT_OPSET else "each release's own default opset"
         st.html(f'<p class="hint">With {escape(EXPORTER_SHORT.get(exporter, exporter))} at {escape(which)}.</p>')
-        standings = kept.answer(_standings, case, exporter, provider, opset)
+        standings = kept.about(case).answer(_standings, case, exporter, provider, opset)
         st.html(strip_html.words(standings, {name: kept_params[name] for name in ("case", "exporter")}))
         st.html(word_legend())
     st.html('<h2 class="sub">The forms</h2>')

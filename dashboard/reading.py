@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -10,8 +11,10 @@ import streamlit as st
 
 from harness import home as homes
 from harness.answers import select
+from harness.answers.rows import COLUMNS
 from harness.answers.select import Rows
 from harness.store.dataset import Dataset, fingerprint
+from harness.worker.status import Exporter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +53,22 @@ class Kept(Dataset):
     def rows(self) -> Rows:
         """Every cell and the catalogue, as the answers read them."""
         return cast("Rows", self._once("rows", lambda: select.load(self)))
+
+    def about(self, case: str) -> Kept:
+        """The same dataset for questions about one case, which need not go through the cells of all others.
+
+        Of these it has what decides a release's own opset and the opsets it offers: every cell of the exporter
+        ``default``, and one of each release, exporter, opset, provider and status.
+        """
+        return cast("Kept", self._once(("about", case), lambda: self._narrowed(case)))
+
+    def _narrowed(self, case: str) -> Kept:
+        frame = self.cells(columns=COLUMNS)
+        alike = frame.duplicated(["torch", "exporter", "opset", "provider", "status"])
+        wanted = (frame["case"] == case) | (frame["exporter"] == Exporter.DEFAULT.value) | ~alike
+        narrow = copy(self)
+        narrow._kept = {("cells", COLUMNS): frame[wanted]}
+        return narrow
 
     def answer(self, question: Callable[..., _Answer], *asked: Any) -> _Answer:
         """``question(self, *asked)``, kept; ``asked`` must be hashable."""

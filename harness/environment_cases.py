@@ -216,5 +216,3 @@ def _call(command: Sequence[str], place: Path, seconds: float) -> subprocess.Com
 
 def _python(place: Path) -> Path:
     return place / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-
-

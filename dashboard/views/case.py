@@ -84,7 +84,7 @@ def _measured(kept: Kept, subject: Subject) -> None:
         kept_params["provider"] = provider
     torch = params.one_of("torch", kept.rows().torch, "torch release")
     opset = _opset(subject)
-    shown = kept.answer(_explain, subject.case, variant, exporter, provider, torch, opset)
+    shown = kept.about(subject.case).answer(_explain, subject.case, variant, exporter, provider, torch, opset)
     case_parts.strip(subject.cells, kept.rows().torch, shown, kept_params)
     case_parts.evidence(kept, shown, (torch, exporter, opset))
     case_parts.fixes(kept, subject.entries, exporter, provider, opset if torch == "" else "", kept_params)

@@ -42,7 +42,8 @@ def mask(rows: pa.Table, wanted: Callable[[str | None, str | None], bool]) -> pa
     """True for the rows whose environment and run are ``wanted``; ``None`` where no row's are."""
     import pyarrow.compute as pc
 
-    pairs = rows.select(["env_id", "run_id"]).unify_dictionaries().group_by(["env_id", "run_id"]).aggregate([]).to_pylist()
+    keys = rows.select(["env_id", "run_id"]).unify_dictionaries()
+    pairs = keys.group_by(["env_id", "run_id"]).aggregate([]).to_pylist()
     found = None
     for pair in pairs:
         if wanted(pair["env_id"], pair["run_id"]):

@@ -1,9 +1,9 @@
 """The table of torch releases: one entry each, with the pins that install and import together.
 
-Measured on x86_64 Linux (see docs/environments.md for the reasons behind single pins). ``torchscript`` is the range of
+Measured on x86_64 Linux (docs/environments.md has the reasons behind single pins). ``torchscript`` is the range of
 opsets the TorchScript exporter accepts; the first one above it is measured too, and expected to be refused. The dynamo
-exporter refuses no opset at all: outside the range it honours it silently keeps 18, or writes what no runtime loads. Its
-range is the honoured one and the next opset on either side.
+exporter refuses none: outside the range it honours it silently keeps 18, or writes what no runtime loads. Its range is
+the honoured one and the next opset on either side.
 Environment variable ``CANIEXPORT_RELEASES`` names another Python file with a ``RELEASES`` tuple.
 """
 
