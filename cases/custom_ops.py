@@ -52,15 +52,19 @@ class AsinhOpset9(Case):
     aten_ops = ("aten::asinh",)
     onnx_ops = ("Asinh",)
     needs_torch = ">=1.6"
-    inputs = ((values([-1.0, -0.5, 0.0, 1.0, 1e4]),), (values([-1e4, -3.0, -1e-3, 1e-3, 2.0]),), (f32(7, low=-5, high=5),))
+    inputs = (
+        (values([-1.0, -0.5, 0.0, 1.0, 1e4]),),
+        (values([-1e4, -3.0, -1e-3, 1e-3, 2.0]),),
+        (f32(7, low=-5.0, high=5.0),),
+    )
     dynamic = {"x": {0: "length"}}
     facts = staticmethod(foreign_nodes)
     claims = (
         Claim("seed:001", "the operator and the node exist, only the rule is missing", record="route-aten-symbolic",
-              opset=9, status="fail", stage="export",
+              opset=9, torch=">=1.6,<1.12", status="fail", stage="export",
               message="Exporting the operator asinh to ONNX opset version 9 is not supported"),
-        Claim("seed:002", "a rule for opset 9 makes it one Asinh of ONNX's own domain", record="asinh-opset-9", opset=">=9",
-              variant="custom_symbolic", status="pass", ops={"Asinh": 1}, facts={"foreign": []}),
+        Claim("seed:002", "a rule for opset 9 makes it one Asinh of ONNX's own domain", record="asinh-opset-9",
+              opset=">=9", variant="custom_symbolic", status="pass", ops={"Asinh": 1}, facts={"foreign": []}),
         Claim("catalogue", "the textbook logarithm loses large negative values", record="asinh-opset-9", exporter="",
               variant="log_rewrite", status="mismatch", stage="eager"),
     )
@@ -134,8 +138,8 @@ class RouteTorchscriptCustomOp(Case):
               opset="9-17", variant="custom_symbolic", status="pass", ops={"Mul": 2}),
         Claim("catalogue", "mapped to an own domain it loads only where the runtime has a kernel",
               record="route-torchscript-custom-op", opset="9-17", variant="own_domain", status="fail", stage="load"),
-        Claim("catalogue", "the torch.export based exporter takes a translation table", exporter="dynamo", torch=">=2.6",
-              record="route-torchscript-custom-op", opset=18, variant="translation_table", status="pass"),
+        Claim("catalogue", "the torch.export based exporter takes a translation table", exporter="dynamo", opset=18,
+              torch=">=2.6", record="route-torchscript-custom-op", variant="translation_table", status="pass"),
     )
 
     def setup(self):
@@ -159,9 +163,7 @@ class RouteTorchscriptCustomOp(Case):
     )
 
     translation_table = fix(
-        "export-option",
-        "custom_translation_table of the torch.export based exporter",
-        export=cube_translation,
+        "export-option", "custom_translation_table of the torch.export based exporter", export=cube_translation,
         documented=False,
     )
 
@@ -260,7 +262,7 @@ def define_cube(model):
 
 
 class RouteNewOnnxOp(Case):
-    """A node of an own domain exports and passes the checker, and no runtime has a kernel for it."""
+    """A node of an own domain exports and passes the checker; no runtime has a kernel for it."""
 
     records = ("route-new-onnx-op",)
     sources = ("seed:001",)
@@ -324,7 +326,8 @@ class ExportOneNode(Case):
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
     claims = (
-        Claim("seed:001", "one to one", record="export-three-mapping-outcomes", status="pass", opset=">=9", ops={"Relu": 1}),
+        Claim("seed:001", "one to one", record="export-three-mapping-outcomes", status="pass", opset=">=9",
+              ops={"Relu": 1}),
     )
 
     def forward(self, x):
@@ -332,14 +335,18 @@ class ExportOneNode(Case):
 
 
 class ExportSeveralNodes(Case):
-    """An operator without an ONNX counterpart becomes several nodes; opset 14 has one for hardswish."""
+    """An operator that ONNX lacks becomes several nodes: hardswish, until opset 14."""
 
     records = ("export-three-mapping-outcomes",)
     sources = ("seed:001", "seed:002")
     aten_ops = ("aten::hardswish",)
     onnx_ops = ("HardSwish", "Mul", "Clip", "Add", "Div", "HardSigmoid")
     needs_torch = ">=1.6"
-    inputs = ((values([-4.0, -3.0, -1.0, 0.5, 3.0, 5.0]),), (values([-2.9, 2.9, 0.0, 1.0, -6.0, 6.0]),), (f32(9, low=-4, high=4),))
+    inputs = (
+        (values([-4.0, -3.0, -1.0, 0.5, 3.0, 5.0]),),
+        (values([-2.9, 2.9, 0.0, 1.0, -6.0, 6.0]),),
+        (f32(9, low=-4.0, high=4.0),),
+    )
     dynamic = {"x": {0: "length"}}
     claims = (
         Claim("seed:001", "one operator becomes several nodes where ONNX has none for it", opset="9-13", torch=">=1.8",
@@ -368,10 +375,10 @@ class ExportNoRule(Case):
     claims = (
         Claim("seed:001", "no rule, no file", record="export-three-mapping-outcomes", status="fail", stage="export",
               opset="9-17"),
-        Claim("seed:001", "a rule is what is missing", record="export-three-mapping-outcomes", variant="custom_symbolic",
-              status="pass", opset="9-17"),
-        Claim("seed:001", "and so are operators that have one", record="export-three-mapping-outcomes", variant="composed",
-              status="pass", opset="9-17"),
+        Claim("seed:001", "a rule is what is missing", record="export-three-mapping-outcomes", opset="9-17",
+              variant="custom_symbolic", status="pass"),
+        Claim("seed:001", "and so are operators that have one", record="export-three-mapping-outcomes", opset="9-17",
+              variant="composed", status="pass"),
     )
 
     def forward(self, x):
@@ -382,9 +389,7 @@ class ExportNoRule(Case):
         return torch.exp(x) - 1.0
 
     custom_symbolic = fix(
-        "custom-symbolic",
-        "a rule of Exp and Sub",
-        patch=lambda opset: registered("::expm1", expm1_rule, opset),
+        "custom-symbolic", "a rule of Exp and Sub", patch=lambda opset: registered("::expm1", expm1_rule, opset)
     )
 
 

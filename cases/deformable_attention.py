@@ -199,7 +199,7 @@ class DeformAttnPurePytorch(Case):
 
 
 class DeformAttnSpatialShapesBaked(Case):
-    """The sizes of the levels, an input, are iterated over: other sizes of the same total give wrong values.
+    """Level sizes that are an input are iterated over: said to stay those of the export.
 
     The third input set has levels of 2 x 8 and 4 x 1 pixels instead of 4 x 4 and 2 x 2.
     """

@@ -118,19 +118,20 @@ class CrossNoSymbolic(Case):
 
     newer_torch = fix("version-upgrade", "torch 1.12 and later have a rule for cross", torch=">=1.12", documented=False)
 
-    @fix("rewrite", "two components exchanged: wrong, and shown so by factors that differ", caution=True, documented=False)
+    @fix("rewrite", "two components exchanged: wrong, and caught by factors that differ", caution=True,
+         documented=False)
     def exchanged_components(self, x, y):
         first, second, third = components(x[:, 0], x[:, 1], x[:, 2], y[:, 0], y[:, 1], y[:, 2])
         return self.conv(torch.stack((second, first, third), dim=1))
 
 
 class CrossSelfIsZeroDegenerateTest(Case):
-    """A demo that feeds torch.cross the same tensor twice gives zeros, so every wrong rewrite passes.
+    """A demo that feeds torch.cross one tensor twice gives zeros: every wrong rewrite passes.
 
     The same exchanged components are a mismatch in cross-no-symbolic, where the two factors differ.
     """
 
-    records = ("cross-self-is-zero-degenerate-test",)
+    records = ("cross-self-is-zero-degenerate-test", "cross-no-symbolic")
     sources = ("seed:000",)
     aten_ops = ("aten::cross", "aten::linalg_cross")
     inputs = ((f32(2, 3, 5, 5),), (f32(2, 3, 5, 5),), (f32(3, 3, 5, 5),))
@@ -174,7 +175,7 @@ class CrossSelfIsZeroDegenerateTest(Case):
 
 
 class CrossDefaultDimFirstSize3(Case):
-    """torch.cross without dim takes the first axis of size 3: a batch of 3 silently changes the axis."""
+    """torch.cross without dim takes the first axis of size 3: a batch of 3 changes the axis."""
 
     records = ("cross-default-dim-first-size-3",)
     sources = ("seed:000",)
@@ -213,13 +214,14 @@ class CrossDefaultDimFirstSize3(Case):
     def stack_rewrite(self, x, y):
         return torch.stack(components(x[:, 0], x[:, 1], x[:, 2], y[:, 0], y[:, 1], y[:, 2]), dim=1)
 
-    @fix("rewrite", "torch.linalg.cross (1.11 and later), whose default is the last dim", changes_values=True, documented=False)
+    @fix("rewrite", "torch.linalg.cross (1.11 and later), whose default is the last dim", changes_values=True,
+         documented=False)
     def linalg_cross(self, x, y):
         return torch.linalg.cross(x, y, dim=1)
 
 
 class CrossRewriteDimArgumentHalfApplied(Case):
-    """A cross rewrite that stacks on dim but slices on 1 gives wrong values for dim=2, without an error."""
+    """A cross rewrite that stacks on dim but slices on 1 is wrong for dim=2, without an error."""
 
     records = ("cross-rewrite-dim-argument-half-applied",)
     sources = ("seed:000",)
@@ -260,8 +262,9 @@ class CrossRewriteDimArgumentHalfApplied(Case):
 
     @fix("rewrite", "slices taken on the stacked dim, with select", documented=False)
     def select_on_dim(self, x, y):
-        first = components(x.select(2, 0), x.select(2, 1), x.select(2, 2), y.select(2, 0), y.select(2, 1), y.select(2, 2))
-        return torch.stack(first, dim=2)
+        x0, x1, x2 = x.select(2, 0), x.select(2, 1), x.select(2, 2)
+        y0, y1, y2 = y.select(2, 0), y.select(2, 1), y.select(2, 2)
+        return torch.stack(components(x0, x1, x2, y0, y1, y2), dim=2)
 
     @fix("rewrite", "slices taken on the stacked dim, with unbind", documented=False)
     def unbind_on_dim(self, x, y):
@@ -271,9 +274,9 @@ class CrossRewriteDimArgumentHalfApplied(Case):
 
 
 class CrossRewriteRejectsRankBroadcast(Case):
-    """A cross rewrite that asserts equal ranks refuses a single vector that torch.cross may broadcast.
+    """A cross rewrite that asserts equal ranks refuses a vector that torch.cross broadcasts.
 
-    torch 1.11 and 1.12 broadcast over ranks; before, nothing is broadcast, and later releases broadcast sizes only.
+    torch 1.12 broadcasts over ranks; 1.10 broadcasts nothing, and later releases sizes only.
     """
 
     records = ("cross-rewrite-rejects-rank-broadcast",)
@@ -299,7 +302,7 @@ class CrossRewriteRejectsRankBroadcast(Case):
             torch=">=1.11",
             opset=14,
             status="pass",
-            finding="Only some releases do (1.12 does; 1.10, 2.8 and 2.13 raise): later ones want equal ranks in eager.",
+            finding="1.12 does; 2.8 and 2.13 want equal ranks and raise in eager.",
         ),
     )
 

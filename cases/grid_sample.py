@@ -32,7 +32,7 @@ def sample_at(im, x, y):
     return upper * (1 - down) + lower * down
 
 
-def to_pixels(position, size, align_corners: bool):
+def to_pixels(position, size: int, align_corners: bool):
     """Coordinates in [-1, 1] as pixel coordinates along an axis of ``size`` pixels."""
     if align_corners:
         return (position + 1) / 2 * (size - 1)
@@ -46,13 +46,13 @@ def bilinear_by_gather(im, grid, align_corners: bool):
     return sample_at(im, x, y).reshape(im.shape[0], im.shape[1], grid.shape[1], grid.shape[2])
 
 
-def to_border(position, size):
+def to_border(position, size: int):
     """Pixel coordinates brought onto the image; no limit of a clamp depends on the size."""
     position = position.clamp(min=0)
     return (size - 1) - ((size - 1) - position).clamp(min=0)
 
 
-def reflected(position, size):
+def reflected(position, size: int):
     """Pixel coordinates reflected at the outer edges of the first and last pixel (align_corners=False)."""
     beyond = (position + 0.5).abs()
     turns = torch.floor(beyond / size)
@@ -65,7 +65,7 @@ def reflected(position, size):
 def plugin_node(opset):
     """A rule that maps grid_sampler to a node of an own domain, for a runtime that brings a kernel."""
 
-    def rule(g, im, grid, *attributes):
+    def rule(g, im, grid, *_attributes):
         return g.op("caniexport.demo::GridSample", im, grid)
 
     torch.onnx.register_custom_op_symbolic("::grid_sampler", rule, opset or 9)
@@ -142,7 +142,7 @@ class GridSamplerUnsupportedOpset11(Case):
 
 
 class GridSampleOpset16Supported(Case):
-    """The bilinear part of GridSample's attribute table: three paddings, align_corners off and on."""
+    """GridSample's attribute table, bilinear: three paddings, align_corners off and on."""
 
     id = "grid-sample-opset-16-supported"
     records = ("grid-sample-opset-16-supported",)
@@ -175,7 +175,7 @@ class GridSampleOpset16Supported(Case):
 
 
 class GridSampleNearest(Case):
-    """The nearest part of GridSample's attribute table: three paddings, align_corners off and on."""
+    """GridSample's attribute table, nearest: three paddings, align_corners off and on."""
 
     records = ("grid-sample-opset-16-supported",)
     sources = ("seed:004",)
@@ -203,7 +203,7 @@ class GridSampleNearest(Case):
 
 
 class GridSampleBicubic(Case):
-    """The bicubic part of GridSample's attribute table: three paddings, align_corners off and on."""
+    """GridSample's attribute table, bicubic: three paddings, align_corners off and on."""
 
     records = ("grid-sample-opset-16-supported",)
     sources = ("seed:004",)
@@ -256,7 +256,7 @@ def sample_within_limits(im, grid, h, w):
 
 
 class BilinearGridSampleShapeBaked(Case):
-    """A replacement of grid_sample that makes its index limits with torch.tensor keeps those of the exported size."""
+    """A grid_sample replacement keeps the index limits of the exported size (torch.tensor)."""
 
     records = ("bilinear-grid-sample-shape-baked",)
     sources = ("seed:004",)
@@ -297,7 +297,7 @@ class BilinearGridSampleShapeBaked(Case):
 
 
 class BilinearGridSampleNoBorderReflection(Case):
-    """Replacing grid_sample by bilinear sampling with zeros is silently wrong for other paddings and modes.
+    """A grid_sample replacement for zeros is silently wrong for other paddings and modes.
 
     Three outputs: bilinear with border, bilinear with reflection, nearest with zeros.
     """

@@ -83,7 +83,7 @@ class InterpolateBicubicNeedsOpset11(Case):
               record="interpolate-bicubic-needs-opset-11"),
         Claim("seed:001", "supported from opset 11", opset=">=11", status="pass",
               record="interpolate-bicubic-needs-opset-11", facts={"cubic_coeff_a": [-0.75]}, ops={"Resize": 1},
-              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so more than one channel fails."),
+              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail."),
     )
 
     def forward(self, x):
@@ -108,8 +108,8 @@ class ResizeBicubicAttributeMap(Case):
     claims = (
         Claim("seed:001", "each becomes one Resize with the values of torch", record="resize-bicubic-attribute-map",
               opset=">=11", status="pass", ops={"Resize": 4},
-              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so more than one channel fails."),
-        Claim("seed:001 (catalogue)", "half pixel centres, align_corners and asymmetric coordinates; coefficient -0.75; floor",
+              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail."),
+        Claim("seed:001 (catalogue)", "half pixel, align_corners and asymmetric coordinates; coefficient -0.75; floor",
               record="resize-bicubic-attribute-map", opset=">=11", torch=">=1.3,<1.13",
               facts={"coordinates": MAP_OF_ITS_TIME, "cubic_coeff_a": [-0.75]}),
     )
@@ -152,7 +152,8 @@ class InterpolateScaleFactorBaked(Case):
         Claim("seed:002", "a dynamic factor is not supported up to opset 11", record="resize-scales-which-parameter",
               opset="9-11", status=("fail", "mismatch")),
         Claim("seed:001", "a rule that feeds the third input of Resize follows the factor",
-              record="interpolate-dynamic-scales-autograd-function", opset=11, variant="scales_from_factor", status="pass"),
+              record="interpolate-dynamic-scales-autograd-function", opset=11, variant="scales_from_factor",
+              status="pass"),
         Claim("seed:001", "the scales vector may be the graph's input", record="resize-scales-which-parameter",
               opset=11, variant="scales_input", status="pass", ops={"Resize": 1},
               facts={"resize": [{"op": "Resize", "inputs": ["graph input", "Constant", "graph input"], "mode": "cubic",
@@ -210,7 +211,7 @@ class InterpolateScaleFactorBaked(Case):
 
 
 class InterpolateDynamicScalesAutogradFunction(Case):
-    """Resize with a scales input of its own follows other factors for height and width, whole or not."""
+    """Resize fed by a scales input follows its factors for height and width, whole or not."""
 
     records = ("interpolate-dynamic-scales-autograd-function",)
     sources = ("seed:001",)
@@ -253,7 +254,7 @@ class UpsampleBilinearAlignCornersOpset9(Case):
               record="upsample-bilinear-align-corners-opset-9"),
         Claim("seed:003", "opset 11 has it", opset=">=11", status="pass",
               record="upsample-bilinear-align-corners-opset-9",
-              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so more than one channel fails."),
+              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail."),
     )
 
     def forward(self, x):
@@ -284,11 +285,11 @@ class UpsampleOpset9SilentMismatch(Case):
     dynamic = {"x": {2: "height", 3: "width"}}
     facts = staticmethod(resize_nodes)
     claims = (
-        Claim("seed:003", "at opset 9 the results may not match torch", opset="9-10", status="mismatch", stage="compare",
-              record="upsample-opset-9-silent-mismatch"),
+        Claim("seed:003", "at opset 9 the results may not match torch", opset="9-10", status="mismatch",
+              record="upsample-opset-9-silent-mismatch", stage="compare"),
         Claim("seed:003", "from opset 11 they match", opset=">=11", status="pass",
               record="upsample-opset-9-silent-mismatch",
-              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so more than one channel fails."),
+              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail."),
     )
 
     def forward(self, x):
@@ -310,7 +311,7 @@ class UpsampleNearestOpset9(Case):
     claims = (
         Claim("seed:003", "Upsample did not match interpolate until opset 11", opset="9-10", status="mismatch",
               record="upsample-opset-9-silent-mismatch",
-              finding="Nearest agrees at 9 and 10, also for a factor that is not whole; the warning is about linear modes."),
+              finding="Nearest agrees at 9 and 10, also for a factor that is not whole."),
     )
 
     def forward(self, x):
@@ -335,7 +336,7 @@ class TrtImportUpsampleBilinear(Case):
               needs="tensorrt"),
         Claim("seed:003", "with nearest it imports", torch="==1.3.*", opset=9, variant="nearest", status="pass",
               record="trt-import-upsample-bilinear", needs="tensorrt"),
-        Claim("seed:003 (catalogue)", "nearest keeps its own values, so the difference is the swap's, not the runtime's",
+        Claim("seed:003 (catalogue)", "nearest keeps its own values: the difference is the swap's, not the runtime's",
               record="bilinear-to-nearest-changes-values", opset=">=11", variant="nearest", status="pass"),
         Claim("seed:003 (catalogue)", "nearest in place of bilinear is not equivalent",
               record="bilinear-to-nearest-changes-values", variant="nearest_as_if_equal", exporter="",

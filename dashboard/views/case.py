@@ -101,9 +101,10 @@ def _choose(subject: Subject) -> tuple[str, str, str]:
         variant = params.tabs(
             "variant", "Form", variants, PLAIN, lambda name: "failing form" if name == PLAIN else name
         )
-        provider = providers[0]
+        first = "cpu" if "cpu" in providers else providers[0]
         if len(providers) > 1:
-            provider = params.tabs("provider", "Provider", providers, "cpu" if "cpu" in providers else provider)
+            return variant, exporter, params.tabs("provider", "Provider", providers, first)
+    provider = params.one_of("provider", providers) or first
     return variant, exporter, provider
 
 

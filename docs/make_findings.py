@@ -1,0 +1,93 @@
+"""Writes docs/findings.md from the published dataset: every number and line in it is a query.
+
+``python docs/make_findings.py`` (``--check`` only says whether the file is up to date).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from harness.store import Dataset  # noqa: E402  # the path above comes first
+from harness.versions import ordered  # noqa: E402  # the path above comes first
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+
+TARGET = ROOT / "docs" / "findings.md"
+_MEASURABLE = ("torchscript-trace", "torchscript-script", "dynamo", "default")
+
+
+def text(dataset: Dataset) -> str:
+    """The page, from the published rows alone."""
+    cells = dataset.cells(corpus="documented")
+    cells = cells[cells["exporter"].isin(_MEASURABLE)]
+    claims = dataset.claims()
+    titles = dict(dataset.cases().drop_duplicates("case")[["case", "title"]].itertuples(index=False))
+    parts = [_head(cells, claims), *_silent(cells, titles), *_gone(cells, titles), *_contradicted(claims)]
+    return "\n".join(parts) + "\n"
+
+
+def _head(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
+    releases = ordered(cells["torch"].unique())
+    counts = claims["outcome"].value_counts()
+    return (
+        "# What measuring found\n\n"
+        "Written by `python docs/make_findings.py` from `results/`; as installed together, each release on its own\n"
+        "onnxruntime.\n\n"
+        f"{len(cells)} cells of {cells['case'].nunique()} cases on torch {', '.join(releases)}. Of "
+        f"{len(claims)} claims in the sources, {counts.get('reproduced', 0)} are reproduced, "
+        f"{counts.get('not-reproduced', 0)} are not, {counts.get('not-measured', 0)} could not be measured.\n"
+    )
+
+
+def _silent(cells: pd.DataFrame, titles: dict[str, str]) -> Iterator[str]:
+    newest = ordered(cells["torch"].unique())[-1]
+    rows = cells[(cells["torch"] == newest) & (cells["variant"] == "plain") & (cells["status"] == "mismatch")]
+    rows = rows[rows["stage"] == "compare"]
+    yield f"## Exports and runs in torch {newest}, and is wrong\n"
+    yield "Failing forms whose exported file gives other values than eager on at least one input, without any error.\n"
+    yield "| case | exporters | what |\n| --- | --- | --- |"
+    for case, group in rows.groupby("case"):
+        exporters = ", ".join(sorted(group["exporter"].unique()))
+        yield f"| `{case}` | {exporters} | {titles.get(str(case), '')} |"
+    yield ""
+
+
+def _gone(cells: pd.DataFrame, titles: dict[str, str]) -> Iterator[str]:
+    newest = ordered(cells["torch"].unique())[-1]
+    plain = cells[(cells["variant"] == "plain") & (cells["status"] != "unsupported")]
+    works = plain["status"].isin(["pass", "degraded"])
+    ever_failed = set(plain[~works & (plain["exporter"] == "default")]["case"])
+    yield f"## A bare torch.onnx.export failed once, and passes in torch {newest}\n"
+    now = plain[(plain["torch"] == newest) & (plain["exporter"] == "default") & works]
+    yield "The failing form needs no workaround there any more.\n"
+    for case in sorted(ever_failed & set(now["case"])):
+        yield f"- `{case}`: {titles.get(case, '')}"
+    yield ""
+
+
+def _contradicted(claims: pd.DataFrame) -> Iterator[str]:
+    yield "## Said, and not so\n"
+    yield "Claims of the sources that the measured versions do not show.\n"
+    for row in claims[claims["outcome"] == "not-reproduced"].itertuples():
+        yield f"- `{row.claim}` ({row.source}): “{row.says}” — {row.reason}"
+
+
+def main() -> int:
+    """Write the page, or with ``--check`` compare it."""
+    page = text(Dataset.open(ROOT / "results", None))
+    if "--check" in sys.argv[1:]:
+        return 0 if TARGET.read_text(encoding="utf-8") == page else 1
+    TARGET.write_text(page, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
