@@ -59,9 +59,8 @@ def _subject(kept: Kept) -> Subject | None:
         return None
     try:
         case = names.require("case", asked, known)
-    except UnknownName as error:
-        st.warning(params.plain(str(error)), icon=":material/help:")
-        return None
+    except UnknownName:
+        return None  # the picker says which names are near
     entries = {variant: entry for (name, variant), entry in rows.catalogue.items() if name == case}
     beside = tuple(cell for cell in rows.environment if cell.case == case)
     cells = beside or tuple(cell for cell in rows.measured if cell.case == case)

@@ -10,6 +10,8 @@ without us. Nothing else of torch is touched; where a release has not the functi
 from __future__ import annotations
 
 import copy
+import inspect
+import textwrap
 from typing import Any, Dict, List, Set, Tuple
 
 
@@ -19,6 +21,7 @@ def keep() -> None:
     _keep_registries()
     _keep_materialised_operators()
     _keep_decomposition_table()
+    _skip_annotations()
 
 
 def _keep_registered_symbolics() -> None:
@@ -98,6 +101,24 @@ def _keep_decomposition_table() -> None:
         return dict(kept[key])
 
     _decomp.create_onnx_friendly_decomposition_table = create_once
+
+
+def _skip_annotations() -> None:
+    """``py_impl`` is called ten thousand times an export, and evaluates its inner function's annotations each time.
+
+    The same source is compiled again with annotations left as text (PEP 563); nothing reads them.
+    """
+    try:
+        import torch._ops
+
+        owner = torch._ops.OperatorBase
+        source = textwrap.dedent(inspect.getsource(owner.py_impl))
+    except (ImportError, AttributeError, OSError, TypeError):
+        return
+    code = compile(source, torch._ops.__file__, "exec", annotations.compiler_flag, True)
+    made: Dict[str, Any] = {}
+    exec(code, vars(torch._ops), made)
+    owner.py_impl = made["py_impl"]
 
 
 def _composite_operators() -> Tuple[str, ...]:
