@@ -60,13 +60,35 @@ class AsinhOpset9(Case):
     dynamic = {"x": {0: "length"}}
     facts = staticmethod(foreign_nodes)
     claims = (
-        Claim("seed:001", "the operator and the node exist, only the rule is missing", record="route-aten-symbolic",
-              opset=9, torch=">=1.6,<1.12", status="fail", stage="export",
-              message="Exporting the operator asinh to ONNX opset version 9 is not supported"),
-        Claim("seed:002", "a rule for opset 9 makes it one Asinh of ONNX's own domain", record="asinh-opset-9",
-              opset=">=9", variant="custom_symbolic", status="pass", ops={"Asinh": 1}, facts={"foreign": []}),
-        Claim("catalogue", "the textbook logarithm loses large negative values", record="asinh-opset-9", exporter="",
-              variant="log_rewrite", status="mismatch", stage="eager"),
+        Claim(
+            "seed:001",
+            "the operator and the node exist, only the rule is missing",
+            record="route-aten-symbolic",
+            opset=9,
+            torch=">=1.6,<1.12",
+            status="fail",
+            stage="export",
+            message="Exporting the operator asinh to ONNX opset version 9 is not supported",
+        ),
+        Claim(
+            "seed:002",
+            "a rule for opset 9 makes it one Asinh of ONNX's own domain",
+            record="asinh-opset-9",
+            opset=">=9",
+            variant="custom_symbolic",
+            status="pass",
+            ops={"Asinh": 1},
+            facts={"foreign": []},
+        ),
+        Claim(
+            "catalogue",
+            "the textbook logarithm loses large negative values",
+            record="asinh-opset-9",
+            exporter="",
+            variant="log_rewrite",
+            status="mismatch",
+            stage="eager",
+        ),
     )
 
     def forward(self, x):
@@ -132,14 +154,43 @@ class RouteTorchscriptCustomOp(Case):
     dynamic = {"x": {0: "batch"}}
     facts = staticmethod(foreign_nodes)
     claims = (
-        Claim("seed:001 (catalogue)", "export is refused without a rule", record="route-torchscript-custom-op",
-              opset="9-17", status="fail", stage="export", message="unrecognized namespace"),
-        Claim("seed:001", "a rule for the library's operator exports it", record="route-torchscript-custom-op",
-              opset="9-17", variant="custom_symbolic", status="pass", ops={"Mul": 2}),
-        Claim("catalogue", "mapped to an own domain it loads only where the runtime has a kernel",
-              record="route-torchscript-custom-op", opset="9-17", variant="own_domain", status="fail", stage="load"),
-        Claim("catalogue", "the torch.export based exporter takes a translation table", exporter="dynamo", opset=18,
-              torch=">=2.6", record="route-torchscript-custom-op", variant="translation_table", status="pass"),
+        Claim(
+            "seed:001 (catalogue)",
+            "export is refused without a rule",
+            record="route-torchscript-custom-op",
+            opset="9-17",
+            status="fail",
+            stage="export",
+            message="unrecognized namespace",
+        ),
+        Claim(
+            "seed:001",
+            "a rule for the library's operator exports it",
+            record="route-torchscript-custom-op",
+            opset="9-17",
+            variant="custom_symbolic",
+            status="pass",
+            ops={"Mul": 2},
+        ),
+        Claim(
+            "catalogue",
+            "mapped to an own domain it loads only where the runtime has a kernel",
+            record="route-torchscript-custom-op",
+            opset="9-17",
+            variant="own_domain",
+            status="fail",
+            stage="load",
+        ),
+        Claim(
+            "catalogue",
+            "the torch.export based exporter takes a translation table",
+            exporter="dynamo",
+            opset=18,
+            torch=">=2.6",
+            record="route-torchscript-custom-op",
+            variant="translation_table",
+            status="pass",
+        ),
     )
 
     def setup(self):
@@ -163,7 +214,9 @@ class RouteTorchscriptCustomOp(Case):
     )
 
     translation_table = fix(
-        "export-option", "custom_translation_table of the torch.export based exporter", export=cube_translation,
+        "export-option",
+        "custom_translation_table of the torch.export based exporter",
+        export=cube_translation,
         documented=False,
     )
 
@@ -202,14 +255,35 @@ class RouteAutogradFunctionSymbolic(Case):
     dynamic = {"x": {0: "batch"}}
     facts = staticmethod(foreign_nodes)
     claims = (
-        Claim("seed:001 (catalogue)", "refused without a rule", record="route-autograd-function-symbolic", opset=9,
-              status="fail", stage="export", message="Couldn't export Python operator CubeWithoutRule",
-              finding="Later releases look into the function's forward and inline it."),
-        Claim("seed:001", "with a rule it exports", record="route-autograd-function-symbolic", opset=">=9",
-              variant="symbolic", status="pass", ops={"Mul": 2}),
-        Claim("catalogue", "fallthrough writes a node that no runtime knows", record="route-autograd-function-symbolic",
-              opset=9, variant="fallthrough", status="fail", stage="load",
-              finding="From torch 1.12 on; before, a Python function is refused with this option too."),
+        Claim(
+            "seed:001 (catalogue)",
+            "refused without a rule",
+            record="route-autograd-function-symbolic",
+            opset=9,
+            status="fail",
+            stage="export",
+            message="Couldn't export Python operator CubeWithoutRule",
+            finding="Later releases look into the function's forward and inline it.",
+        ),
+        Claim(
+            "seed:001",
+            "with a rule it exports",
+            record="route-autograd-function-symbolic",
+            opset=">=9",
+            variant="symbolic",
+            status="pass",
+            ops={"Mul": 2},
+        ),
+        Claim(
+            "catalogue",
+            "fallthrough writes a node that no runtime knows",
+            record="route-autograd-function-symbolic",
+            opset=9,
+            variant="fallthrough",
+            status="fail",
+            stage="load",
+            finding="From torch 1.12 on; before, a Python function is refused with this option too.",
+        ),
     )
 
     def forward(self, x):
@@ -274,11 +348,24 @@ class RouteNewOnnxOp(Case):
     export = staticmethod(own_domain)
     facts = staticmethod(foreign_nodes)
     claims = (
-        Claim("seed:001 (catalogue)", "the file is written, and refused where a kernel is missing", opset=">=9",
-              record="route-new-onnx-op", status="fail", stage="load", message="Cube",
-              facts={"foreign": ["caniexport.demo::Cube"]}),
-        Claim("seed:001", "standard nodes instead run", record="route-new-onnx-op", opset=">=9", variant="decomposed",
-              status="pass"),
+        Claim(
+            "seed:001 (catalogue)",
+            "the file is written, and refused where a kernel is missing",
+            opset=">=9",
+            record="route-new-onnx-op",
+            status="fail",
+            stage="load",
+            message="Cube",
+            facts={"foreign": ["caniexport.demo::Cube"]},
+        ),
+        Claim(
+            "seed:001",
+            "standard nodes instead run",
+            record="route-new-onnx-op",
+            opset=">=9",
+            variant="decomposed",
+            status="pass",
+        ),
     )
 
     def forward(self, x):
@@ -306,8 +393,13 @@ class RouteComposeExistingOps(Case):
     inputs = ((f32(2, 3, 4),), (f32(2, 3, 4),), (f32(5, 3, 4),))
     dynamic = {"x": {0: "batch"}}
     claims = (
-        Claim("seed:001", "a composition of existing operators needs no rule of its own", opset="9-17",
-              record="route-compose-existing-ops", status="pass"),
+        Claim(
+            "seed:001",
+            "a composition of existing operators needs no rule of its own",
+            opset="9-17",
+            record="route-compose-existing-ops",
+            status="pass",
+        ),
     )
 
     def forward(self, x):
@@ -326,8 +418,14 @@ class ExportOneNode(Case):
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
     claims = (
-        Claim("seed:001", "one to one", record="export-three-mapping-outcomes", status="pass", opset=">=9",
-              ops={"Relu": 1}),
+        Claim(
+            "seed:001",
+            "one to one",
+            record="export-three-mapping-outcomes",
+            status="pass",
+            opset=">=9",
+            ops={"Relu": 1},
+        ),
     )
 
     def forward(self, x):
@@ -349,10 +447,24 @@ class ExportSeveralNodes(Case):
     )
     dynamic = {"x": {0: "length"}}
     claims = (
-        Claim("seed:001", "one operator becomes several nodes where ONNX has none for it", opset="9-13", torch=">=1.8",
-              record="export-three-mapping-outcomes", status="pass", ops={"Mul": 1}),
-        Claim("catalogue", "from opset 14 it is one node", opset=">=14", torch=">=1.10",
-              record="export-three-mapping-outcomes", status="pass", ops={"HardSwish": 1}),
+        Claim(
+            "seed:001",
+            "one operator becomes several nodes where ONNX has none for it",
+            opset="9-13",
+            torch=">=1.8",
+            record="export-three-mapping-outcomes",
+            status="pass",
+            ops={"Mul": 1},
+        ),
+        Claim(
+            "catalogue",
+            "from opset 14 it is one node",
+            opset=">=14",
+            torch=">=1.10",
+            record="export-three-mapping-outcomes",
+            status="pass",
+            ops={"HardSwish": 1},
+        ),
     )
 
     def forward(self, x):
@@ -373,12 +485,30 @@ class ExportNoRule(Case):
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
     claims = (
-        Claim("seed:001", "no rule, no file", record="export-three-mapping-outcomes", status="fail", stage="export",
-              opset="9-17"),
-        Claim("seed:001", "a rule is what is missing", record="export-three-mapping-outcomes", opset="9-17",
-              variant="custom_symbolic", status="pass"),
-        Claim("seed:001", "and so are operators that have one", record="export-three-mapping-outcomes", opset="9-17",
-              variant="composed", status="pass"),
+        Claim(
+            "seed:001",
+            "no rule, no file",
+            record="export-three-mapping-outcomes",
+            status="fail",
+            stage="export",
+            opset="9-17",
+        ),
+        Claim(
+            "seed:001",
+            "a rule is what is missing",
+            record="export-three-mapping-outcomes",
+            opset="9-17",
+            variant="custom_symbolic",
+            status="pass",
+        ),
+        Claim(
+            "seed:001",
+            "and so are operators that have one",
+            record="export-three-mapping-outcomes",
+            opset="9-17",
+            variant="composed",
+            status="pass",
+        ),
     )
 
     def forward(self, x):

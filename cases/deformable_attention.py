@@ -126,27 +126,66 @@ class DeformAttnUntraceable(Case):
     exporters = ("torchscript-trace", "dynamo", "default")
     inputs = ((VALUE, LEVELS, LOCATIONS, WEIGHTS), (VALUE, LEVELS, LOCATIONS, WEIGHTS))
     claims = (
-        Claim("seed:004", "the tracer meets code that it cannot trace", record="deform-attn-untraceable",
-              torch="==1.10.*", opset=11, variant="called_directly_traced_first", status="fail", stage="export",
-              message="This often indicates that the tracer has encountered untraceable code"),
-        Claim("seed:004", "the export itself is refused", record="deform-attn-untraceable", torch="==1.10.*", opset=11,
-              status="fail", stage="export", message="Couldn't export Python operator Untraceable"),
-        Claim("seed:004", "the pure torch form can be traced", record="deform-attn-untraceable", torch=">=1.12",
-              opset=16, variant="pure_torch", status="pass"),
-        Claim("seed:004", "a rule with a node of one's own needs the kernel as well", record="deform-attn-untraceable",
-              opset=11, variant="own_node", status="fail", stage="load"),
+        Claim(
+            "seed:004",
+            "the tracer meets code that it cannot trace",
+            record="deform-attn-untraceable",
+            torch="==1.10.*",
+            opset=11,
+            variant="called_directly_traced_first",
+            status="fail",
+            stage="export",
+            message="This often indicates that the tracer has encountered untraceable code",
+        ),
+        Claim(
+            "seed:004",
+            "the export itself is refused",
+            record="deform-attn-untraceable",
+            torch="==1.10.*",
+            opset=11,
+            status="fail",
+            stage="export",
+            message="Couldn't export Python operator Untraceable",
+        ),
+        Claim(
+            "seed:004",
+            "the pure torch form can be traced",
+            record="deform-attn-untraceable",
+            torch=">=1.12",
+            opset=16,
+            variant="pure_torch",
+            status="pass",
+        ),
+        Claim(
+            "seed:004",
+            "a rule with a node of one's own needs the kernel as well",
+            record="deform-attn-untraceable",
+            opset=11,
+            variant="own_node",
+            status="fail",
+            stage="load",
+        ),
     )
 
     def forward(self, value, levels, locations, weights):
         return Untraceable.apply(value, levels, locations, weights)
 
-    @fix("rewrite", "the kernel called without its Function: the traced values stay for ever", caution=True,
-         documented=False)
+    @fix(
+        "rewrite",
+        "the kernel called without its Function: the traced values stay for ever",
+        caution=True,
+        documented=False,
+    )
     def called_directly(self, value, levels, locations, weights):
         return kernel(value, levels, locations, weights) + 0.0
 
-    @fix("export-option", "torch.jit.trace first: its check on other values finds what was not traced", caution=True,
-         documented=False, prepare=traced_first)
+    @fix(
+        "export-option",
+        "torch.jit.trace first: its check on other values finds what was not traced",
+        caution=True,
+        documented=False,
+        prepare=traced_first,
+    )
     def called_directly_traced_first(self, value, levels, locations, weights):
         return kernel(value, levels, locations, weights) + 0.0
 
@@ -179,13 +218,35 @@ class DeformAttnPurePytorch(Case):
     )
     dynamic = {"locations": {1: "queries"}, "weights": {1: "queries"}}
     claims = (
-        Claim("seed:004", "torch 1.10 has no rule for its grid_sample", record="deform-attn-pure-pytorch", opset=11,
-              torch="==1.10.*", status="fail", stage="export",
-              message="Exporting the operator grid_sampler to ONNX opset version 11 is not supported"),
-        Claim("seed:004", "from torch 1.12 it exports at opset 16 and keeps its values", opset=">=16",
-              record="deform-attn-pure-pytorch", torch=">=1.12", status="pass", ops={"GridSample": 2}),
-        Claim("seed:004", "sampling by gather takes it to opset 11 on torch 1.10", record="deform-attn-pure-pytorch",
-              opset=11, torch="==1.10.*", variant="sampling_by_gather", status="pass", ops={"GatherElements": 8}),
+        Claim(
+            "seed:004",
+            "torch 1.10 has no rule for its grid_sample",
+            record="deform-attn-pure-pytorch",
+            opset=11,
+            torch="==1.10.*",
+            status="fail",
+            stage="export",
+            message="Exporting the operator grid_sampler to ONNX opset version 11 is not supported",
+        ),
+        Claim(
+            "seed:004",
+            "from torch 1.12 it exports at opset 16 and keeps its values",
+            opset=">=16",
+            record="deform-attn-pure-pytorch",
+            torch=">=1.12",
+            status="pass",
+            ops={"GridSample": 2},
+        ),
+        Claim(
+            "seed:004",
+            "sampling by gather takes it to opset 11 on torch 1.10",
+            record="deform-attn-pure-pytorch",
+            opset=11,
+            torch="==1.10.*",
+            variant="sampling_by_gather",
+            status="pass",
+            ops={"GatherElements": 8},
+        ),
     )
 
     def forward(self, value, locations, weights):
@@ -216,9 +277,15 @@ class DeformAttnSpatialShapesBaked(Case):
         (VALUE, values([[2, 8], [4, 1]], "int64"), LOCATIONS, WEIGHTS),
     )
     claims = (
-        Claim("seed:004 (catalogue)", "the sizes of the export are silently kept", opset="11-15", status="mismatch",
-              record="deform-attn-spatial-shapes-baked", stage="compare",
-              finding="Sizes that are an input are followed from opset 11 on; only the number of levels is fixed."),
+        Claim(
+            "seed:004 (catalogue)",
+            "the sizes of the export are silently kept",
+            opset="11-15",
+            status="mismatch",
+            record="deform-attn-spatial-shapes-baked",
+            stage="compare",
+            finding="Sizes that are an input are followed from opset 11 on; only the number of levels is fixed.",
+        ),
     )
 
     def forward(self, value, levels, locations, weights):

@@ -118,8 +118,9 @@ class CrossNoSymbolic(Case):
 
     newer_torch = fix("version-upgrade", "torch 1.12 and later have a rule for cross", torch=">=1.12", documented=False)
 
-    @fix("rewrite", "two components exchanged: wrong, and caught by factors that differ", caution=True,
-         documented=False)
+    @fix(
+        "rewrite", "two components exchanged: wrong, and caught by factors that differ", caution=True, documented=False
+    )
     def exchanged_components(self, x, y):
         first, second, third = components(x[:, 0], x[:, 1], x[:, 2], y[:, 0], y[:, 1], y[:, 2])
         return self.conv(torch.stack((second, first, third), dim=1))
@@ -214,8 +215,12 @@ class CrossDefaultDimFirstSize3(Case):
     def stack_rewrite(self, x, y):
         return torch.stack(components(x[:, 0], x[:, 1], x[:, 2], y[:, 0], y[:, 1], y[:, 2]), dim=1)
 
-    @fix("rewrite", "torch.linalg.cross (1.11 and later), whose default is the last dim", changes_values=True,
-         documented=False)
+    @fix(
+        "rewrite",
+        "torch.linalg.cross (1.11 and later), whose default is the last dim",
+        changes_values=True,
+        documented=False,
+    )
     def linalg_cross(self, x, y):
         return torch.linalg.cross(x, y, dim=1)
 

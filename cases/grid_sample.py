@@ -104,18 +104,50 @@ class GridSamplerUnsupportedOpset11(Case):
     )
     dynamic = {"im": {2: "height", 3: "width"}, "grid": {1: "rows", 2: "columns"}}
     claims = (
-        Claim("seed:004", "refused at opset 11 by torch 1.10", record="grid-sampler-unsupported-opset-11", opset=11,
-              torch="==1.10.*", status="fail", stage="export",
-              message="Exporting the operator grid_sampler to ONNX opset version 11 is not supported"),
-        Claim("seed:004 (catalogue)", "refused below opset 16", record="grid-sampler-unsupported-opset-11",
-              opset="11-15", status="fail", stage="export"),
-        Claim("seed:004", "torch 1.12 has a rule", record="grid-sampler-unsupported-opset-11", opset=16, torch=">=1.12",
-              status="pass", ops={"GridSample": 2}),
-        Claim("seed:004", "sampling by gather exports at opset 11 and equals grid_sample with bilinear and zeros",
-              record="bilinear-grid-sample-replacement", opset=11, variant="gather_rewrite",
-              status="pass"),
-        Claim("catalogue", "a node of one's own needs a kernel", record="grid-sampler-unsupported-opset-11",
-              opset="11-15", variant="plugin_node", status="fail", stage="load"),
+        Claim(
+            "seed:004",
+            "refused at opset 11 by torch 1.10",
+            record="grid-sampler-unsupported-opset-11",
+            opset=11,
+            torch="==1.10.*",
+            status="fail",
+            stage="export",
+            message="Exporting the operator grid_sampler to ONNX opset version 11 is not supported",
+        ),
+        Claim(
+            "seed:004 (catalogue)",
+            "refused below opset 16",
+            record="grid-sampler-unsupported-opset-11",
+            opset="11-15",
+            status="fail",
+            stage="export",
+        ),
+        Claim(
+            "seed:004",
+            "torch 1.12 has a rule",
+            record="grid-sampler-unsupported-opset-11",
+            opset=16,
+            torch=">=1.12",
+            status="pass",
+            ops={"GridSample": 2},
+        ),
+        Claim(
+            "seed:004",
+            "sampling by gather exports at opset 11 and equals grid_sample with bilinear and zeros",
+            record="bilinear-grid-sample-replacement",
+            opset=11,
+            variant="gather_rewrite",
+            status="pass",
+        ),
+        Claim(
+            "catalogue",
+            "a node of one's own needs a kernel",
+            record="grid-sampler-unsupported-opset-11",
+            opset="11-15",
+            variant="plugin_node",
+            status="fail",
+            stage="load",
+        ),
     )
 
     def forward(self, im, grid):
@@ -153,12 +185,32 @@ class GridSampleOpset16Supported(Case):
     inputs = ((f32(1, 2, 4, 5), POINTS), (f32(1, 2, 4, 5), f32(1, 2, 3, 2, low=-1.3, high=1.3)))
     facts = staticmethod(sampling_attributes)
     claims = (
-        Claim("seed:004", "supported from torch 1.12 at opset 16", record="grid-sample-opset-16-supported",
-              opset=">=16", torch=">=1.12", status="pass", ops={"GridSample": 6}),
-        Claim("catalogue", "each argument is an attribute", record="grid-sample-opset-16-supported", opset="16-19",
-              torch=">=1.12",
-              facts={"grid_sample": ["bilinear zeros 0", "bilinear zeros 1", "bilinear border 0", "bilinear border 1",
-                                     "bilinear reflection 0", "bilinear reflection 1"]}),
+        Claim(
+            "seed:004",
+            "supported from torch 1.12 at opset 16",
+            record="grid-sample-opset-16-supported",
+            opset=">=16",
+            torch=">=1.12",
+            status="pass",
+            ops={"GridSample": 6},
+        ),
+        Claim(
+            "catalogue",
+            "each argument is an attribute",
+            record="grid-sample-opset-16-supported",
+            opset="16-19",
+            torch=">=1.12",
+            facts={
+                "grid_sample": [
+                    "bilinear zeros 0",
+                    "bilinear zeros 1",
+                    "bilinear border 0",
+                    "bilinear border 1",
+                    "bilinear reflection 0",
+                    "bilinear reflection 1",
+                ]
+            },
+        ),
     )
 
     def forward(self, im, grid):
@@ -185,8 +237,15 @@ class GridSampleNearest(Case):
     inputs = ((f32(1, 2, 4, 5), POINTS), (f32(1, 2, 4, 5), f32(1, 2, 3, 2, low=-1.3, high=1.3)))
     facts = staticmethod(sampling_attributes)
     claims = (
-        Claim("seed:004", "supported from torch 1.12 at opset 16", record="grid-sample-opset-16-supported",
-              opset=">=16", torch=">=1.12", status="pass", ops={"GridSample": 6}),
+        Claim(
+            "seed:004",
+            "supported from torch 1.12 at opset 16",
+            record="grid-sample-opset-16-supported",
+            opset=">=16",
+            torch=">=1.12",
+            status="pass",
+            ops={"GridSample": 6},
+        ),
     )
 
     def forward(self, im, grid):
@@ -213,8 +272,15 @@ class GridSampleBicubic(Case):
     inputs = ((f32(1, 2, 4, 5), POINTS), (f32(1, 2, 4, 5), f32(1, 2, 3, 2, low=-1.3, high=1.3)))
     facts = staticmethod(sampling_attributes)
     claims = (
-        Claim("seed:004", "supported from torch 1.12 at opset 16", record="grid-sample-opset-16-supported",
-              opset=">=16", torch=">=1.12", status="pass", ops={"GridSample": 6}),
+        Claim(
+            "seed:004",
+            "supported from torch 1.12 at opset 16",
+            record="grid-sample-opset-16-supported",
+            opset=">=16",
+            torch=">=1.12",
+            status="pass",
+            ops={"GridSample": 6},
+        ),
     )
 
     def forward(self, im, grid):
@@ -271,11 +337,24 @@ class BilinearGridSampleShapeBaked(Case):
     )
     dynamic = {"im": {2: "height", 3: "width"}}
     claims = (
-        Claim("seed:004 (catalogue)", "right for the exported size, silently wrong for a larger image", opset="11-15",
-              record="bilinear-grid-sample-shape-baked", torch="==1.10.*", status="mismatch", stage="compare",
-              finding="So in torch 1.3. In 1.10 torch.tensor of a traced size follows it, for all its warning."),
-        Claim("catalogue", "limits that follow the traced sizes are right", record="bilinear-grid-sample-shape-baked",
-              opset=">=11", variant="mask_instead_of_limits", status="pass"),
+        Claim(
+            "seed:004 (catalogue)",
+            "right for the exported size, silently wrong for a larger image",
+            opset="11-15",
+            record="bilinear-grid-sample-shape-baked",
+            torch="==1.10.*",
+            status="mismatch",
+            stage="compare",
+            finding="So in torch 1.3. In 1.10 torch.tensor of a traced size follows it, for all its warning.",
+        ),
+        Claim(
+            "catalogue",
+            "limits that follow the traced sizes are right",
+            record="bilinear-grid-sample-shape-baked",
+            opset=">=11",
+            variant="mask_instead_of_limits",
+            status="pass",
+        ),
     )
 
     def forward(self, im, grid):
@@ -288,8 +367,12 @@ class BilinearGridSampleShapeBaked(Case):
     def mask_instead_of_limits(self, im, grid):
         return bilinear_by_gather(im, grid, False)
 
-    @fix("rewrite", "the sizes through int() first: these stay those of the exported image", caution=True,
-         documented=False)
+    @fix(
+        "rewrite",
+        "the sizes through int() first: these stay those of the exported image",
+        caution=True,
+        documented=False,
+    )
     def sizes_through_int(self, im, grid):
         return sample_within_limits(im, grid, int(im.shape[2]), int(im.shape[3]))
 
@@ -314,10 +397,23 @@ class BilinearGridSampleNoBorderReflection(Case):
     )
     dynamic = {"im": {2: "height", 3: "width"}, "grid": {1: "rows", 2: "columns"}}
     claims = (
-        Claim("seed:004", "the replacement is for bilinear and zeros only", variant="zeros_replacement", exporter="",
-              record="bilinear-grid-sample-no-border-reflection", status="mismatch", stage="eager"),
-        Claim("catalogue", "the matching index rules export at opset 11", variant="index_rules", opset="11-15",
-              record="bilinear-grid-sample-no-border-reflection", status="pass"),
+        Claim(
+            "seed:004",
+            "the replacement is for bilinear and zeros only",
+            variant="zeros_replacement",
+            exporter="",
+            record="bilinear-grid-sample-no-border-reflection",
+            status="mismatch",
+            stage="eager",
+        ),
+        Claim(
+            "catalogue",
+            "the matching index rules export at opset 11",
+            variant="index_rules",
+            opset="11-15",
+            record="bilinear-grid-sample-no-border-reflection",
+            status="pass",
+        ),
     )
 
     def forward(self, im, grid):

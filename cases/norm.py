@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 
 import torch
-import torch.nn.functional as F  # noqa: N812 - the field's name for it
+import torch.nn.functional as F
 
 from harness.worker.case import Case, Claim, fix
 from harness.worker.tensors import f32

@@ -79,11 +79,24 @@ class InterpolateBicubicNeedsOpset11(Case):
     dynamic = {"x": {2: "height", 3: "width"}}
     facts = staticmethod(coordinates)
     claims = (
-        Claim("seed:001", "not supported below opset 11", opset="9-10", status="fail", stage="export",
-              record="interpolate-bicubic-needs-opset-11"),
-        Claim("seed:001", "supported from opset 11", opset=">=11", status="pass",
-              record="interpolate-bicubic-needs-opset-11", facts={"cubic_coeff_a": [-0.75]}, ops={"Resize": 1},
-              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail."),
+        Claim(
+            "seed:001",
+            "not supported below opset 11",
+            opset="9-10",
+            status="fail",
+            stage="export",
+            record="interpolate-bicubic-needs-opset-11",
+        ),
+        Claim(
+            "seed:001",
+            "supported from opset 11",
+            opset=">=11",
+            status="pass",
+            record="interpolate-bicubic-needs-opset-11",
+            facts={"cubic_coeff_a": [-0.75]},
+            ops={"Resize": 1},
+            finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail.",
+        ),
     )
 
     def forward(self, x):
@@ -106,12 +119,23 @@ class ResizeBicubicAttributeMap(Case):
     dynamic = {"x": {2: "height", 3: "width"}}
     facts = staticmethod(coordinates)
     claims = (
-        Claim("seed:001", "each becomes one Resize with the values of torch", record="resize-bicubic-attribute-map",
-              opset=">=11", status="pass", ops={"Resize": 4},
-              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail."),
-        Claim("seed:001 (catalogue)", "half pixel, align_corners and asymmetric coordinates; coefficient -0.75; floor",
-              record="resize-bicubic-attribute-map", opset=">=11", torch=">=1.3,<1.13",
-              facts={"coordinates": MAP_OF_ITS_TIME, "cubic_coeff_a": [-0.75]}),
+        Claim(
+            "seed:001",
+            "each becomes one Resize with the values of torch",
+            record="resize-bicubic-attribute-map",
+            opset=">=11",
+            status="pass",
+            ops={"Resize": 4},
+            finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail.",
+        ),
+        Claim(
+            "seed:001 (catalogue)",
+            "half pixel, align_corners and asymmetric coordinates; coefficient -0.75; floor",
+            record="resize-bicubic-attribute-map",
+            opset=">=11",
+            torch=">=1.3,<1.13",
+            facts={"coordinates": MAP_OF_ITS_TIME, "cubic_coeff_a": [-0.75]},
+        ),
     )
 
     def forward(self, x):
@@ -147,24 +171,68 @@ class InterpolateScaleFactorBaked(Case):
     dynamic = {"x": {2: "height", 3: "width"}}
     facts = staticmethod(resize_nodes)
     claims = (
-        Claim("seed:001", "the factor of the export is kept for every input", record="interpolate-scale-factor-baked",
-              opset=11, status="mismatch", stage="compare"),
-        Claim("seed:002", "a dynamic factor is not supported up to opset 11", record="resize-scales-which-parameter",
-              opset="9-11", status=("fail", "mismatch")),
-        Claim("seed:001", "a rule that feeds the third input of Resize follows the factor",
-              record="interpolate-dynamic-scales-autograd-function", opset=11, variant="scales_from_factor",
-              status="pass"),
-        Claim("seed:001", "the scales vector may be the graph's input", record="resize-scales-which-parameter",
-              opset=11, variant="scales_input", status="pass", ops={"Resize": 1},
-              facts={"resize": [{"op": "Resize", "inputs": ["graph input", "Constant", "graph input"], "mode": "cubic",
-                                 "coordinate_transformation_mode": "pytorch_half_pixel", "cubic_coeff_a": -0.75,
-                                 "nearest_mode": "floor"}]}),
-        Claim("seed:001 (catalogue)", "a scales vector of the wrong length fails when the file runs",
-              record="interpolate-dynamic-scales-autograd-function", opset=11, variant="scales_of_wrong_length",
-              status=("fail", "crash"), stage="run"),
-        Claim("catalogue", "a scripted module keeps the factor", record="interpolate-scale-factor-baked", opset=11,
-              variant="scripted", status="pass",
-              finding="The scripted form exports a scales vector of the wrong rank: refused by the checker or at run."),
+        Claim(
+            "seed:001",
+            "the factor of the export is kept for every input",
+            record="interpolate-scale-factor-baked",
+            opset=11,
+            status="mismatch",
+            stage="compare",
+        ),
+        Claim(
+            "seed:002",
+            "a dynamic factor is not supported up to opset 11",
+            record="resize-scales-which-parameter",
+            opset="9-11",
+            status=("fail", "mismatch"),
+        ),
+        Claim(
+            "seed:001",
+            "a rule that feeds the third input of Resize follows the factor",
+            record="interpolate-dynamic-scales-autograd-function",
+            opset=11,
+            variant="scales_from_factor",
+            status="pass",
+        ),
+        Claim(
+            "seed:001",
+            "the scales vector may be the graph's input",
+            record="resize-scales-which-parameter",
+            opset=11,
+            variant="scales_input",
+            status="pass",
+            ops={"Resize": 1},
+            facts={
+                "resize": [
+                    {
+                        "op": "Resize",
+                        "inputs": ["graph input", "Constant", "graph input"],
+                        "mode": "cubic",
+                        "coordinate_transformation_mode": "pytorch_half_pixel",
+                        "cubic_coeff_a": -0.75,
+                        "nearest_mode": "floor",
+                    }
+                ]
+            },
+        ),
+        Claim(
+            "seed:001 (catalogue)",
+            "a scales vector of the wrong length fails when the file runs",
+            record="interpolate-dynamic-scales-autograd-function",
+            opset=11,
+            variant="scales_of_wrong_length",
+            status=("fail", "crash"),
+            stage="run",
+        ),
+        Claim(
+            "catalogue",
+            "a scripted module keeps the factor",
+            record="interpolate-scale-factor-baked",
+            opset=11,
+            variant="scripted",
+            status="pass",
+            finding="The scripted form exports a scales vector of the wrong rank: refused by the checker or at run.",
+        ),
     )
 
     def forward(self, x, factor):
@@ -226,10 +294,15 @@ class InterpolateDynamicScalesAutogradFunction(Case):
     dynamic = {"x": {2: "height", 3: "width"}}
     facts = staticmethod(resize_nodes)
     claims = (
-        Claim("seed:001", "the file follows its scales input", opset=11, status="pass",
-              record="interpolate-dynamic-scales-autograd-function",
-              finding="Before torch 1.6 interpolate uses the ratio of the rounded sizes: another value than Resize's "
-              "where a product is not whole."),
+        Claim(
+            "seed:001",
+            "the file follows its scales input",
+            opset=11,
+            status="pass",
+            record="interpolate-dynamic-scales-autograd-function",
+            finding="Before torch 1.6 interpolate uses the ratio of the rounded sizes: another value than Resize's "
+            "where a product is not whole.",
+        ),
     )
 
     def forward(self, x, scales):
@@ -247,14 +320,32 @@ class UpsampleBilinearAlignCornersOpset9(Case):
     inputs = ((f32(1, 2, 4, 5),), (f32(1, 2, 4, 5),), (f32(1, 2, 6, 7),))
     dynamic = {"x": {2: "height", 3: "width"}}
     claims = (
-        Claim("seed:003", "refused at the default opset of the time, 9", opset=9, torch="==1.3.*", status="fail",
-              record="upsample-bilinear-align-corners-opset-9",
-              stage="export", message="Couldn't export operator aten::upsample_bilinear2d"),
-        Claim("seed:003", "refused below opset 11", opset="9-10", status="fail", stage="export",
-              record="upsample-bilinear-align-corners-opset-9"),
-        Claim("seed:003", "opset 11 has it", opset=">=11", status="pass",
-              record="upsample-bilinear-align-corners-opset-9",
-              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail."),
+        Claim(
+            "seed:003",
+            "refused at the default opset of the time, 9",
+            opset=9,
+            torch="==1.3.*",
+            status="fail",
+            record="upsample-bilinear-align-corners-opset-9",
+            stage="export",
+            message="Couldn't export operator aten::upsample_bilinear2d",
+        ),
+        Claim(
+            "seed:003",
+            "refused below opset 11",
+            opset="9-10",
+            status="fail",
+            stage="export",
+            record="upsample-bilinear-align-corners-opset-9",
+        ),
+        Claim(
+            "seed:003",
+            "opset 11 has it",
+            opset=">=11",
+            status="pass",
+            record="upsample-bilinear-align-corners-opset-9",
+            finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail.",
+        ),
     )
 
     def forward(self, x):
@@ -285,11 +376,22 @@ class UpsampleOpset9SilentMismatch(Case):
     dynamic = {"x": {2: "height", 3: "width"}}
     facts = staticmethod(resize_nodes)
     claims = (
-        Claim("seed:003", "at opset 9 the results may not match torch", opset="9-10", status="mismatch",
-              record="upsample-opset-9-silent-mismatch", stage="compare"),
-        Claim("seed:003", "from opset 11 they match", opset=">=11", status="pass",
-              record="upsample-opset-9-silent-mismatch",
-              finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail."),
+        Claim(
+            "seed:003",
+            "at opset 9 the results may not match torch",
+            opset="9-10",
+            status="mismatch",
+            record="upsample-opset-9-silent-mismatch",
+            stage="compare",
+        ),
+        Claim(
+            "seed:003",
+            "from opset 11 they match",
+            opset=">=11",
+            status="pass",
+            record="upsample-opset-9-silent-mismatch",
+            finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail.",
+        ),
     )
 
     def forward(self, x):
@@ -309,9 +411,14 @@ class UpsampleNearestOpset9(Case):
     inputs = ((f32(1, 2, 4, 6),), (f32(1, 2, 4, 6),), (f32(1, 2, 6, 8),))
     dynamic = {"x": {2: "height", 3: "width"}}
     claims = (
-        Claim("seed:003", "Upsample did not match interpolate until opset 11", opset="9-10", status="mismatch",
-              record="upsample-opset-9-silent-mismatch",
-              finding="Nearest agrees at 9 and 10, also for a factor that is not whole."),
+        Claim(
+            "seed:003",
+            "Upsample did not match interpolate until opset 11",
+            opset="9-10",
+            status="mismatch",
+            record="upsample-opset-9-silent-mismatch",
+            finding="Nearest agrees at 9 and 10, also for a factor that is not whole.",
+        ),
     )
 
     def forward(self, x):
@@ -330,17 +437,44 @@ class TrtImportUpsampleBilinear(Case):
     # nothing dynamic: before torch 1.11 a dynamic axis beside size= is an error of its own below opset 11
     inputs = ((f32(1, 2, 4, 4),), (f32(1, 2, 4, 4),))
     claims = (
-        Claim("seed:003", "TensorRT 6.0.1.5 refuses the bilinear Upsample of torch 1.3.1", torch="==1.3.*", opset=9,
-              status="fail", stage="parse", record="trt-import-upsample-bilinear",
-              message="importUpsample: UNSUPPORTED_NODE: Assertion failed: (nbDims >= 1) && (nbDims <= 3)",
-              needs="tensorrt"),
-        Claim("seed:003", "with nearest it imports", torch="==1.3.*", opset=9, variant="nearest", status="pass",
-              record="trt-import-upsample-bilinear", needs="tensorrt"),
-        Claim("seed:003 (catalogue)", "nearest keeps its own values: the difference is the swap's, not the runtime's",
-              record="bilinear-to-nearest-changes-values", opset=">=11", variant="nearest", status="pass"),
-        Claim("seed:003 (catalogue)", "nearest in place of bilinear is not equivalent",
-              record="bilinear-to-nearest-changes-values", variant="nearest_as_if_equal", exporter="",
-              status="mismatch", stage="eager"),
+        Claim(
+            "seed:003",
+            "TensorRT 6.0.1.5 refuses the bilinear Upsample of torch 1.3.1",
+            torch="==1.3.*",
+            opset=9,
+            status="fail",
+            stage="parse",
+            record="trt-import-upsample-bilinear",
+            message="importUpsample: UNSUPPORTED_NODE: Assertion failed: (nbDims >= 1) && (nbDims <= 3)",
+            needs="tensorrt",
+        ),
+        Claim(
+            "seed:003",
+            "with nearest it imports",
+            torch="==1.3.*",
+            opset=9,
+            variant="nearest",
+            status="pass",
+            record="trt-import-upsample-bilinear",
+            needs="tensorrt",
+        ),
+        Claim(
+            "seed:003 (catalogue)",
+            "nearest keeps its own values: the difference is the swap's, not the runtime's",
+            record="bilinear-to-nearest-changes-values",
+            opset=">=11",
+            variant="nearest",
+            status="pass",
+        ),
+        Claim(
+            "seed:003 (catalogue)",
+            "nearest in place of bilinear is not equivalent",
+            record="bilinear-to-nearest-changes-values",
+            variant="nearest_as_if_equal",
+            exporter="",
+            status="mismatch",
+            stage="eager",
+        ),
     )
 
     def forward(self, x):
@@ -348,8 +482,12 @@ class TrtImportUpsampleBilinear(Case):
 
     opset_11 = fix("raise-opset", "export at opset 11 or later, whose Resize says how it maps coordinates", opset=11)
 
-    @fix("rewrite", "nearest instead of bilinear: other values, to be accepted or trained for", changes_values=True,
-         caution=True)
+    @fix(
+        "rewrite",
+        "nearest instead of bilinear: other values, to be accepted or trained for",
+        changes_values=True,
+        caution=True,
+    )
     def nearest(self, x):
         return F.interpolate(x, size=(8, 8), mode="nearest")
 

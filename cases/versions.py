@@ -41,9 +41,7 @@ class OpsetRangeByTorchVersion(Case):
     def forward(self, x):
         return torch.relu(x)
 
-    opset_in_range = fix(
-        "export-option", "ask for an opset that the release has, here 9", export={"opset_version": 9}
-    )
+    opset_in_range = fix("export-option", "ask for an opset that the release has, here 9", export={"opset_version": 9})
     newer_torch = fix("version-upgrade", "a release that has the opset: 15 since 1.11", torch=">=1.11")
 
 

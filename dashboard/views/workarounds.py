@@ -36,8 +36,9 @@ def page(kept: Kept) -> None:
     found = [item for item in every if not words or item.word.value in words]
     st.html(word_legend(Counter(item.word for item in every)))
     titles = {entry.case: entry.title for entry in rows.catalogue.values()}
+    order = _order()
     if found:
-        st.html(fixes_html.table(_sorted(found), _order(), st.query_params.to_dict(), titles))
+        st.html(fixes_html.table(_sorted(found, order), order, st.query_params.to_dict(), titles))
     else:
         st.info("No fix passes these filters.", icon=":material/filter_alt_off:")
     frame.notes(item.split(" (--")[0] for item in answer.notes)
@@ -71,8 +72,7 @@ def _order() -> str:
     return params.one_of("sort", list(fixes_html.COLUMNS), "order") or "word"
 
 
-def _sorted(found: list[Standing]) -> list[Standing]:
-    order = _order()
+def _sorted(found: list[Standing], order: str) -> list[Standing]:
     words = list(WORKAROUND)
     keys = {
         "word": lambda item: words.index(item.word),

@@ -10,6 +10,8 @@ import click
 from harness.cli.options import json_option
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from harness.home import Home
     from harness.measure import ReleaseReport
 
@@ -136,7 +138,7 @@ def _show(
         show(table(dataset, Filters(cases=cases, torch=releases, exporters=exporters)), output.console())
 
 
-def _measured_releases(frame: object, reports: Sequence[ReleaseReport]) -> tuple[str, ...]:
+def _measured_releases(frame: pd.DataFrame, reports: Sequence[ReleaseReport]) -> tuple[str, ...]:
     # a release that could not be entered has one row without a case, and nothing for a table
-    measured = set(frame.loc[frame["case"].notna(), "torch"])  # type: ignore[attr-defined]  # a DataFrame
+    measured = set(frame.loc[frame["case"].notna(), "torch"])
     return tuple(report.torch for report in reports if report.torch in measured)
