@@ -65,7 +65,7 @@ def test_a_canary_at_an_opset_that_the_exporter_refuses_is_exempt(case):
 
 @pytest.mark.parametrize("case", ["canary-pass", "canary-mismatch"])
 def test_a_canary_at_an_opset_that_the_runtime_does_not_load_is_exempt(case):
-    told = "load|Fail|ONNX Runtime only *guarantees* support for models stamped with official released onnx opset versions."
+    told = "load|Fail|only *guarantees* support for models stamped with official released onnx opset versions"
 
     assert run(replaced(case, status="fail", stage="load", signature=told), with_canaries=False) == "good"
     assert (
