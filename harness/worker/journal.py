@@ -64,7 +64,7 @@ def _create(folder: Path, name: str) -> Tuple[Path, Optional[Any]]:
     """A new, locked file; ``None`` for it where a compaction took it away before it was locked."""
     number = 0
     while True:
-        path = folder / "{}-{}.jsonl".format(name, number)
+        path = folder / "{}{}.jsonl".format(name, "-{}".format(number) if number else "")
         try:
             file = open(str(path), "xb", buffering=0)
             break
