@@ -17,7 +17,7 @@ from mini import runner
 
 VERSION = "91.0.0"
 #: seconds; a cell takes hundredths of one, an endless one is killed at the limit and again at its double
-TIMEOUT = "1"
+TIMEOUT = "3"
 MEMORY_MB = "256"
 MARK = "CANIEXPORT_TEST_MARK"
 
