@@ -127,7 +127,7 @@ def _outcome(outcome: str, reason: str, finding: str, shown: Sequence[Row]) -> d
 
 def _selects(item: LoadedCase, claim: Claim, row: Row) -> bool:
     if item.is_environment:
-        return bool(row["variant"] == claim.variant)
+        return bool(row["variant"] == claim.variant and not claim.needs)
     variant, available = _judged_on(item, claim)
     provider = {claim.needs} if claim.needs else _EVERYWHERE
     return (

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+import linecache
+import textwrap
 import zlib
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from harness.worker.case import Variant
-from harness.worker.exporters import argument_names
+from harness.worker.exporters import argument_names, torch_version
 from harness.worker.tensors import materialise
+
+#: before this release TorchScript calls a method what its ``def`` says, not what the module calls it
+_NAMES_METHODS_BY_ATTRIBUTE = (1, 8)
 
 
 def build(variant: Variant, case_id: str) -> Any:
@@ -15,7 +21,10 @@ def build(variant: Variant, case_id: str) -> Any:
     import torch
 
     case = variant.case
-    attributes = {"forward": variant.forward, "__module__": case.__module__, "__doc__": case.__doc__}
+    forward = variant.forward
+    if forward.__name__ != "forward" and torch_version() < _NAMES_METHODS_BY_ATTRIBUTE:
+        forward = _renamed(forward)
+    attributes = {"forward": forward, "__module__": case.__module__, "__doc__": case.__doc__}
     module = type(case.__name__, (torch.nn.Module,), attributes)()
     case.setup(module)
     _fill(module, case_id)
@@ -85,6 +94,19 @@ def positional(inputs: Sequence[Any]) -> List[Any]:
         elif isinstance(item, np.ndarray):
             flat.append(item)
     return flat
+
+
+def _renamed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function written as ``def forward``; its source stays where TorchScript's compiler looks for it."""
+    lines = textwrap.dedent(inspect.getsource(function)).split("\n")
+    start = next(index for index, line in enumerate(lines) if line.startswith("def "))
+    text = "\n".join(lines[start:]).replace("def {}(".format(function.__name__), "def forward(", 1)
+    name = "<{} as forward>".format(function.__qualname__)
+    linecache.cache[name] = (len(text), None, [line + "\n" for line in text.split("\n")], name)
+    made: Dict[str, Any] = {}
+    exec(compile(text, name, "exec"), function.__globals__, made)
+    forward: Callable[..., Any] = made["forward"]
+    return forward
 
 
 def _fill(module: Any, case_id: str) -> None:
