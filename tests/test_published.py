@@ -1,0 +1,133 @@
+"""The published dataset: measured by this code on this corpus, whole, and saying what is known to be so."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.claims import adjudicate_dataset
+from harness.store import Dataset
+from harness.worker import corpus as corpus_module
+from harness.worker.rows import MEASURING_VERSION
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return Dataset.open(ROOT / "results", None)
+
+
+@pytest.fixture(scope="module")
+def cells(dataset):
+    return dataset.cells()
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return corpus_module.load([ROOT / "cases"], stand_in=True)
+
+
+def only(cells, **filters):
+    for name, value in filters.items():
+        cells = cells[cells[name] == value]
+    assert len(cells), filters
+    return cells
+
+
+def test_every_file_is_readable(dataset):
+    assert dataset.problems == ()
+
+
+def test_every_row_was_measured_by_this_measuring_code_on_this_corpus(cells, corpus):
+    stale = {
+        (case, variant)
+        for case, variant, found in cells[["case", "variant", "case_hash"]].drop_duplicates().itertuples(index=False)
+        if case not in corpus or corpus[case].case_hash(variant) != found
+    }
+
+    assert stale == set()
+    assert set(cells["measuring"]) == {MEASURING_VERSION}
+
+
+def test_every_run_passed_the_gate(dataset):
+    assert set(dataset.environments()["gate"]) == {"good"}
+
+
+@pytest.mark.parametrize("torch", ["1.3.1", "1.10.2", "1.12.1", "2.0.1", "2.8.0", "2.15.0"])
+def test_each_release_has_rows_of_every_case_that_can_run_there(cells, corpus, torch):
+    from harness.worker import plan, releases
+
+    planned = {
+        (cell.case, cell.variant, cell.exporter, cell.opset) for cell in plan.cells(corpus, releases.find(torch), "cpu")
+    }
+    rows = only(cells, torch=torch)
+    opsets = rows["opset"].astype(object).where(rows["opset"].notna(), None)
+    found = set(zip(rows["case"], rows["variant"], rows["exporter"], opsets, strict=True))
+
+    assert planned - found == set()
+
+
+def test_the_published_claims_are_what_the_published_rows_say(dataset, corpus):
+    have = {row["claim"]: row["outcome"] for row in dataset.claims().to_dict("records")}
+
+    assert have == {row["claim"]: row["outcome"] for row in adjudicate_dataset(corpus, dataset)}
+
+
+def test_cross_is_refused_by_1_10_with_its_own_words(dataset, cells):
+    rows = only(cells, torch="1.10.2", case="cross-no-symbolic", variant="plain", exporter="torchscript-trace")
+    (row,) = rows[rows["opset"] == 14].to_dict("records")
+
+    assert (row["status"], row["stage"]) == ("fail", "export")
+    assert "Exporting the operator cross to ONNX opset version 14 is not supported" in dataset.message(
+        row["message_id"]
+    )
+    assert set(rows["status"]) == {"fail", "unsupported"}
+
+
+def test_a_baked_item_is_never_a_pass_by_trace(cells):
+    rows = only(cells, case="tracer-item-bakes-value", variant="plain", exporter="torchscript-trace")
+
+    assert set(rows["status"]) <= {"mismatch", "unsupported"}
+    assert rows["torch"].nunique() >= 6
+
+
+def test_the_cross_that_applies_its_dim_by_half_is_a_mismatch_in_eager(cells):
+    rows = only(cells, case="cross-rewrite-dim-argument-half-applied", variant="stack_on_dim_only")
+
+    assert set(rows["stage"]) == {"eager"}
+    assert set(rows["status"]) == {"mismatch"}
+
+
+def test_grid_sample_passes_from_torch_1_12_and_opset_16(cells):
+    rows = only(cells, case="grid-sampler-unsupported-opset-11", variant="plain", exporter="torchscript-trace")
+    works = rows[rows["status"] == "pass"]
+
+    assert set(works["torch"]) == {"1.12.1", "2.0.1", "2.8.0", "2.15.0"}
+    assert works["opset"].min() == 16
+
+
+def test_a_pool_whose_sizes_do_not_divide_never_exports_by_trace(cells):
+    rows = only(cells, case="adaptive-avg-pool2d-non-factor", variant="plain", exporter="torchscript-trace")
+
+    assert "pass" not in set(rows["status"])
+
+
+def test_the_nine_outcomes_of_the_dynamic_axes_table(cells):
+    expected = {
+        "dynamic-axes-origin-input": {"plain": "pass", "axis_0": "pass", "axes_2_3": "pass"},
+        "dynamic-axes-batch-2-input": {"plain": "fail", "axis_0": "pass", "axes_2_3": "fail"},
+        "dynamic-axes-size-20-input": {"plain": "fail", "axis_0": "fail", "axes_2_3": "pass"},
+    }
+    rows = only(cells, torch="1.10.2", exporter="torchscript-trace", opset=11)
+
+    for case, outcomes in expected.items():
+        mine = only(rows, case=case)
+        assert dict(zip(mine["variant"], mine["status"], strict=True)) == outcomes
+        assert set(mine[mine["status"] == "fail"]["stage"]) <= {"run"}
+
+
+def test_the_findings_page_is_what_the_dataset_says():
+    import subprocess
+    import sys
+
+    assert subprocess.run([sys.executable, "docs/make_findings.py", "--check"], cwd=ROOT, check=False).returncode == 0
