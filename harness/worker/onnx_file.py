@@ -41,10 +41,14 @@ def read(model: Any) -> Facts:
 
 
 def written_by(model: Any, asked: str) -> str:
-    """The exporter that wrote the file. Trace and script leave the same marks, so the one asked for is believed."""
-    if _has_dynamo_marks(model):
-        return Exporter.DYNAMO.value
-    return asked if asked in (Exporter.TRACE.value, Exporter.SCRIPT.value) else Exporter.TRACE.value
+    """The exporter that wrote the file. One that was asked for by name has no fallback unless that is asked for too.
+
+    Only the bare call leaves it to the release; dynamo's files then carry its marks (they are lost where ONNX's own
+    version converter has rewritten the file, which a bare call never asks for).
+    """
+    if asked != Exporter.DEFAULT.value:
+        return asked
+    return Exporter.DYNAMO.value if _has_dynamo_marks(model) else Exporter.TRACE.value
 
 
 def normalised(model: Any) -> bytes:
