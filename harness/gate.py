@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from harness.store.gates import GOOD
-from harness.worker.status import WORKS, Stage, Status
+from harness.worker.status import WORKS, Exporter, Stage, Status
 
 #: share of the planned cells that must have left a row
 ENOUGH = 0.95
@@ -22,6 +22,8 @@ INVALID = 0.05
 ONE_REASON = 0.5
 
 CANARY = "canary"
+#: the opset the dynamo exporter writes; every other is a conversion of its file
+_DYNAMO_WRITES = 18
 #: onnxruntime's words for a file whose opset it does not know
 _OPSET_TOO_NEW = "official released onnx opset"
 _WORKS = frozenset(status.value for status in WORKS)
@@ -113,12 +115,14 @@ def _canaries(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _beyond(row: Row) -> bool:
-    """Whether the opset asked for is above what the exporter takes, or above what the runtime loads.
+    """Whether the opset asked for is outside what the exporter takes, or above what the runtime loads.
 
-    The dynamo exporter refuses no opset; its first file above the runtime's range is refused at load.
+    The dynamo exporter refuses no opset: below 18 it converts, or fails to; its first file above the runtime's range
+    is refused at load.
     """
-    refused = row["stage"] == Stage.LOAD and _OPSET_TOO_NEW in (row["signature"] or "")
-    return bool(row["status"] == Status.UNSUPPORTED or refused)
+    too_new = row["stage"] == Stage.LOAD and _OPSET_TOO_NEW in (row["signature"] or "")
+    too_old = row["exporter"] == Exporter.DYNAMO and row["opset"] is not None and row["opset"] < _DYNAMO_WRITES
+    return bool(row["status"] == Status.UNSUPPORTED or too_new or too_old)
 
 
 def _cell(row: Row) -> str:

@@ -73,6 +73,15 @@ def test_a_canary_at_an_opset_that_the_runtime_does_not_load_is_exempt(case):
     )
 
 
+def test_a_canary_that_dynamo_cannot_convert_below_18_is_exempt_and_at_18_is_not():
+    below = canaries((13, 17), exporter="dynamo")
+    failed = [{**row, "status": "fail", "stage": "export"} if row["opset"] == 17 else row for row in below]
+    at_18 = [{**row, "opset": 18} if row["opset"] == 17 else row for row in failed]
+
+    assert run([*failed, *canaries()], with_canaries=False) == "good"
+    assert run([*at_18, *canaries()], with_canaries=False) != "good"
+
+
 def test_a_canary_that_passes_with_another_opset_than_asked_has_passed():
     assert run(replaced("canary-pass", status="degraded"), with_canaries=False) == "good"
 
