@@ -307,7 +307,7 @@ class CrossRewriteRejectsRankBroadcast(Case):
             torch=">=1.11",
             opset=14,
             status="pass",
-            finding="1.12 does; 2.8 and 2.13 want equal ranks and raise in eager.",
+            finding="1.12 does in eager and writes an invalid file; 2.8 and later want equal ranks and raise in eager.",
         ),
     )
 

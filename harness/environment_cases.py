@@ -195,7 +195,8 @@ def _versions(uv: str, place: Path) -> dict[str, str | None]:
     except subprocess.TimeoutExpired:
         return {}
     found = {item["name"].lower(): item["version"] for item in json.loads(listed.stdout or "[]")}
-    versions = {name: public(found.get(name)) for name in ("torch", "onnx", "onnxscript")}
+    # no torch: that column is the release under measurement, and an installation is none
+    versions = {name: public(found.get(name)) for name in ("onnx", "onnxscript")}
     return {**versions, "python": python.stdout.strip() or None}
 
 
