@@ -197,3 +197,33 @@ class FlattenLinearDynamicHw(Case):
 
     def forward(self, x):
         return self.linear(self.conv(x).flatten(1))
+
+
+def input_shapes(model):
+    """Each input's shape as the file declares it: numbers, and names where it is dynamic."""
+    shapes = {item.name: item.type.tensor_type.shape.dim for item in model.graph.input}
+    return {"inputs": {name: [dim.dim_param or dim.dim_value for dim in dims] for name, dims in shapes.items()}}
+
+
+class DynamicAxesOfALaterInput(Case):
+    """dynamic_axes that name the second input only: the bare call of 2.13 and later frees the first one instead.
+
+    Its conversion of dynamic_axes to dynamic_shapes keeps the order of the dictionary and loses the names.
+    """
+
+    sources = ("caniexport",)
+    aten_ops = ("aten::add",)
+    onnx_ops = ("Add",)
+    inputs = ((f32(1, 3), f32(2, 3)), (f32(1, 3), f32(4, 3)))
+    dynamic = {"y": {0: "batch"}}
+    facts = staticmethod(input_shapes)
+
+    def forward(self, x, y):
+        return x + y
+
+    all_named = fix(
+        "export-option",
+        "name every input, in the order of forward",
+        dynamic={"x": {1: "width"}, "y": {0: "batch", 1: "width"}},
+        documented=False,
+    )

@@ -21,6 +21,9 @@ INVALID = 0.05
 #: share of the failures that one signature at resolve or import may explain
 ONE_REASON = 0.5
 
+#: share of the repeated cells that may differ
+DIFFERING = 0.01
+
 CANARY = "canary"
 #: the opset the dynamo exporter writes; every other is a conversion of its file
 _DYNAMO_WRITES = 18
@@ -56,11 +59,18 @@ def judge(rows: Sequence[Row], environment: Row, planned: int, pins: Sequence[st
         lambda: _one_reason(rows),
         lambda: _canaries(rows),
         lambda: _providers(rows, environment),
+        lambda: _repeats(environment),
     )
     for check in checks:
         for reason in check():
             return f"quarantined: {reason}"
     return GOOD
+
+
+def _repeats(environment: Row) -> Iterator[str]:
+    repeated, differing = environment.get("repeated") or 0, len(environment.get("differing") or ())
+    if differing > DIFFERING * repeated:
+        yield f"{differing} of {repeated} cells differ when they are measured again (at most {DIFFERING:.0%} may)"
 
 
 def _versions(environment: Row, pins: Sequence[str]) -> Iterator[str]:

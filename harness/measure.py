@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import interpreters
+from harness.disk import GIGABYTE, Budget
 from harness.progress import Progress, count_cells
+from harness.repeats import REPEATED, sample
 from harness.worker import corpus as corpus_module
 from harness.worker import plan, releases
 from harness.worker.journal import Journal
@@ -44,9 +46,11 @@ class MeasureOptions:
     cases      case ids or case/variant; empty for all
     missing    count published rows as done too: only what the published dataset does not hold yet
     fresh      measure everything again, whatever is done
-    rolling    remove each environment after it has been measured
+    rolling    remove each environment after it has been measured, and downloads where ``disk_budget`` asks for it
+    disk_budget  bytes that environments and downloads may take, where ``rolling``
     workers    pytest-xdist workers
     timeout    seconds a cell may take
+    repeat     cells of each release to measure a second time (A/A), where nothing was selected
     """
 
     home: Home
@@ -59,7 +63,19 @@ class MeasureOptions:
     missing: bool = False
     fresh: bool = False
     rolling: bool = False
+    disk_budget: int = 20 * GIGABYTE
     timeout: float = 60.0
+    repeat: int = REPEATED
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of a release is asked for."""
+        return not (self.cases or self.exporters or self.opsets)
+
+    @property
+    def budget(self) -> Budget:
+        """What a rolling measurement may delete: a user's own cache of downloads is not ours to clean."""
+        return Budget(self.disk_budget, self.home.root / ".tox", self.home.local / "downloads")
 
 
 @dataclass(frozen=True)
@@ -79,6 +95,8 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
     ``say`` is given each line for a person. Raises :class:`~harness.worker.errors.UnknownName` for a release that is
     not in the table, before anything is started.
     """
+    if options.rolling:
+        options.budget.check()
     chosen = _chosen(options)
     corpus = corpus_module.load([options.home.cases], stand_in=True)
     progress = Progress(say)
@@ -91,7 +109,11 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
             say(f"torch {release.torch}: nothing new to measure")
             reports.append(ReleaseReport(release.torch, 0, 0, 0.0))
             continue
+        if options.rolling:
+            options.budget.make_room(say)
         reports.append(_measure_release(options, release, todo, done, progress, say))
+    if options.rolling:
+        options.budget.finish()
     if environment_cases:
         reports.append(_measure_environment_cases(options, environment_cases, say))
     return reports
@@ -149,9 +171,11 @@ def _measure_release(
     run_id = _run_id()
     name = f"torch{release.torch}-{options.provider}"
     log = options.home.local / "logs" / f"{name}.log"
-    code = _run_tox(options, release, done, run_id, name, log, progress)
+    call = _Call(options, release, run_id, name, log)
+    code = call.run(done, progress)
     measured = count_cells(options.home.local, run_id)
-    problem = _settle(options, release, todo, run_id, measured, code, log)
+    again = _measure_again(call, todo) if code == 0 and options.whole and options.repeat else None
+    problem = _settle(options, release, todo, run_id, measured, code, log, again)
     if options.rolling:
         shutil.rmtree(options.home.root / ".tox" / name, ignore_errors=True)
     seconds = time.monotonic() - started
@@ -161,47 +185,72 @@ def _measure_release(
     return ReleaseReport(release.torch, len(todo), measured, seconds, problem)
 
 
-def _run_tox(
-    options: MeasureOptions,
-    release: Release,
-    done: frozenset[str],
-    run_id: str,
-    name: str,
-    log: Path,
-    progress: Progress,
-) -> int:
-    """Run one tox environment, its output in ``log``; progress is read from the journals it writes."""
-    home = options.home
-    log.parent.mkdir(parents=True, exist_ok=True)
-    done_file = home.local / "done" / f"{name}.txt"
-    done_file.parent.mkdir(parents=True, exist_ok=True)
-    done_file.write_text("\n".join(sorted(done)), encoding="utf-8")
-    command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.root / ".tox")]
-    command += ["-e", name, "--", *_pytest_arguments(options, run_id, done_file)]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=home.root,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=_tox_environment(options),
-            preexec_fn=die_with_parent if os.name == "posix" else None,
+@dataclass(frozen=True)
+class _Call:
+    """Calls of tox for one release: its environment ``name`` and the file its output goes to."""
+
+    options: MeasureOptions
+    release: Release
+    run_id: str
+    name: str
+    log: Path
+
+    def run(self, done: frozenset[str], progress: Progress) -> int:
+        """Measure what is not ``done``; progress is read from the journals that it writes."""
+        done_file = self._write("done", done)
+        arguments = [*_pytest_arguments(self.options), "--run-id", self.run_id, "--done", str(done_file)]
+        local = self.options.home.local
+        return self._tox(
+            arguments, local, lambda: progress.update(self.release.torch, count_cells(local, self.run_id)), "wb"
         )
-        try:
-            while process.poll() is None:
-                time.sleep(_POLL_SECONDS)
-                progress.update(release.torch, count_cells(home.local, run_id))
-        except BaseException:
-            # pytest gets the chance to end its workers; every finished cell is in a journal
-            process.send_signal(signal.SIGINT)
-            process.wait()
-            raise
-    return process.returncode
+
+    def again(self, cells: list[plan.Cell], local: Path) -> int:
+        """Measure these cells once more into ``local``, each alone, with nothing kept between exports."""
+        only_file = self._write("again", frozenset(cell.key for cell in cells))
+        arguments = [*_pytest_arguments(self.options), "--run-id", f"{self.run_id}-again", "--only", str(only_file)]
+        return self._tox([*arguments, "--apart", "--bare"], local, lambda: None, "ab")
+
+    def _write(self, folder: str, keys: frozenset[str]) -> Path:
+        path = self.options.home.local / folder / f"{self.name}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(sorted(keys)), encoding="utf-8")
+        return path
+
+    def _tox(self, arguments: list[str], local: Path, tick: Callable[[], None], mode: str) -> int:
+        home = self.options.home
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.root / ".tox")]
+        with self.log.open(mode) as output:
+            process = subprocess.Popen(
+                [*command, "-e", self.name, "--", *arguments],
+                cwd=home.root,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=_tox_environment(self.options, local),
+                preexec_fn=die_with_parent if os.name == "posix" else None,
+            )
+            try:
+                while process.poll() is None:
+                    time.sleep(_POLL_SECONDS)
+                    tick()
+            except BaseException:
+                # pytest gets the chance to end its workers; every finished cell is in a journal
+                process.send_signal(signal.SIGINT)
+                process.wait()
+                raise
+        return process.returncode
 
 
-def _pytest_arguments(options: MeasureOptions, run_id: str, done_file: Path) -> Iterator[str]:
-    yield from ("--run-id", run_id, "--done", str(done_file), "--cell-timeout", str(options.timeout))
+def _measure_again(call: _Call, todo: list[plan.Cell]) -> Path | None:
+    """A/A: a sample measured a second time; where its rows are. A failure of it leaves the run without."""
+    local = call.options.home.local / "again" / call.name
+    shutil.rmtree(local, ignore_errors=True)
+    return local if call.again(sample(todo, call.options.repeat, call.run_id), local) == 0 else None
+
+
+def _pytest_arguments(options: MeasureOptions) -> Iterator[str]:
+    yield from ("--cell-timeout", str(options.timeout))
     for case in options.cases:
         yield from ("--case", case)
     for exporter in options.exporters:
@@ -210,17 +259,19 @@ def _pytest_arguments(options: MeasureOptions, run_id: str, done_file: Path) -> 
         yield from ("--opset", str(opset))
 
 
-def _tox_environment(options: MeasureOptions) -> dict[str, str]:
+def _tox_environment(options: MeasureOptions, local: Path) -> dict[str, str]:
     home = options.home
     environment = dict(os.environ)
     environment.pop("TOXENV", None)
     environment.update(
         CANIEXPORT_SUPERVISED="1",
         CANIEXPORT_WORKERS=str(options.workers),
-        CANIEXPORT_LOCAL=str(home.local),
+        CANIEXPORT_LOCAL=str(local),
         CANIEXPORT_CASES=str(home.cases),
         CANIEXPORT_CODE=str(_code(home)),
     )
+    if options.rolling:
+        environment["UV_CACHE_DIR"] = str(options.budget.cache)
     return environment
 
 
@@ -245,12 +296,15 @@ def _settle(
     measured: int,
     code: int,
     log: Path,
+    again: Path | None,
 ) -> str:
     """After tox: judge the run, add the rows it owes, compact. Returns the problem, empty where there is none."""
     from harness.settle import settle
 
     reason = _failure(log) if code else ""
-    problem = settle(options.home.local, release, options.provider, todo, run_id, reason)
+    problem = settle(options.home.local, release, options.provider, todo, run_id, reason, again)
+    if again is not None:
+        shutil.rmtree(again, ignore_errors=True)
     if measured == 0:
         return f"could not be measured: {reason.splitlines()[0] if reason else 'tox wrote no row'}"
     return problem

@@ -16,13 +16,23 @@ if TYPE_CHECKING:
     from harness.worker.releases import Release
 
 
-def settle(local: Path, release: Release, provider: str, todo: list[Cell], run_id: str, reason: str) -> str:
+def settle(
+    local: Path,
+    release: Release,
+    provider: str,
+    todo: list[Cell],
+    run_id: str,
+    reason: str,
+    again: Path | None = None,
+) -> str:
     """Complete a run: as many rows as planned cells, judged, compacted. Returns the problem, if any.
 
     ``reason`` is why tox ended with an error; a run that wrote no row at all gets one ``resolve`` row with it.
+    ``again`` is the local dataset of a second measurement of some of its cells, if there was one.
     """
     from harness.gate import judge
     from harness.measure import owed_row
+    from harness.repeats import differing
     from harness.store import compact
     from harness.store.gates import GOOD
 
@@ -39,6 +49,8 @@ def settle(local: Path, release: Release, provider: str, todo: list[Cell], run_i
                 row["env_id"] = environment.get("env_id")
                 journal.cell(row, messages)
                 rows.append(row)
+            if again is not None:
+                environment["repeated"], environment["differing"] = differing(rows, _all_rows(again))
             word = judge(rows, environment, len(todo), list(release.requirements))
             if environment:
                 environment["measured_at"] = str(environment["measured_at"])
@@ -57,6 +69,12 @@ def _written(local: Path, run_id: str) -> tuple[list[dict[str, Any]], dict[str, 
     rows = _records(cells[cells["run_id"] == run_id], [column.name for column in CELLS])
     found = _records(environments[environments["run_id"] == run_id], [column.name for column in ENVIRONMENTS])
     return rows, found[-1] if found else {}
+
+
+def _all_rows(local: Path) -> list[dict[str, Any]]:
+    from harness.store import Dataset
+
+    return _records(Dataset.open(None, local).cells(quarantined=True), [column.name for column in CELLS])
 
 
 def _records(frame: pd.DataFrame, columns: list[str]) -> list[dict[str, Any]]:

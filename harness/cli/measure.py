@@ -30,7 +30,17 @@ _OPSETS = range(1, 40)
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
 @click.option("--missing", is_flag=True, help="Measure only what the published dataset does not hold either.")
 @click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
+@click.option(
+    "--disk-budget",
+    type=click.FloatRange(0),
+    default=20.0,
+    show_default=True,
+    help="GB that environments and downloads may take, with --rolling.",
+)
 @click.option("--fresh", is_flag=True, help="Measure again what is there already.")
+@click.option(
+    "--repeat", type=click.IntRange(0), default=600, show_default=True, help="Cells of a whole release measured twice."
+)
 @json_option
 def command(
     releases: tuple[str, ...],
@@ -42,7 +52,9 @@ def command(
     timeout: float,
     missing: bool,
     rolling: bool,
+    disk_budget: float,
     fresh: bool,
+    repeat: int,
     as_json: bool,
 ) -> None:
     """Make the environments of torch releases and measure what is new in each.
@@ -54,6 +66,7 @@ def command(
 
     from harness import home as homes
     from harness.describe import describe
+    from harness.disk import GIGABYTE
     from harness.measure import MeasureOptions, measure
 
     home = homes.find()
@@ -68,7 +81,9 @@ def command(
         missing=missing,
         fresh=fresh,
         rolling=rolling,
+        disk_budget=round(disk_budget * GIGABYTE),
         timeout=timeout,
+        repeat=repeat,
     )
     # before, so that the dashboard has words for what comes; after, because claims are judged by it
     describe(home)

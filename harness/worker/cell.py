@@ -14,6 +14,7 @@ from harness.worker import compare, exporters, onnx_file, runtimes, subject
 from harness.worker.case import PLAIN, Variant
 from harness.worker.messages import describe, describe_exception, message_id, tidy
 from harness.worker.plan import Cell
+from harness.worker.sharing import shared
 from harness.worker.status import Exporter, Stage, Status
 
 _OPSET_REFUSED = re.compile(
@@ -165,13 +166,18 @@ class _Work:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                with variant.patch(opset) if variant.patch is not None else _nothing():
+                with variant.patch(opset) if variant.patch is not None else _nothing(), shared(self._owner()):
                     started = time.perf_counter()
                     content = exporters.export(request)
                     self.row["seconds_export"] = time.perf_counter() - started
             finally:
                 self._note_warnings(caught)
         return content
+
+    def _owner(self) -> Optional[Tuple[str, str]]:
+        """Whose captured program dynamo may use again; a patch or a preparation may depend on the opset."""
+        own = self.variant.patch is None and self.variant.prepare is None
+        return (self.cell.case, self.cell.variant) if own else None
 
     def _check(self, content: bytes, eager: Eager) -> onnx_file.Bundle:
         import onnx

@@ -14,6 +14,7 @@ up to 1.9       exporting a scripted module needs ``example_outputs``
 
 from __future__ import annotations
 
+import functools
 import inspect
 import io
 import os
@@ -21,6 +22,7 @@ import tempfile
 from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from harness.worker.case import Dynamic
+from harness.worker.sharing import scripted
 from harness.worker.status import Exporter
 
 
@@ -78,7 +80,7 @@ def _torchscript(request: Request, module: Any, scripted: bool = False) -> bytes
 def _scripted(module: Any) -> Any:
     import torch
 
-    return module if _is_script_module(module) else torch.jit.script(module)
+    return module if _is_script_module(module) else scripted(lambda: torch.jit.script(module))
 
 
 def _is_script_module(module: Any) -> bool:
@@ -174,6 +176,7 @@ def _dims(axes: Any) -> Optional[Dict[int, Any]]:
     return {axis: anything if anything is not None else torch.export.Dim(name) for axis, name in named.items()}
 
 
+@functools.lru_cache(maxsize=None)
 def argument_names(forward: Any, count: int) -> Sequence[str]:
     """The first ``count`` argument names of a ``forward(self, ...)``."""
     return [name for name in inspect.signature(forward).parameters if name != "self"][:count]

@@ -26,7 +26,7 @@ from harness.worker.journal import Journal
 from harness.worker.messages import describe
 from harness.worker.process import die_with_parent
 from harness.worker.rows import CELLS, MEASURING_VERSION
-from harness.worker.status import Exporter, Stage, Status
+from harness.worker.status import Stage, Status
 from harness.worker.supervisor import Broken, Limits, Settings, Supervisor
 
 _COLUMNS = [column.name for column in CELLS]
@@ -43,10 +43,12 @@ def pytest_addoption(parser: Any) -> None:
     group.addoption("--exporter", action="append", default=[], help="only this exporter (repeatable)")
     group.addoption("--opset", action="append", type=int, default=target.opsets, help="only this opset (repeatable)")
     group.addoption("--done", help="file with keys of cells that need no measuring, one a line")
+    group.addoption("--only", help="file with keys of the cells to measure, one a line; all others are left out")
     group.addoption("--run-id", help="name of the run; made up where not given")
     group.addoption("--cell-timeout", type=float, default=60.0, help="seconds a cell may take")
     group.addoption("--cell-memory", type=int, default=2048, help="MiB a cell may allocate")
     group.addoption("--apart", action="store_true", help="a process of its own for every single cell")
+    group.addoption("--bare", action="store_true", help="nothing kept between exports: what torch does by itself")
     group.addoption("--no-fork", action="store_true", help="a fresh process for each cell instead of a forked one")
 
 
@@ -118,7 +120,8 @@ class Run:
         self._environment = envinfo.environment(self.release.torch, self.release.spec, self.provider)
         self._roots = [Path(argument.split("::")[0]).resolve() for argument in config.args]
         self._corpora: Dict[Path, Dict[str, LoadedCase]] = {}
-        self._done = self._read_done()
+        self._done = self._read_keys("--done")
+        self._only = self._read_keys("--only")
         self._statuses: "Counter[str]" = Counter()
         self._planned: List[plan.Cell] = []
         self._selection = plan.Selection(
@@ -136,7 +139,7 @@ class Run:
     def groups_of(self, path: Path) -> "Dict[Tuple[str, str, str], List[plan.Cell]]":
         """What is to be measured of one file."""
         cells = plan.cells(self._corpus(path), self.release, self.provider, self._selection)
-        return plan.groups([cell for cell in cells if cell.key not in self._done])
+        return plan.groups([cell for cell in cells if cell.key not in self._done and self._wants(cell)])
 
     def measure(self, cells: Sequence[plan.Cell]) -> Dict[str, int]:
         """Measure cells one by one, a row each; returns the counts of their statuses."""
@@ -181,7 +184,7 @@ class Run:
     def _outcomes(self, cells: Sequence[plan.Cell]) -> Iterator[Outcome]:
         if not self._broken:
             try:
-                for outcome in self._supervise().run(cells, self._together(cells)):
+                for outcome in self._supervise().run(cells, not self.config.getoption("--apart")):
                     cells = cells[1:]
                     yield outcome
                 return
@@ -190,13 +193,6 @@ class Run:
         for _ in cells:
             yield _import_failed(self._broken)
 
-    def _together(self, cells: Sequence[plan.Cell]) -> bool:
-        """Whether these cells may share a process: one variant with the TorchScript exporter, nothing registered."""
-        first = cells[0]
-        variant = self._find(first.case).variants[first.variant]
-        shared = variant.exporter(first.exporter) in (Exporter.TRACE.value, Exporter.SCRIPT.value)
-        return shared and variant.patch is None and variant.prepare is None and not self.config.getoption("--apart")
-
     def _supervise(self) -> Supervisor:
         if self._supervisor is None:
             option = self.config.getoption
@@ -204,7 +200,8 @@ class Run:
             cases = [Path(argument.split("::")[0]) for argument in self.config.args]
             bundles = self.local / "bundles"
             dynamo = bool(self.release.dynamo)
-            self._supervisor = Supervisor(Settings(cases, bundles, dynamo, limits, not option("--no-fork")))
+            fork, bare = not option("--no-fork"), option("--bare")
+            self._supervisor = Supervisor(Settings(cases, bundles, dynamo, limits, fork, bare))
         return self._supervisor
 
     def _write(self, cell: plan.Cell, outcome: Outcome) -> None:
@@ -251,8 +248,11 @@ class Run:
             self._corpora[path] = corpus_module.load([path], stand_in=True)
         return self._corpora[path]
 
-    def _read_done(self) -> FrozenSet[str]:
-        path = self.config.getoption("--done")
+    def _wants(self, cell: plan.Cell) -> bool:
+        return not self._only or cell.key in self._only
+
+    def _read_keys(self, option: str) -> FrozenSet[str]:
+        path = self.config.getoption(option)
         if not path or not os.path.exists(path):
             return frozenset()
         return frozenset(Path(path).read_text(encoding="utf-8").split())

@@ -12,7 +12,7 @@ from typing import Dict, NamedTuple, Optional, Tuple
 SCHEMA_VERSION = 1
 
 #: version of the measuring code: raised when the same case in the same environment could get another row
-MEASURING_VERSION = 1
+MEASURING_VERSION = 2
 
 
 class Column(NamedTuple):
@@ -98,6 +98,8 @@ ENVIRONMENTS: Tuple[Column, ...] = (
     Column("gate", "string", "good, or why the run is quarantined"),
     Column("planned", "int32", "cells planned in the run"),
     Column("rows", "int32", "rows of the run"),
+    Column("repeated", "int32", "cells measured a second time, alone and with nothing shared; null where none were"),
+    Column("differing", "list<string>", "of those, the cells whose second row differs, and in what"),
 )
 
 MESSAGES: Tuple[Column, ...] = (

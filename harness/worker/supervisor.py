@@ -12,13 +12,15 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
 from harness.worker.cell import Outcome
 from harness.worker.messages import describe
 from harness.worker.plan import Cell
+from harness.worker.stages import Stages
 from harness.worker.status import Stage, Status
 
 _TAIL = 16 * 1024
@@ -42,6 +44,7 @@ class Settings(NamedTuple):
     dynamo: bool
     limits: Limits = Limits()
     fork: bool = True
+    bare: bool = False
 
 
 class Broken(Exception):
@@ -76,7 +79,7 @@ class Supervisor:
         """
         left = list(cells)
         while left:
-            outcomes = self._attempt(left if together else left[:1], self._settings.limits)
+            outcomes = self._attempt(left if together else left[:1], self._settings.limits, not together)
             for outcome in outcomes:
                 yield self._confirmed(left.pop(0), outcome)
 
@@ -85,18 +88,18 @@ class Supervisor:
         if outcome.row["status"] in (Status.TIMEOUT.value, Status.OOM.value):
             limits = self._settings.limits
             doubled = limits._replace(seconds=limits.seconds * 2, memory_mb=limits.memory_mb * 2)
-            (outcome,) = self._attempt([cell], doubled)
+            (outcome,) = self._attempt([cell], doubled, alone=True)
             attempts = 2
         outcome.row["attempts"] = attempts
         return outcome
 
-    def _attempt(self, cells: Sequence[Cell], limits: Limits) -> List[Outcome]:
+    def _attempt(self, cells: Sequence[Cell], limits: Limits, alone: bool) -> List[Outcome]:
         """Outcomes of the first of these cells, at least of one."""
         if self._zygote is None or not self._zygote.usable():
             self.close()
             self._zygote = _Zygote(self._settings)
         self._batch += 1
-        return self._zygote.measure(self._batch, cells, limits)
+        return self._zygote.measure(self._batch, cells, limits, alone)
 
 
 class _Zygote:
@@ -105,14 +108,17 @@ class _Zygote:
     def __init__(self, settings: Settings) -> None:
         results, results_write = os.pipe()
         output, output_write = os.pipe()
+        self._stages_file = tempfile.TemporaryFile()
+        stages = self._stages_file.fileno()
+        self._stages = Stages(stages)
         self._buffer = b""
         self._tail = b""
         self._process = subprocess.Popen(
-            self._command(settings, results_write, output_write),
+            self._command(settings, results_write, output_write, stages),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            pass_fds=(results_write, output_write),
+            pass_fds=(results_write, output_write, stages),
             env=_environment(),
             start_new_session=True,
         )
@@ -127,14 +133,17 @@ class _Zygote:
         self._wait_ready(settings.limits.warm_seconds)
 
     @staticmethod
-    def _command(settings: Settings, results: int, output: int) -> List[str]:
+    def _command(settings: Settings, results: int, output: int, stages: int) -> List[str]:
         command = [sys.executable, "-m", "harness.worker.zygote", "--results", str(results), "--output", str(output)]
+        command += ["--stages", str(stages)]
         for path in settings.cases:
             command += ["--cases", str(path)]
         if settings.bundles is not None:
             command += ["--bundles", str(settings.bundles)]
         if settings.dynamo:
             command.append("--dynamo")
+        if settings.bare:
+            command.append("--bare")
         if not settings.fork:
             command.append("--no-fork")
         return command
@@ -155,12 +164,18 @@ class _Zygote:
         self._selector.close()
         os.close(self._results)
         os.close(self._output)
+        self._stages_file.close()
 
-    def measure(self, batch: int, cells: Sequence[Cell], limits: Limits) -> List[Outcome]:
+    def measure(self, batch: int, cells: Sequence[Cell], limits: Limits, alone: bool) -> List[Outcome]:
         """Measure cells in one process; however it ends, there is an outcome for each cell that was begun."""
-        watch = _Watch(limits, len(cells))
+        watch = _Watch(limits, len(cells), lambda cell: self._stages.at(batch, cell))
         self._tail = b""
-        request = {"batch": batch, "cells": [list(cell) for cell in cells], "memory_mb": limits.memory_mb}
+        request = {
+            "batch": batch,
+            "cells": [list(cell) for cell in cells],
+            "memory_mb": limits.memory_mb,
+            "alone": alone,
+        }
         try:
             assert self._process.stdin is not None
             self._process.stdin.write((json.dumps(request) + "\n").encode("utf-8"))
@@ -225,13 +240,13 @@ class _Zygote:
 class _Watch:
     """What is known of the cells that one process measures."""
 
-    def __init__(self, limits: Limits, cells: int) -> None:
+    def __init__(self, limits: Limits, cells: int, stage_of: Callable[[int], Optional[Stage]]) -> None:
         self._limits = limits
         self._cells = cells
+        self._stage_of = stage_of
         self._started = time.monotonic()
         self._pid: Optional[int] = None
         self._baseline: Optional[int] = None
-        self._stage = Stage.EAGER
         self._killed: Optional[Status] = None
         self._outcomes: List[Outcome] = []
 
@@ -241,12 +256,9 @@ class _Watch:
             self._pid = message["pid"]
             # the clock starts when the child does: building an opset's registry before is not the cell's
             self._started = time.monotonic()
-        if "stage" in message:
-            self._stage = Stage(message["stage"])
         if "row" in message:
             self._outcomes.append(Outcome(message["row"], message["messages"]))
             self._started = time.monotonic()
-            self._stage = Stage.EAGER
 
     def enforce(self, zygote: int) -> None:
         """Kill the child where it is over time or over memory."""
@@ -263,35 +275,36 @@ class _Watch:
         retired = bool(self._outcomes) and ended == 0 and self._killed is None
         if whole or retired:
             return self._outcomes
-        status, kind, text = self._explain(ended, problem, output)
+        stage = self._stage_of(len(self._outcomes)) or Stage.EAGER
+        status, kind, text = self._explain(stage, ended, problem, output)
         if output:
             text += "\nlast output:\n" + output[-1500:]
-        signature, identifier, kept = describe(self._stage.value, kind, text)
+        signature, identifier, kept = describe(stage.value, kind, text)
         row = {
             "runtime": "onnxruntime",
-            "stage": self._stage.value,
+            "stage": stage.value,
             "status": status.value,
             "signature": signature,
             "message_id": identifier,
         }
         return [*self._outcomes, Outcome(row, {identifier: kept})]
 
-    def _explain(self, ended: Optional[int], problem: str, output: str) -> Any:
+    def _explain(self, stage: Stage, ended: Optional[int], problem: str, output: str) -> Any:
         if self._killed is Status.TIMEOUT:
             return (
                 Status.TIMEOUT,
                 "Timeout",
-                "still in stage {} after {:g} s".format(self._stage.value, self._limits.seconds),
+                "still in stage {} after {:g} s".format(stage.value, self._limits.seconds),
             )
         if self._killed is Status.OOM or "bad_alloc" in output:
             return (
                 Status.OOM,
                 "OutOfMemory",
-                "more than {} MiB in stage {}".format(self._limits.memory_mb, self._stage.value),
+                "more than {} MiB in stage {}".format(self._limits.memory_mb, stage.value),
             )
         if problem or ended is None:
             return Status.INVALID, "Lost", problem or "the measuring process was gone"
-        return Status.CRASH, _SIGNALS.get(ended, "Exit"), "{} in stage {}".format(_ending(ended), self._stage.value)
+        return Status.CRASH, _SIGNALS.get(ended, "Exit"), "{} in stage {}".format(_ending(ended), stage.value)
 
     def _kill(self, status: Status, zygote: int) -> None:
         self._killed = status

@@ -14,8 +14,9 @@ import sys
 import warnings
 from typing import Any, Iterator, Optional, Set
 
-from harness.worker import exporters
+from harness.worker import compare, exporters, onnx_file, runtimes
 from harness.worker.keeping import keep
+from harness.worker.sharing import share
 from harness.worker.status import Exporter
 
 _TORCHSCRIPT_OPSETS = range(7, 24)
@@ -23,28 +24,39 @@ _TORCHSCRIPT_OPSETS = range(7, 24)
 _prepared: Set[Optional[int]] = set()
 
 
-def warm(dynamo: bool) -> None:
-    """Import torch, onnx and onnxruntime and export one addition through each exporter, quietly."""
+def warm(dynamo: bool, bare: bool = False) -> None:
+    """Import torch, onnx and onnxruntime and export one addition through each exporter, quietly.
+
+    ``bare`` keeps nothing between exports: the models are then those of torch alone.
+    """
     import onnx  # noqa: F401  # imported early on purpose
     import onnxruntime  # noqa: F401  # imported early on purpose
     import torch
 
     torch.set_num_threads(1)
     with _quiet():
-        keep()
+        if not bare:
+            keep()
+            share()
         # every opset once: 1.12 fills its registry of symbolics at the first export of each
         for opset in _TORCHSCRIPT_OPSETS:
             _export_addition(Exporter.TRACE.value, opset)
         if dynamo:
             prepare_opset(Exporter.DYNAMO.value, None)
+        _work_through_addition()
 
 
-def prepare_opset(exporter: str, opset: Optional[int]) -> None:
-    """Make the first dynamo export at an opset here, so that every forked child finds its registry built."""
-    if exporter == Exporter.DYNAMO.value and opset not in _prepared:
-        _prepared.add(opset)
-        with _quiet():
-            _export_addition(exporter, opset)
+def prepare_opset(exporter: str, opset: Optional[int]) -> bool:
+    """Make the first dynamo export at an opset here, so that every forked child finds its registry built.
+
+    Returns whether there was anything to do.
+    """
+    if exporter != Exporter.DYNAMO.value or opset in _prepared:
+        return False
+    _prepared.add(opset)
+    with _quiet():
+        _export_addition(exporter, opset)
+    return True
 
 
 def threads() -> int:
@@ -55,7 +67,21 @@ def threads() -> int:
         return 1
 
 
-def _export_addition(exporter: str, opset: Optional[int] = None) -> None:
+def _work_through_addition() -> None:
+    """All stages once: the first checker, session and comparison of a process build what every later one uses."""
+    import numpy as np
+    import onnx
+
+    # whatever fails here fails in the cells, and is said there
+    with contextlib.suppress(Exception):
+        content = _export_addition(Exporter.TRACE.value, 9)
+        onnx.checker.check_model(onnx_file.parse(content))
+        session = runtimes.load(content, "cpu", {})
+        found = session.run({session.input_names[0]: np.zeros(2, dtype="float32")})
+        compare.compare([np.ones(2, dtype="float32")], found, None, None, "onnxruntime")
+
+
+def _export_addition(exporter: str, opset: Optional[int] = None) -> bytes:
     import torch
 
     class Addition(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
@@ -65,7 +91,8 @@ def _export_addition(exporter: str, opset: Optional[int] = None) -> None:
     request = exporters.Request(Addition(), (torch.zeros(2),), exporter, opset, ("x",), (), {}, {}, torch.zeros(2))
     # a release whose exporter cannot even do this says so in its cells
     with contextlib.suppress(Exception):
-        exporters.export(request)
+        return exporters.export(request)
+    return b""
 
 
 @contextlib.contextmanager

@@ -1,15 +1,16 @@
-"""A warmed, single-threaded process that forks one child for each batch of cells.
+"""A warmed, single-threaded process that forks children to measure batches of cells.
 
-A batch is one cell, or all opsets of one variant with the TorchScript exporter: those give the same rows together as
-apart (``tests/`` hold them to it), unless a cell changes torch's exporter, which ends its batch.
+A batch is all opsets of one variant with one exporter. Batches of one case go to the same child, one after the other:
+they give the same rows together as apart (``tests/`` hold them to it). A child is replaced when it has died, when a
+cell has changed torch's exporter (a patch, a symbolic), when it has grown, and for cells that ask for a process of
+their own.
 
 It reads one JSON request a line from standard input and writes JSON lines to the descriptor ``--results``; what the
-cells print goes to the descriptor ``--output``. Children announce each stage before it begins, and the zygote says
-how each ended, so its supervisor can turn a signal, an exit or silence into a row.
+cells print goes to the descriptor ``--output``. Children note the cell and stage they are at in the file ``--stages``,
+and the zygote says how each batch ended, so its supervisor can turn a signal, an exit or silence into a row.
 
-Requests:   ``{"batch": 7, "cells": [[...Cell fields...]], "memory_mb": 2048}``
-Answers:    ``{"ready": true, "fork": true}``, ``{"batch": 7, "pid": 123}``, ``{"batch": 7, "cell": 0, "stage":
-"export"}``,
+Requests:   ``{"batch": 7, "cells": [[...Cell fields...]], "memory_mb": 2048, "alone": false}``
+Answers:    ``{"ready": true, "fork": true}``, ``{"batch": 7, "pid": 123}``,
             ``{"batch": 7, "cell": 0, "row": {...}, "messages": {...}}``, ``{"batch": 7, "ended": -11}``
 
 Where a fork is not safe (threads were started while warming) it says ``"fork": false``, serves one request in this very
@@ -22,17 +23,23 @@ import argparse
 import gc
 import json
 import os
+import select
 import signal
 import sys
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict, NamedTuple, Optional
 
 from harness.worker import corpus as corpus_module
-from harness.worker.cell import measure
+from harness.worker.cell import EagerResults, measure
 from harness.worker.plan import Cell
-from harness.worker.process import die_with_parent, fingerprint
+from harness.worker.process import die_with_parent, fingerprint, grown, limit_memory
+from harness.worker.sharing import spoiled
+from harness.worker.stages import Stages
 from harness.worker.status import Stage
 from harness.worker.warm import prepare_opset, threads, warm
+
+_POLL_SECONDS = 0.05
+_CLEAN, _RETIRED = b".", b"!"
 
 
 class _Wire:
@@ -51,6 +58,75 @@ class _Wire:
         os.write(self._descriptor, b"\n")
 
 
+class _Worker(NamedTuple):
+    """What a process that measures needs."""
+
+    loaded: Dict[str, Any]
+    wire: _Wire
+    stages: Stages
+    bundles: Optional[Path]
+    known: EagerResults
+
+    def serve(self, request: Dict[str, Any]) -> bool:
+        """Measure the cells of one request; stop where one has changed the process that the next would share.
+
+        Returns whether the process is still what it was.
+        """
+        batch, before = request["batch"], fingerprint()
+        for index, fields in enumerate(request["cells"]):
+            cell = Cell(*fields)
+
+            def announce(stage: Stage, index: int = index) -> None:
+                self.stages.note(batch, index, stage)
+
+            outcome = measure(cell, self.loaded[cell.case].variants, announce, self.bundles, self.known)
+            self.wire.send(batch=batch, cell=index, row=_plain(outcome.row), messages=outcome.messages)
+            if fingerprint() != before:
+                return False
+        return not spoiled()
+
+
+class _Child(NamedTuple):
+    """A forked process: its number, the case it works for, where it takes requests and where it says it is done."""
+
+    pid: int
+    case: str
+    requests: int
+    done: int
+
+    def send(self, line: bytes) -> None:
+        try:
+            while line:
+                line = line[os.write(self.requests, line) :]
+        except OSError:
+            pass  # it is dead; waiting for it says how
+
+    def wait(self) -> Optional[int]:
+        """Until the request is served: ``None`` where the child takes another, else its exit code."""
+        while True:
+            ready, _, _ = select.select([self.done], [], [], _POLL_SECONDS)
+            if ready:
+                return None if os.read(self.done, 1) == _CLEAN else self.end()
+            # a grandchild may hold the pipe of a dead child open
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self._close()
+                return _exit_code(status)
+
+    def end(self) -> int:
+        """Take no more requests of it; returns its exit code."""
+        os.close(self.requests)
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.done)
+        _kill_group(self.pid)
+        return _exit_code(status)
+
+    def _close(self) -> None:
+        os.close(self.requests)
+        os.close(self.done)
+        _kill_group(self.pid)
+
+
 def main() -> int:
     """Warm up, then serve requests until standard input closes."""
     arguments = _arguments()
@@ -61,23 +137,21 @@ def main() -> int:
     os.dup2(arguments.output, 2)
     try:
         loaded = corpus_module.load([Path(path) for path in arguments.cases], stand_in=False)
-        warm(arguments.dynamo)
+        warm(arguments.dynamo, arguments.bare)
     except BaseException as error:  # torch may fail to import in any way, also by SystemExit
         wire.send(ready=False, error="{}: {}".format(type(error).__name__, error))
         return 1
     # what is warm stays shared with the children: the collector must not write into its pages
     gc.collect()
     gc.freeze()
+    bundles = Path(arguments.bundles) if arguments.bundles else None
+    worker = _Worker(loaded, wire, Stages(arguments.stages), bundles, {})
     fork = hasattr(os, "fork") and threads() == 1 and not arguments.no_fork
     wire.send(ready=True, fork=fork, threads=threads())
-    bundles = Path(arguments.bundles) if arguments.bundles else None
-    for line in iter(sys.stdin.readline, ""):
-        request = json.loads(line)
-        if not fork:
-            wire.send(batch=request["batch"], pid=os.getpid())
-            _serve(request, loaded, wire, bundles)
-            return 0
-        _fork(request, loaded, wire, bundles)
+    if fork:
+        _serve_forking(worker)
+    else:
+        _serve_once(worker)
     return 0
 
 
@@ -85,45 +159,70 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--results", type=int, required=True)
     parser.add_argument("--output", type=int, required=True)
+    parser.add_argument("--stages", type=int, required=True)
     parser.add_argument("--cases", action="append", required=True)
     parser.add_argument("--bundles", default="")
     parser.add_argument("--dynamo", action="store_true")
+    parser.add_argument("--bare", action="store_true")
     parser.add_argument("--no-fork", action="store_true")
     return parser.parse_args()
 
 
-def _fork(request: Dict[str, Any], loaded: Any, wire: _Wire, bundles: Optional[Path]) -> None:
-    for fields in request["cells"]:
-        prepare_opset(fields[2], fields[3])
-    # the child waits for this pipe: its process group must exist before the supervisor hears of it
-    read, write = os.pipe()
+def _serve_once(worker: _Worker) -> None:
+    for line in iter(sys.stdin.readline, ""):
+        request = json.loads(line)
+        worker.wire.send(batch=request["batch"], pid=os.getpid())
+        worker.serve(request)
+        return
+
+
+def _serve_forking(worker: _Worker) -> None:
+    child: Optional[_Child] = None
+    for line in iter(sys.stdin.readline, ""):
+        request = json.loads(line)
+        case = request["cells"][0][0]
+        built = [prepare_opset(fields[2], fields[3]) for fields in request["cells"]]
+        if child is not None and (request["alone"] or any(built) or child.case != case):
+            child.end()
+            child = None
+        if child is None:
+            child = _fork(case, worker)
+        worker.wire.send(batch=request["batch"], pid=child.pid)
+        child.send(line.encode("utf-8"))
+        ended = child.wait()
+        if ended is None and request["alone"]:
+            ended = child.end()
+        if ended is not None:
+            child = None
+            worker.wire.end_line()
+        worker.wire.send(batch=request["batch"], ended=ended or 0)
+
+
+def _fork(case: str, worker: _Worker) -> _Child:
+    requests, requests_write = os.pipe()
+    done, done_write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.close(write)
-        os.read(read, 1)
-        _child(request, loaded, wire, bundles)
-    os.close(read)
+        os.close(requests_write)
+        os.close(done)
+        _child(requests, done_write, worker)
+    os.close(requests)
+    os.close(done_write)
     try:
         os.setpgid(pid, pid)
     except OSError:
         pass  # the child is already gone
-    wire.send(batch=request["batch"], pid=pid)
-    os.close(write)
-    _, status = os.waitpid(pid, 0)
-    _kill_group(pid)
-    wire.end_line()
-    wire.send(batch=request["batch"], ended=_exit_code(status))
+    return _Child(pid, case, requests_write, done)
 
 
-def _child(request: Dict[str, Any], loaded: Any, wire: _Wire, bundles: Optional[Path]) -> None:
+def _child(requests: int, done: int, worker: _Worker) -> None:
     code = 0
     try:
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         die_with_parent()
-        _limit_memory(request["memory_mb"])
-        _serve(request, loaded, wire, bundles)
+        _take_requests(requests, done, worker)
     except BaseException:  # the zygote reports the exit; nothing may unwind into its loop
         code = 70
     finally:
@@ -131,42 +230,20 @@ def _child(request: Dict[str, Any], loaded: Any, wire: _Wire, bundles: Optional[
         os._exit(code)
 
 
-def _serve(request: Dict[str, Any], loaded: Any, wire: _Wire, bundles: Optional[Path]) -> None:
-    """Measure the cells of one request; stop where one has changed the process that the next would share."""
-    batch, known = request["batch"], {}  # type: ignore[var-annotated]  # EagerResults
-    before = fingerprint()
-    for index, fields in enumerate(request["cells"]):
-        if index and fingerprint() != before:
-            return
-        cell = Cell(*fields)
-
-        def announce(stage: Stage, index: int = index) -> None:
-            wire.send(batch=batch, cell=index, stage=stage.value)
-
-        outcome = measure(cell, loaded[cell.case].variants, announce, bundles, known)
-        wire.send(batch=batch, cell=index, row=_plain(outcome.row), messages=outcome.messages)
+def _take_requests(requests: int, done: int, worker: _Worker) -> None:
+    grown()
+    with os.fdopen(requests, "rb") as lines:
+        for line in iter(lines.readline, b""):
+            request = json.loads(line.decode("utf-8"))
+            limit_memory(request["memory_mb"])
+            clean = worker.serve(request) and grown() < request["memory_mb"] // 4
+            os.write(done, _CLEAN if clean else _RETIRED)
+            if not clean:
+                return
 
 
 def _plain(row: Dict[str, Any]) -> Dict[str, Any]:
     return {name: value.item() if hasattr(value, "item") else value for name, value in row.items()}
-
-
-def _limit_memory(megabytes: int) -> None:
-    """Limit what this child may allocate beyond what it has; an allocation above it fails like a full machine's."""
-    import resource
-
-    have = 0
-    try:
-        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
-            have = next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmData"))
-    except (OSError, StopIteration):
-        pass
-    limit = have + megabytes * 1024 * 1024
-    try:
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    except (ValueError, OSError):
-        pass  # a platform without this limit; the supervisor watches the resident size as well
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _kill_group(pid: int) -> None:
