@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from harness.worker.plan import Cell
 
 #: cells repeated where a whole release is measured
-REPEATED = 600
+REPEATED = 500
 #: of them at most so many with dynamo, whose bare export takes half a second and more
-_DYNAMO = 80
+_DYNAMO = 40
 
 #: what must be the same; times are not, nor the numbering of graph values within an error's text
 COMPARED = (

@@ -34,7 +34,9 @@ def offers(measured: Iterable[Cell]) -> dict[tuple[str, str], Offer]:
         if cell.opset is None or cell.stage in _BEFORE_EXPORT:
             continue
         taken[cell.torch, cell.exporter].add(cell.opset)
-        if cell.works and cell.opset_effective == cell.opset:
+        # a fix may go to another exporter, which says nothing about this one
+        own = cell.exporter_effective in (None, cell.exporter)
+        if own and cell.works and cell.opset_effective == cell.opset:
             working.add((cell.torch, cell.exporter, cell.opset))
         elif cell.status is Status.UNSUPPORTED:
             refused.add((cell.torch, cell.exporter, cell.opset))

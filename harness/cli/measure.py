@@ -39,7 +39,7 @@ _OPSETS = range(1, 40)
 )
 @click.option("--fresh", is_flag=True, help="Measure again what is there already.")
 @click.option(
-    "--repeat", type=click.IntRange(0), default=600, show_default=True, help="Cells of a whole release measured twice."
+    "--repeat", type=click.IntRange(0), default=500, show_default=True, help="Cells of a whole release measured twice."
 )
 @json_option
 def command(

@@ -12,7 +12,7 @@ from typing import Dict, NamedTuple, Optional, Tuple
 SCHEMA_VERSION = 1
 
 #: version of the measuring code: raised when the same case in the same environment could get another row
-MEASURING_VERSION = 2
+MEASURING_VERSION = 3
 
 
 class Column(NamedTuple):

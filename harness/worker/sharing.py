@@ -2,9 +2,11 @@
 
 ``torch.onnx.export(dynamo=True)`` captures the module, decomposes the program for the operators its registry has, and
 translates that. The first step does not know the opset; the second depends only on which operators are registered. Two
-thirds of an export are these two, so that within :func:`shared` they are done once and their results, which the
-translation only reads, handed out again: failures and warnings too. Where a release lacks these functions (before 2.5)
-nothing is done. ``tests/`` hold the models to those of a bare call, byte for byte.
+thirds of an export are these two, so that within :func:`shared` they are done once for each set of operators, and their
+results, which the translation only reads, handed out again: failures and warnings too. (A captured program is not
+decomposed a second time: where sizes depend on values, decomposing changes it, and the second time fails.) Where a
+release lacks these functions (before 2.5) nothing is done. ``tests/`` hold the models to those of a bare call, byte for
+byte.
 
 Scripting does not know the opset either. One that fails leaves half a class behind in TorchScript's compiler, and the
 next attempt in the same process fails with other words: so it is tried once.
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from typing import Any, Callable, Dict, Hashable, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Hashable, Iterator, List, Optional, Tuple
 
 
 class _Kept:
@@ -23,6 +25,7 @@ class _Kept:
     def __init__(self) -> None:
         self.owner: Optional[Hashable] = None
         self.active = False
+        self.operators: FrozenSet[Any] = frozenset()
         self.results: Dict[Any, Tuple[Any, List[Any]]] = {}
         self.spoiled = False
 
@@ -83,23 +86,30 @@ def spoiled() -> bool:
 
 
 def share() -> None:
-    """Replace the two functions in this process; outside of :func:`shared` they are what they were."""
+    """Replace the three functions in this process; outside of :func:`shared` they are what they were."""
     try:
         from torch.onnx._internal.exporter import _capture_strategies, _core
 
+        export = _core.export
         capture = _capture_strategies.CaptureStrategy.__call__
         prepare = _core._prepare_exported_program_for_export
     except (ImportError, AttributeError):  # before 2.5
         return
 
+    def export_for(*args: Any, registry: Any = None, **kwargs: Any) -> Any:
+        # without a registry of the caller's, the exporter makes the same one every time
+        _kept.operators = frozenset(registry.functions) if registry is not None else frozenset()
+        return export(*args, registry=registry, **kwargs)
+
     def capture_once(self: Any, model: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> Any:
-        key = ("capture", type(self), repr(dynamic_shapes))
+        key = ("capture", type(self), repr(dynamic_shapes), _kept.operators)
         return _kept.once(key, lambda: capture(self, model, args, kwargs, dynamic_shapes))
 
     def prepare_once(exported_program: Any, *, registry: Any) -> Any:
         # the program is part of the value as well: as long as it lives no other has its id
-        key = ("prepare", id(exported_program), frozenset(registry.functions))
+        key = ("prepare", id(exported_program))
         return _kept.once(key, lambda: (exported_program, prepare(exported_program, registry=registry)))[1]
 
+    _core.export = export_for
     _capture_strategies.CaptureStrategy.__call__ = capture_once
     _core._prepare_exported_program_for_export = prepare_once
