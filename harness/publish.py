@@ -15,6 +15,7 @@ from harness.claims import adjudicate
 from harness.store import files, writer
 from harness.store.catalogue import case_rows, measured_variants
 from harness.store.compaction import compact, dataset_lock
+from harness.store.declared import gather
 from harness.store.gates import GOOD, Gates, mask
 from harness.store.journal_reader import journals
 from harness.store.merge import in_order, newest
@@ -211,9 +212,24 @@ class _Publication:
         self._write("messages.parquet", "messages", messages)
         self._write("environments.parquet", "environments", self._referenced("environments", environments, cells))
         self._write("cases.parquet", "cases", to_arrow("cases", case_rows(self._corpus)))
+        self._write("declared.parquet", "declared", self._declared(cells))
         rows = [row for part in cells.values() for row in part.to_pylist()]
         words = dict(zip(messages["message_id"].to_pylist(), messages["text"].to_pylist(), strict=True))
         self._write("claims.parquet", "claims", to_arrow("claims", adjudicate(self._corpus, rows, words)))
+
+    def _declared(self, cells: Mapping[str, pa.Table]) -> pa.Table:
+        """The tables of the published releases; a newly read one takes the place of that release's older one."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        fresh = to_arrow("declared", gather(self._local))
+        before = self._table(self._published, "declared")
+        kept = before.filter(
+            pc.invert(pc.is_in(before["release"], value_set=pc.unique(fresh["release"]).cast("string")))
+        )
+        releases = {torch for part in cells.values() for torch in pc.unique(part["torch"]).to_pylist()} - {None}
+        both = pa.concat_tables([kept, fresh])
+        return both.filter(pc.is_in(both["release"], value_set=pa.array(sorted(releases), pa.string())))
 
     def _note_missing(self, cells: Mapping[str, pa.Table], messages: pa.Table) -> None:
         have = set(messages["message_id"].to_pylist())
@@ -236,7 +252,7 @@ class _Publication:
             return schema(table).empty_table()
 
     def _write(self, name: str, table: str, rows: pa.Table) -> None:
-        """Write a file unless it has these rows already; one without rows goes, apart from the four whole tables."""
+        """Write a file unless it has these rows already; one without rows goes, apart from the whole tables."""
         path = self._published / name
         if table == "cells" and not rows.num_rows:
             if path.is_file():

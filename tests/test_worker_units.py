@@ -155,6 +155,15 @@ def test_a_release_is_found_by_minor_and_another_patch_takes_the_pins_of_its_min
         releases.find("9.9")
 
 
+def test_a_release_newer_than_the_table_is_a_proposal_with_the_newest_pins():
+    proposed = releases.find("2.99.1")
+
+    assert (proposed.torch, proposed.pins) == ("2.99.1", releases.RELEASES[-1].pins)
+    assert releases.is_proposal(proposed)
+    assert not releases.is_proposal(releases.find("2.5.0"))
+    assert releases.as_entry(proposed) == 'Release("2.99.1", "3.12", _PY312, (7, 23), dynamo=(13, 27)),'
+
+
 def test_names_of_tox_environments_are_understood():
     assert releases.target("torch2.5-opset17-cpu") == ("2.5", [17], "cpu")
     assert releases.target("torch1.13.1-cuda") == ("1.13.1", [], "cuda")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from harness import versions
+from harness.answers.declared import Declared, of_case
 from harness.answers.documents import Claim, all_claims
 from harness.answers.rows import NO_EXPORTER, Cell, records
 from harness.answers.select import Entry, Filters, Key, load, select
@@ -57,13 +58,17 @@ class Detail:
 
 @dataclass(frozen=True)
 class Why:
-    """Why one variant of a case stands as it does; ``detail`` is one of its cells, one that does not work if any."""
+    """Why one variant of a case stands as it does; ``detail`` is one of its cells, one that does not work if any.
+
+    ``declared`` is what torch's own operator tables say, for the newest release among the cells.
+    """
 
     entry: Entry
     groups: tuple[Group, ...]
     messages: tuple[str, ...]
     detail: Detail | None
     claims: tuple[Claim, ...]
+    declared: tuple[Declared, ...]
     cells: int
 
 
@@ -94,7 +99,9 @@ def _why(dataset: Dataset, entry: Entry, cells: list[Cell], claims: Iterable[Cla
     bears = tuple(claim for claim in claims if any(claim.is_about(cell) for cell in cells))
     shown = _most_telling(cells)
     detail = _detail(dataset, shown) if shown else None
-    return Why(entry, tuple(groups), tuple(messages), detail, bears, len(cells))
+    newest = versions.newest(cell.torch for cell in cells if cell.torch)
+    declared = tuple(of_case(dataset, entry, [newest] if newest else []))
+    return Why(entry, tuple(groups), tuple(messages), detail, bears, declared, len(cells))
 
 
 def _alike(cells: list[Cell]) -> list[list[Cell]]:

@@ -57,6 +57,7 @@ def show(item: Why, console: Console) -> None:
         return
     groups = _without_refused(item.groups)
     _outcomes(item, groups, console)
+    _declared(item, console)
     _messages(item, groups, console)
     if item.detail:
         _show_detail(item.detail, item.cells, console)
@@ -94,6 +95,19 @@ def _outcomes(item: Why, groups: Sequence[Group], console: Console) -> None:
     output.say_local(local, console)
     if len(groups) < len(item.groups):
         console.print("- opsets that an exporter refuses are left out (--status refused shows them)")
+
+
+def _declared(item: Why, console: Console) -> None:
+    """What torch's own tables promise for the case's operators, in one line a release."""
+    from harness.answers.signs import EXPORTER_SHORT
+
+    by_op: dict[str, list[str]] = {}
+    for one in item.declared:
+        short = EXPORTER_SHORT.get(one.exporter, one.exporter)
+        by_op.setdefault(one.op, []).append(f"{short} {one.declared or 'none'}")
+    if by_op:
+        said = "; ".join(f"{op}: {', '.join(parts)}" for op, parts in by_op.items())
+        console.print(f"- rules that torch {item.declared[0].torch} itself lists: {said}", soft_wrap=True)
 
 
 def _without_refused(groups: Sequence[Group]) -> Sequence[Group]:

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.store import files
+from harness.store.declared import gather
 from harness.store.frames import to_frame
 from harness.store.gates import Gates, mask
 from harness.store.journal_reader import Entries, read_journals
 from harness.store.merge import newest
 from harness.store.scan import Part, Scan, needed, select, speaking
-from harness.store.schema import columns, from_normalised, schema
+from harness.store.schema import columns, from_normalised, schema, to_arrow
 from harness.store.writer import cells_file
 from harness.worker.errors import StoreError
 
@@ -108,6 +109,12 @@ class Dataset:
     def claims(self) -> pd.DataFrame:
         """One row per claim as it was adjudicated when the dataset was written; local before published."""
         return to_frame(self._both("claims"))
+
+    def declared(self) -> pd.DataFrame:
+        """One row per release, table and operator: what torch's and onnx's own tables say; local before published."""
+        local = self._folders.get("local")
+        fresh = to_arrow("declared", gather(local) if local is not None else [])
+        return to_frame(newest("declared", [self._small("published", "declared"), fresh]))
 
     def message(self, message_id: str) -> str | None:
         """The text of an error or warning; ``None`` where the dataset does not have it."""

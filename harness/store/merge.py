@@ -25,6 +25,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "messages": ("message_id",),
     "cases": ("case", "variant"),
     "claims": ("claim",),
+    "declared": ("release", "by", "op"),
 }
 
 #: the order of rows in a file: what is asked for together lies together

@@ -36,7 +36,7 @@ def columns(table: str) -> tuple[str, ...]:
 
 @cache
 def schema(table: str) -> pa.Schema:
-    """The arrow schema of ``cells``, ``runs``, ``environments``, ``messages``, ``cases`` or ``claims``."""
+    """The arrow schema of a table of the row contract (a key of ``rows.TABLES``)."""
     import pyarrow as pa
 
     types: dict[str, pa.DataType] = {

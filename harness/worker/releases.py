@@ -149,8 +149,9 @@ def table() -> Tuple[Release, ...]:
 def find(name: str) -> Release:
     """The entry for a release: by full version, by minor (``2.8``), or another patch of a listed minor.
 
-    A patch release that is not in the table gets its minor's entry with its own version. Raises
-    :class:`UnknownName` with the releases there are.
+    A patch release that is not in the table gets its minor's entry with its own version, and a release newer than
+    the table the newest entry's: a proposal, which its measurement confirms or not. Raises :class:`UnknownName` with
+    the releases there are.
     """
     releases: Dict[str, Release] = {}
     for release in table():
@@ -162,6 +163,30 @@ def find(name: str) -> Release:
     minor = ".".join(parts[:2])
     if len(parts) == 3 and all(part.isdigit() for part in parts) and minor in releases:
         return releases[minor]._replace(torch=name)
+    if len(parts) == 3 and _is_newer(parts, table()[-1]):
+        return table()[-1]._replace(torch=name)
     raise UnknownName(
         "no torch release {!r} in the table; it has {}".format(name, ", ".join(item.torch for item in table()))
     )
+
+
+def is_proposal(release: Release) -> bool:
+    """Whether the table has no entry for this release's minor."""
+    return release.minor not in {known.minor for known in table()}
+
+
+def as_entry(release: Release) -> str:
+    """A release as the line to add to the table."""
+    pins = next((name for name, value in globals().items() if name.startswith("_PY") and value == release.pins), None)
+    words = [repr(release.torch), repr(release.python), pins or repr(release.pins), repr(release.torchscript)]
+    if not release.script:
+        words.append("script=False")
+    if release.dynamo:
+        words.append("dynamo={!r}".format(release.dynamo))
+    return "Release({}),".format(", ".join(words)).replace("'", '"')
+
+
+def _is_newer(parts: List[str], newest: Release) -> bool:
+    if not all(part.isdigit() for part in parts):
+        return False
+    return [int(part) for part in parts] > [int(part) for part in newest.torch.split(".")]

@@ -146,6 +146,14 @@ CLAIMS: Tuple[Column, ...] = (
     Column("cells", "list<string>", "cells that show it: torch/case/variant/exporter/opset"),
 )
 
+DECLARED: Tuple[Column, ...] = (
+    Column("release", "string", "the release in whose environment the table was read"),
+    Column("by", "string", "torchscript (symbolic registry), dynamo (torchlib's registry), onnx (onnx.defs)"),
+    Column("version", "string", "whose table it is: torch 2.8.0, onnx 1.23.2"),
+    Column("op", "string", "operator as torch or ONNX names it: aten::add, aten::add.Tensor, Add"),
+    Column("opsets", "string", "opsets with a rule (onnx: opsets that changed it): 7-9,11"),
+)
+
 TABLES: Dict[str, Tuple[Column, ...]] = {
     "cells": CELLS,
     "runs": RUNS,
@@ -153,6 +161,7 @@ TABLES: Dict[str, Tuple[Column, ...]] = {
     "messages": MESSAGES,
     "cases": CASES,
     "claims": CLAIMS,
+    "declared": DECLARED,
 }
 
 

@@ -1,0 +1,49 @@
+"""``caniexport declared``: torch's own operator tables beside what was measured."""
+
+from __future__ import annotations
+
+import click
+
+from harness.cli.options import filter_options, filters, json_option, open_dataset
+
+
+@click.command("declared")
+@filter_options("cases", "themes", "ops")
+@json_option
+def command(as_json: bool, **given: tuple[str, ...]) -> None:
+    """Compare torch's own operator tables with the measured cells, differences first.
+
+    An operator of the corpus counts as passing at an opset where the failing form of some case that uses it passes.
+    Without --torch it is about the newest release measured.
+    """
+    from dataclasses import replace
+
+    from harness import versions
+    from harness.answers import declared as answers
+    from harness.answers.signs import EXPORTER_SHORT
+    from harness.cli import output
+
+    dataset = open_dataset()
+    asked = filters(given)
+    measured = dataset.cells(columns=["torch"])["torch"].dropna().unique()
+    if not asked.torch and len(measured):
+        asked = replace(asked, torch=(str(versions.newest(map(str, measured))),))
+    found = answers.declared(dataset, asked)
+    if as_json:
+        output.print_json(found)
+        return
+    console = output.console()
+    made = output.grid("operator", "torch", "exporter", "declared", "passes", "", "cases")
+    for item in found:
+        made.add_row(
+            item.op,
+            item.torch,
+            EXPORTER_SHORT.get(item.exporter, item.exporter),
+            item.declared or "-",
+            item.passing or "-",
+            item.agreement.value,
+            ", ".join(item.cases[:3]) + (f" and {len(item.cases) - 3} more" if len(item.cases) > 3 else ""),
+        )
+    console.print(made)
+    tally = answers.counts(found)
+    console.print(", ".join(f"{count} {word.value}" for word, count in tally.items() if count) or "nothing to compare")

@@ -1,0 +1,145 @@
+"""Calls of tox for one release, and what went wrong in them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.progress import Progress, count_cells
+from harness.worker.process import die_with_parent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from harness.home import Home
+    from harness.measure import MeasureOptions
+    from harness.worker import plan
+    from harness.worker.releases import Release
+
+_POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class ToxCall:
+    """Calls of tox for one release: its environment ``name`` and the file its output goes to."""
+
+    options: MeasureOptions
+    release: Release
+    run_id: str
+    name: str
+    log: Path
+
+    def run(self, done: frozenset[str], progress: Progress) -> int:
+        """Measure what is not ``done``; progress is read from the journals that it writes."""
+        done_file = self._write("done", done)
+        arguments = [*_pytest_arguments(self.options), "--run-id", self.run_id, "--done", str(done_file)]
+        local = self.options.home.local
+        return self._tox(
+            arguments, local, lambda: progress.update(self.release.torch, count_cells(local, self.run_id)), "wb"
+        )
+
+    def again(self, cells: list[plan.Cell], local: Path) -> int:
+        """Measure these cells once more into ``local``, each alone, with nothing kept between exports."""
+        only_file = self._write("again", frozenset(cell.key for cell in cells))
+        arguments = [*_pytest_arguments(self.options), "--run-id", f"{self.run_id}-again", "--only", str(only_file)]
+        return self._tox([*arguments, "--apart", "--bare"], local, lambda: None, "ab")
+
+    def _write(self, folder: str, keys: frozenset[str]) -> Path:
+        path = self.options.home.local / folder / f"{self.name}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(sorted(keys)), encoding="utf-8")
+        return path
+
+    def _tox(self, arguments: list[str], local: Path, tick: Callable[[], None], mode: str) -> int:
+        home = self.options.home
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.root / ".tox")]
+        with self.log.open(mode) as output:
+            process = subprocess.Popen(
+                [*command, "-e", self.name, "--", *arguments],
+                cwd=home.root,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=_tox_environment(self.options, local),
+                preexec_fn=die_with_parent if os.name == "posix" else None,
+            )
+            try:
+                while process.poll() is None:
+                    time.sleep(_POLL_SECONDS)
+                    tick()
+            except BaseException:
+                # pytest gets the chance to end its workers; every finished cell is in a journal
+                process.send_signal(signal.SIGINT)
+                process.wait()
+                raise
+        return process.returncode
+
+
+def _pytest_arguments(options: MeasureOptions) -> Iterator[str]:
+    yield from ("--cell-timeout", str(options.timeout))
+    for case in options.cases:
+        yield from ("--case", case)
+    for exporter in options.exporters:
+        yield from ("--exporter", exporter)
+    for opset in options.opsets:
+        yield from ("--opset", str(opset))
+
+
+def _tox_environment(options: MeasureOptions, local: Path) -> dict[str, str]:
+    home = options.home
+    environment = dict(os.environ)
+    environment.pop("TOXENV", None)
+    environment.update(
+        CANIEXPORT_SUPERVISED="1",
+        CANIEXPORT_WORKERS=str(options.workers),
+        CANIEXPORT_LOCAL=str(local),
+        CANIEXPORT_CASES=str(home.cases),
+        CANIEXPORT_CODE=str(_code(home)),
+    )
+    if options.rolling:
+        environment["UV_CACHE_DIR"] = str(options.budget.cache)
+    return environment
+
+
+def _code(home: Home) -> Path:
+    """A folder that holds ``harness`` and little else, to be put on the measured environment's path."""
+    package = Path(__file__).resolve().parent
+    if (package.parent / "tox.ini").is_file():
+        return package.parent
+    # an installed package lies among everything else that is installed; the environment must not see that
+    staged = home.local / "code"
+    shutil.rmtree(staged, ignore_errors=True)
+    shutil.copytree(package / "worker", staged / "harness" / "worker", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(package / "__init__.py", staged / "harness" / "__init__.py")
+    return staged
+
+
+def failure(log: Path) -> str:
+    """Why tox failed, from its log: the reason in one line, then the end of the log."""
+    text = log.read_text(encoding="utf-8", errors="replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return "tox printed nothing"
+    return "\n".join([_reason(lines), *lines[-25:]])
+
+
+def _reason(lines: list[str]) -> str:
+    """The line that says why: uv's first ``Because`` (unwrapped), an error of uv's or tox's, else the last line."""
+    for start, line in enumerate(lines):
+        if "Because " in line:
+            words = [line[line.index("Because ") :]]
+            for more in lines[start + 1 : start + 6]:
+                if more.startswith(("hint", "torch", ".pkg")) or words[-1].endswith("."):
+                    break
+                words.append(more)
+            return " ".join(words)
+    marks = ("could not find python", "No interpreter found", "error:", "Error:")
+    return next((line for line in lines if any(mark in line for mark in marks)), lines[-1])
