@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from harness.home import Home
+    from harness.store import Dataset
     from harness.worker.corpus import LoadedCase
     from harness.worker.releases import Release
 
@@ -46,6 +47,7 @@ class MeasureOptions:
     workers    pytest-xdist workers
     timeout    seconds a cell may take
     repeat     cells of each release to measure a second time (A/A), where nothing was selected
+    plan       only say what would be measured
     """
 
     home: Home
@@ -61,6 +63,7 @@ class MeasureOptions:
     disk_budget: int = 20 * GIGABYTE
     timeout: float = 60.0
     repeat: int = REPEATED
+    plan: bool = False
 
     @property
     def whole(self) -> bool:
@@ -90,12 +93,17 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
     ``say`` is given each line for a person. Raises :class:`~harness.worker.errors.UnknownName` for a release that is
     not in the table, before anything is started.
     """
+    from harness.store import Dataset
+
     if options.rolling:
         options.budget.check()
     chosen = _chosen(options)
     corpus = corpus_module.load([options.home.cases], stand_in=True)
     progress = Progress(say)
-    work = [(release, *_todo(options, corpus, release)) for release in chosen]
+    dataset = Dataset.open(options.home.published if options.missing else None, options.home.local)
+    work = [(release, *_todo(options, corpus, release, dataset)) for release in chosen]
+    if options.plan:
+        return [_only_planned(release, len(todo), say) for release, todo, _ in work]
     environment_cases = _environment_cases(options, corpus)
     progress.begin({release.torch: len(todo) for release, todo, _ in work if todo})
     reports = []
@@ -114,6 +122,11 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
     return reports
 
 
+def _only_planned(release: Release, cells: int, say: Callable[[str], None]) -> ReleaseReport:
+    say(f"torch {release.torch}: {cells or 'nothing new'} to measure")
+    return ReleaseReport(release.torch, cells, 0, 0.0)
+
+
 def _chosen(options: MeasureOptions) -> list[Release]:
     if options.releases == ("all",):
         return list(releases.table())
@@ -124,12 +137,12 @@ def _chosen(options: MeasureOptions) -> list[Release]:
 
 
 def _todo(
-    options: MeasureOptions, corpus: dict[str, LoadedCase], release: Release
+    options: MeasureOptions, corpus: dict[str, LoadedCase], release: Release, dataset: Dataset
 ) -> tuple[list[plan.Cell], frozenset[str]]:
     """The cells to measure, and the keys of those that need none. Canaries come with every run that measures."""
     selection = plan.Selection(frozenset(options.cases), frozenset(options.exporters), frozenset(options.opsets))
     cells = plan.cells(corpus, release, options.provider, selection)
-    done = frozenset() if options.fresh else _done(options, release)
+    done = frozenset() if options.fresh else _done(options.provider, release, dataset)
     new = [cell for cell in cells if cell.key not in done]
     canaries = {cell.case for cell in cells if corpus[cell.case].cls.corpus == "canary"}
     if done and all(cell.case in canaries for cell in new):
@@ -138,15 +151,11 @@ def _todo(
     return [cell for cell in cells if cell.key not in done], done
 
 
-def _done(options: MeasureOptions, release: Release) -> frozenset[str]:
+def _done(provider: str, release: Release, dataset: Dataset) -> frozenset[str]:
     """Keys of the cells that have a row measured with the same pins."""
-    from harness.store import Dataset
-
-    published = options.home.published if options.missing else None
-    dataset = Dataset.open(published, options.home.local)
     environments = dataset.environments()
     same = set(environments.loc[environments["spec"] == release.spec, "env_id"])
-    cells = dataset.cells(torch=release.torch, provider=options.provider)
+    cells = dataset.cells(torch=release.torch, provider=provider)
     cells = cells[cells["env_id"].isin(same) & ~cells["status"].isin(_UNMEASURED) & cells["case"].notna()]
     columns = ["case_hash", "measuring", "case", "variant", "exporter", "opset", "provider"]
     cells = cells[columns].astype(object).where(cells[columns].notna(), None)

@@ -147,6 +147,14 @@ def test_a_run_whose_canaries_behave_may_speak(measured):
         assert (row["gate"], row["rows"], row["planned"]) == ("good", row["planned"], len(runner.expected(version)))
 
 
+def test_a_whole_release_is_measured_twice_on_a_sample_and_nothing_differs(measured):
+    environments = {row["torch"]: row for row in measured.home.table_rows("results-local", "environments")}
+    for version in MEASURED:
+        row = environments[version]
+        assert row["repeated"] == min(500, len(runner.expected(version)))
+        assert row["differing"] == []
+
+
 def test_a_release_without_wheels_is_one_row_and_one_line_and_the_others_go_on(measured):
     rows = [row for row in measured.home.rows() if row["torch"] == MISSING]
     assert [(row["case"], row["stage"]) for row in rows] == [(None, "resolve")]

@@ -143,8 +143,8 @@ def test_the_second_measurement_finds_nothing_to_do(rows):
     assert (report.planned, report.problem) == (0, "")
 
 
-def test_keeping_the_registry_changes_no_byte_of_a_dynamo_model(rows, tmp_path):
-    """The warmed process keeps torch's operator registry; a bare export must give the same file."""
+def test_keeping_and_sharing_change_no_byte_of_a_dynamo_model(rows, tmp_path):
+    """The warmed process keeps torch's operator registry and shares a capture; a bare export gives the same file."""
     assert len(rows.frame)
     python = ROOT / ".tox" / f"torch{NEW}-cpu" / "bin" / "python"
     program = tmp_path / "identity.py"

@@ -37,6 +37,7 @@ _OPSETS = range(1, 40)
     show_default=True,
     help="GB that environments and downloads may take, with --rolling.",
 )
+@click.option("--plan", is_flag=True, help="Only say how many cells would be measured.")
 @click.option("--fresh", is_flag=True, help="Measure again what is there already.")
 @click.option(
     "--repeat", type=click.IntRange(0), default=500, show_default=True, help="Cells of a whole release measured twice."
@@ -53,6 +54,7 @@ def command(
     missing: bool,
     rolling: bool,
     disk_budget: float,
+    plan: bool,
     fresh: bool,
     repeat: int,
     as_json: bool,
@@ -84,7 +86,11 @@ def command(
         disk_budget=round(disk_budget * GIGABYTE),
         timeout=timeout,
         repeat=repeat,
+        plan=plan,
     )
+    if plan:
+        _say_plan(measure(options, say=lambda line: click.echo(line, err=as_json)), as_json)
+        return
     # before, so that the dashboard has words for what comes; after, because claims are judged by it
     describe(home)
     reports = measure(options, say=lambda line: click.echo(line, err=True))
@@ -92,6 +98,15 @@ def command(
     _show(home, reports, cases, exporters, as_json)
     if any(report.problem for report in reports):
         click.get_current_context().exit(1)
+
+
+def _say_plan(reports: Sequence[ReleaseReport], as_json: bool) -> None:
+    from harness.cli import output
+
+    if as_json:
+        output.print_json(reports)
+    else:
+        click.echo(f"{sum(report.planned for report in reports)} cells in all")
 
 
 def _releases(asked: tuple[str, ...]) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ class LoadedCase:
         self.theme = path.stem.replace("_", "-")
         self.is_environment = issubclass(cls, model.EnvironmentCase)
         self._hashes = hashes
+        self._known: Dict[str, str] = {}
 
     @property
     def variants(self) -> Dict[str, model.Variant]:
@@ -50,7 +51,9 @@ class LoadedCase:
 
     def case_hash(self, variant: str) -> str:
         """Hash over the syntax tree of one variant (see :mod:`harness.worker.casehash`)."""
-        return self._hashes.variant(self.cls.__name__, variant)
+        if variant not in self._known:
+            self._known[variant] = self._hashes.variant(self.cls.__name__, variant)
+        return self._known[variant]
 
 
 def load(paths: Sequence[Path], stand_in: bool) -> Dict[str, LoadedCase]:

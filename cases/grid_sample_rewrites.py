@@ -1,0 +1,206 @@
+"""grid_sample written by hand: what the usual rewrites bake in or leave out."""
+
+import torch
+import torch.nn.functional as F
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, values
+
+#: points inside, on the border and outside of the image
+POINTS = values([[[[-1.3, -1.2], [-1.0, 0.9], [0.1, 0.3]], [[1.0, 1.0], [1.25, -0.4], [-0.55, 1.3]]]])
+
+
+def corner(im, ix, iy):
+    """Pixels (N, C, P) at whole coordinates (N, P) of ``im`` (N, C, H, W); zero outside of it.
+
+    The mask also brings an index outside of the image to pixel 0, so no limit is clamped to.
+    """
+    n, c, h, w = im.shape
+    inside = ((ix >= 0) & (ix <= w - 1) & (iy >= 0) & (iy <= h - 1)).to(im.dtype)
+    index = ((iy * w + ix) * inside).long().unsqueeze(1).repeat(1, c, 1)
+    return torch.gather(im.reshape(n, c, -1), 2, index) * inside.unsqueeze(1)
+
+
+def sample_at(im, x, y):
+    """Bilinear values (N, C, P) at pixel coordinates (N, P); zero outside of the image."""
+    x0, y0 = torch.floor(x), torch.floor(y)
+    right, down = (x - x0).unsqueeze(1), (y - y0).unsqueeze(1)
+    upper = corner(im, x0, y0) * (1 - right) + corner(im, x0 + 1, y0) * right
+    lower = corner(im, x0, y0 + 1) * (1 - right) + corner(im, x0 + 1, y0 + 1) * right
+    return upper * (1 - down) + lower * down
+
+
+def to_pixels(position, size: int, align_corners: bool):
+    """Coordinates in [-1, 1] as pixel coordinates along an axis of ``size`` pixels."""
+    if align_corners:
+        return (position + 1) / 2 * (size - 1)
+    return ((position + 1) * size - 1) / 2
+
+
+def bilinear_by_gather(im, grid, align_corners: bool):
+    """grid_sample with mode bilinear and padding zeros, out of floor and gather."""
+    x = to_pixels(grid[:, :, :, 0], im.shape[3], align_corners).reshape(grid.shape[0], -1)
+    y = to_pixels(grid[:, :, :, 1], im.shape[2], align_corners).reshape(grid.shape[0], -1)
+    return sample_at(im, x, y).reshape(im.shape[0], im.shape[1], grid.shape[1], grid.shape[2])
+
+
+def to_border(position, size: int):
+    """Pixel coordinates brought onto the image; no limit of a clamp depends on the size."""
+    position = position.clamp(min=0)
+    return (size - 1) - ((size - 1) - position).clamp(min=0)
+
+
+def reflected(position, size: int):
+    """Pixel coordinates reflected at the outer edges of the first and last pixel (align_corners=False)."""
+    beyond = (position + 0.5).abs()
+    turns = torch.floor(beyond / size)
+    rest = beyond - turns * size
+    odd = turns - 2 * torch.floor(turns / 2)
+    return to_border(rest + odd * (size - 2 * rest) - 0.5, size)
+
+
+def limited(index, last):
+    """Indices brought to 0 .. last, where the limit is made a tensor of its own: a constant of the trace."""
+    index = torch.where(index < 0, torch.tensor(0), index)
+    return torch.where(index > last, torch.tensor(last), index)
+
+
+def sample_within_limits(im, grid, h, w):
+    """grid_sample with mode bilinear and padding zeros on a padded image, its indices limited to ``h`` and ``w``."""
+    n, c = im.shape[0], im.shape[1]
+    x = to_pixels(grid[:, :, :, 0], w, False).reshape(n, -1)
+    y = to_pixels(grid[:, :, :, 1], h, False).reshape(n, -1)
+    x0, y0 = torch.floor(x), torch.floor(y)
+    # one row and column of zeros around, so that every index outside of the image meets a zero
+    padded = F.pad(im, [1, 1, 1, 1]).reshape(n, c, -1)
+    total = 0
+    for right in (0, 1):
+        for down in (0, 1):
+            column = limited(x0.long() + right + 1, w + 1)
+            row = limited(y0.long() + down + 1, h + 1)
+            weight = (1 - (x - x0 - right).abs()) * (1 - (y - y0 - down).abs())
+            index = (row * (w + 2) + column).unsqueeze(1).repeat(1, c, 1)
+            total = total + torch.gather(padded, 2, index) * weight.unsqueeze(1)
+    return total.reshape(n, c, grid.shape[1], grid.shape[2])
+
+
+class BilinearGridSampleShapeBaked(Case):
+    """A grid_sample replacement keeps the index limits of the exported size (torch.tensor)."""
+
+    records = ("bilinear-grid-sample-shape-baked",)
+    sources = ("seed:004",)
+    aten_ops = ("aten::size", "aten::where", "aten::gather", "aten::pad")
+    onnx_ops = ("Constant", "Where", "GatherElements", "Pad")
+    needs_torch = ">=1.3"
+    exporters = ("torchscript-trace", "dynamo", "default")
+    inputs = (
+        (f32(1, 2, 4, 4), POINTS),
+        (f32(1, 2, 4, 4), f32(1, 2, 3, 2, low=-1.3, high=1.3)),
+        (f32(1, 2, 8, 8), values([[[[0.9, 0.9], [-0.3, 0.8], [0.6, 0.2]], [[0.7, -0.7], [1.2, 0.1], [0.95, 0.5]]]])),
+    )
+    dynamic = {"im": {2: "height", 3: "width"}}
+    claims = (
+        Claim(
+            "seed:004 (catalogue)",
+            "right for the exported size, silently wrong for a larger image",
+            opset="11-15",
+            record="bilinear-grid-sample-shape-baked",
+            torch="==1.10.*",
+            status="mismatch",
+            stage="compare",
+            finding="So in torch 1.3. In 1.10 torch.tensor of a traced size follows it, for all its warning.",
+        ),
+        Claim(
+            "catalogue",
+            "limits that follow the traced sizes are right",
+            record="bilinear-grid-sample-shape-baked",
+            opset=">=11",
+            variant="mask_instead_of_limits",
+            status="pass",
+        ),
+    )
+
+    def forward(self, im, grid):
+        return sample_within_limits(im, grid, im.shape[2], im.shape[3])
+
+    def reference(self, im, grid):
+        return F.grid_sample(im, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
+
+    @fix("rewrite", "a mask of the points inside, so that no limit is needed", documented=False)
+    def mask_instead_of_limits(self, im, grid):
+        return bilinear_by_gather(im, grid, False)
+
+    @fix(
+        "rewrite",
+        "the sizes through int() first: these stay those of the exported image",
+        caution=True,
+        documented=False,
+    )
+    def sizes_through_int(self, im, grid):
+        return sample_within_limits(im, grid, int(im.shape[2]), int(im.shape[3]))
+
+    static_size = fix("export-option", "no dynamic size: other sizes are refused, not wrong", dynamic={}, caution=True)
+
+
+class BilinearGridSampleNoBorderReflection(Case):
+    """A grid_sample replacement for zeros is silently wrong for other paddings and modes.
+
+    Three outputs: bilinear with border, bilinear with reflection, nearest with zeros.
+    """
+
+    records = ("bilinear-grid-sample-no-border-reflection",)
+    sources = ("seed:004",)
+    aten_ops = ("aten::grid_sampler", "aten::gather")
+    onnx_ops = ("GridSample", "GatherElements")
+    needs_torch = ">=1.3"
+    inputs = (
+        (f32(1, 2, 4, 5), POINTS),
+        (f32(1, 2, 4, 5), f32(1, 2, 3, 2, low=-1.3, high=1.3)),
+        (f32(1, 2, 6, 3), f32(1, 4, 2, 2, low=-1.3, high=1.3)),
+    )
+    dynamic = {"im": {2: "height", 3: "width"}, "grid": {1: "rows", 2: "columns"}}
+    claims = (
+        Claim(
+            "seed:004",
+            "the replacement is for bilinear and zeros only",
+            variant="zeros_replacement",
+            exporter="",
+            record="bilinear-grid-sample-no-border-reflection",
+            status="mismatch",
+            stage="eager",
+        ),
+        Claim(
+            "catalogue",
+            "the matching index rules export at opset 11",
+            variant="index_rules",
+            opset="11-15",
+            record="bilinear-grid-sample-no-border-reflection",
+            status="pass",
+        ),
+    )
+
+    def forward(self, im, grid):
+        return (
+            F.grid_sample(im, grid, mode="bilinear", padding_mode="border", align_corners=False),
+            F.grid_sample(im, grid, mode="bilinear", padding_mode="reflection", align_corners=False),
+            F.grid_sample(im, grid, mode="nearest", padding_mode="zeros", align_corners=False),
+        )
+
+    @fix("rewrite", "bilinear sampling with zeros for all three", caution=True)
+    def zeros_replacement(self, im, grid):
+        sampled = bilinear_by_gather(im, grid, False)
+        return sampled, sampled, sampled
+
+    opset_16 = fix("raise-opset", "torch 1.12 or later at opset 16 or later", opset=16)
+
+    @fix("rewrite", "the matching index rule before the gather: border, reflection, rounding", documented=False)
+    def index_rules(self, im, grid):
+        n, c, h, w = im.shape
+        x = to_pixels(grid[:, :, :, 0], w, False).reshape(n, -1)
+        y = to_pixels(grid[:, :, :, 1], h, False).reshape(n, -1)
+        rows, columns = grid.shape[1], grid.shape[2]
+        return (
+            sample_at(im, to_border(x, w), to_border(y, h)).reshape(n, c, rows, columns),
+            sample_at(im, reflected(x, w), reflected(y, h)).reshape(n, c, rows, columns),
+            corner(im, torch.round(x), torch.round(y)).reshape(n, c, rows, columns),
+        )

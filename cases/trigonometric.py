@@ -1,0 +1,97 @@
+"""Trigonometric and hyperbolic functions that need an opset, or a rule of one's own."""
+
+from contextlib import contextmanager
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, values
+
+
+@contextmanager
+def registered(name, rule, opset):
+    """Register a symbolic (``"::name"`` is torch's own domain) for one export."""
+    torch.onnx.register_custom_op_symbolic(name, rule, opset or 9)
+    yield
+    unregister = getattr(torch.onnx, "unregister_custom_op_symbolic", None)
+    if unregister is not None:
+        unregister(name, opset or 9)
+
+
+def foreign_nodes(model):
+    """Node types outside ONNX's own domain, and the domains that the file imports."""
+    return {
+        "foreign": sorted({node.domain + "::" + node.op_type for node in model.graph.node if node.domain}),
+        "domains": sorted(item.domain for item in model.opset_import if item.domain),
+    }
+
+
+def asinh_rule(g, x):
+    """Asinh is one node from opset 9 on."""
+    return g.op("Asinh", x)
+
+
+class AsinhOpset9(Case):
+    """torch.asinh has no rule although ONNX has had Asinh since opset 9."""
+
+    id = "asinh-opset-9"
+    records = ("asinh-opset-9", "route-aten-symbolic")
+    sources = ("seed:001", "seed:002")
+    aten_ops = ("aten::asinh",)
+    onnx_ops = ("Asinh",)
+    needs_torch = ">=1.6"
+    inputs = (
+        (values([-1.0, -0.5, 0.0, 1.0, 1e4]),),
+        (values([-1e4, -3.0, -1e-3, 1e-3, 2.0]),),
+        (f32(7, low=-5.0, high=5.0),),
+    )
+    dynamic = {"x": {0: "length"}}
+    facts = staticmethod(foreign_nodes)
+    claims = (
+        Claim(
+            "seed:001",
+            "the operator and the node exist, only the rule is missing",
+            record="route-aten-symbolic",
+            opset=9,
+            torch=">=1.6,<1.12",
+            status="fail",
+            stage="export",
+            message="Exporting the operator asinh to ONNX opset version 9 is not supported",
+        ),
+        Claim(
+            "seed:002",
+            "a rule for opset 9 makes it one Asinh of ONNX's own domain",
+            record="asinh-opset-9",
+            opset=">=9",
+            variant="custom_symbolic",
+            status="pass",
+            ops={"Asinh": 1},
+            facts={"foreign": []},
+        ),
+        Claim(
+            "catalogue",
+            "the textbook logarithm loses large negative values",
+            record="asinh-opset-9",
+            exporter="",
+            variant="log_rewrite",
+            status="mismatch",
+            stage="eager",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.asinh(x)
+
+    custom_symbolic = fix(
+        "custom-symbolic", "one Asinh node", patch=lambda opset: registered("::asinh", asinh_rule, opset)
+    )
+
+    @fix("rewrite", "log(x + sqrt(x * x + 1)): cancels for large negative x", caution=True, documented=False)
+    def log_rewrite(self, x):
+        return torch.log(x + torch.sqrt(x * x + 1))
+
+    @fix("rewrite", "the logarithm of the magnitude, with the sign put back", documented=False)
+    def signed_log_rewrite(self, x):
+        magnitude = torch.abs(x)
+        # log1p's argument keeps small magnitudes, which log(1 + x) would round away
+        return torch.sign(x) * torch.log1p(magnitude + x * x / (1 + torch.sqrt(x * x + 1)))

@@ -1,0 +1,95 @@
+"""Torch's own operator tables: read from the environments' files, set beside what passes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from small_dataset import write
+
+from harness.answers.declared import Agreement, declared
+from harness.answers.select import Filters
+from harness.cli import main
+from harness.store import Dataset
+
+TABLES = {
+    "1.12.1": [["torchscript", "aten::grid_sampler", [16]], ["onnx", "GridSample", [16]]],
+    "2.8.0": [
+        ["torchscript", "aten::cross", list(range(7, 24))],
+        ["torchscript", "aten::grid_sampler", list(range(9, 24))],
+        ["dynamo", "aten::cross.default", list(range(18, 28))],
+    ],
+}
+
+
+@pytest.fixture
+def local(tmp_path):
+    folder = write(tmp_path / "results-local")
+    (folder / "declared").mkdir()
+    for release, rows in TABLES.items():
+        told = {"release": release, "torch": release, "onnx": "1.17.0", "rows": rows}
+        (folder / "declared" / f"torch-{release}.json").write_text(json.dumps(told))
+    return folder
+
+
+def found(local, **filters):
+    dataset = Dataset.open(None, local)
+    return {(one.exporter, one.op): one for one in declared(dataset, Filters(**filters))}
+
+
+def test_a_rule_that_passes_later_than_it_is_declared_is_told_with_both_ranges(local):
+    one = found(local, torch=("2.8.0",))["torchscript-trace", "aten::grid_sampler"]
+
+    assert (one.declared, one.passing, one.agreement) == ("9-23", "16-23", Agreement.LATER)
+
+
+def test_overloads_of_an_operator_count_as_the_operator(local):
+    one = found(local, torch=("2.8.0",))["dynamo", "aten::cross"]
+
+    assert (one.declared, one.agreement) == ("18-27", Agreement.AGREES)
+
+
+def test_what_passes_without_a_rule_of_its_own_is_told_apart_from_what_never_does(local):
+    new = found(local, torch=("2.8.0",))
+    old = found(local, torch=("1.12.1",))
+
+    # exported by decomposition, or for this case baked into the file
+    assert new["dynamo", "aten::grid_sampler"].agreement is Agreement.UNDECLARED
+    assert old["torchscript-trace", "aten::cross"].agreement is Agreement.NEITHER
+
+
+def test_a_release_without_a_table_is_left_out_and_differences_come_first(local):
+    dataset = Dataset.open(None, local)
+    every = declared(dataset, Filters())
+
+    assert {one.torch for one in every} == {"1.12.1", "2.8.0"}
+    ranks = [list(Agreement).index(one.agreement) for one in every]
+    assert ranks == sorted(ranks)
+
+
+def test_a_file_that_cannot_be_read_takes_no_other_with_it(local):
+    (local / "declared" / "torch-2.0.1.json").write_text('{"release": "2.0.1"')
+
+    assert set(Dataset.open(None, local).declared()["release"]) == {"1.12.1", "2.8.0"}
+
+
+def test_why_says_what_torch_itself_lists(local, tmp_path, monkeypatch):
+    for name in ("cases", "harness"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+
+    reply = CliRunner().invoke(main, ["why", "cross", "--torch", "2.8.0"])
+
+    assert "rules that torch 2.8.0 itself lists: aten::cross: trace 7-23, dynamo 18-27" in reply.output
+
+
+def test_the_command_counts_the_disagreements_of_the_newest_release_or_of_the_one_asked_for(
+    local, tmp_path, monkeypatch
+):
+    (tmp_path / "cases").mkdir()
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+
+    assert "nothing to compare" in CliRunner().invoke(main, ["declared"]).output
+    reply = CliRunner().invoke(main, ["declared", "--torch", "2.8.0", "--json"])
+    assert {row["op"] for row in json.loads(reply.stdout)} == {"aten::cross", "aten::grid_sampler", "aten::item"}

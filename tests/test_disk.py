@@ -1,0 +1,69 @@
+"""The disk budget of a rolling measurement: what counts, what is deleted, and what is never touched."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from harness.disk import ENVIRONMENT, GIGABYTE, Budget, BudgetTooSmallError, used
+
+
+def budget(folder, limit=20 * GIGABYTE):
+    for name in (".tox", "downloads"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    return Budget(limit, folder / ".tox", folder / "downloads")
+
+
+def test_a_file_with_two_names_counts_once(tmp_path):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "environment").mkdir()
+    (tmp_path / "cache" / "wheel").write_bytes(b"x" * 1_000_000)
+    os.link(tmp_path / "cache" / "wheel", tmp_path / "environment" / "library")
+
+    both = used([tmp_path / "cache", tmp_path / "environment"])
+
+    assert 1_000_000 <= both < 1_100_000
+
+
+def test_a_budget_that_holds_no_environment_is_refused_before_anything_starts(tmp_path):
+    with pytest.raises(BudgetTooSmallError, match=r"--disk-budget 5 is less than one environment.*at least 8"):
+        budget(tmp_path, 5 * GIGABYTE).check()
+
+
+def test_downloads_go_when_the_next_environment_might_not_fit_and_environments_stay(tmp_path):
+    mine = budget(tmp_path, ENVIRONMENT + 3_000_000)
+    (mine.cache / "wheel").write_bytes(b"x" * 2_000_000)
+    (mine.environments / "library").write_bytes(b"x" * 500_000)
+    said: list[str] = []
+
+    mine.make_room(said.append)
+    assert (mine.cache / "wheel").exists()
+
+    (mine.cache / "second").write_bytes(b"x" * 2_000_000)
+    mine.make_room(said.append)
+    assert not mine.cache.exists()
+    assert (mine.environments / "library").exists()
+    assert len(said) == 1
+
+
+def test_a_full_disk_is_said_with_its_numbers(tmp_path, monkeypatch):
+    import shutil
+    from collections import namedtuple
+
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(100 * GIGABYTE, 98 * GIGABYTE, 2 * GIGABYTE))
+
+    with pytest.raises(BudgetTooSmallError, match=r"2\.0 GB are free"):
+        budget(tmp_path).make_room(lambda _: None)
+
+
+def test_the_command_says_so_in_one_line(tmp_path):
+    from click.testing import CliRunner
+
+    from harness.cli import main
+
+    reply = CliRunner().invoke(main, ["measure", "--release", "1.3.1", "--rolling", "--disk-budget", "1"])
+
+    assert reply.exit_code == 1
+    assert "caniexport: --disk-budget 1 is less than one environment may take" in reply.output

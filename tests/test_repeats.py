@@ -1,0 +1,59 @@
+"""A/A: what is measured twice, what counts as a difference, and what the gate makes of it."""
+
+from __future__ import annotations
+
+from store_rows import cell, environment
+from test_gate import PACKAGES, PINS, canaries
+
+from harness.gate import judge
+from harness.repeats import differing, sample
+from harness.worker.plan import Cell
+
+
+def planned(exporter: str, count: int) -> list[Cell]:
+    return [Cell(f"case-{number}", "plain", exporter, 11, "hash", "cpu") for number in range(count)]
+
+
+def test_the_sample_has_as_many_cells_as_asked_few_of_them_with_dynamo_and_is_the_same_for_the_same_run():
+    cells = planned("torchscript-trace", 900) + planned("dynamo", 900)
+
+    drawn = sample(cells, 500, "run-1")
+
+    assert len(drawn) == 500
+    assert 0 < sum(item.exporter == "dynamo" for item in drawn) <= 50
+    assert drawn == sample(cells, 500, "run-1")
+    assert drawn != sample(cells, 500, "run-2")
+
+
+def test_a_release_with_fewer_cells_is_measured_twice_as_a_whole():
+    cells = planned("torchscript-trace", 30)
+
+    assert sample(cells, 500, "run") == cells
+
+
+def test_a_cell_differs_where_its_answer_or_its_file_does_and_not_where_only_its_time_does():
+    first = [cell(case="a", bundle="x", seconds_export=1.0), cell(case="b", bundle="x"), cell(case="c")]
+    second = [
+        cell(case="a", bundle="x", seconds_export=9.0),
+        cell(case="b", bundle="y"),
+        cell(case="c", status="fail", stage="run"),
+        cell(case="not measured before"),
+    ]
+
+    count, lines = differing(first, second)
+
+    assert count == 3
+    assert [line.split("/")[0] for line in lines] == ["b", "c"]
+    assert "bundle x, y" in lines[0]
+    assert "status pass, fail" in lines[1]
+
+
+def test_a_run_whose_repeated_cells_differ_too_often_is_quarantined():
+    import json
+
+    def word(lines: list[str]) -> str:
+        where = {**environment(packages=json.dumps(PACKAGES)), "repeated": 500, "differing": lines}
+        return judge(canaries(), where, len(canaries()), PINS)
+
+    assert word(["a/plain/dynamo/18: status pass, fail"] * 5) == "good"
+    assert word(["a/plain/dynamo/18: status pass, fail"] * 6).startswith("quarantined: 6 of 500 cells differ")
