@@ -1,0 +1,128 @@
+"""From one point to another: every change with its verdict, the axis that did it, and the workarounds that move."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from small_dataset import append, cell, write
+
+from harness.answers.points import parse
+from harness.answers.select import Filters
+from harness.answers.upgrade import upgrade
+from harness.cli import main
+from harness.store import Dataset
+from harness.worker.errors import UnknownName
+
+
+@pytest.fixture
+def local(tmp_path):
+    return write(tmp_path / "results-local")
+
+
+def ask(local, before, after, **filters):
+    return upgrade(Dataset.open(None, local), parse(before), parse(after), Filters(**filters))
+
+
+def changes(found):
+    return {change.case: (group.verdict.value, change.axes) for group in found.groups for change in group.changes}
+
+
+def fixes(found):
+    return {f"{item.case}/{item.variant}" for item in found}
+
+
+def test_what_torch_fixed_is_told_as_torchs_doing_and_its_workaround_may_go(local):
+    found = ask(local, "torch=1.12.1,exporter=trace,opset=14", "torch=2.0.1,exporter=trace,opset=14")
+
+    assert changes(found) == {"cross": ("fixed", "torch")}
+    assert fixes(found.drop) == {"cross/stack_rewrite"}
+    assert "item/tensor_scale" in fixes(found.keep)
+    assert not found.breaks
+
+
+def test_the_other_way_round_it_breaks_and_the_workaround_must_come(local):
+    found = ask(local, "torch=2.0.1,exporter=trace,opset=14", "torch=1.12.1,exporter=trace,opset=14")
+
+    assert changes(found) == {"cross": ("regressed", "torch")}
+    assert fixes(found.add) == {"cross/stack_rewrite"}
+    (group,) = found.groups
+    assert "Exporting the operator cross" in group.message
+    assert group.changes[0].fixes == ("cross/stack_rewrite",)
+    assert found.breaks
+
+
+def test_of_several_axes_the_one_that_did_it_is_named(local):
+    by_opset = ask(local, "torch=2.0.1,exporter=trace,opset=14", "torch=2.8.0,exporter=trace,opset=17")
+    by_exporter = ask(local, "torch=2.0.1,exporter=trace,opset=18", "torch=2.15.0,exporter=dynamo,opset=18")
+
+    assert changes(by_opset) == {"grid-sample": ("fixed", "opset")}
+    assert changes(by_exporter) == {"item": ("fixed", "exporter")}
+
+
+def test_wrong_numbers_come_first(local):
+    found = ask(local, "torch=2.8.0,exporter=dynamo,opset=18", "torch=1.12.1,exporter=trace,opset=14")
+
+    assert found.groups[0].verdict.value == "regressed-silent"
+    assert changes(found)["item"][0] == "regressed-silent"
+
+
+def test_what_is_left_out_is_the_releases_own_and_said(local):
+    found = ask(local, "1.12.1", "2.8.0")
+
+    assert (found.before.exporter, found.before.opset) == ("torchscript-trace", 13)
+    assert (found.after.exporter, found.after.opset) == ("torchscript-trace", 18)
+    assert any("opset 13" in note for note in found.notes)
+
+
+def test_a_point_compared_with_itself_changes_nothing(local):
+    found = ask(local, "2.8.0", "2.8.0")
+
+    assert (found.groups, found.drop, found.add, found.lost) == ((), (), (), ())
+
+
+def test_a_case_that_was_not_measured_at_one_point_is_no_verdict_and_is_named(local):
+    append(local, cell("2.8.0", "new-case", "plain", "torchscript-trace", 18))
+
+    found = ask(local, "2.0.1", "torch=2.8.0,opset=18")
+
+    assert found.unknown == ("new-case",)
+    assert "new-case" not in changes(found)
+
+
+def test_an_operator_list_narrows_the_answer_and_an_unknown_operator_is_answered_with_the_nearest(local, tmp_path):
+    assert set(changes(ask(local, "1.12.1", "2.8.0", ops=("grid_sampler",)))) == {"grid-sample"}
+    with pytest.raises(UnknownName, match="grid_sampler"):
+        ask(local, "1.12.1", "2.8.0", ops=("grid_samplr",))
+
+
+@pytest.mark.parametrize(
+    ("point", "says"),
+    [
+        ("torch=2.7", "2.7 has not been measured"),
+        ("torhc=2.8.0", "torch"),
+        ("torch=2.8.0,opset=x", "opset 'x'"),
+        ("torch=2.8.0,exporter=dynmo", "dynamo"),
+        ("torch=2.8.0,torch=2.0.1", "given twice"),
+    ],
+)
+def test_a_point_that_cannot_be_understood_is_refused_with_the_nearest_right_one(local, point, says):
+    with pytest.raises(UnknownName, match=says):
+        ask(local, point, "2.8.0")
+
+
+def test_the_command_ends_with_1_where_something_breaks_and_with_0_where_not(local, tmp_path, monkeypatch):
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "ops.txt").write_text("# what we use\naten::cross\n")
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    run = CliRunner().invoke
+
+    good = run(main, ["upgrade", "--from", "1.12.1", "--to", "2.0.1"])
+    bad = run(main, ["upgrade", "--from", "2.0.1", "--to", "1.12.1", "--ops", str(tmp_path / "ops.txt")])
+    data = json.loads(run(main, ["upgrade", "--from", "1.12.1", "--to", "2.0.1", "--json"]).stdout)
+
+    assert (good.exit_code, bad.exit_code) == (0, 1)
+    assert "cross: fail → pass" in good.output
+    assert "works there: cross/stack_rewrite" in bad.output
+    assert [group["verdict"] for group in data["groups"]] == ["fixed"]
