@@ -43,6 +43,7 @@ def warm(dynamo: bool, bare: bool = False) -> None:
             _export_addition(Exporter.TRACE.value, opset)
         if dynamo:
             prepare_opset(Exporter.DYNAMO.value, None)
+            _capture_strictly()
         _work_through_addition()
 
 
@@ -67,6 +68,14 @@ def threads() -> int:
         return 1
 
 
+def _capture_strictly() -> None:
+    """The exporter's second strategy, tried where its first fails: its first use in a process wraps ``torch.jit``."""
+    import torch
+
+    with contextlib.suppress(Exception):  # before 2.1 there is none
+        torch.export.export(_addition(), (torch.zeros(2),), strict=True)
+
+
 def _work_through_addition() -> None:
     """All stages once: the first checker, session and comparison of a process build what every later one uses."""
     import numpy as np
@@ -81,14 +90,20 @@ def _work_through_addition() -> None:
         compare.compare([np.ones(2, dtype="float32")], found, None, None, "onnxruntime")
 
 
-def _export_addition(exporter: str, opset: Optional[int] = None) -> bytes:
+def _addition() -> Any:
     import torch
 
     class Addition(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
         def forward(self, x: Any) -> Any:
             return x + 1
 
-    request = exporters.Request(Addition(), (torch.zeros(2),), exporter, opset, ("x",), (), {}, {}, torch.zeros(2))
+    return Addition()
+
+
+def _export_addition(exporter: str, opset: Optional[int] = None) -> bytes:
+    import torch
+
+    request = exporters.Request(_addition(), (torch.zeros(2),), exporter, opset, ("x",), (), {}, {}, torch.zeros(2))
     # a release whose exporter cannot even do this says so in its cells
     with contextlib.suppress(Exception):
         return exporters.export(request)
