@@ -1,0 +1,139 @@
+"""What cells of one process share, and how it is noticed that a cell has changed the process."""
+
+from __future__ import annotations
+
+import sys
+import types
+import warnings
+
+import pytest
+
+from harness.worker import process, sharing
+from harness.worker.stages import Stages
+from harness.worker.status import Stage
+
+
+@pytest.fixture
+def kept():
+    made = sharing._Kept()
+    made.active = True
+    return made
+
+
+def test_a_shared_step_is_done_once_and_its_warnings_are_given_every_time(kept):
+    calls = []
+
+    def capture():
+        calls.append(1)
+        warnings.warn("sizes are baked in", UserWarning, stacklevel=1)
+        return "program"
+
+    for _ in range(3):
+        with pytest.warns(UserWarning, match="sizes are baked in"):
+            assert kept.once("capture", capture) == "program"
+    assert len(calls) == 1
+
+
+def test_outside_of_a_shared_block_every_step_is_done_anew(kept):
+    kept.active = False
+    results = iter(["first", "second"])
+
+    assert kept.once("capture", lambda: next(results)) == "first"
+    assert kept.once("capture", lambda: next(results)) == "second"
+
+
+def test_another_owner_shares_nothing_of_the_one_before():
+    made = []
+
+    def compute():
+        made.append(1)
+        return len(made)
+
+    found = []
+    for owner in (("case", "plain"), ("case", "plain"), ("case", "fix"), None, ("case", "plain")):
+        with sharing.shared(owner):
+            found.append(sharing._kept.once("program", compute))
+    assert found == [1, 1, 2, 3, 4]
+
+
+def test_a_scripting_that_failed_fails_again_with_the_same_words_and_spoils_the_process(kept):
+    texts = iter(["half a class is left", "other words, because half a class was left"])
+
+    def compile_module():
+        raise RuntimeError(next(texts))
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"^half a class is left$"):
+            kept.scripted(compile_module)
+    assert kept.spoiled
+
+
+def test_a_scripted_module_is_a_new_one_every_time(kept):
+    assert kept.scripted(object) is not kept.scripted(object)
+    assert not kept.spoiled
+
+
+class Group:
+    """A group of symbolics as torch has it from 1.13 on."""
+
+    def __init__(self, **functions):
+        self._functions = types.SimpleNamespace(_merged=functions)
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    """A stand-in for torch with an exporter and its registry."""
+    registry = types.SimpleNamespace(_registry={"aten::add": Group(nine=len)})
+    modules = {
+        "torch": types.SimpleNamespace(get_default_dtype=lambda: "float32", is_grad_enabled=lambda: True),
+        "torch.onnx": types.ModuleType("torch.onnx"),
+        "torch.onnx._internal.registration": types.SimpleNamespace(registry=registry),
+    }
+    modules["torch.onnx"].export = print
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    return types.SimpleNamespace(
+        **{"onnx": modules["torch.onnx"], "root": modules["torch"], "groups": registry._registry}
+    )
+
+
+def replace_export(torch):
+    torch.onnx.export = len
+
+
+def register(torch):
+    torch.groups["own::cube"] = Group(nine=abs)
+
+
+def override(torch):
+    torch.groups["aten::add"]._functions._merged["nine"] = abs
+
+
+def leave_an_empty_group(torch):
+    torch.groups["own::cube"] = Group()
+
+
+def change_the_default_type(torch):
+    torch.root.get_default_dtype = lambda: "float64"
+
+
+@pytest.mark.parametrize("change", [replace_export, register, override, leave_an_empty_group, change_the_default_type])
+def test_what_a_cell_leaves_behind_in_torch_makes_it_another_process(torch, change):
+    before = process.fingerprint()
+    assert process.fingerprint() == before
+
+    change(torch)
+
+    assert process.fingerprint() != before
+
+
+def test_a_supervisor_reads_the_stage_of_the_cell_it_asks_for_and_of_no_other(tmp_path):
+    with (tmp_path / "stages").open("w+b") as file:
+        stages = Stages(file.fileno())
+        assert stages.at(1, 0) is None
+        stages.note(1, 0, Stage.EXPORT)
+        stages.note(1, 0, Stage.RUN)
+
+        assert stages.at(1, 0) is Stage.RUN
+        assert stages.at(1, 1) is None
+        assert stages.at(2, 0) is None
