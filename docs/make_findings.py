@@ -43,6 +43,7 @@ def _head(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
         "onnxruntime.\n\n"
         f"{len(cells)} cells of {cells['case'].nunique()} cases on torch {', '.join(releases)}. Of "
         f"{len(claims)} claims in the sources, {counts.get('reproduced', 0)} are reproduced, "
+        f"{counts.get('partly', 0)} on some of the cells they speak of, "
         f"{counts.get('not-reproduced', 0)} are not, {counts.get('not-measured', 0)} could not be measured.\n"
     )
 
@@ -77,6 +78,10 @@ def _contradicted(claims: pd.DataFrame) -> Iterator[str]:
     yield "## Said, and not so\n"
     yield "Claims of the sources that the measured versions do not show.\n"
     for row in claims[claims["outcome"] == "not-reproduced"].itertuples():
+        yield f"- `{row.claim}` ({row.source}): “{row.says}” — {row.reason}"
+    yield "\n## Said, and so in part\n"
+    yield "Claims that hold on some of the cells they speak of.\n"
+    for row in claims[claims["outcome"] == "partly"].itertuples():
         yield f"- `{row.claim}` ({row.source}): “{row.says}” — {row.reason}"
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from harness.store.dataset import Dataset
 
-REPRODUCED, NOT_REPRODUCED, NOT_MEASURED = "reproduced", "not-reproduced", "not-measured"
+REPRODUCED, PARTLY, NOT_REPRODUCED, NOT_MEASURED = "reproduced", "partly", "not-reproduced", "not-measured"
 
 _MEASURED = frozenset(status.value for status in MEASURED)
 #: an empty exporter in a claim means these
@@ -115,8 +115,8 @@ def _verdict(
         return _outcome(REPRODUCED, f"{_count(agreeing)}, all as documented", "", agreeing)
     if agreeing:
         reason = f"{len(agreeing)} of {_count(measured)} as documented; instead {_instead(against)}"
-    else:
-        reason = f"{_count(measured)}, none as documented; instead {_instead(against)}"
+        return _outcome(PARTLY, reason, claim.finding, against)
+    reason = f"{_count(measured)}, none as documented; instead {_instead(against)}"
     return _outcome(NOT_REPRODUCED, reason, claim.finding, against)
 
 

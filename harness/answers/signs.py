@@ -44,6 +44,7 @@ WORKAROUND: dict[Workaround, Sign] = {
 
 CLAIM: dict[str, Sign] = {
     "reproduced": Sign("✓", "green", "as the source says"),
+    "partly": Sign("~", "yellow", "on some of the cells"),
     "not-reproduced": Sign("✗", "red", "otherwise"),
     "not-measured": Sign("·", "white", "the reason is given"),
 }
