@@ -6,6 +6,7 @@ Texts and environments go first and are trimmed last: wherever publishing is cut
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,9 @@ from harness.store.journal_reader import journals
 from harness.store.merge import in_order, newest
 from harness.store.scan import speaking
 from harness.store.schema import schema, to_arrow
+from harness.worker import plan, releases
 from harness.worker.corpus import LoadedCase
-from harness.worker.errors import StoreError
+from harness.worker.errors import StoreError, UnknownName
 from harness.worker.status import Status
 
 if TYPE_CHECKING:
@@ -78,6 +80,7 @@ class _Publication:
         self._hashes = {key: corpus[key[0]].case_hash(key[1]) for key in self._variants}
         self._environments = {side: self._table(side, "environments") for side in (local, published)}
         self._gates = Gates(self._environments[local].to_pylist())
+        self._planned: dict[tuple[str, str], set[tuple[Any, ...]] | None] = {}
         self.problems: list[str] = []
         self._written: list[str] = []
         self._removed: list[str] = []
@@ -160,15 +163,33 @@ class _Publication:
         keys = list(zip(rows["case"].to_pylist(), rows["variant"].to_pylist(), strict=True))
         hashes = [case_hash or "" for case_hash in rows["case_hash"].to_pylist()]
         newest_hash = self._newest_hashes(keys, hashes, rows["measured_at"].cast("int64").to_pylist())
+        names = ("torch", "provider", "exporter", "opset")
+        places = zip(*(rows[name].to_pylist() for name in names), strict=True)
         keep = []
-        for position, (key, case_hash) in enumerate(zip(keys, hashes, strict=True)):
+        for position, (key, case_hash, place) in enumerate(zip(keys, hashes, places, strict=True)):
             if key not in self._variants:
                 self._drop("the corpus no longer has the variant")
             elif case_hash != newest_hash[key]:
                 self._drop("the variant's code has changed and was measured again")
+            elif not self._is_planned(key, *place):
+                self._drop("the cell is no longer planned")
             else:
                 keep.append(position)
         return rows.take(pa.array(keep, pa.int64()))
+
+    def _is_planned(
+        self, key: tuple[str, str], torch: str | None, provider: str, exporter: str | None, opset: int | None
+    ) -> bool:
+        """Whether a measurement today would have this cell; where the release cannot be planned, it stays."""
+        if torch is None or exporter is None:
+            return True
+        if (torch, provider) not in self._planned:
+            cells: list[plan.Cell] | None = None
+            with contextlib.suppress(UnknownName):
+                cells = plan.cells(dict(self._corpus), releases.find(torch), provider)
+            self._planned[torch, provider] = None if cells is None else {tuple(cell[:4]) for cell in cells}
+        planned = self._planned[torch, provider]
+        return planned is None or (*key, exporter, opset) in planned
 
     def _newest_hashes(
         self, keys: Iterable[tuple[str, str]], hashes: Iterable[str], times: Iterable[int | None]
@@ -185,11 +206,17 @@ class _Publication:
             self._dropped[reason] = self._dropped.get(reason, 0) + count
 
     def _good_environments(self) -> pa.Table:
-        """Published environments and the local ones whose run is good, one each: the newest."""
+        """Published environments and the local ones whose run is good, one each: the newest.
+
+        A run of a few cells repeats none of them; what the last whole run found out by repeating stays.
+        """
         rows = [row for row in self._environments[self._local].to_pylist() if row["gate"] == GOOD]
         rows += self._environments[self._published].to_pylist()
         by_id: dict[str, dict[str, Any]] = {}
         for row in sorted(rows, key=lambda row: (str(row["measured_at"]), str(row["run_id"]))):
+            before = by_id.get(row["env_id"], {})
+            if row["repeated"] is None:
+                row.update(repeated=before.get("repeated"), differing=before.get("differing"))
             by_id[row["env_id"]] = row
         return to_arrow("environments", by_id.values())
 

@@ -38,6 +38,8 @@ Row = Mapping[str, Any]
 
 def sample(cells: Sequence[Cell], count: int, seed: str) -> list[Cell]:
     """``count`` cells drawn at random, the same for the same seed, in the order of the plan."""
+    if len(cells) <= count:
+        return list(cells)
     shuffled = random.Random(seed).sample(list(cells), len(cells))
     quick = [cell for cell in shuffled if cell.exporter != Exporter.DYNAMO]
     slow = [cell for cell in shuffled if cell.exporter == Exporter.DYNAMO][: min(_DYNAMO, count)]

@@ -149,7 +149,7 @@ def test_the_same_rows_measured_in_another_order_are_published_as_the_same_bytes
         found.append(home.bytes())
 
     assert found[0] == found[1]
-    assert len(found[0]) == 5
+    assert len(found[0]) == 6
 
 
 def test_a_release_that_was_not_measured_again_keeps_its_bytes(home):
@@ -301,3 +301,14 @@ def test_the_real_corpus_has_a_title_and_code_for_every_variant(tmp_path):
     assert frame["code"].str.len().min() > 10
     for code in frame["code"]:
         compile(code, "code", "exec")
+
+
+def test_a_run_of_a_few_cells_keeps_what_the_whole_run_found_out_by_repeating(home):
+    found = ["a/plain/dynamo/18: status pass, fail"]
+    home.measure(home.cell(), run="whole", repeated=500, differing=found)
+    home.publish()
+    home.measure(home.cell(opset=9), run="few", at="2026-01-03T03:00:00Z")
+    home.publish()
+
+    (row,) = home.answers().environments().to_dict("records")
+    assert (row["run_id"], row["repeated"], list(row["differing"])) == ("few", 500, found)

@@ -28,11 +28,11 @@ TABLE_OF: dict[str, str] = {
 class Agreement(StrEnum):
     """How a table and the measured cells stand to each other, for one operator."""
 
-    NEVER_PASSES = "declared, never passes"
+    NEVER_PASSES = "declared, no case passes"
     LATER = "passes at fewer opsets than declared"
     UNDECLARED = "passes, not declared"
     AGREES = "agrees"
-    NEITHER = "neither declared nor passing"
+    NEITHER = "not declared, no case passes"
 
 
 @dataclass(frozen=True)

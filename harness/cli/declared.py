@@ -42,7 +42,7 @@ def command(as_json: bool, **given: tuple[str, ...]) -> None:
             item.declared or "-",
             item.passing or "-",
             item.agreement.value,
-            ", ".join(item.cases[:3]) + (f" and {len(item.cases) - 3} more" if len(item.cases) > 3 else ""),
+            item.cases[0] + (f" +{len(item.cases) - 1}" if len(item.cases) > 1 else ""),
         )
     console.print(made)
     tally = answers.counts(found)
