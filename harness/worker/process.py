@@ -6,7 +6,7 @@ import ctypes
 import os
 import signal
 import sys
-from typing import Any, List, Tuple
+from typing import Any, Dict, List
 
 
 def die_with_parent() -> None:
@@ -51,14 +51,26 @@ def grown() -> int:
     return size - _first_size[0]
 
 
-def fingerprint() -> Tuple[int, ...]:
-    """Changes when something in ``torch.onnx`` is replaced (a monkeypatch), a custom symbolic is registered, or a
-    process-wide setting of torch is changed.
+Fingerprint = Dict[str, int]
 
-    Looks at what the names of the exporter's modules are bound to, and at the tables of symbolics.
+
+def fingerprint() -> Fingerprint:
+    """What a cell could change in its process and leave to the next one, by the name of what holds it.
+
+    Looks at what the names of the exporter's modules are bound to (a monkeypatch), at the tables of symbolics, and at
+    torch's process-wide settings. Sets: taking a patch back may leave the same names in another order.
     """
-    bound = [hash(tuple([id(value) for value in vars(module).values() if callable(value)])) for module in _watched()]
-    return tuple(bound) + _registered() + _settings()
+    found = {
+        module.__name__: hash(frozenset([id(value) for value in vars(module).values() if callable(value)]))
+        for module in _watched()
+    }
+    found.update(registry=_registered(), settings=_settings())
+    return found
+
+
+def is_changed(before: Fingerprint, now: Fingerprint) -> bool:
+    """Whether something that was there is another thing now; a module imported since then has changed nothing."""
+    return any(now.get(name) != value for name, value in before.items())
 
 
 _modules: List[Any] = []
@@ -75,25 +87,23 @@ def _watched() -> List[Any]:
     return _modules
 
 
-def _settings() -> Tuple[int, ...]:
+def _settings() -> int:
     torch = sys.modules.get("torch")
-    if torch is None:
-        return ()
     asked = ("get_default_dtype", "is_grad_enabled", "get_num_threads", "are_deterministic_algorithms_enabled")
-    return tuple(hash(getattr(torch, name)()) for name in asked if hasattr(torch, name))
+    return hash(tuple(getattr(torch, name)() for name in asked if hasattr(torch, name)))
 
 
-def _registered() -> Tuple[int, ...]:
+def _registered() -> int:
     """The symbolics that are registered, whoever did it, in the registries of 1.2 to 2.15."""
-    found: List[int] = []
+    found: List[Any] = []
     for name in ("torch.onnx._internal.registration", "torch.onnx._internal.torchscript_exporter.registration"):
         registry = getattr(sys.modules.get(name), "registry", None)
         groups = getattr(registry, "_registry", {})
         # unregistering the last function of a group leaves it empty, and the exporter then fails with other words
-        found.append(len(groups))
+        found.append((name, len(groups)))
         for group in groups.values():
             found += map(id, getattr(getattr(group, "_functions", None), "_merged", {}).values())
     old = getattr(sys.modules.get("torch.onnx.symbolic_registry"), "_registry", {})
     for table in list(old.values()):
         found += map(id, table.values())
-    return (hash(tuple(found)),)
+    return hash(frozenset(found))

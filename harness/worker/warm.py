@@ -69,11 +69,13 @@ def threads() -> int:
 
 
 def _capture_strictly() -> None:
-    """The exporter's second strategy, tried where its first fails: its first use in a process wraps ``torch.jit``."""
+    """The exporter's second strategy, tried where its first fails, and what dynamo does to ``torch.jit`` at first."""
     import torch
 
     with contextlib.suppress(Exception):  # before 2.1 there is none
         torch.export.export(_addition(), (torch.zeros(2),), strict=True)
+    with contextlib.suppress(Exception):
+        torch._dynamo.eval_frame.TorchPatcher.patch()
 
 
 def _work_through_addition() -> None:

@@ -32,7 +32,7 @@ from typing import Any, Dict, NamedTuple, Optional
 from harness.worker import corpus as corpus_module
 from harness.worker.cell import EagerResults, measure
 from harness.worker.plan import Cell
-from harness.worker.process import die_with_parent, fingerprint, grown, limit_memory
+from harness.worker.process import die_with_parent, fingerprint, grown, is_changed, limit_memory
 from harness.worker.sharing import spoiled
 from harness.worker.stages import Stages
 from harness.worker.status import Stage
@@ -81,7 +81,7 @@ class _Worker(NamedTuple):
 
             outcome = measure(cell, self.loaded[cell.case].variants, announce, self.bundles, self.known)
             self.wire.send(batch=batch, cell=index, row=_plain(outcome.row), messages=outcome.messages)
-            if fingerprint() != before:
+            if is_changed(before, fingerprint()):
                 return False
         return not spoiled()
 
