@@ -9,6 +9,7 @@ import warnings
 import pytest
 
 from harness.worker import process, sharing
+from harness.worker.registrations import Registrations, registered
 from harness.worker.stages import Stages
 from harness.worker.status import Stage
 
@@ -77,7 +78,7 @@ class Group:
     """A group of symbolics as torch has it from 1.13 on."""
 
     def __init__(self, **functions):
-        self._functions = types.SimpleNamespace(_merged=functions)
+        self._functions = types.SimpleNamespace(_base=dict(functions), _overrides={}, _merged=dict(functions))
 
 
 @pytest.fixture
@@ -126,6 +127,49 @@ def test_what_a_cell_leaves_behind_in_torch_makes_it_another_process(torch, chan
     change(torch)
 
     assert process.is_changed(before, process.fingerprint())
+
+
+@pytest.mark.parametrize("change", [register, override, leave_an_empty_group])
+def test_a_symbolic_that_a_cell_leaves_registered_is_taken_back(torch, change):
+    before, registrations = process.fingerprint(), Registrations.now()
+    change(torch)
+    registrations.restore()
+
+    assert not process.is_changed(before, process.fingerprint())
+    assert torch.groups.keys() == {"aten::add"}
+    assert torch.groups["aten::add"]._functions._merged == {"nine": len}
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    """The registry as torch had it until 1.12: functions by name, by domain and opset."""
+    made = {("", 9): {"add": len}}
+    monkeypatch.setitem(sys.modules, "torch.onnx.symbolic_registry", types.SimpleNamespace(_registry=made))
+    return made
+
+
+def test_a_symbolic_registered_in_an_old_release_is_taken_back_with_the_tables_it_made(tables):
+    registrations = Registrations.now()
+    tables["", 9]["add"] = abs
+    tables["", 9]["cube"] = abs
+    # registering for opset 9 registers for all later ones, whose tables torch has not built yet
+    tables["", 11] = {"add": abs}
+    registrations.restore()
+
+    assert tables == {("", 9): {"add": len}}
+
+
+def test_a_table_that_torch_built_during_a_cell_stays_and_is_seen_as_a_change(tables):
+    def symbolic():
+        pass
+
+    symbolic.__module__ = "torch.onnx.symbolic_opset11"
+    before, registrations = registered(), Registrations.now()
+    tables["", 11] = {"add": symbolic}
+    registrations.restore()
+
+    assert ("", 11) in tables
+    assert registered() != before
 
 
 def test_a_module_that_a_cell_was_the_first_to_import_changes_nothing(torch, monkeypatch):

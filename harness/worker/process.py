@@ -8,6 +8,8 @@ import signal
 import sys
 from typing import Any, Dict, List
 
+from harness.worker.registrations import registered
+
 
 def die_with_parent() -> None:
     """On Linux, end when the parent ends: a killed run must leave nothing running behind it. Elsewhere, nothing."""
@@ -64,7 +66,7 @@ def fingerprint() -> Fingerprint:
         module.__name__: hash(frozenset([id(value) for value in vars(module).values() if callable(value)]))
         for module in _watched()
     }
-    found.update(registry=_registered(), settings=_settings())
+    found.update(registry=registered(), settings=_settings())
     return found
 
 
@@ -91,19 +93,3 @@ def _settings() -> int:
     torch = sys.modules.get("torch")
     asked = ("get_default_dtype", "is_grad_enabled", "get_num_threads", "are_deterministic_algorithms_enabled")
     return hash(tuple(getattr(torch, name)() for name in asked if hasattr(torch, name)))
-
-
-def _registered() -> int:
-    """The symbolics that are registered, whoever did it, in the registries of 1.2 to 2.15."""
-    found: List[Any] = []
-    for name in ("torch.onnx._internal.registration", "torch.onnx._internal.torchscript_exporter.registration"):
-        registry = getattr(sys.modules.get(name), "registry", None)
-        groups = getattr(registry, "_registry", {})
-        # unregistering the last function of a group leaves it empty, and the exporter then fails with other words
-        found.append((name, len(groups)))
-        for group in groups.values():
-            found += map(id, getattr(getattr(group, "_functions", None), "_merged", {}).values())
-    old = getattr(sys.modules.get("torch.onnx.symbolic_registry"), "_registry", {})
-    for table in list(old.values()):
-        found += map(id, table.values())
-    return hash(frozenset(found))

@@ -1,9 +1,9 @@
 """A warmed, single-threaded process that forks children to measure batches of cells.
 
 A batch is all opsets of one variant with one exporter. Batches of one case go to the same child, one after the other:
-they give the same rows together as apart (``tests/`` hold them to it). A child is replaced when it has died, when a
-cell has changed torch's exporter (a patch, a symbolic), when it has grown, and for cells that ask for a process of
-their own.
+they give the same rows together as apart (``tests/`` hold them to it). A symbolic that a cell leaves registered is
+taken back. A child is replaced when it has died, when a cell has changed torch's exporter in another way (a patch),
+when it has grown, and for cells that ask for a process of their own.
 
 It reads one JSON request a line from standard input and writes JSON lines to the descriptor ``--results``; what the
 cells print goes to the descriptor ``--output``. Children note the cell and stage they are at in the file ``--stages``,
@@ -33,6 +33,7 @@ from harness.worker import corpus as corpus_module
 from harness.worker.cell import EagerResults, measure
 from harness.worker.plan import Cell
 from harness.worker.process import die_with_parent, fingerprint, grown, is_changed, limit_memory
+from harness.worker.registrations import Registrations
 from harness.worker.sharing import spoiled
 from harness.worker.stages import Stages
 from harness.worker.status import Stage
@@ -72,7 +73,7 @@ class _Worker(NamedTuple):
 
         Returns whether the process is still what it was.
         """
-        batch, before = request["batch"], fingerprint()
+        batch, before, registrations = request["batch"], fingerprint(), Registrations.now()
         for index, fields in enumerate(request["cells"]):
             cell = Cell(*fields)
 
@@ -82,7 +83,9 @@ class _Worker(NamedTuple):
             outcome = measure(cell, self.loaded[cell.case].variants, announce, self.bundles, self.known)
             self.wire.send(batch=batch, cell=index, row=_plain(outcome.row), messages=outcome.messages)
             if is_changed(before, fingerprint()):
-                return False
+                registrations.restore()
+                if is_changed(before, fingerprint()):
+                    return False
         return not spoiled()
 
 
