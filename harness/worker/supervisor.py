@@ -332,12 +332,14 @@ class _Watch:
 def _environment() -> Dict[str, str]:
     """One thread in every library: a fork is safe only from a single-threaded process.
 
-    onnxruntime 1.31 starts a telemetry thread when it is imported; measuring sends nothing anywhere.
+    onnxruntime 1.31 starts a telemetry thread when it is imported; measuring sends nothing anywhere. Torch 2.3 starts a
+    pool for compiling kernels with the first captured program; no export compiles any.
     """
     environment = dict(os.environ)
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
         environment[name] = "1"
     environment["ORT_DISABLE_TELEMETRY"] = "1"
+    environment["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
     environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
     return environment
