@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -177,13 +176,6 @@ def test_help_loads_neither_pandas_nor_torch(home):
     assert "'harness.cli.table'" in found.stdout
     for heavy in ("pandas", "pyarrow", "duckdb", "streamlit", "rich.table", "torch"):
         assert f"'{heavy}'" not in found.stdout
-
-
-def test_an_answer_comes_within_seconds_of_a_cold_start(home):
-    started = time.monotonic()
-    assert _process(home, "table").returncode == 0
-    # about 0.8 s on an idle machine; the bound leaves room for a busy one
-    assert time.monotonic() - started < 6
 
 
 def test_the_dashboard_listens_on_this_machine_only_and_watches_no_files(run, home):

@@ -6,7 +6,6 @@ what every cell must be.
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import random
 import shutil
@@ -19,62 +18,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from mini import build, runner
+from mini.home import MARK, Home, make_home
 
 MEASURED = tuple(build.ERAS)
 MISSING = "93.0.0"
-MARK = "CANIEXPORT_TEST_MARK"
-
-
-@dataclass(frozen=True)
-class Home:
-    """A checkout in small: cases, results, tox.ini; the harness is the project's own."""
-
-    folder: Path
-    table: Path
-    wheels: Path
-    mark: str = "none"
-
-    @property
-    def cases(self) -> Path:
-        return self.folder / "cases"
-
-    @property
-    def environ(self) -> dict[str, str]:
-        places = {"CANIEXPORT_HOME": str(self.folder), "UV_FIND_LINKS": str(self.wheels), MARK: self.mark}
-        return runner.environ(self.table, **places)
-
-    def caniexport(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        """Run a command as a user does; it must end with ``code``."""
-        line = [sys.executable, "-c", "from harness.cli import main; main(prog_name='caniexport')", *arguments]
-        reply = subprocess.run(line, cwd=self.folder, env=self.environ, capture_output=True, text=True, check=False)
-        assert reply.returncode == code, reply.stdout[-2000:] + reply.stderr[-4000:]
-        return reply
-
-    def answer(self, *arguments: str) -> Any:
-        return json.loads(self.caniexport(*arguments, "--json").stdout)
-
-    def rows(self, dataset: str = "results-local") -> list[dict[str, Any]]:
-        """Every row of every cells file."""
-        paths = sorted((self.folder / dataset / "cells").glob("*.parquet"))
-        return [row for path in paths for row in pq.read_table(path).to_pylist()]
-
-    def table_rows(self, dataset: str, table: str) -> list[dict[str, Any]]:
-        return pq.read_table(self.folder / dataset / f"{table}.parquet").to_pylist()
-
-    def cells(self, version: str, dataset: str = "results-local") -> dict[runner.Name, dict[str, Any]]:
-        """The rows of one release by name; two rows for one name are an error."""
-        found = [row for row in self.rows(dataset) if row["torch"] == version]
-        return runner.by_name(found)
-
-    def copy(self, folder: Path, *, with_rows: bool = True) -> Home:
-        """Another home with the same cases and rows, on the same environments."""
-        left_out = {".tox", *(() if with_rows else ("results-local",))}
-        shutil.copytree(self.folder, folder, symlinks=True, ignore=lambda _, names: left_out & set(names))
-        (folder / ".tox").symlink_to(self.folder / ".tox")
-        return replace(self, folder=folder)
 
 
 @dataclass(frozen=True)
@@ -88,13 +37,7 @@ class Measured:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mini") / "home"
-    home = Home(folder, _table(folder.parent), build.build(folder.parent))
-    runner.copy_cases(home.cases, runner.CASES)
-    (folder / "results").mkdir()
-    for name in ("tox.ini", "toxfile.py"):
-        shutil.copy(runner.ROOT / name, folder)
-    (folder / "harness").symlink_to(runner.ROOT / "harness")
+    home = make_home(tmp_path_factory.mktemp("mini"))
     # one release cannot be measured, which is a finding: exit code 1
     reply = home.caniexport("measure", "--release", "all", "--workers", "2", "--json", code=1)
     return Measured(home, {report["torch"]: report for report in json.loads(reply.stdout)}, reply.stderr)
@@ -302,11 +245,6 @@ def test_after_kill_9_measuring_goes_on_where_it_was(measured, tmp_path):
     run_ids = {runner.name_of(row): row["run_id"] for row in home.rows()}
     again = {name[0] for name, row in before.items() if run_ids[name] != row["run_id"]}
     assert all(case.startswith("canary-") for case in again), "what was finished before the kill was measured again"
-
-
-def _table(folder: Path) -> Path:
-    python = ".".join(map(str, sys.version_info[:2]))
-    return runner.releases_file(folder, python, importlib.metadata.version("numpy"))
 
 
 def _bytes(folder: Path) -> dict[str, bytes]:

@@ -15,7 +15,7 @@ from store_rows import TEXT, cell, environment, identities, write_journal
 
 from harness.store import Dataset, compact, writer
 from harness.store.compaction import dataset_lock
-from harness.store.schema import from_normalised, normalise, to_arrow
+from harness.store.schema import to_arrow
 from harness.worker.errors import DiskFull
 from harness.worker.journal import Journal
 
@@ -179,14 +179,20 @@ def test_two_writers_and_two_compactions_at_once_lose_no_row(tmp_path):
         for name in ("one", "two")
     ]
     writers = [start_writer(tmp_path, start, start + 40, 0.01, "pass") for start in (0, 100)]
+
+    def taken():
+        said = [(tmp_path / name).read_text().split("\n")[:-1] for name in ("one", "two")]
+        return [int(line) for lines in said for line in lines]
+
     try:
         # many finished journals while both compact
         for number in range(30):
             write_journal(tmp_path, [cell(opset=200 + number)], name=f"n{number}")
             time.sleep(0.05)
-        assert [process.wait(60) for process in writers] == [0, 0]
-        deadline = time.monotonic() + 60
-        while list((tmp_path / "journal").iterdir()) and time.monotonic() < deadline:
+        assert [process.wait(240) for process in writers] == [0, 0]
+        deadline = time.monotonic() + 120
+        # a compactor says what it took after the journals are gone
+        while sum(taken()) < 32 and time.monotonic() < deadline:
             time.sleep(0.05)
         assert [process.poll() for process in compactors] == [None, None]
     finally:
@@ -194,8 +200,7 @@ def test_two_writers_and_two_compactions_at_once_lose_no_row(tmp_path):
             process.kill()
             process.wait()
 
-    taken = [int(line) for name in ("one", "two") for line in (tmp_path / name).read_text().split()]
-    assert sum(taken) == 32
+    assert sum(taken()) == 32
     assert list((tmp_path / "journal").iterdir()) == []
     dataset = Dataset.open(None, tmp_path)
     expected = [*range(40), *range(100, 140), *range(200, 230)]
@@ -299,20 +304,6 @@ def test_a_reader_during_compaction_sees_every_row_all_the_time(tmp_path):
     assert set(seen) == {30}
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 256 KiB."""
-    if os.name != "posix" or os.geteuid() != 0:
-        pytest.skip("needs root: mounts a small tmpfs that is then filled")
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], capture_output=True)
-    if mounted.returncode:
-        pytest.skip(f"cannot mount a tmpfs here: {mounted.stderr.decode().strip()}")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
-
-
 def fill(disk):
     with contextlib.suppress(OSError), (disk / "filler").open("ab", buffering=0) as file:
         while True:
@@ -350,25 +341,3 @@ def test_a_full_disk_stops_a_journal_with_a_clear_word_and_the_cells_before_it_a
     dataset = Dataset.open(None, small_disk)
     assert 14 in dataset.cells()["opset"].tolist()
     assert dataset.problems == ()
-
-
-def test_a_hundred_thousand_rows_answer_a_case_in_a_moment(tmp_path):
-    base = normalise("cells", cell())
-    for minor in range(10):
-        rows = [
-            {**base, "torch": f"2.{minor}.0", "case": f"case-{n:04}", "opset": opset}
-            for n in range(625)
-            for opset in range(16)
-        ]
-        path = tmp_path / "cells" / f"torch-2.{minor}.0-cpu.parquet"
-        writer.write(path, "cells", from_normalised("cells", rows))
-    dataset = Dataset.open(tmp_path, None)
-    dataset.cells(case="case-0300")
-
-    started = time.perf_counter()
-    frame = dataset.cells(case="case-0300")
-    seconds = time.perf_counter() - started
-
-    assert len(frame) == 160
-    # alone it takes 0.05 s; the limit leaves room for a busy machine and none for reading everything into Python
-    assert seconds < 2

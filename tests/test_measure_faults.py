@@ -1,0 +1,78 @@
+"""What goes wrong around a measurement: no index, a damaged wheel, two measurements in one directory."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+
+import pytest
+from mini import build, runner
+from mini.home import make_home
+
+OLD, NEW = build.ERAS
+
+
+@pytest.fixture
+def home(tmp_path):
+    return make_home(tmp_path)
+
+
+def test_an_unreachable_index_is_one_row_and_one_line_and_rows_stay(home, tmp_path):
+    home.caniexport("measure", "--release", OLD, "--case", "passes")
+    known = home.cells(OLD)
+    nowhere = {
+        "UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple",
+        "UV_FIND_LINKS": str(tmp_path),
+        "UV_CACHE_DIR": str(tmp_path / "cache"),
+        "UV_HTTP_RETRIES": "0",
+    }
+    offline = replace(home, extra=tuple(nowhere.items()))
+
+    reply = offline.caniexport("measure", "--release", NEW, "--case", "passes", code=1)
+
+    said = [line for line in reply.stderr.splitlines() if line.startswith(f"torch {NEW}: could not be measured")]
+    assert len(said) == 1
+    assert "127.0.0.1:9" in said[0]
+    rows = [row for row in home.rows() if row["torch"] == NEW]
+    assert [(row["case"], row["stage"], row["status"]) for row in rows] == [(None, "resolve", "not_run")]
+    assert home.cells(OLD) == known
+
+    # with the index back, the release is measured as if nothing had been
+    home.caniexport("measure", "--release", NEW, "--case", "passes")
+    assert {row["case"] for row in home.rows() if row["torch"] == NEW and row["case"]} >= {"passes"}
+
+
+def test_a_damaged_wheel_is_named_and_the_next_release_goes_on(home):
+    wheel = next(home.wheels.glob(f"torch-{OLD}-*.whl"))
+    whole = wheel.read_bytes()
+    wheel.write_bytes(whole[: len(whole) // 2])
+
+    reply = home.caniexport("measure", "--release", OLD, "--release", NEW, "--case", "passes", code=1)
+
+    said = [line for line in reply.stderr.splitlines() if line.startswith(f"torch {OLD}: could not be measured")]
+    assert len(said) == 1
+    assert f"torch=={OLD}" in said[0] or wheel.name in said[0]
+    assert {row["stage"] for row in home.rows() if row["torch"] == OLD} == {"resolve"}
+    assert ("passes", "plain", "torchscript-trace", 9) in home.cells(NEW)
+
+
+def test_two_measurements_of_different_releases_into_one_directory_lose_nothing(home):
+    started = [
+        subprocess.Popen(
+            home.line("measure", "--release", version, "--workers", "1"),
+            cwd=home.folder,
+            env=home.environ,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for version in (OLD, NEW)
+    ]
+    told = [process.communicate()[1] for process in started]
+
+    assert [process.returncode for process in started] == [0, 0], told
+    for version in (OLD, NEW):
+        rows = home.cells(version)
+        assert {name: f"{row['stage']} {row['status']}" for name, row in rows.items()} == runner.expected(version)
+    gates = {row["torch"]: row["gate"] for row in home.table_rows("results-local", "environments")}
+    assert gates == {OLD: "good", NEW: "good"}
