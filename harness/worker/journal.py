@@ -40,6 +40,10 @@ class Journal:
         """Append one cell's row with the texts it refers to. Raises :class:`DiskFull`."""
         self._append({"kind": "cell", "row": row, "messages": messages})
 
+    def run(self, row: Dict[str, Any], messages: Dict[str, str]) -> None:
+        """Append the row of a bundle run by a further runtime, with its texts. Raises :class:`DiskFull`."""
+        self._append({"kind": "run", "row": row, "messages": messages})
+
     def environment(self, row: Dict[str, Any]) -> None:
         """Append an environment's row. Raises :class:`DiskFull`."""
         self._append({"kind": "environment", "row": row})

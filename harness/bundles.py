@@ -1,0 +1,154 @@
+"""Packing bundles: which of them stand for the cells asked for, and the archive that carries them and their runner."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness import probes, versions
+from harness.runner import WORKER_MODULES
+from harness.runner.archive import FORMAT, MANIFEST, Entry
+from harness.store import writer
+from harness.worker.errors import CaniexportError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.worker.corpus import LoadedCase
+
+_PACKAGE = Path(__file__).resolve().parent
+_MAIN = '''"""An archive of bundles that runs itself: python FILE --runtime onnxruntime -o DIR (or --help)."""
+
+import sys
+
+from harness.runner.main import run_itself
+
+sys.exit(run_itself())
+'''
+#: columns of a cell that :func:`entries` reads
+COLUMNS = ("bundle", "torch", "corpus", "case", "variant", "exporter", "opset")
+
+
+class NothingToPack(CaniexportError):
+    """No bundle of the cells asked for is on this machine."""
+
+
+@dataclass(frozen=True)
+class PackReport:
+    """What an archive holds: bundles of so many cells; ``missing`` bundles of those cells are not on this machine."""
+
+    file: Path
+    bundles: int
+    cells: int
+    missing: int
+    size: int
+
+
+def entries(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[Entry]:
+    """The distinct bundles of a frame of cells (:data:`COLUMNS`), in reading order; rows without one are left out.
+
+    A bundle with other session options is another entry: the same file, run another way.
+    """
+    frame = frame[frame["bundle"].notna() & frame["case"].isin(list(corpus))]
+    frame = frame.assign(_release=[versions.parse(torch) for torch in frame["torch"]])
+    frame = frame.sort_values(["case", "variant", "_release", "exporter", "opset"], kind="stable")
+    found: dict[str, Entry] = {}
+    cells: dict[str, list[str]] = {}
+    for bundle, torch, kind, case, variant, exporter, opset in frame[list(COLUMNS)].itertuples(index=False, name=None):
+        if variant not in corpus[case].variants:
+            continue
+        declared = corpus[case].variants[variant]
+        entry = Entry(bundle, kind, case, variant, declared.case.rtol, declared.case.atol, dict(declared.session))
+        found.setdefault(entry.key, entry)
+        number = "default" if _is_null(opset) else int(opset)
+        cells.setdefault(entry.key, []).append(f"{torch}/{case}/{variant}/{exporter}/{number}")
+    return [entry._replace(cells=tuple(cells[key])) for key, entry in found.items()]
+
+
+def pack(file: Path, wanted: Sequence[Entry], bundles: Path) -> PackReport:
+    """Write an archive of these bundles and of the probes, with the runner in it; whole or not there.
+
+    Raises :class:`NothingToPack` where none of the bundles is in ``bundles``.
+    """
+    kept = [entry for entry in wanted if _place(bundles, entry.bundle).is_file()]
+    missing = len({entry.bundle for entry in wanted} - {entry.bundle for entry in kept})
+    if not kept:
+        raise NothingToPack(
+            f"none of the {missing} bundles of these cells is in {bundles}: `caniexport measure` of their releases "
+            "makes them"
+            if missing
+            else "no cell within these filters has a bundle"
+        )
+    sources = {entry.bundle: _reader(_place(bundles, entry.bundle)) for entry in kept}
+    for entry, data in probe_entries():
+        kept.append(entry)
+        sources[entry.bundle] = _giver(data)
+    writer.replace_file(file, archive_bytes(kept, sources))
+    cells = sum(len(entry.cells) for entry in kept)
+    return PackReport(file, len(kept), cells, missing, file.stat().st_size)
+
+
+def probe_entries() -> Iterator[tuple[Entry, bytes]]:
+    """The probes with the contents of their bundle files."""
+    for case, variant, files in probes.probes():
+        name, data = make_bundle(files)
+        yield Entry(name, probes.CORPUS, case, variant), data
+
+
+def make_bundle(files: Iterable[tuple[str, bytes]]) -> tuple[str, bytes]:
+    """A bundle's name and its zip file, as :func:`harness.worker.onnx_file.write_bundle` makes them."""
+    digest, buffer = hashlib.sha256(), io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files:
+            digest.update(f"{name}:{len(content)}\n".encode("ascii"))
+            digest.update(content)
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return digest.hexdigest(), buffer.getvalue()
+
+
+def archive_bytes(wanted: Sequence[Entry], sources: Mapping[str, Callable[[], bytes]]) -> bytes:
+    """The archive's content: the same entries give the same bytes. ``sources`` gives each bundle's zip file."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in _code():
+            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
+        manifest = {"format": FORMAT, "entries": [entry._asdict() for entry in wanted]}
+        archive.writestr(zipfile.ZipInfo(MANIFEST), json.dumps(manifest, sort_keys=True), zipfile.ZIP_DEFLATED)
+        for bundle in dict.fromkeys(entry.bundle for entry in wanted):
+            # a bundle is compressed already
+            archive.writestr(zipfile.ZipInfo(f"bundles/{bundle[:2]}/{bundle}.zip"), sources[bundle]())
+    return buffer.getvalue()
+
+
+def _code() -> Iterator[tuple[str, str]]:
+    """Names and texts of the modules that an archive carries."""
+    yield "__main__.py", _MAIN
+    paths = [_PACKAGE / "__init__.py", _PACKAGE / "worker" / "__init__.py"]
+    paths += [_PACKAGE / "worker" / f"{name}.py" for name in WORKER_MODULES]
+    paths += (_PACKAGE / "runner").rglob("*.py")
+    for path in sorted(paths):
+        yield str(path.relative_to(_PACKAGE.parent).as_posix()), path.read_text(encoding="utf-8")
+
+
+def _place(bundles: Path, name: str) -> Path:
+    return bundles / name[:2] / f"{name}.zip"
+
+
+def _reader(path: Path) -> Callable[[], bytes]:
+    return path.read_bytes
+
+
+def _giver(data: bytes) -> Callable[[], bytes]:
+    return lambda: data
+
+
+def _is_null(value: Any) -> bool:
+    import pandas as pd
+
+    return bool(pd.isna(value))

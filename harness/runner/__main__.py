@@ -1,0 +1,10 @@
+"""``python -m harness.runner ARCHIVE``, where the code is not taken from the archive itself."""
+
+from __future__ import annotations
+
+import sys
+
+from harness.runner.main import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,25 @@
+"""The runtimes: one module each, one entry here. docs/runtimes.md says how to add one."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Dict
+
+from harness.runner.adapters.base import Adapter
+from harness.worker.errors import UnknownName
+
+#: runtime -> the module beside this one that adapts it
+ADAPTERS: Dict[str, str] = {
+    "onnxruntime": "onnxruntime",
+}
+
+
+def find(runtime: str, provider: str) -> Adapter:
+    """The adapter of a runtime, for a provider. Raises :class:`UnknownName`; imports nothing of the runtime."""
+    if runtime not in ADAPTERS:
+        raise UnknownName("unknown runtime {!r} (known: {})".format(runtime, ", ".join(ADAPTERS)))
+    cls = import_module("harness.runner.adapters." + ADAPTERS[runtime]).ADAPTER
+    if provider not in cls.providers:
+        raise UnknownName("{} has no provider {!r} (it has: {})".format(runtime, provider, ", ".join(cls.providers)))
+    adapter: Adapter = cls(provider)
+    return adapter

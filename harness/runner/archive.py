@@ -1,0 +1,155 @@
+"""An archive of bundles: a zip file with a manifest, the bundles, and the code that runs them.
+
+::
+
+    __main__.py  harness/…          the runner: `python FILE --runtime onnxruntime -o DIR`
+    manifest.json                   {"format": 1, "entries": [Entry, …]}
+    bundles/ab/abcdef….zip          model.onnx, test_data_set_0/input_0.pb, output_0.pb, …
+
+A bundle's name is the sha256 over the names and contents of its files, in their order, each as ``name:size`` and a
+line feed before the content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+from harness.worker.errors import CaniexportError
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+
+_FILE = re.compile(r"model\.onnx|test_data_set_(?P<set>\d+)/(?P<kind>input|output)_(?P<position>\d+)\.pb")
+_NAME = re.compile(r"[0-9a-f]{64}")
+
+
+class UnusableArchive(CaniexportError):
+    """A file that is no archive of bundles, or a damaged or a hostile one."""
+
+
+class UnusableBundle(Exception):
+    """One bundle that cannot be run: cut off, or its content does not match its name. The others can."""
+
+
+class Entry(NamedTuple):
+    """A bundle of the archive.
+
+    bundle   its sha256
+    corpus, case, variant  of the first cell that it stands for
+    rtol, atol  the case's own tolerances; ``None`` for those of the output's type
+    options  the runtime's session options that the variant asks for
+    cells    every cell it stands for: ``torch/case/variant/exporter/opset``
+    """
+
+    bundle: str
+    corpus: str
+    case: str
+    variant: str
+    rtol: Optional[float] = None
+    atol: Optional[float] = None
+    options: Dict[str, Any] = {}  # a default that nobody changes
+    cells: Tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What is run once per runtime: the bundle with its session options."""
+        return self.bundle + session_text(self.options)
+
+
+class Bundle(NamedTuple):
+    """A model file, and for each input set the contents of its tensors' files."""
+
+    model: bytes
+    inputs: List[List[bytes]]
+    outputs: List[List[bytes]]
+
+
+def session_text(options: Dict[str, Any]) -> str:
+    """Session options as a row has them: a JSON object, empty text for none."""
+    return json.dumps(options, sort_keys=True) if options else ""
+
+
+class Archive:
+    """An archive that is open for reading. Raises :class:`UnusableArchive` where it cannot be used at all."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._zip = zipfile.ZipFile(str(path))
+        except FileNotFoundError:
+            raise UnusableArchive("{}: there is no such file".format(path)) from None
+        except (zipfile.BadZipFile, OSError) as error:
+            raise UnusableArchive("{}: no archive of bundles, or cut off ({})".format(path, error)) from error
+        names = self._zip.namelist()
+        for name in names:
+            if _leaves(name):
+                raise UnusableArchive("{}: its entry {!r} points outside the archive; not used".format(path, name))
+        if MANIFEST not in names:
+            raise UnusableArchive("{}: no archive of bundles (it has no {})".format(path, MANIFEST))
+        self.entries = self._entries()
+
+    def read(self, bundle: str) -> Bundle:
+        """One bundle, its content checked against its name. Raises :class:`UnusableBundle`."""
+        try:
+            data = self._zip.read("bundles/{}/{}.zip".format(bundle[:2], bundle))
+            return unpack(bundle, data)
+        except KeyError:
+            raise UnusableBundle("bundle {} is not in the archive".format(bundle)) from None
+        except (zipfile.BadZipFile, OSError, EOFError) as error:
+            raise UnusableBundle("bundle {} is damaged ({})".format(bundle, error)) from error
+
+    def _entries(self) -> List[Entry]:
+        try:
+            manifest = json.loads(self._zip.read(MANIFEST).decode("utf-8"))
+            if manifest["format"] != FORMAT:
+                raise UnusableArchive(
+                    "{}: written in format {}, this runner reads {}".format(self.path, manifest["format"], FORMAT)
+                )
+            entries = [Entry(**dict(item, cells=tuple(item["cells"]))) for item in manifest["entries"]]
+        except (zipfile.BadZipFile, ValueError, KeyError, TypeError) as error:
+            raise UnusableArchive("{}: its {} cannot be read ({})".format(self.path, MANIFEST, error)) from error
+        for entry in entries:
+            if not _NAME.fullmatch(entry.bundle):
+                raise UnusableArchive("{}: {!r} is no bundle's name".format(self.path, entry.bundle))
+        return entries
+
+
+def unpack(name: str, data: bytes) -> Bundle:
+    """A bundle from its zip file. Raises :class:`UnusableBundle`, and what :mod:`zipfile` raises."""
+    sets: Dict[int, Dict[str, Dict[int, bytes]]] = {}
+    model: Optional[bytes] = None
+    digest = hashlib.sha256()
+    with zipfile.ZipFile(io.BytesIO(data)) as files:
+        for info in files.infolist():
+            match = _FILE.fullmatch(info.filename)
+            if match is None:
+                raise UnusableBundle("bundle {}: {!r} does not belong into a bundle".format(name, info.filename))
+            content = files.read(info)
+            digest.update("{}:{}\n".format(info.filename, len(content)).encode("ascii"))
+            digest.update(content)
+            if match.group("kind") is None:
+                model = content
+            else:
+                kinds = sets.setdefault(int(match.group("set")), {"input": {}, "output": {}})
+                kinds[match.group("kind")][int(match.group("position"))] = content
+    if digest.hexdigest() != name:
+        raise UnusableBundle("bundle {}: its content is that of {}".format(name, digest.hexdigest()))
+    if model is None:
+        raise UnusableBundle("bundle {} has no model".format(name))
+    ordered = [sets[number] for number in sorted(sets)]
+    return Bundle(model, [_in_order(one["input"]) for one in ordered], [_in_order(one["output"]) for one in ordered])
+
+
+def _in_order(files: Dict[int, bytes]) -> List[bytes]:
+    return [files[position] for position in sorted(files)]
+
+
+def _leaves(name: str) -> bool:
+    parts = name.replace("\\", "/").split("/")
+    return name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]

@@ -1,0 +1,173 @@
+"""One bundle on a runtime, from its file to done. Never raises: whatever happens is the row's content."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
+
+from harness.runner import tensors
+from harness.runner.adapters.base import Adapter, Refused, Session
+from harness.runner.archive import Archive, Bundle, Entry, UnusableBundle
+from harness.runner.wire import Malformed
+from harness.worker import compare
+from harness.worker.messages import describe, describe_exception, message_id
+from harness.worker.status import Stage, Status
+
+Announce = Callable[[Stage], None]
+
+_OUT_OF_MEMORY = re.compile(r"not enough memory|bad_alloc|out of memory|Failed to allocate memory", re.IGNORECASE)
+
+
+class Outcome(NamedTuple):
+    """What a bundle adds to its row, and the texts its row refers to by id."""
+
+    row: Dict[str, Any]
+    messages: Dict[str, str]
+
+
+class _Stop(Exception):
+    def __init__(self, stage: Stage, status: Status, described: Tuple[str, str, str]) -> None:
+        super().__init__(described[2])
+        self.outcome = ended(stage, status, described)
+
+
+def ended(stage: Stage, status: Status, described: Tuple[str, str, str]) -> Outcome:
+    """A row that ends here; ``described`` as :func:`harness.worker.messages.describe` gives it."""
+    signature, identifier, text = described
+    row = {"stage": stage.value, "status": status.value, "signature": signature, "message_id": identifier}
+    return Outcome(row, {identifier: text})
+
+
+def run(adapter: Adapter, archive: Archive, entry: Entry, announce: Announce) -> Outcome:
+    """Run one bundle; ``announce`` is told each stage before it begins, so that a crash knows where it was."""
+    row: Dict[str, Any] = {}
+    try:
+        outcome = _run(adapter, archive, entry, announce, row)
+    except _Stop as stop:
+        outcome = stop.outcome
+    return outcome._replace(row=dict(row, **outcome.row))
+
+
+def _run(adapter: Adapter, archive: Archive, entry: Entry, announce: Announce, row: Dict[str, Any]) -> Outcome:
+    bundle = _read(archive, entry)
+    inputs, expected = _tensors(bundle)
+    at = _At(announce)
+    started = time.perf_counter()
+    with at.stage(Stage.LOAD):
+        session = adapter.load(bundle.model, entry.options, at.announce)
+    row["seconds_load"] = _seconds(time.perf_counter() - started)
+    if adapter.computes:
+        outputs = _outputs(session, inputs, at, row)
+        _compare(adapter, entry, expected, outputs, at, row)
+    if session.degraded:
+        return ended(Stage.DONE, Status.DEGRADED, describe("done", "Degraded", session.degraded))
+    return Outcome({"stage": Stage.DONE.value, "status": Status.PASS.value}, {})
+
+
+class _At:
+    """Where the bundle is; an adapter that goes on to a further stage says so."""
+
+    def __init__(self, announce: Announce) -> None:
+        self._announce = announce
+        self._stage = Stage.LOAD
+
+    def announce(self, stage: Stage) -> None:
+        self._stage = stage
+        self._announce(stage)
+
+    @contextmanager
+    def stage(self, stage: Stage) -> Iterator[None]:
+        """Whatever is raised within ends the bundle there."""
+        self.announce(stage)
+        try:
+            yield
+        except _Stop:
+            raise
+        except Exception as error:  # what a runtime raises is the measurement
+            described = describe_exception(self._stage.value, error)
+            raise _Stop(self._stage, _status_of(error), described) from error
+
+
+def _status_of(error: BaseException) -> Status:
+    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)):
+        return Status.OOM
+    return Status.UNSUPPORTED if isinstance(error, Refused) else Status.FAIL
+
+
+def _read(archive: Archive, entry: Entry) -> Bundle:
+    try:
+        return archive.read(entry.bundle)
+    except UnusableBundle as error:
+        raise _Stop(Stage.LOAD, Status.INVALID, describe("load", "UnusableBundle", str(error))) from error
+
+
+def _tensors(bundle: Bundle) -> Tuple[List[List[Any]], List[List[Any]]]:
+    """Arrays of every input set and of its expected outputs; what cannot be read says nothing about the runtime."""
+    try:
+        inputs = [[tensors.read(data) for data in files] for files in bundle.inputs]
+        return inputs, [[tensors.read(data) for data in files] for files in bundle.outputs]
+    except tensors.NoNumpyType as error:
+        raise _Stop(Stage.RUN, Status.SKIP, describe("run", "NoNumpyType", str(error))) from error
+    except Malformed as error:
+        raise _Stop(Stage.LOAD, Status.INVALID, describe("load", "Malformed", str(error))) from error
+
+
+def _outputs(session: Session, inputs: List[List[Any]], at: _At, row: Dict[str, Any]) -> List[List[Any]]:
+    found, seconds = [], 0.0
+    for index, arrays in enumerate(inputs):
+        with at.stage(Stage.RUN):
+            feeds = _feeds(session.input_names, arrays)
+            started = time.perf_counter()
+            try:
+                found.append(list(session.run(feeds)))
+            except Exception as error:
+                described = _in_set(index, error)
+                raise _Stop(Stage.RUN, _status_of(error), described) from error
+            seconds += time.perf_counter() - started
+    row["seconds_run"] = _seconds(seconds)
+    return found
+
+
+def _feeds(names: Any, arrays: List[Any]) -> Dict[str, Any]:
+    """A bundle's arrays are in the order of the file's inputs."""
+    if len(names) > len(arrays):
+        raise ValueError(
+            "the file takes {} input(s) ({}), the module {}".format(len(names), ", ".join(names), len(arrays))
+        )
+    return dict(zip(names, arrays))
+
+
+def _compare(
+    adapter: Adapter, entry: Entry, expected: List[List[Any]], outputs: List[List[Any]], at: _At, row: Dict[str, Any]
+) -> None:
+    with at.stage(Stage.COMPARE):
+        parts = [
+            _located(index, compare.compare(want, got, entry.rtol, entry.atol, adapter.name))
+            for index, (want, got) in enumerate(zip(expected, outputs))
+        ]
+        if not parts:
+            return
+        result = compare.worst(parts)
+        row.update(max_abs_error=result.max_abs, max_rel_error=result.max_rel)
+        if result.problem:
+            raise _Stop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Mismatch", result.problem))
+
+
+def _in_set(index: int, error: BaseException) -> Tuple[str, str, str]:
+    signature, _, text = describe_exception(Stage.RUN.value, error)
+    text = "input set {}: {}".format(index, text)
+    return signature, message_id(text), text
+
+
+def _located(index: int, difference: compare.Difference) -> compare.Difference:
+    if not difference.problem:
+        return difference
+    lines = ["input set {}, {}".format(index, line) for line in difference.problem.split("\n")]
+    return difference._replace(problem="\n".join(lines))
+
+
+def _seconds(value: float) -> float:
+    """Two digits: all that a single run of a millisecond is worth, and a column that stays small."""
+    return float("{:.2g}".format(value))

@@ -1,0 +1,65 @@
+"""The process that has the runtime: it runs one bundle after the other and says which before it begins.
+
+It writes lines to the pipe that was its standard output; what the runtime prints goes to standard error::
+
+    ready {"version": …, "device": …}      or  unavailable {"stage": …, "text": …}
+    begin 17
+    at run
+    row 17 {"row": {…}, "messages": {…}}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, List
+
+from harness.runner import adapters, one
+from harness.runner.adapters.base import Unavailable
+from harness.runner.archive import Archive
+from harness.worker.process import die_with_parent, limit_memory
+from harness.worker.status import Stage
+
+
+class _Lines:
+    """The pipe to the supervisor. The runtime cannot reach it: its standard output is standard error."""
+
+    def __init__(self) -> None:
+        self._descriptor = os.dup(1)
+        os.dup2(2, 1)
+
+    def write(self, *words: Any) -> None:
+        data = (" ".join(map(str, words)) + "\n").encode("utf-8")
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
+def serve(arguments: List[str]) -> int:
+    """``archive runtime provider memory_mb``; the places of the entries to run come on standard input, one a line."""
+    path, runtime, provider, memory = arguments
+    lines = _Lines()
+    die_with_parent()
+    places = [int(line) for line in sys.stdin]
+    archive = Archive(Path(path))
+    adapter = adapters.find(runtime, provider)
+    try:
+        running = adapter.start()
+    except Unavailable as error:
+        lines.write("unavailable", json.dumps({"stage": error.stage.value, "text": str(error)}))
+        return 0
+    if int(memory) and provider == "cpu":
+        # a GPU's runtime reserves address space by the hundred gigabytes
+        limit_memory(int(memory))
+    lines.write("ready", json.dumps(running._asdict()))
+
+    def announce(stage: Stage) -> None:
+        if stage is not Stage.LOAD:
+            lines.write("at", stage.value)
+
+    for place in places:
+        lines.write("begin", place)
+        outcome = one.run(adapter, archive, archive.entries[place], announce)
+        lines.write("row", place, json.dumps(outcome._asdict()))
+    return 0

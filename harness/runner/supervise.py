@@ -1,0 +1,211 @@
+"""Watching over the serving process: a bundle that kills or hangs it gets its own row, and the next one goes on.
+
+The supervisor never imports the runtime. What ended a process is confirmed by running that bundle once more, alone in
+a new one: memory that an earlier bundle has spoilt must not be charged to a later one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+from harness.runner.adapters.base import Running, Unavailable
+from harness.runner.one import Outcome, ended
+from harness.worker.messages import describe
+from harness.worker.status import Stage, Status
+
+_TAIL = 16 * 1024
+_SIGNALS = {-member.value: member.name for member in signal.Signals}
+
+
+class Settings(NamedTuple):
+    """What to run on, and what one bundle may take: seconds of wall time, MiB beyond the started runtime (0: any).
+
+    ``command`` starts this package: ``python -m harness.runner``, or ``python ARCHIVE``.
+    """
+
+    command: Sequence[str]
+    archive: Path
+    runtime: str
+    provider: str
+    seconds: float = 60.0
+    memory_mb: int = 4096
+    start_seconds: float = 300.0
+
+
+class _Died(Exception):
+    """The serving process is gone, or had to be ended: how, and what it last said."""
+
+    def __init__(self, status: Status, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.kind = kind
+
+
+class Supervisor:
+    """Runs bundles one after the other. Use as a context manager."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._child: Optional[_Child] = None
+
+    def __enter__(self) -> Supervisor:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._end()
+
+    def start(self) -> Running:
+        """Start the runtime once, to see whether it does. Raises :class:`Unavailable`."""
+        with _Child(self._settings, []) as child:
+            return child.running
+
+    def run(self, places: Sequence[int]) -> Iterator[Tuple[int, Outcome]]:
+        """(place in the archive, outcome) for each of these entries, in their order.
+
+        Raises :class:`Unavailable` where the runtime cannot be started.
+        """
+        left = list(places)
+        left.reverse()
+        while left:
+            if self._child is None:
+                self._child = _Child(self._settings, left[::-1])
+            try:
+                outcome = self._child.outcome(left[-1], self._settings.seconds)
+            except _Died as died:
+                self._end()
+                outcome = self._confirmed(left[-1], died)
+            yield left.pop(), outcome
+
+    def _confirmed(self, place: int, died: _Died) -> Outcome:
+        """The same bundle alone; a late one with twice the time."""
+        seconds = self._settings.seconds * (2 if died.status is Status.TIMEOUT else 1)
+        with _Child(self._settings, [place]) as child:
+            try:
+                return child.outcome(place, seconds)
+            except _Died as again:
+                stage = child.stage
+                return ended(stage, again.status, describe(stage.value, again.kind, str(again), str(again)[:200]))
+
+    def _end(self) -> None:
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+
+class _Child:
+    """One serving process. Raises :class:`Unavailable` where it does not come up."""
+
+    def __init__(self, settings: Settings, places: Sequence[int]) -> None:
+        self._output = tempfile.TemporaryFile()
+        arguments = ["serve", str(settings.archive), settings.runtime, settings.provider, str(settings.memory_mb)]
+        self._process = subprocess.Popen(
+            [*settings.command, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._output,
+            env=_environment(),
+        )
+        self._lines: "queue.SimpleQueue[Optional[bytes]]" = queue.SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
+        self.stage = Stage.LOAD
+        try:
+            self._send(places)
+            self.running = self._started(settings.start_seconds)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> _Child:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def outcome(self, place: int, seconds: float) -> Outcome:
+        """The next bundle's row, which is that of ``place``. Raises :class:`_Died`."""
+        self.stage = Stage.LOAD
+        deadline = time.monotonic() + seconds
+        while True:
+            word, rest = self._line(deadline, seconds)
+            if word == "at":
+                self.stage = Stage(rest)
+            elif word == "row":
+                number, _, text = rest.partition(" ")
+                assert int(number) == place, (number, place)
+                return Outcome(**json.loads(text))
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        for file in (self._process.stdin, self._output):
+            if file is not None:
+                file.close()
+
+    def _send(self, places: Sequence[int]) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write("".join("{}\n".format(place) for place in places).encode("ascii"))
+            self._process.stdin.close()
+        except BrokenPipeError:
+            pass  # it died at once; the first line that does not come says how
+
+    def _started(self, seconds: float) -> Running:
+        try:
+            word, rest = self._line(time.monotonic() + seconds, seconds)
+        except _Died as died:
+            raise Unavailable(Stage.IMPORT, "the runtime does not start: {}".format(died)) from died
+        found: Dict[str, Any] = json.loads(rest)
+        if word == "unavailable":
+            raise Unavailable(Stage(found["stage"]), found["text"])
+        return Running(**found)
+
+    def _line(self, deadline: float, seconds: float) -> Tuple[str, str]:
+        try:
+            line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            self._process.kill()
+            text = "still running after {:g} s".format(seconds)
+            raise _Died(Status.TIMEOUT, "Timeout", text) from None
+        if line is None:
+            raise self._how_it_ended()
+        word, _, rest = line.decode("utf-8").rstrip("\n").partition(" ")
+        return word, rest
+
+    def _read(self) -> None:
+        """Lines into the queue; a line that has no end was cut off by the process's death."""
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                if line.endswith(b"\n"):
+                    self._lines.put(line)
+        self._lines.put(None)
+
+    def _how_it_ended(self) -> _Died:
+        code = self._process.wait()
+        size = self._output.seek(0, os.SEEK_END)
+        self._output.seek(max(0, size - _TAIL))
+        said = self._output.read().decode("utf-8", "replace").strip()
+        name = _SIGNALS.get(code, "exit code {}".format(code))
+        return _Died(Status.CRASH, name, "\n".join(filter(None, ["ended by " + name, said])))
+
+
+def _environment() -> Dict[str, str]:
+    """Nothing is written beside the code; no thread of a mathematics library but the one."""
+    settings: Dict[str, Union[str, int]] = {"PYTHONDONTWRITEBYTECODE": 1, "OMP_NUM_THREADS": 1, "PYTHONUNBUFFERED": 1}
+    return {**os.environ, **{name: str(value) for name, value in settings.items()}}
+
+
+def shares(places: Sequence[int], workers: int) -> List[List[int]]:
+    """The places dealt to so many workers; neighbours, which are alike in size, to different ones."""
+    return [list(places[worker::workers]) for worker in range(min(workers, len(places)) or 1)]

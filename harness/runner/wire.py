@@ -1,0 +1,89 @@
+"""Protocol buffers' wire format: enough to read ONNX's messages where the onnx package is not installed.
+
+Field numbers are those of ``onnx.proto``; they never change.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, Iterator, List, Tuple, Union
+
+Value = Union[int, bytes]
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+
+
+class Malformed(ValueError):
+    """Bytes that are no protocol buffer: cut off, or something else."""
+
+
+def fields(data: bytes) -> Iterator[Tuple[int, int, Value]]:
+    """(field number, wire type, value) in the order of the bytes; fixed-width values come as their bytes.
+
+    Raises :class:`Malformed` where the bytes end within a field or a wire type is unknown.
+    """
+    position, end = 0, len(data)
+    while position < end:
+        tag, position = _varint(data, position)
+        kind = tag & 7
+        value: Value
+        if kind == VARINT:
+            value, position = _varint(data, position)
+        else:
+            if kind == BYTES:
+                width, position = _varint(data, position)
+            elif kind in (FIXED64, FIXED32):
+                width = 8 if kind == FIXED64 else 4
+            else:
+                raise Malformed("wire type {} at byte {}".format(kind, position))
+            value = data[position : position + width]
+            position += width
+            if position > end:
+                raise Malformed("cut off within field {}".format(tag >> 3))
+        yield tag >> 3, kind, value
+
+
+def grouped(data: bytes) -> Dict[int, List[Tuple[int, Value]]]:
+    """Every field of a message as (wire type, value), by its number."""
+    found: Dict[int, List[Tuple[int, Value]]] = {}
+    for number, kind, value in fields(data):
+        found.setdefault(number, []).append((kind, value))
+    return found
+
+
+def integers(found: List[Tuple[int, Value]]) -> List[int]:
+    """A repeated integer field's values, packed or not, as signed 64-bit numbers."""
+    values: List[int] = []
+    for _, value in found:
+        if isinstance(value, int):
+            values.append(signed(value))
+            continue
+        position = 0
+        while position < len(value):
+            number, position = _varint(value, position)
+            values.append(signed(number))
+    return values
+
+
+def joined(found: List[Tuple[int, Value]]) -> bytes:
+    """A repeated fixed-width field's bytes, packed or not."""
+    return b"".join(value for _, value in found if isinstance(value, bytes))
+
+
+def signed(number: int) -> int:
+    """A varint as the signed 64-bit integer it stands for."""
+    return number - (1 << 64) if number >= 1 << 63 else number
+
+
+def _varint(data: bytes, position: int) -> Tuple[int, int]:
+    value, shift = 0, 0
+    while True:
+        if position >= len(data):
+            raise Malformed("cut off within a number")
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position
+        shift += 7
+        if shift > 63:
+            raise Malformed("a number of more than 64 bits at byte {}".format(position))

@@ -1,0 +1,84 @@
+"""A runtime for tests: a package named onnxruntime whose "models" are words that it obeys, faults included.
+
+The faults are real ones: the process really gets SIGSEGV, really sleeps, really aborts. Bundles and archives are the
+real thing too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.bundles import archive_bytes, make_bundle
+from harness.runner.archive import Entry
+
+_PACKAGE = """
+import os, signal, time
+import numpy as np
+
+__version__ = "9.9.9"
+
+class SessionOptions:
+    pass
+
+class GraphOptimizationLevel(int):
+    pass
+
+class _Input:
+    name = "x"
+
+class InferenceSession:
+    def __init__(self, model, options, providers):
+        self.word = bytes(model).decode()
+        self.asked = providers
+        if self.word == "segfault":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if self.word == "hang":
+            time.sleep(600)
+        if self.word == "refuse":
+            raise RuntimeError("Fatal error: my.dom:FooBar(-1) is not a registered function/op")
+        if self.word == "once" and not os.path.exists(os.environ["ONCE"]):
+            open(os.environ["ONCE"], "w").close()
+            os.abort()
+
+    def get_providers(self):
+        return ["CPUExecutionProvider"]
+
+    def get_inputs(self):
+        return [_Input()]
+
+    def run(self, outputs, feeds):
+        if self.word == "abort":
+            print("terminate called", flush=True)
+            os.abort()
+        x = np.maximum(feeds["x"], 0)
+        return [x + 1 if self.word == "wrong" else x]
+"""
+
+
+def install(folder: Path, *distributions: str) -> Path:
+    """Write the package under ``folder``, as installed by these distributions (``onnxruntime-9.9.9``)."""
+    package = folder / "onnxruntime" / "__init__.py"
+    package.parent.mkdir(parents=True)
+    package.write_text(_PACKAGE, encoding="utf-8")
+    for distribution in distributions or ("onnxruntime-9.9.9",):
+        name, _, version = distribution.rpartition("-")
+        info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
+    return folder
+
+
+def archive(path: Path, *words: str, spoilt: str = "") -> list[Entry]:
+    """Write an archive with a bundle for each word; that of the word ``spoilt`` has the content of another one."""
+    from harness import probes
+
+    entries, sources = [], {}
+    for word in words:
+        files = probes._files(4, 17)
+        name, data = make_bundle([("model.onnx", word.encode()), *files[1:]])
+        if word == spoilt:
+            data = make_bundle([("model.onnx", b"another"), *files[1:]])[1]
+        entries.append(Entry(name, "documented", word, "plain"))
+        sources[name] = data
+    path.write_bytes(archive_bytes(entries, {name: lambda data=data: data for name, data in sources.items()}))
+    return entries
