@@ -56,7 +56,8 @@ def entries(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[Entry
     A bundle with other session options is another entry: the same file, run another way.
     """
     frame = frame[frame["bundle"].notna() & frame["case"].isin(list(corpus))]
-    frame = frame.assign(_release=[versions.parse(torch) for torch in frame["torch"]])
+    order = {torch: place for place, torch in enumerate(versions.ordered(frame["torch"].unique()))}
+    frame = frame.assign(_release=frame["torch"].map(order))
     frame = frame.sort_values(["case", "variant", "_release", "exporter", "opset"], kind="stable")
     found: dict[str, Entry] = {}
     cells: dict[str, list[str]] = {}

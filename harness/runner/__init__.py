@@ -8,4 +8,15 @@ No torch, no onnx, no pytest, no tox, no network. An archive of bundles carries 
 from __future__ import annotations
 
 #: modules of ``harness.worker`` that the runner imports and an archive therefore carries
-WORKER_MODULES = ("compare", "envinfo", "errors", "journal", "messages", "process", "rows", "runtimes", "status")
+WORKER_MODULES = (
+    "compare",
+    "envinfo",
+    "errors",
+    "journal",
+    "messages",
+    "process",
+    "registrations",
+    "rows",
+    "runtimes",
+    "status",
+)

@@ -157,7 +157,7 @@ class _Run:
 
     def _environment(self, running: Running) -> Dict[str, Any]:
         release = self.options.release or "{}=={}".format(self.options.runtime, running.version or "?")
-        return envinfo.environment(release, self.options.spec or None, self.options.provider)
+        return envinfo.environment(release, self.options.spec, self.options.provider)
 
     def _places(self) -> List[int]:
         done = frozenset()  # type: ignore[var-annotated]  # of text
