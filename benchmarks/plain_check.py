@@ -40,24 +40,20 @@ def main():
         cells = cells[cells["torch"].isin(arguments.release)]
     drawn = cells.sample(n=min(arguments.cells, len(cells)), random_state=arguments.seed)
     environments = pd.read_parquet(ROOT / "results" / "environments.parquet").set_index("env_id")
-    agreed, differ = 0, []
+    agreed = differ = 0
     for (torch, env_id), rows in sorted(drawn.groupby(["torch", "env_id"])):
         wanted = rows[["case", "variant", "exporter", "opset", "status"]].astype(object)
         found = _in_environment(environments.loc[env_id], wanted.where(wanted.notna(), None).to_dict("records"))
+        print(f"torch {torch}: {len(found)} cells", flush=True)
         for cell in found:
             expected = ANSWERS.get(cell["status"], "fails")
             if cell["found"] == expected:
                 agreed += 1
             else:
-                differ.append((torch, cell, expected))
-        print(f"torch {torch}: {len(found)} cells", flush=True)
-    for torch, cell, expected in differ:
-        print(
-            "differs: torch {} {case}/{variant} {exporter} {opset}: {found} ({why}), dataset {}".format(
-                torch, expected, **cell
-            )
-        )
-    print(f"{agreed} of {agreed + len(differ)} cells agree")
+                differ += 1
+                text = "  differs: {case}/{variant} {exporter} {opset}: {found} ({why}), dataset {}"
+                print(text.format(expected, **cell), flush=True)
+    print(f"{agreed} of {agreed + differ} cells agree")
     return 1 if differ else 0
 
 
@@ -69,7 +65,9 @@ def _in_environment(environment, cells):
         python = str(Path(folder) / "venv" / "bin" / "python")
         minor = ".".join(environment["python"].split(".")[:2])
         interpreter = _interpreter(minor)
-        quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        # downloads go with the environment: thirty of them would fill a disk
+        cache = dict(os.environ, UV_CACHE_DIR=str(Path(folder) / "cache"))
+        quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": cache}
         subprocess.run(["uv", "venv", "--python", interpreter, str(Path(folder) / "venv")], **quiet)
         subprocess.run(["uv", "pip", "install", "--python", python, *pins], **quiet)
         todo = Path(folder) / "cells.json"
