@@ -74,6 +74,8 @@ class WhereDeviceGlobalChoice(Case):
     """The device chosen by whether the machine has a GPU: breaks a CPU model on a machine that has one."""
 
     records = ("where-device-global-choice",)
+    # they differ where there is a GPU
+    same_graph_as = ("where-device-mismatch",)
     sources = ("seed:004",)
     aten_ops = ("aten::where",)
     onnx_ops = ("Where",)

@@ -169,6 +169,8 @@ class _Documented:
     aten_ops: ClassVar[Tuple[str, ...]] = ()
     onnx_ops: ClassVar[Tuple[str, ...]] = ()
     claims: ClassVar[Tuple[Claim, ...]] = ()
+    #: cases whose exported files are the same, and that differ in what a fix or another device does
+    same_graph_as: ClassVar[Tuple[str, ...]] = ()
 
     @classmethod
     def case_id(cls) -> str:

@@ -12,7 +12,9 @@ import hashlib
 from typing import Any, Dict, Iterable, List, Set
 
 #: class attributes that say where a case comes from, not what is measured
-DESCRIPTIVE = frozenset({"id", "corpus", "records", "sources", "aten_ops", "onnx_ops", "claims", "__doc__"})
+DESCRIPTIVE = frozenset(
+    {"id", "corpus", "records", "sources", "aten_ops", "onnx_ops", "claims", "same_graph_as", "__doc__"}
+)
 #: keyword arguments of ``fix`` that are words for a person
 _WORDS = frozenset({"kind", "note", "documented", "caution"})
 _SKIPPED_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_params", "type_ignores", "returns"})

@@ -1,0 +1,144 @@
+"""What the corpus must hold to: each rule a pure function from a case, or from all of them, to findings.
+
+A case that could not be measured at all is refused when it is loaded (:func:`harness.worker.case.check`); what is found
+here can be measured and would still be a poor case: it proves less than it seems to, or nobody could find it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from harness.worker.case import PLAIN, kebab
+from harness.worker.corpus import LoadedCase
+
+#: seed documents, issues and pull requests, pages, and what we found ourselves
+_SOURCE = re.compile(r"seed:\d{3}|[\w.-]+/[\w.-]+#\d+|https://\S+|caniexport")
+_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_MOST_LINES = 400
+#: operators of TorchScript itself and of Python functions in a graph, which no exporter lists
+_OF_TORCHSCRIPT = ("prim::", "aten::Int", "aten::Float", "aten::Bool")
+
+#: what a graph is known by: the exported file of each (exporter, opset)
+Graphs = Mapping[tuple[str, int], str]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to mend: the case, the rule's name, and what is wrong in words."""
+
+    case: str
+    rule: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """Names that exist: operators of torch (``aten::cross``) and of ONNX (``Resize``), over all releases."""
+
+    torch: frozenset[str]
+    onnx: frozenset[str]
+
+
+def lint(corpus: Mapping[str, LoadedCase], known: Known, graphs: Mapping[str, Graphs]) -> list[Finding]:
+    """All findings, case by case in the order of the files, then those between cases."""
+    found: list[Finding] = []
+    for item in corpus.values():
+        for rule in _RULES:
+            found += rule(item)
+        found += _operators(item, known)
+    return [*found, *_long_files(corpus.values()), *_same_graphs(corpus, graphs)]
+
+
+def _identifier(item: LoadedCase) -> Iterator[Finding]:
+    if not _ID.fullmatch(item.id):
+        yield Finding(item.id, "id", f"write it in kebab case: {kebab(item.cls.__name__)}")
+    if not 10 <= len(item.cls.title()) <= 120:
+        yield Finding(item.id, "title", "the docstring's first line is the title: one sentence of 10 to 120 characters")
+
+
+def _sources(item: LoadedCase) -> Iterator[Finding]:
+    for source in item.cls.sources:
+        if not _SOURCE.fullmatch(source):
+            yield Finding(item.id, "source", f"{source!r} is none of seed:000, owner/repo#1, https://…")
+    if len(set(item.cls.sources)) != len(item.cls.sources):
+        yield Finding(item.id, "source", "a source is named twice")
+
+
+def _claims(item: LoadedCase) -> Iterator[Finding]:
+    names = set(item.environment_variants if item.is_environment else item.variants)
+    for claim in item.cls.claims:
+        if claim.variant not in names:
+            yield Finding(item.id, "claim", f"{claim.says!r} is about {claim.variant}, which is no variant")
+        if claim.record and claim.record not in item.cls.records:
+            yield Finding(item.id, "claim", f"{claim.says!r} names the record {claim.record}, which the case does not")
+
+
+def _fixes(item: LoadedCase) -> Iterator[Finding]:
+    names = item.environment_variants if item.is_environment else item.variants
+    # what torch itself refuses is no fault of an export
+    failing = [claim for claim in item.cls.claims if claim.stage != "eager"]
+    fails = any({"fail", "mismatch", "unsupported", "crash"} & set(claim.status) for claim in failing)
+    if len(names) == 1 and fails and item.cls.corpus != "canary":
+        yield Finding(item.id, "fix", "a failing form without a fix beside it")
+
+
+def _inputs(item: LoadedCase) -> Iterator[Finding]:
+    from harness.worker.subject import arrays
+
+    for name, variant in item.variants.items():
+        first, *others = arrays(variant, item.id)
+        if all(repr(first) == repr(other) for other in others):
+            yield Finding(item.id, "inputs", f"{name}: all input sets have the same values")
+        # a fix may share inputs that leave out what it makes dynamic; the failing form may not
+        if name == PLAIN and variant.dynamic and all(_shapes(first) == _shapes(other) for other in others):
+            yield Finding(item.id, "inputs", "a dimension is dynamic, and all input sets have the same shapes")
+
+
+def _shapes(part: Any) -> Any:
+    if hasattr(part, "shape"):
+        return part.shape
+    if isinstance(part, Mapping):
+        return tuple((name, _shapes(value)) for name, value in part.items())
+    return tuple(map(_shapes, part)) if isinstance(part, tuple | list) else None
+
+
+_RULES: tuple[Callable[[LoadedCase], Iterable[Finding]], ...] = (_identifier, _sources, _claims, _fixes, _inputs)
+
+
+def _operators(item: LoadedCase, known: Known) -> Iterator[Finding]:
+    for name in item.cls.aten_ops:
+        space, found, _ = name.partition("::")
+        if not found:
+            yield Finding(item.id, "operator", f"{name}: as torch names it, aten::{name}")
+        elif space == "aten" and not _is_known(name, known):
+            yield Finding(item.id, "operator", f"torch has no operator {name}")
+    for name in item.cls.onnx_ops:
+        # an operator of another domain is one that a case registers itself; ATen is the old exporter's way out
+        if known.onnx and "::" not in name and name not in known.onnx and name != "ATen":
+            yield Finding(item.id, "operator", f"ONNX has no operator {name}")
+
+
+def _is_known(name: str, known: Known) -> bool:
+    return not known.torch or name.startswith(_OF_TORCHSCRIPT) or bool({name, name.rstrip("_")} & known.torch)
+
+
+def _long_files(items: Iterable[LoadedCase]) -> Iterator[Finding]:
+    for path, text in {item.path: item.text for item in items}.items():
+        lines = text.count("\n")
+        if lines > _MOST_LINES:
+            yield Finding(path.name, "file", f"{lines} lines; split it by op family below {_MOST_LINES}")
+
+
+def _same_graphs(corpus: Mapping[str, LoadedCase], graphs: Mapping[str, Graphs]) -> Iterator[Finding]:
+    """Cases whose failing forms give the same file wherever both are exported measure one thing twice."""
+    for one, other in combinations([name for name in graphs if name in corpus], 2):
+        both = graphs[one].keys() & graphs[other].keys()
+        if not both or any(graphs[one][key] != graphs[other][key] for key in both):
+            continue
+        if other not in corpus[one].cls.same_graph_as and one not in corpus[other].cls.same_graph_as:
+            text = f"exported to the same file as {one} in all {len(both)} cells that both have: merge them"
+            yield Finding(other, "same-graph", f"{text}, or say why not with same_graph_as")

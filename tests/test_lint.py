@@ -1,0 +1,127 @@
+"""``caniexport cases``: what the linter finds in case files, and the stub of a new case."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from harness.cli import main
+from harness.lint import Known, lint
+from harness.worker import corpus as corpus_module
+
+ROOT = Path(__file__).resolve().parent.parent
+KNOWN = Known(frozenset({"aten::cross", "aten::add"}), frozenset({"Add"}))
+
+CASE = """
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, values
+
+class RollNegative(Case):
+    "A roll by a negative shift"
+    sources = ("pytorch/pytorch#1",)
+    aten_ops = ("aten::cross",)
+    onnx_ops = ("Add",)
+    inputs = ((f32(2),), (f32(3),))
+    claims = (Claim("pytorch/pytorch#1", "it fails", status="fail"),)
+
+    def forward(self, x):
+        return x
+
+    other = fix("raise-opset", "at 11", opset=11)
+"""
+
+
+def findings(tmp_path, text, graphs=None):
+    file = tmp_path / "rolls.py"
+    file.write_text(text)
+    return [(item.rule, item.text) for item in lint(corpus_module.load([file], stand_in=True), KNOWN, graphs or {})]
+
+
+def test_a_case_in_order_has_no_finding(tmp_path):
+    assert findings(tmp_path, CASE) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule", "words"),
+    [
+        ('"pytorch/pytorch#1",)', '"an issue somewhere",)', "source", "'an issue somewhere' is none of"),
+        ('"aten::cross"', '"aten::crosss"', "operator", "torch has no operator aten::crosss"),
+        ('"aten::cross"', '"cross"', "operator", "as torch names it, aten::cross"),
+        ('("Add",)', '("Addd",)', "operator", "ONNX has no operator Addd"),
+        ("(f32(2),), (f32(3),)", "(values([1.0], 'float32'),), (values([1.0], 'float32'),)", "inputs", "same values"),
+        ("(f32(3),))", "(f32(2),)); dynamic = {'x': {0: 'n'}}", "inputs", "same shapes"),
+        ('    other = fix("raise-opset", "at 11", opset=11)', "", "fix", "without a fix beside it"),
+        ('status="fail"', 'status="fail", variant="gone"', "claim", "is about gone, which is no variant"),
+        ('"A roll by a negative shift"', '"Roll"', "title", "one sentence"),
+        ("class RollNegative", "class RollNegative_", "id", "kebab case"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_rule(tmp_path, old, new, rule, words):
+    assert CASE.count(old) >= 1
+    found = findings(tmp_path, CASE.replace(old, new))
+
+    assert [name for name, _ in found] and {name for name, _ in found} == {rule}
+    assert words in found[0][1]
+
+
+def test_two_cases_with_the_same_graphs_are_one_unless_they_say_why_not(tmp_path):
+    second = CASE[CASE.index("class RollNegative") :].replace("RollNegative", "RollTwice")
+    same = {("torchscript-trace", 9): "abc", ("dynamo", 18): "def"}
+    graphs = {"roll-negative": same, "roll-twice": same}
+
+    found = findings(tmp_path, CASE + second, graphs)
+    assert found[0][0] == "same-graph"
+    assert "roll-negative in all 2 cells" in found[0][1]
+
+    one_differs = {**graphs, "roll-twice": {**same, ("dynamo", 18): "another"}}
+    assert findings(tmp_path, CASE + second, one_differs) == []
+    waived = second.replace("    inputs", '    same_graph_as = ("roll-negative",)\n    inputs')
+    assert findings(tmp_path, CASE + waived, graphs) == []
+
+
+def test_the_corpus_is_in_order():
+    reply = CliRunner().invoke(main, ["cases", "lint", "--json"], env={"CANIEXPORT_HOME": str(ROOT)})
+
+    assert json.loads(reply.stdout)["findings"] == []
+    assert reply.exit_code == 0
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    folder = tmp_path / "home"
+    shutil.copytree(ROOT / "cases", folder / "cases", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setenv("CANIEXPORT_HOME", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize(("theme", "file"), [("indexing", "indexing.py"), ("signal-windows", "signal_windows.py")])
+def test_the_stub_of_a_new_case_is_a_case(home, theme, file):
+    reply = CliRunner().invoke(main, ["cases", "new", "roll-at-9x", "--theme", theme, "--source", "pytorch/pytorch#7"])
+
+    assert reply.exit_code == 0, reply.output
+    assert "caniexport measure --case roll-at-9x --release" in reply.output
+    loaded = corpus_module.load([home / "cases"], stand_in=True)["roll-at-9x"]
+    assert loaded.path.name == file
+    assert list(loaded.variants) == ["plain", "rewritten"]
+    assert loaded.cls.sources == ("pytorch/pytorch#7",)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "theme", "words"),
+    [
+        ("cross-no-symbolic", "geometry", "there is a case cross-no-symbolic already, in geometry.py"),
+        ("Roll", "geometry", "'Roll' cannot be a case id"),
+        ("roll", "../away", "'../away' cannot be a theme"),
+    ],
+)
+def test_a_stub_that_cannot_be_is_refused_and_nothing_is_written(home, identifier, theme, words):
+    before = {path: path.read_bytes() for path in (home / "cases").iterdir()}
+    reply = CliRunner().invoke(main, ["cases", "new", identifier, "--theme", theme])
+
+    assert reply.exit_code in (1, 2)
+    assert words in reply.output
+    assert {path: path.read_bytes() for path in (home / "cases").iterdir()} == before
