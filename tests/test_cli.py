@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 import small_dataset
 from click.testing import CliRunner
@@ -135,7 +136,10 @@ def test_wrong_use_is_exit_two_with_the_nearest_names_and_no_traceback(run, word
 def test_every_command_explains_itself_and_takes_json(run, command):
     result = run(command, "--help")
     assert result.exit_code == 0
-    assert "--json" in result.stdout
+    found = main.get_command(click.Context(main), command)
+    # a command with commands of its own says so in each of these
+    for words in [[command, name] for name in getattr(found, "commands", [])] or [[command]]:
+        assert "--json" in run(*words, "--help").stdout, words
 
 
 def test_a_damaged_file_is_a_warning_and_the_rest_answers(run, home):
