@@ -13,15 +13,18 @@ if str(_FOLDER.parent) not in sys.path:
 import streamlit as st  # noqa: E402 - the path first
 
 from dashboard import frame  # noqa: E402
-from dashboard.views import about, case, claims, matrix, workarounds  # noqa: E402
+from dashboard.views import about, case, claims, home, matrix, op, upgrade, workarounds  # noqa: E402
 
 st.set_page_config(page_title="Can I export it?", page_icon=_FOLDER / "icon.svg", layout="wide")
 st.html(_FOLDER / "style.css")
 frame.brand()
 st.navigation(
     [
-        st.Page(frame.guarded(matrix.page), title="Matrix", url_path="matrix", default=True),
-        st.Page(frame.guarded(case.page), title="Case", url_path="case"),
+        st.Page(frame.guarded(home.page), title="Search", url_path="search", default=True),
+        st.Page(frame.guarded(matrix.page), title="Matrix", url_path="matrix"),
+        st.Page(frame.guarded(case.page), title="Cases", url_path="case"),
+        st.Page(frame.guarded(op.page), title="Operators", url_path="op"),
+        st.Page(frame.guarded(upgrade.page), title="Upgrade", url_path="upgrade"),
         st.Page(frame.guarded(workarounds.page), title="Workarounds", url_path="workarounds"),
         st.Page(frame.guarded(claims.page), title="Claims", url_path="claims"),
         st.Page(frame.guarded(about.page), title="About", url_path="about"),

@@ -7,21 +7,17 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import claims_html, links, strip_html
+from dashboard import claims_html, evidence_html, search_html, strip_html
 from dashboard.frame import heading
-from dashboard.markup import chips, escape, facts, link, source_link, status_badge, status_legend, table, word_legend
+from dashboard.markup import chips, escape, facts, source_link, status_badge, status_legend, word_legend
 from dashboard.reading import Kept
-from harness.answers import Filters, Standing, Why, workarounds
+from harness.answers import Why
 from harness.answers.documents import all_claims
-from harness.answers.reasons import Detail
 from harness.answers.rows import Cell, records
-from harness.answers.select import DEFAULT_OPSET, Entry
+from harness.answers.select import Entry
 from harness.answers.signs import EXPORTER_SHORT
 from harness.worker.case import PLAIN
-from harness.worker.status import Exporter, FixKind, Status
-
-#: packages named first: what decides an export
-_PACKAGES = ("torch", "onnx", "onnxscript", "onnx-ir", "onnx_ir", "onnxruntime", "numpy", "protobuf")
+from harness.worker.status import FixKind, Status
 
 
 def words(kept: Kept, entry: Entry) -> None:
@@ -41,20 +37,17 @@ def words(kept: Kept, entry: Entry) -> None:
     st.html(facts(about))
 
 
+def answers(kept: Kept, case: str, variant: str) -> None:
+    """One line for each exporter: where it works."""
+    found = kept.supports(case, variant)
+    if found:
+        st.html(search_html.answers(found, {"case": case, "variant": "" if variant == PLAIN else variant}))
+
+
 def _catalogue_row(kept: Kept, entry: Entry) -> dict[str, Any]:
     frame = kept.cases()
     found = records(frame[(frame["case"] == entry.case) & (frame["variant"] == entry.variant)])
     return found[0] if found else {}
-
-
-def listing(entries: Iterable[Entry]) -> str:
-    """Every case as a link, by theme."""
-    rows = "".join(
-        f'<tr><td class="tight quiet">{escape(entry.theme)}</td>'
-        f'<th scope="row">{link(links.page("case", case=entry.case), escape(entry.title or entry.case))}</th></tr>'
-        for entry in entries
-    )
-    return table("Cases", "plain", "", rows, whole=True)
 
 
 def strip(cells: Iterable[Cell], releases: Sequence[str], shown: Why, kept_params: Mapping[str, str]) -> None:
@@ -90,73 +83,19 @@ def evidence(kept: Kept, shown: Why, asked: tuple[str, str, str]) -> None:
         return
     row = shown.detail.row
     with st.container(key=f"evidence-{shown.entry.variant}", border=True):
-        st.html(f'<h3 class="sub">{_place(row)} &nbsp;{status_badge(Status(row["status"]))}</h3>')
+        st.html(f'<h3 class="sub">{evidence_html.place(row)} &nbsp;{status_badge(Status(row["status"]))}</h3>')
         if row["message_id"]:
             st.html('<p class="hint">The text of the error, as it was raised</p>')
             missing = f"(the text {row['message_id']} is missing in the dataset)"
             st.code(kept.message(row["message_id"]) or missing, language=None, wrap_lines=True)
-        st.html(facts(_evidence(row, shown.detail)))
+        st.html(facts(evidence_html.facts_of(row, shown.detail)))
         if shown.detail.warnings:
             with st.expander("Warnings during the export"):
                 st.code(shown.detail.warnings, language=None, wrap_lines=True)
         with st.expander("Installed versions"):
-            st.html(facts(_packages(shown.detail)))
+            st.html(facts(evidence_html.packages(shown.detail)))
         st.html('<p class="hint">Measure this cell again</p>')
         st.code(shown.detail.repeat, language="bash", wrap_lines=True)
-
-
-def _place(row: Mapping[str, Any]) -> str:
-    parts = []
-    if row["torch"]:
-        parts.append(f"torch {row['torch']}")
-    if row["exporter"]:
-        parts.append(EXPORTER_SHORT.get(row["exporter"], row["exporter"]))
-        parts.append("its own opset" if row["opset"] is None else f"opset {int(row['opset'])}")
-    return escape(" · ".join(parts) or "this environment")
-
-
-def _evidence(row: Mapping[str, Any], detail: Detail) -> list[tuple[str, str]]:
-    runtime = f"{row['runtime']} {row['runtime_version']} on {row['provider']}" if row["runtime_version"] else ""
-    when = str(row["measured_at"] or "")[:16].replace("T", " ")
-    return [
-        ("ended at stage", escape(row["stage"])),
-        ("file written", escape(_file(row))),
-        ("operators in it", escape(row["ops"] or "")),
-        ("noted of the file", escape(", ".join(f"{name}: {value}" for name, value in detail.facts.items()))),
-        ("largest difference", escape(_difference(row))),
-        ("runtime", escape(runtime)),
-        ("signature", escape(row["signature"] or "")),
-        (
-            "measured",
-            escape(
-                f"{when} UTC, {'on this machine' if row['origin'] == 'local' else 'published'}, run {row['run_id']}"
-            ),
-        ),
-    ]
-
-
-def _file(row: Mapping[str, Any]) -> str:
-    if row["opset_effective"] is None:
-        return ""
-    exporter = EXPORTER_SHORT.get(row["exporter_effective"] or "", row["exporter_effective"] or "")
-    nodes = f", {int(row['node_count'])} nodes" if row["node_count"] is not None else ""
-    ir = f", IR version {int(row['ir_version'])}" if row["ir_version"] is not None else ""
-    return f"opset {int(row['opset_effective'])} by {exporter or 'an unnamed exporter'}{ir}{nodes}"
-
-
-def _difference(row: Mapping[str, Any]) -> str:
-    if row["max_abs_error"] is None:
-        return ""
-    allowed = f" (allowed: {row['rtol']:.2g} relative, {row['atol']:.2g} absolute)" if row["rtol"] is not None else ""
-    relative = f", {row['max_rel_error']:.3g} relative" if row["max_rel_error"] is not None else ""
-    return f"{row['max_abs_error']:.3g} absolute{relative}{allowed}"
-
-
-def _packages(detail: Detail) -> list[tuple[str, str]]:
-    first = [(name, detail.packages[name]) for name in _PACKAGES if name in detail.packages]
-    others = [(name, version) for name, version in sorted(detail.packages.items()) if name not in _PACKAGES]
-    named = [*first, *others, ("Python", str(detail.row["python"] or "")), ("platform", detail.platform)]
-    return [(name, escape(version)) for name, version in named]
 
 
 def fixes(
@@ -166,28 +105,19 @@ def fixes(
     found = [entry for entry in entries.values() if entry.variant != PLAIN]
     case = kept_params["case"]
     if found:
+        asked = int(opset) if opset.isdigit() else None
         st.html('<h2 class="sub">Is a fix needed?</h2>')
-        which = f"opset {opset}" if opset and opset != DEFAULT_OPSET else "each release's own default opset"
+        which = f"opset {opset}" if asked is not None else "each release's own default opset"
         st.html(f'<p class="hint">With {escape(EXPORTER_SHORT.get(exporter, exporter))} at {escape(which)}.</p>')
-        standings = kept.about(case).answer(_standings, case, exporter, provider, opset)
-        st.html(strip_html.words(standings, {name: kept_params[name] for name in ("case", "exporter")}))
+        opsets = {torch: kept.ruler().opset(torch, exporter, asked) for torch in kept.rows().torch}
+        words = kept.words(case, exporter, provider, asked)
+        carried = {name: kept_params[name] for name in ("case", "exporter")}
+        st.html(strip_html.words(words, sorted(found, key=_recommended), opsets, carried))
         st.html(word_legend())
     st.html('<h2 class="sub">The forms</h2>')
     with st.container(key="forms"):
         for entry in sorted(entries.values(), key=_recommended):
             _form(entry)
-
-
-def _standings(kept: Kept, case: str, exporter: str, provider: str, opset: str) -> dict[str, tuple[Standing, ...]]:
-    """By release, oldest first: the standing of every fix."""
-    found = {}
-    providers = (provider,) if any(cell.provider == provider for cell in kept.rows().measured) else ()
-    opsets = (opset,) if opset and exporter != Exporter.DEFAULT.value else ()
-    for torch in kept.rows().torch:
-        filters = Filters(cases=(case,), exporters=(exporter,), providers=providers, opsets=opsets, torch=(torch,))
-        answer = workarounds(kept, filters)
-        found[torch] = (*answer.standings, *answer.cautions)
-    return found
 
 
 def _recommended(entry: Entry) -> tuple[bool, bool, bool]:

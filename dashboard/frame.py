@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import streamlit as st
 
@@ -13,6 +14,7 @@ from dashboard.markup import escape, link
 from dashboard.reading import Kept, source
 from harness.worker.errors import CaniexportError
 
+_SCRIPT = Path(__file__).with_name("nav.js")
 _LOG = logging.getLogger(__name__)
 
 
@@ -20,6 +22,8 @@ def brand() -> None:
     """The app's name above every page."""
     name = link(links.page(""), "Can I export it?")
     st.html(f'<div class="brand">{name} <span>PyTorch → ONNX → runtime, measured</span></div>')
+    # nothing of the dataset or the address goes into it
+    st.html(f"<script>{_SCRIPT.read_text(encoding='utf-8')}</script>", unsafe_allow_javascript=True)
 
 
 def guarded(page: Callable[[Kept], None]) -> Callable[[], None]:
@@ -72,5 +76,5 @@ def _nothing(kept: Kept) -> None:
 
 
 def back() -> None:
-    """A link to the matrix."""
-    st.html(f'<p class="back">{link(links.page(""), "← all cases")}</p>')
+    """Links to the search and the matrix."""
+    st.html(f'<p class="back">{link(links.page(""), "← search")} · {link(links.page("matrix"), "all cases")}</p>')

@@ -2,19 +2,56 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from urllib.parse import quote, urlencode
 
 _ISSUE = re.compile(r"([A-Za-z0-9][\w.-]*)/([\w.-]+)#(\d+)")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _WEB = re.compile(r"https?://[^\s\"'<>]+")
 
 
+#: how the address of a page is made: of this app by default, of a file while a static copy is written
+Addressing = Callable[[str, Mapping[str, str]], str]
+
+
 def page(name: str, **asked: str | Iterable[str] | None) -> str:
-    """The address of a page of this app (``""``: the matrix), relative to any of them; empty values are left out."""
+    """The address of a page (``""``: the front page), relative to the page it stands on; empty values are left out."""
     given = {key: value if isinstance(value, str) else ",".join(value or ()) for key, value in asked.items()}
-    query = urlencode({key: value for key, value in given.items() if value}, quote_via=quote, safe=",")
+    return _ADDRESSING.get()(name, {key: value for key, value in given.items() if value})
+
+
+def of_app(name: str, asked: Mapping[str, str]) -> str:
+    """The address within the app."""
+    query = urlencode(asked, quote_via=quote, safe=",")
     return f"./{name}?{query}" if query else f"./{name}"
+
+
+_ADDRESSING: ContextVar[Addressing] = ContextVar("addressing", default=of_app)
+
+
+@contextmanager
+def addressed(by: Addressing) -> Iterator[None]:
+    """Within it every address is made by this function."""
+    before = _ADDRESSING.set(by)
+    try:
+        yield
+    finally:
+        _ADDRESSING.reset(before)
+
+
+def slug(name: str) -> str:
+    """A name for files and anchors: the name itself where it is safe, else with a hash that keeps it apart.
+
+    Names that differ in case only are kept apart too: not every file system does.
+    """
+    safe = _UNSAFE.sub("-", name).strip("-").lower()[:80]
+    if safe and safe == name:
+        return safe
+    return f"{safe or 'x'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def of_source(text: str) -> str | None:

@@ -43,6 +43,14 @@ def link(address: str, shown: str, *, classes: str = "", title: str = "") -> str
     return f'<a href="{escape(address)}" target="_self"{more}{hint}>{shown}</a>'
 
 
+def links_to_cases(names: Iterable[str]) -> str:
+    """Cases or ``case/variant`` as links, one after the other."""
+    pairs = [(name, name.partition("/")) for name in names]
+    return " · ".join(
+        link(links.page("case", case=case, variant=form), escape(name)) for name, (case, _, form) in pairs
+    )
+
+
 def source_link(text: str) -> str:
     """A source: a link where it has an address, else its words."""
     address = links.of_source(text)

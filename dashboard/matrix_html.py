@@ -29,7 +29,9 @@ def table(lines: Sequence[Line], columns: Sequence[str], carried: Mapping[str, s
 def _theme(theme: str, lines: list[Line], columns: Sequence[str], carried: Mapping[str, str]) -> str:
     count = plural(len({line.case for line in lines}), "case")
     name = f"{escape(theme or 'no theme')} <small>{count}</small>"
-    head = f'<tr class="theme"><th scope="colgroup" colspan="2">{name}</th><td colspan="{len(columns)}"></td></tr>'
+    rest = f'<td colspan="{len(columns)}"></td>'
+    anchor = f"theme-{links.slug(theme)}"
+    head = f'<tr class="theme" id="{anchor}"><th scope="colgroup" colspan="2">{name}</th>{rest}</tr>'
     blocks = groupby(lines, key=lambda line: (line.case, line.variant))
     return head + "".join(_block(list(found), columns, carried) for _, found in blocks)
 

@@ -6,6 +6,7 @@ A value in the URL that nobody knows is answered with the nearest known ones, an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import streamlit as st
 
@@ -16,9 +17,9 @@ from harness.worker.errors import UnknownName
 _LONGEST = 300
 
 
-def text(name: str) -> str:
-    """A parameter as it stands in the URL; empty where it is not given."""
-    return st.query_params.get(name, "")[:_LONGEST]
+def text(name: str, longest: int = _LONGEST) -> str:
+    """A parameter as it stands in the URL, as far as it is looked at; empty where it is not given."""
+    return st.query_params.get(name, "")[:longest]
 
 
 def one_of(name: str, known: Sequence[str], kind: str = "") -> str:
@@ -107,12 +108,28 @@ def switch(name: str, label: str) -> bool:
     return asked
 
 
-def words(name: str, label: str, placeholder: str) -> str:
-    """A line of text."""
-    asked = text(name)
+def words(
+    name: str,
+    label: str,
+    placeholder: str,
+    *,
+    width: int | Literal["stretch"] = 230,
+    longest: int = _LONGEST,
+    tidy: Callable[[str], str] = str,
+) -> str:
+    """A line of text; ``tidy`` makes what is written into the URL of what was typed."""
+    asked = text(name, longest)
     key = _key(name)
     st.session_state[key] = asked
-    st.text_input(label, key=key, placeholder=placeholder, max_chars=_LONGEST, on_change=_take, args=(name,), width=230)
+    st.text_input(
+        label,
+        key=key,
+        placeholder=placeholder,
+        max_chars=longest,
+        on_change=_take_words,
+        args=(name, tidy),
+        width=width,
+    )
     return asked
 
 
@@ -125,6 +142,11 @@ def drop(*given: str) -> None:
 
 def _key(name: str) -> str:
     return f"url-{name}"
+
+
+def _take_words(name: str, tidy: Callable[[str], str]) -> None:
+    st.session_state[_key(name)] = tidy(st.session_state[_key(name)] or "")
+    _take(name)
 
 
 def _take(name: str, default: Sequence[str] = ()) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dashboard import links
 from dashboard.markup import columns, escape, link, status_class, table
-from harness.answers import Standing
 from harness.answers.rows import Cell
-from harness.answers.select import DEFAULT_OPSET
+from harness.answers.select import DEFAULT_OPSET, Entry
 from harness.answers.signs import STATUS, WORKAROUND, word
+from harness.answers.words import Words
 from harness.verdicts import Workaround
-from harness.worker.status import Status
+from harness.worker.status import FixKind, Status
 
 #: parameters of the page that every link of a table carries on
 _Carried = Mapping[str, str]
@@ -51,34 +51,31 @@ def _cell(cell: Cell | None, place: _Place, chosen: _Place | None, carried: _Car
     return f'<td class="{classes}">{link(address, STATUS[status].sign + effective, title=hint)}</td>'
 
 
-def words(standings: Mapping[str, Sequence[Standing]], carried: _Carried) -> str:
-    """Fixes down, releases across: the word of each. ``standings`` are by release, one for each fix."""
-    fixes = {item.variant: item for found in standings.values() for item in found}
+def words(found: Words, fixes: Sequence[Entry], opsets: Mapping[str, int | None], carried: _Carried) -> str:
+    """Fixes down, releases across: the word of each. ``opsets`` are those at which each release is judged."""
     if not fixes:
         return ""
-    heads = f'<th class="case" scope="col">fix</th>{columns(standings)}'
-    body = "".join(_fix(item, standings, carried) for item in fixes.values())
+    heads = f'<th class="case" scope="col">fix</th>{columns(opsets)}'
+    body = "".join(_fix(item, found[item.variant], opsets, carried) for item in fixes)
     return table("Each fix by torch release", "matrix words", heads, body, whole=True)
 
 
-def _fix(fix: Standing, standings: Mapping[str, Sequence[Standing]], carried: _Carried) -> str:
-    cells = ""
-    for torch, found in standings.items():
-        item = next((item for item in found if item.variant == fix.variant), None)
-        cells += _word(item, torch, carried)
+def _fix(fix: Entry, by_release: Mapping[str, Workaround], opsets: Mapping[str, int | None], carried: _Carried) -> str:
     more = ", documented as wrong or partial" if fix.caution else ""
     name = f'{escape(fix.variant)} <small class="quiet">{escape(fix.kind)}{more}</small>'
+    variant = "" if fix.kind == FixKind.VERSION_UPGRADE.value else fix.variant
+    cells = ""
+    for torch, opset in opsets.items():
+        where = {"variant": variant, "torch": torch, "opset": opset_name(opset)}
+        cells += _word(by_release.get(torch, Workaround.UNKNOWN), torch, {**carried, **where})
     return f'<tr><th class="case" scope="row">{name}</th>{cells}</tr>'
 
 
-def _word(item: Standing | None, torch: str, carried: _Carried) -> str:
-    if item is None:
-        sign = WORKAROUND[Workaround.UNKNOWN].sign
-        return f'<td class="w-unknown"><a title="not measured at torch {escape(torch)}">{sign}</a></td>'
-    shown = item.fix or item.plain
-    where = {"torch": torch}
-    if shown is not None:
-        where = {"variant": shown.variant, "torch": shown.torch, "opset": opset_name(shown.opset)}
-    text = escape(f"{WORKAROUND[item.word].sign} {item.word.value}")
-    cell = link(links.page("case", **{**carried, **where}), text, title=item.statement)
-    return f'<td class="w-{item.word.value}">{cell}</td>'
+def _word(word: Workaround, torch: str, asked: Mapping[str, str]) -> str:
+    sign = WORKAROUND[word]
+    if word is Workaround.UNKNOWN:
+        return f'<td class="w-unknown" title="not measured at torch {escape(torch)}">{sign.sign}</td>'
+    shown = link(
+        links.page("case", **asked), escape(f"{sign.sign} {word.value}"), title=f"torch {torch}: {sign.meaning}"
+    )
+    return f'<td class="w-{word.value}">{shown}</td>'

@@ -23,9 +23,10 @@ IMAGES = ROOT / "docs" / "img"
 LARGEST = 300_000
 #: name -> (page, width, height, colour scheme)
 PICTURES = {
-    "matrix": ("/", 1440, 1000, "light"),
-    "matrix-narrow": ("/", 800, 1000, "light"),
-    "matrix-dark": ("/", 1440, 1000, "dark"),
+    "search": ("/?q=grid_sampler to ONNX opset version 11 is not supported", 1440, 1000, "light"),
+    "matrix": ("/matrix", 1440, 1000, "light"),
+    "matrix-narrow": ("/matrix", 800, 1000, "light"),
+    "matrix-dark": ("/matrix", 1440, 1000, "dark"),
     "case": ("/case?case=cross-no-symbolic&exporter=torchscript-trace&torch=1.10.2&opset=14", 1440, 1000, "light"),
     "workarounds": ("/workarounds", 1440, 1000, "light"),
 }

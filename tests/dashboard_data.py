@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.store import writer
 from harness.store.schema import to_arrow
+from harness.worker.messages import signature
 from harness.worker.rows import MEASURING_VERSION
 
 RELEASES = ("1.10.2", "2.0.1", "2.8.0", "2.15.0")
@@ -120,7 +121,7 @@ def _row(
         "device": "cpu",
         "stage": stage,
         "status": status,
-        "signature": f"{stage}: {text[:40]}" if text else None,
+        "signature": signature(stage, "RuntimeError", text) if text else None,
         "message_id": _message(text, texts),
         "max_abs_error": (0.5 if status == "mismatch" else 1e-7) if exported else None,
         "max_rel_error": (0.5 if status == "mismatch" else 1e-7) if exported else None,

@@ -116,7 +116,16 @@ PLAIN = {"case": "cross-no-symbolic", "exporter": "torchscript-trace", "torch": 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     "path",
-    ["/", "/case?case=cross-no-symbolic&torch=1.10.2&opset=14", "/workarounds", "/claims", "/about"],
+    [
+        "/",
+        "/?q=cross",
+        "/matrix",
+        "/case?case=cross-no-symbolic&torch=1.10.2&opset=14",
+        "/op",
+        "/workarounds",
+        "/claims",
+        "/about",
+    ],
 )
 def test_every_page_fits_its_window_and_its_signs_can_be_read(visit, path, width, scheme):
     page = visit(path, width, scheme)
@@ -151,7 +160,7 @@ _CONTRAST = """() => {
 
 
 def test_failure_mismatch_crash_pass_and_not_measured_differ_in_sign_and_in_colour(visit):
-    page = visit("/?exporter=torchscript-trace")
+    page = visit("/matrix?exporter=torchscript-trace")
     kinds = ["s-pass", "s-fail", "s-mismatch", "s-crash", "s-not-run"]
     first = [page.locator(f".matrix td.{kind}").first for kind in kinds]
 
@@ -164,7 +173,7 @@ def test_failure_mismatch_crash_pass_and_not_measured_differ_in_sign_and_in_colo
 
 
 def test_a_click_on_a_cell_leads_to_its_error_text_and_back_leads_to_the_matrix(visit):
-    page = visit("/?theme=geometry")
+    page = visit("/matrix?theme=geometry")
     _cell(page, **PLAIN).click()
     page.wait_for_url("**/case?**")
     _drawn(page)
@@ -175,12 +184,12 @@ def test_a_click_on_a_cell_leads_to_its_error_text_and_back_leads_to_the_matrix(
     page.go_back()
     page.wait_for_selector(".matrix")
     _drawn(page)
-    assert page.url.endswith("/?theme=geometry")
+    assert page.url.endswith("/matrix?theme=geometry")
     assert page.locator("tr.theme").count() == 1
 
 
 def test_a_filter_chosen_is_in_the_address_and_the_address_shows_the_same_elsewhere(visit):
-    page = visit("/")
+    page = visit("/matrix")
     assert page.locator("tr.theme").count() > 1
     page.get_by_label("Search").fill("slice products")
     page.get_by_label("Search").press("Enter")
@@ -199,7 +208,7 @@ def test_a_filter_chosen_is_in_the_address_and_the_address_shows_the_same_elsewh
 
 
 def test_back_and_forward_step_through_the_filters(visit):
-    page = visit("/")
+    page = visit("/matrix")
     every = page.locator(".matrix tbody tr").count()
     page.get_by_label("Search").fill("torch.cross")
     page.get_by_label("Search").press("Enter")
@@ -215,7 +224,7 @@ def test_back_and_forward_step_through_the_filters(visit):
 
 
 def test_the_heads_of_the_matrix_stay_while_it_is_scrolled(visit):
-    page = visit("/?fixes=1", width=500)
+    page = visit("/matrix?fixes=1", width=500)
     # scrolled and measured in one go: nothing can redraw the page in between
     down, right, below, beside = page.locator(".scroll:has(.matrix)").evaluate("""node => {
       node.style.maxHeight = '200px'
@@ -260,7 +269,10 @@ def test_is_this_workaround_still_needed_is_answered_from_the_front_page(visit):
     assert "q=stack_rewrite" in page.url
 
 
-@pytest.mark.parametrize("path", ["/?fixes=1", "/case?case={}", "/workarounds", "/claims", "/?theme={}&q={}"])
+@pytest.mark.parametrize(
+    "path",
+    ["/matrix?fixes=1", "/case?case={}", "/workarounds", "/claims", "/matrix?theme={}&q={}", "/?q={}", "/op?op={}"],
+)
 def test_hostile_texts_stay_texts(visit, path):
     page = visit(path.replace("{}", links.page("x", case=MARKED_ID).partition("=")[2]))
 

@@ -66,13 +66,74 @@ def cells(app, case, css="matrix"):
     return [(kind, html.unescape(text), html.unescape(link)) for kind, link, text in found if f"case={case}&" in link]
 
 
-def test_the_app_itself_draws_the_matrix_first(home, monkeypatch):
+PAGES = ("home", "matrix", "case", "op", "upgrade", "workarounds", "claims", "about")
+
+
+def test_the_app_itself_draws_the_search_first(home, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(home))
 
     app = AppTest.from_file(str(APP), default_timeout=60).run()
 
     assert not app.exception
-    assert "Which documented failures pass where" in words(app)
+    assert "Can I export it?" in words(app)
+    assert app.text_input(key="url-q").value == ""
+
+
+def hits(app):
+    """The cases that the front page lists, in its order."""
+    lists = re.findall(r'<ol class="hits".*?</ol>', markup(app), re.S)
+    return re.findall(r'<p class="name"><a href="\./case\?case=([^&"]*)', "".join(lists))
+
+
+def test_the_search_finds_cases_by_operator_source_theme_and_fix_and_says_why(draw):
+    assert hits(draw("home", q="aten::cross")) == ["cross-no-symbolic"]
+    assert "found by operator aten::cross" in words(draw("home", q="torch.cross"))
+    assert "source onnx/onnx#2683" in words(draw("home", q="onnx/onnx#2683"))
+    assert "theme geometry" in words(draw("home", q="geometry"))
+    assert hits(draw("home", q="slice products")) == ["cross-no-symbolic"]
+
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/home/me/convert.py", line 7, in <module>
+    torch.onnx.export(model, (x,), "model.onnx", opset_version=12)
+RuntimeError: """ + CROSS.format(12)
+
+
+def test_a_pasted_traceback_finds_its_case_and_the_fix_that_works_there(draw):
+    for pasted in (TRACEBACK, TRACEBACK.replace("\n", " "), "RuntimeError: " + CROSS.format(9)):
+        app = draw("home", q=pasted)
+
+        assert hits(app) == ["cross-no-symbolic"]
+        assert "the same error" in words(app)
+        assert "works there: stack_rewrite" in " ".join(words(app).split())
+        assert "exchanged" not in words(app), "a fix that sources warn of is no recommendation"
+
+
+def test_what_is_pasted_stands_in_the_address_as_the_line_that_matters(draw):
+    app = draw("home")
+    app.text_input(key="url-q").set_value(TRACEBACK).run()
+
+    assert app.query_params["q"] == "RuntimeError: " + CROSS.format(12)
+    assert hits(app) == ["cross-no-symbolic"]
+
+
+def test_a_search_that_finds_nothing_names_the_nearest(draw):
+    said = words(draw("home", q="aten::croos"))
+
+    assert "No measured case has all of these words" in said
+    assert "aten::cross" in said
+
+
+def test_each_exporter_has_its_answer_in_one_line_on_the_case_page(draw):
+    said = re.sub(r"\s+", " ", words(draw("case", case="cross-no-symbolic")))
+
+    assert "TorchScript, traced from torch 2.0.1 (elsewhere: an error)" in said
+    assert "dynamo (torch.export) on every measured release" in said
+
+
+def test_an_operator_has_a_page_with_its_cases(draw):
+    assert hits(draw("op", op="aten::cross")) == ["cross-no-symbolic"]
+    assert "aten::roll" in words(draw("op"))
 
 
 def test_a_cell_says_what_was_measured_with_a_sign_and_a_class_of_its_own(draw):
@@ -171,6 +232,8 @@ def test_the_search_finds_cases_by_op_and_by_a_fix_and_says_so_where_there_is_no
         ("case", {"case": "cross-no-symbolik"}, "unknown case 'cross-no-symbolik' (nearest: cross-no-symbolic"),
         ("case", {"case": "cross-no-symbolic", "variant": "stack"}, "(nearest: stack_rewrite)"),
         ("case", {"case": "cross-no-symbolic", "torch": "1.10.3"}, "(nearest: 1.10.2"),
+        ("upgrade", {"from": "1.10.3"}, "(nearest: 1.10.2"),
+        ("op", {"op": "aten::croos"}, "(nearest: aten::cross"),
         ("workarounds", {"torch": "9"}, "unknown torch '9'"),
         ("workarounds", {"sort": "wrod"}, "unknown order 'wrod' (nearest: word)"),
         ("claims", {"outcome": "reproducd"}, "(nearest: reproduced"),
@@ -273,6 +336,32 @@ def test_the_workaround_page_sorts_by_the_column_in_the_url(draw):
     assert len(set(by_word)) > 1
 
 
+def test_the_upgrade_page_says_what_is_fixed_and_which_workaround_may_go(draw):
+    said = re.sub(r"\s+", " ", words(draw("upgrade", **{"from": "1.10.2", "to": "2.15.0"})))
+
+    assert "torch 1.10.2, torchscript-trace, opset 9 → torch 2.15.0, torchscript-trace, opset 18" in said
+    assert "✓ fixed 1 did not work before, does now" in said
+    assert "torch.cross before a convolution is refused ✗ fail → ✓ pass by torch" in said
+    assert "Workarounds that may go 1" in said
+    assert "cross-no-symbolic / stack_rewrite ● needed → ○ obsolete" in said
+
+
+def test_the_upgrade_page_looks_at_the_operators_named_and_says_which_it_does_not_know(draw):
+    app = draw("upgrade", **{"from": "1.10.2", "to": "2.15.0", "ops": "torch.roll NoSuchOp"})
+
+    assert "No case is about NoSuchOp" in " ".join(words(app).split())
+    assert "torch.cross before" not in words(app)
+    assert "Nothing that was measured at both points changes." in words(app)
+
+
+def test_the_upgrade_pickers_write_the_url(draw):
+    app = draw("upgrade")
+    app.selectbox(key="url-from").set_value("1.10.2").run()
+
+    assert app.query_params["from"] == "1.10.2"
+    assert "torch 1.10.2" in words(app)
+
+
 def test_claims_are_shown_with_their_outcome_and_can_be_narrowed_to_it(draw):
     everything = words(draw("claims"))
     wrong = words(draw("claims", outcome="not-reproduced"))
@@ -289,9 +378,11 @@ def test_the_about_page_lists_every_environment_with_its_versions(draw):
         assert torch in said
 
 
-@pytest.mark.parametrize("page", ["matrix", "case", "workarounds", "claims", "about"])
+@pytest.mark.parametrize("page", PAGES)
 def test_texts_of_the_dataset_and_of_the_url_never_become_tags(draw, page):
-    asked = dict.fromkeys(("q", "theme", "variant", "torch", "opset", "status", "sort", "source", "word"), HOSTILE)
+    asked = dict.fromkeys(
+        ("q", "op", "theme", "variant", "torch", "opset", "status", "sort", "source", "word"), HOSTILE
+    )
     for given in ({"case": MARKED_ID, "fixes": "1"}, {"case": HOSTILE, **asked}):
         app = draw(page, **given)
         tags = set(re.findall(r"<\s*/?\s*([a-zA-Z]+)", markup(app)))
@@ -318,7 +409,7 @@ def test_addresses_carry_any_name_whole():
 def test_a_home_without_rows_gives_a_page_that_says_how_to_measure(tmp_path, monkeypatch):
     (tmp_path / "cases").mkdir()
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    for page in ("matrix", "case", "workarounds", "claims", "about"):
+    for page in PAGES:
         app = AppTest.from_string(_PAGE.format(page), default_timeout=60).run()
 
         assert not app.exception
@@ -364,7 +455,7 @@ def test_drawing_every_page_writes_nothing_into_the_home(tmp_path, monkeypatch):
     home = build(tmp_path / "home")
     before = {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(home.rglob("*"))}
     monkeypatch.setenv(VARIABLE, str(home))
-    for page in ("matrix", "case", "workarounds", "claims", "about"):
+    for page in PAGES:
         app = AppTest.from_string(_PAGE.format(page), default_timeout=60)
         app.query_params["case"] = "cross-no-symbolic"
         assert not app.run().exception

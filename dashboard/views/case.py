@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dashboard import case_parts, frame, params
+from dashboard import case_parts, frame, params, search_html
 from dashboard.markup import escape
 from dashboard.reading import Kept
 from harness import names
@@ -44,6 +44,8 @@ def page(kept: Kept) -> None:
         return
     frame.back()
     case_parts.words(kept, subject.plain)
+    if not subject.beside:
+        case_parts.answers(kept, subject.case, PLAIN)
     if subject.beside:
         _beside(kept, subject)
     else:
@@ -73,7 +75,7 @@ def _pick(kept: Kept) -> None:
         entry for (_, variant), entry in kept.rows().catalogue.items() if variant == PLAIN and entry.corpus != CANARY
     ]
     params.select("case", "Case", [entry.case for entry in entries], default="choose one", width=420)
-    st.html(case_parts.listing(entries))
+    st.html(search_html.listing(entries))
 
 
 def _measured(kept: Kept, subject: Subject) -> None:

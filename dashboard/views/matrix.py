@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from dashboard import frame, links, matrix_html, params
-from dashboard.markup import escape, link, plural, status_legend
+from dashboard import frame, matrix_html, params
+from dashboard.markup import links_to_cases, plural, status_legend
 from dashboard.reading import Kept
 from harness.answers import Filters, Table, table
 from harness.answers.select import CANARY, DEFAULT_OPSET, Entry, Rows
@@ -113,5 +113,4 @@ def _unmeasured(shown: Table) -> None:
     if not shown.unmeasured:
         return
     with st.expander(f"{plural(len(shown.unmeasured), 'form')} not measured within these filters"):
-        pairs = (name.partition("/") for name in shown.unmeasured)
-        st.html(" · ".join(link(links.page("case", case=case), escape(f"{case}/{form}")) for case, _, form in pairs))
+        st.html(links_to_cases(shown.unmeasured))

@@ -12,7 +12,19 @@ import click
 from harness import __version__, names
 from harness.worker.errors import CaniexportError, CorpusError, UnknownName
 
-COMMANDS = ("measure", "table", "why", "workaround", "upgrade", "claims", "declared", "cases", "publish", "dashboard")
+COMMANDS = (
+    "measure",
+    "table",
+    "why",
+    "workaround",
+    "upgrade",
+    "claims",
+    "declared",
+    "cases",
+    "publish",
+    "dashboard",
+    "site",
+)
 
 
 class Commands(click.Group):

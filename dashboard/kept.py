@@ -1,0 +1,118 @@
+"""The dataset as pages read it: each table and each answer once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from harness.answers import select
+from harness.answers.rows import COLUMNS, Cell
+from harness.answers.select import Rows
+from harness.answers.support import Support, supports
+from harness.answers.words import Ruler, Words, words
+from harness.store.dataset import Dataset
+from harness.worker.case import PLAIN
+from harness.worker.status import Exporter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_Answer = TypeVar("_Answer")
+#: answers kept at once; they are small beside the cells
+_MOST_KEPT = 2000
+
+
+class Kept(Dataset):
+    """A dataset that reads each of its small tables, and each set of columns of all its cells, once."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._kept: dict[Any, Any] = {}
+
+    def cells(self, *given: Any, **asked: Any) -> pd.DataFrame:
+        """One row per cell, as :meth:`Dataset.cells` gives them; a question without filters is read once."""
+        if given or set(asked) != {"columns"}:
+            return super().cells(*given, **asked)
+        read = super().cells
+        return cast("pd.DataFrame", self._once(("cells", tuple(asked["columns"] or ())), lambda: read(**asked)))
+
+    def cases(self) -> pd.DataFrame:
+        """One row per case and variant."""
+        return cast("pd.DataFrame", self._once("cases", super().cases))
+
+    def claims(self) -> pd.DataFrame:
+        """One row per claim."""
+        return cast("pd.DataFrame", self._once("claims", super().claims))
+
+    def environments(self) -> pd.DataFrame:
+        """One row per environment and run."""
+        return cast("pd.DataFrame", self._once("environments", super().environments))
+
+    def rows(self) -> Rows:
+        """Every cell and the catalogue, as the answers read them."""
+        return cast("Rows", self._once("rows", lambda: select.load(self)))
+
+    def cells_of(self, case: str) -> list[Cell]:
+        """The measured cells of a case."""
+        return cast("dict[str, list[Cell]]", self._once("by case", self._by_case)).get(case, [])
+
+    def _by_case(self) -> dict[str, list[Cell]]:
+        found: dict[str, list[Cell]] = {}
+        for cell in self.rows().measured:
+            found.setdefault(cell.case, []).append(cell)
+        return found
+
+    def supports(self, case: str, variant: str) -> tuple[Support, ...]:
+        """Where one variant of a case works, a line for each exporter; on cpu where it was measured there."""
+        found = [cell for cell in self.cells_of(case) if cell.variant == variant]
+        on_cpu = [cell for cell in found if cell.provider in ("cpu", None)]
+        return cast(
+            "tuple[Support, ...]",
+            self._once(("supports", case, variant), lambda: tuple(supports(on_cpu or found))),
+        )
+
+    def ruler(self) -> Ruler:
+        """What decides the opset at which a release is judged."""
+        return cast("Ruler", self._once("ruler", lambda: Ruler.of(self.rows().measured, self.rows().torch)))
+
+    def words(self, case: str, exporter: str, provider: str = "cpu", opset: int | None = None) -> Words:
+        """The word of each fix of a case on every release."""
+        return cast(
+            "Words",
+            self._once(
+                ("words", case, exporter, provider, opset), lambda: self._words(case, exporter, provider, opset)
+            ),
+        )
+
+    def _words(self, case: str, exporter: str, provider: str, opset: int | None) -> Words:
+        fixes = [item for (name, variant), item in self.rows().catalogue.items() if name == case and variant != PLAIN]
+        mine = [cell for cell in self.cells_of(case) if (cell.provider or "cpu") == provider]
+        return words(mine, fixes, self.ruler(), exporter, opset)
+
+    def about(self, case: str) -> Kept:
+        """The same dataset for questions about one case, which need not go through the cells of all others.
+
+        Of these it has what decides a release's own opset and the opsets it offers: every cell of the exporter
+        ``default``, and one of each release, exporter, opset, provider and status.
+        """
+        return cast("Kept", self._once(("about", case), lambda: self._narrowed(case)))
+
+    def _narrowed(self, case: str) -> Kept:
+        frame = self.cells(columns=COLUMNS)
+        alike = frame.duplicated(["torch", "exporter", "opset", "provider", "status"])
+        wanted = (frame["case"] == case) | (frame["exporter"] == Exporter.DEFAULT.value) | ~alike
+        narrow = copy(self)
+        narrow._kept = {("cells", COLUMNS): frame[wanted]}
+        return narrow
+
+    def answer(self, question: Callable[..., _Answer], *asked: Any) -> _Answer:
+        """``question(self, *asked)``, kept; ``asked`` must be hashable."""
+        return cast("_Answer", self._once((question, asked), lambda: question(self, *asked)))
+
+    def _once(self, key: Any, make: Callable[[], Any]) -> Any:
+        if key in self._kept:
+            return self._kept[key]
+        if len(self._kept) > _MOST_KEPT:
+            self._kept.clear()
+        return self._kept.setdefault(key, make())

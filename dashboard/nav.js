@@ -1,0 +1,45 @@
+// Links of this app without a new page load, keys, and what a matrix does with arrows.
+// One listener for the whole session: Streamlit runs this again whenever it draws the element anew.
+if (!window.caniexport) {
+  window.caniexport = true
+  const inside = node => node.closest && node.closest('.stHtml a[target=_self], .stMarkdown a[target=_self]')
+  document.addEventListener('click', event => {
+    const link = inside(event.target)
+    if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    const to = new URL(link.href)
+    if (to.origin !== location.origin || to.hash) return
+    event.preventDefault()
+    const samePage = to.pathname === location.pathname
+    history.pushState({}, '', to)
+    // Streamlit draws the page of an address when the history moves
+    dispatchEvent(new PopStateEvent('popstate', {state: {}}))
+    if (!samePage) document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0)
+  })
+  const typing = node => /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName) || node.isContentEditable
+  document.addEventListener('keydown', event => {
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return
+    if (event.key === '/') {
+      const box = document.querySelector('.st-key-search input')
+      if (box) { event.preventDefault(); box.focus(); box.select() }
+      return
+    }
+    const step = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]}[event.key]
+    const cell = step && event.target.closest && event.target.closest('.scroll td')
+    if (!cell) return
+    const next = step[0] ? beside(cell, step[0]) : along(cell, step[1])
+    if (next) { event.preventDefault(); next.focus() }
+  })
+  const linked = cell => cell && cell.tagName === 'TD' && cell.querySelector('a')
+  const along = (cell, by) => {
+    for (let next = cell; (next = by > 0 ? next.nextElementSibling : next.previousElementSibling);) {
+      if (linked(next)) return linked(next)
+    }
+  }
+  const beside = (cell, by) => {
+    const place = [...cell.parentElement.querySelectorAll('td')].indexOf(cell)
+    for (let row = cell.parentElement; (row = by > 0 ? row.nextElementSibling : row.previousElementSibling);) {
+      const next = linked(row.querySelectorAll('td')[place])
+      if (next) return next
+    }
+  }
+}

@@ -1,0 +1,152 @@
+"""What a search found, and what stands on the front page before one: HTML."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import shorten
+
+from dashboard import links
+from dashboard.markup import columns, escape, link, plural, status_badge, status_class
+from dashboard.markup import table as boxed
+from harness.answers.search import Found, Hit
+from harness.answers.select import Entry
+from harness.answers.signs import EXPORTER_SHORT, STATUS, word
+from harness.answers.support import Support
+from harness.worker.case import PLAIN
+from harness.worker.status import Exporter, Status
+
+#: exporters by the name a user says
+EXPORTER_NAME = {
+    Exporter.TRACE.value: "TorchScript, traced",
+    Exporter.SCRIPT.value: "TorchScript, scripted",
+    Exporter.DYNAMO.value: "dynamo (torch.export)",
+    Exporter.DEFAULT.value: "the bare call",
+}
+#: exporters whose answer stands beside a hit
+_BESIDE = (Exporter.TRACE.value, Exporter.DYNAMO.value)
+_QUESTIONS = (
+    (
+        "Which torch may I move to?",
+        "upgrade",
+        "What breaks between two releases, what is fixed, and which axis did it.",
+    ),
+    ("Is this workaround still needed?", "workarounds", "Every fix with its word at your release, and since when."),
+    ("Show me the table", "matrix", "Cases against releases or opsets, each cell with its evidence."),
+)
+
+
+def answers(supports: Iterable[Support], address: Mapping[str, str] | None = None) -> str:
+    """One line for each exporter: its badge, where it works, what happens elsewhere. Links choose the exporter."""
+    rows = "".join(_answer(item, address) for item in supports)
+    return f'<ul class="answers" aria-label="Where it works">{rows}</ul>'
+
+
+def _answer(item: Support, address: Mapping[str, str] | None) -> str:
+    name = escape(EXPORTER_NAME.get(item.exporter, item.exporter))
+    if address is not None:
+        name = link(links.page("case", **{**address, "exporter": item.exporter}), name)
+    elsewhere = f' <span class="quiet">({escape(item.otherwise_text)})</span>' if item.otherwise_text else ""
+    return f"<li>{status_badge(item.status)} <b>{name}</b> {escape(item.text)}{elsewhere}</li>"
+
+
+def hits(found: Sequence[Hit], supports: Mapping[str, Sequence[Support]], working: Mapping[str, Sequence[str]]) -> str:
+    """The cases found. ``working`` are the fixes that work where an error was seen, by case."""
+    items = "".join(_hit(hit, supports.get(hit.entry.case, ()), working.get(hit.entry.case, ())) for hit in found)
+    return f'<ol class="hits" aria-label="Cases found">{items}</ol>'
+
+
+def _hit(hit: Hit, supports: Sequence[Support], working: Sequence[str]) -> str:
+    entry = hit.entry
+    where = {"torch": hit.torch, "exporter": hit.exporter, "opset": "" if hit.opset is None else str(hit.opset)}
+    form = "" if hit.variant == PLAIN else hit.variant
+    address = links.page("case", case=entry.case, variant=form, **where)
+    seen = f" · seen on torch {hit.torch}" if hit.torch else ""
+    text = f'<p class="said">{escape(shorten(hit.text, 220))}</p>' if hit.text else ""
+    lines = "".join(_answer(item, None) for item in supports if item.exporter in _BESIDE)
+    return (
+        f'<li><p class="name">{link(address, escape(entry.title or entry.case))} '
+        f'<span class="quiet">{escape(entry.case)} · found by {escape(hit.why)}{escape(seen)}</span></p>'
+        f'{text}{_fixes(entry.case, working, where)}<ul class="answers">{lines}</ul></li>'
+    )
+
+
+def _fixes(case: str, working: Sequence[str], where: Mapping[str, str]) -> str:
+    if not working:
+        return ""
+    named = ", ".join(link(links.page("case", case=case, variant=name, **where), escape(name)) for name in working)
+    return f'<p class="works">{status_badge(Status.PASS)} works there: {named}</p>'
+
+
+def others(found: Found) -> str:
+    """Operators, themes and sources that the query names, each a link to its table."""
+    kinds = (
+        ("operators", [(op, links.page("op", op=op)) for op in found.ops]),
+        ("themes", [(theme, links.page("matrix", theme=theme)) for theme in found.themes]),
+        ("sources", [(name, links.page("claims", source=name)) for name in found.sources]),
+    )
+    said = "".join(
+        f"<span>{kind}: {', '.join(link(address, escape(name)) for name, address in items)}</span>"
+        for kind, items in kinds
+        if items
+    )
+    return f'<p class="counts">{said}</p>' if said else ""
+
+
+def nothing(found: Found) -> str:
+    """Nothing was found: the nearest known names, each a search."""
+    near = ", ".join(link(links.page("", q=name), escape(name)) for name in found.near)
+    hint = f" The nearest known: {near}." if near else ""
+    return (
+        f'<p class="counts">{status_badge(Status.NOT_RUN)} <span>No measured case has all of these words, and no '
+        f"measured error is like them.{hint}</span></p>"
+    )
+
+
+def questions() -> str:
+    """The three questions, each a link to its page."""
+    items = "".join(
+        f"<li>{link(links.page(page), f'<b>{escape(title)}</b><span>{escape(text)}</span>')}</li>"
+        for title, page, text in _QUESTIONS
+    )
+    return f'<ul class="questions">{items}</ul>'
+
+
+def examples(queries: Iterable[str]) -> str:
+    """Queries to try, each a link."""
+    said = " ".join(link(links.page("", q=query), escape(shorten(query, 70)), classes="try") for query in queries)
+    return f'<p class="hint">Try {said} or paste the end of a traceback.</p>'
+
+
+def listing(entries: Iterable[Entry]) -> str:
+    """Every case as a link, by theme."""
+    rows = "".join(
+        f'<tr><td class="tight quiet">{escape(entry.theme)}</td>'
+        f'<th scope="row">{link(links.page("case", case=entry.case), escape(entry.title or entry.case))}</th></tr>'
+        for entry in entries
+    )
+    return boxed("Cases", "plain", "", rows, whole=True)
+
+
+def themes(counted: Mapping[str, Mapping[str, Counter[Status]]], exporters: Sequence[str], newest: str) -> str:
+    """Themes down, exporters across: how many cases do what on the newest release that each was measured on."""
+    heads = columns(["theme", "cases", *(EXPORTER_SHORT[name] for name in exporters)])
+    rows = "".join(_theme(theme, found, exporters) for theme, found in counted.items())
+    return boxed(f"Cases by theme at torch {newest}", "plain themes", heads, rows, whole=True)
+
+
+def _theme(theme: str, found: Mapping[str, Counter[Status]], exporters: Sequence[str]) -> str:
+    number = max((sum(counts.values()) for counts in found.values()), default=0)
+    cells = "".join(f"<td>{_counts(found.get(name, Counter()))}</td>" for name in exporters)
+    name = link(links.page("matrix", theme=theme), escape(theme or "no theme"))
+    return f'<tr><th scope="row">{name}</th><td class="number">{number}</td>{cells}</tr>'
+
+
+def _counts(counts: Counter[Status]) -> str:
+    parts = [
+        f'<span class="badge {status_class(status)}" title="{escape(plural(counts[status], "case"))}: '
+        f'{escape(word(status))}">{STATUS[status].sign} {counts[status]}</span>'
+        for status in Status
+        if counts[status]
+    ]
+    return " ".join(parts) or f'<span class="badge s-not-run">{STATUS[Status.NOT_RUN].sign}</span>'

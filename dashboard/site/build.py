@@ -1,0 +1,134 @@
+"""Writes the static copy: the same rows give the same files."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+
+from dashboard import links
+from dashboard.kept import Kept
+from dashboard.site import case_page, downloads, pages, shell
+from dashboard.site.case_page import Subject
+from dashboard.site.paths import addressing, case_file, op_file
+from harness.answers import search
+from harness.answers.documents import all_claims
+from harness.answers.select import CANARY
+from harness.worker.errors import CaniexportError
+
+_HERE = Path(__file__).resolve().parent
+#: a folder that this wrote has it; no other folder is replaced
+_MARK = "search-index.js"
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written: the folder, its pages by kind, its size in bytes."""
+
+    folder: str
+    cases: int
+    operators: int
+    files: int
+    bytes: int
+
+
+def build(kept: Kept, folder: Path) -> Written:
+    """Write the copy into ``folder``. What stands there before is replaced whole, once everything is written.
+
+    Raises :class:`CaniexportError` where the folder holds something that is not such a copy, or nothing was measured.
+    """
+    if not kept.rows().measured and not kept.rows().environment:
+        raise CaniexportError("nothing has been measured yet: there is nothing to copy")
+    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / _MARK).is_file())):
+        raise CaniexportError(f"{folder} holds something that is not a copy of this dataset: name another folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        written = _Copy(kept, made).write()
+        if folder.exists():
+            shutil.rmtree(folder)
+        made.chmod(0o755)
+        made.rename(folder)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+    return Written(str(folder), *written, len(sizes), sum(sizes))
+
+
+class _Copy:
+    """One copy on its way."""
+
+    def __init__(self, kept: Kept, folder: Path) -> None:
+        self._kept = kept
+        self._folder = folder
+        rows = kept.rows()
+        local = sum(cell.local for cell in rows.measured)
+        releases = f"{len(rows.torch)} torch releases, {rows.torch[0]} to {rows.torch[-1]}" if rows.torch else "none"
+        own = f", {local:,} of them measured on one machine and not published" if local else ""
+        self._stamp = f"Copied from {len(rows.measured):,} measured cells of {releases}{own}."
+
+    def write(self) -> tuple[int, int]:
+        """Everything; gives how many cases and operators have a page."""
+        self._assets()
+        names = [f"data/{name}" for name in downloads.write(self._kept, self._folder / "data")]
+        self._page("index.html", "Can I export it?", _LEAD, lambda: pages.front(self._kept, names), search=True)
+        self._page("matrix.html", "Which documented failures pass where", _MATRIX, lambda: pages.matrix(self._kept))
+        self._page("workarounds.html", "Which workarounds may go", _FIXES, lambda: pages.fixes(self._kept))
+        claims = self._kept.answer(all_claims)
+        self._page("claims.html", "What the sources say, and what was measured", _CLAIMS, lambda: pages.claims(claims))
+        ops = sorted({op for entry in pages.cases(self._kept) for op in entry.ops})
+        for op in ops:
+            self._page(op_file(op), op, "What the cases that use this operator say of it.", self._operator(op))
+        return self._cases(), len(ops)
+
+    def _operator(self, op: str) -> Callable[[], str]:
+        return lambda: pages.operator(self._kept, op)
+
+    def _cases(self) -> int:
+        rows = self._kept.rows()
+        wanted = [entry for entry in rows.catalogue.values() if entry.corpus != CANARY]
+        by_case: dict[str, dict[str, object]] = {}
+        for entry in wanted:
+            by_case.setdefault(entry.case, {})[entry.variant] = entry
+        for case in by_case:
+            subject = self._subject(case)
+            body = case_page.body(self._kept, subject)
+            lead = f"{case} · {subject.plain.theme or 'no theme'}"
+            self._page(case_file(case), subject.plain.title or case, lead, lambda body=body: body)  # type: ignore[misc]  # bound now
+        return len(by_case)
+
+    def _subject(self, case: str) -> Subject:
+        rows = self._kept.rows()
+        entries = {variant: entry for (name, variant), entry in rows.catalogue.items() if name == case}
+        cells = self._kept.cells_of(case)
+        tried = [cell for cell in rows.environment if cell.case == case]
+        claims = [claim for claim in self._kept.answer(all_claims) if claim.case == case]
+        texts = self._kept.messages({cell.message_id for cell in (*cells, *tried)})
+        return Subject(case, entries, cells, tried, claims, texts)
+
+    def _assets(self) -> None:
+        for name in ("style.css", "icon.svg"):
+            shutil.copyfile(_HERE.parent / name, self._folder / name)
+        for name in ("site.css", "site.js"):
+            shutil.copyfile(_HERE / name, self._folder / name)
+        index = pages.search_index(self._kept, self._kept.answer(search.index))
+        (self._folder / _MARK).write_text(index, encoding="utf-8")
+
+    def _page(self, file: str, title: str, lead: str, body: Callable[[], str], *, search: bool = False) -> None:
+        path = self._folder / file
+        path.parent.mkdir(exist_ok=True)
+        up = "../" * file.count("/")
+        with links.addressed(addressing(file)):
+            text = shell.page(
+                title, lead, body(), up=up, stamp=self._stamp, scripts=(_MARK, "site.js") if search else ()
+            )
+        path.write_text(text, encoding="utf-8")
+
+
+_LEAD = "PyTorch operators and models to ONNX: what exports, runs and gives the right values, on every torch release."
+_MATRIX = "Each cell is a measurement; numbers are the opsets that pass. Click a cell for its evidence."
+_FIXES = "A fix is needed where the failing form fails and the fix works, and obsolete where both work."
+_CLAIMS = "A claim is reproduced when every measured cell that it speaks of ended as it says, partly when some did."

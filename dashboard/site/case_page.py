@@ -1,0 +1,165 @@
+"""A case's page in the static copy: everything that was measured of it, on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dashboard import claims_html, links, search_html, strip_html
+from dashboard.kept import Kept
+from dashboard.links import slug
+from dashboard.markup import chips, escape, facts, source_link, status_badge, status_legend, word_legend
+from dashboard.site.paths import Anchors, addressing, case_file
+from harness.answers import Claim
+from harness.answers.rows import Cell
+from harness.answers.select import Entry
+from harness.answers.signs import EXPORTER_SHORT
+from harness.worker.case import PLAIN
+from harness.worker.status import Exporter, Status
+
+_EXPORTERS = [member.value for member in Exporter]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A case: its variants in reading order, its cells (of an environment case: what was tried), its claims."""
+
+    case: str
+    entries: Mapping[str, Entry]
+    cells: Sequence[Cell]
+    tried: Sequence[Cell]
+    claims: Sequence[Claim]
+    texts: Mapping[str, str]
+
+    @property
+    def plain(self) -> Entry:
+        """The failing form."""
+        return self.entries.get(PLAIN) or next(iter(self.entries.values()))
+
+
+def body(kept: Kept, subject: Subject) -> str:
+    """The page's HTML, within the addresses of its own file."""
+    numbered = _numbered(subject)
+    with links.addressed(addressing(case_file(subject.case), _anchors(subject, numbered))):
+        parts = [_about(subject)]
+        if subject.tried:
+            parts.append(_tried(subject))
+        else:
+            parts.append(search_html.answers(kept.supports(subject.case, PLAIN), {"case": subject.case}))
+            parts += [_measured(kept, subject, exporter) for exporter in _EXPORTERS]
+        parts += [_texts(subject, numbered), _forms(subject), _claims(subject)]
+    return "\n".join(filter(None, parts))
+
+
+def _about(subject: Subject) -> str:
+    entry = subject.plain
+    torch, onnx = [op for op in entry.ops if "::" in op], [op for op in entry.ops if "::" not in op]
+    pairs = (
+        ("sources", "".join(map(source_link, entry.sources))),
+        ("torch operators", chips(torch)),
+        ("ONNX operators", chips(onnx)),
+        ("needs torch", escape(entry.needs_torch)),
+    )
+    return facts(pairs)
+
+
+def _on_cpu(cells: Sequence[Cell]) -> list[Cell]:
+    found = [cell for cell in cells if cell.provider in ("cpu", None, "none")]
+    return found or list(cells)
+
+
+def _measured(kept: Kept, subject: Subject, exporter: str) -> str:
+    """One exporter: the strip of the failing form, and each fix's word."""
+    mine = [cell for cell in _on_cpu(subject.cells) if cell.exporter == exporter]
+    plain = [cell for cell in mine if cell.variant == PLAIN]
+    if not plain:
+        return ""
+    carried = {"case": subject.case, "exporter": exporter}
+    releases = [torch for torch in kept.rows().torch if any(cell.torch == torch for cell in mine)]
+    seen = {cell.status for cell in plain} | {Status.NOT_RUN}
+    fixes = [entry for entry in subject.entries.values() if entry.variant != PLAIN]
+    opsets = {torch: kept.ruler().opset(torch, exporter) for torch in kept.rows().torch}
+    words = strip_html.words(kept.words(subject.case, exporter), fixes, opsets, carried)
+    told = f'<p class="hint">Each fix at each release\'s own default opset:</p>{words}{word_legend()}' if words else ""
+    name = escape(search_html.EXPORTER_NAME.get(exporter, exporter))
+    return (
+        f'<section id="by-{slug(exporter)}"><h2 class="sub">{name}</h2>'
+        f"{strip_html.strip(plain, releases, None, carried)}{status_legend(only=seen)}{told}</section>"
+    )
+
+
+def _numbered(subject: Subject) -> dict[str, int]:
+    """Every text of the failing form, and of environments, in the order of the cells that have it first."""
+    found = [*subject.tried, *(cell for cell in _on_cpu(subject.cells) if cell.variant == PLAIN)]
+    return {
+        name: index for index, name in enumerate(dict.fromkeys(cell.message_id for cell in found if cell.message_id))
+    }
+
+
+def _anchors(subject: Subject, numbered: Mapping[str, int]) -> Anchors:
+    return {
+        ("", cell.exporter, cell.torch, strip_html.opset_name(cell.opset)): f"text-{numbered[cell.message_id]}"
+        for cell in _on_cpu(subject.cells)
+        if cell.variant == PLAIN and cell.message_id and cell.message_id in numbered
+    }
+
+
+def _texts(subject: Subject, numbered: Mapping[str, int]) -> str:
+    """Each error text once, with where it was seen."""
+    if not numbered:
+        return ""
+    seen: dict[str, list[Cell]] = {}
+    for cell in [*subject.tried, *(cell for cell in _on_cpu(subject.cells) if cell.variant == PLAIN)]:
+        if cell.message_id:
+            seen.setdefault(cell.message_id, []).append(cell)
+    items = "".join(_text(index, subject.texts.get(name, ""), seen[name]) for name, index in numbered.items())
+    return f'<h2 class="sub">The texts of the errors, as they were raised</h2>{items}'
+
+
+def _text(index: int, text: str, cells: Sequence[Cell]) -> str:
+    first = cells[0]
+    releases = list(dict.fromkeys(cell.torch for cell in cells if cell.torch))
+    where = f"torch {releases[0]}" + (f" to {releases[-1]}" if len(releases) > 1 else "") if releases else ""
+    by = ", ".join(dict.fromkeys(EXPORTER_SHORT.get(cell.exporter, cell.exporter) for cell in cells))
+    opsets = sorted({cell.opset for cell in cells if cell.opset is not None})
+    at = f"opset {opsets[0]}" + (f" to {opsets[-1]}" if len(opsets) > 1 else "") if opsets else ""
+    said = ", ".join(filter(None, (f"at {first.stage}", where, "" if by == "-" else by, at)))
+    return (
+        f'<section id="text-{index}"><p class="hint">{status_badge(first.status)} {escape(said)}</p>'
+        f'<pre class="wrap">{escape(text or "(the text is missing in the dataset)")}</pre></section>'
+    )
+
+
+def _tried(subject: Subject) -> str:
+    rows = "".join(
+        f"<li>{status_badge(cell.status)} <b>{escape(cell.variant)}</b> at {escape(cell.stage)}"
+        f' <span class="quiet">{escape(subject.entries[cell.variant].note)}</span></li>'
+        for cell in subject.tried
+        if cell.variant in subject.entries
+    )
+    return f'<h2 class="sub">What was installed and tried</h2><ul class="answers">{rows}</ul>'
+
+
+def _forms(subject: Subject) -> str:
+    items = "".join(_form(entry) for entry in subject.entries.values())
+    return f'<h2 class="sub">The forms</h2><div class="forms">{items}</div>'
+
+
+def _form(entry: Entry) -> str:
+    name = "Failing form" if entry.variant == PLAIN else entry.variant
+    kind = "" if entry.variant == PLAIN else f"{entry.kind}{'' if entry.documented else ', our own proposal'}"
+    careful = "Careful: documented as wrong or partial. Not a recommendation."
+    return (
+        f'<section id="form-{slug(entry.variant)}"><h3 class="sub">{escape(name)} '
+        f'<small class="quiet">{escape(kind)}</small></h3>'
+        + (f'<p class="hint">{escape(entry.note)}</p>' if entry.note else "")
+        + (f'<p class="careful">{careful}</p>' if entry.caution else "")
+        + (f'<pre tabindex="0">{escape(entry.code)}</pre>' if entry.code else "")
+        + "</section>"
+    )
+
+
+def _claims(subject: Subject) -> str:
+    if not subject.claims:
+        return ""
+    return f'<h2 class="sub">What the sources claim</h2>{claims_html.table(subject.claims, with_case=False)}'

@@ -1,0 +1,153 @@
+"""The pages of the static copy but those of a case: front page, matrix, operators, fixes, claims."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from dashboard import claims_html, fixes_html, matrix_html, search_html
+from dashboard.kept import Kept
+from dashboard.markup import claim_legend, escape, plural, status_class, status_legend, word_legend
+from dashboard.site.paths import case_file
+from harness.answers import Claim, Filters, table, workarounds
+from harness.answers.search import Hit, Index
+from harness.answers.select import CANARY, Entry
+from harness.answers.signs import STATUS, word
+from harness.answers.support import Support
+from harness.worker.case import PLAIN
+from harness.worker.status import Exporter, Status
+
+#: files that a reader may take, with what each is
+DOWNLOADS = {
+    "data/cells.parquet": "every measured cell",
+    "data/matrix.csv": "the matrix: one row for each case, form, exporter and release",
+    "data/matrix.json": "the same as JSON",
+    "data/workarounds.csv": "every fix with its word at the newest release",
+    "data/workarounds.json": "the same as JSON",
+    "data/environments.parquet": "every environment with all of its versions",
+    "data/messages.parquet": "the error texts",
+    "data/cases.parquet": "the cases with their sources and code",
+    "data/claims.parquet": "what sources say, and what was measured of it",
+}
+_EXPORTERS = (Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value)
+
+
+def cases(kept: Kept) -> list[Entry]:
+    """The failing form of every case, canaries left out."""
+    found = kept.rows().catalogue.items()
+    return [entry for (_, variant), entry in found if variant == PLAIN and entry.corpus != CANARY]
+
+
+def front(kept: Kept, files: Sequence[str]) -> str:
+    """The search, and what stands there before one."""
+    counted: dict[str, dict[str, Counter[Status]]] = {}
+    for entry in sorted(cases(kept), key=lambda item: item.theme):
+        for item in kept.supports(entry.case, PLAIN):
+            counted.setdefault(entry.theme, {}).setdefault(item.exporter, Counter())[item.status] += 1
+    newest = kept.rows().torch[-1] if kept.rows().torch else "no release"
+    taken = "".join(
+        f'<li><a href="{escape(name)}">{escape(name.removeprefix("data/"))}</a> {escape(DOWNLOADS[name])}</li>'
+        for name in files
+        if name in DOWNLOADS
+    )
+    return (
+        '<search><label for="q">Search cases, operators, sources, or paste your error</label>'
+        '<input id="q" type="search" autocomplete="off" placeholder="torch.cross, GridSample, or the error itself">'
+        '<noscript><p class="hint">The search needs JavaScript; every page is linked below.</p></noscript></search>'
+        '<div id="found" aria-live="polite"></div>'
+        f'<div id="start"><h2 class="sub">What works today, by theme</h2>'
+        f"{search_html.themes(counted, _EXPORTERS, newest)}{status_legend(only=Status)}"
+        f'<h2 class="sub">Cases</h2>{search_html.listing(cases(kept))}'
+        f'<h2 class="sub">Files to take</h2><ul class="files">{taken}</ul></div>'
+    )
+
+
+def matrix(kept: Kept) -> str:
+    """Every case by every release."""
+    shown = kept.answer(table, Filters())
+    seen: Counter[Status] = Counter()
+    for line in shown.lines:
+        for place in line.places.values():
+            seen[place.status] += 1
+    parts = [status_legend(seen), matrix_html.table(shown.lines, shown.columns, {})]
+    if shown.environments:
+        parts += ['<h2 class="sub">Installing and importing</h2>', matrix_html.environments(shown.environments)]
+    return "".join(parts)
+
+
+def operator(kept: Kept, op: str) -> str:
+    """One operator: its cases and their matrix."""
+    mine = [entry for entry in cases(kept) if op in entry.ops]
+    hits = [Hit(entry, f"operator {op}", 1.0) for entry in mine]
+    shown = kept.answer(table, Filters(ops=(op,)))
+    return (
+        f'<p class="hint">{plural(len(mine), "case")}; the failing form of each:</p>'
+        + search_html.hits(hits, {entry.case: kept.supports(entry.case, PLAIN) for entry in mine}, {})
+        + status_legend()
+        + matrix_html.table(shown.lines, shown.columns, {})
+    )
+
+
+def fixes(kept: Kept) -> str:
+    """Every fix with its word at the newest release."""
+    answer = kept.answer(workarounds, Filters(exporters=(Exporter.TRACE.value, Exporter.DYNAMO.value)))
+    titles = {entry.case: entry.title for entry in cases(kept)}
+    found = (*answer.standings, *answer.cautions)
+    return word_legend(Counter(item.word for item in found)) + fixes_html.table(found, "", {}, titles)
+
+
+def claims(found: Sequence[Claim]) -> str:
+    """Every claim with its outcome."""
+    return claim_legend(Counter(item.outcome for item in found)) + claims_html.table(found, with_case=True)
+
+
+def search_index(kept: Kept, where: Index) -> str:
+    """What the search of the copy reads, as a script: a page opened from a disk may load no other file."""
+    entries = cases(kept)
+    number = {entry.case: index for index, entry in enumerate(entries)}
+    listed = [
+        {
+            "name": entry.case,
+            "title": entry.title or entry.case,
+            "file": case_file(entry.case),
+            "words": _words(entry.case, kept.rows().catalogue),
+            "answers": [_answer(item) for item in kept.supports(entry.case, PLAIN) if item.exporter in _EXPORTERS],
+        }
+        for entry in entries
+    ]
+    errors: dict[str, set[int]] = {}
+    for message_id, seen in where.seen.items():
+        lines = [line for line in where.texts.get(message_id, "").splitlines() if line.strip()][:1]
+        for item in seen:
+            if lines and item.case in number:
+                errors.setdefault(lines[0][:400], set()).add(number[item.case])
+    told = [{"text": text, "cases": sorted(found)} for text, found in sorted(errors.items())]
+    data = json.dumps({"cases": listed, "errors": told}, ensure_ascii=False, separators=(",", ":"))
+    return f"window.CANIEXPORT = {data}\n"
+
+
+def _words(case: str, catalogue: Mapping[tuple[str, str], Entry]) -> str:
+    """Everything that a word may be found in, in lower case."""
+    mine = [entry for (name, _), entry in catalogue.items() if name == case]
+    said = []
+    for entry in mine:
+        said += [
+            entry.case,
+            entry.title,
+            entry.theme,
+            entry.variant,
+            entry.note,
+            entry.kind,
+            *entry.ops,
+            *entry.sources,
+        ]
+        said += [f"torch.{op.split('::')[-1]}" for op in entry.ops if op.startswith("aten::")]
+    return "\n".join(dict.fromkeys(filter(None, said))).casefold()
+
+
+def _answer(item: Support) -> tuple[str, str, str, str]:
+    """Class, sign and word, exporter, sentence."""
+    elsewhere = f" ({item.otherwise_text})" if item.otherwise_text else ""
+    name = search_html.EXPORTER_NAME[item.exporter]
+    return status_class(item.status), f"{STATUS[item.status].sign} {word(item.status)}", name, item.text + elsewhere

@@ -1,0 +1,131 @@
+"""The answer of an upgrade as HTML: what breaks and what is fixed, by reason, and what to do with each workaround."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import shorten
+
+from dashboard import links
+from dashboard.markup import escape, link, plural, status_badge, word_badge
+from dashboard.strip_html import opset_name
+from harness.answers.points import Place
+from harness.answers.upgrade import Change, FixChange, Group, Upgrade
+from harness.verdicts import Verdict
+from harness.worker.status import Status
+
+#: verdict -> (its name for a reader, what it means, the class of its colour)
+VERDICTS: dict[Verdict, tuple[str, str, str]] = {
+    Verdict.REGRESSED_SILENT: (
+        "≠ wrong values",
+        "worked before; gives wrong values now, without an error",
+        "s-mismatch",
+    ),
+    Verdict.REGRESSED_CRASH: ("! crashes", "did not kill the process before, does now", "s-crash"),
+    Verdict.REGRESSED: ("✗ breaks", "worked before, stops with an error now", "s-fail"),
+    Verdict.WITHDRAWN: ("⊘ withdrawn", "worked before, is refused now", "s-fail"),
+    Verdict.SUSPECT: ("T too slow", "worked before, runs out of time or memory now", "s-timeout"),
+    Verdict.DEGRADED: ("~ not as asked", "works, but the file is no longer what was asked for", "s-degraded"),
+    Verdict.CHANGED_FAILURE: ("✗ other words", "failed before and fails now, with another error", "s-unsupported"),
+    Verdict.CHANGED_FAILURE_SUSPECT: (
+        "T other failure",
+        "failed before; runs out of time or memory now",
+        "s-unsupported",
+    ),
+    Verdict.NOW_FAILS_CLEANLY: ("✗ now an error", "gave wrong values before, stops with an error now", "s-degraded"),
+    Verdict.NOW_DECLARED: ("⊘ now refused", "failed before, is refused by its own word now", "s-unsupported"),
+    Verdict.NEWLY_FAILING: ("✗ newly tried", "was refused before; is tried now, and fails", "s-unsupported"),
+    Verdict.FIXED: ("✓ fixed", "did not work before, does now", "s-pass"),
+    Verdict.FIXED_DEGRADED: ("~ fixed, not as asked", "did not work before; works now, not as asked", "s-degraded"),
+    Verdict.FIXED_SUSPECT: ("✓ fixed", "ran out of time or memory before, works now", "s-pass"),
+    Verdict.NEWLY_SUPPORTED: ("✓ newly supported", "was refused before, works now", "s-pass"),
+    Verdict.RESTORED: ("✓ as asked again", "worked, but not as asked; does now", "s-pass"),
+}
+_LISTS = (
+    ("drop", "Workarounds that may go", "needed before; the failing form works afterwards"),
+    ("add", "Workarounds to add", "what they fix breaks on the way"),
+    ("lost", "Workarounds that stop working", "nothing measured helps there any more"),
+    ("keep", "Workarounds that must stay", "needed before and afterwards"),
+)
+
+
+def summary(found: Upgrade) -> str:
+    """Every kind of change with its number, each a link to its section."""
+    counts: dict[Verdict, int] = {}
+    for group in found.groups:
+        counts[group.verdict] = counts.get(group.verdict, 0) + len(group.changes)
+    items = [
+        f'<li><span class="badge {VERDICTS[verdict][2]}">{escape(VERDICTS[verdict][0])}</span> <b>{count}</b> '
+        f"{escape(VERDICTS[verdict][1])}</li>"
+        for verdict, count in counts.items()
+    ]
+    if not items:
+        items = ["<li>Nothing that was measured at both points changes.</li>"]
+    return f'<ul class="legend" aria-label="What changes">{"".join(items)}</ul>'
+
+
+def groups(found: Upgrade) -> str:
+    """Each reason with the cases that it changes."""
+    return "".join(_group(group, found.after) for group in found.groups)
+
+
+def _group(group: Group, after: Place) -> str:
+    name, _, kind = VERDICTS[group.verdict]
+    lines = (group.message or "").strip().splitlines()
+    said = f'<p class="said">{escape(shorten(lines[0], 240))}</p>' if lines else ""
+    rows = "".join(_change(change, after) for change in group.changes)
+    return (
+        f'<section class="group"><h3 class="sub"><span class="badge {kind}">{escape(name)}</span> '
+        f'{plural(len(group.changes), "case")}</h3>{said}<ul class="changes">{rows}</ul></section>'
+    )
+
+
+def _at(place: Place) -> Mapping[str, str]:
+    provider = "" if place.provider == "cpu" else place.provider
+    return {
+        "torch": place.torch,
+        "exporter": place.exporter,
+        "opset": opset_name(place.opset),
+        "provider": provider,
+    }
+
+
+def _change(change: Change, after: Place) -> str:
+    case = link(links.page("case", case=change.case, **_at(after)), escape(change.title or change.case))
+    by = f' <span class="quiet">by {escape(change.axes)}</span>' if change.axes else ""
+    helping = ", ".join(
+        link(links.page("case", case=case_id, variant=variant, **_at(after)), escape(variant))
+        for case_id, _, variant in (name.partition("/") for name in change.fixes)
+    )
+    works = f'<br><span class="quiet">works there:</span> {helping}' if helping else ""
+    return f"<li>{case}<br>{_status(change.before)} → {_status(change.after)}{by}{works}</li>"
+
+
+def _status(status: Status | None) -> str:
+    return status_badge(status or Status.NOT_RUN)
+
+
+def fixes(found: Upgrade) -> str:
+    """The workarounds by what to do with them."""
+    parts = []
+    for name, title, why in _LISTS:
+        listed: Sequence[FixChange] = getattr(found, name)
+        if listed:
+            parts.append(
+                f'<section><h3 class="sub">{escape(title)} <b>{len(listed)}</b> '
+                f'<small class="quiet">{escape(why)}</small></h3><ul class="changes">{_fixes(listed, found.after)}</ul>'
+                "</section>"
+            )
+    return "".join(parts)
+
+
+def _fixes(listed: Iterable[FixChange], after: Place) -> str:
+    return "".join(
+        f"<li>{link(links.page('case', case=item.case, variant=item.variant, **_at(after)), _name(item))}"
+        f"<br>{word_badge(item.before)} → {word_badge(item.after)} "
+        f'<span class="quiet">{escape(item.note)}</span></li>'
+        for item in listed
+    )
+
+
+def _name(item: FixChange) -> str:
+    return escape(f"{item.case} / {item.variant}")

@@ -1,0 +1,150 @@
+"""The static copy: its pages say what the rows say, its links lead to files of it, and texts stay texts."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from dashboard_data import CASES, CROSS, HOSTILE, MARKED_ID, RELEASES, build
+
+from dashboard.links import slug
+from harness.cli import main
+from harness.home import VARIABLE
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def copy(home, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("out") / "site"
+    found = CliRunner(env={VARIABLE: str(home)}).invoke(main, ["site", "-o", str(folder), "--json"])
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.output)["cases"] == len(CASES) + 1
+    return folder
+
+
+def words(path):
+    text = re.sub(r"<(script|style).*?</\1>", " ", path.read_text(encoding="utf-8"), flags=re.S)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+
+
+def test_every_link_leads_to_a_file_of_the_copy_and_to_an_anchor_on_it(copy):
+    for page in copy.rglob("*.html"):
+        for target in re.findall(r'(?:href|src)="([^"]*)"', page.read_text(encoding="utf-8")):
+            if target.startswith("https://"):
+                continue
+            file, _, anchor = html.unescape(target).partition("#")
+            there = (page.parent / file).resolve() if file else page
+            assert there.is_file(), f"{page.relative_to(copy)} leads to {target}"
+            if anchor:
+                assert f'id="{anchor}"' in there.read_text(encoding="utf-8"), f"{page.name} leads to {target}"
+
+
+def test_a_case_has_a_page_with_its_answers_its_texts_its_forms_and_its_claims(copy):
+    said = words(copy / "case" / "cross-no-symbolic.html")
+
+    assert "TorchScript, traced from torch 2.0.1 (elsewhere: an error)" in said
+    assert CROSS.format(11) in said
+    assert "● needed ○ obsolete ○ obsolete ○ obsolete" in said
+    assert "def forward(self, x): # stack_rewrite" in said
+    assert "Careful: documented as wrong or partial" in said
+    assert "cross is refused at opset 14" in said
+
+
+def test_a_failing_cell_leads_to_its_own_text(copy):
+    page = (copy / "case" / "cross-no-symbolic.html").read_text(encoding="utf-8")
+    strip = page.split('<table class="strip">')[1].split("</table>")[0]
+    row = next(part for part in strip.split("<tr>") if part.startswith('<th scope="row">1.10.2'))
+    anchors = re.findall(r'href="#(text-\d+)"', row)
+
+    texts = [page.split(f'id="{name}"')[1].split("</section>")[0] for name in anchors]
+    assert [CROSS.format(opset) in html.unescape(text) for opset, text in zip(range(9, 15), texts, strict=False)] == [
+        True
+    ] * 6
+
+
+def test_an_environment_case_and_an_operator_have_pages(copy):
+    assert "numpy.core.multiarray failed to import" in words(copy / "case" / "numpy-2-breaks.html")
+    said = words(copy / "op" / f"{slug('aten::cross')}.html")
+    assert "torch.cross before a convolution is refused" in said
+    assert "2.15.0" in said
+
+
+def test_the_tables_are_there_as_files_for_other_tools(copy, home):
+    cells = pd.read_parquet(copy / "data" / "cells.parquet")
+    matrix = pd.read_csv(copy / "data" / "matrix.csv")
+    published = sum(len(pd.read_parquet(path)) for path in (home / "results" / "cells").glob("*.parquet"))
+
+    assert len(cells) == published
+    assert set(matrix["torch"]) == set(RELEASES)
+    mine = matrix[(matrix["case"] == "cross-no-symbolic") & (matrix["variant"] == "plain")]
+    traced = mine[mine["exporter"] == "torchscript-trace"].set_index("torch")["status"].to_dict()
+    assert traced == {"1.10.2": "fail", "2.0.1": "pass", "2.8.0": "pass", "2.15.0": "pass"}
+    fixes = json.loads((copy / "data" / "workarounds.json").read_text(encoding="utf-8"))
+    assert {item["word"] for item in fixes if item["variant"] == "stack_rewrite"} == {"obsolete"}
+
+
+def test_texts_of_the_dataset_are_texts_in_every_page(copy):
+    for page in copy.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert "<img" not in text
+        assert "<script>" not in text
+        assert 'onerror="' not in text
+    assert html.escape(HOSTILE, quote=True) in (copy / "case" / f"{slug(MARKED_ID)}.html").read_text(encoding="utf-8")
+
+
+def test_a_name_is_a_safe_file_name_and_two_names_are_two():
+    names = ["cross", "Cross", "a/b", "a-b", "../../etc", MARKED_ID, "aten::add", "aten--add", "", "x" * 300, "é"]
+
+    made = [slug(name) for name in names]
+
+    assert len(set(made)) == len(names)
+    assert all(re.fullmatch(r"[a-z0-9_-]{1,90}", name) for name in made)
+
+
+def test_the_same_rows_give_the_same_files_and_an_earlier_copy_is_replaced_whole(copy, home, tmp_path):
+    again = tmp_path / "again"
+    again.mkdir()
+    (again / "search-index.js").write_text("")
+    (again / "old.html").write_text("a page of an earlier copy")
+    found = CliRunner(env={VARIABLE: str(home)}).invoke(main, ["site", "-o", str(again)])
+
+    assert found.exit_code == 0, found.output
+    files = {path.relative_to(copy): path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    assert {path.relative_to(again): path.read_bytes() for path in again.rglob("*") if path.is_file()} == files
+    assert not list(tmp_path.glob(".again*"))
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(home, tmp_path):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    found = CliRunner(env={VARIABLE: str(home)}).invoke(main, ["site", "-o", str(tmp_path)])
+
+    assert found.exit_code == 1
+    assert "something that is not a copy" in found.output
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_home_without_rows_says_so_and_leaves_nothing(tmp_path):
+    (tmp_path / "home" / "cases").mkdir(parents=True)
+    target = tmp_path / "site"
+    found = CliRunner(env={VARIABLE: str(tmp_path / "home")}).invoke(main, ["site", "-o", str(target)])
+
+    assert found.exit_code == 1
+    assert "nothing has been measured yet" in found.output
+    assert not target.exists()
+
+
+def test_the_search_of_the_copy_knows_every_case_and_error(copy):
+    data = json.loads((copy / "search-index.js").read_text(encoding="utf-8").removeprefix("window.CANIEXPORT = "))
+
+    assert {item["name"] for item in data["cases"]} == {*CASES, "numpy-2-breaks"}
+    assert any(error["text"].startswith("Exporting the operator cross") for error in data["errors"])
+    assert all(Path(copy / item["file"]).is_file() for item in data["cases"])

@@ -1,0 +1,130 @@
+"""Where something works in one line, and what a search means."""
+
+from __future__ import annotations
+
+import pytest
+from small_dataset import CROSS, GRID, write
+
+from harness.answers import search as searching
+from harness.answers.rows import Cell
+from harness.answers.support import support
+from harness.store import Dataset
+from harness.worker.status import Status
+
+PASS, FAIL, WRONG, REFUSED, CONVERTED = (
+    Status.PASS,
+    Status.FAIL,
+    Status.MISMATCH,
+    Status.UNSUPPORTED,
+    Status.DEGRADED,
+)
+
+
+def line(**releases):
+    """The answer for ``v1_10={9: PASS}``: statuses by opset by release."""
+    cells = []
+    for name, statuses in releases.items():
+        torch = name.removeprefix("v").replace("_", ".")
+        for opset, status in statuses.items():
+            cells.append(Cell(torch, "case", "plain", "dynamo", opset, *[None] * 5, "done", status, *[None] * 4, False))
+    return support("dynamo", cells)
+
+
+def at(status, *opsets):
+    return dict.fromkeys(opsets, status)
+
+
+@pytest.mark.parametrize(
+    ("releases", "said"),
+    [
+        ({"v1_0": at(PASS, 9, 10), "v2_0": at(PASS, 9, 10, 11)}, "on every measured release"),
+        ({"v1_0": at(FAIL, 9), "v2_0": at(WRONG, 9)}, "never (torch 1.0 to 2.0)"),
+        ({"v1_0": at(FAIL, 9), "v2_0": at(PASS, 9)}, "from torch 2.0"),
+        ({"v1_0": at(PASS, 9), "v2_0": at(FAIL, 9)}, "up to torch 1.0"),
+        ({"v1_0": at(FAIL, 9, 10), "v2_0": at(FAIL, 9) | at(PASS, 10, 11)}, "from torch 2.0, opset ≥ 10"),
+        ({"v1_0": at(PASS, 9, 10) | at(FAIL, 11)}, "on every measured release, opset ≤ 10"),
+        ({"v1_0": at(FAIL, 9, 12) | at(PASS, 10, 11)}, "on every measured release, opset 10-11"),
+        # a release that takes no opset below 11 agrees with the rule of the others
+        ({"v1_0": at(FAIL, 10) | at(PASS, 11), "v2_0": at(PASS, 11, 12)}, "on every measured release, opset ≥ 11"),
+        (
+            {"v1_0": at(FAIL, 9) | at(PASS, 10), "v2_0": at(PASS, 9, 10)},
+            "on every measured release, opset ≥ 10 (every opset from 2.0)",
+        ),
+        ({"v1_0": at(PASS, 9), "v1_5": at(FAIL, 9), "v2_0": at(PASS, 9)}, "from torch 2.0; up to torch 1.0"),
+        ({"v1_0": at(PASS, 9), "v2_0": at(PASS, 10) | at(FAIL, 9)}, "on every measured release, opset ≥ 10"),
+        ({"v1_0": at(PASS, 9) | at(FAIL, 10), "v2_0": at(PASS, 10) | at(FAIL, 9)}, "that differ by release"),
+        # a refused opset was not tried, and a release that refuses all of them says nothing
+        ({"v1_0": at(REFUSED, 9), "v2_0": at(PASS, 10) | at(REFUSED, 99)}, "on every measured release"),
+        ({"v1_0": at(REFUSED, 9)}, "refused on every measured release to 1.0"),
+        ({"v1_0": at(CONVERTED, 9) | at(PASS, 18)}, "on every measured release"),
+    ],
+)
+def test_the_line_says_from_where_on_and_at_which_opsets(releases, said):
+    assert said in line(**releases).text
+
+
+def test_the_line_says_what_happens_elsewhere_the_worst_first():
+    found = line(v1_0=at(FAIL, 9), v1_5=at(WRONG, 9), v2_0=at(PASS, 9))
+
+    assert found.status is PASS
+    assert found.otherwise_text == "elsewhere: wrong values, an error"
+
+
+def test_the_status_is_that_of_the_newest_release():
+    assert line(v1_0=at(PASS, 9), v2_0=at(WRONG, 9) | at(FAIL, 10)).status is WRONG
+    assert line(v1_0=at(WRONG, 9), v2_0=at(FAIL, 9) | at(CONVERTED, 10)).status is CONVERTED
+
+
+def test_more_than_two_runs_are_counted():
+    found = line(
+        **{f"v{number}_0": at(PASS if number % 2 else FAIL, 9) for number in range(1, 8)},
+    )
+
+    assert found.text == "from torch 7.0; on 4 of 7 measured releases in all"
+
+
+@pytest.fixture(scope="module")
+def where(tmp_path_factory):
+    return searching.index(Dataset.open(write(tmp_path_factory.mktemp("results")), None))
+
+
+def cases(found):
+    return [hit.entry.case for hit in found.hits]
+
+
+def test_an_error_is_found_whatever_its_numbers_and_its_traceback_are(where):
+    other = CROSS.replace("14", "12")
+    pasted = f'Traceback (most recent call last):\n  File "/a/b.py", line 3, in <module>\n    f(x)\n{other}\n'
+
+    for query in (other, pasted, " ".join(pasted.split())):
+        found = searching.find(where, query)
+        assert found.error
+        assert cases(found) == ["cross"]
+        assert found.hits[0].torch == "1.12.1", "the newest release that has it"
+
+
+def test_the_operator_named_in_the_error_decides_between_errors_of_one_pattern(where):
+    assert cases(searching.find(where, CROSS))[0] == "cross"
+    assert cases(searching.find(where, GRID))[0] == "grid-sample"
+
+
+def test_an_error_that_was_not_measured_is_not_made_to_fit(where):
+    assert searching.find(where, "ValueError: the kitchen is closed, come back tomorrow morning").hits == ()
+
+
+def test_the_essence_of_a_paste_is_the_last_exception(where):
+    pasted = "KeyError: 'x'\n\nDuring handling of the above exception\n\ntorch.onnx.errors.OnnxExporterError: no rule\n"
+
+    assert searching.essence(pasted) == "OnnxExporterError: no rule"
+    assert searching.essence("  two   words ") == "two words"
+
+
+def test_words_are_looked_for_in_names_operators_themes_sources_and_fixes(where):
+    assert cases(searching.find(where, "torch.cross")) == ["cross"]
+    assert cases(searching.find(where, "GRIDSAMPLE")) == ["grid-sample"]
+    assert cases(searching.find(where, "baking")) == ["item"]
+    assert set(cases(searching.find(where, "seed:000"))) == {"cross", "grid-sample", "item"}
+    assert searching.find(where, "tensor_scale").hits[0].variant == "tensor_scale"
+    assert cases(searching.find(where, "cross baking")) == []
+    assert "aten::cross" in searching.find(where, "croos").near
+    assert searching.find(where, "   ").hits == ()
