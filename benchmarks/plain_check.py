@@ -196,9 +196,28 @@ def _module(case, function):
     import torch
 
     torch.manual_seed(0)
+    function = _as_forward(function)
     module = type(case.__name__, (torch.nn.Module,), {"forward": function, "__module__": case.__module__})()
     case.setup(module)
     return module.eval()
+
+
+def _as_forward(function):
+    """Before 1.8 scripting calls a method what its ``def`` says, and the exporter wants one that is called forward."""
+    import inspect
+    import textwrap
+
+    import torch
+
+    if function.__name__ == "forward" or tuple(map(int, torch.__version__.split(".")[:2])) >= (1, 8):
+        return function
+    text = textwrap.dedent(inspect.getsource(function))
+    text = text[text.index("def ") :].replace("def {}(".format(function.__name__), "def forward(", 1)
+    with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
+        file.write(text)
+    made = {}
+    exec(compile(text, file.name, "exec"), function.__globals__, made)
+    return made["forward"]
 
 
 def _truth(case, variant, item):
