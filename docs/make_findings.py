@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from harness.claims import release_runs  # noqa: E402  # the path above comes first
 from harness.store import Dataset  # noqa: E402  # the path above comes first
 from harness.versions import ordered  # noqa: E402  # the path above comes first
 
@@ -41,7 +42,7 @@ def _head(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
         "# What measuring found\n\n"
         "Written by `python docs/make_findings.py` from `results/`; as installed together, each release on its own\n"
         "onnxruntime.\n\n"
-        f"{len(cells)} cells of {cells['case'].nunique()} cases on torch {', '.join(releases)}. Of "
+        f"{len(cells)} cells of {cells['case'].nunique()} cases on torch {release_runs(releases)}. Of "
         f"{len(claims)} claims in the sources, {counts.get('reproduced', 0)} are reproduced, "
         f"{counts.get('partly', 0)} on some of the cells they speak of, "
         f"{counts.get('not-reproduced', 0)} are not, {counts.get('not-measured', 0)} could not be measured.\n"

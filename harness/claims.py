@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from harness import versions
+from harness.worker import releases as release_table
 from harness.worker.case import PLAIN, Claim, Fix, attributes
 from harness.worker.corpus import LoadedCase
 from harness.worker.errors import CorpusError, UnknownName
@@ -218,11 +219,11 @@ def _why_not(
         return "this installation has not been tried"
     named = [text for text in releases if _takes_torch(item, claim.torch, {"torch": text})]
     if not named:
-        have = ", ".join(releases) or "no release at all"
+        have = release_runs(releases) or "no release at all"
         return f"no release {claim.torch} has been measured; the dataset has {have}"
     if not any(row["torch"] in named for row in rows):
-        return f"the case has not been measured on torch {', '.join(named)}"
-    return f"measured on torch {', '.join(named)}, but not with {_asked(claim)}"
+        return f"the case has not been measured on torch {release_runs(named)}"
+    return f"measured on torch {release_runs(named)}, but not with {_asked(claim)}"
 
 
 def _asked(claim: Claim) -> str:
@@ -231,9 +232,18 @@ def _asked(claim: Claim) -> str:
 
 
 def _count(rows: Sequence[Row]) -> str:
-    releases = versions.ordered({row["torch"] for row in rows if row["torch"]})
+    releases = release_runs(row["torch"] for row in rows if row["torch"])
     cells = f"{len(rows)} cell{'' if len(rows) == 1 else 's'}"
-    return f"{cells} on torch {', '.join(releases)}" if releases else cells
+    return f"{cells} on torch {releases}" if releases else cells
+
+
+def release_runs(texts: Iterable[str]) -> str:
+    """Releases as runs of neighbours in the table of releases: ``1.3.1, 1.11.0-2.15.0``."""
+    found = versions.ordered(texts)
+    steps = versions.ordered([*found, *(release.torch for release in release_table.table())])
+    position = {text: index for index, text in enumerate(steps)}
+    runs = versions.spans([position[text] for text in found], range(len(steps)))
+    return ", ".join(steps[low] if low == high else f"{steps[low]}-{steps[high]}" for low, high in runs)
 
 
 def _instead(rows: Sequence[Row]) -> str:
@@ -252,7 +262,7 @@ def _seen(status: str, stage: str, signature: str, rows: Sequence[Row]) -> str:
     opsets = sorted({int(row["opset"]) for row in rows if row["opset"] is not None})
     spans = versions.spans(opsets, range(opsets[0], opsets[-1] + 1)) if opsets else []
     at = ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
-    releases = ", ".join(versions.ordered({row["torch"] for row in rows if row["torch"]}))
+    releases = release_runs(row["torch"] for row in rows if row["torch"])
     where = ", ".join(filter(None, (f"torch {releases}" if releases else "", f"opset {at}" if at else "")))
     what = status if status == Status.PASS else f"{status} at {stage}"
     return (f"{where}: " if where else "") + what + (f" ({signature})" if signature else "")
