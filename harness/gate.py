@@ -54,7 +54,7 @@ def judge(rows: Sequence[Row], environment: Row, planned: int, pins: Sequence[st
     pins         requirements asked for (``torch==2.8.0``); every one must be installed at that version
     """
     checks: tuple[Callable[[], Iterator[str]], ...] = (
-        lambda: _versions(environment, pins),
+        lambda: versions_installed(environment, pins),
         lambda: _counts(rows, planned),
         lambda: _one_reason(rows),
         lambda: _canaries(rows),
@@ -73,7 +73,8 @@ def _repeats(environment: Row) -> Iterator[str]:
         yield f"{differing} of {repeated} cells differ when they are measured again (at most {DIFFERING:.0%} may)"
 
 
-def _versions(environment: Row, pins: Sequence[str]) -> Iterator[str]:
+def versions_installed(environment: Row, pins: Sequence[str]) -> Iterator[str]:
+    """A sentence for each pin that is not installed as it was asked for."""
     installed = {
         canonicalize_name(name): text for name, text in json.loads(environment.get("packages") or "{}").items()
     }

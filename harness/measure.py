@@ -172,7 +172,7 @@ def _measure_release(
 ) -> ReleaseReport:
     """One tox run, then the gate and the compaction of what it wrote."""
     started = time.monotonic()
-    run_id = _run_id()
+    run_id = new_run_id()
     name = f"torch{release.torch}-{options.provider}"
     log = options.home.local / "logs" / f"{name}.log"
     call = ToxCall(options, release, run_id, name, log)
@@ -236,7 +236,7 @@ def _measure_environment_cases(
     from harness.store import compact
 
     started = time.monotonic()
-    run_id = _run_id()
+    run_id = new_run_id()
     done = frozenset() if options.fresh else _environment_done(options)
     rows = 0
     with Journal(options.home.local / "journal", f"environment-cases-{run_id}") as journal:
@@ -291,7 +291,8 @@ def owed_row(release: Release, provider: str, run_id: str, cell: plan.Cell | Non
     return row, {identifier: kept}
 
 
-def _run_id() -> str:
+def new_run_id() -> str:
+    """A name for a run: when it began, and four digits that tell two of one second apart."""
     return time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + f"-{random.SystemRandom().randrange(1 << 16):04x}"
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness import publish_runs
 from harness.claims import adjudicate
 from harness.store import files, writer
 from harness.store.catalogue import case_rows, measured_variants
@@ -92,14 +93,19 @@ class _Publication:
         """Read everything, then write: a dataset that cannot be read is not half rewritten."""
         self.problems += [f"{path}: its run has not finished; left for later" for path in journals(self._local)]
         cells = {name: self._promote(name) for name in self._names()}
+        runs = {name: self._promote_runs(name) for name in publish_runs.names(self._published, self._local)}
+        every = {**cells, **{f"runs/{name}": rows for name, rows in runs.items()}}
         texts = newest("messages", [self._table(side, "messages") for side in (self._published, self._local)])
         environments = self._good_environments()
         for table, rows in (("messages", texts), ("environments", environments)):
             before = self._table(self._published, table)
-            self._write(f"{table}.parquet", table, self._referenced(table, rows, cells, also=before))
+            self._write(f"{table}.parquet", table, self._referenced(table, rows, every, also=before))
         for name, rows in cells.items():
             self._write(f"cells/{name}", "cells", rows)
-        self._write_rest(cells, texts, environments)
+        for name, rows in runs.items():
+            self._write(f"runs/{name}", "runs", rows)
+        self._trim(every, texts, environments)
+        self._write_rest(cells, texts)
 
     def report(self) -> PublishReport:
         """What :meth:`run` did."""
@@ -129,6 +135,16 @@ class _Publication:
             self._promoted[name] = new
         return rows
 
+    def _promote_runs(self, name: str) -> pa.Table:
+        """The rows that a runs file is to have."""
+        before = self._table(self._published, "runs", f"runs/{name}")
+        local = self._table(self._local, "runs", f"runs/{name}")
+        rows = publish_runs.promoted(before, local, self._is_held_back, self._variants)
+        new = rows.num_rows - before.num_rows
+        if new > 0:
+            self._promoted[f"runs/{name}"] = new
+        return rows
+
     def _good(self, rows: pa.Table) -> pa.Table:
         """Rows that say something and whose run the gate has passed; the others are noted.
 
@@ -154,7 +170,8 @@ class _Publication:
     def _release(self, env_id: str | None) -> str:
         table = self._environments[self._local]
         pairs = zip(table["env_id"].to_pylist(), table["release"].to_pylist(), strict=True)
-        return next((f"torch {release}" for known, release in pairs if known == env_id and release), f"{env_id}")
+        found = next((release for known, release in pairs if known == env_id and release), None)
+        return f"torch {found}" if found and found[0].isdigit() else found or f"{env_id}"
 
     def _current(self, rows: pa.Table) -> pa.Table:
         """The rows without those of variants that are gone, and of older code where there is newer."""
@@ -228,16 +245,20 @@ class _Publication:
         import pyarrow.compute as pc
 
         key, columns = ("message_id", _REFERENCES) if table == "messages" else ("env_id", ("env_id",))
-        ids = {item for part in cells.values() for name in columns for item in pc.unique(part[name]).to_pylist()}
+        ids = {
+            item for part in cells.values() for name in _in(part, columns) for item in pc.unique(part[name]).to_pylist()
+        }
         ids |= set() if also is None else set(also[key].to_pylist())
         wanted = pa.array(sorted(item for item in ids if item is not None), pa.string())
         return rows.filter(pc.is_in(rows[key], value_set=wanted))
 
-    def _write_rest(self, cells: Mapping[str, pa.Table], texts: pa.Table, environments: pa.Table) -> None:
-        messages = self._referenced("messages", texts, cells)
-        self._note_missing(cells, messages)
+    def _trim(self, every: Mapping[str, pa.Table], texts: pa.Table, environments: pa.Table) -> None:
+        messages = self._referenced("messages", texts, every)
+        self._note_missing(every, messages)
         self._write("messages.parquet", "messages", messages)
-        self._write("environments.parquet", "environments", self._referenced("environments", environments, cells))
+        self._write("environments.parquet", "environments", self._referenced("environments", environments, every))
+
+    def _write_rest(self, cells: Mapping[str, pa.Table], messages: pa.Table) -> None:
         self._write("cases.parquet", "cases", to_arrow("cases", case_rows(self._corpus)))
         self._write("declared.parquet", "declared", self._declared(cells))
         rows = [row for part in cells.values() for row in part.to_pylist()]
@@ -260,7 +281,7 @@ class _Publication:
 
     def _note_missing(self, cells: Mapping[str, pa.Table], messages: pa.Table) -> None:
         have = set(messages["message_id"].to_pylist())
-        asked = {item for part in cells.values() for name in _REFERENCES for item in part[name].to_pylist()}
+        asked = {item for part in cells.values() for name in _in(part, _REFERENCES) for item in part[name].to_pylist()}
         missing = len(asked - have - {None})
         if missing:
             self.problems.append(f"{missing} error texts that rows refer to are in neither dataset")
@@ -281,7 +302,7 @@ class _Publication:
     def _write(self, name: str, table: str, rows: pa.Table) -> None:
         """Write a file unless it has these rows already; one without rows goes, apart from the whole tables."""
         path = self._published / name
-        if table == "cells" and not rows.num_rows:
+        if table in ("cells", "runs") and not rows.num_rows:
             if path.is_file():
                 writer.guarded(path, path.unlink)
                 self._removed.append(name)
@@ -290,6 +311,10 @@ class _Publication:
             return
         writer.write(path, table, rows)
         self._written.append(name)
+
+
+def _in(rows: pa.Table, columns: Iterable[str]) -> list[str]:
+    return [name for name in columns if name in rows.column_names]
 
 
 def _silent() -> pa.Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness import probes
 from harness.bundles import archive_bytes, make_bundle
 from harness.runner.archive import Entry
 
@@ -68,16 +69,19 @@ def install(folder: Path, *distributions: str) -> Path:
     return folder
 
 
+def bundle(word: str) -> list[tuple[str, bytes]]:
+    """Names and contents of the bundle whose model is this word: three numbers in, those above zero out."""
+    _, _, files = next(probes.probes())
+    return [("model.onnx", word.encode()), *files[1:]]
+
+
 def archive(path: Path, *words: str, spoilt: str = "") -> list[Entry]:
     """Write an archive with a bundle for each word; that of the word ``spoilt`` has the content of another one."""
-    from harness import probes
-
     entries, sources = [], {}
     for word in words:
-        files = probes._files(4, 17)
-        name, data = make_bundle([("model.onnx", word.encode()), *files[1:]])
+        name, data = make_bundle(bundle(word))
         if word == spoilt:
-            data = make_bundle([("model.onnx", b"another"), *files[1:]])[1]
+            data = make_bundle(bundle("another"))[1]
         entries.append(Entry(name, "documented", word, "plain"))
         sources[name] = data
     path.write_bytes(archive_bytes(entries, {name: lambda data=data: data for name, data in sources.items()}))

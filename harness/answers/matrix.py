@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from harness import versions
 from harness.answers import summary
 from harness.answers.defaults import Offer, offers
+from harness.answers.on_runtimes import on_runtimes
 from harness.answers.rows import Cell
 from harness.answers.select import Filters, Selection, load, select
 from harness.answers.signs import EXPORTER_SHORT
@@ -19,6 +20,8 @@ from harness.worker.case import PLAIN
 from harness.worker.status import Exporter, FixKind, Status
 
 if TYPE_CHECKING:
+    from packaging.version import Version
+
     from harness.store import Dataset
 
 #: case, variant, exporter, provider; ``None`` where it is the table's columns
@@ -87,7 +90,17 @@ def table(dataset: Dataset, filters: Filters, by: By = By.TORCH) -> Table:
     """
     notes: list[str] = []
     rows = load(dataset, runtimes=by is By.RUNTIME)
-    selection = _whole_lines(select(rows, _narrowed(filters, by, rows.torch, notes)), by)
+    selection = select(rows, _narrowed(filters, by, rows.torch, notes))
+    if by in (By.RUNTIME, By.PROVIDER):
+        more = on_runtimes(dataset, selection.cells, selection.catalogue)
+        if by is By.PROVIDER:
+            # as installed together on each provider: other versions on the same one are the runtimes' table
+            own = {cell.provider for cell in selection.cells}
+            more = [cell for cell in more if cell.provider not in own]
+        order = {key: index for index, key in enumerate(selection.catalogue)}
+        cells = sorted([*selection.cells, *more], key=lambda cell: order[cell.case, cell.variant])
+        selection = replace(selection, cells=cells)
+    selection = _whole_lines(selection, by)
     columns = _columns(selection.cells, by)
     lines = tuple(_lines(selection, by, columns))
     environments = tuple(_environments(select(rows, filters))) if by is By.TORCH else ()
@@ -154,8 +167,15 @@ def _columns(cells: Sequence[Cell], by: By) -> tuple[str, ...]:
         case By.EXPORTER:
             short = [*EXPORTER_SHORT.values(), "-"]
             return tuple(sorted(found, key=short.index))
+        case By.RUNTIME:
+            return tuple(sorted(found, key=_runtime_order))
         case _:
             return tuple(sorted(found))
+
+
+def _runtime_order(text: str) -> tuple[str, Version]:
+    name, _, version = text.partition(" ")
+    return name, versions.parse(version or "0")
 
 
 def _lines(selection: Selection, by: By, columns: tuple[str, ...]) -> list[Line]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness import versions
 from harness.answers.declared import Declared, of_case
 from harness.answers.documents import Claim, all_claims
+from harness.answers.on_runtimes import RuntimeOutcome, on_runtimes, side_by_side
 from harness.answers.rows import NO_EXPORTER, Cell, records
 from harness.answers.select import Entry, Filters, Key, load, select
 from harness.worker.case import PLAIN
@@ -60,7 +61,8 @@ class Detail:
 class Why:
     """Why one variant of a case stands as it does; ``detail`` is one of its cells, one that does not work if any.
 
-    ``declared`` is what torch's own operator tables say, for the newest release among the cells.
+    ``runtimes`` is how the same files end on every runtime that has run them (empty where no other has); ``declared``
+    is what torch's own operator tables say, for the newest release among the cells.
     """
 
     entry: Entry
@@ -70,6 +72,7 @@ class Why:
     claims: tuple[Claim, ...]
     declared: tuple[Declared, ...]
     cells: int
+    runtimes: tuple[RuntimeOutcome, ...] = ()
 
 
 def why(dataset: Dataset, filters: Filters) -> list[Why]:
@@ -101,7 +104,9 @@ def _why(dataset: Dataset, entry: Entry, cells: list[Cell], claims: Iterable[Cla
     detail = _detail(dataset, shown) if shown else None
     newest = versions.newest(cell.torch for cell in cells if cell.torch)
     declared = tuple(of_case(dataset, entry, [newest] if newest else []))
-    return Why(entry, tuple(groups), tuple(messages), detail, bears, declared, len(cells))
+    moved = on_runtimes(dataset, cells, {(entry.case, entry.variant): entry})
+    runtimes = side_by_side([*cells, *moved]) if moved else ()
+    return Why(entry, tuple(groups), tuple(messages), detail, bears, declared, len(cells), runtimes)
 
 
 def _alike(cells: list[Cell]) -> list[list[Cell]]:

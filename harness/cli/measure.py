@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +25,13 @@ _OPSETS = range(1, 40)
 @click.option("--case", "cases", multiple=True, metavar="CASE[/VARIANT]", help="Only this case or variant; globs work.")
 @click.option("--exporter", "exporters", multiple=True, metavar="NAME", help="trace, script, dynamo, default.")
 @click.option("--opset", "opsets", multiple=True, metavar="N", help="Only these opsets: 14, 9-14.")
+@click.option(
+    "--runtime",
+    "runtimes",
+    multiple=True,
+    metavar="NAME[==VERSION]",
+    help="Run bundles of this machine on a runtime instead: onnxruntime==1.14.1, ort1.14, onnxruntime (all).",
+)
 @click.option("--provider", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("--workers", type=click.IntRange(1, 256), help="Processes side by side [default: one a core].")
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
@@ -48,6 +55,7 @@ def command(
     cases: tuple[str, ...],
     exporters: tuple[str, ...],
     opsets: tuple[str, ...],
+    runtimes: tuple[str, ...],
     provider: str,
     workers: int | None,
     timeout: float,
@@ -62,7 +70,9 @@ def command(
     """Make the environments of torch releases and measure what is new in each.
 
     Without --release the releases that stand for an era each. A run that was ended goes on where it was. A release
-    that cannot be measured here is named and does not stop the others; the exit code is then 1.
+    that cannot be measured here is named and does not stop the others; the exit code is then 1. With --runtime
+    nothing is exported: the bundles that earlier measurements left on this machine are run by other releases of a
+    runtime, each once.
     """
     import os
 
@@ -72,10 +82,25 @@ def command(
     from harness.measure import MeasureOptions, measure
 
     home = homes.find()
+    if runtimes:
+        _measure_runs(
+            home,
+            runtimes,
+            as_json,
+            torch=releases,
+            cases=case_names(home, cases),
+            provider=provider,
+            workers=workers or os.cpu_count() or 1,
+            timeout=timeout,
+            fresh=fresh,
+            missing=missing,
+            rolling=rolling,
+        )
+        return
     options = MeasureOptions(
         home=home,
         releases=_releases(releases),
-        cases=_cases(home, cases),
+        cases=case_names(home, cases),
         exporters=_exporters(exporters),
         opsets=_opset_numbers(opsets),
         provider=provider,
@@ -100,6 +125,20 @@ def command(
         click.get_current_context().exit(1)
 
 
+def _measure_runs(home: Home, runtimes: Sequence[str], as_json: bool, **more: Any) -> None:
+    """Bundles on further releases of a runtime."""
+    from harness import runtime_releases
+    from harness.cli.bundles import release_names, show_reports
+    from harness.cli.options import open_dataset
+    from harness.measure_runs import RunOptions, measure_runs
+
+    chosen = tuple(dict.fromkeys(release for text in runtimes for release in runtime_releases.find(text)))
+    measured = open_dataset(home).cells(columns=["torch", "case"])["torch"].dropna()
+    more["torch"] = release_names(more["torch"], measured)
+    reports = measure_runs(RunOptions(home, chosen, **more), lambda line: click.echo(line, err=True))
+    show_reports(reports, as_json)
+
+
 def _say_plan(reports: Sequence[ReleaseReport], as_json: bool) -> None:
     from harness.cli import output
 
@@ -116,7 +155,7 @@ def _releases(asked: tuple[str, ...]) -> tuple[str, ...]:
     return ("all",) if "all" in asked else tuple(releases.find(text).torch for text in asked)
 
 
-def _cases(home: Home, asked: Iterable[str]) -> tuple[str, ...]:
+def case_names(home: Home, asked: Iterable[str]) -> tuple[str, ...]:
     """The names as the corpus has them, globs resolved; raises :class:`UnknownName`."""
     from harness import names
     from harness.worker import corpus

@@ -58,6 +58,7 @@ def show(item: Why, console: Console) -> None:
     groups = _without_refused(item.groups)
     _outcomes(item, groups, console)
     _declared(item, console)
+    _runtimes(item, console)
     _messages(item, groups, console)
     if item.detail:
         _show_detail(item.detail, item.cells, console)
@@ -108,6 +109,21 @@ def _declared(item: Why, console: Console) -> None:
     if by_op:
         said = "; ".join(f"{op}: {', '.join(parts)}" for op, parts in by_op.items())
         console.print(f"- rules that torch {item.declared[0].torch} itself lists: {said}", soft_wrap=True)
+
+
+def _runtimes(item: Why, console: Console) -> None:
+    """The same files on every runtime that has run them; what most of the others have in common first."""
+    from harness.cli import output
+
+    if not item.runtimes:
+        return
+    console.print("\nThe same files on other runtimes:")
+    made = output.grid("runtime", "outcome", "mostly because")
+    for line in item.runtimes:
+        counts = ", ".join(f"{count} {status}" for status, count in line.counts.items())
+        where = "" if line.provider == "cpu" else f" on {line.provider}"
+        made.add_row(line.runtime + where, counts, next(iter(line.reasons), ""))
+    console.print(made)
 
 
 def _without_refused(groups: Sequence[Group]) -> Sequence[Group]:

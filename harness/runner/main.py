@@ -96,6 +96,7 @@ class _Run:
             except Unavailable as error:
                 return self._unavailable(journal, error)
             environment = self._environment(running)
+            environment["planned"] = len(places)
             journal.environment(dict(environment, run_id=self.run_id, measured_at=_now()))
             started = time.monotonic()
             self._all(journal, places, environment, running)

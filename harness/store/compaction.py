@@ -49,7 +49,7 @@ def compact(local: Path) -> CompactReport:
     if not journals(local):
         return CompactReport()
     with dataset_lock(local), ExitStack() as held:
-        for folder in (local, local / "cells"):
+        for folder in (local, local / "cells", local / "runs"):
             writer.remove_leftovers(folder)
         finished = {path: read_journal(path) for path in journals(local) if held.enter_context(claim(path))}
         if not finished:
@@ -58,7 +58,7 @@ def compact(local: Path) -> CompactReport:
         _remove(local, finished)
     return CompactReport(
         len(finished),
-        sum(len(entries.cells) for entries in finished.values()),
+        sum(len(entries.cells) + len(entries.runs) for entries in finished.values()),
         tuple(written),
         (*problems, *(problem for entries in finished.values() for problem in entries.problems)),
     )
@@ -129,12 +129,12 @@ def _merge(local: Path, finished: list[Entries]) -> tuple[list[Path], list[str]]
 
 
 def _newest(local: Path, table: str, parts: list[pa.Table]) -> pa.Table:
-    """One row per identity; of cells one more where a run in quarantine has it too: it must not cost the good one."""
+    """One row per identity, one more where a run in quarantine has it too: it must not cost the good one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     path = local / "environments.parquet"
-    if table != "cells" or not path.is_file():
+    if table not in ("cells", "runs") or not path.is_file():
         return newest(table, parts)
     try:
         gates = Gates(files.read(path, "environments").to_pylist())
@@ -156,11 +156,13 @@ def _targets(local: Path, finished: list[Entries]) -> Iterator[tuple[Path, str, 
         yield local / "messages.parquet", "messages", from_normalised("messages", texts)
     if every.environments:
         yield local / "environments.parquet", "environments", from_normalised("environments", every.environments)
-    by_file: dict[str, list[dict[str, Any]]] = {}
+    by_file: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in every.cells:
-        by_file.setdefault(writer.cells_file(row["torch"], row["provider"]), []).append(row)
-    for name, rows in sorted(by_file.items()):
-        yield local / "cells" / name, "cells", from_normalised("cells", rows)
+        by_file.setdefault(("cells", writer.cells_file(row["torch"], row["provider"])), []).append(row)
+    for row in every.runs:
+        by_file.setdefault(("runs", writer.runs_file(row["runtime"], row["provider"])), []).append(row)
+    for (table, name), rows in sorted(by_file.items()):
+        yield local / table / name, table, from_normalised(table, rows)
 
 
 def _before(path: Path, table: str) -> tuple[list[pa.Table], list[str]]:

@@ -17,8 +17,10 @@ from harness.store.frames import to_frame
 from harness.store.gates import Gates, mask
 from harness.store.journal_reader import Entries, read_journals
 from harness.store.merge import newest
+from harness.store.runs import empty, read_runs
 from harness.store.scan import Part, Scan, needed, select, speaking
-from harness.store.schema import columns, from_normalised, schema, to_arrow
+from harness.store.schema import columns as columns_of
+from harness.store.schema import from_normalised, schema, to_arrow
 from harness.store.writer import cells_file
 from harness.worker.errors import StoreError
 
@@ -40,6 +42,7 @@ class Dataset:
         self._problems = list(journals.problems)
         self._texts = journals.messages
         self._fresh_environments = journals.environments
+        self._fresh_runs = journals.runs
         self._parts = self._find_parts(journals)
         self._scan = Scan(self._problems)
         self._environments: pa.Table | None = None
@@ -90,6 +93,21 @@ class Dataset:
         wanted = _known(columns)
         tables = self._cells(filters, wanted, quarantined)
         return _cells_frame(tables, [*wanted, "origin", *(["quarantined"] if quarantined else [])])
+
+    def runs(self, bundles: Iterable[str] | None = None, *, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """Bundles run by further runtimes: the columns of ``RUNS`` (or those asked for) and ``origin``.
+
+        One row per bundle, session options, runtime, version, provider, device and environment; ``bundles`` takes
+        only these. Rows of runs that the gate has not passed are left out.
+        """
+        import pyarrow as pa
+
+        wanted = list(columns_of("runs") if columns is None else columns)
+        taken = None if bundles is None else frozenset(bundles)
+        parts = read_runs(self._folders, self._fresh_runs, self._gates(), taken, wanted, self._problems)
+        frame = to_frame(pa.concat_tables([empty(wanted), *(table.select(wanted) for _, table in parts)]))
+        frame["origin"] = [origin for origin, table in parts for _ in range(table.num_rows)]
+        return frame
 
     def environments(self) -> pd.DataFrame:
         """One row per environment and run: the columns of ``ENVIRONMENTS``, ``origin``, and whether ``quarantined``."""
@@ -234,7 +252,7 @@ def fingerprint(published: Path | None, local: Path | None) -> str:
     for folder in (published, local):
         if folder is None:
             continue
-        for pattern in ("*.parquet", "cells/*", "journal/*"):
+        for pattern in ("*.parquet", "cells/*", "runs/*", "journal/*"):
             for path in sorted(folder.glob(pattern)):
                 try:
                     status = path.stat()
@@ -251,7 +269,7 @@ def _values(asked: Any) -> frozenset[Any]:
 
 
 def _known(asked: Sequence[str] | None) -> list[str]:
-    every = columns("cells")
+    every = columns_of("cells")
     if asked is None:
         return list(every)
     unknown = [name for name in asked if name not in every]

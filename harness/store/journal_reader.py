@@ -16,6 +16,7 @@ class Entries:
     """What journals hold, in the order of their lines; rows have the columns and types of the contract."""
 
     cells: list[dict[str, Any]] = field(default_factory=list)
+    runs: list[dict[str, Any]] = field(default_factory=list)
     environments: list[dict[str, Any]] = field(default_factory=list)
     messages: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -23,6 +24,7 @@ class Entries:
     def add(self, other: Entries) -> None:
         """Append another journal's entries."""
         self.cells += other.cells
+        self.runs += other.runs
         self.environments += other.environments
         self.messages.update(other.messages)
         self.problems += other.problems
@@ -69,10 +71,10 @@ def read_journals(dataset: Path) -> Entries:
 def _read_line(line: bytes, found: Entries) -> None:
     entry = json.loads(line)
     kind = entry["kind"]
-    if kind == "cell":
-        row = normalise("cells", entry["row"])
+    if kind in ("cell", "run"):
+        row = normalise(f"{kind}s", entry["row"])
         messages = {str(key): str(text) for key, text in (entry.get("messages") or {}).items()}
-        found.cells.append(row)
+        (found.cells if kind == "cell" else found.runs).append(row)
         found.messages.update(messages)
     elif kind == "environment":
         found.environments.append(normalise("environments", entry["row"]))

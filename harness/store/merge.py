@@ -20,7 +20,7 @@ _MEASURED = frozenset(status.value for status in MEASURED)
 #: what makes rows of the other tables the same
 KEYS: dict[str, tuple[str, ...]] = {
     "cells": IDENTITY,
-    "runs": ("bundle", "runtime", "runtime_version", "provider", "device", "env_id"),
+    "runs": ("bundle", "session", "runtime", "runtime_version", "provider", "device", "env_id"),
     "environments": ("env_id", "run_id"),
     "messages": ("message_id",),
     "cases": ("case", "variant"),
@@ -32,6 +32,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 ORDER: dict[str, tuple[str, ...]] = {
     **KEYS,
     "cells": ("case", "variant", "exporter", "opset", "torch", "runtime", "runtime_version", "provider"),
+    "runs": ("case", "variant", "bundle", "session", "runtime", "runtime_version", "provider", "device", "env_id"),
 }
 
 

@@ -21,8 +21,9 @@ from harness.worker.errors import DiskFull, StoreError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: rows in a row group: small enough that one case of a release is one or two of them
-ROW_GROUP = {"cells": 8192, "messages": 1024}
+#: rows in a row group: small enough that one case of a release is one or two of them; runs are many, and each group
+#: names its bundles once
+ROW_GROUP = {"cells": 8192, "messages": 1024, "runs": 65536}
 _DEFAULT_ROW_GROUP = 8192
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -32,6 +33,11 @@ _TEMPORARY = ".writing"
 def cells_file(torch: str | None, provider: str | None) -> str:
     """Name of the file in ``cells/`` that holds a row: one per release and provider."""
     return f"torch-{torch}-{provider or 'none'}.parquet" if torch else "environment-cases.parquet"
+
+
+def runs_file(runtime: str | None, provider: str | None) -> str:
+    """Name of the file in ``runs/`` that holds a row: one per runtime and provider, all versions beside each other."""
+    return f"{runtime or 'none'}-{provider or 'none'}.parquet"
 
 
 def encode(table: str, rows: pa.Table) -> bytes:

@@ -1,0 +1,150 @@
+"""The same exported files on further runtimes: cells joined with runs on the bundle's content."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness import versions
+from harness.answers.rows import Cell, plain_values
+from harness.answers.runtimes import refusal
+from harness.worker.case import PLAIN
+from harness.worker.status import FixKind, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from harness.answers.select import Entry, Key
+    from harness.store import Dataset
+
+_CELL = ("torch", "case", "variant", "exporter", "opset")
+_RUN = (
+    "bundle",
+    "session",
+    "runtime",
+    "runtime_version",
+    "provider",
+    "stage",
+    "status",
+    "signature",
+    "message_id",
+    "env_id",
+    "origin",
+)
+
+
+def on_runtimes(dataset: Dataset, cells: Sequence[Cell], catalogue: Mapping[Key, Entry]) -> list[Cell]:
+    """These cells as they end on every other runtime that has run their file.
+
+    A file that a variant runs with session options of its own has runs of its own; the cell's own runtime and version
+    is not repeated.
+    """
+    if not cells:
+        return []
+    files = _files(dataset, cells)
+    runs = _runs(dataset, {name for name in files.values() if name})
+    found = []
+    for cell in cells:
+        entry = catalogue.get((cell.case, cell.variant))
+        own_session = entry is not None and entry.kind == FixKind.RUNTIME_OPTION.value
+        for run in runs.get((files.get(_key(cell)) or "", own_session), ()):
+            if (run.runtime, run.version, run.provider) != (cell.runtime, cell.runtime_version, cell.provider):
+                found.append(_moved(cell, run))
+    return found
+
+
+@dataclass(frozen=True)
+class _Run:
+    runtime: str
+    version: str
+    provider: str
+    stage: str
+    status: str
+    signature: str | None
+    message_id: str | None
+    env_id: str | None
+    origin: str
+
+
+def _moved(cell: Cell, run: _Run) -> Cell:
+    return cell._replace(
+        runtime=run.runtime,
+        runtime_version=run.version,
+        provider=run.provider,
+        stage=run.stage,
+        status=Status(run.status),
+        signature=run.signature,
+        message_id=run.message_id,
+        env_id=run.env_id,
+        local=run.origin == "local",
+    )
+
+
+def _key(cell: Cell) -> tuple[Any, ...]:
+    return cell.torch, cell.case, cell.variant, cell.exporter, cell.opset
+
+
+def _files(dataset: Dataset, cells: Iterable[Cell]) -> dict[tuple[Any, ...], str | None]:
+    """The bundle of each cell."""
+    torch, cases = {cell.torch for cell in cells}, {cell.case for cell in cells}
+    few = cases if len(cases) <= len(torch) else None
+    frame = dataset.cells(torch=torch, case=few, columns=[*_CELL, "bundle"])
+    found = {}
+    for torch_, case, variant, exporter, opset, bundle in _values(frame, (*_CELL, "bundle")):
+        found[torch_, case, variant or PLAIN, exporter, None if opset is None else int(opset)] = bundle
+    return found
+
+
+def _runs(dataset: Dataset, bundles: set[str]) -> dict[tuple[str, bool], list[_Run]]:
+    """By bundle, and whether it ran with session options: one run per runtime, version and provider, the newest."""
+    frame = dataset.runs(bundles, columns=[*(name for name in _RUN if name != "origin"), "measured_at"])
+    frame = frame.sort_values("measured_at", kind="stable")
+    newest: dict[tuple[Any, ...], _Run] = {}
+    for bundle, session, runtime, version, *rest in _values(frame, _RUN):
+        run = _Run(runtime, version or "", *rest)
+        newest[bundle, bool(session), runtime, version, run.provider] = run
+    found: dict[tuple[str, bool], list[_Run]] = defaultdict(list)
+    for (bundle, with_session, *_), run in newest.items():
+        found[bundle, with_session].append(run)
+    return found
+
+
+def _values(frame: pd.DataFrame, names: Sequence[str]) -> Iterable[list[Any]]:
+    return zip(*plain_values(frame, names), strict=True)  # type: ignore[return-value]  # tuples unpack alike
+
+
+@dataclass(frozen=True)
+class RuntimeOutcome:
+    """How files end on one release of a runtime: ``counts`` by status, ``reasons`` of what does not work, by count."""
+
+    runtime: str
+    provider: str
+    counts: dict[str, int]
+    reasons: dict[str, int]
+
+
+def side_by_side(cells: Iterable[Cell]) -> tuple[RuntimeOutcome, ...]:
+    """One line for each release of a runtime, oldest first; cells without a runtime are left out."""
+    grouped: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        if cell.runtime and cell.runtime_version and cell.runtime != "none":
+            grouped[cell.runtime, cell.runtime_version, cell.provider or ""].append(cell)
+    found = []
+    for name, version, provider in sorted(grouped, key=lambda key: (key[0], key[2], versions.parse(key[1]))):
+        mine = grouped[name, version, provider]
+        counts = Counter(cell.status.value for cell in mine)
+        reasons = Counter(_reason(cell) for cell in mine if not cell.works)
+        found.append(RuntimeOutcome(f"{name} {version}", provider, dict(counts), dict(reasons.most_common())))
+    return tuple(found)
+
+
+def _reason(cell: Cell) -> str:
+    cause = refusal(cell.stage, cell.signature)
+    if cause is not None and cause.value != "another reason":
+        return cause.value
+    words = (cell.signature or "").split("|", 2)[-1]
+    return f"{cell.stage}: {words[:80]}" if words else cell.stage

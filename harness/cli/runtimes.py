@@ -1,0 +1,69 @@
+"""``caniexport runtimes``: runtime releases side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.options import json_option, open_dataset
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from harness.answers.runtimes import RuntimeLine
+
+_NOTHING = "No bundle has been run by a further runtime yet: `caniexport measure --runtime onnxruntime==1.23.2` does."
+
+
+@click.command("runtimes")
+@click.option("--runtime", "names", multiple=True, metavar="NAME", help="Only this runtime; globs work.")
+@json_option
+def command(names: tuple[str, ...], as_json: bool) -> None:
+    """Show what each runtime release takes: highest opset and IR version, and how the exported files end on it.
+
+    All of it is measured: the ceilings with the smallest model of each opset and IR version, the rest with the
+    bundles that torch releases exported, the same file on every runtime.
+    """
+    from harness import names as known
+    from harness.answers.runtimes import runtimes
+    from harness.cli import output
+
+    lines = runtimes(open_dataset())
+    if names:
+        taken = known.require_all("runtime", names, dict.fromkeys(line.runtime for line in lines))
+        lines = [line for line in lines if line.runtime in taken]
+    if as_json:
+        output.print_json(lines)
+    else:
+        show(lines, output.console())
+
+
+def show(lines: list[RuntimeLine], console: Console) -> None:
+    """Print the table."""
+    from harness.answers.runtimes import Refusal
+    from harness.cli import output
+
+    if not lines:
+        console.print(_NOTHING)
+        return
+    reasons = [cause for cause in Refusal if any(line.refusals.get(cause.value) for line in lines)]
+    headings = ("runtime", "provider", "opset", "IR", "files", "pass", *(cause.value for cause in reasons))
+    made = output.grid(*headings, "fails later", "mismatch", "crash, timeout")
+    for line in lines:
+        passed = line.statuses.get("pass", 0) + line.statuses.get("degraded", 0)
+        refused = sum(line.refusals.values())
+        lost = sum(line.statuses.get(name, 0) for name in ("crash", "timeout", "oom"))
+        mismatch = line.statuses.get("mismatch", 0)
+        numbers = [passed, *(line.refusals.get(cause.value, 0) for cause in reasons)]
+        numbers += [max(0, line.bundles - passed - refused - mismatch - lost), mismatch, lost]
+        made.add_row(
+            f"{line.runtime} {line.version}" + "*" * line.local,
+            line.provider if line.device in ("", "cpu") else f"{line.provider} ({line.device})",
+            *(str(number) if number is not None else "-" for number in (line.max_opset, line.max_ir)),
+            str(line.bundles),
+            *(str(number) if number else "·" for number in numbers),
+        )
+    console.print(made)
+    console.print("\n- opset, IR: the highest that loads and runs; then how many of the same exported files end how")
+    output.say_local([line.local for line in lines], console)

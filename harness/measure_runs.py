@@ -1,0 +1,196 @@
+"""``measure --runtime``: bundles that this machine has, run by further releases of a runtime."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.bundles import COLUMNS, entries, pack
+from harness.interpreters import find as find_python
+from harness.runner.archive import Archive
+from harness.settle_runs import RunReport, count_runs, settle_runs
+from harness.tox_calls import failure
+from harness.worker import corpus as corpus_module
+from harness.worker.process import die_with_parent
+from harness.worker.status import MEASURED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from harness.home import Home
+    from harness.runner.archive import Entry
+    from harness.runtime_releases import RuntimeRelease
+    from harness.store import Dataset
+
+_SAID_EVERY = 5.0
+_SPEAKS = frozenset(status.value for status in MEASURED)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What to run, and how.
+
+    runtimes  releases of runtimes, in the order in which they run
+    torch, cases  only bundles of these torch releases and cases; empty for all that this machine has
+    fresh     run again what has a row already
+    missing   count published rows as done too
+    rolling   remove each environment after it has run
+    archive   run this archive and nothing else; else one is packed
+    output    folder of the rows, if not the local dataset
+    """
+
+    home: Home
+    runtimes: tuple[RuntimeRelease, ...]
+    torch: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
+    provider: str = "cpu"
+    workers: int = 2
+    timeout: float = 60.0
+    fresh: bool = False
+    missing: bool = False
+    rolling: bool = False
+    archive: Path | None = None
+    output: Path | None = None
+
+    @property
+    def local(self) -> Path:
+        """Where the rows go."""
+        return self.output or self.home.local
+
+
+def measure_runs(options: RunOptions, say: Callable[[str], None]) -> list[RunReport]:
+    """Run what is new on each release; one that cannot be made is said so and does not stop the others."""
+    from harness.store import Dataset
+
+    dataset = Dataset.open(options.home.published, options.home.local)
+    archive = options.archive or _pack(options, dataset, say)
+    wanted = Archive(archive).entries
+    done_before = Dataset.open(options.home.published if options.missing else None, options.local)
+    return [_run(options, release, archive, wanted, done_before, say) for release in options.runtimes]
+
+
+def selected(dataset: Dataset, home: Home, torch: Sequence[str], cases: Sequence[str]) -> list[Entry]:
+    """The bundles of these releases and cases (``case`` or ``case/variant``); canaries always come along."""
+    corpus = corpus_module.load([home.cases], stand_in=True)
+    frame = dataset.cells(torch=torch or None, columns=COLUMNS)
+    if cases:
+        names = frame["case"] + "/" + frame["variant"]
+        frame = frame[frame["case"].isin(list(cases)) | names.isin(list(cases)) | (frame["corpus"] == "canary")]
+    return entries(frame, corpus)
+
+
+def _pack(options: RunOptions, dataset: Dataset, say: Callable[[str], None]) -> Path:
+    file = options.home.local / "bundles.zip"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    found = selected(dataset, options.home, options.torch, options.cases)
+    report = pack(file, found, options.home.local / "bundles")
+    say(f"{report.bundles} bundles for {report.cells} cells" + missing_words(report.missing))
+    return file
+
+
+def missing_words(missing: int) -> str:
+    """Said of bundles that rows name and this machine does not have; empty for none."""
+    if not missing:
+        return ""
+    return f"; {missing} more are not on this machine (`caniexport measure` of their releases makes them)"
+
+
+def _run(
+    options: RunOptions,
+    release: RuntimeRelease,
+    archive: Path,
+    wanted: Sequence[Entry],
+    dataset: Dataset,
+    say: Callable[[str], None],
+) -> RunReport:
+    from harness.measure import new_run_id
+
+    name = release.environment(options.provider)
+    done = frozenset() if options.fresh else _done(dataset, release, options.provider)
+    left = [entry for entry in wanted if entry.key not in done]
+    run_id = new_run_id()
+    if not left:
+        say(f"{release.text}: nothing new to run")
+        return RunReport(release.runtime, release.version, options.provider, run_id, 0, {}, "")
+    log = options.local / "logs" / f"{name}.log"
+    code = _tox(options, name, archive, run_id, done, len(left), say, log)
+    reports = settle_runs(options.local, [run_id], release.requirements(options.provider))
+    if options.rolling:
+        shutil.rmtree(options.home.root / ".tox" / name, ignore_errors=True)
+    if not reports:
+        reason = failure(log).splitlines()[0] if code else "it wrote no row"
+        problem = f"could not be run: {reason}"
+        say(f"{release.text}: {problem} (log: {log})")
+        return RunReport(release.runtime, release.version, options.provider, run_id, 0, {}, problem)
+    words = ", ".join(f"{count} {status}" for status, count in reports[0].statuses.items())
+    say(f"{release.text}: {reports[0].rows} bundles: {words}{'; ' * bool(reports[0].problem)}{reports[0].problem}")
+    return reports[0]
+
+
+def _done(dataset: Dataset, release: RuntimeRelease, provider: str) -> frozenset[str]:
+    """Keys of the entries that have a row of this release and provider which says something."""
+    frame = dataset.runs(columns=["bundle", "session", "runtime", "runtime_version", "provider", "status"])
+    mine = (frame["runtime"] == release.runtime) & (frame["runtime_version"] == release.version)
+    frame = frame[mine & (frame["provider"] == provider) & frame["status"].isin(_SPEAKS)]
+    return frozenset(frame["bundle"] + frame["session"].fillna(""))
+
+
+def _tox(
+    options: RunOptions,
+    name: str,
+    archive: Path,
+    run_id: str,
+    done: frozenset[str],
+    todo: int,
+    say: Callable[[str], None],
+    log: Path,
+) -> int:
+    """One tox run; what it does is told every few seconds."""
+    home = options.home
+    log.parent.mkdir(parents=True, exist_ok=True)
+    done_file = log.with_suffix(".done")
+    done_file.write_text("\n".join(sorted(done)), encoding="utf-8")
+    command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.root / ".tox")]
+    more = ["--run-id", run_id, "--done", str(done_file), "--workers", str(options.workers)]
+    environment = {name: text for name, text in os.environ.items() if name != "TOXENV"}
+    environment.update(CANIEXPORT_LOCAL=str(options.local), CANIEXPORT_ARCHIVE=str(archive.resolve()))
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*command, "-e", name, "--", *more, "--timeout", str(options.timeout)],
+            cwd=home.root,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            preexec_fn=die_with_parent if os.name == "posix" else None,
+        )
+        try:
+            _wait(process, lambda: say(f"{name}: {count_runs(options.local, run_id)}/{todo} bundles"))
+        except BaseException:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+            raise
+    return process.returncode
+
+
+def _wait(process: subprocess.Popen[bytes], tell: Callable[[], None]) -> None:
+    told = time.monotonic()
+    while process.poll() is None:
+        time.sleep(0.2)
+        if time.monotonic() - told > _SAID_EVERY:
+            told = time.monotonic()
+            tell()
+
+
+def run_here(archive: Path, arguments: Sequence[str], python: str = "") -> int:
+    """Run an archive with the Python at hand (or another one: a path, or ``3.8``), in whatever is installed there."""
+    found = find_python(python) if python and not Path(python).exists() else None
+    command = str(found) if found else python or sys.executable
+    return subprocess.run([command, str(archive), *arguments], check=False).returncode

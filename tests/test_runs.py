@@ -1,0 +1,285 @@
+"""Bundles from the cells that made them to the answers: packed, run elsewhere, brought back, published, shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import stand_in_runtime
+from click.testing import CliRunner
+from store_rows import cell, environment, write_journal
+
+from harness import home as homes
+from harness import probes
+from harness.answers.runtimes import Refusal, refusal
+from harness.bundles import make_bundle
+from harness.cli import main
+from harness.runner.archive import Archive
+from harness.runs_gate import judge_runs
+from harness.runtime_releases import RUNTIMES, find, target
+from harness.store import Dataset, compact
+from harness.worker import corpus as corpus_module
+from harness.worker.errors import UnknownName
+
+CORPUS = """
+from harness.worker.case import Case, fix
+from harness.worker.tensors import f32
+
+class CrossNoSymbolic(Case):
+    '''torch.cross has no rule.'''
+    sources = ("seed:000",)
+    inputs = ((f32(3),), (f32(3),))
+
+    def forward(self, x):
+        return x
+
+    @fix("rewrite", "slices")
+    def rewrite(self, x):
+        return x
+
+    plainly = fix("runtime-option", "no optimisation", session={"graph_optimization_level": 0})
+"""
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home with one case, whose variants' files were exported by two releases; its bundles are on this machine."""
+    root = tmp_path / "home"
+    for folder in ("cases", "harness", "results"):
+        (root / folder).mkdir(parents=True)
+    (root / "tox.ini").touch()
+    (root / "cases" / "vectors.py").write_text(CORPUS, encoding="utf-8")
+    monkeypatch.setenv(homes.VARIABLE, str(root))
+    place = homes.find()
+    keep(place, "relu", "wrong")
+    names = {word: name_of(word) for word in ("relu", "wrong")}
+    rows = [
+        exported(place, names["relu"], "plain", torch, opset) for torch in ("1.10.2", "2.15.0") for opset in (13, 14)
+    ]
+    rows += [exported(place, names["wrong"], "rewrite", "2.15.0", 14)]
+    rows += [exported(place, names["relu"], "plainly", "2.15.0", 14)]
+    rows += [exported(place, name_of("nowhere"), "rewrite", "1.10.2", 14)]
+    write_journal(place.local, rows, [environment()])
+    compact(place.local)
+    return place
+
+
+def name_of(word):
+    return make_bundle(stand_in_runtime.bundle(word))[0]
+
+
+def keep(place, *words):
+    for word in words:
+        name, data = make_bundle(stand_in_runtime.bundle(word))
+        path = place.local / "bundles" / name[:2] / f"{name}.zip"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def exported(place, bundle, variant, torch, opset):
+    case = corpus_module.load([place.cases], stand_in=True)["cross-no-symbolic"]
+    return cell(bundle=bundle, variant=variant, torch=torch, opset=opset, case_hash=case.case_hash(variant))
+
+
+def call(*words):
+    return CliRunner().invoke(main, words, prog_name="caniexport")
+
+
+def run_elsewhere(file, out, packages):
+    """As on another machine: nothing but the archive, numpy and the runtime."""
+    environment = {**os.environ, "PYTHONPATH": str(packages)}
+    command = [sys.executable, str(file), "--runtime", "onnxruntime", "-o", str(out)]
+    done = subprocess.run(command, cwd=file.parent, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def merged(home, tmp_path):
+    """The home after its bundles have been run by the stand-in runtime and its rows have been brought back."""
+    assert call("bundles", "pack", "-o", str(tmp_path / "b.zip")).exit_code == 0
+    run_elsewhere(tmp_path / "b.zip", tmp_path / "rows", stand_in_runtime.install(tmp_path / "site"))
+    done = call("bundles", "merge", str(tmp_path / "rows"), "--json")
+    assert done.exit_code == 0, done.output
+    return home, json.loads(done.stdout)
+
+
+def test_an_archive_has_each_file_once_with_the_cells_that_it_stands_for(home, tmp_path):
+    said = call("bundles", "pack", "-o", str(tmp_path / "b.zip"))
+
+    assert said.exit_code == 0, said.output
+    assert "1 more are not on this machine" in said.stdout
+    mine = [entry for entry in Archive(tmp_path / "b.zip").entries if entry.corpus != probes.CORPUS]
+    assert [(entry.variant, entry.options) for entry in mine] == [
+        ("plain", {}),
+        ("plainly", {"graph_optimization_level": 0}),
+        ("rewrite", {}),
+    ]
+    assert mine[0].cells == tuple(
+        f"{torch}/cross-no-symbolic/plain/torchscript-trace/{opset}"
+        for torch in ("1.10.2", "2.15.0")
+        for opset in (13, 14)
+    )
+
+
+def test_an_archive_of_the_same_bundles_is_the_same_bytes(home, tmp_path):
+    call("bundles", "pack", "-o", str(tmp_path / "a.zip"))
+    call("bundles", "pack", "-o", str(tmp_path / "b.zip"))
+
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
+def test_a_release_or_case_that_nobody_knows_is_answered_with_the_nearest(home, tmp_path):
+    for words in (("--case", "cros-no-symbolic"), ("--release", "1.11")):
+        said = call("bundles", "pack", *words, "-o", str(tmp_path / "b.zip"))
+
+        assert said.exit_code == 2
+        assert "cross-no-symbolic" in said.stderr or "1.10.2" in said.stderr
+        assert not (tmp_path / "b.zip").exists()
+
+
+def test_bundles_that_are_not_on_this_machine_are_said_to_be(home, tmp_path):
+    for path in (home.local / "bundles").rglob("*.zip"):
+        path.unlink()
+
+    said = call("bundles", "pack", "-o", str(tmp_path / "b.zip"))
+
+    assert said.exit_code == 1
+    assert "none of the 3 bundles" in said.stderr
+
+
+def test_rows_that_come_back_are_judged_and_answered(merged):
+    _, reports = merged
+
+    assert [(report["runtime"], report["version"], report["problem"]) for report in reports] == [
+        ("onnxruntime", "9.9.9", "")
+    ]
+    assert reports[0]["statuses"]["mismatch"] == 1
+    columns = json.loads(call("table", "--by", "runtime", "--case", "cross-no-symbolic", "--json").stdout)["columns"]
+    assert columns == ["onnxruntime 1.19.2", "onnxruntime 9.9.9"]
+
+
+def test_bringing_the_same_rows_in_again_changes_nothing(merged, tmp_path):
+    home, _ = merged
+    before = Dataset.open(None, home.local).runs()
+
+    assert call("bundles", "merge", str(tmp_path / "rows")).exit_code == 0
+
+    assert Dataset.open(None, home.local).runs().equals(before)
+
+
+def test_why_shows_the_runtimes_side_by_side(merged):
+    shown = call("why", "cross-no-symbolic/rewrite", "--torch", "2.15.0").stdout
+
+    assert "The same files on other runtimes:" in shown
+    line = next(line for line in shown.splitlines() if line.startswith("onnxruntime 9.9.9"))
+    assert "1 mismatch" in line and "compare" in line
+
+
+def test_a_run_with_session_options_answers_for_the_variant_that_asks_for_them(merged):
+    home, _ = merged
+    runs = Dataset.open(None, home.local).runs([name_of("relu")])
+
+    assert sorted(runs["session"].fillna("")) == ["", '{"graph_optimization_level": 0}']
+    shown = json.loads(call("why", "cross-no-symbolic/plainly", "--json").stdout)
+    assert [line["counts"] for line in shown[0]["runtimes"]] == [{"pass": 1}, {"pass": 1}]
+
+
+def test_published_runs_have_their_texts_and_environment_and_stay_as_they_are(merged):
+    home, _ = merged
+
+    said = json.loads(call("publish", "--json").stdout)
+
+    assert "runs/onnxruntime-cpu.parquet" in said["written"]
+    published = Dataset.open(home.published, None)
+    runs = published.runs()
+    wrong = runs[runs["status"] == "mismatch"].iloc[0]
+    assert "values differ" in (published.message(wrong["message_id"]) or "")
+    assert set(runs["env_id"]) <= set(published.environments()["env_id"])
+    assert json.loads(call("publish", "--json").stdout)["written"] == []
+
+
+def test_the_ceilings_are_read_from_what_passes(merged):
+    (line,) = json.loads(call("runtimes", "--json").stdout)
+
+    # the stand-in takes every opset and IR version, and its bundles are three
+    assert (line["max_opset"], line["max_ir"]) == (max(probes.OPSETS), max(probes.IR_VERSIONS))
+    assert (line["bundles"], line["statuses"]) == (3, {"pass": 2, "mismatch": 1})
+    assert "9.9.9" in call("runtimes").stdout
+
+
+def test_a_folder_without_rows_is_named(home, tmp_path):
+    (tmp_path / "rows").mkdir()
+
+    said = call("bundles", "merge", str(tmp_path / "rows"))
+
+    assert said.exit_code == 1
+    assert "no rows of bundles in it" in said.stderr
+
+
+def run_row(**changes):
+    row = {"bundle": "b", "corpus": "probe", "case": "probe-opset", "variant": "opset_9", "status": "pass"}
+    return {**row, "stage": "done", "max_abs_error": 0.0, "signature": None, **changes}
+
+
+@pytest.mark.parametrize(
+    ("rows", "planned", "word"),
+    [
+        ([run_row()], 1, "good"),
+        ([run_row(), run_row(corpus="canary", case="canary-mismatch", status="mismatch")], 2, "good"),
+        ([run_row(), run_row(corpus="canary", case="canary-mismatch")], 2, "canary-mismatch came out as pass"),
+        ([run_row(), run_row(corpus="canary", case="canary-pass", status="mismatch")], 2, "canary-pass came out as"),
+        ([run_row(status="fail")], 1, "no probe and no canary passes"),
+        ([run_row()], 3, "1 rows of 3 planned"),
+        ([run_row(), run_row(status="invalid")], 2, "1 of 2 rows are invalid"),
+        ([run_row(), run_row(status="crash")], 2, "1 crash of 2 rows"),
+    ],
+)
+def test_the_gate_says_why_a_run_may_not_speak(rows, planned, word):
+    assert word in judge_runs(rows, {"packages": "{}"}, planned, [])
+
+
+def test_a_version_that_was_not_asked_for_is_held_back():
+    packages = json.dumps({"onnxruntime": "1.13.1"})
+
+    assert "onnxruntime==1.14.1 was asked for, 1.13.1" in judge_runs(
+        [run_row()], {"packages": packages}, 1, ["onnxruntime==1.14.1"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("signature", "cause"),
+    [
+        ("load|Fail|[ONNXRuntimeError] : N : FAIL : Unsupported model IR version: N, max supported", Refusal.IR),
+        ("load|Fail|… models stamped with official released onnx opset versions. Opset N", Refusal.OPSET),
+        ("load|NotImplemented|… : Could not find an implementation for Erf(13) node with name", Refusal.KERNEL),
+        ("load|Fail|… Fatal error: my.dom:FooBar(-N) is not a registered function/op", Refusal.OPERATOR),
+        ("load|InvalidGraph|… Error No Op registered for GridSample with domain_version of N", Refusal.OPERATOR),
+        ("load|InvalidGraph|… This is an invalid model. Type Error: Type …", Refusal.MODEL),
+        ("load|Fail|something new", Refusal.OTHER),
+    ],
+)
+def test_refusals_are_told_apart_by_their_words(signature, cause):
+    assert refusal("load", signature) is cause
+    assert refusal("run", signature) is None
+
+
+def test_an_environments_name_is_a_release_and_a_provider():
+    found = target("ort1.14-cpu")
+
+    assert found is not None
+    assert (found.release.text, found.provider) == ("onnxruntime==1.14.1", "cpu")
+    assert found.release.requirements("cuda")[0] == "onnxruntime-gpu==1.14.1"
+    assert target("torch2.8-cpu") is None and target("ort99.1-cpu") is None
+
+
+def test_a_release_is_named_as_a_user_names_it():
+    assert [item.version for item in find("ort1.14")] == ["1.14.1"]
+    assert [item.version for item in find("onnxruntime==1.14.0")] == ["1.14.0"]
+    assert len(find("onnxruntime")) == len(RUNTIMES)
+    with pytest.raises(UnknownName, match=r"unknown release of onnxruntime '1\.5'"):
+        find("onnxruntime==1.5")
+    with pytest.raises(UnknownName, match="nearest: onnxruntime"):
+        find("onnxruntim")
