@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import probes, versions
 from harness.runner import WORKER_MODULES
-from harness.runner.archive import FORMAT, MANIFEST, Entry
+from harness.runner.archive import CELLS, FORMAT, MANIFEST, Entry
 from harness.store import writer
 from harness.worker.errors import CaniexportError
 
@@ -50,7 +50,15 @@ class PackReport:
     size: int
 
 
-def entries(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[Entry]:
+@dataclass(frozen=True)
+class Stand:
+    """A bundle and every cell that it stands for: ``torch/case/variant/exporter/opset``."""
+
+    entry: Entry
+    cells: tuple[str, ...]
+
+
+def entries(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[Stand]:
     """The distinct bundles of a frame of cells (:data:`COLUMNS`), in reading order; rows without one are left out.
 
     A bundle with other session options is another entry: the same file, run another way.
@@ -69,30 +77,31 @@ def entries(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[Entry
         found.setdefault(entry.key, entry)
         number = "default" if _is_null(opset) else int(opset)
         cells.setdefault(entry.key, []).append(f"{torch}/{case}/{variant}/{exporter}/{number}")
-    return [entry._replace(cells=tuple(cells[key])) for key, entry in found.items()]
+    return [Stand(entry, tuple(cells[key])) for key, entry in found.items()]
 
 
-def pack(file: Path, wanted: Sequence[Entry], bundles: Path) -> PackReport:
+def pack(file: Path, wanted: Sequence[Stand], bundles: Path) -> PackReport:
     """Write an archive of these bundles and of the probes, with the runner in it; whole or not there.
 
     Raises :class:`NothingToPack` where none of the bundles is in ``bundles``.
     """
-    kept = [entry for entry in wanted if _place(bundles, entry.bundle).is_file()]
-    missing = len({entry.bundle for entry in wanted} - {entry.bundle for entry in kept})
-    if not kept:
+    there = [stand for stand in wanted if _place(bundles, stand.entry.bundle).is_file()]
+    missing = len({stand.entry.bundle for stand in wanted} - {stand.entry.bundle for stand in there})
+    if not there:
         raise NothingToPack(
             f"none of the {missing} bundles of these cells is in {bundles}: `caniexport measure` of their releases "
             "makes them"
             if missing
             else "no cell within these filters has a bundle"
         )
+    kept = [stand.entry for stand in there]
     sources = {entry.bundle: _reader(_place(bundles, entry.bundle)) for entry in kept}
     for entry, data in probe_entries():
         kept.append(entry)
         sources[entry.bundle] = _giver(data)
-    writer.replace_file(file, archive_bytes(kept, sources))
-    cells = sum(len(entry.cells) for entry in kept)
-    return PackReport(file, len(kept), cells, missing, file.stat().st_size)
+    cells = {stand.entry.key: stand.cells for stand in there}
+    writer.replace_file(file, archive_bytes(kept, sources, cells))
+    return PackReport(file, len(kept), sum(map(len, cells.values())), missing, file.stat().st_size)
 
 
 def probe_entries() -> Iterator[tuple[Entry, bytes]]:
@@ -113,14 +122,21 @@ def make_bundle(files: Iterable[tuple[str, bytes]]) -> tuple[str, bytes]:
     return digest.hexdigest(), buffer.getvalue()
 
 
-def archive_bytes(wanted: Sequence[Entry], sources: Mapping[str, Callable[[], bytes]]) -> bytes:
-    """The archive's content: the same entries give the same bytes. ``sources`` gives each bundle's zip file."""
+def archive_bytes(
+    wanted: Sequence[Entry], sources: Mapping[str, Callable[[], bytes]], cells: Mapping[str, Sequence[str]]
+) -> bytes:
+    """The archive's content: the same entries give the same bytes.
+
+    sources  gives each bundle's zip file, by the bundle's name
+    cells    the cells that an entry stands for, by its key; they are not read to run it
+    """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in _code():
             archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
         manifest = {"format": FORMAT, "entries": [entry._asdict() for entry in wanted]}
-        archive.writestr(zipfile.ZipInfo(MANIFEST), json.dumps(manifest, sort_keys=True), zipfile.ZIP_DEFLATED)
+        for name, value in ((MANIFEST, manifest), (CELLS, cells)):
+            archive.writestr(zipfile.ZipInfo(name), json.dumps(value, sort_keys=True), zipfile.ZIP_DEFLATED)
         for bundle in dict.fromkeys(entry.bundle for entry in wanted):
             # a bundle is compressed already
             archive.writestr(zipfile.ZipInfo(f"bundles/{bundle[:2]}/{bundle}.zip"), sources[bundle]())

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.bundles import COLUMNS, entries, pack
+from harness.bundles import COLUMNS, Stand, entries, pack
 from harness.interpreters import find as find_python
 from harness.runner.archive import Archive
 from harness.settle_runs import RunReport, count_runs, settle_runs
@@ -76,7 +76,7 @@ def measure_runs(options: RunOptions, say: Callable[[str], None]) -> list[RunRep
     return [_run(options, release, archive, wanted, done_before, say) for release in options.runtimes]
 
 
-def selected(dataset: Dataset, home: Home, torch: Sequence[str], cases: Sequence[str]) -> list[Entry]:
+def selected(dataset: Dataset, home: Home, torch: Sequence[str], cases: Sequence[str]) -> list[Stand]:
     """The bundles of these releases and cases (``case`` or ``case/variant``); canaries always come along."""
     corpus = corpus_module.load([home.cases], stand_in=True)
     frame = dataset.cells(torch=torch or None, columns=COLUMNS)

@@ -84,5 +84,5 @@ def archive(path: Path, *words: str, spoilt: str = "") -> list[Entry]:
             data = make_bundle(bundle("another"))[1]
         entries.append(Entry(name, "documented", word, "plain"))
         sources[name] = data
-    path.write_bytes(archive_bytes(entries, {name: lambda data=data: data for name, data in sources.items()}))
+    path.write_bytes(archive_bytes(entries, {name: lambda data=data: data for name, data in sources.items()}, {}))
     return entries

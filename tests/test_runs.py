@@ -117,11 +117,11 @@ def test_an_archive_has_each_file_once_with_the_cells_that_it_stands_for(home, t
         ("plainly", {"graph_optimization_level": 0}),
         ("rewrite", {}),
     ]
-    assert mine[0].cells == tuple(
+    assert Archive(tmp_path / "b.zip").cells()[mine[0].key] == [
         f"{torch}/cross-no-symbolic/plain/torchscript-trace/{opset}"
         for torch in ("1.10.2", "2.15.0")
         for opset in (13, 14)
-    )
+    ]
 
 
 def test_an_archive_of_the_same_bundles_is_the_same_bytes(home, tmp_path):

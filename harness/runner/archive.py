@@ -4,6 +4,7 @@
 
     __main__.py  harness/…          the runner: `python FILE --runtime onnxruntime -o DIR`
     manifest.json                   {"format": 1, "entries": [Entry, …]}
+    cells.json                      {entry's key: [every cell it stands for, "torch/case/variant/exporter/opset"]}
     bundles/ab/abcdef….zip          model.onnx, test_data_set_0/input_0.pb, output_0.pb, …
 
 A bundle's name is the sha256 over the names and contents of its files, in their order, each as ``name:size`` and a
@@ -18,12 +19,13 @@ import json
 import re
 import zipfile
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional
 
 from harness.worker.errors import CaniexportError
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+CELLS = "cells.json"
 
 _FILE = re.compile(r"model\.onnx|test_data_set_(?P<set>\d+)/(?P<kind>input|output)_(?P<position>\d+)\.pb")
 _NAME = re.compile(r"[0-9a-f]{64}")
@@ -44,7 +46,6 @@ class Entry(NamedTuple):
     corpus, case, variant  of the first cell that it stands for
     rtol, atol  the case's own tolerances; ``None`` for those of the output's type
     options  the runtime's session options that the variant asks for
-    cells    every cell it stands for: ``torch/case/variant/exporter/opset``
     """
 
     bundle: str
@@ -54,7 +55,6 @@ class Entry(NamedTuple):
     rtol: Optional[float] = None
     atol: Optional[float] = None
     options: Dict[str, Any] = {}  # a default that nobody changes
-    cells: Tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -104,6 +104,11 @@ class Archive:
         except (zipfile.BadZipFile, OSError, EOFError) as error:
             raise UnusableBundle("bundle {} is damaged ({})".format(bundle, error)) from error
 
+    def cells(self) -> Dict[str, List[str]]:
+        """The cells that each entry stands for, by its key."""
+        found: Dict[str, List[str]] = json.loads(self._zip.read(CELLS).decode("utf-8"))
+        return found
+
     def _entries(self) -> List[Entry]:
         try:
             manifest = json.loads(self._zip.read(MANIFEST).decode("utf-8"))
@@ -111,7 +116,7 @@ class Archive:
                 raise UnusableArchive(
                     "{}: written in format {}, this runner reads {}".format(self.path, manifest["format"], FORMAT)
                 )
-            entries = [Entry(**dict(item, cells=tuple(item["cells"]))) for item in manifest["entries"]]
+            entries = [Entry(**item) for item in manifest["entries"]]
         except (zipfile.BadZipFile, ValueError, KeyError, TypeError) as error:
             raise UnusableArchive("{}: its {} cannot be read ({})".format(self.path, MANIFEST, error)) from error
         for entry in entries:

@@ -1,7 +1,8 @@
 """Watching over the serving process: a bundle that kills or hangs it gets its own row, and the next one goes on.
 
-The supervisor never imports the runtime. What ended a process is confirmed by running that bundle once more, alone in
-a new one: memory that an earlier bundle has spoilt must not be charged to a later one.
+The supervisor never imports the runtime. What ended a process is confirmed by running that bundle once more, as the
+first of a new one: memory that an earlier bundle has spoilt must not be charged to a later one. The new process then
+goes on with the rest, so that a row of bundles that crash costs one start each.
 """
 
 from __future__ import annotations
@@ -75,25 +76,24 @@ class Supervisor:
         """
         left = list(places)
         left.reverse()
+        again: Optional[_Died] = None
         while left:
             if self._child is None:
                 self._child = _Child(self._settings, left[::-1])
             try:
-                outcome = self._child.outcome(left[-1], self._settings.seconds)
+                # late once may be a busy machine: the second time it gets twice as long
+                seconds = self._settings.seconds * (2 if again and again.status is Status.TIMEOUT else 1)
+                outcome = self._child.outcome(left[-1], seconds)
             except _Died as died:
+                alone, stage = self._child.begun == 1, self._child.stage
                 self._end()
-                outcome = self._confirmed(left[-1], died)
+                if not alone or (died.status is Status.TIMEOUT and again is None):
+                    again = died
+                    continue
+                text = str(died)
+                outcome = ended(stage, died.status, describe(stage.value, died.kind, text, text[:200]))
+            again = None
             yield left.pop(), outcome
-
-    def _confirmed(self, place: int, died: _Died) -> Outcome:
-        """The same bundle alone; a late one with twice the time."""
-        seconds = self._settings.seconds * (2 if died.status is Status.TIMEOUT else 1)
-        with _Child(self._settings, [place]) as child:
-            try:
-                return child.outcome(place, seconds)
-            except _Died as again:
-                stage = child.stage
-                return ended(stage, again.status, describe(stage.value, again.kind, str(again), str(again)[:200]))
 
     def _end(self) -> None:
         if self._child is not None:
@@ -117,6 +117,8 @@ class _Child:
         self._lines: "queue.SimpleQueue[Optional[bytes]]" = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
         self.stage = Stage.LOAD
+        #: how many bundles it has begun: what ends it at its first cannot be charged to an earlier one
+        self.begun = 0
         try:
             self._send(places)
             self.running = self._started(settings.start_seconds)
@@ -133,6 +135,7 @@ class _Child:
     def outcome(self, place: int, seconds: float) -> Outcome:
         """The next bundle's row, which is that of ``place``. Raises :class:`_Died`."""
         self.stage = Stage.LOAD
+        self.begun += 1
         deadline = time.monotonic() + seconds
         while True:
             word, rest = self._line(deadline, seconds)
