@@ -16,6 +16,7 @@ COMMANDS = (
     "measure",
     "table",
     "why",
+    "reproduce",
     "workaround",
     "upgrade",
     "claims",

@@ -21,33 +21,33 @@ class CaseFile:
         self._lines = text.splitlines()
         self._top: dict[str, ast.stmt] = {}
         for node in ast.parse(text).body:
-            for name in _names(node):
+            for name in bound_names(node):
                 self._top[name] = node
 
     def code(self, class_name: str, variant: str) -> str:
         """Source of one variant, not indented: helpers of the file first, then its members."""
-        members = self._members(class_name)
+        members = self.members(class_name)
         shown = [members[name] for name in self._shown(members, variant) if name in members]
-        helpers = [node for node in self._reached(shown) if not self._is_case(node)]
-        return "\n\n".join(self._text(node) for node in [*helpers, *shown])
+        helpers = [node for node in self.reached(shown) if not self._is_case(node)]
+        return "\n\n".join(self.text(node) for node in [*helpers, *shown])
 
     def _shown(self, members: dict[str, ast.stmt], variant: str) -> Iterable[str]:
         if variant != PLAIN:
             return (variant,)
         return _PLAIN_MEMBERS if "forward" in members else _ENVIRONMENT_MEMBERS
 
-    def _members(self, class_name: str) -> dict[str, ast.stmt]:
+    def members(self, class_name: str) -> dict[str, ast.stmt]:
         """Members of a class by name, with those of its base classes in this file."""
         node = self._top[class_name]
         found: dict[str, ast.stmt] = {}
         for base in node.bases if isinstance(node, ast.ClassDef) else ():
             if isinstance(base, ast.Name) and isinstance(self._top.get(base.id), ast.ClassDef):
-                found.update(self._members(base.id))
+                found.update(self.members(base.id))
         for item in node.body if isinstance(node, ast.ClassDef) else ():
-            found.update(dict.fromkeys(_names(item), item))
+            found.update(dict.fromkeys(bound_names(item), item))
         return found
 
-    def _reached(self, nodes: Iterable[ast.stmt]) -> list[ast.stmt]:
+    def reached(self, nodes: Iterable[ast.AST]) -> list[ast.stmt]:
         """Top-level definitions of this file that ``nodes`` use, directly or through each other, in file order."""
         todo: list[ast.AST] = list(nodes)
         seen: dict[int, ast.stmt] = {}
@@ -61,22 +61,24 @@ class CaseFile:
 
     def _is_case(self, node: ast.stmt) -> bool:
         """Whether a class is a case itself: a fix that names another case does not repeat it."""
-        return isinstance(node, ast.ClassDef) and "forward" in self._members(node.name) and _has_inputs(node)
+        return isinstance(node, ast.ClassDef) and "forward" in self.members(node.name) and _has_inputs(node)
 
-    def _text(self, node: ast.stmt) -> str:
+    def text(self, node: ast.stmt) -> str:
+        """A statement with its decorators, not indented."""
         first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))])
         return textwrap.dedent("\n".join(self._lines[first - 1 : node.end_lineno]))
 
 
 def _has_inputs(node: ast.ClassDef) -> bool:
-    return any("inputs" in _names(item) for item in node.body)
+    return any("inputs" in bound_names(item) for item in node.body)
 
 
 def _used(node: ast.AST) -> Iterator[str]:
     return (item.id for item in ast.walk(node) if isinstance(item, ast.Name))
 
 
-def _names(node: ast.stmt) -> list[str]:
+def bound_names(node: ast.stmt) -> list[str]:
+    """Names that a statement binds: a definition's or an assignment's."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.Assign):
