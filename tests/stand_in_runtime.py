@@ -1,5 +1,8 @@
 """A runtime for tests: a package named onnxruntime whose "models" are words that it obeys, faults included.
 
+Its providers do what onnxruntime's do: CUDA is compiled in, cannot be loaded, and its sessions are made on the CPU with
+no more than a line in the log; OpenVINO leaves nodes to the CPU.
+
 The faults are real ones: the process really gets SIGSEGV, really sleeps, really aborts. Bundles and archives are the
 real thing too.
 """
@@ -13,13 +16,20 @@ from harness.bundles import archive_bytes, make_bundle
 from harness.runner.archive import Entry
 
 _PACKAGE = """
-import os, signal, time
+import json, os, signal, time
 import numpy as np
 
 __version__ = "9.9.9"
 
 class SessionOptions:
-    pass
+    strict = False
+    enable_profiling = False
+
+    def add_session_config_entry(self, name, value):
+        self.strict = (name, value) == ("session.disable_cpu_ep_fallback", "1")
+
+def get_available_providers():
+    return ["CUDAExecutionProvider", "OpenVINOExecutionProvider", "CPUExecutionProvider"]
 
 class GraphOptimizationLevel(int):
     pass
@@ -28,9 +38,18 @@ class _Input:
     name = "x"
 
 class InferenceSession:
-    def __init__(self, model, options, providers):
+    def __init__(self, model, options, providers, provider_options=None, enable_fallback=1):
         self.word = bytes(model).decode()
-        self.asked = providers
+        self.asked, self.options = providers[0], options
+        if self.asked == "CUDAExecutionProvider":
+            os.write(2, b"Failed to load library x.so with error: libcublasLt.so.13: cannot open\\n")
+            self.asked = "CPUExecutionProvider"
+        left = {"split": ["Gather", "Relu"], "left": ["Gather", "Gather"]}.get(self.word, [])
+        self.nodes = [("CPUExecutionProvider", op) for op in left]
+        if self.word != "left":
+            self.nodes.append((self.asked, "Relu"))
+        if self.asked != "CPUExecutionProvider" and left and options.strict:
+            raise RuntimeError("1 : FAIL : fallback to CPU EP has been explicitly disabled by the user.")
         if self.word == "segfault":
             os.kill(os.getpid(), signal.SIGSEGV)
         if self.word == "hang":
@@ -42,7 +61,17 @@ class InferenceSession:
             os.abort()
 
     def get_providers(self):
-        return ["CPUExecutionProvider"]
+        return list(dict.fromkeys([self.asked, "CPUExecutionProvider"]))
+
+    def end_profiling(self):
+        events = [
+            {"cat": "Node", "name": f"n{i}_kernel_time", "args": {"provider": provider, "op_name": op}}
+            for i, (provider, op) in enumerate(self.nodes)
+        ]
+        path = self.options.profile_file_prefix + ".json"
+        with open(path, "w") as file:
+            json.dump(events * 2, file)
+        return path
 
     def get_inputs(self):
         return [_Input()]

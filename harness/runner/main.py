@@ -39,7 +39,8 @@ def main(arguments: Sequence[str], program: Optional[Path] = None) -> int:
     options = _parser(program).parse_args(arguments)
     path = program or Path(options.archive)
     try:
-        adapters.find(options.runtime, options.provider)
+        adapter = adapters.find(options.runtime, options.provider)
+        options.provider = adapter.provider
         run = _Run(options, Archive(path), path, program)
         return run.go()
     except UnknownName as error:
@@ -59,7 +60,7 @@ def _parser(program: Optional[Path]) -> argparse.ArgumentParser:
         parser.add_argument("archive", help="an archive of bundles (caniexport bundles pack)")
     add = parser.add_argument
     add("--runtime", required=True, help="one of: {}".format(", ".join(adapters.ADAPTERS)))
-    add("--provider", default="cpu", help="execution provider (default: cpu)")
+    add("--provider", default="", help="execution provider (default: the runtime's first, mostly cpu)")
     add("-o", "--output", default="rows", metavar="DIR", help="folder for the rows (default: rows)")
     add("--workers", type=int, default=1, help="processes side by side (default: 1)")
     add("--timeout", type=float, default=60.0, help="seconds that a bundle may take (default: 60)")
@@ -133,7 +134,9 @@ class _Run:
         status = Status.NOT_RUN if error.stage.value == "resolve" else Status.FAIL
         outcome = ended(error.stage, status, describe(error.stage.value, "Unavailable", str(error)))
         # as far as it is installed: it could not be asked
-        version = envinfo.installed().get(self.options.runtime, "")
+        packages = adapters.find(self.options.runtime, self.options.provider).packages
+        installed = envinfo.installed()
+        version = next((installed[name] for name in packages if name in installed), "")
         row = self._row(None, outcome, environment, Running(version, "none"))
         journal.run(row, outcome.messages)
         sys.stderr.write("{}\n".format(error))

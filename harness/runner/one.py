@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from contextlib import contextmanager
@@ -60,6 +61,10 @@ def _run(adapter: Adapter, archive: Archive, entry: Entry, announce: Announce, r
     row["seconds_load"] = _seconds(time.perf_counter() - started)
     if adapter.computes:
         outputs = _outputs(session, inputs, at, row)
+        if session.placement:
+            row["placement"] = json.dumps(session.placement, sort_keys=True)
+        if session.absent:
+            raise _Stop(Stage.PLACE, Status.UNSUPPORTED, describe("place", "Absent", session.absent))
         _compare(adapter, entry, expected, outputs, at, row)
     if session.degraded:
         return ended(Stage.DONE, Status.DEGRADED, describe("done", "Degraded", session.degraded))

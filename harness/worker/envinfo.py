@@ -56,12 +56,13 @@ def environment(release: str, spec: str, device: str) -> Dict[str, Any]:
         "torch_build": packages.get("torch"),
         "packages": json.dumps(packages, sort_keys=True),
         "platform": system,
-        "cpu": _cpu(),
-        "gpu": _gpu(),
+        "cpu": cpu(),
+        "gpu": gpu(),
     }
 
 
-def _cpu() -> Optional[str]:
+def cpu() -> Optional[str]:
+    """The processor's model name."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             for line in file:
@@ -72,7 +73,7 @@ def _cpu() -> Optional[str]:
     return platform.processor() or None
 
 
-def _gpu() -> Optional[str]:
+def gpu() -> Optional[str]:
     """The first GPU's name as the driver reports it, without starting CUDA in this process."""
     try:
         reply = subprocess.run(

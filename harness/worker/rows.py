@@ -80,7 +80,10 @@ RUNS: Tuple[Column, ...] = tuple(
         "bundle corpus case variant runtime runtime_version provider device env_id run_id measured_at stage status "
         "signature message_id max_abs_error max_rel_error seconds_load seconds_run"
     ).split()
-) + (Column("session", "string", "the runtime's session options as a JSON object; null for its own"),)
+) + (
+    Column("session", "string", "the runtime's session options as a JSON object; null for its own"),
+    Column("placement", "string", "nodes that each provider ran, as a JSON object; null on cpu and where not known"),
+)
 
 ENVIRONMENTS: Tuple[Column, ...] = (
     Column("env_id", "string", "hash over Python, platform, device and every installed package but the test tools"),

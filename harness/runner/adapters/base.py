@@ -32,11 +32,15 @@ class Running(NamedTuple):
 class Session:
     """A loaded model. Adapters make a subclass.
 
-    ``degraded`` says in words what is not as asked (nodes on another provider); empty where all is.
+    ``degraded`` says in words what is not as asked (nodes on another provider); empty where all is. ``absent`` says
+    that nothing runs on the provider asked for. ``placement`` has the number of nodes per provider, where it is known.
+    They may be set in the first :meth:`run`.
     """
 
     input_names: Sequence[str] = ()
     degraded: str = ""
+    absent: str = ""
+    placement: Mapping[str, int] = {}
 
     def run(self, feeds: Dict[str, Any]) -> List[Any]:
         """Numpy arrays by input name in, numpy arrays in the order of the model's outputs out; raises what it will."""
@@ -48,11 +52,13 @@ class Adapter:
 
     name       as in the column ``runtime``
     providers  what the column ``provider`` may have; the first is the default
+    packages   distributions that it may come from; one that is installed gives the version where it does not start
     computes   False where the runtime only reads models (parse, build): no values are compared
     """
 
     name: str = ""
     providers: Tuple[str, ...] = ("cpu",)
+    packages: Tuple[str, ...] = ()
     computes: bool = True
 
     def __init__(self, provider: str) -> None:

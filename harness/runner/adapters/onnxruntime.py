@@ -1,9 +1,13 @@
-"""onnxruntime, with every provider that has its own package or build of it."""
+"""onnxruntime, with every provider that has its own package, build or plugin of it."""
 
 from __future__ import annotations
 
+import json
+import os
+from importlib import import_module
 from typing import Any, Callable, Dict, List, Mapping
 
+from harness.runner.adapters import placement
 from harness.runner.adapters.base import Adapter, Refused, Running, Session, Unavailable
 from harness.worker import envinfo, runtimes
 from harness.worker.status import Stage
@@ -16,16 +20,24 @@ PACKAGES = (
     "onnxruntime-directml",
     "onnxruntime-training",
 )
+_PLUGIN = "onnxruntime_ep_openvino"
+#: OpenVINO computes in bfloat16 where the CPU can: errors of 1e-2 that are no bugs. Its plugin knows this option alone
+#: (precision and INFERENCE_PRECISION_HINT are ignored without an error).
+_FLOAT32 = json.dumps({"CPU": {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": "1"}})
 
 
 class OnnxRuntime(Adapter):
-    """Sessions as :mod:`harness.worker.runtimes` makes them for cells: the same options, the same one thread."""
+    """On the CPU, sessions as :mod:`harness.worker.runtimes` makes them for cells: same options, same one thread.
+
+    On another provider every session is looked at: :mod:`harness.runner.adapters.placement`.
+    """
 
     name = "onnxruntime"
     providers = tuple(runtimes.PROVIDERS)
+    packages = PACKAGES
 
     def start(self) -> Running:
-        """Refuses two packages in one folder; then imports. Device names come from the driver, not from CUDA."""
+        """Refuses two packages in one folder; then imports; then tries the provider on the smallest model."""
         have = {name: version for name, version in envinfo.installed().items() if name in PACKAGES}
         if len(have) > 1:
             raise Unavailable(
@@ -33,20 +45,24 @@ class OnnxRuntime(Adapter):
                 "{} are installed together: both unpack into one folder, so neither is what it says. "
                 "Keep one environment for each".format(" and ".join(" ".join(item) for item in sorted(have.items()))),
             )
+        gpu = self.provider in ("cuda", "tensorrt")
+        if gpu:
+            # products of float32 in float32, as on the CPU; read when CUDA starts
+            os.environ["NVIDIA_TF32_OVERRIDE"] = "0"
         try:
             version = runtimes.version()
         except ImportError as error:
             stage = Stage.IMPORT if have else Stage.RESOLVE
             raise Unavailable(stage, "onnxruntime does not import: {}".format(error)) from error
-        return Running(version)
+        if self.provider != "cpu":
+            self._way = _openvino() if self.provider == "openvino" else _gpu(self.provider)
+            placement.require(self._way)
+        return Running(version, envinfo.gpu() or self.provider) if gpu else Running(version)
 
-    def load(
-        self,
-        model: bytes,
-        options: Mapping[str, Any],
-        announce: Callable[[Stage], None],  # noqa: ARG002  # it has no stage of its own
-    ) -> Session:
+    def load(self, model: bytes, options: Mapping[str, Any], announce: Callable[[Stage], None]) -> Session:
         """As for a cell. Raises :class:`Refused` where the session silently runs on another provider."""
+        if self.provider != "cpu":
+            return placement.load(model, self._way, options, announce)
         try:
             return _Session(runtimes.load(model, self.provider, options))
         except runtimes.WrongProvider as error:
@@ -60,6 +76,42 @@ class _Session(Session):
 
     def run(self, feeds: Dict[str, Any]) -> List[Any]:
         return self._session.run(feeds)
+
+
+def _gpu(provider: str) -> placement.Way:
+    """CUDA; TensorRT with CUDA behind it, as it is meant to be used: what CUDA then runs shows in the placement."""
+    import onnxruntime
+
+    if hasattr(onnxruntime, "preload_dlls"):
+        onnxruntime.preload_dlls()  # CUDA's libraries where they are Python packages
+    names = [runtimes.PROVIDERS[name] for name in (provider, "cuda")]
+    asked = list(dict.fromkeys(names))
+    return placement.Way(asked[0], asked, [{} for _ in asked])
+
+
+def _openvino() -> placement.Way:
+    """The plugin where its package is installed, else the provider that is compiled in (onnxruntime-openvino)."""
+    import onnxruntime
+
+    name = runtimes.PROVIDERS["openvino"]
+    try:
+        plugin = import_module(_PLUGIN)
+    except ImportError:
+        return placement.Way(name, [name], [{"device_type": "CPU", "precision": "FP32", "num_of_threads": "1"}])
+    try:
+        onnxruntime.register_execution_provider_library(name, plugin.get_library_path())
+    except Exception as error:
+        raise Unavailable(Stage.RESOLVE, "OpenVINO's plugin does not load: {}".format(error)) from error
+    cpu = onnxruntime.OrtHardwareDeviceType.CPU
+    devices = [item for item in onnxruntime.get_ep_devices() if item.ep_name == name and item.device.type == cpu]
+    if not devices:
+        raise Unavailable(
+            Stage.RESOLVE,
+            "OpenVINO's plugin {} offers no CPU device here: it takes Intel's alone, this is {}".format(
+                envinfo.version_of(_PLUGIN.replace("_", "-")), envinfo.cpu()
+            ),
+        )
+    return placement.Way(name, devices=devices[:1], device_options={"load_config": _FLOAT32})
 
 
 ADAPTER = OnnxRuntime

@@ -1,0 +1,52 @@
+"""tract, an inference engine in Rust, through its Python package."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any, Callable, Dict, List, Mapping
+
+from harness.runner.adapters.base import Adapter, Running, Session, Unavailable
+from harness.worker.status import Stage
+
+
+class Tract(Adapter):
+    """Reading the file is stage ``parse``, inferring its shapes and making it runnable stage ``build``."""
+
+    name = "tract"
+    packages = ("tract",)
+
+    def start(self) -> Running:
+        """Loads the library that the package brings."""
+        try:
+            import tract
+        except (ImportError, OSError) as error:
+            raise Unavailable(Stage.RESOLVE, "tract does not import: {}".format(error)) from error
+        return Running(str(tract.version()))
+
+    def load(self, model: bytes, options: Mapping[str, Any], announce: Callable[[Stage], None]) -> Session:  # noqa: ARG002  # the options are onnxruntime's
+        """Raises ``TractError`` with tract's chain of reasons."""
+        import tract
+
+        announce(Stage.PARSE)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.onnx")  # it loads from a file only
+            with open(path, "wb") as file:
+                file.write(model)
+            network = tract.onnx().load(path)
+        names = [network.input_name(place) for place in range(network.input_count())]
+        announce(Stage.BUILD)
+        return _Session(network.into_model().into_runnable(), names)
+
+
+class _Session(Session):
+    def __init__(self, runnable: Any, names: List[str]) -> None:
+        self._runnable = runnable
+        self.input_names = names
+
+    def run(self, feeds: Dict[str, Any]) -> List[Any]:
+        found = self._runnable.run([feeds[name] for name in self.input_names])
+        return [tensor.to_numpy() for tensor in found]
+
+
+ADAPTER = Tract

@@ -1,0 +1,149 @@
+"""The runtimes: what is asked for is what runs, or the row says what is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from stand_in_runtime import archive, install
+from test_runner import ends, rows, run
+
+from harness.bundles import archive_bytes, probe_entries
+from harness.runner import adapters
+from harness.runner.adapters import placement
+from harness.worker.errors import UnknownName
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    return install(tmp_path_factory.mktemp("site"))
+
+
+def test_a_provider_that_is_compiled_in_and_does_not_load_is_one_row_with_the_logged_reason(tmp_path, packages):
+    archive(tmp_path / "b.zip", "relu", "wrong")
+
+    done = run(tmp_path / "b.zip", tmp_path / "out", packages, provider="cuda")
+
+    assert done.returncode == 1
+    assert "asked for CUDAExecutionProvider, the session runs on CPUExecutionProvider" in done.stderr
+    assert ends(tmp_path / "out") == {None: ("resolve", "not_run")}
+    found, texts = rows(tmp_path / "out")
+    assert "libcublasLt.so.13: cannot open" in texts[found[None]["message_id"]]
+    assert found[None]["runtime_version"] == "9.9.9"
+
+
+def test_a_provider_that_is_not_compiled_in_is_one_row(tmp_path, packages):
+    archive(tmp_path / "b.zip", "relu")
+
+    done = run(tmp_path / "b.zip", tmp_path / "out", packages, provider="tensorrt")
+
+    assert done.returncode == 1
+    assert "no TensorrtExecutionProvider compiled in (it has CUDAExecutionProvider" in done.stderr
+    assert ends(tmp_path / "out") == {None: ("resolve", "not_run")}
+
+
+def test_nodes_that_stay_on_the_cpu_are_counted_and_the_row_is_degraded(tmp_path, packages):
+    archive(tmp_path / "b.zip", "relu", "split", "left", "refuse")
+
+    done = run(tmp_path / "b.zip", tmp_path / "out", packages, provider="openvino")
+
+    assert done.returncode == 0, done.stderr
+    assert ends(tmp_path / "out") == {
+        "relu": ("done", "pass"),
+        "split": ("done", "degraded"),
+        "left": ("place", "unsupported"),
+        "refuse": ("load", "fail"),
+    }
+    found, texts = rows(tmp_path / "out")
+    assert json.loads(found["relu"]["placement"]) == {"OpenVINOExecutionProvider": 1}
+    assert json.loads(found["split"]["placement"]) == {"CPUExecutionProvider": 2, "OpenVINOExecutionProvider": 1}
+    said = texts[found["split"]["message_id"]]
+    assert said == "2 of 3 nodes run elsewhere; CPUExecutionProvider: Gather, Relu"
+    assert "no node runs on OpenVINOExecutionProvider" in texts[found["left"]["message_id"]]
+
+
+def test_a_node_in_a_loop_counts_once_and_what_is_no_kernel_does_not():
+    def event(name, provider, op):
+        return {"cat": "Node", "name": name, "args": {"provider": provider, "op_name": op, "node_index": "3"}}
+
+    events = [
+        event("a_kernel_time", "A", "Relu"),
+        event("a_kernel_time", "A", "Relu"),
+        event("b_kernel_time", "B", "Gather"),
+    ]
+    events += [event("a_fence_before", "A", "Relu"), {"cat": "Session", "name": "model_run"}]
+    found = placement.nodes(events)
+
+    assert {provider: dict(ops) for provider, ops in found.items()} == {"A": {"Relu": 1}, "B": {"Gather": 1}}
+
+
+@pytest.mark.parametrize("runtime", [name for name in adapters.ADAPTERS if name != "onnxruntime"])
+def test_a_runtime_whose_package_is_not_there_is_one_row_that_says_so(tmp_path, runtime):
+    archive(tmp_path / "b.zip", "relu", "wrong")
+    command = [sys.executable, "-S", str(tmp_path / "b.zip"), "--runtime", runtime, "-o", str(tmp_path / "out")]
+    environment = {**os.environ, "PYTHONPATH": numpy_alone(tmp_path)}
+
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+    assert done.returncode == 1, done.stderr
+    assert "does not import: No module named" in done.stderr
+    assert ends(tmp_path / "out") == {None: ("resolve", "not_run")}
+    provider = rows(tmp_path / "out")[0][None]["provider"]
+    assert provider == ("none" if runtime.startswith("tensorrt") else "cpu")
+
+
+def numpy_alone(folder):
+    """A folder that has numpy and nothing else of this environment."""
+    import numpy
+
+    place = folder / "site"
+    place.mkdir()
+    package = os.path.dirname(numpy.__file__)  # noqa: PTH120  # beside its libraries' folder
+    for name in (package, package + ".libs"):
+        if os.path.isdir(name):  # noqa: PTH112
+            (place / os.path.basename(name)).symlink_to(name)  # noqa: PTH119
+    return str(place)
+
+
+def test_the_first_provider_of_a_runtime_is_its_default():
+    assert adapters.find("tensorrt-rtx", "").provider == "none"
+    assert adapters.find("onnxruntime", "").provider == "cpu"
+    with pytest.raises(UnknownName, match=r"tract has no provider 'cuda' \(it has: cpu\)"):
+        adapters.find("tract", "cuda")
+
+
+REAL = [
+    ("onnxruntime", "cpu", "onnxruntime==1.31.1", 0),
+    ("onnxruntime", "cuda", "onnxruntime==1.31.1", 1),
+    ("onnx-reference", "cpu", "onnx==1.23.2", 0),
+    ("openvino", "cpu", "openvino==2026.4.1", 0),
+    ("tract", "cpu", "tract==0.23.9", 0),
+    ("tensorrt-rtx", "none", "tensorrt-rtx-cu13-libs==1.7.1.116 tensorrt-rtx-cu13-bindings==1.7.1.116", 0),
+    ("tensorrt", "none", "tensorrt-cu13-bindings==11.4.0.106", 1),
+]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(("runtime", "provider", "packages", "code"), REAL)
+def test_the_probes_run_on_the_real_runtime(tmp_path, runtime, provider, packages, code):
+    probes = list(probe_entries())
+    sources = {entry.bundle: lambda data=data: data for entry, data in probes}
+    (tmp_path / "b.zip").write_bytes(archive_bytes([entry for entry, _ in probes], sources))
+    command = ["uv", "run", "-q", "--no-project", "--isolated", "--python", "3.12", "--with", "numpy"]
+    for package in packages.split():
+        command += ["--with", package]
+    command += ["python", "b.zip", "--runtime", runtime, "--provider", provider, "-o", "out"]
+
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+
+    assert done.returncode == code, done.stderr
+    if code:
+        assert ends(tmp_path / "out") == {None: ("resolve", "not_run")}
+        return
+    lines = next((tmp_path / "out" / "journal").glob("*.jsonl")).read_text(encoding="utf-8").splitlines()
+    found = [entry["row"] for entry in map(json.loads, lines) if entry["kind"] == "run"]
+    assert len(found) == len(probes)
+    assert {row["status"] for row in found if row["variant"] == "opset_17"} == {"pass"}
