@@ -286,9 +286,9 @@ def _export(case, variant, cell, item):
     if version < (1, 10) and isinstance(module, torch.jit.ScriptModule):
         options["example_outputs"] = _module(case, variant.forward)(*args)
     if variant.dynamic and version >= (1, 2):
-        if exporter == "dynamo":
+        if exporter == "dynamo" and version >= (2, 5):
             options["dynamic_shapes"] = {name: _dims(variant.dynamic.get(name)) for name in names}
-        else:
+        elif exporter != "dynamo":
             options["dynamic_axes"] = dict(variant.dynamic)
             options["input_names"] = names
     if exporter.startswith("torchscript") and version >= (2, 5):
