@@ -102,24 +102,25 @@ def claim_badge(outcome: str) -> str:
 def status_legend(seen: Mapping[Status, int] | None = None, *, only: Iterable[Status] = tuple(Status)) -> str:
     """Every status explained, best first, with how often each was ``seen`` where that is given."""
     taken = set(only)
-    return _legend((status_badge(item), _MEANING[item], _count(seen, item)) for item in Status if item in taken)
+    return legend((status_badge(item), _MEANING[item], _count(seen, item)) for item in Status if item in taken)
 
 
 def word_legend(seen: Mapping[Workaround, int] | None = None) -> str:
     """Every workaround word explained, with how often each was ``seen``."""
-    return _legend((word_badge(item), sign.meaning, _count(seen, item)) for item, sign in WORKAROUND.items())
+    return legend((word_badge(item), sign.meaning, _count(seen, item)) for item, sign in WORKAROUND.items())
 
 
 def claim_legend(seen: Mapping[str, int] | None = None) -> str:
     """Every outcome of a claim explained, with how often each was ``seen``."""
-    return _legend((claim_badge(item), sign.meaning, _count(seen, item)) for item, sign in CLAIM.items())
+    return legend((claim_badge(item), sign.meaning, _count(seen, item)) for item, sign in CLAIM.items())
 
 
 def _count(seen: Mapping[Any, int] | None, item: Any) -> int | None:
     return None if seen is None else seen.get(item, 0)
 
 
-def _legend(items: Iterable[tuple[str, str, int | None]]) -> str:
+def legend(items: Iterable[tuple[str, str, int | None]]) -> str:
+    """Badges (HTML) with their meanings (text) and, where given, how often each was seen."""
     lines = (
         f"<li>{badge}{'' if number is None else f' <b>{number:,}</b>'} {escape(meaning)}</li>"
         for badge, meaning, number in items

@@ -56,6 +56,7 @@ def build(root: Path) -> Path:
     _write(results / "environments.parquet", "environments", [_environment(torch) for torch in RELEASES])
     _write(results / "cases.parquet", "cases", [row for case in CASES for row in _catalogue(case)] + _pinned())
     _write(results / "claims.parquet", "claims", _claims())
+    _write(results / "declared.parquet", "declared", _declared())
     return root
 
 
@@ -204,6 +205,11 @@ def _environment_cells(texts: dict[str, str]) -> list[dict[str, Any]]:
         {**common, "variant": "plain", "stage": "import", "status": "fail", "message_id": _message(text, texts)},
         {**common, "variant": "older_numpy", "stage": "done", "status": "pass"},
     ]
+
+
+def _declared() -> list[dict[str, Any]]:
+    common = {"release": "2.15.0", "by": "torchscript", "version": "torch 2.15.0", "opsets": "9-20"}
+    return [{**common, "op": "aten::cross"}, {**common, "op": "aten::roll"}]
 
 
 def _claims() -> list[dict[str, Any]]:

@@ -66,7 +66,7 @@ def cells(app, case, css="matrix"):
     return [(kind, html.unescape(text), html.unescape(link)) for kind, link, text in found if f"case={case}&" in link]
 
 
-PAGES = ("home", "matrix", "case", "op", "upgrade", "workarounds", "claims", "about")
+PAGES = ("home", "matrix", "case", "op", "upgrade", "workarounds", "claims", "declared", "runs", "about")
 
 
 def test_the_app_itself_draws_the_search_first(home, monkeypatch):
@@ -371,14 +371,22 @@ def test_claims_are_shown_with_their_outcome_and_can_be_narrowed_to_it(draw):
     assert "cross is refused at opset 14" not in wrong
 
 
-def test_the_about_page_lists_every_environment_with_its_versions(draw):
-    said = words(draw("about"))
+def test_the_runs_page_lists_every_environment_with_its_versions(draw):
+    said = words(draw("runs"))
 
     for torch in ("1.10.2+cpu", "2.0.1+cpu", "2.8.0+cpu", "2.15.0+cpu"):
         assert torch in said
 
 
 @pytest.mark.parametrize("page", PAGES)
+def test_torchs_own_table_stands_beside_the_measured_differences_first(draw):
+    said = re.sub(r"\s+", " ", words(draw("declared")))
+
+    assert said.index("aten::roll trace 9-20") < said.index("aten::cross trace 9-20 9-20 ✓ agrees")
+    assert "aten::roll" not in words(draw("declared", **{"is": "agrees"}))
+    assert "aten::roll" not in words(draw("declared", q="aten::cross"))
+
+
 def test_texts_of_the_dataset_and_of_the_url_never_become_tags(draw, page):
     asked = dict.fromkeys(
         ("q", "op", "theme", "variant", "torch", "opset", "status", "sort", "source", "word"), HOSTILE

@@ -1,0 +1,127 @@
+"""Runs and environments as tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dashboard.live import Going
+from dashboard.markup import columns, escape, facts, plural, table
+from harness import versions
+
+_PACKAGES = ("onnx", "onnxscript", "onnxruntime", "numpy")
+_COLUMNS = ("torch", "build", "Python", *_PACKAGES, "platform", "processor", "measured (UTC)", "rows", "run", "gate")
+
+
+def environments(found: Iterable[Mapping[str, Any]]) -> str:
+    """Every environment and run, oldest release first; all of its packages fold out."""
+    ordered = sorted(found, key=lambda row: (versions.parse(row["torch"] or "0"), row["measured_at"] or ""))
+    return table("Environments", "plain", columns(_COLUMNS), "".join(map(_row, ordered)))
+
+
+def _row(row: Mapping[str, Any]) -> str:
+    packages = json.loads(row["packages"] or "{}")
+    values = [
+        row["torch_build"],
+        row["python"],
+        *(packages.get(name) for name in _PACKAGES),
+        row["platform"],
+        row["gpu"] or row["cpu"],
+        when(row),
+        _rows(row),
+        f"{row['run_id']} ({row['origin']})",
+    ]
+    every = facts((name, escape(version)) for name, version in sorted(packages.items()))
+    name = escape(row["torch"] or row["release"] or "-")
+    whole = f"<details><summary>{name}</summary>{every}</details>" if packages else name
+    cells = "".join(f'<td class="tight">{escape(value or "-")}</td>' for value in values)
+    return f'<tr><th scope="row">{whole}</th>{cells}<td>{gate(row)}</td></tr>'
+
+
+def when(row: Mapping[str, Any]) -> str:
+    """When a run was found, to the minute, UTC."""
+    return str(row["measured_at"] or "")[:16].replace("T", " ")
+
+
+def _rows(row: Mapping[str, Any]) -> str:
+    if row["rows"] is None:
+        return ""
+    of = f" of {int(row['planned']):,}" if row["planned"] is not None else ""
+    return f"{int(row['rows']):,}{of}"
+
+
+def gate(row: Mapping[str, Any]) -> str:
+    """What the gate said of a run."""
+    if row["gate"] is None:
+        return '<span class="badge w-unknown">· not judged yet</span>'
+    if row["quarantined"]:
+        return f'<span class="badge c-not-reproduced">✗ quarantined</span> {escape(row["gate"])}'
+    return '<span class="badge c-reproduced">✓ good</span>'
+
+
+def quarantined(found: Sequence[Mapping[str, Any]]) -> str:
+    """Runs whose rows do not speak, and why."""
+    if not found:
+        return '<p class="hint">None: every run passed its gate.</p>'
+    rows = "".join(map(_left_out, found))
+    return table("Quarantined runs", "plain", columns(("torch", "run", "measured (UTC)", "why")), rows, whole=True)
+
+
+def _left_out(row: Mapping[str, Any]) -> str:
+    cells = "".join(f'<td class="tight">{escape(value)}</td>' for value in (row["run_id"], when(row)))
+    why = row["gate"] or "it has not been judged"
+    return f'<tr><th scope="row">{escape(row["torch"] or row["release"])}</th>{cells}<td>{escape(why)}</td></tr>'
+
+
+def repeats(found: Sequence[Mapping[str, Any]]) -> str:
+    """How often a cell measured a second time, alone, gave another row."""
+    measured = [row for row in found if row.get("repeated")]
+    twice = sum(int(row["repeated"]) for row in measured)
+    if not twice:
+        return '<p class="hint">No run of the dataset was measured a second time yet.</p>'
+    differing = [(row, name) for row in measured for name in row.get("differing") or ()]
+    share = len(differing) / twice
+    head = (
+        f'<p class="counts"><b>{share:.2%}</b> <span>{len(differing):,} of {twice:,} cells of '
+        f"{plural(len(measured), 'run')} that were measured twice, the second time each alone in a process of its own, "
+        f"gave another row. That is how often a change seen here may be no change.</span></p>"
+    )
+    if not differing:
+        return head
+    rows = "".join(
+        f'<tr><th scope="row">{escape(row["torch"])}</th><td>{escape(name)}</td></tr>' for row, name in differing
+    )
+    return head + table("Cells that differed", "plain", columns(("torch", "the cell, and in what")), rows, whole=True)
+
+
+def progress(found: Sequence[Going]) -> str:
+    """Runs that go on."""
+    if not found:
+        return '<p class="hint">No measurement is going on in the local dataset.</p>'
+    return "".join(map(_going, found))
+
+
+def _going(run: Going) -> str:
+    of = f" of about {run.expected:,}" if run.expected else ""
+    bar = (
+        f'<progress max="{run.expected}" value="{min(run.cells, run.expected)}" aria-label="cells measured"></progress>'
+        if run.expected
+        else ""
+    )
+    left = f", about {_duration(run.left)} left" if run.left is not None else ""
+    return (
+        f'<p class="counts"><b>torch {escape(run.torch)}</b> {escape(run.provider)} {bar} '
+        f"<span>{run.cells:,}{of} cells, {run.rate:.0f} a second{left}; the last row {run.quiet:.0f} s ago</span> "
+        f'<span class="quiet">run {escape(run.run_id)}</span></p>'
+    )
+
+
+def _duration(seconds: float) -> str:
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 90
+        else f"{seconds / 60:.0f} min"
+        if seconds < 5400
+        else f"{seconds / 3600:.1f} h"
+    )
