@@ -23,7 +23,8 @@ def table(lines: Sequence[Line], columns: Sequence[str], carried: Mapping[str, s
     heads = f'<th class="case" scope="col">case</th><th class="by" scope="col">exporter</th>{heads_of(columns)}'
     themes = groupby(lines, key=lambda line: line.theme)
     body = "".join(_theme(theme, list(found), columns, carried) for theme, found in themes)
-    return markup.table("Matrix of cases and torch releases", "matrix", heads, body)
+    classes = "matrix many" if len(columns) >= _MANY else "matrix"
+    return markup.table("Matrix of cases and torch releases", classes, heads, body)
 
 
 def _theme(theme: str, lines: list[Line], columns: Sequence[str], carried: Mapping[str, str]) -> str:

@@ -13,6 +13,8 @@ from harness.answers.words import Words
 from harness.verdicts import Workaround
 from harness.worker.status import FixKind, Status
 
+#: from this many releases on, cells show signs only
+MANY = 9
 #: parameters of the page that every link of a table carries on
 _Carried = Mapping[str, str]
 #: torch and opset of a cell, as the URL writes them
@@ -57,7 +59,9 @@ def words(found: Words, fixes: Sequence[Entry], opsets: Mapping[str, int | None]
         return ""
     heads = f'<th class="case" scope="col">fix</th>{columns(opsets)}'
     body = "".join(_fix(item, found[item.variant], opsets, carried) for item in fixes)
-    return table("Each fix by torch release", "matrix words", heads, body, whole=True)
+    return table(
+        "Each fix by torch release", f"matrix words{' many' if len(opsets) >= MANY else ''}", heads, body, whole=True
+    )
 
 
 def _fix(fix: Entry, by_release: Mapping[str, Workaround], opsets: Mapping[str, int | None], carried: _Carried) -> str:
@@ -67,15 +71,14 @@ def _fix(fix: Entry, by_release: Mapping[str, Workaround], opsets: Mapping[str, 
     cells = ""
     for torch, opset in opsets.items():
         where = {"variant": variant, "torch": torch, "opset": opset_name(opset)}
-        cells += _word(by_release.get(torch, Workaround.UNKNOWN), torch, {**carried, **where})
+        cells += _word(by_release.get(torch, Workaround.UNKNOWN), torch, {**carried, **where}, len(opsets) >= MANY)
     return f'<tr><th class="case" scope="row">{name}</th>{cells}</tr>'
 
 
-def _word(word: Workaround, torch: str, asked: Mapping[str, str]) -> str:
+def _word(word: Workaround, torch: str, asked: Mapping[str, str], many: bool) -> str:
     sign = WORKAROUND[word]
     if word is Workaround.UNKNOWN:
         return f'<td class="w-unknown" title="not measured at torch {escape(torch)}">{sign.sign}</td>'
-    shown = link(
-        links.page("case", **asked), escape(f"{sign.sign} {word.value}"), title=f"torch {torch}: {sign.meaning}"
-    )
+    said = sign.sign if many else f"{sign.sign} {word.value}"
+    shown = link(links.page("case", **asked), escape(said), title=f"torch {torch}: {word.value}, {sign.meaning}")
     return f'<td class="w-{word.value}">{shown}</td>'

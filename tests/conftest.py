@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+from browser_fixtures import address, chromium, visit  # noqa: F401 - fixtures of the tests marked browser
 
 
 @pytest.fixture

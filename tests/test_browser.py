@@ -1,108 +1,17 @@
-"""The dashboard in a real Chromium: read, clicked and linked to as a person would, at two widths, light and dark."""
+"""The dashboard in a real Chromium: read, clicked and linked to as a person would."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from pathlib import Path
 
 import pytest
+from browser_fixtures import MARKS, drawn
+from dashboard_data import CROSS, MARKED_ID
 
-pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser: pip install playwright")
+from dashboard import links
 
-from dashboard_data import CROSS, MARKED_ID, build  # noqa: E402 - nothing to import without the two above
-
-from dashboard import links  # noqa: E402
-from harness.home import VARIABLE  # noqa: E402
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-APP = Path(__file__).resolve().parents[1] / "dashboard" / "app.py"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-SECONDS = 40
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium"),
-]
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    """Where the app is served from a small dataset of its own."""
-    home = build(tmp_path_factory.mktemp("home"))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
-    line = [sys.executable, "-m", "streamlit", "run", str(APP), *options]
-    log = tmp_path_factory.mktemp("log") / "server.log"
-    with log.open("w") as output:
-        server = subprocess.Popen(line, env={**os.environ, VARIABLE: str(home)}, stdout=output, stderr=output)
-    try:
-        _wait(f"http://127.0.0.1:{port}/_stcore/health", server, log)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(20)
-
-
-def _wait(address, server, log):
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        assert server.poll() is None, log.read_text()
-        try:
-            with urllib.request.urlopen(address, timeout=2):
-                return
-        except OSError:
-            time.sleep(0.2)
-    raise AssertionError(f"the app did not start: {log.read_text()}")
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visit(chromium, address):
-    """``visit("/case?…", width=800)``: the page once it is drawn. What it logs as an error fails the test."""
-    contexts, errors = [], []
-
-    def visited(path, width=1440, scheme="light"):
-        context = chromium.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(SECONDS * 1000)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("request", lambda request: errors.append(request.url) if not _ours(request.url, address) else None)
-        page.goto(address + path)
-        _drawn(page)
-        return page
-
-    yield visited
-    for context in contexts:
-        context.close()
-    assert errors == []
-
-
-def _ours(url, address):
-    return url.startswith((address, address.replace("http", "ws"), "data:", "blob:"))
-
-
-def _drawn(page):
-    page.wait_for_selector("header.page h1, [data-testid=stAlertContentError]")
-    assert page.locator("[data-testid=stAlertContentError]").all_inner_texts() == []
-    page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'")
+sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+pytestmark = MARKS
 
 
 def _cell(page, **asked):
@@ -110,53 +19,6 @@ def _cell(page, **asked):
 
 
 PLAIN = {"case": "cross-no-symbolic", "exporter": "torchscript-trace", "torch": "1.10.2"}
-
-
-@pytest.mark.parametrize("width", [1440, 800])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/",
-        "/?q=cross",
-        "/matrix",
-        "/case?case=cross-no-symbolic&torch=1.10.2&opset=14",
-        "/op",
-        "/workarounds",
-        "/claims",
-        "/about",
-    ],
-)
-def test_every_page_fits_its_window_and_its_signs_can_be_read(visit, path, width, scheme):
-    page = visit(path, width, scheme)
-
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator(".badge").count() > 2
-    assert page.evaluate(_CONTRAST) == []
-
-
-#: texts whose contrast with what is behind them is below 4.5, over the signs and cells of a page
-_CONTRAST = """() => {
-  const numbers = text => (text.match(/[\\d.]+/g) || []).map(Number)
-  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
-    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0)
-  const behind = node => {
-    for (; node; node = node.parentElement) {
-      const colour = numbers(getComputedStyle(node).backgroundColor)
-      if (colour.length === 3 || colour[3] > 0.9) return colour
-    }
-    return [255, 255, 255]
-  }
-  const found = []
-  for (const node of document.querySelectorAll('.badge, .scroll td, .scroll th, .legend li, .hint, header.page p')) {
-    if (!node.innerText.trim()) continue
-    const [one, two] = [light(numbers(getComputedStyle(node).color)), light(behind(node))]
-    const ratio = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05)
-    if (ratio < 4.5) found.push(`${node.className} ${node.innerText.slice(0, 20)} ${ratio.toFixed(2)}`)
-  }
-  return [...new Set(found)]
-}"""
 
 
 def test_failure_mismatch_crash_pass_and_not_measured_differ_in_sign_and_in_colour(visit):
@@ -176,14 +38,14 @@ def test_a_click_on_a_cell_leads_to_its_error_text_and_back_leads_to_the_matrix(
     page = visit("/matrix?theme=geometry")
     _cell(page, **PLAIN).click()
     page.wait_for_url("**/case?**")
-    _drawn(page)
+    drawn(page)
 
     assert "torch=1.10.2" in page.url
     page.get_by_text(CROSS.format(14)).first.wait_for()
 
     page.go_back()
     page.wait_for_selector(".matrix")
-    _drawn(page)
+    drawn(page)
     assert page.url.endswith("/matrix?theme=geometry")
     assert page.locator("tr.theme").count() == 1
 
@@ -197,7 +59,7 @@ def test_a_filter_chosen_is_in_the_address_and_the_address_shows_the_same_elsewh
     page.wait_for_function("document.querySelectorAll('tr.theme').length === 1")
     page.get_by_role("button", name="dynamo").click()
     page.wait_for_url("**exporter=torchscript-trace**")
-    _drawn(page)
+    drawn(page)
     page.wait_for_function("document.querySelectorAll('.matrix tbody tr').length === 2")
     here = page.locator(".matrix").inner_text()
 
@@ -248,7 +110,7 @@ def test_another_exporter_and_form_of_a_case_are_one_click_each(visit):
 
     page.locator(".strip td a").first.click()
     page.wait_for_url("**opset=9**")
-    _drawn(page)
+    drawn(page)
     assert page.locator(".strip td.chosen").count() == 1
 
 
@@ -265,7 +127,7 @@ def test_is_this_workaround_still_needed_is_answered_from_the_front_page(visit):
 
     page.get_by_role("link", name="kind").click()
     page.wait_for_url(re.compile("sort=kind"))
-    _drawn(page)
+    drawn(page)
     assert "q=stack_rewrite" in page.url
 
 

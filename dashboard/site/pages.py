@@ -57,10 +57,14 @@ def front(kept: Kept, files: Sequence[str]) -> str:
         '<noscript><p class="hint">The search needs JavaScript; every page is linked below.</p></noscript></search>'
         '<div id="found" aria-live="polite"></div>'
         f'<div id="start"><h2 class="sub">What works today, by theme</h2>'
-        f"{search_html.themes(counted, _EXPORTERS, newest)}{status_legend(only=Status)}"
+        f"{search_html.themes(counted, _EXPORTERS, newest)}{status_legend(only={*_seen(counted), Status.NOT_RUN})}"
         f'<h2 class="sub">Cases</h2>{search_html.listing(cases(kept))}'
         f'<h2 class="sub">Files to take</h2><ul class="files">{taken}</ul></div>'
     )
+
+
+def _seen(counted: Mapping[str, Mapping[str, Counter[Status]]]) -> set[Status]:
+    return {status for by in counted.values() for counts in by.values() for status in counts}
 
 
 def matrix(kept: Kept) -> str:

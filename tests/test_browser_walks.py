@@ -1,0 +1,110 @@
+"""The three questions, each asked from the front page by clicking and typing, on a laptop, a tablet and a phone.
+
+What a page answers is held against the same question asked of the dataset; its address, opened anew, says the same.
+"""
+
+from __future__ import annotations
+
+import pytest
+from browser_fixtures import MARKS, drawn
+from dashboard_data import CROSS, build
+
+from harness.answers import Filters, table, workarounds
+from harness.answers.upgrade import upgrade
+from harness.store import Dataset
+
+pytestmark = [
+    *MARKS,
+    pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (800, "dark"), (390, "light")]),
+]
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return Dataset.open(build(tmp_path_factory.mktemp("same")) / "results", None)
+
+
+def choose(page, label, value):
+    """Pick a value in a drop-down, typing it as one does in a long list."""
+    box = page.get_by_role("combobox", name=label)
+    box.click()
+    box.fill(value)
+    page.get_by_role("option", name=value, exact=True).click()
+
+
+def same_elsewhere(visit, page, width, scheme, what):
+    """The part of the page, and of its address opened by somebody else."""
+    here = page.locator(what).inner_text()
+    there = visit("/" + page.url.split("/", 3)[3], width, scheme)
+    there.locator(what).wait_for()
+    assert there.locator(what).inner_text() == here
+    return here
+
+
+def test_which_torch_may_i_move_to(visit, dataset, width, scheme):
+    page = visit("/", width, scheme)
+    page.get_by_role("link", name="Which torch may I move to?").click()
+    page.wait_for_url("**/upgrade")
+    drawn(page)
+    choose(page, "From torch", "1.10.2")
+    page.wait_for_url("**from=1.10.2**")
+    page.get_by_role("heading", name="torch 1.10.2, torchscript-trace, opset 9 → torch 2.15.0").wait_for()
+
+    answer = upgrade(dataset, {"torch": "1.10.2"}, {"torch": "2.15.0"}, Filters())
+    for fix in answer.drop:
+        page.get_by_role("link", name=f"{fix.case} / {fix.variant}").wait_for()
+    said = same_elsewhere(visit, page, width, scheme, "ul.legend[aria-label='What changes']")
+    assert f"✓ fixed {sum(len(group.changes) for group in answer.groups if group.verdict == 'fixed')}" in said
+
+
+def test_is_this_workaround_still_needed(visit, dataset, width, scheme):
+    page = visit("/", width, scheme)
+    page.get_by_role("link", name="Is this workaround still needed?").click()
+    page.wait_for_url("**/workarounds")
+    drawn(page)
+    page.get_by_label("Search").fill("stack_rewrite")
+    page.get_by_label("Search").press("Enter")
+    page.wait_for_url("**q=stack_rewrite**")
+    page.wait_for_function("document.querySelectorAll('table.plain tbody tr').length === 2")
+
+    said = same_elsewhere(visit, page, width, scheme, "table.plain")
+    for exporter in ("torchscript-trace", "dynamo"):
+        filters = Filters(cases=("cross-no-symbolic/stack_rewrite",), exporters=(exporter,))
+        (standing,) = workarounds(dataset, filters).standings
+        assert standing.statement in said
+
+
+def test_my_error_leads_to_its_case_and_to_the_fix_that_works(visit, width, scheme):
+    page = visit("/", width, scheme)
+    box = page.get_by_role("textbox", name="Search cases, operators, sources, or paste your error")
+    box.fill(f"RuntimeError: {CROSS.format(12)}")
+    box.press("Enter")
+    page.get_by_text("the same error").wait_for()
+    page.get_by_role("link", name="stack_rewrite").click()
+    page.wait_for_url("**/case?**variant=stack_rewrite**")
+
+    page.get_by_role("heading", name="torch.cross before a convolution is refused").wait_for()
+    said = same_elsewhere(visit, page, width, scheme, "ul.answers")
+    assert "from torch 2.0.1" in said
+
+
+def test_show_me_the_table_and_the_cell_behind_it(visit, dataset, width, scheme):
+    page = visit("/", width, scheme)
+    page.get_by_role("link", name="Show me the table").click()
+    page.wait_for_url("**/matrix")
+    drawn(page)
+    page.get_by_label("Search").fill("torch.cross")
+    page.get_by_label("Search").press("Enter")
+    page.wait_for_function("document.querySelectorAll('tr.theme').length === 1")
+
+    shown = table(dataset, Filters(cases=("cross-no-symbolic",), exporters=("torchscript-trace",)))
+    places = next(line.places for line in shown.lines if line.variant == "plain")
+    said = same_elsewhere(visit, page, width, scheme, ".matrix").split("\n")
+    assert all(place.text in " ".join(said) for place in places.values())
+
+    page.locator(".matrix td.s-fail a").first.click()
+    page.wait_for_url("**/case?**")
+    page.get_by_text(CROSS.format(14)).first.wait_for()
+    page.go_back()
+    page.wait_for_url("**/matrix?q=torch.cross")
+    page.wait_for_function("document.querySelectorAll('tr.theme').length === 1")
