@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from dashboard import links, markup
 from dashboard.markup import columns as heads_of
 from dashboard.markup import escape, link, plural, status_class, summary_title, worst_beside
-from harness.answers.matrix import EnvironmentLine, Line
+from harness.answers.matrix import By, EnvironmentLine, Line
+from harness.answers.operators import OpLine
 from harness.answers.signs import EXPORTER_SHORT, STATUS, word
 from harness.answers.summary import Summary
 from harness.worker.case import PLAIN
@@ -16,28 +18,67 @@ from harness.worker.status import WORKS, Status
 
 #: from this many columns on, cells show signs and numbers only
 _MANY = 9
+_LONG = {short: name for name, short in EXPORTER_SHORT.items()}
 
 
-def table(lines: Sequence[Line], columns: Sequence[str], carried: Mapping[str, str]) -> str:
+def table(
+    lines: Sequence[Line], columns: Sequence[str], carried: Mapping[str, str], by: By = By.TORCH, label: str = ""
+) -> str:
     """Rows grouped by theme, then by case; ``carried`` are the filters that every link takes along."""
     heads = f'<th class="case" scope="col">case</th><th class="by" scope="col">exporter</th>{heads_of(columns)}'
     themes = groupby(lines, key=lambda line: line.theme)
-    body = "".join(_theme(theme, list(found), columns, carried) for theme, found in themes)
-    classes = "matrix many" if len(columns) >= _MANY else "matrix"
-    return markup.table("Matrix of cases and torch releases", classes, heads, body)
+    look = _Look(columns, carried, by)
+    body = "".join(_theme(theme, list(found), look) for theme, found in themes)
+    return markup.table(label or "Matrix of cases and torch releases", look.classes, heads, body)
 
 
-def _theme(theme: str, lines: list[Line], columns: Sequence[str], carried: Mapping[str, str]) -> str:
+@dataclass(frozen=True)
+class _Look:
+    """What is the same for all cells: the columns and what they are, the filters that links take along."""
+
+    columns: Sequence[str]
+    carried: Mapping[str, str]
+    by: By
+
+    @property
+    def many(self) -> bool:
+        """Whether cells show signs and numbers only."""
+        return len(self.columns) >= _MANY
+
+    @property
+    def classes(self) -> str:
+        return "matrix many" if self.many else "matrix"
+
+    def where(self, line: Line, column: str) -> dict[str, str]:
+        """The cell of a line and column, as the case page is asked for it."""
+        found = {**self.carried, "case": line.case, "variant": _variant(line), "exporter": line.exporter or ""}
+        if line.provider:
+            found["provider"] = line.provider
+        match self.by:
+            case By.TORCH:
+                found["torch"] = column
+            case By.OPSET:
+                found["opset"] = column
+            case By.EXPORTER:
+                found["exporter"] = _LONG.get(column, column)
+            case By.PROVIDER:
+                found["provider"] = column
+            case By.RUNTIME:
+                pass
+        return found
+
+
+def _theme(theme: str, lines: list[Line], look: _Look) -> str:
     count = plural(len({line.case for line in lines}), "case")
     name = f"{escape(theme or 'no theme')} <small>{count}</small>"
-    rest = f'<td colspan="{len(columns)}"></td>'
+    rest = f'<td colspan="{len(look.columns)}"></td>'
     anchor = f"theme-{links.slug(theme)}"
     head = f'<tr class="theme" id="{anchor}"><th scope="colgroup" colspan="2">{name}</th>{rest}</tr>'
     blocks = groupby(lines, key=lambda line: (line.case, line.variant))
-    return head + "".join(_block(list(found), columns, carried) for _, found in blocks)
+    return head + "".join(_block(list(found), look) for _, found in blocks)
 
 
-def _block(lines: list[Line], columns: Sequence[str], carried: Mapping[str, str]) -> str:
+def _block(lines: list[Line], look: _Look) -> str:
     """The lines of one variant: its name once, then one row for each exporter."""
     first = lines[0]
     title = first.title or first.case
@@ -46,35 +87,30 @@ def _block(lines: list[Line], columns: Sequence[str], carried: Mapping[str, str]
     shown = link(address, escape(name), title=f"{first.case}\n{title}")
     head = f'<th class="case" scope="rowgroup" rowspan="{len(lines)}">{shown}</th>'
     fix = "" if first.variant == PLAIN else ' class="fix"'
-    rows = [f"<tr{fix}>{_row(line, columns, carried)}</tr>" for line in lines]
+    rows = [f"<tr{fix}>{_row(line, look)}</tr>" for line in lines]
     return "".join(rows).replace("<th", f"{head}<th", 1)
 
 
-def _row(line: Line, columns: Sequence[str], carried: Mapping[str, str]) -> str:
+def _row(line: Line, look: _Look) -> str:
     by = EXPORTER_SHORT.get(line.exporter or "", line.exporter or "")
     if line.provider:
         by = f"{by} {line.provider}"
-    many = len(columns) >= _MANY
-    return f'<th class="by" scope="row">{escape(by)}</th>' + "".join(
-        _cell(line, name, many, carried) for name in columns
-    )
+    cells = "".join(_cell(line, name, look) for name in look.columns)
+    return f'<th class="by" scope="row">{escape(by)}</th>{cells}'
 
 
 def _variant(line: Line) -> str:
     return "" if line.variant == PLAIN else line.variant
 
 
-def _cell(line: Line, column: str, many: bool, carried: Mapping[str, str]) -> str:
+def _cell(line: Line, column: str, look: _Look) -> str:
     place = line.places[column]
-    where = {"case": line.case, "variant": _variant(line), "exporter": line.exporter or "", "torch": column}
-    if line.provider:
-        where["provider"] = line.provider
     classes = [status_class(place.status)]
     beside = worst_beside(place.at, place.status)
     if beside is not None:
         classes.append(f"with-{beside.value}")
-    hint = f"{line.case}, torch {column}, {line.exporter}\n{summary_title(place)}"
-    shown = link(links.page("case", **{**carried, **where}), escape(_said(place, many)), title=hint)
+    hint = f"{line.case}, {look.by.value} {column}, {line.exporter or 'any exporter'}\n{summary_title(place)}"
+    shown = link(links.page("case", **look.where(line, column)), escape(_said(place, look.many)), title=hint)
     return f'<td class="{" ".join(classes)}">{shown}</td>'
 
 
@@ -82,6 +118,37 @@ def _said(place: Summary, many: bool) -> str:
     if not many:
         return place.text
     return f"{STATUS[place.status].sign} {place.short}" if place.status is Status.PASS else place.short
+
+
+def operators(lines: Sequence[OpLine], columns: Sequence[str]) -> str:
+    """Operators down: of the cases that use each, how many work; every row leads to the operator's page."""
+    heads = f'<th class="case" scope="col">operator</th><th class="by" scope="col">exporter</th>{heads_of(columns)}'
+    blocks = groupby(lines, key=lambda line: line.op)
+    look = _Look(columns, {}, By.TORCH)
+    body = "".join(_operator(list(found), look) for _, found in blocks)
+    return markup.table("Matrix of operators", look.classes, heads, body)
+
+
+def _operator(lines: list[OpLine], look: _Look) -> str:
+    first = lines[0]
+    count = plural(max(line.cases for line in lines), "case")
+    name = f'{link(links.page("op", op=first.op), escape(first.op))} <small class="quiet">{count}</small>'
+    head = f'<th class="case" scope="rowgroup" rowspan="{len(lines)}">{name}</th>'
+    rows = []
+    for line in lines:
+        by = escape(EXPORTER_SHORT.get(line.exporter or "", line.exporter or ""))
+        cells = "".join(_share(line, column) for column in look.columns)
+        rows.append(f'<tr><th class="by" scope="row">{by}</th>{cells}</tr>')
+    return "".join(rows).replace("<th", f"{head}<th", 1)
+
+
+def _share(line: OpLine, column: str) -> str:
+    place = line.places[column]
+    sign = STATUS[place.status].sign
+    text = f"{sign} {place.works}/{place.measured}" if place.measured else sign
+    hint = f"{line.op}, {column}: {place.works} of {plural(place.measured, 'case')} work at some opset"
+    shown = link(links.page("op", op=line.op), escape(text), title=hint)
+    return f'<td class="{status_class(place.status)}">{shown}</td>'
 
 
 def environments(lines: Sequence[EnvironmentLine]) -> str:

@@ -216,6 +216,31 @@ def test_a_status_filter_keeps_whole_lines(draw):
     assert len(cells(shown, "roll-negative")) == 8
 
 
+def test_the_columns_may_be_opsets_at_one_release_and_a_cell_leads_to_that_place(draw):
+    shown = cells(draw("matrix", by="opset", torch="1.10.2", exporter="torchscript-trace"), "item-baked", "matrix")
+
+    assert [text for _, text, _ in shown][:3] == ["✗ fail", "✗ fail", "≠ mismatch"]
+    assert shown[0][2] == "./case?torch=1.10.2&case=item-baked&exporter=torchscript-trace&opset=9"
+
+
+def test_the_columns_may_be_exporters(draw):
+    shown = cells(draw("matrix", by="exporter"), "cross-no-symbolic")
+
+    assert [link.split("exporter=")[1].split("&")[0] for _, _, link in shown] == [
+        "torchscript-trace",
+        "dynamo",
+        "default",
+    ]
+
+
+def test_operators_say_how_many_of_their_cases_work(draw):
+    app = draw("matrix", rows="operators", exporter="torchscript-trace")
+    row = next(part for part in markup(app).split("<tr>") if ">aten::roll<" in part)
+
+    # item-baked is wrong (the worst), roll-negative crashes, the marked one fails; only-at-2-8 works where it was measured
+    assert re.findall(r">([^<>]*/\d)</a>", row) == ["≠ 0/3", "≠ 0/3", "~ 1/4", "≠ 0/3"]
+
+
 def test_the_search_finds_cases_by_op_and_by_a_fix_and_says_so_where_there_is_none(draw):
     assert "torch.cross" in words(draw("matrix", q="aten::cross"))
     assert "torch.cross" in words(draw("matrix", q="Slice products"))

@@ -1,4 +1,4 @@
-"""The matrix: cases against torch releases."""
+"""The matrix: cases or operators against torch releases, opsets, exporters or runtimes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import streamlit as st
 from dashboard import frame, matrix_html, params
 from dashboard.markup import links_to_cases, plural, status_legend
 from dashboard.reading import Kept
-from harness.answers import Filters, Table, table
+from harness.answers import By, Filters, Table, table
+from harness.answers.operators import by_operator
 from harness.answers.select import CANARY, DEFAULT_OPSET, Entry, Rows
 from harness.answers.signs import EXPORTER_SHORT, word
 from harness.worker.case import PLAIN
@@ -18,6 +19,16 @@ from harness.worker.status import Exporter, Status
 
 _EXPORTERS = [member.value for member in Exporter]
 _DEFAULT = (Exporter.TRACE.value, Exporter.DYNAMO.value)
+_SHOWN_BY = (By.TORCH, By.OPSET, By.EXPORTER, By.RUNTIME)
+_BY_NAME = {
+    By.TORCH.value: "torch release",
+    By.OPSET.value: "opset",
+    By.EXPORTER.value: "exporter",
+    By.RUNTIME.value: "runtime",
+}
+_LABEL = {by: f"Matrix of cases by {_BY_NAME[by.value]}" for by in _SHOWN_BY}
+#: filters that a link to a cell takes along: parameter, name of the filter
+_CARRIED = (("opset", "opsets"), ("provider", "providers"))
 
 
 def page(kept: Kept) -> None:
@@ -28,7 +39,8 @@ def page(kept: Kept) -> None:
         "beside it, and compared with eager. Numbers are the opsets that pass. Click a cell for its evidence.",
     )
     rows = kept.rows()
-    asked, query = _filters(rows)
+    by, operators = _axes()
+    asked, query = _filters(rows, by)
     matched = matching(rows.catalogue.values(), query)
     if query and not matched:
         st.info(f"No case has all of these words: {params.plain(query)}", icon=":material/search_off:")
@@ -36,11 +48,16 @@ def page(kept: Kept) -> None:
     filters = Filters(
         **asked, cases=matched if query else (), variants=("*",) if params.text("fixes") == "1" else (PLAIN,)
     )
-    shown = kept.answer(table, filters)
-    _summary(shown)
-    carried = {name: ",".join(asked[item]) for name, item in (("opset", "opsets"), ("provider", "providers"))}
-    if shown.lines:
-        st.html(matrix_html.table(shown.lines, shown.columns, carried))
+    shown = kept.answer(table, filters, by)
+    release = (asked["torch"] or rows.torch[-1:]) if by is not By.TORCH else ()
+    _summary(shown, by, "".join(release))
+    if shown.lines and operators:
+        st.html(matrix_html.operators(by_operator(shown.lines, shown.columns, rows.catalogue), shown.columns))
+    elif shown.lines:
+        carried = {name: ",".join(asked[item]) for name, item in _CARRIED}
+        if release:
+            carried["torch"] = release[0]
+        st.html(matrix_html.table(shown.lines, shown.columns, carried, by, _LABEL[by]))
     elif not shown.environments:
         st.info("No measured cell passes these filters.", icon=":material/filter_alt_off:")
     if shown.environments:
@@ -50,7 +67,15 @@ def page(kept: Kept) -> None:
     _unmeasured(shown)
 
 
-def _filters(rows: Rows) -> tuple[dict[str, tuple[str, ...]], str]:
+def _axes() -> tuple[By, bool]:
+    """What the columns are, and whether the rows are operators."""
+    with st.container(key="axes", horizontal=True, vertical_alignment="bottom"):
+        rows = params.tabs("rows", "Rows", ["cases", "operators"], "cases")
+        by = params.tabs("by", "Columns", [item.value for item in _SHOWN_BY], By.TORCH.value, _BY_NAME.__getitem__)
+    return By(by), rows == "operators"
+
+
+def _filters(rows: Rows, by: By) -> tuple[dict[str, tuple[str, ...]], str]:
     """The widgets in one bar; the filters that they stand for, and the words searched for."""
     themes = list(
         dict.fromkeys(entry.theme for entry in rows.catalogue.values() if entry.theme and entry.corpus != CANARY)
@@ -60,6 +85,9 @@ def _filters(rows: Rows) -> tuple[dict[str, tuple[str, ...]], str]:
     statuses = [status.value for status in Status]
     with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
         query = params.words("q", "Search", "case, op, source, fix")
+        torch = ""
+        if by is not By.TORCH and rows.torch:
+            torch = params.select("torch", "torch", rows.torch[::-1], default=f"newest ({rows.torch[-1]})")
         theme = params.select("theme", "Theme", themes, default="all themes")
         opset = params.select("opset", "Opset", [*map(str, opsets), DEFAULT_OPSET], default="all opsets")
         provider = params.select("provider", "Provider", providers, default="all providers")
@@ -75,6 +103,7 @@ def _filters(rows: Rows) -> tuple[dict[str, tuple[str, ...]], str]:
         "opsets": opset,
         "providers": provider,
         "statuses": status,
+        "torch": torch,
     }
     return {
         **{name: (value,) if value else () for name, value in asked.items()},
@@ -95,7 +124,7 @@ def _has(entry: Entry, parts: list[str]) -> bool:
     return all(part in text for part in parts)
 
 
-def _summary(shown: Table) -> None:
+def _summary(shown: Table, by: By, torch: str) -> None:
     seen: Counter[Status] = Counter()
     for line in shown.lines:
         for place in line.places.values():
@@ -104,7 +133,8 @@ def _summary(shown: Table) -> None:
             for status, where in place.at.items():
                 seen[Status(status)] += len(where)
     cases = plural(len({line.case for line in shown.lines}), "case")
-    about = f"{cases} on {plural(len(shown.columns), 'torch release')}; cells by outcome:"
+    at = f"at torch {torch}" if torch else f"on {plural(len(shown.columns), 'torch release')}"
+    about = f"{cases} {at} by {_BY_NAME[by.value]}; cells by outcome:" if torch else f"{cases} {at}; cells by outcome:"
     st.html(f'<p class="hint">{about}</p>{status_legend(seen)}')
 
 
