@@ -63,14 +63,23 @@ class Kept(Dataset):
             found.setdefault(cell.case, []).append(cell)
         return found
 
+    def all_supports(self) -> dict[str, tuple[Support, ...]]:
+        """By case: where its failing form works, a line for each exporter; read in one pass."""
+        return cast("dict[str, tuple[Support, ...]]", self._once("all supports", self._all_supports))
+
+    def _all_supports(self) -> dict[str, tuple[Support, ...]]:
+        by_case: dict[str, list[Cell]] = {}
+        for cell in self.rows().cells(variant=(PLAIN,)):
+            by_case.setdefault(cell.case, []).append(cell)
+        return {case: tuple(supports(_on_cpu(found))) for case, found in by_case.items()}
+
     def supports(self, case: str, variant: str) -> tuple[Support, ...]:
         """Where one variant of a case works, a line for each exporter; on cpu where it was measured there."""
+        if variant == PLAIN and "all supports" in self._kept:
+            return self.all_supports().get(case, ())
         found = [cell for cell in self.cells_of(case) if cell.variant == variant]
-        on_cpu = [cell for cell in found if cell.provider in ("cpu", None)]
-        return cast(
-            "tuple[Support, ...]",
-            self._once(("supports", case, variant), lambda: tuple(supports(on_cpu or found))),
-        )
+        key = ("supports", case, variant)
+        return cast("tuple[Support, ...]", self._once(key, lambda: tuple(supports(_on_cpu(found)))))
 
     def ruler(self) -> Ruler:
         """What decides the opset at which a release is judged."""
@@ -116,3 +125,8 @@ class Kept(Dataset):
         if len(self._kept) > _MOST_KEPT:
             self._kept.clear()
         return self._kept.setdefault(key, make())
+
+
+def _on_cpu(cells: list[Cell]) -> list[Cell]:
+    found = [cell for cell in cells if cell.provider in ("cpu", None)]
+    return found or cells

@@ -237,7 +237,7 @@ def test_operators_say_how_many_of_their_cases_work(draw):
     app = draw("matrix", rows="operators", exporter="torchscript-trace")
     row = next(part for part in markup(app).split("<tr>") if ">aten::roll<" in part)
 
-    # item-baked is wrong (the worst), roll-negative crashes, the marked one fails; only-at-2-8 works where it was measured
+    # one case is wrong, which is the worst; one crashes, one fails; the fourth was measured at 2.8.0 alone
     assert re.findall(r">([^<>]*/\d)</a>", row) == ["≠ 0/3", "≠ 0/3", "~ 1/4", "≠ 0/3"]
 
 

@@ -43,7 +43,7 @@ def front(kept: Kept, files: Sequence[str]) -> str:
     """The search, and what stands there before one."""
     counted: dict[str, dict[str, Counter[Status]]] = {}
     for entry in sorted(cases(kept), key=lambda item: item.theme):
-        for item in kept.supports(entry.case, PLAIN):
+        for item in kept.all_supports().get(entry.case, ()):
             counted.setdefault(entry.theme, {}).setdefault(item.exporter, Counter())[item.status] += 1
     newest = kept.rows().torch[-1] if kept.rows().torch else "no release"
     taken = "".join(

@@ -101,9 +101,10 @@ def _seen(counted: Mapping[str, Mapping[str, Counter[Status]]]) -> set[Status]:
 def _by_theme(kept: Kept) -> dict[str, dict[str, Counter[Status]]]:
     """By theme and exporter: how many failing forms end how, on the newest release."""
     found: dict[str, dict[str, Counter[Status]]] = {}
+    supports = kept.all_supports()
     for (case, variant), entry in sorted(kept.rows().catalogue.items(), key=lambda item: item[1].theme):
         if variant != PLAIN or entry.corpus == CANARY:
             continue
-        for item in kept.supports(case, PLAIN):
+        for item in supports.get(case, ()):
             found.setdefault(entry.theme, {}).setdefault(item.exporter, Counter())[item.status] += 1
     return found

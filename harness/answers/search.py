@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness import names, versions
-from harness.answers.select import CANARY, Entry, load
+from harness.answers.select import CANARY, Entry, Rows, load
 from harness.worker.case import PLAIN
 from harness.worker.messages import signature, tidy
+from harness.worker.status import Exporter
 
 if TYPE_CHECKING:
     from harness.store import Dataset
@@ -95,8 +96,9 @@ class Index:
 
 def index(dataset: Dataset) -> Index:
     """Read what is searched; made once for a dataset."""
-    entries = {key: item for key, item in load(dataset).catalogue.items() if item.corpus != CANARY}
-    seen = _seen(dataset, {case for case, _ in entries})
+    rows = load(dataset)
+    entries = {key: item for key, item in rows.catalogue.items() if item.corpus != CANARY}
+    seen = _seen(rows, {case for case, _ in entries})
     texts = dataset.messages(seen)
     signatures: dict[str, list[str]] = defaultdict(list)
     for message_id, found in seen.items():
@@ -158,7 +160,7 @@ def _by_error(where: Index, query: str) -> list[Hit]:
     asked = _tokens("\n".join(lines))
     same = {name for line in lines for name in where.signatures.get(_said(signature("", "", _bare(line))), ())}
     best: dict[str, Hit] = {}
-    for message_id, tokens in where.tokens.items():
+    for message_id, tokens in sorted(where.tokens.items()):
         like = _alike(tokens, asked, where.rarity)
         if message_id not in same and like < _LIKE:
             continue
@@ -242,22 +244,26 @@ def _near(where: Index, query: str) -> list[str]:
     return names.nearest(query, known)
 
 
-def _seen(dataset: Dataset, cases: set[str]) -> dict[str, tuple[_Seen, ...]]:
+def _seen(rows: Rows, cases: set[str]) -> dict[str, tuple[_Seen, ...]]:
     """By error text: the variants that have it, each with its newest cell."""
-    columns = ("case", "variant", "signature", "message_id", "torch", "exporter", "opset")
-    frame = dataset.cells(columns=[*columns, "status"])
-    frame = frame[frame["message_id"].notna() & frame["signature"].notna() & frame["case"].isin(cases)]
-    # of equal rows the last: files are read oldest release first by name, so the order is made here
-    frame = frame.drop_duplicates(["case", "variant", "message_id", "torch"], keep="last")
+    by = ("case", "variant", "signature", "message_id", "torch", "exporter")
     found: dict[str, dict[tuple[str, str], _Seen]] = defaultdict(dict)
-    texts = [frame[name].astype(object).where(frame[name].notna(), "").tolist() for name in columns]
-    for case, variant, said, message_id, torch, exporter, opset in zip(*texts, strict=True):
+    for case, variant, said, message_id, torch, exporter, opset in rows.grouped(by, {"opset": "max(opset)"}, {}):
+        if not message_id or not said or case not in cases:
+            continue
         key = case, variant or PLAIN
+        seen = _Seen(*key, said, message_id, torch or "", exporter or "", opset)
         known = found[message_id].get(key)
-        if known is None or versions.parse(torch or "0") >= versions.parse(known.torch or "0"):
-            number = None if opset == "" else int(opset)
-            found[message_id][key] = _Seen(*key, said, message_id, torch, exporter, number)
+        if known is None or _newer(seen) > _newer(known):
+            found[message_id][key] = seen
     return {message_id: tuple(items.values()) for message_id, items in found.items()}
+
+
+def _newer(seen: _Seen) -> tuple[object, ...]:
+    """The newest release first, there the exporter that most people call."""
+    order = [member.value for member in Exporter]
+    rank = order.index(seen.exporter) if seen.exporter in order else len(order)
+    return versions.parse(seen.torch or "0"), -rank, seen.signature
 
 
 def _said(text: str) -> str:
