@@ -27,7 +27,7 @@ def page(kept: Kept) -> None:
     st.html(f'<h2 class="sub">Outcomes of a claim</h2>{claim_legend()}')
     st.html('<h2 class="sub">Take it with you</h2>')
     st.html('<p class="hint">The same tables as plain files, and as parquet, CSV and JSON:</p>')
-    st.code("caniexport site -o site", language="bash")
+    st.code("caniexport site -o site", language=None)
     frame.notes(rows.notes)
     if not kept.problems:
         st.html('<p class="hint">Every file of the dataset could be read.</p>')
