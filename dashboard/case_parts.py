@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import claims_html, evidence_html, search_html, strip_html
+from dashboard import claims_html, evidence_html, graph_html, search_html, strip_html
 from dashboard.frame import heading
 from dashboard.markup import chips, escape, facts, source_link, status_badge, status_legend, word_legend
 from dashboard.reading import Kept
@@ -89,6 +89,9 @@ def evidence(kept: Kept, shown: Why, asked: tuple[str, str, str]) -> None:
             missing = f"(the text {row['message_id']} is missing in the dataset)"
             st.code(kept.message(row["message_id"]) or missing, language=None, wrap_lines=True)
         st.html(facts(evidence_html.facts_of(row, shown.detail)))
+        graph = kept.graph(row["bundle"])
+        if graph is not None:
+            st.html('<p class="hint">The exported graph</p>' + graph_html.picture(graph))
         if shown.detail.warnings:
             with st.expander("Warnings during the export"):
                 st.code(shown.detail.warnings, language=None, wrap_lines=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -12,7 +13,9 @@ from harness.answers.select import Rows
 from harness.answers.support import Support, supports
 from harness.answers.words import Ruler, Words, words
 from harness.store.dataset import Dataset
+from harness.store.onnx_graph import Graph, of_bundle
 from harness.worker.case import PLAIN
+from harness.worker.errors import StoreError
 from harness.worker.status import Exporter
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 #: answers kept at once; they are small beside the cells
+_SHA256 = re.compile("[0-9a-f]{64}")
 _MOST_KEPT = 2000
 
 
@@ -69,8 +73,9 @@ class Kept(Dataset):
 
     def _all_supports(self) -> dict[str, tuple[Support, ...]]:
         by_case: dict[str, list[Cell]] = {}
-        for cell in self.rows().cells(variant=(PLAIN,)):
-            by_case.setdefault(cell.case, []).append(cell)
+        for cell in self.rows().measured:
+            if cell.variant == PLAIN:
+                by_case.setdefault(cell.case, []).append(cell)
         return {case: tuple(supports(_on_cpu(found))) for case, found in by_case.items()}
 
     def supports(self, case: str, variant: str) -> tuple[Support, ...]:
@@ -80,6 +85,20 @@ class Kept(Dataset):
         found = [cell for cell in self.cells_of(case) if cell.variant == variant]
         key = ("supports", case, variant)
         return cast("tuple[Support, ...]", self._once(key, lambda: tuple(supports(_on_cpu(found)))))
+
+    def graph(self, bundle: str | None) -> Graph | None:
+        """The exported graph of a bundle that lies on this machine and is small enough to draw."""
+        folder = self._folders.get("local")
+        if not bundle or not _SHA256.fullmatch(bundle) or folder is None:
+            return None
+        path = folder / "bundles" / bundle[:2] / f"{bundle}.zip"
+        try:
+            return cast(
+                "Graph | None", self._once(("graph", bundle), lambda: of_bundle(path) if path.is_file() else None)
+            )
+        except StoreError as error:
+            self._problems.append(str(error))
+            return None
 
     def ruler(self) -> Ruler:
         """What decides the opset at which a release is judged."""

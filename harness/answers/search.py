@@ -246,16 +246,15 @@ def _near(where: Index, query: str) -> list[str]:
 
 def _seen(rows: Rows, cases: set[str]) -> dict[str, tuple[_Seen, ...]]:
     """By error text: the variants that have it, each with its newest cell."""
-    by = ("case", "variant", "signature", "message_id", "torch", "exporter")
     found: dict[str, dict[tuple[str, str], _Seen]] = defaultdict(dict)
-    for case, variant, said, message_id, torch, exporter, opset in rows.grouped(by, {"opset": "max(opset)"}, {}):
-        if not message_id or not said or case not in cases:
+    for cell in (*rows.measured, *rows.environment):
+        if not cell.message_id or not cell.signature or cell.case not in cases:
             continue
-        key = case, variant or PLAIN
-        seen = _Seen(*key, said, message_id, torch or "", exporter or "", opset)
-        known = found[message_id].get(key)
+        key = cell.case, cell.variant
+        seen = _Seen(*key, cell.signature, cell.message_id, cell.torch, cell.exporter, cell.opset)
+        known = found[cell.message_id].get(key)
         if known is None or _newer(seen) > _newer(known):
-            found[message_id][key] = seen
+            found[cell.message_id][key] = seen
     return {message_id: tuple(items.values()) for message_id, items in found.items()}
 
 
@@ -263,7 +262,7 @@ def _newer(seen: _Seen) -> tuple[object, ...]:
     """The newest release first, there the exporter that most people call."""
     order = [member.value for member in Exporter]
     rank = order.index(seen.exporter) if seen.exporter in order else len(order)
-    return versions.parse(seen.torch or "0"), -rank, seen.signature
+    return versions.parse(seen.torch or "0"), -rank, seen.opset or 0
 
 
 def _said(text: str) -> str:
