@@ -92,6 +92,9 @@ def evidence(kept: Kept, shown: Why, asked: tuple[str, str, str]) -> None:
         graph = kept.graph(row["bundle"])
         if graph is not None:
             st.html('<p class="hint">The exported graph</p>' + graph_html.picture(graph))
+        if shown.runtimes:
+            st.html('<p class="hint">The same files on every runtime that has run them</p>')
+            st.html(evidence_html.runtimes(shown.runtimes))
         if shown.detail.warnings:
             with st.expander("Warnings during the export"):
                 st.code(shown.detail.warnings, language=None, wrap_lines=True)

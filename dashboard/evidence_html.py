@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dashboard.markup import escape
+from dashboard.markup import columns, escape, status_badge, table
+from harness.answers.on_runtimes import RuntimeOutcome
 from harness.answers.reasons import Detail
 from harness.answers.signs import EXPORTER_SHORT
+from harness.worker.status import Status
 
 #: packages named first: what decides an export
 _PACKAGES = ("torch", "onnx", "onnxscript", "onnx-ir", "onnx_ir", "onnxruntime", "numpy", "protobuf")
+
+
+def runtimes(found: Sequence[RuntimeOutcome]) -> str:
+    """How the same files end on each release of a runtime; ``found`` is empty where one alone has run them."""
+    if not found:
+        return ""
+    rows = "".join(map(_runtime, found))
+    heads = columns(("runtime", "provider", "files by outcome", "why not"))
+    return table("The same files on other runtimes", "plain", heads, rows, whole=True)
+
+
+def _runtime(item: RuntimeOutcome) -> str:
+    order = list(Status)
+    counts = " ".join(
+        f"{status_badge(status)} {item.counts[status.value]}" for status in order if item.counts.get(status.value)
+    )
+    reasons = "; ".join(f"{reason} ({count})" for reason, count in item.reasons.items())
+    return (
+        f'<tr><th scope="row" class="tight">{escape(item.runtime)}</th><td class="tight">{escape(item.provider)}</td>'
+        f'<td class="tight">{counts}</td><td>{escape(reasons)}</td></tr>'
+    )
 
 
 def place(row: Mapping[str, Any]) -> str:

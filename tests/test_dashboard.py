@@ -403,7 +403,6 @@ def test_the_runs_page_lists_every_environment_with_its_versions(draw):
         assert torch in said
 
 
-@pytest.mark.parametrize("page", PAGES)
 def test_torchs_own_table_stands_beside_the_measured_differences_first(draw):
     said = re.sub(r"\s+", " ", words(draw("declared")))
 
@@ -412,6 +411,7 @@ def test_torchs_own_table_stands_beside_the_measured_differences_first(draw):
     assert "aten::roll" not in words(draw("declared", q="aten::cross"))
 
 
+@pytest.mark.parametrize("page", PAGES)
 def test_texts_of_the_dataset_and_of_the_url_never_become_tags(draw, page):
     asked = dict.fromkeys(
         ("q", "op", "theme", "variant", "torch", "opset", "status", "sort", "source", "word"), HOSTILE

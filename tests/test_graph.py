@@ -7,7 +7,8 @@ import zipfile
 
 import pytest
 
-from dashboard import graph_html
+from dashboard import evidence_html, graph_html
+from harness.answers.on_runtimes import RuntimeOutcome
 from harness.store.onnx_graph import MOST_NODES, Graph, of_bundle, of_model
 from harness.worker.errors import StoreError
 
@@ -102,6 +103,20 @@ def test_a_bundle_that_is_damaged_is_named(tmp_path):
     assert of_bundle(good) == of_model(MODEL)
     with pytest.raises(StoreError, match=r"b\.zip"):
         of_bundle(bad)
+
+
+def test_runtimes_stand_side_by_side_with_what_stops_each():
+    found = (
+        RuntimeOutcome("onnxruntime 1.14.1", "cpu", {"fail": 2}, {"opset too new": 2}),
+        RuntimeOutcome("onnxruntime 1.31.1", "cpu", {"pass": 1, "mismatch": 1}, {"compare: <b>": 1}),
+    )
+
+    shown = evidence_html.runtimes(found)
+
+    assert shown.index("1.14.1") < shown.index("opset too new (2)") < shown.index("1.31.1")
+    assert shown.index("✓ pass") < shown.index("≠ mismatch"), "best first"
+    assert "&lt;b&gt;" in shown
+    assert evidence_html.runtimes(()) == ""
 
 
 def test_the_picture_has_every_operator_below_what_it_reads_and_escapes_names():
