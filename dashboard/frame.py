@@ -21,9 +21,9 @@ _LOG = logging.getLogger(__name__)
 def brand() -> None:
     """The app's name above every page."""
     name = link(links.page(""), "Can I export it?")
-    st.html(f'<div class="brand">{name} <span>PyTorch → ONNX → runtime, measured</span></div>')
-    # nothing of the dataset or the address goes into it
-    st.html(f"<script>{_SCRIPT.read_text(encoding='utf-8')}</script>", unsafe_allow_javascript=True)
+    line = f'<div class="brand">{name} <span>PyTorch → ONNX → runtime, measured</span></div>'
+    # nothing of the dataset or the address goes into the script
+    st.html(f"{line}<script>{_SCRIPT.read_text(encoding='utf-8')}</script>", unsafe_allow_javascript=True)
 
 
 def guarded(page: Callable[[Kept], None]) -> Callable[[], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,18 +26,32 @@ class _Box:
     width: float
 
 
+#: the picture stands in a document of its own, so it brings its colours along, for light and dark
+_STYLE = """text{font:13px system-ui,sans-serif;text-anchor:middle;fill:#1d2429}.kind{font-size:11px;fill:#5b666d}
+rect{stroke:#8b969c;fill:#eef1f0}.op rect{fill:#d7e8f7;stroke:#6f9fc4}path{fill:none;stroke:#8b969c;stroke-width:1.3}
+@media (prefers-color-scheme:dark){text{fill:#e4e8e9}.kind{fill:#a0abb1}rect{stroke:#68747b;fill:#1d2429}
+.op rect{fill:#15354f;stroke:#3d6f95}path{stroke:#68747b}}"""
+
+
 def picture(graph: Graph) -> str:
-    """The graph drawn from top to bottom; its operators are also said in words, for who cannot see it."""
+    """The graph drawn from top to bottom, as an image; its operators are also said in words."""
+    content = base64.b64encode(drawing(graph).encode("utf-8")).decode("ascii")
+    said = f"{plural(len(graph.nodes), 'operator')}: {', '.join(node.op for node in graph.nodes)}"
+    return (
+        '<div class="scroll whole graph" tabindex="0" role="region" aria-label="The exported graph">'
+        f'<img src="data:image/svg+xml;base64,{content}" alt="{escape(said)}"></div>'
+    )
+
+
+def drawing(graph: Graph) -> str:
+    """The graph as an SVG document."""
     layers = _layers(graph)
     boxes, width, height = _placed(graph, layers)
     by_name = {box.name: box for box in boxes}
     lines = "".join(_line(by_name[source], by_name[target]) for source, target in _edges(graph))
-    drawn = "".join(map(_drawn, boxes))
-    said = f"{plural(len(graph.nodes), 'operator')}: {', '.join(node.op for node in graph.nodes)}"
     return (
-        f'<div class="scroll whole graph" tabindex="0" role="region" aria-label="The exported graph">'
-        f'<svg width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
-        f'aria-label="{escape(said)}"><title>{escape(said)}</title>{lines}{drawn}</svg></div>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}"><style>{_STYLE}</style>{lines}{"".join(map(_drawn, boxes))}</svg>'
     )
 
 

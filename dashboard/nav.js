@@ -29,6 +29,13 @@ if (!window.caniexport) {
     const next = step[0] ? beside(cell, step[0]) : along(cell, step[1])
     if (next) { event.preventDefault(); next.focus() }
   })
+  // of many releases the newest are seen first
+  const newest = () => document.querySelectorAll('.scroll:not([data-seen])').forEach(box => {
+    box.dataset.seen = '1'
+    if (box.querySelector('.matrix.many')) box.scrollLeft = box.scrollWidth
+  })
+  new MutationObserver(newest).observe(document.body, {childList: true, subtree: true})
+  newest()
   const linked = cell => cell && cell.tagName === 'TD' && cell.querySelector('a')
   const along = (cell, by) => {
     for (let next = cell; (next = by > 0 ? next.nextElementSibling : next.previousElementSibling);) {

@@ -112,7 +112,7 @@ class _Copy:
     def _assets(self) -> None:
         for name in ("style.css", "icon.svg"):
             shutil.copyfile(_HERE.parent / name, self._folder / name)
-        for name in ("site.css", "site.js"):
+        for name in ("site.css", "site.js", "newest.js"):
             shutil.copyfile(_HERE / name, self._folder / name)
         index = pages.search_index(self._kept, self._kept.answer(search.index))
         (self._folder / _MARK).write_text(index, encoding="utf-8")
@@ -123,7 +123,7 @@ class _Copy:
         up = "../" * file.count("/")
         with links.addressed(addressing(file)):
             text = shell.page(
-                title, lead, body(), up=up, stamp=self._stamp, scripts=(_MARK, "site.js") if search else ()
+                title, lead, body(), up=up, stamp=self._stamp, scripts=(_MARK, "site.js") if search else ("newest.js",)
             )
         path.write_text(text, encoding="utf-8")
 

@@ -165,7 +165,7 @@ def _by_error(where: Index, query: str) -> list[Hit]:
         if message_id not in same and like < _LIKE:
             continue
         score = like + (1 if message_id in same else 0)
-        why = "the same error" if message_id in same else f"a similar error ({like:.0%} of its words)"
+        why = "the same error" if message_id in same or like >= _SAME else f"a similar error ({like:.0%} of its words)"
         for item in where.seen[message_id]:
             entry = where.entries.get((item.case, item.variant))
             if entry is None:
