@@ -33,7 +33,7 @@ def guarded(page: Callable[[Kept], None]) -> Callable[[], None]:
     def draw() -> None:
         try:
             kept = source()
-            if kept.rows().measured or kept.rows().environment:
+            if kept.rows().count or kept.rows().environment:
                 page(kept)
             else:
                 _nothing(kept)

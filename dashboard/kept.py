@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from harness.answers import select
-from harness.answers.rows import COLUMNS, Cell
+from harness.answers.rows import Cell
 from harness.answers.select import Rows
 from harness.answers.support import Support, supports
 from harness.answers.words import Ruler, Words, words
@@ -16,7 +15,6 @@ from harness.store.dataset import Dataset
 from harness.store.onnx_graph import Graph, of_bundle
 from harness.worker.case import PLAIN
 from harness.worker.errors import StoreError
-from harness.worker.status import Exporter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,13 +57,7 @@ class Kept(Dataset):
 
     def cells_of(self, case: str) -> list[Cell]:
         """The measured cells of a case."""
-        return cast("dict[str, list[Cell]]", self._once("by case", self._by_case)).get(case, [])
-
-    def _by_case(self) -> dict[str, list[Cell]]:
-        found: dict[str, list[Cell]] = {}
-        for cell in self.rows().measured:
-            found.setdefault(cell.case, []).append(cell)
-        return found
+        return cast("list[Cell]", self._once(("cells", case), lambda: self.rows().cells(case=(case,))))
 
     def all_supports(self) -> dict[str, tuple[Support, ...]]:
         """By case: where its failing form works, a line for each exporter; read in one pass."""
@@ -73,9 +65,8 @@ class Kept(Dataset):
 
     def _all_supports(self) -> dict[str, tuple[Support, ...]]:
         by_case: dict[str, list[Cell]] = {}
-        for cell in self.rows().measured:
-            if cell.variant == PLAIN:
-                by_case.setdefault(cell.case, []).append(cell)
+        for cell in self.rows().cells(variant=(PLAIN,)):
+            by_case.setdefault(cell.case, []).append(cell)
         return {case: tuple(supports(_on_cpu(found))) for case, found in by_case.items()}
 
     def supports(self, case: str, variant: str) -> tuple[Support, ...]:
@@ -102,7 +93,7 @@ class Kept(Dataset):
 
     def ruler(self) -> Ruler:
         """What decides the opset at which a release is judged."""
-        return cast("Ruler", self._once("ruler", lambda: Ruler.of(self.rows().measured, self.rows().torch)))
+        return cast("Ruler", self._once("ruler", lambda: Ruler.of(self.rows())))
 
     def words(self, case: str, exporter: str, provider: str = "cpu", opset: int | None = None) -> Words:
         """The word of each fix of a case on every release."""
@@ -117,22 +108,6 @@ class Kept(Dataset):
         fixes = [item for (name, variant), item in self.rows().catalogue.items() if name == case and variant != PLAIN]
         mine = [cell for cell in self.cells_of(case) if (cell.provider or "cpu") == provider]
         return words(mine, fixes, self.ruler(), exporter, opset)
-
-    def about(self, case: str) -> Kept:
-        """The same dataset for questions about one case, which need not go through the cells of all others.
-
-        Of these it has what decides a release's own opset and the opsets it offers: every cell of the exporter
-        ``default``, and one of each release, exporter, opset, provider and status.
-        """
-        return cast("Kept", self._once(("about", case), lambda: self._narrowed(case)))
-
-    def _narrowed(self, case: str) -> Kept:
-        frame = self.cells(columns=COLUMNS)
-        alike = frame.duplicated(["torch", "exporter", "opset", "provider", "status"])
-        wanted = (frame["case"] == case) | (frame["exporter"] == Exporter.DEFAULT.value) | ~alike
-        narrow = copy(self)
-        narrow._kept = {("cells", COLUMNS): frame[wanted]}
-        return narrow
 
     def answer(self, question: Callable[..., _Answer], *asked: Any) -> _Answer:
         """``question(self, *asked)``, kept; ``asked`` must be hashable."""

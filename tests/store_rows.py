@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from harness.store import writer
+from harness.store.schema import to_arrow
 from harness.worker.journal import Journal
 from harness.worker.rows import CELLS, ENVIRONMENTS
 
@@ -70,3 +72,12 @@ def identities(frame):
     """What a frame has, in a form that sets can compare."""
     names = ["torch", "case", "variant", "opset", "status"]
     return sorted(tuple(row) for row in frame[names].astype(object).itertuples(index=False, name=None))
+
+
+def write_cells(dataset, rows):
+    """Write rows as finished parquet files, one per release and provider."""
+    by_file = {}
+    for row in rows:
+        by_file.setdefault(writer.cells_file(row["torch"], row["provider"]), []).append(row)
+    for name, some in by_file.items():
+        writer.write(dataset / "cells" / name, "cells", to_arrow("cells", some))

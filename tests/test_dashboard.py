@@ -12,13 +12,11 @@ import pytest
 
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
-from dashboard_data import CROSS, HOSTILE, MARKED_ID, RELEASES, build
+from dashboard_data import CROSS, HOSTILE, MARKED_ID, build
 from streamlit.testing.v1 import AppTest
 
 from dashboard import links, params
 from dashboard.markup import escape, source_link
-from dashboard.reading import Kept
-from harness.answers import Filters, workarounds
 from harness.home import VARIABLE
 
 APP = Path(__file__).resolve().parents[1] / "dashboard" / "app.py"
@@ -501,13 +499,3 @@ def test_drawing_every_page_writes_nothing_into_the_home(tmp_path, monkeypatch):
 
     assert {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(home.rglob("*"))} == before
     assert os.environ[VARIABLE] == str(home)
-
-
-def test_a_question_about_one_case_has_the_same_answer_with_and_without_the_cells_of_the_others(home):
-    whole = Kept.open(home / "results", None)
-    narrow = whole.about("cross-no-symbolic")
-
-    assert len(narrow.rows().measured) < len(whole.rows().measured)
-    for torch in RELEASES:
-        filters = Filters(cases=("cross-no-symbolic",), torch=(torch,))
-        assert workarounds(narrow, filters) == workarounds(whole, filters)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import subprocess
 import sys
@@ -10,25 +9,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from store_rows import cell, environment, identities, write_journal
+from store_rows import cell, environment, identities, write_cells, write_journal
 
 from harness.store import Dataset, compact, writer
 from harness.store.dataset import fingerprint
 from harness.store.schema import columns, normalise, schema, to_arrow
 from harness.worker.case import PLAIN
-from harness.worker.errors import SchemaMismatch, StoreError
+from harness.worker.errors import StoreError
 from harness.worker.rows import TABLES
 from harness.worker.status import Exporter, FixKind, Stage, Status
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def write_cells(dataset, rows):
-    by_file = {}
-    for row in rows:
-        by_file.setdefault(writer.cells_file(row["torch"], row["provider"]), []).append(row)
-    for name, some in by_file.items():
-        writer.write(dataset / "cells" / name, "cells", to_arrow("cells", some))
 
 
 def read_one(dataset, **filters):
@@ -307,102 +298,3 @@ def test_an_earlier_quarantine_says_nothing_about_a_run_in_progress(tmp_path):
     write_journal(tmp_path, [cell()], [earlier, environment(gate=None)])
 
     assert len(Dataset.open(None, tmp_path).cells()) == 1
-
-
-# --- damage
-
-
-def test_a_line_in_flight_is_ignored_and_any_other_bad_line_is_reported_with_its_number(tmp_path):
-    path = write_journal(tmp_path, [cell(opset=opset) for opset in range(9, 15)])
-    lines = path.read_bytes().split(b"\n")
-    lines[1] = lines[1][:40]
-    lines[2] = b"\0" * 80
-    lines[3] = json.dumps({"kind": "cell", "row": {**cell(), "colour": "red"}}).encode()
-    path.write_bytes(b"\n".join(lines) + b'{"kind": "cell", "ro')
-
-    dataset = Dataset.open(None, tmp_path)
-
-    assert sorted(dataset.cells()["opset"]) == [9, 13, 14]
-    assert [number for number in (1, 2, 3, 4, 5, 6, 7) if f"line {number} " in " ".join(dataset.problems)] == [2, 3, 4]
-    assert all(str(path) in problem for problem in dataset.problems)
-
-
-@pytest.mark.parametrize("kept", [0.0, 0.3, 0.9, 0.999])
-def test_a_truncated_parquet_file_is_named_and_the_other_releases_are_read(tmp_path, kept):
-    write_cells(tmp_path, [cell(), cell(torch="2.8.0")])
-    path = tmp_path / "cells" / "torch-1.10.2-cpu.parquet"
-    data = path.read_bytes()
-    path.write_bytes(data[: int(len(data) * kept)])
-
-    dataset = Dataset.open(None, tmp_path)
-
-    assert dataset.cells()["torch"].tolist() == ["2.8.0"]
-    assert len(dataset.problems) == 1
-    assert str(path) in dataset.problems[0]
-
-
-def test_a_flipped_bit_in_the_middle_of_a_file_is_found_and_named(tmp_path):
-    write_cells(tmp_path, [cell(torch=torch, case=f"case-{n}") for n in range(200) for torch in ("1.10.2", "2.8.0")])
-    path = tmp_path / "cells" / "torch-1.10.2-cpu.parquet"
-    data = bytearray(path.read_bytes())
-    whole = Dataset.open(None, tmp_path).cells(torch="1.10.2")
-    found = []
-    for position in range(8, 2000, 97):
-        flipped = bytearray(data)
-        flipped[position] ^= 1
-        path.write_bytes(flipped)
-        dataset = Dataset.open(None, tmp_path)
-        frame = dataset.cells()
-        assert (frame["torch"] == "2.8.0").sum() == 200
-        named = any(str(path) in problem for problem in dataset.problems)
-        # a bit of a page's header that nothing reads may flip without effect; a value never
-        found.append(named)
-        assert named or frame[frame["torch"] == "1.10.2"].reset_index(drop=True).equals(whole)
-    assert sum(found) > len(found) / 2
-
-
-@pytest.mark.parametrize("table", ["environments", "messages", "cases", "claims"])
-def test_a_damaged_small_table_is_named_and_the_rest_is_read(tmp_path, table):
-    write_cells(tmp_path, [cell(message_id="m")])
-    path = tmp_path / f"{table}.parquet"
-    path.write_bytes(b"PAR1 and then nothing")
-
-    dataset = Dataset.open(None, tmp_path)
-    frame = dataset.cells()
-    dataset.cases(), dataset.claims(), dataset.messages(["m"])
-
-    assert len(frame) == 1
-    assert [str(path) in problem for problem in dataset.problems] == [True]
-
-
-def test_a_file_of_another_version_of_the_contract_is_refused_with_what_to_do(tmp_path):
-    write_cells(tmp_path, [cell()])
-    path = tmp_path / "cells" / "torch-1.10.2-cpu.parquet"
-    _rewrite_version(path, b"0")
-
-    dataset = Dataset.open(None, tmp_path)
-
-    assert dataset.cells().empty
-    assert "caniexport measure" in dataset.problems[0]
-    assert str(path) in dataset.problems[0]
-
-
-def test_compaction_refuses_to_write_over_a_file_of_another_version_and_keeps_the_journal(tmp_path):
-    write_cells(tmp_path, [cell()])
-    path = tmp_path / "cells" / "torch-1.10.2-cpu.parquet"
-    _rewrite_version(path, b"999")
-    before = path.read_bytes()
-    journal = write_journal(tmp_path, [cell(opset=9)])
-
-    with pytest.raises(SchemaMismatch, match="newer caniexport"):
-        compact(tmp_path)
-
-    assert journal.exists()
-    assert path.read_bytes() == before
-
-
-def _rewrite_version(path, version):
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(path)
-    pq.write_table(table.replace_schema_metadata({b"caniexport_schema": version}), path)

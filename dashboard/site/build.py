@@ -39,7 +39,7 @@ def build(kept: Kept, folder: Path) -> Written:
 
     Raises :class:`CaniexportError` where the folder holds something that is not such a copy, or nothing was measured.
     """
-    if not kept.rows().measured and not kept.rows().environment:
+    if not kept.rows().count and not kept.rows().environment:
         raise CaniexportError("nothing has been measured yet: there is nothing to copy")
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / _MARK).is_file())):
         raise CaniexportError(f"{folder} holds something that is not a copy of this dataset: name another folder")
@@ -65,10 +65,10 @@ class _Copy:
         self._kept = kept
         self._folder = folder
         rows = kept.rows()
-        local = sum(cell.local for cell in rows.measured)
+        local = rows.local
         releases = f"{len(rows.torch)} torch releases, {rows.torch[0]} to {rows.torch[-1]}" if rows.torch else "none"
         own = f", {local:,} of them measured on one machine and not published" if local else ""
-        self._stamp = f"Copied from {len(rows.measured):,} measured cells of {releases}{own}."
+        self._stamp = f"Copied from {rows.count:,} measured cells of {releases}{own}."
 
     def write(self) -> tuple[int, int]:
         """Everything; gives how many cases and operators have a page."""

@@ -16,9 +16,9 @@ def page(kept: Kept) -> None:
         "Every row was measured by running an export in an environment of its own; nothing is copied from a document.",
     )
     rows = kept.rows()
-    local = sum(cell.local for cell in rows.measured)
+    local = rows.local
     st.html(
-        f'<p class="hint">{len(rows.measured):,} cells of {len(rows.torch)} torch releases; '
+        f'<p class="hint">{rows.count:,} cells of {len(rows.torch)} torch releases; '
         f"{local:,} of them measured on this machine, the others published. "
         f"{link(links.page('runs'), 'When, and in which environments')}.</p>"
     )

@@ -65,7 +65,7 @@ def _subject(kept: Kept) -> Subject | None:
         return None  # the picker says which names are near
     entries = {variant: entry for (name, variant), entry in rows.catalogue.items() if name == case}
     beside = tuple(cell for cell in rows.environment if cell.case == case)
-    cells = beside or tuple(cell for cell in rows.measured if cell.case == case)
+    cells = beside or tuple(rows.cells(case=(case,)))
     return Subject(case, entries, cells, bool(beside))
 
 
@@ -85,7 +85,7 @@ def _measured(kept: Kept, subject: Subject) -> None:
         kept_params["provider"] = provider
     torch = params.one_of("torch", kept.rows().torch, "torch release")
     opset = _opset(subject)
-    shown = kept.about(subject.case).answer(_explain, subject.case, variant, exporter, provider, torch, opset)
+    shown = kept.answer(_explain, subject.case, variant, exporter, provider, torch, opset)
     case_parts.strip(subject.cells, kept.rows().torch, shown, kept_params)
     case_parts.evidence(kept, shown, (torch, exporter, opset))
     case_parts.fixes(kept, subject.entries, exporter, provider, opset if torch == "" else "", kept_params)
@@ -116,7 +116,7 @@ def _opset(subject: Subject) -> str:
 
 
 def _explain(kept: Kept, case: str, variant: str, exporter: str, provider: str, torch: str, opset: str) -> Why:
-    providers = (provider,) if any(cell.provider == provider for cell in kept.rows().measured) else ()
+    providers = (provider,) if provider in kept.rows().providers else ()
     filters = Filters(
         cases=(f"{case}/{variant}",),
         exporters=(exporter,),

@@ -80,8 +80,8 @@ def _filters(rows: Rows, by: By) -> tuple[dict[str, tuple[str, ...]], str]:
     themes = list(
         dict.fromkeys(entry.theme for entry in rows.catalogue.values() if entry.theme and entry.corpus != CANARY)
     )
-    opsets = sorted({cell.opset for cell in rows.measured if cell.opset is not None})
-    providers = sorted({cell.provider for cell in rows.measured if cell.provider})
+    opsets = rows.opsets
+    providers = rows.providers
     statuses = [status.value for status in Status]
     with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
         query = params.words("q", "Search", "case, op, source, fix")

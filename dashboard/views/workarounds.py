@@ -47,8 +47,8 @@ def page(kept: Kept) -> None:
 def _filters(kept: Kept) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...], str, bool]:
     rows = kept.rows()
     releases = list(reversed(rows.torch))
-    opsets = sorted({cell.opset for cell in rows.measured if cell.opset is not None})
-    providers = sorted({cell.provider for cell in rows.measured if cell.provider})
+    opsets = rows.opsets
+    providers = rows.providers
     with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
         query = params.words("q", "Search", "case, op, source, fix")
         torch = params.select("torch", "torch", releases, default=f"newest ({releases[0]})" if releases else "newest")

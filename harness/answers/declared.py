@@ -56,10 +56,11 @@ class Declared:
 def declared(dataset: Dataset, filters: Filters) -> list[Declared]:
     """Every operator that the cases in the filters name, differences first. Raises :class:`UnknownName`."""
     selection = select(load(dataset), filters)
-    tables = _Tables(dataset, {cell.torch for cell in selection.cells})
+    plain = selection.in_order(selection.rows.cells(**{**selection.where(), "variant": (PLAIN,)}))
+    tables = _Tables(dataset, {cell.torch for cell in plain})
     grouped: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
-    for cell in selection.cells:
-        if cell.variant == PLAIN and cell.exporter in TABLE_OF and cell.opset is not None:
+    for cell in plain:
+        if cell.exporter in TABLE_OF and cell.opset is not None:
             for op in _torch_ops(selection.catalogue[cell.case, cell.variant]):
                 grouped[cell.torch, cell.exporter, op].append(cell)
     found = [_compared(*key, cells, tables) for key, cells in grouped.items() if tables.has(key[0], key[1])]
@@ -85,14 +86,12 @@ class _Tables:
     """The declared opsets of some releases by exporter's table and operator, overloads taken together."""
 
     def __init__(self, dataset: Dataset, releases: Iterable[str]) -> None:
-        frame = dataset.declared()
-        wanted = set(releases)
-        frame = frame[frame["release"].isin(wanted) & (frame["by"] != "onnx")]
+        rows = dataset.records("declared", {"release": set(releases), "by": set(TABLE_OF.values())})
         self._opsets: dict[tuple[str, str, str], set[int]] = defaultdict(set)
         self._known: set[tuple[str, str]] = set()
-        for release, by, op, text in frame[["release", "by", "op", "opsets"]].itertuples(index=False, name=None):
-            self._known.add((release, by))
-            self._opsets[release, by, op.split(".")[0]] |= _numbers(text)
+        for row in rows:
+            self._known.add((row["release"], row["by"]))
+            self._opsets[row["release"], row["by"], row["op"].split(".")[0]] |= _numbers(row["opsets"])
 
     @property
     def releases(self) -> list[str]:

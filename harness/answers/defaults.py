@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from harness.answers.rows import Cell
-from harness.worker.status import Exporter, Stage, Status
+from harness.worker.status import Exporter, Stage
 
 #: a cell that ends here has not asked the exporter for its opset
-_BEFORE_EXPORT = frozenset({Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value})
+BEFORE_EXPORT = (Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value)
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,26 @@ class Offer:
     opsets: tuple[int, ...]
 
 
-def offers(measured: Iterable[Cell]) -> dict[tuple[str, str], Offer]:
+class Asked(NamedTuple):
+    """All cells that asked a release's exporter for an opset: whether some case works at it, or is refused it."""
+
+    torch: str
+    exporter: str
+    opset: int
+    works: bool
+    refused: bool
+
+
+class Written(NamedTuple):
+    """Files of the bare call of a release: who wrote them, at which opset, how many."""
+
+    torch: str
+    exporter: str | None
+    opset: int | None
+    files: int
+
+
+def offers(asked: Iterable[Asked]) -> dict[tuple[str, str], Offer]:
     """By (torch, exporter): the opsets that the exporter accepts, as far as they were measured.
 
     One that is refused to some case and works for none is refused. (A case may fail before the exporter looks at the
@@ -30,27 +49,32 @@ def offers(measured: Iterable[Cell]) -> dict[tuple[str, str], Offer]:
     """
     taken: dict[tuple[str, str], set[int]] = defaultdict(set)
     working, refused = set(), set()
-    for cell in measured:
-        if cell.opset is None or cell.stage in _BEFORE_EXPORT:
-            continue
-        taken[cell.torch, cell.exporter].add(cell.opset)
-        # a fix may go to another exporter, which says nothing about this one
-        own = cell.exporter_effective in (None, cell.exporter)
-        if own and cell.works and cell.opset_effective == cell.opset:
-            working.add((cell.torch, cell.exporter, cell.opset))
-        elif cell.status is Status.UNSUPPORTED:
-            refused.add((cell.torch, cell.exporter, cell.opset))
+    for item in asked:
+        taken[item.torch, item.exporter].add(item.opset)
+        if item.works:
+            working.add(item[:3])
+        if item.refused:
+            refused.add(item[:3])
     for torch, exporter, opset in refused - working:
         taken[torch, exporter].discard(opset)
     return {key: Offer(*key, tuple(sorted(opsets))) for key, opsets in taken.items()}
 
 
-def default_opsets(measured: Iterable[Cell]) -> dict[str, int]:
+def default_opsets(written: Iterable[Written]) -> dict[str, int]:
     """By torch release: the opset that a bare ``torch.onnx.export`` wrote, read back from most of its files."""
     seen: dict[str, Counter[int]] = defaultdict(Counter)
-    for cell in measured:
-        if cell.exporter == Exporter.DEFAULT.value and cell.opset_effective is not None:
-            seen[cell.torch][cell.opset_effective] += 1
+    for item in written:
+        if item.opset is not None:
+            seen[item.torch][item.opset] += item.files
+    return {torch: counts.most_common(1)[0][0] for torch, counts in seen.items()}
+
+
+def default_exporters(written: Iterable[Written]) -> dict[str, str]:
+    """By torch release: the exporter that wrote most files of the bare call."""
+    seen: dict[str, Counter[str]] = defaultdict(Counter)
+    for item in written:
+        if item.exporter:
+            seen[item.torch][item.exporter] += item.files
     return {torch: counts.most_common(1)[0][0] for torch, counts in seen.items()}
 
 

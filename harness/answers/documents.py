@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness import names, versions
-from harness.answers.rows import Cell, records
+from harness.answers.rows import Cell
 from harness.answers.select import Filters, load, select
 from harness.answers.signs import CLAIM
 from harness.worker.errors import UnknownName
@@ -85,7 +85,7 @@ def claims(dataset: Dataset, filters: Filters, sources: Iterable[str] = ()) -> C
 
 def all_claims(dataset: Dataset) -> list[Claim]:
     """Every claim of the dataset, by case and number."""
-    return [_claim(row) for row in records(dataset.claims())]
+    return [_claim(row) for row in sorted(dataset.records("claims"), key=lambda row: str(row["claim"]))]
 
 
 def _places(found: Iterable[Claim]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness import versions
 from harness.answers import summary
-from harness.answers.defaults import Offer, offers
+from harness.answers.defaults import Offer
 from harness.answers.on_runtimes import on_runtimes
 from harness.answers.rows import Cell
 from harness.answers.select import Filters, Selection, load, select
@@ -91,24 +91,15 @@ def table(dataset: Dataset, filters: Filters, by: By = By.TORCH) -> Table:
     notes: list[str] = []
     rows = load(dataset, runtimes=by is By.RUNTIME)
     selection = select(rows, _narrowed(filters, by, rows.torch, notes))
-    if by in (By.RUNTIME, By.PROVIDER):
-        more = on_runtimes(dataset, selection.cells, selection.catalogue)
-        if by is By.PROVIDER:
-            # as installed together on each provider: other versions on the same one are the runtimes' table
-            own = {cell.provider for cell in selection.cells}
-            more = [cell for cell in more if cell.provider not in own]
-        order = {key: index for index, key in enumerate(selection.catalogue)}
-        cells = sorted([*selection.cells, *more], key=lambda cell: order[cell.case, cell.variant])
-        selection = replace(selection, cells=cells)
-    selection = _whole_lines(selection, by)
-    columns = _columns(selection.cells, by)
-    lines = tuple(_lines(selection, by, columns))
+    cells = _whole_lines(selection, _with_runtimes(dataset, selection, by), by)
+    columns = _columns(cells, by)
+    lines = tuple(_lines(selection, cells, by, columns))
     environments = tuple(_environments(select(rows, filters))) if by is By.TORCH else ()
     shown = {(line.case, line.variant) for line in lines} | {(line.case, line.variant) for line in environments}
     unmeasured = set() if selection.statuses else _measurable(selection) - shown
-    notes += [*_runtime_notes(selection.cells, by), *rows.notes]
+    notes += [*_runtime_notes(cells, by), *rows.notes]
     missing = tuple(sorted("/".join(key) for key in unmeasured))
-    return Table(by, columns, lines, environments, tuple(notes), missing, len(rows.measured))
+    return Table(by, columns, lines, environments, tuple(notes), missing, rows.count)
 
 
 def _narrowed(filters: Filters, by: By, releases: Sequence[str], notes: list[str]) -> Filters:
@@ -129,12 +120,24 @@ def _measurable(selection: Selection) -> set[tuple[str, str]]:
     return {key for key, entry in selection.catalogue.items() if entry.kind != FixKind.VERSION_UPGRADE.value}
 
 
-def _whole_lines(selection: Selection, by: By) -> Selection:
+def _with_runtimes(dataset: Dataset, selection: Selection, by: By) -> list[Cell]:
+    """The cells selected, and by runtime or provider the same files on further ones."""
+    if by not in (By.RUNTIME, By.PROVIDER):
+        return selection.cells
+    more = on_runtimes(dataset, selection.cells, selection.catalogue)
+    if by is By.PROVIDER:
+        # as installed together on each provider: other versions on the same one are the runtimes' table
+        own = {cell.provider for cell in selection.cells}
+        more = [cell for cell in more if cell.provider not in own]
+    return selection.in_order([*selection.cells, *more])
+
+
+def _whole_lines(selection: Selection, cells: list[Cell], by: By) -> list[Cell]:
     """Lines that have a cell of the statuses asked for, whole: a line cut to its failures would hide what passes."""
     if not selection.statuses:
-        return selection
-    keys = {_line_key(cell, by) for cell in selection.cells if cell.status in selection.statuses}
-    return replace(selection, cells=[cell for cell in selection.cells if _line_key(cell, by) in keys])
+        return cells
+    keys = {_line_key(cell, by) for cell in cells if cell.status in selection.statuses}
+    return [cell for cell in cells if _line_key(cell, by) in keys]
 
 
 def _line_key(cell: Cell, by: By) -> _LineKey:
@@ -178,11 +181,11 @@ def _runtime_order(text: str) -> tuple[str, Version]:
     return name, versions.parse(version or "0")
 
 
-def _lines(selection: Selection, by: By, columns: tuple[str, ...]) -> list[Line]:
+def _lines(selection: Selection, cells: Sequence[Cell], by: By, columns: tuple[str, ...]) -> list[Line]:
     grouped: dict[_LineKey, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
-    for cell in selection.cells:
+    for cell in cells:
         grouped[_line_key(cell, by)][_column(cell, by)].append(cell)
-    offered = offers(selection.rows.measured)
+    offered = selection.rows.offers
     order = {key: index for index, key in enumerate(selection.catalogue)}
     keys = sorted(grouped, key=lambda key: (order[key[0], key[1]], _exporter_rank(key[2]), key[3] or ""))
     several = len({key[3] for key in keys}) > 1

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness import versions
-from harness.answers.rows import Cell, plain_values
+from harness.answers.rows import Cell
 from harness.answers.runtimes import refusal
 from harness.worker.case import PLAIN
 from harness.worker.status import FixKind, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import pandas as pd
 
     from harness.answers.select import Entry, Key
     from harness.store import Dataset
@@ -91,30 +89,26 @@ def _key(cell: Cell) -> tuple[Any, ...]:
 def _files(dataset: Dataset, cells: Iterable[Cell]) -> dict[tuple[Any, ...], str | None]:
     """The bundle of each cell."""
     torch, cases = {cell.torch for cell in cells}, {cell.case for cell in cells}
-    few = cases if len(cases) <= len(torch) else None
-    frame = dataset.cells(torch=torch, case=few, columns=[*_CELL, "bundle"])
+    where: dict[str, set[str]] = {"torch": torch}
+    if len(cases) <= len(torch):
+        where["case"] = cases
     found = {}
-    for torch_, case, variant, exporter, opset, bundle in _values(frame, (*_CELL, "bundle")):
-        found[torch_, case, variant or PLAIN, exporter, None if opset is None else int(opset)] = bundle
+    for torch_, case, variant, exporter, opset, bundle in dataset.select((*_CELL, "bundle"), where):
+        found[torch_, case, variant or PLAIN, exporter, opset] = bundle
     return found
 
 
 def _runs(dataset: Dataset, bundles: set[str]) -> dict[tuple[str, bool], list[_Run]]:
     """By bundle, and whether it ran with session options: one run per runtime, version and provider, the newest."""
-    frame = dataset.runs(bundles, columns=[*(name for name in _RUN if name != "origin"), "measured_at"])
-    frame = frame.sort_values("measured_at", kind="stable")
+    rows = dataset.run_rows(bundles, ("measured_at", *_RUN[:-1]))
     newest: dict[tuple[Any, ...], _Run] = {}
-    for bundle, session, runtime, version, *rest in _values(frame, _RUN):
+    for _, bundle, session, runtime, version, *rest in sorted(rows, key=lambda row: (row[0] is not None, row[0])):
         run = _Run(runtime, version or "", *rest)
         newest[bundle, bool(session), runtime, version, run.provider] = run
     found: dict[tuple[str, bool], list[_Run]] = defaultdict(list)
     for (bundle, with_session, *_), run in newest.items():
         found[bundle, with_session].append(run)
     return found
-
-
-def _values(frame: pd.DataFrame, names: Sequence[str]) -> Iterable[list[Any]]:
-    return zip(*plain_values(frame, names), strict=True)  # type: ignore[return-value]  # tuples unpack alike
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness import names, versions
-from harness.answers.defaults import choose_opset, default_opsets, offers
-from harness.answers.rows import Cell
+from harness.answers.defaults import choose_opset
+from harness.answers.reading import Rows
 from harness.answers.select import exporter_name
 from harness.worker.errors import UnknownName
 from harness.worker.status import Exporter
@@ -51,12 +50,8 @@ def parse(text: str) -> dict[str, str]:
 class Places:
     """Fills points in from what was measured: a release's own exporter and opset where none is named."""
 
-    def __init__(self, measured: Iterable[Cell], releases: Iterable[str]) -> None:
-        cells = list(measured)
-        self._releases = list(releases)
-        self._own_opset = default_opsets(cells)
-        self._own_exporter = _default_exporters(cells)
-        self._offers = offers(cells)
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
 
     def fill(self, asked: Mapping[str, str], like: Mapping[str, str]) -> Place:
         """A complete place. What ``asked`` leaves out is the release's default; ``like`` only lends the torch release.
@@ -64,8 +59,10 @@ class Places:
         Raises :class:`UnknownName` for a release that was not measured, an exporter nobody knows, an opset that is
         no number.
         """
+        if not self._rows.torch:
+            raise UnknownName("nothing has been measured yet: `caniexport measure` does")
         named = asked.get("torch") or like.get("torch") or ""
-        torch = versions.resolve(named, self._releases) if named else self._releases[-1]
+        torch = versions.resolve(named, self._rows.torch) if named else self._rows.torch[-1]
         notes = [] if asked.get("torch") else [f"torch {torch}"]
         exporter = self._exporter(torch, asked.get("exporter"), notes)
         opset = self._opset(torch, exporter, asked.get("opset"), notes)
@@ -77,7 +74,7 @@ class Places:
             name = exporter_name(asked)
             if name != Exporter.DEFAULT.value:
                 return names.require("exporter", name, known)
-        own = self._own_exporter.get(torch, Exporter.TRACE.value)
+        own = self._rows.default_exporters.get(torch, Exporter.TRACE.value)
         notes.append(f"{own}, the exporter that a bare call uses in {torch}")
         return own
 
@@ -86,17 +83,8 @@ class Places:
             if not asked.isdigit():
                 raise UnknownName(f"opset {asked!r}: a number, or default, is wanted")
             return int(asked)
-        offer = self._offers.get((torch, exporter))
-        choice = choose_opset(torch, exporter, self._own_opset, offer.opsets if offer else ())
+        offer = self._rows.offers.get((torch, exporter))
+        choice = choose_opset(torch, exporter, self._rows.default_opsets, offer.opsets if offer else ())
         if choice.opset is not None:
             notes.append(f"opset {choice.opset}, {choice.why} ({torch})")
         return choice.opset
-
-
-def _default_exporters(cells: Iterable[Cell]) -> dict[str, str]:
-    """By release: the exporter that wrote most files of the bare call."""
-    seen: dict[str, Counter[str]] = {}
-    for cell in cells:
-        if cell.exporter == Exporter.DEFAULT.value and cell.exporter_effective:
-            seen.setdefault(cell.torch, Counter())[cell.exporter_effective] += 1
-    return {torch: counts.most_common(1)[0][0] for torch, counts in seen.items()}

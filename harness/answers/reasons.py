@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,10 @@ from harness import versions
 from harness.answers.declared import Declared, of_case
 from harness.answers.documents import Claim, all_claims
 from harness.answers.on_runtimes import RuntimeOutcome, on_runtimes, side_by_side
-from harness.answers.rows import NO_EXPORTER, Cell, records
+from harness.answers.rows import NO_EXPORTER, Cell
 from harness.answers.select import Entry, Filters, Key, load, select
+from harness.store.schema import columns
+from harness.store.sql import moment
 from harness.worker.case import PLAIN
 from harness.worker.status import Exporter, Status
 
@@ -96,8 +98,10 @@ def _why(dataset: Dataset, entry: Entry, cells: list[Cell], claims: Iterable[Cla
     texts: dict[str, int] = {}
     messages: list[str] = []
     groups = []
-    for found in _alike(cells):
-        index = _message(dataset, found[-1], texts, messages)
+    alike = _alike(cells)
+    known = dataset.messages(found[-1].message_id for found in alike)
+    for found in alike:
+        index = _message(known, found[-1], texts, messages)
         groups.append(_group(found, index))
     bears = tuple(claim for claim in claims if any(claim.is_about(cell) for cell in cells))
     shown = _most_telling(cells)
@@ -122,7 +126,7 @@ def _reading_order(cell: Cell) -> tuple[Any, ...]:
     return versions.parse(cell.torch or "0"), exporter, cell.provider or "", cell.opset or 0
 
 
-def _message(dataset: Dataset, cell: Cell, texts: dict[str, int], messages: list[str]) -> int | None:
+def _message(known: Mapping[str, str], cell: Cell, texts: dict[str, int], messages: list[str]) -> int | None:
     """The index of a cell's text; one text stands for every cell with the same signature."""
     if not cell.message_id:
         return None
@@ -130,7 +134,7 @@ def _message(dataset: Dataset, cell: Cell, texts: dict[str, int], messages: list
     if key not in texts:
         texts[key] = len(messages)
         missing = f"(the text {cell.message_id} is missing in the dataset)"
-        messages.append(dataset.messages([cell.message_id]).get(cell.message_id, missing))
+        messages.append(known.get(cell.message_id, missing))
     return texts[key]
 
 
@@ -164,9 +168,7 @@ def _telling(cell: Cell) -> tuple[Any, ...]:
 
 
 def _detail(dataset: Dataset, cell: Cell) -> Detail:
-    frame = dataset.cells(case=cell.case)
-    rows = [row for row in records(frame[frame["variant"] == cell.variant]) if _is_row_of(row, cell)]
-    row = rows[-1]
+    row = _row(dataset, cell)
     environment = _environment(dataset, cell.env_id)
     return Detail(
         row,
@@ -178,22 +180,26 @@ def _detail(dataset: Dataset, cell: Cell) -> Detail:
     )
 
 
-def _is_row_of(row: dict[str, Any], cell: Cell) -> bool:
-    opset = None if row["opset"] is None else int(row["opset"])
-    return (
-        opset == cell.opset
-        and (row["torch"] or "") == cell.torch
-        and (row["exporter"] or NO_EXPORTER) == cell.exporter
-        and row["provider"] == cell.provider
-        and row["runtime_version"] == cell.runtime_version
-        and (row["origin"] == "local") == cell.local
-    )
+def _row(dataset: Dataset, cell: Cell) -> dict[str, Any]:
+    """A cell's row with every column; its time as text."""
+    wanted = (*columns("cells"), "origin")
+    where: dict[str, tuple[Any, ...]] = {
+        "case": (cell.case,),
+        "variant": (cell.variant,),
+        "torch": (cell.torch or None,),
+        "exporter": (None if cell.exporter == NO_EXPORTER else cell.exporter,),
+        "opset": (cell.opset,),
+        "provider": (cell.provider,),
+        "runtime_version": (cell.runtime_version,),
+    }
+    found = [dict(zip(wanted, row, strict=True)) for row in dataset.select(wanted, where, runtimes=True)]
+    row = next(row for row in reversed(found) if (row["origin"] == "local") == cell.local)
+    return {**row, "measured_at": moment(row["measured_at"]).isoformat() if row["measured_at"] else None}
 
 
 def _environment(dataset: Dataset, env_id: str | None) -> dict[str, Any]:
-    frame = dataset.environments()
-    found = records(frame[frame["env_id"] == env_id]) if env_id and not frame.empty else []
-    return found[-1] if found else {}
+    found = dataset.records("environments", {"env_id": (env_id,)}) if env_id else []
+    return max(found, key=lambda row: str(row["measured_at"]), default={})
 
 
 def repeat(cell: Cell) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.worker.case import PLAIN
@@ -42,39 +42,35 @@ class Cell(NamedTuple):
         return self.status in (Status.PASS, Status.DEGRADED)
 
 
-#: columns that make a :class:`Cell`, ``origin`` excepted, and the time that says which of two speaks
-COLUMNS = (*(name for name in Cell._fields if name != "local"), "measured_at")
+#: columns that make a :class:`Cell`, the last one for its ``local``
+COLUMNS = (*(name for name in Cell._fields if name != "local"), "origin")
 NO_EXPORTER = "-"
 
 _STATUS = {status.value: status for status in Status}
-_READ = (*COLUMNS[:-1], "origin")
 
 
-def plain_values(frame: pd.DataFrame, columns: Iterable[str]) -> list[list[Any]]:
-    """The columns as lists of Python values, ``None`` for null; a column that is not there is all ``None``."""
-    found: list[list[Any]] = []
-    for name in columns:
-        if name not in frame.columns:
-            found.append([None] * len(frame))
-            continue
-        column = frame[name]
-        found.append(column.astype(object).where(column.notna(), None).tolist())
-    return found
+def cells(rows: Iterable[Sequence[Any]]) -> list[Cell]:
+    """Rows with the columns :data:`COLUMNS` as cells."""
+    statuses, make = _STATUS, Cell._make
+    # one tuple a row and nothing else: a hundred thousand rows would notice
+    return [
+        make(
+            (
+                row[0] or "",
+                row[1],
+                row[2] or PLAIN,
+                row[3] or NO_EXPORTER,
+                *row[4:_AT],
+                statuses[row[_AT]],
+                *row[_AT + 1 : -1],
+                row[-1] == "local",
+            )
+        )
+        for row in rows
+    ]
 
 
-def cells(frame: pd.DataFrame) -> list[Cell]:
-    """The frame's rows in its order. A row without a case (a release that could not be entered) is left out."""
-    frame = frame[frame["case"].notna()]
-    columns = dict(zip(_READ, plain_values(frame, _READ), strict=True))
-    origins = columns.pop("origin")
-    columns["torch"] = [text or "" for text in columns["torch"]]
-    columns["variant"] = [text or PLAIN for text in columns["variant"]]
-    columns["exporter"] = [text or NO_EXPORTER for text in columns["exporter"]]
-    columns["status"] = [_STATUS[text] for text in columns["status"]]
-    for name in ("opset", "opset_effective"):
-        columns[name] = [None if value is None else int(value) for value in columns[name]]
-    # column by column: a million rows would notice a dictionary each
-    return list(map(Cell, *columns.values(), [origin == "local" for origin in origins]))
+_AT = Cell._fields.index("status")
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:

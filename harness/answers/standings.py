@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from harness import names, versions
-from harness.answers.defaults import choose_opset, default_opsets, offers
+from harness.answers.along import Along, along_filters, statuses
+from harness.answers.defaults import choose_opset
 from harness.answers.rows import NO_EXPORTER, Cell
 from harness.answers.select import Entry, Filters, Selection, load, select
 from harness.verdicts import Point, Range, Workaround, ranges, workaround, works
@@ -18,8 +19,8 @@ from harness.worker.status import Exporter, FixKind, Status
 if TYPE_CHECKING:
     from harness.store import Dataset
 
-#: (torch, exporter, provider, case, variant) -> opset -> cell
-_Grid = Mapping[tuple[str, str, str | None, str, str], Mapping[int | None, Cell]]
+#: (exporter, provider, case, variant, opset) -> cell of one release
+_Grid = Mapping[tuple[str, str | None, str, str, int | None], Cell]
 
 
 @dataclass(frozen=True)
@@ -93,17 +94,19 @@ def _notes(filters: Filters, judge: _Judge) -> list[str]:
 
 
 class _Judge:
-    """Everything that is the same for all fixes: the grid of cells, the point asked for."""
+    """Everything that is the same for all fixes: what is known along releases, and the cells of the point asked for."""
 
     def __init__(self, selection: Selection, torch: str, opsets: tuple[str, ...]) -> None:
         self.torch = torch
         self.asked = opsets
         self.releases = selection.rows.torch
-        self.defaults = default_opsets(selection.rows.measured)
-        self.offers = offers(selection.rows.measured)
-        self.grid = _grid(selection)
+        self.defaults = selection.rows.default_opsets
+        self.offers = selection.rows.offers
+        self.along = Along(selection)
         self.beside = {(cell.case, cell.variant): cell for cell in selection.rows.environment}
-        self.places = list(dict.fromkeys((key[1], key[2]) for key in self.grid))
+        self.places = self.along.places()
+        self._selection = selection
+        self._grids: dict[str, _Grid] = {}
 
     def standings(self, entry: Entry) -> list[Standing]:
         """One standing for each exporter and provider that the release was measured with."""
@@ -111,7 +114,7 @@ class _Judge:
             return [self._beside(entry)]
         found = []
         for exporter, provider in sorted(self.places, key=_place_rank):
-            if (self.torch, exporter, provider, entry.case, PLAIN) in self.grid:
+            if self.along.at(self.torch, exporter, provider, entry.case, PLAIN):
                 found.append(self._standing(entry, exporter, provider))
         return found
 
@@ -124,7 +127,7 @@ class _Judge:
         else:
             fix = self._cell(self.torch, exporter, provider, entry.case, entry.variant, opset)
         word = workaround(plain.status if plain else None, fix.status if fix else None)
-        words = {torch: self._words(entry, torch, exporter, provider, upgrade) for torch in self.releases}
+        words = tuple(self._words(entry, torch, exporter, provider, upgrade) for torch in self.releases)
         return Standing(
             entry.case,
             entry.variant,
@@ -138,8 +141,8 @@ class _Judge:
             opset,
             why,
             word,
-            statement(words, self.torch),
-            ranges(self._points(entry.case, exporter, provider)),
+            _statement(self.releases, words, self.torch),
+            _range(self._points(entry.case, exporter, provider)),
             plain,
             fix,
         )
@@ -182,39 +185,62 @@ class _Judge:
     def _cell(
         self, torch: str, exporter: str, provider: str | None, case: str, variant: str, opset: int | None
     ) -> Cell | None:
-        return self.grid.get((torch, exporter, provider, case, variant), {}).get(opset)
+        if torch not in self._grids:
+            self._grids[torch] = _grid(self._selection, torch)
+        return self._grids[torch].get((exporter, provider, case, variant, opset))
 
     def _upgraded(self, entry: Entry, exporter: str, provider: str | None) -> Cell | None:
         """The failing form on the newest measured release that the fix names; on this release if it is one of them."""
         named = [torch for torch in self.releases if versions.within(torch, entry.needs_torch)]
         for torch in [self.torch] * (self.torch in named) + named[::-1]:
             opset, _ = self._opset(torch, exporter)
-            cell = self._cell(torch, exporter, provider, entry.case, PLAIN, opset)
-            if cell is not None and works(cell.status) is not None:
-                return cell
+            status = self.along.at(torch, exporter, provider, entry.case, PLAIN).get(opset)
+            if works(status) is not None:
+                return self._cell(torch, exporter, provider, entry.case, PLAIN, opset)
         return None
 
     def _words(
         self, entry: Entry, torch: str, exporter: str, provider: str | None, upgrade: bool
-    ) -> dict[int | None, Workaround]:
+    ) -> tuple[tuple[int | None, Workaround], ...]:
         """By opset: the word on one release. For a version upgrade the release either has it or has not."""
-        plain = self.grid.get((torch, exporter, provider, entry.case, PLAIN), {})
-        fixed = self.grid.get((torch, exporter, provider, entry.case, entry.variant), {})
-        found = {}
-        for opset, cell in plain.items():
-            if upgrade:
-                found[opset] = _upgrade_word(cell.status, versions.within(torch, entry.needs_torch))
-            else:
-                fix = fixed.get(opset)
-                found[opset] = workaround(cell.status, fix.status if fix else None)
-        return found
+        plain = self.along.told(torch, exporter, provider, entry.case, PLAIN)
+        if upgrade:
+            return _upgrade_words(plain, versions.within(torch, entry.needs_torch))
+        return _words_of(plain, self.along.told(torch, exporter, provider, entry.case, entry.variant))
 
-    def _points(self, case: str, exporter: str, provider: str | None) -> list[Point]:
-        points = []
-        for torch in self.releases:
-            cell = self._cell(torch, exporter, provider, case, PLAIN, self._opset(torch, exporter)[0])
-            points.append(Point(torch, works(cell.status) if cell else None))
-        return points
+    def _points(self, case: str, exporter: str, provider: str | None) -> tuple[Point, ...]:
+        return tuple(
+            Point(
+                torch, works(self.along.at(torch, exporter, provider, case, PLAIN).get(self._opset(torch, exporter)[0]))
+            )
+            for torch in self.releases
+        )
+
+
+# the same patterns come back case after case, release after release: each is judged once
+
+
+@lru_cache(maxsize=65536)
+def _words_of(plain: str, fixed: str) -> tuple[tuple[int | None, Workaround], ...]:
+    fixes = statuses(fixed)
+    return tuple((opset, workaround(status, fixes.get(opset))) for opset, status in statuses(plain).items())
+
+
+@lru_cache(maxsize=65536)
+def _upgrade_words(plain: str, has_it: bool) -> tuple[tuple[int | None, Workaround], ...]:
+    return tuple((opset, _upgrade_word(status, has_it)) for opset, status in statuses(plain).items())
+
+
+@lru_cache(maxsize=65536)
+def _statement(
+    releases: tuple[str, ...], words: tuple[tuple[tuple[int | None, Workaround], ...], ...], torch: str
+) -> str:
+    return statement({name: dict(found) for name, found in zip(releases, words, strict=True)}, torch)
+
+
+@lru_cache(maxsize=65536)
+def _range(points: tuple[Point, ...]) -> Range:
+    return ranges(points)
 
 
 def _upgrade_word(status: Status, has_it: bool) -> Workaround:
@@ -235,18 +261,10 @@ def _place_rank(place: tuple[str, str | None]) -> tuple[int, str]:
     return (order.index(place[0]) if place[0] in order else len(order), place[1] or "")
 
 
-def _grid(selection: Selection) -> _Grid:
-    wanted = {case for case, _ in selection.catalogue}
-    grid: dict[tuple[str, str, str | None, str, str], dict[int | None, Cell]] = defaultdict(dict)
-    for cell in selection.rows.measured:
-        if cell.case in wanted and _place_taken(cell, selection):
-            grid[cell.torch, cell.exporter, cell.provider, cell.case, cell.variant][cell.opset] = cell
-    return grid
-
-
-def _place_taken(cell: Cell, selection: Selection) -> bool:
-    exporters, providers = selection.exporters, selection.providers
-    return (not exporters or cell.exporter in exporters) and (not providers or cell.provider in providers)
+def _grid(selection: Selection, torch: str) -> _Grid:
+    """The cells of one release."""
+    found = selection.rows.cells(**along_filters(selection), torch=(torch,))
+    return {(cell.exporter, cell.provider, cell.case, cell.variant, cell.opset): cell for cell in found}
 
 
 def statement(words: Mapping[str, Mapping[int | None, Workaround]], torch: str) -> str:

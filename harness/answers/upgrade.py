@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.answers.points import AXES, Place, Places
 from harness.answers.rows import Cell
-from harness.answers.select import Entry, Filters, load, select
+from harness.answers.select import Entry, Filters, Rows, Selection, load, select
 from harness.verdicts import IMPROVEMENTS, REGRESSIONS, Outcome, Verdict, Workaround, compare, workaround
 from harness.worker.case import PLAIN
 from harness.worker.status import FixKind, Status
@@ -106,9 +106,9 @@ def upgrade(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str
     """
     rows = load(dataset)
     selection = select(rows, replace(filters, torch=(), opsets=(), exporters=(), providers=(), statuses=()))
-    places = Places(rows.measured, rows.torch)
+    places = Places(rows)
     left, right = places.fill(before, {}), places.fill(after, {})
-    grid = _Grid(rows.measured)
+    grid = _Grid(_between(rows, selection, left, right))
     plain = [entry for key, entry in selection.catalogue.items() if key[1] == PLAIN and entry.corpus != "canary"]
     fixes = _by_case(entry for key, entry in selection.catalogue.items() if key[1] != PLAIN)
     verdicts = {
@@ -129,6 +129,15 @@ def upgrade(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str
         tuple(entry.case for entry in plain if grid.unmeasured(entry.case, left, right)),
         tuple(f"assumed: {note}" for note in dict.fromkeys((*left.notes, *right.notes))),
     )
+
+
+def _between(rows: Rows, selection: Selection, left: Place, right: Place) -> list[Cell]:
+    """The cells at the two points and wherever only some axes are moved."""
+    columns = {"torch": "torch", "opset": "opset", "exporter": "exporter", "provider": "provider"}
+    where = {column: {getattr(left, axis), getattr(right, axis)} for axis, column in columns.items()}
+    if "case" in selection.where():
+        where["case"] = {case for case, _ in selection.catalogue}
+    return rows.cells(**where)
 
 
 class _Grid:

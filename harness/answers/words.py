@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from harness import versions
-from harness.answers.defaults import Offer, choose_opset, default_opsets, offers
+from harness.answers.defaults import Offer, choose_opset
 from harness.answers.rows import Cell
-from harness.answers.select import Entry
+from harness.answers.select import Entry, Rows
 from harness.verdicts import Workaround, workaround, works
 from harness.worker.case import PLAIN
 from harness.worker.status import Exporter, FixKind
@@ -26,9 +26,9 @@ class Ruler:
     offers: Mapping[tuple[str, str], Offer]
 
     @classmethod
-    def of(cls, measured: Sequence[Cell], releases: Iterable[str]) -> Ruler:
-        """From every measured cell of the dataset, and its releases oldest first."""
-        return cls(tuple(releases), default_opsets(measured), offers(measured))
+    def of(cls, rows: Rows) -> Ruler:
+        """From everything measured."""
+        return cls(rows.torch, rows.default_opsets, rows.offers)
 
     def all_opsets(self) -> set[int]:
         """Every opset that some exporter of some release takes."""

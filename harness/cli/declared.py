@@ -18,16 +18,15 @@ def command(as_json: bool, **given: tuple[str, ...]) -> None:
     """
     from dataclasses import replace
 
-    from harness import versions
     from harness.answers import declared as answers
+    from harness.answers.reading import load
     from harness.answers.signs import EXPORTER_SHORT
     from harness.cli import output
 
     dataset = open_dataset()
     asked = filters(given)
-    measured = dataset.cells(columns=["torch"])["torch"].dropna().unique()
-    if not asked.torch and len(measured):
-        asked = replace(asked, torch=(str(versions.newest(map(str, measured))),))
+    if not asked.torch:
+        asked = replace(asked, torch=load(dataset).torch[-1:])
     found = answers.declared(dataset, asked)
     if as_json:
         output.print_json(found)

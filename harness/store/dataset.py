@@ -1,22 +1,26 @@
 """The dataset as its readers see it: the published one and the local one beside it, one row per identity.
 
 Opening reads the journals and the footers of the parquet files; each question then reads the files and columns that
-it needs. Nothing that cannot be read is dropped silently: it is named in :attr:`Dataset.problems`.
+it needs. :meth:`Dataset.select`, :meth:`Dataset.grouped` and :meth:`Dataset.records` answer with plain values through
+DuckDB, in milliseconds; the others give pandas frames. Nothing that cannot be read is dropped silently: it is named in
+:attr:`Dataset.problems`.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.store import files
+from harness.store import files, small, sql
 from harness.store.declared import gather
 from harness.store.frames import to_frame
 from harness.store.gates import Gates, mask
 from harness.store.journal_reader import Entries, read_journals
 from harness.store.merge import newest
+from harness.store.query import Query
 from harness.store.runs import empty, read_runs
 from harness.store.scan import Part, Scan, needed, select, speaking
 from harness.store.schema import columns as columns_of
@@ -46,6 +50,8 @@ class Dataset:
         self._parts = self._find_parts(journals)
         self._scan = Scan(self._problems)
         self._environments: pa.Table | None = None
+        #: what readers of this dataset keep beside it, by their own names
+        self.beside: dict[str, Any] = {}
 
     @classmethod
     def open(cls, published: Path | None, local: Path | None) -> Dataset:
@@ -109,6 +115,74 @@ class Dataset:
         frame["origin"] = [origin for origin, table in parts for _ in range(table.num_rows)]
         return frame
 
+    def run_rows(self, bundles: Iterable[str], columns: Sequence[str]) -> list[tuple[Any, ...]]:
+        """The rows of :meth:`runs` as plain values: these columns of ``RUNS``, then the origin."""
+        parts = read_runs(self._folders, self._fresh_runs, self._gates(), frozenset(bundles), columns, self._problems)
+        return [
+            (*row, origin)
+            for origin, table in parts
+            for row in zip(*(table.column(name).to_pylist() for name in columns), strict=True)
+        ]
+
+    def select(
+        self, wanted: Sequence[str], where: sql.Where | None = None, *, runtimes: bool = False
+    ) -> list[tuple[Any, ...]]:
+        """One row per cell as plain values: the ``wanted`` columns of ``CELLS``, ``origin`` too if asked for.
+
+        ``where`` names the values taken of some columns (``None`` among them takes null). Where a cell was measured
+        on several versions of a runtime the local, then the newest row speaks, unless ``runtimes`` asks for all.
+        ``measured_at`` is in microseconds UTC. Rows of quarantined runs are left out.
+        """
+        return self._query.rows(wanted, where, runtimes=runtimes)
+
+    def grouped(
+        self,
+        by: Sequence[str],
+        measures: Mapping[str, str],
+        where: sql.Where | None = None,
+        *,
+        exactly: bool = False,
+    ) -> list[tuple[Any, ...]]:
+        """For each group of cells: its columns ``by``, then the measures (SQL over columns of ``CELLS``).
+
+        Rows whose place a newer row has taken may count too, unless it has to be ``exactly`` one row per cell: which
+        releases, opsets and words occur does not depend on them.
+        """
+        return self._query.grouped(by, measures, where or {}, exactly=exactly)
+
+    def records(self, table: str, where: sql.Where | None = None) -> list[dict[str, Any]]:
+        """Rows of one of the other tables as dictionaries, a local one before a published one."""
+        return small.records(table, self._small_files(table), self._fresh(table), where or {}, self._problems)
+
+    def _fresh(self, table: str) -> Iterable[Mapping[str, Any]]:
+        """Rows of a table that are in no parquet file yet."""
+        if table == "environments":
+            return self._fresh_environments
+        local = self._folders.get("local")
+        return gather(local) if table == "declared" and local is not None else ()
+
+    def silenced(self) -> list[dict[str, Any]]:
+        """The environments whose run is quarantined: its rows are left out."""
+        rows = self.records("environments")
+        gates = Gates(rows)
+        return [row for row in rows if gates.quarantined(row["env_id"], row["run_id"])]
+
+    def silenced_rows(self) -> int:
+        """How many rows are left out because their run is quarantined."""
+        return self._query.silenced_rows()
+
+    @cached_property
+    def _query(self) -> Query:
+        gates = Gates(self.records("environments"))
+        return Query(self._parts, gates.quarantined if gates.silencing else None, self._problems)
+
+    def _small_files(self, table: str) -> list[Path]:
+        """The files of a table, published before local, as far as they are there and can be read."""
+        paths = [folder / f"{table}.parquet" for folder in self._folders.values()]
+        usable, problems = files.usable([path for path in paths if path.is_file()])
+        self._problems += problems
+        return usable
+
     def environments(self) -> pd.DataFrame:
         """One row per environment and run: the columns of ``ENVIRONMENTS``, ``origin``, and whether ``quarantined``."""
         frame = to_frame(self._environment_rows())
@@ -142,33 +216,24 @@ class Dataset:
         """The texts of these ids, as far as the dataset has them."""
         wanted = {item for item in ids if isinstance(item, str)}
         found = {item: self._texts[item] for item in wanted & self._texts.keys()}
-        for folder in reversed(self._folders.values()):
-            missing = wanted - found.keys()
-            if missing:
-                found.update(self._texts_of(folder / "messages.parquet", missing))
-        return found
+        missing = wanted - found.keys()
+        rows = self.records("messages", {"message_id": missing}) if missing else []
+        return {**{row["message_id"]: row["text"] for row in rows}, **found}
 
     def _find_parts(self, journals: Entries) -> list[Part]:
         parts: dict[str, Part] = {}
         for origin, folder in self._folders.items():
             self._problems += files.put_aside(folder)
-            for path in files.cells_files(folder):
-                if self._usable(path):
-                    parts.setdefault(path.name, Part(path.name)).paths[origin] = path
+            usable, problems = files.usable(files.cells_files(folder))
+            self._problems += problems
+            for path in usable:
+                parts.setdefault(path.name, Part(path.name)).paths[origin] = path
         fresh: dict[str, list[dict[str, Any]]] = {}
         for row in journals.cells:
             fresh.setdefault(cells_file(row["torch"], row["provider"]), []).append(row)
         for name, rows in fresh.items():
             parts.setdefault(name, Part(name)).fresh = from_normalised("cells", rows)
         return [parts[name] for name in sorted(parts)]
-
-    def _usable(self, path: Path) -> bool:
-        try:
-            files.check(path)
-        except StoreError as error:
-            self._problems.append(str(error))
-            return False
-        return True
 
     def _cells(
         self, filters: dict[str, frozenset[Any]], wanted: Sequence[str], quarantined: bool
@@ -207,7 +272,7 @@ class Dataset:
         return [(False, rows.filter(pc.invert(bad))), (True, rows.filter(bad))]
 
     def _gates(self) -> Gates:
-        return Gates(self._environment_rows().select(["env_id", "run_id", "measured_at", "gate"]).to_pylist())
+        return Gates(self.records("environments"))
 
     def _environment_rows(self) -> pa.Table:
         if self._environments is None:
@@ -228,19 +293,6 @@ class Dataset:
             except StoreError as error:
                 self._problems.append(str(error))
         return schema(table).empty_table()
-
-    def _texts_of(self, path: Path, ids: set[str]) -> dict[str, str]:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        if not path.is_file() or not self._usable(path):
-            return {}
-        try:
-            rows = pq.read_table(path, filters=[("message_id", "in", sorted(ids))], page_checksum_verification=True)
-        except (pa.ArrowException, OSError) as error:
-            self._problems.append(str(files.damaged(path, error)))
-            return {}
-        return dict(zip(rows["message_id"].to_pylist(), rows["text"].to_pylist(), strict=True))
 
 
 _FILTERS = ("case", "variant", "torch", "exporter", "opset", "provider", "status", "corpus")

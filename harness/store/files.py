@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.store.schema import check_version, schema
+from harness.store import sql
+from harness.store.schema import VERSION_KEY, check_version, schema
 from harness.worker.errors import StoreError
 
 if TYPE_CHECKING:
@@ -36,6 +38,25 @@ def check(path: Path) -> None:
     check_version(metadata.metadata, str(path))
 
 
+def usable(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """The files whose footers can be read under this row contract, and a sentence for each that cannot."""
+    try:
+        written = sql.contract_versions(paths)
+    except sql.error():
+        written = {}
+    good, problems = [], []
+    for path in paths:
+        try:
+            if path in written:
+                check_version(_version(written[path]), str(path))
+            else:
+                check(path)
+            good.append(path)
+        except StoreError as error:
+            problems.append(str(error))
+    return good, problems
+
+
 def read(path: Path, table: str) -> pa.Table:
     """A whole file with exactly the contract's columns (missing ones null), every page checked.
 
@@ -50,6 +71,10 @@ def read(path: Path, table: str) -> pa.Table:
             return conform(table, file.read(columns=[n for n in schema(table).names if n in file.schema_arrow.names]))
     except (pa.ArrowException, OSError) as error:
         raise damaged(path, error) from error
+
+
+def _version(written: bytes | None) -> dict[bytes, bytes] | None:
+    return None if written is None else {VERSION_KEY: written}
 
 
 def conform(table: str, rows: pa.Table) -> pa.Table:

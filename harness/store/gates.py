@@ -21,6 +21,11 @@ class Gates:
             self._runs[row["env_id"], row["run_id"]] = row
             self._by_environment.setdefault(row["env_id"], []).append(row)
 
+    @property
+    def silencing(self) -> bool:
+        """Whether any run is quarantined at all."""
+        return any(row["gate"] not in (None, GOOD) for row in self._runs.values())
+
     def word(self, env_id: str | None, run_id: str | None) -> str | None:
         """``good``, why the run is quarantined, or ``None`` where nobody has judged it yet.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,8 @@ def newest(table: str, parts: Sequence[pa.Table]) -> pa.Table:
     """One row per identity, sorted: the newest by ``measured_at``; among equals a later part, then a later row.
 
     Of an environment and run, a row that has been judged by the gate goes before one that has not; of a cell, a row
-    that says something goes before one that does not (``invalid``, ``skip``, ``not_run``).
+    that says something goes before one that does not (``invalid``, ``skip``, ``not_run``). After that, a row of the
+    future (the clock had jumped when it was measured) goes behind every other: it must not win for ever.
     """
     import pyarrow as pa
 
@@ -76,13 +78,14 @@ def identity_frame(table: str, rows: pa.Table) -> pd.DataFrame:
     frame = pd.DataFrame({name: _codes(rows.column(name)) for name in KEYS[table]})
     timed = "measured_at" in rows.column_names
     frame["_time"] = rows.column("measured_at").cast("int64").to_numpy() if timed else 0
-    frame["_rank"] = 0
+    # two below what says something or was judged, one above what is local (store.scan)
+    frame["_rank"] = (frame["_time"] <= time.time() * 1e6).astype("int8") * 2
     if table == "environments":
-        frame["_rank"] = rows.column("gate").is_valid().to_numpy().astype("int8")
+        frame["_rank"] += rows.column("gate").is_valid().to_numpy().astype("int8") * 4
     if table == "cells":
         says = pc.is_in(rows.column("status").cast(pa.string()), value_set=pa.array(sorted(_MEASURED)))
         frame["_says"] = says.to_numpy()
-        frame["_rank"] = frame["_says"].astype("int8") * 2
+        frame["_rank"] += frame["_says"].astype("int8") * 4
     return frame
 
 

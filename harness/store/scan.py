@@ -37,7 +37,7 @@ class Part:
     def takes(self, filters: Filters) -> bool:
         """Whether a row of this part could pass the filters, by the part's name alone."""
         if not self.name.startswith("torch-"):
-            return "torch" not in filters
+            return "torch" not in filters or None in filters["torch"]
         torch, _, provider = self.name.removeprefix("torch-").removesuffix(".parquet").rpartition("-")
         return _allows(filters, "torch", torch) and _allows(filters, "provider", provider)
 

@@ -1,0 +1,210 @@
+"""Cells by SQL: only the rows and columns that an answer looks at leave the parquet files, one row per cell.
+
+The rules are those of :mod:`harness.store.merge` and hold for the same reasons: what says something speaks before
+what does not, what is not ahead of the clock before what is, local before published, newer before older.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+import weakref
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.store import files, sql
+from harness.store.merge import IDENTITY
+from harness.worker.errors import StoreError
+from harness.worker.status import MEASURED
+
+if TYPE_CHECKING:
+    from harness.store.scan import Part
+
+#: what a cell is, on whatever version of a runtime
+CELL = tuple(name for name in IDENTITY if not name.startswith("runtime"))
+#: filters that hold for every row of a cell or for none: they may be applied before rows are compared
+_EARLY = frozenset(CELL)
+_SAYS = ", ".join(sql.literal(status.value) for status in sorted(MEASURED, key=lambda status: status.value))
+
+#: so many cases that their rows are rather compared than looked through beforehand
+_FEW = 50
+_NUMBERS = itertools.count()
+
+#: whether the run of (env_id, run_id) may not speak
+Quarantined = Callable[[str | None, str | None], bool]
+
+
+class Query:
+    """Questions to the parts of a dataset; what cannot be read is left out and told to ``problems``."""
+
+    def __init__(self, parts: Sequence[Part], quarantined: Quarantined | None, problems: list[str]) -> None:
+        self._parts = list(parts)
+        self._quarantined = quarantined
+        self._problems = problems
+        self._silenced: str | None = None
+        self._tables: dict[str, str] = {}
+
+    def rows(
+        self, wanted: Sequence[str], where: sql.Where | None = None, *, runtimes: bool = False
+    ) -> list[tuple[Any, ...]]:
+        """One row per cell with the ``wanted`` columns (``origin`` among them, if asked; times in microseconds).
+
+        Where a cell was measured on several versions of a runtime the row that speaks is one of them, unless
+        ``runtimes`` asks for each. Ordered by torch, case, variant, exporter, opset.
+        """
+        where = where or {}
+        columns = ", ".join(_shown(name) for name in wanted)
+        order = ", ".join(sql.name(name) for name in ("torch", "case", "variant", "exporter", "opset", "provider"))
+        return self._ask(lambda: self._speaking(where, runtimes), f"SELECT {columns} FROM ({{}}) ORDER BY {order}")
+
+    def grouped(
+        self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where, *, exactly: bool
+    ) -> list[tuple[Any, ...]]:
+        """Measures (SQL) over groups of rows; one row per cell only where it has to be ``exactly`` so."""
+        keys = ", ".join(sql.name(name) for name in by)
+        said = ", ".join([keys, *(f"{text} AS {sql.name(name)}" for name, text in measures.items())])
+
+        def source() -> tuple[str, list[Any]]:
+            return self._speaking(where, runtimes=False) if exactly else self._roughly(where)
+
+        return self._ask(source, f"SELECT {said} FROM ({{}}) GROUP BY {keys} ORDER BY {keys}")
+
+    def _ask(self, source: Callable[[], tuple[str, list[Any]]], around: str) -> list[tuple[Any, ...]]:
+        """Ask once; where a file turns out to be damaged, without it again."""
+        try:
+            inner, values = source()
+            return sql.fetch(around.format(inner), values)
+        except sql.error():
+            if not self._leave_out_damaged():
+                raise
+            inner, values = source()
+            return sql.fetch(around.format(inner), values)
+
+    def _leave_out_damaged(self) -> bool:
+        found = False
+        for part in self._parts:
+            for origin, path in list(part.paths.items()):
+                try:
+                    files.read(path, "cells")
+                except StoreError as problem:
+                    self._problems.append(str(problem))
+                    del part.paths[origin]
+                    found = True
+        return found
+
+    def _speaking(self, where: sql.Where, runtimes: bool) -> tuple[str, list[Any]]:
+        """The rows that speak. Comparing rows is dear: a question about everything spares it where it cannot matter."""
+        taken = [part for part in self._parts if part.takes(_frozen(where))]
+        if len(where.get("case", ())) in range(1, _FEW):
+            return self._one_per_cell(taken, where, runtimes)
+        return self._apart(taken, self._single, where, runtimes)
+
+    def _roughly(self, where: sql.Where) -> tuple[str, list[Any]]:
+        """As :meth:`_speaking`, without asking whether rows of one file compete."""
+        taken = [part for part in self._parts if part.takes(_frozen(where))]
+        return self._apart(taken, {part.name for part in taken if part.alone}, where, runtimes=False)
+
+    def _apart(
+        self, parts: Sequence[Part], single: Container[str], where: sql.Where, runtimes: bool
+    ) -> tuple[str, list[Any]]:
+        condition, values = sql.condition(where)
+        mine = [part for part in parts if part.name in single]
+        text = f"SELECT * FROM ({self._union(mine)}) WHERE {condition}{self._good()}"
+        others = [part for part in parts if part.name not in single]
+        if not others:
+            return text, values
+        more, its_values = self._one_per_cell(others, where, runtimes)
+        return f"{text} UNION ALL BY NAME ({more})", [*values, *its_values]
+
+    @cached_property
+    def _single(self) -> frozenset[str]:
+        """The parts in which every cell has one row only, so that none competes."""
+        alone = {path: part.name for part in self._parts if part.alone for path in part.paths.values()}
+        if not alone:
+            return frozenset()
+        key = ", ".join(sql.name(name) for name in CELL)
+        counted = (
+            f"SELECT filename, count(*), count(DISTINCT hash({key})) FROM {sql.files(alone, named=True)} GROUP BY 1"
+        )
+        return frozenset(alone[Path(file)] for file, rows, cells in sql.fetch(counted) if rows == cells)
+
+    def _one_per_cell(self, parts: Sequence[Part], where: sql.Where, runtimes: bool) -> tuple[str, list[Any]]:
+        early, values = sql.condition({name: wanted for name, wanted in where.items() if name in _EARLY})
+        late, more = sql.condition({name: wanted for name, wanted in where.items() if name not in _EARLY})
+        key = ", ".join(sql.name(name) for name in (IDENTITY if runtimes else CELL))
+        now = round(time.time() * 1e6)
+        speaks = (
+            f"status IN ({_SAYS}) DESC, coalesce(epoch_us(measured_at) <= {now}, false) DESC, origin = 'local' DESC, "
+            "measured_at DESC NULLS LAST, line DESC, run_id DESC"
+        )
+        text = (
+            f"SELECT * FROM (SELECT * FROM ({self._union(parts)}) WHERE {early}{self._good()} "
+            f"QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {speaks}) = 1) WHERE {late}"
+        )
+        return text, [*values, *more]
+
+    def _union(self, parts: Sequence[Part]) -> str:
+        """The rows of these parts with their origin, and the number of the journal's line where they are in one."""
+        by_origin: dict[str, list[Path]] = {}
+        for part in parts:
+            for origin, path in part.paths.items():
+                by_origin.setdefault(origin, []).append(path)
+        found = [f"SELECT *, NULL::VARCHAR AS origin, 0::BIGINT AS line FROM ({sql.empty('cells')})"]
+        found += [
+            f"SELECT *, '{origin}' AS origin, 0 AS line FROM {sql.files(some)}" for origin, some in by_origin.items()
+        ]
+        found += [
+            f"SELECT *, 'local' AS origin FROM {self._journalled(part)}" for part in parts if part.fresh is not None
+        ]
+        return " UNION ALL BY NAME ".join(found)
+
+    def _journalled(self, part: Part) -> str:
+        """The table in DuckDB with the rows of a part that are still in journals, numbered in their order."""
+        if part.name not in self._tables:
+            table = self._tables[part.name] = f"journalled_{next(_NUMBERS)}"
+            cursor = sql.connection().cursor()
+            cursor.register("incoming", part.fresh)
+            cursor.execute(f"CREATE TABLE {table} AS SELECT *, row_number() OVER () AS line FROM incoming")
+            cursor.close()
+            weakref.finalize(self, sql.fetch, f"DROP TABLE {table}")
+        return self._tables[part.name]
+
+    def _good(self) -> str:
+        """A clause that leaves out the rows of quarantined runs; empty where none is."""
+        if self._quarantined is None:
+            return ""
+        if self._silenced is None:
+            self._silenced = self._clause(self._quarantined)
+        return self._silenced
+
+    def _clause(self, quarantined: Quarantined) -> str:
+        bad = [
+            f"(env_id IS NOT DISTINCT FROM {_value(env)} AND run_id IS NOT DISTINCT FROM {_value(run)})"
+            for env, run, _ in self._runs
+            if quarantined(env, run)
+        ]
+        return f" AND NOT ({' OR '.join(bad)})" if bad else ""
+
+    @cached_property
+    def _runs(self) -> list[tuple[Any, ...]]:
+        return sql.fetch(f"SELECT env_id, run_id, count(*) FROM ({self._union(self._parts)}) GROUP BY env_id, run_id")
+
+    def silenced_rows(self) -> int:
+        """How many rows belong to quarantined runs."""
+        if self._quarantined is None:
+            return 0
+        return sum(rows for env, run, rows in self._runs if self._quarantined(env, run))
+
+
+def _value(text: str | None) -> str:
+    return "NULL" if text is None else sql.literal(text)
+
+
+def _shown(name: str) -> str:
+    return "epoch_us(measured_at) AS measured_at" if name == "measured_at" else sql.name(name)
+
+
+def _frozen(where: sql.Where) -> dict[str, frozenset[Any]]:
+    return {name: frozenset(values) for name, values in where.items()}

@@ -1,0 +1,70 @@
+"""The small tables of a dataset (catalogue, environments, texts, claims, ...) as plain dictionaries, through DuckDB."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.store import files, sql
+from harness.store.merge import KEYS
+from harness.store.schema import columns
+from harness.worker.errors import StoreError
+
+Row = dict[str, Any]
+
+
+def records(
+    table: str, paths: Sequence[Path], fresh: Iterable[Mapping[str, Any]], where: sql.Where, problems: list[str]
+) -> list[Row]:
+    """One row per identity out of ``paths`` and then ``fresh``, by the rules of :func:`harness.store.merge.newest`.
+
+    In the order in which they lie in the files, those of a later file behind. A file that turns out to be damaged is
+    left out and told to ``problems``.
+    """
+    rows: list[Row] = []
+    for path in paths:
+        rows += _read(path, table, where, problems)
+    rows += [dict(row) for row in fresh if all(row[name] in wanted for name, wanted in where.items())]
+    found: dict[tuple[Any, ...], Row] = {}
+    now = time.time()
+    for row in rows:
+        key = tuple(row[name] for name in KEYS[table])
+        if key not in found or _rank(row, now) >= _rank(found[key], now):
+            found[key] = row
+    return list(found.values())
+
+
+def _rank(row: Mapping[str, Any], now: float) -> tuple[bool, bool, float]:
+    """Judged by the gate, not of the future, newest."""
+    seconds = row["measured_at"].timestamp() if row.get("measured_at") else 0.0
+    return row.get("gate") is not None, seconds <= now, seconds
+
+
+def _read(path: Path, table: str, where: sql.Where, problems: list[str]) -> list[Row]:
+    names = columns(table)
+    condition, values = sql.condition(where)
+    shown = ", ".join(_shown(name) for name in names)
+    text = f"SELECT {shown} FROM (({sql.empty(table)}) UNION ALL BY NAME SELECT * FROM {sql.files([path])})"
+    try:
+        rows = sql.fetch(f"{text} WHERE {condition}", values)
+    except sql.error() as error:
+        try:
+            files.read(path, table)
+        except StoreError as problem:
+            problems.append(str(problem))
+            return []
+        raise StoreError(f"{path}: cannot be read ({error})") from error
+    return [_row(names, row) for row in rows]
+
+
+def _shown(name: str) -> str:
+    return "epoch_us(measured_at) AS measured_at" if name == "measured_at" else sql.name(name)
+
+
+def _row(names: Sequence[str], values: Sequence[Any]) -> Row:
+    row = dict(zip(names, values, strict=True))
+    if row.get("measured_at") is not None:
+        row["measured_at"] = sql.moment(row["measured_at"])
+    return row

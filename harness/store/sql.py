@@ -1,0 +1,118 @@
+"""DuckDB over the parquet files: what every query is made of. Loads neither pandas nor arrow.
+
+Answers look at few columns of few rows out of a million; here filters are pushed into the files, and what comes back
+are plain Python values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.store.schema import VERSION_KEY
+from harness.worker.rows import TABLES
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: a filter's values by column; ``None`` among them takes null
+Where = Mapping[str, Collection[Any]]
+
+_TYPES = {
+    "string": "VARCHAR",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "float32": "FLOAT",
+    "float64": "DOUBLE",
+    "bool": "BOOLEAN",
+    "timestamp": "TIMESTAMPTZ",
+    "list<string>": "VARCHAR[]",
+}
+
+
+@cache
+def connection() -> duckdb.DuckDBPyConnection:
+    """One database in memory for the process; a query takes a cursor of its own, so that threads may ask at once."""
+    import duckdb
+
+    made = duckdb.connect()
+    # nothing is ever fetched, and a file that has changed is read anew: only footers are kept
+    made.execute("SET autoinstall_known_extensions = false; SET parquet_metadata_cache = true")
+    return made
+
+
+def fetch(query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """The rows of a query. Raises ``duckdb.Error`` where a file cannot be read."""
+    cursor = connection().cursor()
+    try:
+        return cursor.execute(query, list(values)).fetchall()
+    finally:
+        cursor.close()
+
+
+def error() -> type[Exception]:
+    """What DuckDB raises."""
+    import duckdb
+
+    kind: type[Exception] = duckdb.Error
+    return kind
+
+
+def empty(table: str) -> str:
+    """A relation with the contract's columns and no row: it gives its types to what is put under it by name."""
+    columns = ", ".join(f"NULL::{_TYPES[column.type]} AS {name(column.name)}" for column in TABLES[table])
+    return f"SELECT {columns} WHERE false"
+
+
+def files(paths: Iterable[Path], *, named: bool = False) -> str:
+    """A relation of these parquet files, with the column ``filename`` if ``named``.
+
+    A column that one of them does not have is null there.
+    """
+    listed = ", ".join(literal(str(path)) for path in paths)
+    return f"read_parquet([{listed}], union_by_name = true, filename = {str(named).lower()})"
+
+
+def literal(text: str) -> str:
+    """``text`` as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def name(column: str) -> str:
+    """A column as SQL writes it: ``case`` is also a word of the language."""
+    return f'"{column}"'
+
+
+def condition(where: Where) -> tuple[str, list[Any]]:
+    """The filters as a condition and its values."""
+    parts, values = ["true"], []
+    for column, wanted in where.items():
+        given = sorted(value for value in wanted if value is not None)
+        values += given
+        clauses = [f"{name(column)} IN ({', '.join('?' * len(given))})"] if given else []
+        clauses += [f"{name(column)} IS NULL"] if None in wanted else []
+        parts.append(f"({' OR '.join(clauses)})" if clauses else "false")
+    return " AND ".join(parts), values
+
+
+def moment(microseconds: int) -> datetime:
+    """A time as the queries give it, in UTC."""
+    return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
+
+
+def contract_versions(paths: Sequence[Path]) -> dict[Path, bytes | None]:
+    """The version of the row contract that each file was written under, ``None`` where it names none.
+
+    Raises ``duckdb.Error`` where one of the files cannot be read.
+    """
+    if not paths:
+        return {}
+    listed = ", ".join(literal(str(path)) for path in paths)
+    found = fetch(
+        f"SELECT file_name, value FROM parquet_kv_metadata([{listed}]) WHERE key = ?::BLOB", [VERSION_KEY.decode()]
+    )
+    written = {Path(file): bytes(value) for file, value in found}
+    return {path: written.get(path) for path in paths}
