@@ -183,15 +183,16 @@ def _with_ops(
 ) -> dict[tuple[str, str], Entry]:
     known: dict[str, str] = {}
     for item in catalogue.values():
-        known.update({_bare(op): op for op in item.ops})
+        known.update({bare_op(op): op for op in item.ops})
     wanted = set()
     for text in asked:
-        if _bare(text) not in known:
+        if bare_op(text) not in known:
             raise names.unknown("op", text, dict.fromkeys(known.values()))
-        wanted.add(_bare(text))
-    return {key: item for key, item in taken.items() if wanted & {_bare(op) for op in item.ops}}
+        wanted.add(bare_op(text))
+    return {key: item for key, item in taken.items() if wanted & {bare_op(op) for op in item.ops}}
 
 
-def _bare(op: str) -> str:
+def bare_op(op: str) -> str:
     """``aten::grid_sampler``, ``torch.grid_sampler`` and ``GridSampler`` in one spelling."""
-    return op.split("::")[-1].split(".")[-1].replace("_", "").casefold()
+    name = op.split("::")[1].split(".")[0] if "::" in op else op.split(".")[-1]
+    return name.replace("_", "").casefold()

@@ -200,28 +200,31 @@ def _works(cell: Cell | None) -> bool:
 
 
 def _blame(case: str, verdict: Verdict, grid: _Grid, left: Place, right: Place) -> str:
-    """The axis whose single swap makes the change, or takes it back.
+    """The axis whose single swap makes the change; else the one that takes it back.
 
     It makes it where the old point with only this axis moved already shows the verdict; it takes it back where the new
-    point with only this axis left as it was does as before. ``interaction`` where no axis does either; a swap that was
-    not measured, or that a release does not offer, leaves it open: ``unattributed``.
+    point with only this axis left as it was does as before. Where several take it back and none makes it alone it takes
+    these ``together``; ``interaction`` where no axis does either; a swap that was not measured, or that a release does
+    not offer, leaves it open: ``unattributed``.
     """
     differing = [axis for axis in AXES if getattr(left, axis) != getattr(right, axis)]
     if len(differing) < 2:
         return differing[0] if differing else ""
     before = grid.outcome(case, PLAIN, left)
-    guilty, missing = [], []
+    making, undoing, missing = [], [], []
     for axis in differing:
         forward = grid.outcome(case, PLAIN, replace(left, **{axis: getattr(right, axis)}))
         back = grid.outcome(case, PLAIN, replace(right, **{axis: getattr(left, axis)}))
-        if (_offered(forward) and compare(before, forward) is verdict) or (
-            _offered(back) and back.status == before.status
-        ):
-            guilty.append(axis)
-        elif not (_offered(forward) and _offered(back)):
+        if _offered(forward) and compare(before, forward) is verdict:
+            making.append(axis)
+        if _offered(back) and back.status == before.status:
+            undoing.append(axis)
+        if not (_offered(forward) and _offered(back)):
             missing.append(axis)
-    if guilty:
-        return " or ".join(guilty)
+    if making:
+        return " or ".join(making)
+    if undoing:
+        return undoing[0] if len(undoing) == 1 else f"{' and '.join(undoing)} together"
     return f"unattributed (not measured apart: {', '.join(missing)})" if missing else "interaction"
 
 

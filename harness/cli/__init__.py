@@ -19,6 +19,8 @@ COMMANDS = (
     "reproduce",
     "workaround",
     "upgrade",
+    "alerts",
+    "policy",
     "claims",
     "declared",
     "runtimes",

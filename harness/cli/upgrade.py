@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,44 +15,66 @@ from harness.cli.options import filter_options, filters, json_option, open_datas
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from harness.answers.plan import Plan
     from harness.answers.upgrade import FixChange, Group, Upgrade
 
 _SHOWN = 12
+_NOTHING = "No case of the corpus is about what is listed: nothing documented is known to change."
 
 
 @click.command("upgrade")
 @click.option("--from", "before", required=True, metavar="POINT", help="torch=1.13.1,opset=17; exporter=, provider=.")
-@click.option("--to", "after", required=True, metavar="POINT", help="What is left out is that release's own default.")
+@click.option("--to", "after", metavar="POINT", help="What is left out is that release's own default.")
 @click.option("--ops", "op_list", type=click.Path(path_type=Path), help="A file with operators, one a line.")
+@click.option("--model", type=click.Path(path_type=Path), help="An ONNX file: the cases about what it uses.")
+@click.option("--cases", "case_list", type=click.Path(path_type=Path), help="A TOML file: cases, ops, themes = [...].")
+@click.option(
+    "--plan", is_flag=True, help="Propose the newest target where nothing breaks, and the fewest fixes for --to."
+)
 @filter_options("variants", "torch", "opsets", "exporters", "providers", "statuses")
 @json_option
-def command(before: str, after: str, op_list: Path | None, as_json: bool, **given: tuple[str, ...]) -> None:
+@click.pass_context
+def command(
+    ctx: click.Context,
+    before: str,
+    after: str | None,
+    op_list: Path | None,
+    model: Path | None,
+    case_list: Path | None,
+    plan: bool,
+    as_json: bool,
+    **given: tuple[str, ...],
+) -> None:
     """Say what breaks, what is fixed, which workaround may go or must come, and which axis did it.
 
     Exit code 1 where something that worked does not work afterwards.
     """
     from harness.answers import upgrade as answers
+    from harness.answers.plan import plan as make_plan
     from harness.answers.points import parse
-    from harness.cli import output
+    from harness.answers.wanted import wanted
+    from harness.cli import output, upgrade_plan
 
-    asked = filters({**given, "ops": (*given["ops"], *_operators(op_list))})
-    found = answers.upgrade(open_dataset(), parse(before), parse(after), asked)
+    if after is None and not plan:
+        raise click.UsageError("Missing option '--to' (or --plan, which proposes one)")
+    dataset = open_dataset()
+    asked = wanted(dataset, filters(given), op_list, model, case_list)
+    if asked.nothing:
+        output.print_json({"notes": asked.notes}) if as_json else click.echo("\n".join([*asked.notes, _NOTHING]))
+        return
+    found: Upgrade | Plan
+    if plan:
+        found = make_plan(dataset, parse(before), None if after is None else parse(after), asked.filters)
+    else:
+        found = answers.upgrade(dataset, parse(before), parse(after or ""), asked.filters)
+    found = replace(found, notes=(*asked.notes, *found.notes))
     if as_json:
         output.print_json(found)
-    else:
+    elif isinstance(found, answers.Upgrade):
         show(found, output.console())
-    if found.breaks:
-        click.get_current_context().exit(1)
-
-
-def _operators(path: Path | None) -> list[str]:
-    if path is None:
-        return []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"--ops {path}: cannot be read as a list of operators ({error})") from error
-    return [text for text in (line.split("#")[0].strip() for line in lines) if text]
+    else:
+        upgrade_plan.show(found, output.console())
+    ctx.exit(1 if found.breaks else 0)
 
 
 def show(found: Upgrade, console: Console) -> None:

@@ -1,0 +1,229 @@
+"""Writes docs/commands.md: every command with its options, a real run on the published dataset, and the words of answers.
+
+``python docs/make_commands.py`` runs each example; ``--check`` only says what the page leaves out (a command, an option,
+a word), whatever the rows are now.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import click  # noqa: E402  # the path above comes first
+from click.testing import CliRunner  # noqa: E402
+
+from harness.alerts.expectations import Trouble  # noqa: E402
+from harness.alerts.group import Kind  # noqa: E402
+from harness.alerts.lifecycle import Stand  # noqa: E402
+from harness.answers.declared import Agreement  # noqa: E402
+from harness.answers.signs import CLAIM, WORKAROUND  # noqa: E402
+from harness.cli import COMMANDS, main  # noqa: E402
+from harness.verdicts import RangeWord, Verdict  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+TARGET = ROOT / "docs" / "commands.md"
+_MOST_LINES = 32
+
+#: what is run for each command; one with ``None`` measures, writes or serves, and is only shown
+EXAMPLES: dict[str, list[str]] = {
+    "table": ["table --theme pooling --torch 1.12 --torch 2.8 --torch 2.15 --exporter trace"],
+    "why": ["why cross-no-symbolic --torch 1.10.2 --opset 14 --exporter trace"],
+    "workaround": ["workaround cross-no-symbolic"],
+    "upgrade": [
+        "upgrade --from torch=2.8.0 --to torch=2.9.1 --theme indexing --theme baking",
+        "upgrade --from torch=1.13.1 --plan --theme grid_sample",
+    ],
+    "alerts": ["alerts --baseline results --current results"],
+    "policy": ["policy --theme grid_sample --torch 1.12 --torch 2.8 --torch 2.15"],
+    "claims": ["claims --case cross-no-symbolic"],
+    "declared": ["declared --torch 2.8.0 --theme pooling"],
+}
+SHOWN: dict[str, str] = {
+    "measure": "measure --release 2.8.0 --case cross-no-symbolic --plan",
+    "publish": "publish",
+    "dashboard": "dashboard --port 8501",
+}
+
+VERDICTS: Mapping[Verdict, str] = {
+    Verdict.SAME_PASS: "passed and passes",
+    Verdict.SAME_DEGRADED: "degraded before and after",
+    Verdict.SAME_FAIL: "fails with the same error",
+    Verdict.SAME_MISMATCH: "wrong values before and after",
+    Verdict.SAME_CRASH: "crashes before and after",
+    Verdict.SAME_SUSPECT: "a timeout or out of memory before and after",
+    Verdict.SAME_UNSUPPORTED: "refused before and after",
+    Verdict.DEGRADED: "passed, and is no longer what was asked for",
+    Verdict.RESTORED: "was degraded, and passes as asked",
+    Verdict.REGRESSED: "worked, and fails with an error",
+    Verdict.REGRESSED_SILENT: "gives wrong values without an error, and did not before",
+    Verdict.REGRESSED_CRASH: "kills the process, and did not before",
+    Verdict.FIXED: "did not work, and passes",
+    Verdict.FIXED_DEGRADED: "did not work, and works, though not as asked",
+    Verdict.FIXED_SUSPECT: "timed out or ran out of memory, and works",
+    Verdict.CHANGED_FAILURE: "fails with another error",
+    Verdict.CHANGED_FAILURE_SUSPECT: "failed, and now times out or runs out of memory",
+    Verdict.NOW_FAILS_CLEANLY: "wrong values or a crash became an error",
+    Verdict.NOW_DECLARED: "failed, and is refused now",
+    Verdict.WITHDRAWN: "worked, and is refused",
+    Verdict.SUSPECT: "worked, and times out or runs out of memory: counts after a confirming run",
+    Verdict.NEWLY_SUPPORTED: "was refused, and works",
+    Verdict.NEWLY_FAILING: "was refused, and fails",
+    Verdict.NEW_PASSING: "not measured before; works",
+    Verdict.NEW_FAILING: "not measured before; does not work",
+    Verdict.NEW_UNSUPPORTED: "not measured before; refused",
+    Verdict.REBASELINED: "the case's code is another: not compared",
+    Verdict.UNKNOWN: "not measured afterwards, or only a timeout without anything before",
+}
+KINDS: Mapping[Kind, str] = {
+    Kind.REGRESSED_SILENT: "new wrong values; stops a build",
+    Kind.REGRESSED_CRASH: "a new crash; stops a build",
+    Kind.REGRESSED: "a new error; stops a build",
+    Kind.WITHDRAWN: "newly refused; stops a build",
+    Kind.WORKAROUND_BROKEN: "a fix that was needed does not help any more; stops a build",
+    Kind.WORKAROUND_HARMFUL: "a fix fails where the plain form works; stops a build",
+    Kind.DEGRADED: "works, no longer as asked",
+    Kind.CHANGED_FAILURE: "still does not work, in another way",
+    Kind.WORKAROUND_NEEDED: "a fix is needed again",
+    Kind.WORKAROUND_OBSOLETE: "a fix may go",
+    Kind.FIXED: "works now",
+    Kind.SUSPECT: "timeouts and out of memory, until they are confirmed",
+}
+STATES: Mapping[Stand, str] = {
+    Stand.OPEN: "seen, nobody has looked at it",
+    Stand.ACKNOWLEDGED: "known: stops no build until it grows",
+    Stand.RESOLVED: "its cells were measured twice and were good",
+}
+TROUBLES: Mapping[Trouble, str] = {
+    Trouble.EXPIRED: "past its review date",
+    Trouble.UNMATCHED: "speaks of no measured cell",
+    Trouble.UNEXPECTED_PASS: "what is expected to fail works",
+}
+RANGES: Mapping[RangeWord, str] = {
+    RangeWord.ALWAYS: "works wherever it was measured",
+    RangeWord.NEVER: "works nowhere it was measured",
+    RangeWord.FIXED_IN: "works at the end, and not before (a, b]",
+    RangeWord.BROKEN_SINCE: "worked, and broke in (a, b]",
+    RangeWord.BROKEN_AGAIN: "broke more than once, last in (a, b]",
+    RangeWord.UNKNOWN: "not measured",
+}
+
+
+def text() -> str:
+    """The page; runs every example."""
+    with tempfile.TemporaryDirectory(prefix="caniexport-") as folder:
+        home = Path(folder)
+        for name in ("results", "cases", "docs"):
+            (home / name).symlink_to(ROOT / name)
+        os.environ.update(CANIEXPORT_HOME=str(home), COLUMNS="110", NO_COLOR="1")
+        os.chdir(home)
+        parts = ["\n".join(_head())]
+        parts += ["\n".join(_command(name)) for name in COMMANDS]
+    parts += ["\n".join(lines) for lines in _words()]
+    return "\n".join(parts)
+
+
+def _head() -> Iterator[str]:
+    yield "# Commands\n"
+    yield "Written by `python docs/make_commands.py`: every example is a real run on the published dataset."
+    yield "Every command takes `--json`. Exit code 0 is fine, 1 a finding that should stop a build, 2 wrong use.\n"
+
+
+def _command(name: str) -> Iterator[str]:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    yield f"## {name}\n"
+    yield f"{_unwrapped(command.help or '')}\n"
+    yield from _options(command)
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            yield f"### {name} {inner.name}\n"
+            yield f"{_unwrapped(inner.help or '')}\n"
+            yield from _options(inner)
+    for line in EXAMPLES.get(name, []):
+        yield f"```\n$ caniexport {line}\n{_run(line)}\n```\n"
+    if name in SHOWN:
+        yield f"```\ncaniexport {SHOWN[name]}\n```\n"
+
+
+def _options(command: click.Command) -> Iterator[str]:
+    yield "| option | |\n| --- | --- |"
+    for param in command.params:
+        if isinstance(param, click.Option):
+            meta = f" {param.make_metavar(click.Context(command))}" if not param.is_flag else ""
+            yield f"| `{', '.join(param.opts)}{meta}` | {param.help or ''} |".replace("||", "|")
+        else:
+            yield f"| `{param.make_metavar(click.Context(command))}` | |"
+    yield ""
+
+
+def _unwrapped(help_text: str) -> str:
+    return "\n\n".join(" ".join(part.split()) for part in help_text.split("\n\n"))
+
+
+def _run(line: str) -> str:
+    reply = CliRunner().invoke(main, shlex.split(line))
+    assert reply.exit_code in (0, 1), reply.output
+    lines = [item.rstrip() for item in reply.output.rstrip().split("\n")]
+    more = [f"… ({len(lines) - _MOST_LINES} more lines)"] if len(lines) > _MOST_LINES else []
+    return "\n".join([*lines[:_MOST_LINES], *more])
+
+
+def _words() -> Iterator[list[str]]:
+    """The vocabularies of answers."""
+    yield _table("Verdicts: what happened between two cells of a case", {w.value: VERDICTS[w] for w in Verdict})
+    yield _table("Words for a workaround", {word.value: sign.meaning for word, sign in WORKAROUND.items()})
+    yield _table("Words for a range along one axis", {word.value: RANGES[word] for word in RangeWord})
+    yield _table("Kinds of alerts, worst first", {kind.value: KINDS[kind] for kind in Kind})
+    yield _table("States of an alert", {state.value: STATES[state] for state in Stand})
+    yield _table("Expectations that do not hold", {word.value: TROUBLES[word] for word in Trouble})
+    yield _table("Outcomes of a claim", {word: sign.meaning for word, sign in CLAIM.items()})
+    yield _table("Operator tables against measurements", {word.value: "" for word in Agreement})
+
+
+def _table(title: str, words: Mapping[str, str]) -> list[str]:
+    return [f"## {title}\n", "| word | meaning |\n| --- | --- |", *(f"| `{w}` | {m} |" for w, m in words.items()), ""]
+
+
+def left_out(page: str) -> list[str]:
+    """Commands, options and words that a page does not have."""
+    missing = []
+    for name in COMMANDS:
+        if f"\n## {name}\n" not in page:
+            missing.append(f"command {name}")
+            continue
+        section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
+        command = main.get_command(click.Context(main), name)
+        assert command is not None
+        inner = list(command.commands.values()) if isinstance(command, click.Group) else []
+        for one in (command, *inner):
+            missing += [
+                f"{name} {param.opts[0]}"
+                for param in one.params
+                if isinstance(param, click.Option) and f"`{param.opts[0]}" not in section
+            ]
+    words = [line.split("|")[1].strip() for lines in _words() for line in lines if line.startswith("| `")]
+    return missing + [word for word in words if f"| {word} |" not in page]
+
+
+def run() -> int:
+    """Write the page, or with ``--check`` say what it leaves out."""
+    if "--check" in sys.argv[1:]:
+        missing = left_out(TARGET.read_text(encoding="utf-8") if TARGET.is_file() else "")
+        print("\n".join(missing))
+        return 1 if missing else 0
+    made = text()
+    TARGET.write_text(made, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run())

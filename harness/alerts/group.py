@@ -1,0 +1,194 @@
+"""One alert for each cause: changes of one verdict with one signature, and the smallest words for where they are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from harness import versions
+from harness.alerts.diff import NIGHTLY, Changed, Differences, FixMoved, Place
+from harness.answers.signs import EXPORTER_SHORT
+from harness.verdicts import Verdict, Workaround
+
+
+class Kind(StrEnum):
+    """What an alert says, worst first. The first six stop a build."""
+
+    REGRESSED_SILENT = "regressed-silent"
+    REGRESSED_CRASH = "regressed-crash"
+    REGRESSED = "regressed"
+    WITHDRAWN = "withdrawn"
+    WORKAROUND_BROKEN = "workaround-broken"
+    WORKAROUND_HARMFUL = "workaround-harmful"
+    DEGRADED = "degraded"
+    CHANGED_FAILURE = "changed-failure"
+    WORKAROUND_NEEDED = "workaround-needed"
+    WORKAROUND_OBSOLETE = "workaround-obsolete"
+    FIXED = "fixed"
+    SUSPECT = "suspect"
+
+    @property
+    def stops(self) -> bool:
+        """Whether a new alert of this kind should stop a build."""
+        return list(Kind).index(self) < list(Kind).index(Kind.DEGRADED)
+
+
+_KINDS: dict[Verdict, Kind] = {
+    Verdict.REGRESSED_SILENT: Kind.REGRESSED_SILENT,
+    Verdict.REGRESSED_CRASH: Kind.REGRESSED_CRASH,
+    Verdict.REGRESSED: Kind.REGRESSED,
+    Verdict.NEWLY_FAILING: Kind.CHANGED_FAILURE,
+    Verdict.WITHDRAWN: Kind.WITHDRAWN,
+    Verdict.DEGRADED: Kind.DEGRADED,
+    Verdict.CHANGED_FAILURE: Kind.CHANGED_FAILURE,
+    Verdict.NOW_FAILS_CLEANLY: Kind.CHANGED_FAILURE,
+    Verdict.NOW_DECLARED: Kind.CHANGED_FAILURE,
+    Verdict.CHANGED_FAILURE_SUSPECT: Kind.SUSPECT,
+    Verdict.SUSPECT: Kind.SUSPECT,
+    Verdict.FIXED: Kind.FIXED,
+    Verdict.FIXED_DEGRADED: Kind.FIXED,
+    Verdict.FIXED_SUSPECT: Kind.FIXED,
+    Verdict.NEWLY_SUPPORTED: Kind.FIXED,
+    Verdict.RESTORED: Kind.FIXED,
+}
+_MOVES: dict[tuple[Workaround, Workaround], Kind] = {
+    (Workaround.NEEDED, Workaround.BROKEN): Kind.WORKAROUND_BROKEN,
+    (Workaround.NEEDED, Workaround.HARMFUL): Kind.WORKAROUND_HARMFUL,
+    (Workaround.OBSOLETE, Workaround.HARMFUL): Kind.WORKAROUND_HARMFUL,
+    (Workaround.NEEDED, Workaround.OBSOLETE): Kind.WORKAROUND_OBSOLETE,
+    (Workaround.OBSOLETE, Workaround.NEEDED): Kind.WORKAROUND_NEEDED,
+    (Workaround.HARMFUL, Workaround.NEEDED): Kind.WORKAROUND_NEEDED,
+}
+
+
+@dataclass(frozen=True)
+class Member:
+    """One cell of an alert: what it was and what it is, as words."""
+
+    case: str
+    variant: str
+    place: Place
+    before: str
+    after: str
+    message_id: str | None = None
+
+    @property
+    def name(self) -> str:
+        """``case/variant``."""
+        return f"{self.case}/{self.variant}"
+
+
+@dataclass(frozen=True)
+class Alert:
+    """Changes of one kind with one cause.
+
+    ``id`` depends on the kind and the cause only (the signature, or the variant where there is none): neither on the
+    run nor on how many other cells share it. ``where`` names the axes on which not everything measured is affected.
+    """
+
+    id: str
+    kind: Kind
+    cause: str
+    where: str
+    members: tuple[Member, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The variants affected, each once."""
+        return list(dict.fromkeys(member.name for member in self.members))
+
+    @property
+    def title(self) -> str:
+        """One line: ``regressed: 3 cells of cross/plain (torch 2.9.1, dynamo)``."""
+        names = self.names
+        about = names[0] if len(names) == 1 else f"{len(names)} variants ({names[0]}, …)"
+        return f"{self.kind.value}: {len(self.members)} cell{'s'[: len(self.members) > 1]} of {about} ({self.where})"
+
+
+def group(found: Differences, measured: Mapping[str, frozenset[str]]) -> list[Alert]:
+    """The alerts, worst first. ``measured`` are the values of each axis that anything was measured at afterwards."""
+    grouped: dict[tuple[Kind, str], list[Member]] = defaultdict(list)
+    for item in found.changed:
+        kind = _KINDS.get(item.verdict)
+        if kind is not None:
+            grouped[kind, _cause(item, kind)].append(_member(item))
+    for move in found.moved:
+        kind = _MOVES.get((move.before, move.after))
+        if kind is not None:
+            grouped[kind, f"{move.case}/{move.variant}"].append(_fix_member(move))
+    alerts = [
+        Alert(identity(kind, cause), kind, cause, where((item.place for item in members), measured), tuple(members))
+        for (kind, cause), members in grouped.items()
+    ]
+    order = list(Kind)
+    return sorted(alerts, key=lambda alert: (order.index(alert.kind), -len(alert.members), alert.cause))
+
+
+def identity(kind: Kind, cause: str) -> str:
+    """Twelve hex digits of what an alert is about."""
+    return hashlib.sha256(f"{kind.value}\n{cause}".encode()).hexdigest()[:12]
+
+
+def _cause(item: Changed, kind: Kind) -> str:
+    """Errors are one cause where they read alike; what has no error, and what got better, is about its variant."""
+    return f"{item.case}/{item.variant}" if kind is Kind.FIXED or not item.signature else item.signature
+
+
+def _member(item: Changed) -> Member:
+    before, after = (status.value if status else "not measured" for status in (item.before, item.after))
+    return Member(item.case, item.variant, item.place, before, after, item.message_id)
+
+
+def _fix_member(move: FixMoved) -> Member:
+    return Member(move.case, move.variant, move.place, move.before.value, move.after.value)
+
+
+def where(places: Iterable[Place], measured: Mapping[str, frozenset[str]]) -> str:
+    """The axes on which a part of what is measured is affected, in words; ``everywhere`` where there is none."""
+    axes = axis_values(places)
+    said = []
+    for axis, values in axes.items():
+        if frozenset(values) < measured.get(axis, frozenset()) or axis not in measured:
+            said.append(_said(axis, values))
+    return ", ".join(said) or "everywhere"
+
+
+def axis_values(places: Iterable[Place]) -> dict[str, list[str]]:
+    """The values of every axis that these places have, in its order."""
+    places = list(places)
+    return {
+        "torch": [*versions.ordered(p.torch for p in places if p.torch != NIGHTLY), *_nightly(places)],
+        "exporter": sorted({place.exporter for place in places}),
+        "opset": [str(opset) for opset in sorted({p.opset for p in places if p.opset is not None})]
+        + ["default"] * any(place.opset is None for place in places),
+        "provider": sorted({place.provider for place in places if place.provider}),
+    }
+
+
+def _nightly(places: Iterable[Place]) -> list[str]:
+    return [NIGHTLY] if any(place.torch == NIGHTLY for place in places) else []
+
+
+def _said(axis: str, values: Sequence[str]) -> str:
+    match axis:
+        case "exporter":
+            return "/".join(EXPORTER_SHORT.get(value, value) for value in values)
+        case "opset":
+            return f"opset {opset_spans(values)}"
+        case "torch":
+            shown = "/".join(values) if len(values) <= 3 else f"{values[0]} to {values[-1]} ({len(values)} releases)"
+            return f"torch {shown}"
+        case _:
+            return "/".join(values)
+
+
+def opset_spans(values: Iterable[str]) -> str:
+    """``9-14, default``."""
+    texts = list(values)
+    numbers = [int(text) for text in texts if text.isdigit()]
+    spans = versions.spans(numbers, range(min(numbers), max(numbers) + 1)) if numbers else []
+    parts = [str(low) if low == high else f"{low}-{high}" for low, high in spans]
+    return ", ".join([*parts, *["default"] * ("default" in texts)])

@@ -1,0 +1,161 @@
+"""Where to go from here: the newest target at which nothing listed breaks, and the least that makes a target work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from harness import versions
+from harness.answers.along import Along
+from harness.answers.points import Place, Places
+from harness.answers.select import CANARY, Entry, Filters, Rows, load, select
+from harness.verdicts import REGRESSIONS, Outcome, Verdict, compare
+from harness.worker.case import PLAIN
+from harness.worker.status import Exporter, FixKind, Status
+
+if TYPE_CHECKING:
+    from harness.store import Dataset
+
+_BREAKS = REGRESSIONS | {Verdict.WITHDRAWN}
+_NAMED = tuple(member.value for member in Exporter if member is not Exporter.DEFAULT)
+#: what asks least of a project comes first
+_EASE = (
+    FixKind.EXPORT_OPTION,
+    FixKind.RAISE_OPSET,
+    FixKind.RUNTIME_OPTION,
+    FixKind.MODULE_SWAP,
+    FixKind.REWRITE,
+    FixKind.CUSTOM_SYMBOLIC,
+    FixKind.AUTOGRAD_FUNCTION,
+    FixKind.GRAPH_SURGERY,
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A place to go to. ``breaks`` are the cases that stop working there, ``workarounds`` one fix for each that has
+    one, ``without`` those that have none; ``unmeasured`` cases were not measured there: nothing is known of them.
+    """
+
+    place: Place
+    breaks: tuple[str, ...]
+    workarounds: tuple[str, ...]
+    without: tuple[str, ...]
+    unmeasured: tuple[str, ...]
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing that worked stops working there."""
+        return not self.breaks
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``newest`` is the newest release (never older than the one left) at which nothing breaks, ``None`` where each
+    breaks something. ``wanted`` is the target asked for, and ``best`` the settings of its release (exporter, opset)
+    that need the fewest workarounds; both ``None`` where none was asked for. ``held`` says of the newer releases what
+    breaks there.
+    """
+
+    before: Place
+    cases: int
+    newest: Target | None
+    held: tuple[Target, ...]
+    wanted: Target | None
+    best: Target | None
+    notes: tuple[str, ...]
+
+    @property
+    def breaks(self) -> bool:
+        """Whether the target asked for needs a workaround, or has none; without one, whether there is nowhere to go."""
+        return not self.wanted.clean if self.wanted else self.newest is None
+
+
+def plan(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str] | None, filters: Filters) -> Plan:
+    """Plan a way from one point. ``before`` and ``after`` are what :func:`harness.answers.points.parse` gives.
+
+    Every release is judged at its own exporter and opset unless ``after`` names some. Raises :class:`UnknownName`.
+    """
+    rows = load(dataset)
+    selection = select(rows, replace(filters, torch=(), opsets=(), exporters=(), providers=(), statuses=()))
+    entries = [entry for entry in selection.catalogue.values() if entry.corpus != CANARY]
+    left = Places(rows).fill(before, {})
+    judge = _Judge(Along(selection), entries, left)
+    pinned = {axis: value for axis, value in (after or {}).items() if axis != "torch"}
+    newer = [torch for torch in rows.torch if versions.parse(torch) >= versions.parse(left.torch)]
+    targets = [judge.at(Places(rows).fill({**pinned, "torch": torch}, {})) for torch in reversed(newer)]
+    newest = next((target for target in targets if target.clean), None)
+    held = targets[: targets.index(newest)] if newest else targets
+    right = Places(rows).fill(after, {}) if after is not None else None
+    wanted = judge.at(right) if right else None
+    best = (
+        min((judge.at(place) for place in _settings(rows, right, pinned)), key=lambda t: _cost(t, right))
+        if right
+        else None
+    )
+    notes = dict.fromkeys([*left.notes, *(right.notes if right else ())])
+    cases = len({entry.case for entry in entries})
+    return Plan(left, cases, newest, tuple(held), wanted, best, tuple(f"assumed: {note}" for note in notes))
+
+
+def _settings(rows: Rows, right: Place, pinned: Mapping[str, str]) -> Iterable[Place]:
+    """The target, and its release at every exporter and opset that was not asked for by name."""
+    yield right
+    exporters = [right.exporter] if "exporter" in pinned else _NAMED
+    for exporter in exporters:
+        offer = rows.offers.get((right.torch, exporter))
+        for opset in offer.opsets if offer else ():
+            if "opset" not in pinned or opset == right.opset:
+                yield replace(right, exporter=exporter, opset=opset)
+
+
+def _cost(target: Target, right: Place) -> tuple[int, int, int, bool, int]:
+    """What has no fix weighs most, then what is not known, then what has to be written, then the way to go."""
+    near = abs((target.place.opset or 0) - (right.opset or 0))
+    other = target.place.exporter != right.exporter
+    return len(target.without), len(target.unmeasured), len(target.workarounds), other, near
+
+
+class _Judge:
+    """Everything that is the same for all targets."""
+
+    def __init__(self, along: Along, entries: Sequence[Entry], left: Place) -> None:
+        self._along = along
+        self._left = left
+        self._cases = list(dict.fromkeys(entry.case for entry in entries))
+        self._fixes: dict[str, list[str]] = {}
+        for entry in sorted(entries, key=_ease):
+            if entry.variant != PLAIN and not entry.caution and entry.kind != FixKind.VERSION_UPGRADE.value:
+                self._fixes.setdefault(entry.case, []).append(entry.variant)
+        self._before = {case: self._status(case, PLAIN, left) for case in self._cases}
+
+    def at(self, place: Place) -> Target:
+        """What happens at a place."""
+        after = {case: self._status(case, PLAIN, place) for case in self._cases}
+        known = [case for case in self._cases if self._before[case] is not None]
+        breaks = [case for case in known if compare(Outcome(self._before[case]), Outcome(after[case])) in _BREAKS]
+        chosen = {case: self._fix(case, place) for case in breaks}
+        return Target(
+            place,
+            tuple(breaks),
+            tuple(f"{case}/{fix}" for case, fix in chosen.items() if fix),
+            tuple(case for case, fix in chosen.items() if not fix),
+            tuple(case for case in known if after[case] is None),
+        )
+
+    def _fix(self, case: str, place: Place) -> str | None:
+        return next((fix for fix in self._fixes.get(case, ()) if _works(self._status(case, fix, place))), None)
+
+    def _status(self, case: str, variant: str, place: Place) -> Status | None:
+        return self._along.at(place.torch, place.exporter, place.provider, case, variant).get(place.opset)
+
+
+def _works(status: Status | None) -> bool:
+    return status in (Status.PASS, Status.DEGRADED)
+
+
+def _ease(entry: Entry) -> tuple[bool, int]:
+    """What a source states first, then what asks least."""
+    kinds = [kind.value for kind in _EASE]
+    return not entry.documented, kinds.index(entry.kind) if entry.kind in kinds else len(kinds)

@@ -1,0 +1,146 @@
+"""The answers as Python functions: frozen dataclasses, and pandas frames where rows are asked for.
+
+::
+
+    import harness
+
+    here = harness.open_dataset()                           # what is published, and this machine's rows before it
+    harness.workarounds(here, cases=["cross-no-symbolic"])  # needed, obsolete, broken, harmful, unknown
+    harness.upgrade(here, "torch=2.8.0", "torch=2.9.1")     # what breaks, which axis did it
+    harness.cells(here, torch="2.8.0", status="mismatch")   # rows as a frame
+
+Every function takes the open dataset first. Filters are keyword arguments, one name or several, as the commands take:
+``cases, variants, torch, opsets, exporters, providers, statuses, themes, ops``. A name that nobody knows raises
+:class:`harness.worker.errors.UnknownName` with the nearest ones; a dataset that cannot be read raises
+:class:`harness.worker.errors.StoreError`. Nothing is imported before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.alerts.report import Report
+    from harness.answers import Claims, Filters, Table, Why, Workarounds
+    from harness.answers.plan import Plan
+    from harness.answers.policy import Policy
+    from harness.answers.upgrade import Upgrade
+    from harness.store import Dataset
+
+__all__ = [
+    "cells",
+    "claimed",
+    "compare_datasets",
+    "open_dataset",
+    "plan",
+    "policy",
+    "table",
+    "upgrade",
+    "why",
+    "workarounds",
+]
+
+_Names = str | int | Iterable[str | int]
+
+
+def open_dataset(published: Path | str | None = None, local: Path | str | None = None) -> Dataset:
+    """A dataset: the folders named, or where none is those of the home that the commands use."""
+    from harness import home
+    from harness.store import Dataset
+
+    if published is None and local is None:
+        found = home.find()
+        return Dataset.open(found.published, found.local)
+    return Dataset.open(Path(published) if published else None, Path(local) if local else None)
+
+
+def cells(dataset: Dataset, **filters: Any) -> pd.DataFrame:
+    """Measured rows, one per cell: the columns of docs/data.md and ``origin`` (published or local).
+
+    Filters are those of :meth:`harness.store.Dataset.cells`, exact values: ``case, variant, torch, exporter, opset,
+    provider, status, corpus``. Seconds are seconds, errors absolute and relative differences, times UTC.
+    """
+    return dataset.cells(**filters)
+
+
+def table(dataset: Dataset, by: str = "torch", **filters: _Names) -> Table:
+    """The matrix: lines by ``torch``, ``opset``, ``exporter``, ``runtime`` or ``provider``."""
+    from harness import names
+    from harness.answers import By
+    from harness.answers import table as answer
+
+    return answer(dataset, _filters(filters), By(names.require("axis", by, list(By))))
+
+
+def why(dataset: Dataset, case: str, **filters: _Names) -> list[Why]:
+    """One answer for each variant of ``CASE`` or ``CASE/VARIANT``: stage, status, message, how to repeat it."""
+    from harness.answers import why as answer
+
+    return answer(dataset, _filters({**filters, "cases": [case]}))
+
+
+def workarounds(dataset: Dataset, **filters: _Names) -> Workarounds:
+    """The word for every fix at one torch release and opset, and since when."""
+    from harness.answers import workarounds as answer
+
+    return answer(dataset, _filters(filters))
+
+
+def upgrade(dataset: Dataset, before: str, after: str, **filters: _Names) -> Upgrade:
+    """What changes between two points (``torch=2.8.0,opset=17``); what is left out is the release's default."""
+    from harness.answers.points import parse
+    from harness.answers.upgrade import upgrade as answer
+
+    return answer(dataset, parse(before), parse(after), _filters(filters))
+
+
+def plan(dataset: Dataset, before: str, after: str | None = None, **filters: _Names) -> Plan:
+    """The newest target where nothing breaks, and the fewest workarounds for ``after``."""
+    from harness.answers.plan import plan as answer
+    from harness.answers.points import parse
+
+    return answer(dataset, parse(before), None if after is None else parse(after), _filters(filters))
+
+
+def policy(dataset: Dataset, runtime_versions: Iterable[str] = (), **filters: _Names) -> Policy:
+    """By release: the highest opset that works at all, and at which every case in the filters works."""
+    from harness.answers.policy import policy as answer
+
+    return answer(dataset, _filters(filters), tuple(runtime_versions))
+
+
+def claimed(dataset: Dataset, sources: Iterable[str] = (), **filters: _Names) -> Claims:
+    """What documents say against what was measured; ``statuses`` are outcomes here."""
+    from harness.answers import claims as answer
+
+    return answer(dataset, _filters(filters), sources)
+
+
+def compare_datasets(
+    before: Dataset, after: Dataset, expectations: Path | str | None = None, today: date | None = None
+) -> Report:
+    """What ``caniexport alerts`` says: regressions, workarounds that became obsolete, counts of every verdict."""
+    from harness.alerts import expectations as listed
+    from harness.alerts.report import report
+
+    entries = listed.read(Path(expectations)) if expectations else []
+    return report(("before", before), ("after", after), entries, [], today or datetime.now(UTC).date())
+
+
+def _filters(given: Mapping[str, _Names]) -> Filters:
+    from dataclasses import fields
+
+    from harness import names
+    from harness.answers import Filters
+
+    known = [item.name for item in fields(Filters)]
+    found = {}
+    for name, values in given.items():
+        listed = (values,) if isinstance(values, str | int) else values
+        found[names.require("filter", name, known)] = tuple(map(str, listed))
+    return Filters(**found)

@@ -1,0 +1,364 @@
+"""Alerts: what is worse than it was, one for each cause, with an identity that a second run does not change."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from datetime import date
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+from small_dataset import append, cell, environment, write
+
+from harness.alerts import webhook
+from harness.cli import main
+from harness.store import Dataset, writer
+from harness.store.schema import to_arrow
+
+TORCH = "2.8.0"
+LATER = "2026-11-21T10:00:00Z"
+
+
+def measured(torch, case, variant, exporter, opset, status, signature=None, **more):
+    """A row measured a day later."""
+    row = cell(torch, case, variant, exporter, opset)
+    stage = {"pass": "done", "mismatch": "compare"}.get(status, "export")
+    told = {"status": status, "stage": stage, "signature": signature, "message_id": None, "measured_at": LATER}
+    return {**row, **told, "run_id": "run-later", **more}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home whose local dataset is its published one, measured again with the same outcome."""
+    (tmp_path / "cases").mkdir()
+    write(tmp_path / "results")
+    write(tmp_path / "results-local", (TORCH,))
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(main, ["alerts", *map(str, words)])
+
+
+def data(*words):
+    return json.loads(run("--json", *words).stdout)
+
+
+def by_kind(found):
+    return {item["alert"]["kind"]: item for item in found["alerts"]}
+
+
+def break_cross(home, opsets=(14, 15), status="fail", signature="export: Broken: cross", **more):
+    append(
+        home / "results-local",
+        *(measured(TORCH, "cross", "plain", "torchscript-trace", n, status, signature, **more) for n in opsets),
+    )
+
+
+def test_the_same_rows_are_no_news_and_every_cell_is_counted(home):
+    reply = run()
+    counts = data()["counts"]
+
+    assert reply.exit_code == 0
+    assert "Nothing is worse" in reply.output
+    assert sum(counts.values()) == len(Dataset.open(home / "results", None).cells())
+    assert "0 suspect" in reply.output
+    assert "0 unknown" in reply.output
+    assert "0 rows of quarantined runs" in reply.output
+
+
+def test_what_worked_and_fails_is_one_alert_for_all_its_cells_and_stops_a_build(home):
+    break_cross(home)
+
+    reply, found = run(), by_kind(data())["regressed"]
+
+    assert reply.exit_code == 1
+    assert len(found["alert"]["members"]) == 2
+    assert "torch 2.8.0, trace, opset 14-15" in found["alert"]["where"]
+    assert "cross/plain, torch 2.8.0, trace, opset 14: pass → fail" in reply.output
+
+
+def test_wrong_numbers_come_before_everything_also_where_it_failed_before(home):
+    append(
+        home / "results-local", measured(TORCH, "grid-sample", "plain", "torchscript-trace", 9, "mismatch", "compare")
+    )
+    break_cross(home)
+
+    assert [item["alert"]["kind"] for item in data()["alerts"]][:2] == ["regressed-silent", "regressed"]
+
+
+def test_a_timeout_is_suspect_shown_and_no_reason_to_stop(home):
+    break_cross(home, status="timeout")
+
+    reply = run()
+    assert reply.exit_code == 0
+    assert "2 suspect" in reply.output
+
+
+def test_a_case_that_is_new_removed_or_changed_is_never_an_alert(home):
+    append(home / "results-local", measured(TORCH, "new-case", "plain", "torchscript-trace", 14, "fail", "x"))
+    break_cross(home, case_hash="another")
+    append(home / "results", cell(TORCH, "gone-case", "plain", "torchscript-trace", 14))
+
+    found = data("--baseline", home / "results", "--current", home / "results-local")
+
+    assert found["alerts"] == []
+    assert (found["counts"]["new-failing"], found["counts"]["rebaselined"]) == (1, 2)
+    assert found["counts"]["unknown"] > 0
+
+
+def test_rows_of_a_quarantined_run_make_no_alert_and_are_counted(home):
+    gate = "quarantined: canary-pass came out as fail"
+    append(home / "results-local", environments=[{**environment(TORCH), "run_id": "run-later", "gate": gate}])
+    break_cross(home)
+
+    found = data()
+
+    assert found["alerts"] == []
+    assert found["quarantined"] == 2
+
+
+def test_a_second_run_has_the_same_ids_and_no_new_alert(home):
+    break_cross(home)
+    first = data("--save")
+    again = run("--save")
+
+    assert [item["alert"]["id"] for item in data()["alerts"]] == [item["alert"]["id"] for item in first["alerts"]]
+    assert again.exit_code == 0
+    assert "open since" in again.output
+
+
+def test_an_unrelated_case_does_not_change_an_alerts_identity(home):
+    break_cross(home)
+    before = by_kind(data())["regressed"]["alert"]["id"]
+    append(home / "results-local", measured(TORCH, "grid-sample", "plain", "torchscript-trace", 16, "fail", "other"))
+
+    ids = {item["alert"]["id"] for item in data()["alerts"] if item["alert"]["kind"] == "regressed"}
+    assert before in ids
+    assert len(ids) == 2
+
+
+def test_a_known_alert_that_grows_is_new_again(home):
+    break_cross(home)
+    run("--save")
+    break_cross(home, opsets=(16,))
+
+    assert run().exit_code == 1
+
+
+def test_an_acknowledged_alert_stops_nothing_and_is_resolved_by_two_good_measurements(home):
+    break_cross(home)
+    known = by_kind(data("--save"))["regressed"]["alert"]["id"]
+    assert run("--acknowledge", known).exit_code == 0
+    assert 'state = "acknowledged"' in (home / "alerts.toml").read_text()
+
+    for number, expected in ((1, "acknowledged"), (1, "acknowledged"), (2, "resolved")):
+        good = {"measured_at": f"2026-11-2{number}T12:00:00Z", "run_id": f"run-good-{number}"}
+        rows = (measured(TORCH, "cross", "plain", "torchscript-trace", n, "pass") for n in (14, 15))
+        append(home / "results-local", *({**row, **good} for row in rows))
+        run("--save")
+        assert f'state = "{expected}"' in (home / "alerts.toml").read_text(), number
+
+
+def test_an_id_that_is_not_known_is_answered_with_the_nearest(home):
+    assert run("--acknowledge", "abc").exit_code == 2
+
+
+def test_a_workaround_that_became_obsolete_is_news_and_stops_nothing(home):
+    rows = (measured("1.12.1", "cross", "plain", "torchscript-trace", n, "pass") for n in range(7, 17))
+    write(home / "results-local", ("1.12.1",))
+    append(home / "results-local", *rows)
+
+    reply = run()
+    assert reply.exit_code == 0
+    assert "workaround-obsolete" in reply.output
+    assert "cross/stack_rewrite" in reply.output
+
+
+def write_expectations(home, **changes):
+    entry = {"case": "cross", "torch": "==2.8.0", "exporter": "trace", "opset": "14-15", "allowed": ["fail"]}
+    entry = {**entry, "reason": "known", **changes}
+    lines = [f"{key} = {json.dumps(value)}" for key, value in entry.items() if value is not None]
+    (home / "expectations.toml").write_text(
+        "\n".join(["[[expect]]", *lines, f"review = {changes.get('day', '2999-01-01')}"])
+    )
+
+
+def test_what_is_expected_is_no_alert(home):
+    break_cross(home)
+    write_expectations(home)
+
+    found = data()
+    assert (found["alerts"], found["findings"], found["expected"]) == ([], [], 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "trouble"),
+    [
+        ({}, "unexpected-pass"),
+        ({"case": "crossing"}, "unmatched"),
+        ({"torch": "==1.10.2", "opset": "14"}, None),
+    ],
+)
+def test_an_entry_that_passes_or_speaks_of_nothing_fails_the_check(home, changes, trouble):
+    write_expectations(home, **changes)
+
+    assert [item["trouble"] for item in data()["findings"]] == [trouble] * (trouble is not None)
+    assert run().exit_code == (1 if trouble else 0)
+
+
+def test_an_entry_past_its_review_date_fails_the_check(home):
+    (home / "expectations.toml").write_text(
+        '[[expect]]\ncase = "cross"\ntorch = "==1.10.2"\nexporter = "trace"\nopset = "14"\nallowed = ["fail"]\n'
+        'reason = "no rule"\nreview = 2020-01-01\n'
+    )
+
+    assert [item["trouble"] for item in data()["findings"]] == ["expired"]
+    assert run().exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[expect]\n", "cannot be read"),
+        ('[[expect]]\ncase = "cross"\n', "entry 1: allowed is missing"),
+        ('[[expect]]\ncaes = "cross"\n', "case"),
+        ('[[expect]]\ncase = "c"\nallowed = ["fails"]\nreason = "x"\nreview = 2999-01-01\n', "fail"),
+        ('[[expect]]\ncase = "c"\nallowed = ["fail"]\nreason = "x"\nreview = "soon"\n', "is no date"),
+    ],
+)
+def test_an_expectations_file_that_cannot_be_used_is_refused_with_the_reason(home, text, says):
+    (home / "expectations.toml").write_text(text)
+
+    reply = run()
+    assert reply.exit_code == 2
+    assert says in reply.output
+    assert isinstance(reply.exception, SystemExit)
+
+
+def test_a_baseline_is_a_folder_or_a_git_revision_and_the_last_two_states_where_none_is_named(home):
+    def git(*words):
+        subprocess.run(["git", "-C", str(home), "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True)
+
+    git("init", "-q")
+    git("add", "results")
+    git("commit", "-qm", "one")
+    append(home / "results", measured(TORCH, "cross", "plain", "torchscript-trace", 14, "fail", "x"))
+    git("add", "results")
+    git("commit", "-qm", "two")
+
+    assert run("--baseline", "HEAD~1", "--current", "HEAD").exit_code == 1
+    assert run("--baseline", "HEAD", "--current", home / "results").exit_code == 0
+    (home / "results-local").rename(home / "elsewhere")
+    assert run().exit_code == 1
+    reply = run("--baseline", "no-such-thing")
+    assert reply.exit_code == 2
+    assert "no-such-thing" in reply.output
+
+
+def test_a_baseline_of_another_version_of_the_contract_is_refused(home):
+    import pyarrow.parquet as pq
+
+    path = home / "old" / "cells" / "torch-2.8.0-cpu.parquet"
+    path.parent.mkdir(parents=True)
+    pq.write_table(to_arrow("cells", []).replace_schema_metadata({b"caniexport_schema": b"99"}), path)
+
+    reply = run("--baseline", home / "old")
+    assert reply.exit_code == 1
+    assert "version 99" in reply.output
+
+
+def test_nightlies_are_compared_with_the_night_before(tmp_path, monkeypatch):
+    (tmp_path / "cases").mkdir()
+    for folder, night, status in (("results", "20260101", "pass"), ("results-local", "20260102", "fail")):
+        torch = f"2.16.0.dev{night}"
+        row = {**measured(TORCH, "cross", "plain", "dynamo", 18, status, "x"), "torch": torch}
+        writer.write(tmp_path / folder / "cells" / f"torch-{torch}-cpu.parquet", "cells", to_arrow("cells", [row]))
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+
+    assert by_kind(data())["regressed"]["alert"]["where"].startswith("everywhere")
+
+
+def test_every_format_says_what_stops_the_build(home):
+    append(
+        home / "results-local", measured(TORCH, "cross", "plain", "torchscript-trace", 14, "fail", "a: 100%\x07 | <b>")
+    )
+
+    markdown, github, atom = (run("--format", form) for form in ("markdown", "github", "atom"))
+
+    assert {reply.exit_code for reply in (markdown, github, atom)} == {1}
+    assert "| **new** | regressed | 1 |" in markdown.output
+    assert github.output.startswith("::error title=regressed%3A 1 cell of cross/plain")
+    assert all(line.startswith("::") for line in github.output.strip().split("\n"))
+    feed = ElementTree.fromstring(atom.output.encode())
+    titles = [item.text for item in feed.iter("{http://www.w3.org/2005/Atom}title")]
+    assert any("regressed: 1 cell of cross/plain" in title for title in titles)
+    assert run("--format", "atom").output == atom.output
+
+
+class Receiver(BaseHTTPRequestHandler):
+    """Refuses as often as its server says, then takes."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.bodies.append(body)
+        refused = len(self.server.bodies) <= self.server.refusals
+        self.send_response(self.server.code if refused else 200)
+        self.end_headers()
+
+    def log_message(self, *args):
+        """Be quiet."""
+
+
+@pytest.fixture
+def receiver():
+    server = HTTPServer(("127.0.0.1", 0), Receiver)
+    server.bodies, server.refusals, server.code = [], 0, 503
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+
+
+def test_a_webhook_gets_the_alerts_as_json(home, receiver):
+    break_cross(home)
+
+    assert run("--webhook", f"http://127.0.0.1:{receiver.server_port}/x").exit_code == 1
+    assert json.loads(receiver.bodies[0])["alerts"][0]["alert"]["kind"] == "regressed"
+
+
+@pytest.mark.parametrize(
+    ("refusals", "code", "attempts", "says"), [(2, 503, 3, ""), (9, 503, 4, "503"), (9, 404, 1, "404")]
+)
+def test_a_webhook_is_tried_again_where_that_can_help(receiver, refusals, code, attempts, says):
+    receiver.refusals, receiver.code = refusals, code
+    waited = []
+
+    problem = webhook.send(f"http://127.0.0.1:{receiver.server_port}/", {}, wait=waited.append)
+
+    assert (len(receiver.bodies), says in problem, bool(problem)) == (attempts, True, bool(says))
+    assert len(waited) == attempts - 1
+
+
+def test_a_webhook_that_nobody_answers_changes_no_exit_code(home, monkeypatch):
+    monkeypatch.setattr(webhook, "PAUSES", ())
+
+    reply = run("--webhook", "http://127.0.0.1:9/nobody")
+    assert reply.exit_code == 0
+    assert "webhook" in reply.output
+    assert run("--webhook", "ftp://x").exit_code == 2
+
+
+def test_alerts_do_not_depend_on_the_day_but_expectations_do(home):
+    from harness.alerts import expectations
+    from harness.answers.reading import load
+
+    write_expectations(home, torch="==1.10.2", opset="14")
+    rows = load(Dataset.open(home / "results", None))
+    entries = expectations.read(home / "expectations.toml")
+
+    assert expectations.judge(entries, rows, date(2998, 1, 1)) == []
+    assert [item.trouble.value for item in expectations.judge(entries, rows, date(2999, 6, 1))] == ["expired"]

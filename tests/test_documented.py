@@ -1,0 +1,68 @@
+"""Nothing public is undocumented: commands, options, words of answers, columns and words of rows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.worker.rows import TABLES
+from harness.worker.status import Exporter, FixKind, Stage, Status
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+
+import make_commands  # noqa: E402  # the folder is not installed
+
+PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+DATA = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+#: what other parts of the project document on pages of their own
+ELSEWHERE = {"cases", "site", "check", "reproduce", "bisect", "bundles", "run"}
+
+
+def test_every_command_and_option_and_word_of_an_answer_is_on_the_page_of_commands():
+    """`python docs/make_commands.py` writes the page again."""
+    missing = make_commands.left_out(PAGE)
+
+    assert [item for item in missing if not set(item.split()[:2]) & ELSEWHERE] == []
+
+
+def test_a_command_that_answers_has_a_real_example():
+    named = {line.split()[2] for line in PAGE.split("\n") if line.startswith("$ caniexport ")}
+
+    assert set(make_commands.EXAMPLES) <= named
+
+
+@pytest.mark.parametrize(
+    "words", [make_commands.VERDICTS, make_commands.KINDS, make_commands.STATES, make_commands.RANGES]
+)
+def test_every_word_has_a_meaning(words):
+    kind = type(next(iter(words)))
+
+    assert set(words) == set(kind)
+    assert all(words.values())
+
+
+def test_a_page_without_an_option_a_command_or_a_word_is_found_out():
+    assert "policy --runtime-version" in make_commands.left_out(PAGE.replace("`--runtime-version", "`--gone"))
+    assert "command alerts" in make_commands.left_out(PAGE.replace("## alerts\n", "## gone\n"))
+    assert "`regressed-silent`" in make_commands.left_out(PAGE.replace("| `regressed-silent` |", "| gone |"))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_column_is_in_the_data_dictionary(table):
+    section = DATA.split(f"\n## {table}\n")[1].split("\n## ")[0]
+
+    assert [column.name for column in TABLES[table] if f"| `{column.name}` |" not in section] == []
+
+
+@pytest.mark.parametrize("words", [Stage, Status, Exporter, FixKind])
+def test_every_word_of_a_row_is_in_the_data_dictionary(words):
+    assert [word.value for word in words if f"| `{word.value}` |" not in DATA] == []
+
+
+def test_the_python_functions_say_what_they_take_and_give():
+    import harness
+
+    assert all(getattr(harness, name).__doc__ for name in harness.__all__)
