@@ -1,7 +1,7 @@
-"""Writes docs/commands.md: every command with its options, a real run on the published dataset, and the words of answers.
+"""Writes docs/commands.md: every command with its options, real runs on the published dataset, the words of answers.
 
-``python docs/make_commands.py`` runs each example; ``--check`` only says what the page leaves out (a command, an option,
-a word), whatever the rows are now.
+``python docs/make_commands.py`` runs each example; ``--check`` only says what the page leaves out (a command, an
+option, a word), whatever the rows are now.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ EXAMPLES: dict[str, list[str]] = {
     "workaround": ["workaround cross-no-symbolic"],
     "upgrade": [
         "upgrade --from torch=2.8.0 --to torch=2.9.1 --theme indexing --theme baking",
-        "upgrade --from torch=1.13.1 --plan --theme grid_sample",
+        "upgrade --from torch=1.13.1 --plan --theme grid-sample",
     ],
     "alerts": ["alerts --baseline results --current results"],
-    "policy": ["policy --theme grid_sample --torch 1.12 --torch 2.8 --torch 2.15"],
+    "policy": ["policy --theme grid-sample --torch 1.12 --torch 2.8 --torch 2.15"],
     "claims": ["claims --case cross-no-symbolic"],
-    "declared": ["declared --torch 2.8.0 --theme pooling"],
+    "declared": ["declared --torch 2.8.0 --exporter dynamo"],
 }
 SHOWN: dict[str, str] = {
     "measure": "measure --release 2.8.0 --case cross-no-symbolic --plan",

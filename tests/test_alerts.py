@@ -157,7 +157,7 @@ def test_an_acknowledged_alert_stops_nothing_and_is_resolved_by_two_good_measure
     assert 'state = "acknowledged"' in (home / "alerts.toml").read_text()
 
     for number, expected in ((1, "acknowledged"), (1, "acknowledged"), (2, "resolved")):
-        good = {"measured_at": f"2026-11-2{number}T12:00:00Z", "run_id": f"run-good-{number}"}
+        good = {"measured_at": f"2026-11-21T1{number + 1}:00:00Z", "run_id": f"run-good-{number}"}
         rows = (measured(TORCH, "cross", "plain", "torchscript-trace", n, "pass") for n in (14, 15))
         append(home / "results-local", *({**row, **good} for row in rows))
         run("--save")

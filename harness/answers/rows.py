@@ -73,6 +73,18 @@ def cells(rows: Iterable[Sequence[Any]]) -> list[Cell]:
 _AT = Cell._fields.index("status")
 
 
+def plain_values(frame: pd.DataFrame, columns: Iterable[str]) -> list[list[Any]]:
+    """The columns as lists of Python values, ``None`` for null; a column that is not there is all ``None``."""
+    found: list[list[Any]] = []
+    for name in columns:
+        if name not in frame.columns:
+            found.append([None] * len(frame))
+            continue
+        column = frame[name]
+        found.append(column.astype(object).where(column.notna(), None).tolist())
+    return found
+
+
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The frame's rows as dictionaries of Python values: ``None`` for null, lists for list columns, text for times."""
     from pandas import isna

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from datetime import date
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,9 @@ def print_json(answer: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses and named tuples as objects, words as text, tuples as lists; a float that is not finite as text."""
+    """Dataclasses and named tuples as objects, words as text, tuples as lists, sets in order, days as text;
+    a float that is not finite as text.
+    """
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value):
@@ -66,8 +69,12 @@ def plain(value: Any) -> Any:
         return {name: plain(item) for name, item in value._asdict().items()}
     if isinstance(value, Mapping):
         return {str(name): plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, set | frozenset):
+        return sorted((plain(item) for item in value), key=str)
+    if isinstance(value, list | tuple):
         return [plain(item) for item in value]
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return str(value)
     return value
