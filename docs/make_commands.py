@@ -158,8 +158,8 @@ def _options(command: click.Command) -> Iterator[str]:
     yield "| option | |\n| --- | --- |"
     for param in command.params:
         if isinstance(param, click.Option):
-            meta = f" {param.make_metavar(click.Context(command))}" if not param.is_flag else ""
-            yield f"| `{', '.join(param.opts)}{meta}` | {param.help or ''} |".replace("||", "|")
+            meta = f" {param.make_metavar(click.Context(command))}".replace("|", "\\|") if not param.is_flag else ""
+            yield f"| `{', '.join(param.opts)}{meta}` | {param.help or ''} |"
         else:
             yield f"| `{param.make_metavar(click.Context(command))}` | |"
     yield ""
@@ -171,7 +171,8 @@ def _unwrapped(help_text: str) -> str:
 
 def _run(line: str) -> str:
     reply = CliRunner().invoke(main, shlex.split(line))
-    assert reply.exit_code in (0, 1), reply.output
+    if reply.exit_code not in (0, 1) or not isinstance(reply.exception, SystemExit | None):
+        raise RuntimeError(f"{line}: {reply.output}") from reply.exception
     lines = [item.rstrip() for item in reply.output.rstrip().split("\n")]
     more = [f"… ({len(lines) - _MOST_LINES} more lines)"] if len(lines) > _MOST_LINES else []
     return "\n".join([*lines[:_MOST_LINES], *more])
