@@ -55,8 +55,8 @@ def read(path: Path) -> ModelOps:
         with path.open("rb") as file:
             if not path.stat().st_size:
                 raise BadModel(f"{path} is empty")
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                return _model(memoryview(data), path)
+            # closed when nothing looks at it any more: an error on its way still does
+            return _model(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), path)
     except (OSError, ValueError) as error:
         raise BadModel(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
 
@@ -64,8 +64,7 @@ def read(path: Path) -> ModelOps:
 def _model(data: memoryview, path: Path) -> ModelOps:
     found = _Found()
     try:
-        with data:
-            return _walked(data, path, found)
+        return _walked(data, path, found)
     except (_Cut, RecursionError) as error:
         whole = "is truncated or damaged" if found.looks_like_onnx else "is not an ONNX file"
         raise BadModel(f"{path} {whole} ({error})") from error

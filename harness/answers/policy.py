@@ -88,7 +88,7 @@ def policy(dataset: Dataset, filters: Filters, runtime_versions: Sequence[str] =
 
 def _exporters(rows: Rows, torch: str, asked: frozenset[str]) -> list[str]:
     own = rows.default_exporters.get(torch, Exporter.TRACE.value)
-    named = [member.value for member in Exporter if member.value in asked and member is not Exporter.DEFAULT]
+    named: list[str] = [member.value for member in Exporter if member.value in asked and member is not Exporter.DEFAULT]
     return [exporter for exporter in named or [own] if (torch, exporter) in rows.offers]
 
 

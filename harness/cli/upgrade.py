@@ -33,9 +33,7 @@ _NOTHING = "No case of the corpus is about what is listed: nothing documented is
 )
 @filter_options("variants", "torch", "opsets", "exporters", "providers", "statuses")
 @json_option
-@click.pass_context
 def command(
-    ctx: click.Context,
     before: str,
     after: str | None,
     op_list: Path | None,
@@ -74,7 +72,8 @@ def command(
         show(found, output.console())
     else:
         upgrade_plan.show(found, output.console())
-    ctx.exit(1 if found.breaks else 0)
+    if found.breaks:
+        click.get_current_context().exit(1)
 
 
 def show(found: Upgrade, console: Console) -> None:

@@ -1,0 +1,278 @@
+"""Planning an upgrade: what a project depends on, where it may go, what it takes; and the policy file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from small_dataset import append, cell, write
+
+from harness.answers import onnx_ops
+from harness.answers.select import bare_op
+from harness.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    (tmp_path / "cases").mkdir()
+    write(tmp_path / "results-local")
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def data(*words):
+    return json.loads(run(*words, "--json").stdout)
+
+
+# --- an ONNX file, written by hand: the answering half has no onnx
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out, number = out + bytes([number & 127 | 128]), number >> 7
+    return out + bytes([number])
+
+
+def node(op, domain="", inner=b"", fx=""):
+    metadata = field(9, field(1, "pkg.torch.onnx.fx_node") + field(2, fx)) if fx else b""
+    attribute = field(5, field(1, "body") + field(6, inner)) if inner else b""
+    return field(1, field(4, op) + field(7, domain) + attribute + metadata)
+
+
+def model(graph):
+    opsets = field(8, field(1, "") + field(2, 18)) + field(8, field(1, "pkg") + field(2, 1))
+    return field(1, 8) + field(2, "pytorch") + opsets + field(7, graph)
+
+
+def write_model(path, graph=None):
+    fx = "%grid : call_function[target=torch.ops.aten.grid_sampler.default](args = (%x))"
+    loop = node("Loop", inner=node("Relu"))
+    path.write_bytes(model(graph if graph is not None else node("GridSample", fx=fx) + loop + node("Own", "custom")))
+    return path
+
+
+def test_the_operators_of_a_model_are_those_of_its_subgraphs_too_and_torchs_where_they_are_left(tmp_path):
+    found = onnx_ops.read(write_model(tmp_path / "m.onnx"))
+
+    assert found.onnx == ("GridSample", "Loop", "Relu")
+    assert found.torch == ("aten::grid_sampler",)
+    assert (found.opset, found.producer) == (18, "pytorch")
+
+
+def test_a_model_narrows_the_answer_to_the_cases_about_what_it_uses(home, tmp_path):
+    found = run("upgrade", "--from", "1.12.1", "--to", "2.8.0", "--model", write_model(tmp_path / "m.onnx"))
+
+    assert "grid-sample: fail → pass" in found.output
+    assert "cross" not in found.output
+    assert "m.onnx: opset 18, 3 ONNX operators, 1 torch operators, written by pytorch" in found.output
+    assert "no case of the corpus is about Loop, Relu" in found.output
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "is empty"),
+        (b"# a text file\n", "is not an ONNX file"),
+        (b"PK\x03\x04" + b"\0" * 400, "is not an ONNX file"),
+        (model(node("Relu"))[:-3], "is truncated or damaged"),
+        (field(1, 8) + field(2, "pytorch"), "is not an ONNX file"),
+    ],
+)
+def test_a_file_that_is_no_readable_model_is_an_error_in_one_line(home, tmp_path, content, says):
+    path = tmp_path / "bad.onnx"
+    path.write_bytes(content)
+
+    reply = run("upgrade", "--from", "1.12.1", "--to", "2.8.0", "--model", path)
+    assert reply.exit_code == 1
+    assert says in reply.output
+    assert "bad.onnx" in reply.output
+    assert isinstance(reply.exception, SystemExit)
+
+
+def test_a_model_that_is_not_there_is_an_error_in_one_line(home, tmp_path):
+    reply = run("upgrade", "--from", "1.12.1", "--to", "2.8.0", "--model", tmp_path / "none.onnx")
+
+    assert (reply.exit_code, isinstance(reply.exception, SystemExit)) == (1, True)
+
+
+def test_external_data_that_is_missing_is_named_and_the_answer_given(home, tmp_path):
+    pair = field(13, field(1, "location") + field(2, "weights.bin"))
+    path = write_model(tmp_path / "m.onnx", node("GridSample") + field(5, pair))
+
+    reply = run("upgrade", "--from", "1.12.1", "--to", "2.8.0", "--model", path)
+    assert "weights.bin" in reply.output
+    assert "grid-sample" in reply.output
+    (tmp_path / "weights.bin").write_bytes(b"")
+    assert onnx_ops.read(path).missing == ()
+
+
+def test_a_huge_model_is_read_without_its_weights_in_memory(tmp_path):
+    path = tmp_path / "huge.onnx"
+    size = 3 * 2**30
+    weights = field(1, node("Relu")[2:])[:0] + varint(5 << 3 | 2) + varint(size + 6) + varint(9 << 3 | 2) + varint(size)
+    graph_head = node("GridSample") + weights
+    total = len(graph_head) + size
+    with path.open("wb") as file:
+        file.write(field(1, 8) + varint(7 << 3 | 2) + varint(total) + graph_head)
+        file.truncate(file.tell() + size)  # sparse: no disk is used
+
+    assert onnx_ops.read(path).onnx == ("GridSample",)
+
+
+def test_subgraphs_that_never_end_are_refused(tmp_path):
+    graph = node("Relu")
+    for _ in range(300):
+        graph = node("Loop", inner=graph)
+
+    with pytest.raises(onnx_ops.BadModel, match="deep"):
+        onnx_ops.read(write_model(tmp_path / "deep.onnx", graph))
+
+
+# --- a list of cases or operators that a project keeps
+
+
+def test_a_projects_list_takes_cases_operators_and_themes_together(home, tmp_path):
+    path = tmp_path / "depends.toml"
+    path.write_text('cases = ["cross"]\nops = ["GridSample"]\n')
+
+    found = data("upgrade", "--from", "1.12.1", "--to", "2.8.0", "--cases", path)
+
+    assert {change["case"] for group in found["groups"] for change in group["changes"]} == {"cross", "grid-sample"}
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        ("cases = [", 2, "cannot be read"),
+        ('case = ["cross"]', 2, "cases"),
+        ('cases = "cross"', 2, "is a list of names"),
+        ('cases = ["crosss"]', 2, "cross"),
+        ('ops = ["grid_samplr"]', 2, "grid_sampler"),
+        ("", 2, "it names nothing"),
+    ],
+)
+def test_a_projects_list_that_cannot_be_understood_is_refused_with_the_nearest(home, tmp_path, text, code, says):
+    path = tmp_path / "depends.toml"
+    path.write_text(text)
+
+    reply = run("upgrade", "--from", "1.12.1", "--to", "2.8.0", "--cases", path)
+    assert reply.exit_code == code
+    assert says in reply.output
+
+
+def test_an_operator_is_known_by_any_of_its_names():
+    names = ("aten::grid_sampler", "aten::grid_sampler.default", "torch.grid_sampler", "GridSampler")
+
+    assert {bare_op(name) for name in names} == {"gridsampler"}
+
+
+# --- plans
+
+
+def test_the_newest_target_is_the_newest_release_where_nothing_breaks(home):
+    found = data("upgrade", "--from", "torch=1.12.1,exporter=trace,opset=14", "--plan")
+    assert found["newest"]["place"]["torch"] == "2.15.0"
+
+    append(home / "results-local", cell("2.15.0", "cross", "plain", "torchscript-trace", 20) | {"status": "crash"})
+    found = data("upgrade", "--from", "torch=2.8.0", "--plan")
+    assert found["newest"]["place"]["torch"] == "2.8.0"
+    assert found["held"][0]["breaks"] == ["cross"]
+    assert run("upgrade", "--from", "torch=2.8.0", "--plan").exit_code == 0
+
+
+def test_a_wanted_target_is_told_with_one_fix_for_each_case_and_the_setting_that_needs_none(home):
+    crash = {"status": "crash", "stage": "run"}
+    append(home / "results-local", cell("2.15.0", "cross", "plain", "torchscript-trace", 20) | crash)
+
+    reply = run("upgrade", "--from", "torch=2.8.0", "--to", "torch=2.15.0", "--plan")
+    found = data("upgrade", "--from", "torch=2.8.0", "--to", "torch=2.15.0", "--plan")
+
+    assert reply.exit_code == 1
+    assert found["wanted"]["workarounds"] == ["cross/stack_rewrite"]
+    assert found["best"]["breaks"] == []
+    assert found["best"]["place"]["torch"] == "2.15.0"
+    assert "workarounds, 1: cross/stack_rewrite" in reply.output
+
+
+def test_what_was_not_measured_at_a_target_is_no_break_and_is_named(home):
+    append(home / "results-local", cell("2.8.0", "only-here", "plain", "torchscript-trace", 18))
+
+    found = data("upgrade", "--from", "torch=2.8.0", "--to", "torch=2.15.0", "--plan")
+    assert found["wanted"]["unmeasured"] == ["only-here"]
+    assert found["wanted"]["breaks"] == []
+
+
+def test_without_a_target_and_without_a_plan_it_is_wrong_use(home):
+    assert run("upgrade", "--from", "torch=2.8.0").exit_code == 2
+
+
+# --- policy
+
+
+def test_the_policy_has_the_highest_opset_at_which_the_cases_pass_as_they_are_and_with_fixes(home):
+    found = {rule["torch"]: rule for rule in data("policy", "--case", "cross", "--exporter", "trace")["rules"]}
+
+    assert (found["1.12.1"]["passes"], found["1.12.1"]["with_fixes"], found["1.12.1"]["holds"]) == (None, 16, ["cross"])
+    assert (found["2.0.1"]["passes"], found["2.0.1"]["usable"]) == (18, 18)
+    assert found["2.0.1"]["runtime_version"] == "1.23.2"
+
+
+def test_the_policy_is_a_file_that_other_projects_read(home):
+    told = tomllib.loads(run("policy", "--case", "cross", "--exporter", "trace", "--format", "toml").stdout)
+
+    assert told["opset"]["2.0.1"] == 18
+    assert told["release"]["2.0.1"]["evidence"].startswith("caniexport table --by opset --torch 2.0.1")
+    assert json.loads(run("policy", "--format", "json").stdout)["rules"]
+
+
+def test_a_runtime_version_keeps_the_releases_that_were_run_on_it(home):
+    found = data("policy", "--runtime-version", "1.31.1")
+
+    assert {rule["torch"] for rule in found["rules"]} == {"2.8.0", "2.15.0"}
+    reply = run("policy", "--runtime-version", "1.99")
+    assert (reply.exit_code, "1.31.1" in reply.output or "1.19.2" in reply.output) == (2, True)
+
+
+# --- Python functions
+
+
+def test_the_answers_are_python_functions_too(home):
+    import harness
+
+    here = harness.open_dataset()
+
+    assert {item.word.value for item in harness.workarounds(here, cases="cross", torch="1.12.1").standings} == {
+        "needed"
+    }
+    assert harness.upgrade(here, "2.0.1", "1.12.1").breaks
+    assert len(harness.cells(here, torch="2.8.0", status="mismatch")) > 0
+    assert harness.table(here, by="opset", cases=["cross"]).lines
+    assert harness.compare_datasets(here, here).alerts == ()
+    assert harness.plan(here, "2.0.1").newest is not None
+    with pytest.raises(harness.worker.errors.UnknownName, match="cases"):
+        harness.workarounds(here, case="cross")
+
+
+def test_importing_the_package_loads_nothing():
+    code = "import harness, sys; print([m for m in ('pandas', 'pyarrow', 'duckdb', 'click') if m in sys.modules])"
+
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True).strip() == "[]"
