@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import claims_html, evidence_html, graph_html, search_html, strip_html
+from dashboard import claims_html, evidence_html, graph_html, links, params, scripts, search_html, strip_html
 from dashboard.frame import heading
 from dashboard.markup import chips, escape, facts, source_link, status_badge, status_legend, word_legend
 from dashboard.reading import Kept
@@ -17,6 +17,7 @@ from harness.answers.rows import Cell, records
 from harness.answers.select import Entry
 from harness.answers.signs import EXPORTER_SHORT
 from harness.worker.case import PLAIN
+from harness.worker.errors import CaniexportError
 from harness.worker.status import FixKind, Status
 
 
@@ -101,7 +102,23 @@ def evidence(kept: Kept, shown: Why, asked: tuple[str, str, str]) -> None:
         with st.expander("Installed versions"):
             st.html(facts(evidence_html.packages(shown.detail)))
         st.html('<p class="hint">Measure this cell again</p>')
-        st.code(shown.detail.repeat, language="bash", wrap_lines=True)
+        st.code(shown.detail.repeat, language=None, wrap_lines=True)
+        _script(kept, shown)
+
+
+def _script(kept: Kept, shown: Why) -> None:
+    """The cell as a script of its own, when it is asked for: making it takes a moment."""
+    if not params.switch("script", "Show it as a script that needs nothing of ours"):
+        return
+    try:
+        text = scripts.script(kept, shown)
+    except CaniexportError as error:
+        st.info(params.plain(str(error)))
+        return
+    name = f"{links.slug(shown.entry.case)}.py"
+    st.download_button(f"Save {name}", text, file_name=name, mime="text/x-python", on_click="ignore")
+    st.html(f'<p class="hint">Run it: <code>uv run --script {escape(name)}</code></p>')
+    st.code(text, language="python")
 
 
 def fixes(

@@ -293,6 +293,31 @@ def test_the_case_page_shows_every_form_as_code_and_the_command_that_repeats_the
     )
 
 
+def test_a_script_that_cannot_be_written_says_why(draw):
+    app = draw("case", case="cross-no-symbolic", torch="1.10.2", opset="14", script="1")
+
+    assert [item.value.replace("\\", "") for item in app.info] == [
+        "case cross-no-symbolic: its rows are there, its case file is not"
+    ]
+
+
+def test_the_published_cell_is_shown_as_a_script_when_it_is_asked_for(monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(APP.parents[1]))
+    asked = {"case": "cross-no-symbolic", "torch": "1.10.2", "opset": "14", "exporter": "torchscript-trace"}
+
+    def drawn(**more):
+        app = AppTest.from_string(_PAGE.format("case"), default_timeout=120)
+        for name, value in {**asked, **more}.items():
+            app.query_params[name] = value
+        assert not app.run().exception
+        return [item.value for item in app.code if "# /// script" in item.value]
+
+    assert drawn() == []
+    (text,) = drawn(script="1")
+    assert "torch==1.10.2" in text
+    compile(text, "script.py", "exec")
+
+
 def test_the_strip_marks_the_cell_whose_evidence_is_shown(draw):
     shown = cells(draw("case", case="cross-no-symbolic", torch="1.10.2", opset="14"), "cross-no-symbolic", "strip")
     chosen = [link for kind, _, link in shown if "chosen" in kind]

@@ -1,0 +1,24 @@
+"""The script that repeats a cell with nothing of ours installed, from the corpus of this home."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from dashboard.kept import Kept
+from harness import home as homes
+from harness.answers import Why
+from harness.reproduce.find import of_answer
+from harness.worker import corpus
+from harness.worker.corpus import LoadedCase
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _corpus(folder: Path) -> dict[str, LoadedCase]:
+    return dict(corpus.load([folder], stand_in=True))
+
+
+def script(kept: Kept, shown: Why) -> str:
+    """The script of the cell shown. Raises :class:`CaniexportError` with the reason where it cannot be written."""
+    return of_answer(shown, kept, _corpus(homes.find().cases)).script
