@@ -17,6 +17,7 @@ COMMANDS = (
     "table",
     "why",
     "reproduce",
+    "bisect",
     "workaround",
     "upgrade",
     "alerts",
