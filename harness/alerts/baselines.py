@@ -81,11 +81,11 @@ def _checked_out(root: Path, revision: str, stack: ExitStack) -> Path:
     if revision.startswith("-"):
         raise UnknownName(f"{revision!r} is neither a folder nor a git revision")
     try:
-        commit = _git(root, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").strip()
+        commit = _git(root, "rev-parse", "--verify", f"{revision}^{{commit}}").strip()
         archive = _run(root, "archive", "--format=tar", commit, _FOLDER)
     except CaniexportError as error:
-        known = "a folder with a dataset, or a revision whose tree has results/, is wanted"
-        raise UnknownName(f"{revision!r} is neither ({known}; git says: {error})") from error
+        wanted = "a folder with a dataset, or a git revision whose tree has results/, is wanted"
+        raise UnknownName(f"{revision!r} is no state of a dataset: {wanted} ({error})") from error
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="caniexport-")))
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         tar.extractall(folder, filter="data")
