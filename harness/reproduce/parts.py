@@ -61,7 +61,8 @@ def feeds(session, inputs):
     if all(name in named for name in names):
         return {name: named[name] for name in names}
     if len(names) > len(inputs):
-        raise ValueError("the file takes {} inputs, the module {}".format(len(names), len(inputs)))
+        text = "the file takes {} input(s) ({}), the module {}"
+        raise ValueError(text.format(len(names), ", ".join(names), len(inputs)))
     return dict(zip(names, inputs))
 '''
 
@@ -85,7 +86,8 @@ def feeds(session, inputs):
     for candidates in (arrays(inputs), list(named.values())):
         if len(names) <= len(candidates):
             return dict(zip(names, candidates))
-    raise ValueError("the file takes {} inputs, the module {}".format(len(names), len(arrays(inputs))))
+    text = "the file takes {} input(s) ({}), the module {}"
+    raise ValueError(text.format(len(names), ", ".join(names), len(arrays(inputs))))
 '''
 
 DIFFERENCES = '''
