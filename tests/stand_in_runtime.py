@@ -80,6 +80,8 @@ class InferenceSession:
         if self.word == "abort":
             print("terminate called", flush=True)
             os.abort()
+        if self.word == "text":
+            return [np.array(["0", "b", "c"], dtype=object)]
         x = np.maximum(feeds["x"], 0)
         return [x + 1 if self.word == "wrong" else x]
 """

@@ -131,7 +131,7 @@ REAL = [
 def test_the_probes_run_on_the_real_runtime(tmp_path, runtime, provider, packages, code):
     probes = list(probe_entries())
     sources = {entry.bundle: lambda data=data: data for entry, data in probes}
-    (tmp_path / "b.zip").write_bytes(archive_bytes([entry for entry, _ in probes], sources))
+    (tmp_path / "b.zip").write_bytes(archive_bytes([entry for entry, _ in probes], sources, {}))
     command = ["uv", "run", "-q", "--no-project", "--isolated", "--python", "3.12", "--with", "numpy"]
     for package in packages.split():
         command += ["--with", package]

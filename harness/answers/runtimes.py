@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from harness import probes, versions
+from harness import node_tests, probes, versions
 from harness.answers.rows import plain_values
 from harness.worker.status import WORKS, Stage
 
@@ -32,6 +32,7 @@ class Refusal(StrEnum):
 
 #: first match counts; onnxruntime's own words (the signature has numbers and names stripped)
 _WORDS: tuple[tuple[str, Refusal], ...] = (
+    (r"Unknown model file format version", Refusal.IR),
     (r"Unsupported model IR version|IR version .* (?:higher|not supported)", Refusal.IR),
     (r"official released onnx opset|opset .* (?:under development|not supported)", Refusal.OPSET),
     (r"Could not find an implementation for|NOT_IMPLEMENTED|NotImplemented\|", Refusal.KERNEL),
@@ -52,7 +53,7 @@ class RuntimeLine:
     """One release of a runtime on one provider.
 
     max_opset, max_ir  the highest that a probe passes with; ``None`` where none passes or none was run
-    bundles   how many exported files it has run, probes not counted
+    bundles   how many exported files (or node tests) it has run, probes not counted
     statuses  of these, by status
     refusals  of those that it did not load, by reason
     local     whether rows of this machine are among them
@@ -70,16 +71,30 @@ class RuntimeLine:
     local: bool
 
 
-def runtimes(dataset: Dataset) -> list[RuntimeLine]:
-    """Every release of a runtime that has run bundles, oldest first."""
+def runtimes(dataset: Dataset, corpus: str = "") -> list[RuntimeLine]:
+    """Every release of a runtime that has run bundles, oldest first.
+
+    corpus  ``onnx-node`` counts ONNX's own tests, those that are marked left out; else they are not among the files
+    """
     names = ("runtime", "runtime_version", "provider", "device", "corpus", "case", "variant", "stage", "status")
     frame = dataset.runs(columns=[*names, "signature"])
     grouped: dict[tuple[Any, ...], list[_Row]] = defaultdict(list)
     values = zip(*plain_values(frame, (*names, "signature", "origin")), strict=True)
     for runtime, version, provider, device, *rest in values:
-        grouped[runtime, version, provider, device].append(_Row(*rest))
+        row = _Row(*rest)
+        if _counts(row, corpus):
+            grouped[runtime, version, provider, device].append(row)
     keys = sorted(grouped, key=lambda key: (key[0], key[2], versions.parse(key[1] or "0"), key[3] or ""))
-    return [_line(key, grouped[key]) for key in keys]
+    lines = [_line(key, grouped[key]) for key in keys]
+    return [line for line in lines if line.bundles] if corpus else lines
+
+
+def _counts(row: _Row, corpus: str) -> bool:
+    if row.corpus in (probes.CORPUS, None):
+        return True
+    if row.corpus != node_tests.CORPUS:
+        return not corpus
+    return corpus == node_tests.CORPUS and not node_tests.about(row.variant or "").mark
 
 
 @dataclass(frozen=True)

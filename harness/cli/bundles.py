@@ -29,13 +29,21 @@ def command() -> None:
     "--release", "--torch", "releases", multiple=True, metavar="VERSION", help="Bundles of this torch release, or all."
 )
 @click.option("--case", "cases", multiple=True, metavar="CASE[/VARIANT]", help="Only of this case; globs work.")
+@click.option("--corpus", type=click.Choice(["onnx-node"]), help="ONNX's own node tests instead.")
+@click.option("--onnx", default="1.23.2", show_default=True, metavar="VERSION", help="The release that makes them.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE")
 @json_option
-def pack(releases: tuple[str, ...], cases: tuple[str, ...], output: Path, as_json: bool) -> None:
+def pack(
+    releases: tuple[str, ...], cases: tuple[str, ...], corpus: str | None, onnx: str, output: Path, as_json: bool
+) -> None:
     """Write the bundles of releases and cases, with what runs them, into one archive.
 
     Only bundles that were made on this machine can be packed: `caniexport measure` keeps them in results-local.
+    With --corpus onnx-node, the tests of every operator that onnx brings, made by that release of onnx.
     """
+    if corpus:
+        _pack_node_tests(output, onnx, bool(releases or cases), as_json)
+        return
     from harness import bundles, home
     from harness.cli import output as out
     from harness.cli.measure import case_names
@@ -52,6 +60,20 @@ def pack(releases: tuple[str, ...], cases: tuple[str, ...], output: Path, as_jso
     click.echo(f"{report.file}: {report.bundles} bundles for {report.cells} cells, {report.size / 1e6:.1f} MB")
     if report.missing:
         click.echo(missing_words(report.missing).removeprefix("; "))
+    click.echo(f"anywhere: python {report.file.name} --runtime onnxruntime --provider cpu -o rows")
+
+
+def _pack_node_tests(file: Path, onnx: str, filtered: bool, as_json: bool) -> None:
+    from harness import node_tests
+    from harness.cli import output as out
+
+    if filtered:
+        raise click.UsageError("--corpus onnx-node has no torch releases and no cases of ours: leave those filters out")
+    report = node_tests.pack(file, onnx)
+    if as_json:
+        out.print_json({**out.plain(report), "file": str(report.file)})
+        return
+    click.echo(f"{report.file}: {report.bundles} bundles of onnx {onnx}, {report.size / 1e6:.1f} MB")
     click.echo(f"anywhere: python {report.file.name} --runtime onnxruntime --provider cpu -o rows")
 
 

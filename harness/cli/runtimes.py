@@ -11,25 +11,34 @@ from harness.cli.options import json_option, open_dataset
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from harness.answers.node_tests import OperatorLine
     from harness.answers.runtimes import RuntimeLine
 
+#: operators with their opsets that fit beside each other
+_WIDEST = 14
 _NOTHING = "No bundle has been run by a further runtime yet: `caniexport measure --runtime onnxruntime==1.23.2` does."
 
 
 @click.command("runtimes")
 @click.option("--runtime", "names", multiple=True, metavar="NAME", help="Only this runtime; globs work.")
+@click.option("--corpus", type=click.Choice(["onnx-node"]), help="ONNX's own node tests in place of exported files.")
+@click.option("--op", "operators", multiple=True, metavar="NAME", help="Node tests of this operator, by opset; globs.")
 @json_option
-def command(names: tuple[str, ...], as_json: bool) -> None:
+def command(names: tuple[str, ...], corpus: str | None, operators: tuple[str, ...], as_json: bool) -> None:
     """Show what each runtime release takes: highest opset and IR version, and how the exported files end on it.
 
     All of it is measured: the ceilings with the smallest model of each opset and IR version, the rest with the
-    bundles that torch releases exported, the same file on every runtime.
+    bundles that torch releases exported, the same file on every runtime. With --op (Resize), how many of ONNX's own
+    tests of an operator pass, by the opset of their files.
     """
     from harness import names as known
     from harness.answers.runtimes import runtimes
     from harness.cli import output
 
-    lines = runtimes(open_dataset())
+    if operators:
+        _operators(operators, names, as_json)
+        return
+    lines = runtimes(open_dataset(), corpus or "")
     if names:
         taken = known.require_all("runtime", names, dict.fromkeys(line.runtime for line in lines))
         lines = [line for line in lines if line.runtime in taken]
@@ -37,6 +46,50 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
         output.print_json(lines)
     else:
         show(lines, output.console())
+
+
+def _operators(patterns: tuple[str, ...], runtimes: tuple[str, ...], as_json: bool) -> None:
+    from harness import names as known
+    from harness.answers.node_tests import operators
+    from harness.cli import output
+
+    lines = operators(open_dataset(), patterns)
+    if runtimes:
+        taken = known.require_all("runtime", runtimes, dict.fromkeys(line.runtime for line in lines))
+        lines = [line for line in lines if line.runtime in taken]
+    if as_json:
+        output.print_json(lines)
+    else:
+        show_operators(lines, output.console())
+
+
+def show_operators(lines: list[OperatorLine], console: Console) -> None:
+    """Print operators and their opsets across, releases of runtimes down."""
+    from harness.cli import output
+
+    across = list(dict.fromkeys((line.operator, line.opset) for line in lines))
+    if len(across) > _WIDEST:
+        raise click.UsageError(f"{len(across)} operators and opsets do not fit beside each other: --json has them")
+    cells = {(line.runtime, line.version, line.provider, line.operator, line.opset): line for line in lines}
+    made = output.grid("runtime", "provider", *(f"{operator} {opset}" for operator, opset in across))
+    for runtime, version, provider in sorted_runtimes(lines):
+        found = [cells.get((runtime, version, provider, *place)) for place in across]
+        made.add_row(
+            f"{runtime} {version}",
+            provider,
+            *("-" if line is None else f"{line.passed}/{line.tests}" for line in found),
+        )
+    console.print(made)
+    console.print("\n- ONNX's own node tests that pass, of all with a row, by the opset of their files")
+    console.print("- tests of random values, of types that numpy has not and of sequences are not counted")
+
+
+def sorted_runtimes(lines: list[OperatorLine]) -> list[tuple[str, str, str]]:
+    """(runtime, version, provider), versions in their order."""
+    from harness import versions
+
+    keys = {(line.runtime, line.version, line.provider) for line in lines}
+    return sorted(keys, key=lambda key: (key[0], key[2], versions.parse(key[1] or "0")))
 
 
 def show(lines: list[RuntimeLine], console: Console) -> None:

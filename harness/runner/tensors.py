@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 import numpy as np
 
@@ -42,10 +42,14 @@ OTHERS: Dict[int, str] = {
 }
 
 _DIMS, _TYPE, _FLOAT, _INT32, _STRING, _INT64, _RAW, _DOUBLE, _UINT64 = 1, 2, 4, 5, 6, 7, 9, 10, 11
+#: a ``TensorProto``'s segment, which nobody writes; a ``SequenceProto``'s tensors, an ``OptionalProto``'s value
+_ELEMENTS = 3
+#: of ``ModelProto``; of ``GraphProto``; of ``ValueInfoProto``; of ``TypeProto``
+_GRAPH, _INPUTS, _OUTPUTS, _VALUE_TYPE, _TENSOR = 7, 11, 12, 2, 1
 
 
 class NoNumpyType(ValueError):
-    """A tensor of a type that numpy has not (bfloat16, float8, int4)."""
+    """A tensor of a type that numpy has not (bfloat16, float8, int4), or a sequence or an optional value."""
 
 
 def read(data: bytes) -> Any:
@@ -55,6 +59,9 @@ def read(data: bytes) -> Any:
     another number of values than its shape has.
     """
     found = wire.grouped(data)
+    if _ELEMENTS in found or not found.keys() - {_TYPE}:
+        # the latter is an empty one: a tensor has its values, or a dimension that is 0
+        raise NoNumpyType("a sequence or an optional value is no tensor")
     shape = tuple(wire.integers(found.get(_DIMS, [])))
     (kind,) = wire.integers(found.get(_TYPE, [])[-1:]) or [0]
     values = _values(kind, found)
@@ -89,3 +96,23 @@ def _typed(dtype: Any, found: Dict[int, List[Tuple[int, wire.Value]]]) -> Any:
     if dtype.name == "float16":
         return numbers.astype("uint16").view("float16")
     return numbers.astype(dtype)
+
+
+def only_tensors(model: bytes) -> bool:
+    """Whether every input and output that a serialised model declares is a tensor, as far as the model can be read.
+
+    The others are sequences and optional values.
+    """
+    try:
+        return all(_TENSOR in wire.grouped(kind) for kind in _declared(model))
+    except wire.Malformed:
+        return True
+
+
+def _declared(model: bytes) -> Iterator[bytes]:
+    """The ``TypeProto`` of every input and output of a model's graph."""
+    for _, graph in wire.grouped(model).get(_GRAPH, []):
+        found = wire.grouped(bytes(graph))
+        for _, value in [*found.get(_INPUTS, []), *found.get(_OUTPUTS, [])]:
+            for _, kind in wire.grouped(bytes(value)).get(_VALUE_TYPE, []):
+                yield bytes(kind)

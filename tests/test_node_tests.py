@@ -1,0 +1,159 @@
+"""ONNX's own node tests as bundles, and the answers from their rows."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+import stand_in_runtime
+from click.testing import CliRunner
+from store_rows import environment
+from test_runner import ends, field, rows, run
+
+from harness import home as homes
+from harness import node_tests
+from harness.answers.node_tests import operators
+from harness.answers.runtimes import runtimes
+from harness.bundles import archive_bytes, make_bundle
+from harness.cli import main
+from harness.runner import tensors
+from harness.runner.archive import Archive, Entry
+from harness.store import Dataset, compact
+from harness.worker.errors import UnknownName
+from harness.worker.journal import Journal
+
+MONDAY = (
+    field(1, 0, b"\x03") + field(2, 0, b"\x08") + b"".join(field(6, 2, b"\x01" + text) for text in (b"0", b"b", b"c"))
+)
+
+
+@pytest.mark.parametrize("variant", ["CenterCropPad-18", "Bernoulli-22.random", "Cast-25.dtype"])
+def test_a_variant_names_the_operator_the_opset_and_the_mark(variant):
+    found = node_tests.about(variant)
+
+    assert found.variant == variant
+    assert (found.operator, found.opset) == (variant.split("-")[0], int(variant.split("-")[1].split(".")[0]))
+
+
+def test_texts_are_compared_as_texts(tmp_path):
+    packages = stand_in_runtime.install(tmp_path / "site")
+    model, data, _ = stand_in_runtime.bundle("text")
+    other = MONDAY.replace(b"\x01c", b"\x01d")
+    entries, sources = [], {}
+    for case, expected in (("same", MONDAY), ("another", other)):
+        name, content = make_bundle([model, data, ("test_data_set_0/output_0.pb", expected)])
+        entries.append(Entry(name, node_tests.CORPUS, case, "Identity-1"))
+        sources[name] = lambda content=content: content
+    (tmp_path / "b.zip").write_bytes(archive_bytes(entries, sources, {}))
+
+    run(tmp_path / "b.zip", tmp_path / "out", packages)
+
+    assert ends(tmp_path / "out") == {"same": ("done", "pass"), "another": ("compare", "mismatch")}
+    found, texts = rows(tmp_path / "out")
+    assert "1 of 3 values differ, most at [2]" in texts[found["another"]["message_id"]]
+
+
+def test_a_sequence_is_no_tensor_and_a_damaged_tensor_is_no_sequence():
+    with pytest.raises(tensors.NoNumpyType, match="sequence"):
+        tensors.read(field(2, 0, b"\x01") + field(3, 2, b"\x02\x10\x01"))
+    with pytest.raises(tensors.NoNumpyType, match="sequence"):
+        tensors.read(field(2, 0, b"\x01"))
+    sequence = field(2, 2, b"\x02" + field(4, 2, b"\x00"))
+    tensor = field(2, 2, b"\x02" + field(1, 2, b"\x00"))
+    graphs = [field(11, 2, bytes([len(kind)]) + kind) for kind in (sequence, tensor)]
+    found = [tensors.only_tensors(field(7, 2, bytes([len(graph)]) + graph)) for graph in graphs]
+    assert found == [False, True]
+    assert tensors.only_tensors(b"\xff\xff")
+
+
+def write_runs(local, *items):
+    """Rows of node tests: (case, variant, runtime version, status)."""
+    with Journal(local / "journal", "node") as journal:
+        journal.environment(environment(torch=None, run_id="run-1"))
+        for place, (case, variant, version, status) in enumerate(items):
+            done = "done" if status == "pass" else "load"
+            row = {
+                "run_id": "run-1",
+                "env_id": "env-1",
+                "measured_at": "2026-01-02T03:04:05Z",
+                "bundle": f"{case}{place}",
+            }
+            row.update(corpus="onnx-node", case=case, variant=variant, runtime="onnxruntime", runtime_version=version)
+            journal.run({**row, "provider": "cpu", "device": "cpu", "stage": done, "status": status}, {})
+    compact(local)
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    write_runs(
+        tmp_path,
+        ("test_pad", "CenterCropPad-18", "1.14.1", "crash"),
+        ("test_pad", "CenterCropPad-18", "1.16.3", "pass"),
+        ("test_crop", "CenterCropPad-18", "1.14.1", "pass"),
+        ("test_dice", "Bernoulli-15.random", "1.14.1", "fail"),
+        ("test_abs", "Abs-13", "1.14.1", "pass"),
+    )
+    return Dataset.open(None, tmp_path)
+
+
+def test_operators_are_counted_by_opset_and_release_and_say_what_fails(dataset):
+    lines = operators(dataset, ["CenterCropPad"])
+
+    assert [(line.opset, line.version, line.passed, line.tests) for line in lines] == [
+        (18, "1.14.1", 1, 2),
+        (18, "1.16.3", 1, 1),
+    ]
+    assert lines[0].failing == ["test_pad"]
+    assert lines[0].statuses == {"crash": 1, "pass": 1}
+
+
+def test_an_operator_nobody_knows_is_said_to_be_with_the_nearest_one(dataset):
+    with pytest.raises(UnknownName, match="CenterCropPad"):
+        operators(dataset, ["CentreCropPad"])
+
+
+def test_marked_tests_are_not_counted_and_node_tests_are_no_exported_files(dataset):
+    old, new = runtimes(dataset, "onnx-node")
+
+    assert old.statuses == {"crash": 1, "pass": 2} and new.statuses == {"pass": 1}
+    assert all(line.bundles == 0 for line in runtimes(dataset))
+
+
+def test_the_command_shows_operators_across_and_releases_down(tmp_path, monkeypatch, dataset):
+    root = tmp_path / "home"
+    for folder in ("cases", "harness", "results"):
+        (root / folder).mkdir(parents=True)
+    (root / "tox.ini").touch()
+    os.rename(tmp_path / "runs", root / "kept")  # noqa: PTH104  # the local dataset of this home
+    (root / "results-local").mkdir()
+    os.rename(root / "kept", root / "results-local" / "runs")  # noqa: PTH104  # as above
+    os.rename(tmp_path / "environments.parquet", root / "results-local" / "environments.parquet")  # noqa: PTH104
+    monkeypatch.setenv(homes.VARIABLE, str(root))
+
+    shown = CliRunner().invoke(main, ["runtimes", "--op", "CenterCropPad"])
+    given = CliRunner().invoke(main, ["runtimes", "--op", "Abs", "--json"])
+
+    assert shown.exit_code == 0, shown.output
+    assert "CenterCropPad 18" in shown.output and "1/2" in shown.output
+    assert json.loads(given.output)[0]["failing"] == []
+
+
+def test_node_tests_have_no_torch_release(tmp_path):
+    words = ["bundles", "pack", "--corpus", "onnx-node", "--release", "2.8.0", "-o", str(tmp_path / "b.zip")]
+
+    done = CliRunner().invoke(main, words)
+
+    assert done.exit_code == 2
+    assert "no torch releases" in done.output
+
+
+@pytest.mark.real
+def test_the_node_tests_of_a_release_of_onnx_are_packed_with_their_marks(tmp_path):
+    report = node_tests.pack(tmp_path / "b.zip")
+
+    entries = {entry.case: entry for entry in Archive(tmp_path / "b.zip").entries if entry.corpus == "onnx-node"}
+    assert report.bundles == len(entries) + 40
+    assert len(entries) == 1884
+    assert entries["test_center_crop_pad_crop_negative_axes_hwc"].variant == "CenterCropPad-18"
+    assert entries["test_bernoulli"].variant.endswith(".random")
