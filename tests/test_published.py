@@ -64,7 +64,9 @@ def test_the_measurements_own_noise_is_under_one_in_a_thousand(dataset):
     environments = dataset.environments()
     measured = environments[environments["repeated"].notna()]
 
-    assert set(measured["release"]) == set(environments["release"].dropna())
+    # environments of further runtimes have no torch and repeat nothing: their bundles are data
+    torch = environments[environments["torch"].notna()]
+    assert set(measured["release"]) == set(torch["release"].dropna())
     # 1.0 has fewer cells than the sample
     assert measured.loc[measured["release"] != "1.0.1", "repeated"].min() >= 500
     assert measured["differing"].map(len).sum() < 0.001 * measured["repeated"].sum()
