@@ -17,9 +17,11 @@ import hashlib
 import io
 import json
 import re
+import struct
 import zipfile
+import zlib
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from harness.worker.errors import CaniexportError
 
@@ -28,6 +30,9 @@ MANIFEST = "manifest.json"
 CELLS = "cells.json"
 
 _FILE = re.compile(r"model\.onnx|test_data_set_(?P<set>\d+)/(?P<kind>input|output)_(?P<position>\d+)\.pb")
+_MEMBER, _DIRECTORY = b"PK\x03\x04", b"PK\x01\x02"
+#: a member's local header: signature, version, flags, method, time, date, checksum, packed and full size, lengths
+_HEADER = struct.Struct("<4s5H3I2H")
 _NAME = re.compile(r"[0-9a-f]{64}")
 
 
@@ -101,7 +106,7 @@ class Archive:
             return unpack(bundle, data)
         except KeyError:
             raise UnusableBundle("bundle {} is not in the archive".format(bundle)) from None
-        except (zipfile.BadZipFile, OSError, EOFError) as error:
+        except (zipfile.BadZipFile, zlib.error, OSError, EOFError) as error:
             raise UnusableBundle("bundle {} is damaged ({})".format(bundle, error)) from error
 
     def cells(self) -> Dict[str, List[str]]:
@@ -130,25 +135,46 @@ def unpack(name: str, data: bytes) -> Bundle:
     sets: Dict[int, Dict[str, Dict[int, bytes]]] = {}
     model: Optional[bytes] = None
     digest = hashlib.sha256()
-    with zipfile.ZipFile(io.BytesIO(data)) as files:
-        for info in files.infolist():
-            match = _FILE.fullmatch(info.filename)
-            if match is None:
-                raise UnusableBundle("bundle {}: {!r} does not belong into a bundle".format(name, info.filename))
-            content = files.read(info)
-            digest.update("{}:{}\n".format(info.filename, len(content)).encode("ascii"))
-            digest.update(content)
-            if match.group("kind") is None:
-                model = content
-            else:
-                kinds = sets.setdefault(int(match.group("set")), {"input": {}, "output": {}})
-                kinds[match.group("kind")][int(match.group("position"))] = content
+    for file, content in _members(data):
+        match = _FILE.fullmatch(file)
+        if match is None:
+            raise UnusableBundle("bundle {}: {!r} does not belong into a bundle".format(name, file))
+        digest.update("{}:{}\n".format(file, len(content)).encode("ascii"))
+        digest.update(content)
+        if match.group("kind") is None:
+            model = content
+        else:
+            kinds = sets.setdefault(int(match.group("set")), {"input": {}, "output": {}})
+            kinds[match.group("kind")][int(match.group("position"))] = content
     if digest.hexdigest() != name:
         raise UnusableBundle("bundle {}: its content is that of {}".format(name, digest.hexdigest()))
     if model is None:
         raise UnusableBundle("bundle {} has no model".format(name))
     ordered = [sets[number] for number in sorted(sets)]
     return Bundle(model, [_in_order(one["input"]) for one in ordered], [_in_order(one["output"]) for one in ordered])
+
+
+def _members(data: bytes) -> List[Tuple[str, bytes]]:
+    """Names and contents of a zip file that is in memory.
+
+    Opening a member with :mod:`zipfile` costs more than reading a small one, and a bundle has half a dozen. Read here
+    one after the other as they lie in the file; whatever is unusual about it is left to :mod:`zipfile`. The caller
+    holds the contents against the bundle's name.
+    """
+    found, position = [], 0
+    while data[position : position + 4] == _MEMBER:
+        _, _, flags, method, _, _, _, packed, _, name, extra = _HEADER.unpack_from(data, position)
+        start = position + _HEADER.size + name + extra
+        if flags or method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or start + packed > len(data):
+            break
+        text = data[position + _HEADER.size : start - extra].decode("ascii", "replace")
+        content = data[start : start + packed]
+        found.append((text, zlib.decompress(content, -15) if method else content))
+        position = start + packed
+    if found and data[position : position + 4] == _DIRECTORY:
+        return found
+    with zipfile.ZipFile(io.BytesIO(data)) as files:
+        return [(info.filename, files.read(info)) for info in files.infolist()]
 
 
 def _in_order(files: Dict[int, bytes]) -> List[bytes]:
