@@ -101,8 +101,11 @@ def show(lines: list[RuntimeLine], console: Console) -> None:
         console.print(_NOTHING)
         return
     reasons = [cause for cause in Refusal if any(line.refusals.get(cause.value) for line in lines)]
-    headings = ("runtime", "provider", "opset", "IR", "files", "pass", *(cause.value for cause in reasons))
-    made = output.grid(*headings, "fails later", "mismatch", "crash, timeout")
+    made = output.grid(
+        "runtime", "provider", "opset", "IR", "files", "pass", *(cause.name.lower() for cause in reasons), *_LATER
+    )
+    for column in made.columns:
+        column.no_wrap = True
     for line in lines:
         passed = line.statuses.get("pass", 0) + line.statuses.get("degraded", 0)
         refused = sum(line.refusals.values())
@@ -119,4 +122,6 @@ def show(lines: list[RuntimeLine], console: Console) -> None:
         )
     console.print(made)
     console.print("\n- opset, IR: the highest that loads and runs; then how many of the same exported files end how")
+    meanings = ", ".join(f"{cause.name.lower()} ({cause.value})" for cause in reasons)
+    console.print(f"- not loaded: {meanings}; later: an error when it runs; lost: crash, timeout, out of memory")
     output.say_local([line.local for line in lines], console)
