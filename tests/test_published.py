@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness import versions
+from harness.answers.runtimes import runtimes
 from harness.claims import adjudicate_dataset
 from harness.store import Dataset
 from harness.worker import corpus as corpus_module
@@ -156,3 +157,23 @@ def test_a_page_made_from_the_dataset_or_its_columns_is_up_to_date(script):
     import sys
 
     assert subprocess.run([sys.executable, f"docs/{script}", "--check"], cwd=ROOT, check=False).returncode == 0
+
+
+def test_runs_say_the_same_as_the_cells_of_their_runtime(dataset, cells):
+    """The same file on the same release of onnxruntime: run with torch beside it, and years later from its bundle."""
+    runs = dataset.runs()
+    own = runs[runs["session"].isna() & (runs["provider"] == "cpu")]
+    exported = cells[cells["bundle"].notna()]
+    both = exported.merge(own, on=["bundle", "runtime", "runtime_version", "provider"], suffixes=("", "_run"))
+    said = both["status"].replace("degraded", "pass")
+
+    assert len(both) > 10_000
+    assert both[said != both["status_run"]].empty
+
+
+def test_what_each_onnxruntime_takes_is_what_was_measured_by_hand(dataset):
+    """docs/runtimes.md compares: measured for docs/environments.md with other models, before there was a runner."""
+    by_hand = {"1.19.2": (21, 10), "1.20.1": (21, 10), "1.23.2": (23, 11), "1.24.4": (25, 13), "1.31.1": (26, 13)}
+    found = {line.version: (line.max_opset, line.max_ir) for line in runtimes(dataset)}
+
+    assert {version: found.get(version) for version in by_hand} == by_hand

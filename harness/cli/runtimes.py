@@ -101,9 +101,9 @@ def show(lines: list[RuntimeLine], console: Console) -> None:
         console.print(_NOTHING)
         return
     reasons = [cause for cause in Refusal if any(line.refusals.get(cause.value) for line in lines)]
-    made = output.grid(
-        "runtime", "provider", "opset", "IR", "files", "pass", *(cause.name.lower() for cause in reasons), *_LATER
-    )
+    short = [_SHORT.get(cause.name, cause.name.lower()) for cause in reasons]
+    # fourteen columns in a hundred characters
+    made = output.grid("runtime", "opset", "IR", "files", "pass", *short, *_LATER, gap=1)
     for column in made.columns:
         column.no_wrap = True
     for line in lines:
@@ -114,14 +114,19 @@ def show(lines: list[RuntimeLine], console: Console) -> None:
         numbers = [passed, *(line.refusals.get(cause.value, 0) for cause in reasons)]
         numbers += [max(0, line.bundles - passed - refused - mismatch - lost), mismatch, lost]
         made.add_row(
-            f"{line.runtime} {line.version}" + "*" * line.local,
-            line.provider if line.device in ("", "cpu") else f"{line.provider} ({line.device})",
+            _name(line) + "*" * line.local,
             *(str(number) if number is not None else "-" for number in (line.max_opset, line.max_ir)),
             str(line.bundles),
             *(str(number) if number else "·" for number in numbers),
         )
     console.print(made)
     console.print("\n- opset, IR: the highest that loads and runs; then how many of the same exported files end how")
-    meanings = ", ".join(f"{cause.name.lower()} ({cause.value})" for cause in reasons)
+    meanings = ", ".join(f"{name} ({cause.value})" for name, cause in zip(short, reasons, strict=True))
     console.print(f"- not loaded: {meanings}; later: an error when it runs; lost: crash, timeout, out of memory")
     output.say_local([line.local for line in lines], console)
+
+
+def _name(line: RuntimeLine) -> str:
+    """The release; its provider and device where they are not the cpu."""
+    where = "" if line.provider == "cpu" else f" {line.provider}"
+    return f"{line.runtime} {line.version}{where}" + (f" ({line.device})" if line.device not in ("", "cpu") else "")

@@ -1,0 +1,72 @@
+"""A real release of onnxruntime, made through tox by the command itself: probes, and a model nobody can load.
+
+About half a minute and 100 MB. Deselect with ``-m "not real"``.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import home, probes
+from harness.answers.runtimes import Refusal, refusal, runtimes
+from harness.bundles import archive_bytes, make_bundle, probe_entries
+from harness.measure_runs import RunOptions, measure_runs
+from harness.runner.archive import Entry
+from harness.runtime_releases import find
+from harness.store import Dataset
+
+pytestmark = pytest.mark.real
+
+#: measured by hand for docs/environments.md
+RELEASE, OPSET, IR = "onnxruntime==1.16.3", 19, 9
+
+
+def custom_domain():
+    """The probe of opset 17 with its node in a domain of its own."""
+    _, _, files = next(item for item in probes.probes() if item[1] == "opset_17")
+    model = files[0][1]
+    node = probes._text(1, "x") + probes._text(2, "y") + probes._text(3, "relu") + probes._text(4, "Relu")
+    mine = node[:-4] + b"Foo!" + probes._text(7, "my.dom")
+    graph = probes._bytes(1, mine) + probes._text(2, "relu")
+    graph += probes._bytes(11, probes._value("x")) + probes._bytes(12, probes._value("y"))
+    opsets = probes._bytes(8, probes._text(1, "") + probes._int(2, 17))
+    opsets += probes._bytes(8, probes._text(1, "my.dom") + probes._int(2, 1))
+    assert model.endswith(probes._bytes(8, probes._text(1, "") + probes._int(2, 17)))
+    return [("model.onnx", probes._int(1, 8) + probes._bytes(7, graph) + opsets), *files[1:]]
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    root = tmp_path_factory.mktemp("runtime")
+    here = home.find()
+    there = home.Home(here.root, here.cases, here.published, root / "results-local", here.tox_ini)
+    found = list(probe_entries())
+    name, data = make_bundle(custom_domain())
+    found.append((Entry(name, "documented", "custom-domain", "plain"), data))
+    contents = {entry.bundle: (lambda data=data: data) for entry, data in found}
+    (root / "b.zip").write_bytes(archive_bytes([entry for entry, _ in found], contents, {}))
+    said = []
+    (report,) = measure_runs(RunOptions(there, find(RELEASE), archive=root / "b.zip", workers=1), said.append)
+    if "could not be run" in report.problem:
+        pytest.skip(f"{RELEASE} cannot be installed here: {report.problem}")
+    assert report.problem == "", said
+    return Dataset.open(None, there.local)
+
+
+def test_what_a_release_takes_is_measured(dataset):
+    (line,) = runtimes(dataset)
+
+    assert (line.version, line.max_opset, line.max_ir) == ("1.16.3", OPSET, IR)
+
+
+def test_refusals_of_a_real_release_are_told_apart(dataset):
+    rows = {(row["case"], row["variant"]): row for row in dataset.runs().to_dict("records")}
+
+    def cause(case, variant):
+        row = rows[case, variant]
+        return row["status"], refusal(row["stage"], row["signature"])
+
+    assert cause(probes.OPSET, f"opset_{OPSET + 1}") == ("fail", Refusal.OPSET)
+    assert cause(probes.IR, f"ir_{IR + 1}") == ("fail", Refusal.IR)
+    assert cause("custom-domain", "plain") == ("fail", Refusal.OPERATOR)
+    assert cause(probes.OPSET, f"opset_{OPSET}") == ("pass", None)
