@@ -172,7 +172,7 @@ def test_runs_say_the_same_as_the_cells_of_their_runtime(dataset, cells):
 
 
 def test_what_each_onnxruntime_takes_is_what_was_measured_by_hand(dataset):
-    """docs/runtimes.md compares: measured for docs/environments.md with other models, before there was a runner."""
+    """Measured by hand with other models, before there was a runner."""
     by_hand = {"1.19.2": (21, 10), "1.20.1": (21, 10), "1.23.2": (23, 11), "1.24.4": (25, 13), "1.31.1": (26, 13)}
     found = {line.version: (line.max_opset, line.max_ir) for line in runtimes(dataset)}
 
