@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 #: operators with their opsets that fit beside each other
 _WIDEST = 14
+#: short heads for the reasons of a refusal, and the columns after them: fourteen columns in a hundred characters
+_SHORT = {"IR": "ir new", "OPSET": "op new", "OPERATOR": "op?"}
+_LATER = ("later", "mismatch", "lost")
 _NOTHING = "No bundle has been run by a further runtime yet: `caniexport measure --runtime onnxruntime==1.23.2` does."
 
 
@@ -102,7 +105,6 @@ def show(lines: list[RuntimeLine], console: Console) -> None:
         return
     reasons = [cause for cause in Refusal if any(line.refusals.get(cause.value) for line in lines)]
     short = [_SHORT.get(cause.name, cause.name.lower()) for cause in reasons]
-    # fourteen columns in a hundred characters
     made = output.grid("runtime", "opset", "IR", "files", "pass", *short, *_LATER, gap=1)
     for column in made.columns:
         column.no_wrap = True
