@@ -165,7 +165,9 @@ def test_runs_say_the_same_as_the_cells_of_their_runtime(dataset, cells):
     runs["asks"] = runs["session"].notna()
     # a variant that asks for session options is held against the runs that had them
     asking = set(map(tuple, runs.loc[runs["asks"], ["case", "variant"]].to_numpy()))
-    exported = cells[cells["bundle"].notna()].copy()
+    # what onnx.checker refuses never reached the runtime in its own environment
+    reached = cells["bundle"].notna() & cells["stage"].isin(["load", "run", "compare", "done"])
+    exported = cells[reached].copy()
     exported["asks"] = [key in asking for key in zip(exported["case"], exported["variant"], strict=True)]
     keys = ["bundle", "runtime", "runtime_version", "provider", "asks"]
     both = exported.merge(runs, on=keys, suffixes=("", "_run"))
