@@ -8,6 +8,7 @@ import pytest
 from store_rows import cell, write_cells, write_journal
 
 from harness.store import Dataset, compact
+from harness.store.files import put_aside
 from harness.worker.errors import SchemaMismatch
 
 
@@ -105,3 +106,12 @@ def _rewrite_version(path, version):
 
     table = pq.read_table(path)
     pq.write_table(table.replace_schema_metadata({b"caniexport_schema": version}), path)
+
+
+def test_only_the_folders_of_a_dataset_are_searched_for_what_was_put_aside(tmp_path):
+    # downloads of a rolling measurement lie beside the rows, and go while an answer is read
+    for place in ("journal", "downloads/archive"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "wheel.damaged").write_bytes(b"")
+
+    assert [str(tmp_path / "journal" / "wheel.damaged") in line for line in put_aside(tmp_path)] == [True]

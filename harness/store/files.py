@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: ending of a file that compaction found damaged and put aside
 DAMAGED = ".damaged"
+#: where a dataset has files of its own
+_FOLDERS = ("", "cells", "runs", "journal")
 
 
 class DamagedFileError(StoreError):
@@ -98,6 +100,9 @@ def damaged(path: Path, error: Exception) -> DamagedFileError:
 
 
 def put_aside(dataset: Path) -> list[str]:
-    """A sentence for every file that compaction put aside as damaged."""
-    found = sorted(dataset.glob(f"**/*{DAMAGED}"))
+    """A sentence for every file that compaction put aside as damaged.
+
+    Only where a dataset has files: environments and downloads may lie below it as well, and change meanwhile.
+    """
+    found = sorted(path for folder in _FOLDERS for path in (dataset / folder).glob(f"*{DAMAGED}"))
     return [f"{path}: was damaged and has been put aside; delete it when it is no longer needed" for path in found]
