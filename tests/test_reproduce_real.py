@@ -26,9 +26,9 @@ def test_a_script_makes_its_environment_and_ends_as_its_row(ended, cell, tmp_pat
     result = CliRunner().invoke(main, ["reproduce", *cell, "--torch", TORCH, "-o", str(path)])
     assert result.exit_code == 0, result.stderr
 
-    reply = subprocess.run(
-        [interpreters.uv(), "run", "--script", str(path)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    # where uv does not see the Python that is there, it would fetch one
+    line = [interpreters.uv(), "run", "--python", str(interpreters.find("3.8")), "--script", str(path)]
+    reply = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
 
     if "torch==1.10.2" in reply.stderr and not reply.stdout:
         pytest.skip(f"the environment cannot be made here: {reply.stderr[-500:]}")
