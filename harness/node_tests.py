@@ -80,7 +80,8 @@ def pack(file: Path, onnx: str = ONNX) -> PackReport:
 def _tests(onnx: str) -> list[tuple[Entry, bytes]]:
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "tests.zip"
-        command = [interpreters.uv(), "run", "--quiet", "--no-project", "--isolated", "--python", _PYTHON]
+        python = str(interpreters.find(_PYTHON) or _PYTHON)
+        command = [interpreters.uv(), "run", "--quiet", "--no-project", "--isolated", "--python", python]
         command += ["--with", f"onnx=={onnx}", "python", str(_WRITER), str(made)]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:

@@ -11,6 +11,7 @@ import pytest
 from stand_in_runtime import archive, install
 from test_runner import ends, rows, run
 
+from harness import interpreters
 from harness.bundles import archive_bytes, probe_entries
 from harness.runner import adapters
 from harness.runner.adapters import placement
@@ -132,7 +133,8 @@ def test_the_probes_run_on_the_real_runtime(tmp_path, runtime, provider, package
     probes = list(probe_entries())
     sources = {entry.bundle: lambda data=data: data for entry, data in probes}
     (tmp_path / "b.zip").write_bytes(archive_bytes([entry for entry, _ in probes], sources, {}))
-    command = ["uv", "run", "-q", "--no-project", "--isolated", "--python", "3.12", "--with", "numpy"]
+    python = str(interpreters.find("3.12"))
+    command = [interpreters.uv(), "run", "-q", "--no-project", "--isolated", "--python", python, "--with", "numpy"]
     for package in packages.split():
         command += ["--with", package]
     command += ["python", "b.zip", "--runtime", runtime, "--provider", provider, "-o", "out"]
