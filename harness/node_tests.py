@@ -82,7 +82,8 @@ def _tests(onnx: str) -> list[tuple[Entry, bytes]]:
         made = Path(folder) / "tests.zip"
         python = str(interpreters.find(_PYTHON) or _PYTHON)
         command = [interpreters.uv(), "run", "--quiet", "--no-project", "--isolated", "--python", python]
-        command += ["--with", f"onnx=={onnx}", "python", str(_WRITER), str(made)]
+        # -P: the folder of the writer has modules that are named like some of the standard library
+        command += ["--with", f"onnx=={onnx}", "python", "-P", str(_WRITER), str(made)]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             reason = done.stderr.strip().splitlines()[-1:] or ["it says nothing"]
