@@ -32,19 +32,6 @@ if TYPE_CHECKING:
     from harness.answers.upgrade import Upgrade
     from harness.store import Dataset
 
-__all__ = [
-    "cells",
-    "claimed",
-    "compare_datasets",
-    "open_dataset",
-    "plan",
-    "policy",
-    "table",
-    "upgrade",
-    "why",
-    "workarounds",
-]
-
 _Names = str | int | Iterable[str | int]
 
 

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from browser_fixtures import address, chromium, visit  # noqa: F401 - fixtures of the tests marked browser
+from drawn_pages import draw, pages_home  # noqa: F401 - fixtures of the tests of pages
 
 
 @pytest.fixture

@@ -1,0 +1,270 @@
+"""What the case page and the other pages say, and what they do with hostile texts and damaged homes."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
+
+from dashboard_data import CROSS, HOSTILE, MARKED_ID, build
+from drawn_pages import APP, PAGE, PAGES, cells, markup, words
+from streamlit.testing.v1 import AppTest
+
+from dashboard import links, params
+from dashboard.markup import escape, source_link
+from harness.home import VARIABLE
+
+
+def test_the_case_page_shows_the_real_error_text_of_the_cell_in_the_url(draw):
+    asked = {"case": "cross-no-symbolic", "torch": "1.10.2", "exporter": "torchscript-trace"}
+
+    for opset in (11, 14):
+        texts = [item.value for item in draw("case", **asked, opset=str(opset)).code]
+        assert CROSS.format(opset) in texts
+
+
+def test_the_case_page_shows_every_form_as_code_and_the_command_that_repeats_the_cell(draw):
+    texts = [item.value for item in draw("case", case="cross-no-symbolic", torch="1.10.2", opset="14").code]
+
+    assert any(text.startswith("def forward(self, x):  # plain") for text in texts)
+    assert any(text.startswith("def forward(self, x):  # stack_rewrite") for text in texts)
+    assert (
+        "caniexport measure --release 1.10.2 --case cross-no-symbolic/plain --exporter torchscript-trace "
+        "--opset 14 --fresh" in texts
+    )
+
+
+def test_a_script_that_cannot_be_written_says_why(draw):
+    app = draw("case", case="cross-no-symbolic", torch="1.10.2", opset="14", script="1")
+
+    assert [item.value.replace("\\", "") for item in app.info] == [
+        "case cross-no-symbolic: its rows are there, its case file is not"
+    ]
+
+
+def test_the_published_cell_is_shown_as_a_script_when_it_is_asked_for(monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(APP.parents[1]))
+    asked = {"case": "cross-no-symbolic", "torch": "1.10.2", "opset": "14", "exporter": "torchscript-trace"}
+
+    def drawn(**more):
+        app = AppTest.from_string(PAGE.format("case"), default_timeout=120)
+        for name, value in {**asked, **more}.items():
+            app.query_params[name] = value
+        assert not app.run().exception
+        return [item.value for item in app.code if "# /// script" in item.value]
+
+    assert drawn() == []
+    (text,) = drawn(script="1")
+    assert "torch==1.10.2" in text
+    compile(text, "script.py", "exec")
+
+
+def test_the_strip_marks_the_cell_whose_evidence_is_shown(draw):
+    shown = cells(draw("case", case="cross-no-symbolic", torch="1.10.2", opset="14"), "cross-no-symbolic", "strip")
+    chosen = [link for kind, _, link in shown if "chosen" in kind]
+
+    assert chosen == ["./case?case=cross-no-symbolic&exporter=torchscript-trace&torch=1.10.2&opset=14"]
+
+
+def test_a_cell_that_was_not_measured_says_so_and_shows_no_other(draw):
+    app = draw("case", case="only-at-2-8", torch="2.0.1", opset="14")
+
+    assert "Nothing was measured for torch 2.0.1, torchscript-trace, opset 14." in words(app)
+    assert not any("caniexport measure" in item.value for item in app.code)
+
+
+def test_a_degraded_cell_says_which_opset_was_written(draw):
+    app = draw("case", case="cross-no-symbolic", exporter="dynamo", torch="2.15.0", opset="14")
+
+    assert "degraded" in words(app)
+    assert "opset 18 by dynamo" in words(app)
+
+
+def test_each_fix_has_its_word_on_every_release(draw):
+    app = draw("case", case="cross-no-symbolic", exporter="torchscript-trace")
+    shown = [
+        text for _, text, link in cells(app, "cross-no-symbolic", "matrix words") if "variant=stack_rewrite" in link
+    ]
+
+    assert shown == ["● needed", "○ obsolete", "○ obsolete", "○ obsolete"]
+
+
+def test_a_fix_documented_as_wrong_is_marked_and_not_recommended(draw):
+    assert "Careful: documented as wrong or partial. Not a recommendation." in words(
+        draw("case", case="cross-no-symbolic")
+    )
+    assert "exchanged" not in words(draw("workarounds"))
+    assert "documented as wrong or partial" in words(draw("workarounds", careful="1"))
+
+
+def test_an_environment_case_shows_what_was_installed_and_its_error(draw):
+    app = draw("case", case="numpy-2-breaks")
+
+    assert "ImportError: numpy.core.multiarray failed to import" in [item.value for item in app.code]
+    assert "fail at import" in words(draw("matrix"))
+
+
+def test_sources_are_links_only_where_they_have_an_address():
+    assert 'href="https://github.com/onnx/onnx/issues/2683"' in source_link("onnx/onnx#2683")
+    for text in ("seed:000", "javascript:alert(1)", "onnx/onnx#2683 <b>", 'https://x.org/"onmouseover="x'):
+        assert "<a" not in source_link(text)
+
+
+def test_the_workaround_page_says_since_when_a_fix_is_obsolete(draw):
+    said = words(draw("workarounds", torch="2.15.0", exporter="torchscript-trace"))
+
+    assert "obsolete since 2.0.1 (needed at 1.10.2)" in said
+    assert "fixed in (1.10.2, 2.0.1]" in said
+
+
+def test_the_workaround_page_judges_at_the_release_in_the_url(draw):
+    assert "needed at 1.10.2" in words(draw("workarounds", torch="1.10.2", exporter="torchscript-trace"))
+    assert "obsolete since" not in words(draw("workarounds", torch="1.10.2", exporter="torchscript-trace"))
+
+
+def test_the_workaround_page_sorts_by_the_column_in_the_url(draw):
+    by_fix = re.findall(r'href="\./case\?case=([^&"]*)', markup(draw("workarounds", sort="fix")))
+    by_word = re.findall(r'badge (w-\w+)">[^<]*</span></td>', markup(draw("workarounds", sort="word")))
+
+    assert by_fix == sorted(by_fix)
+    assert by_word == sorted(by_word, key=["w-needed", "w-obsolete", "w-broken", "w-harmful", "w-unknown"].index)
+    assert len(set(by_word)) > 1
+
+
+def test_the_upgrade_page_says_what_is_fixed_and_which_workaround_may_go(draw):
+    said = re.sub(r"\s+", " ", words(draw("upgrade", **{"from": "1.10.2", "to": "2.15.0"})))
+
+    assert "torch 1.10.2, torchscript-trace, opset 9 → torch 2.15.0, torchscript-trace, opset 18" in said
+    assert "✓ fixed 1 did not work before, does now" in said
+    assert "torch.cross before a convolution is refused ✗ fail → ✓ pass by torch" in said
+    assert "Workarounds that may go 1" in said
+    assert "cross-no-symbolic / stack_rewrite ● needed → ○ obsolete" in said
+
+
+def test_the_upgrade_page_looks_at_the_operators_named_and_says_which_it_does_not_know(draw):
+    app = draw("upgrade", **{"from": "1.10.2", "to": "2.15.0", "ops": "torch.roll NoSuchOp"})
+
+    assert "No case is about NoSuchOp" in " ".join(words(app).split())
+    assert "torch.cross before" not in words(app)
+    assert "Nothing that was measured at both points changes." in words(app)
+
+
+def test_the_upgrade_pickers_write_the_url(draw):
+    app = draw("upgrade")
+    app.selectbox(key="url-from").set_value("1.10.2").run()
+
+    assert app.query_params["from"] == "1.10.2"
+    assert "torch 1.10.2" in words(app)
+
+
+def test_claims_are_shown_with_their_outcome_and_can_be_narrowed_to_it(draw):
+    everything = words(draw("claims"))
+    wrong = words(draw("claims", outcome="not-reproduced"))
+
+    assert "cross is refused at opset 14" in everything
+    assert "torch 1.10.2, opset 14: mismatch at compare" in wrong
+    assert "cross is refused at opset 14" not in wrong
+
+
+def test_the_runs_page_lists_every_environment_with_its_versions(draw):
+    said = words(draw("runs"))
+
+    for torch in ("1.10.2+cpu", "2.0.1+cpu", "2.8.0+cpu", "2.15.0+cpu"):
+        assert torch in said
+
+
+def test_torchs_own_table_stands_beside_the_measured_differences_first(draw):
+    said = re.sub(r"\s+", " ", words(draw("declared")))
+
+    assert said.index("aten::roll trace 9-20") < said.index("aten::cross trace 9-20 9-20 ✓ agrees")
+    assert "aten::roll" not in words(draw("declared", **{"is": "agrees"}))
+    assert "aten::roll" not in words(draw("declared", q="aten::cross"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_texts_of_the_dataset_and_of_the_url_never_become_tags(draw, page):
+    asked = dict.fromkeys(
+        ("q", "op", "theme", "variant", "torch", "opset", "status", "sort", "source", "word"), HOSTILE
+    )
+    for given in ({"case": MARKED_ID, "fixes": "1"}, {"case": HOSTILE, **asked}):
+        app = draw(page, **given)
+        tags = set(re.findall(r"<\s*/?\s*([a-zA-Z]+)", markup(app)))
+        assert not tags & {"img", "script", "c"}
+        assert 'onerror="' not in markup(app)
+        for said in (*app.warning, *app.info, *app.error):
+            assert not re.search(r"(?<!\\)[<`$\[]", said.value)
+
+
+def test_text_for_a_streamlit_element_loses_every_mark():
+    said = params.plain("*bold* [link](http://x) $x$ `code` :red[x] <b> a_b # 1. - ~~x~~")
+
+    assert said.replace("\\", "") == "*bold* [link](http://x) $x$ `code` :red[x] <b> a_b # 1. - ~~x~~"
+    assert not re.search(r"(?<!\\)[*_\[\]`$<>#~]", said)
+
+
+def test_addresses_carry_any_name_whole():
+    address = links.page("case", case=MARKED_ID, variant="", torch="1.10.2")
+
+    assert address == "./case?case=a%22b%3Cc%3E%26d&torch=1.10.2"
+    assert escape(address) == address.replace("&", "&amp;")
+
+
+def test_a_home_without_rows_gives_a_page_that_says_how_to_measure(tmp_path, monkeypatch):
+    (tmp_path / "cases").mkdir()
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    for page in PAGES:
+        app = AppTest.from_string(PAGE.format(page), default_timeout=60).run()
+
+        assert not app.exception
+        assert "Nothing has been measured yet" in words(app)
+        assert [item.value for item in app.code] == ["caniexport measure --release 2.8.0"]
+
+
+def test_a_home_that_is_not_one_gives_a_page_that_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "nowhere"))
+    app = AppTest.from_string(PAGE.format("matrix"), default_timeout=60).run()
+
+    assert not app.exception
+    assert "has no folder cases/" in app.error[0].value.replace("\\", "")
+
+
+def test_a_damaged_file_is_named_on_the_page_and_the_rest_is_shown(tmp_path, monkeypatch):
+    home = build(tmp_path / "home")
+    path = home / "results" / "cells" / "torch-2.0.1-cpu.parquet"
+    path.write_bytes(path.read_bytes()[:-100])
+    monkeypatch.setenv(VARIABLE, str(home))
+    app = AppTest.from_string(PAGE.format("matrix"), default_timeout=60).run()
+
+    assert not app.exception
+    assert "torch-2.0.1-cpu.parquet" in app.warning[0].value.replace("\\", "")
+    assert "2.8.0" in words(app)
+
+
+def test_a_new_row_is_seen_without_a_restart(tmp_path, monkeypatch):
+    home = build(tmp_path / "home")
+    kept = (home / "results" / "cells" / "torch-2.15.0-cpu.parquet").read_bytes()
+    (home / "results" / "cells" / "torch-2.15.0-cpu.parquet").unlink()
+    monkeypatch.setenv(VARIABLE, str(home))
+    app = AppTest.from_string(PAGE.format("matrix"), default_timeout=60).run()
+    assert "torch=2.15.0" not in markup(app)
+
+    (home / "results" / "cells" / "torch-2.15.0-cpu.parquet").write_bytes(kept)
+    app.run()
+
+    assert "torch=2.15.0" in markup(app)
+
+
+def test_drawing_every_page_writes_nothing_into_the_home(tmp_path, monkeypatch):
+    home = build(tmp_path / "home")
+    before = {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(home.rglob("*"))}
+    monkeypatch.setenv(VARIABLE, str(home))
+    for page in PAGES:
+        app = AppTest.from_string(PAGE.format(page), default_timeout=60)
+        app.query_params["case"] = "cross-no-symbolic"
+        assert not app.run().exception
+
+    assert {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(home.rglob("*"))} == before
+    assert os.environ[VARIABLE] == str(home)
