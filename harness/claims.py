@@ -91,7 +91,7 @@ def _words(item: LoadedCase, number: int, claim: Claim) -> dict[str, Any]:
         "claim": f"{item.id}/{number}",
         "case": item.id,
         "variant": claim.variant,
-        "record": claim.record,
+        "record": claim.record or _only(item.cls.records),
         "source": claim.source,
         "says": claim.says,
         "torch": claim.torch,
@@ -99,6 +99,11 @@ def _words(item: LoadedCase, number: int, claim: Claim) -> dict[str, Any]:
         "opset": claim.opset,
         "expects": json.dumps({key: value for key, value in expects.items() if value}, sort_keys=True),
     }
+
+
+def _only(records: Sequence[str]) -> str:
+    """A case of one record need not name it in each claim."""
+    return records[0] if len(records) == 1 else ""
 
 
 def _verdict(

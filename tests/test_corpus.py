@@ -9,11 +9,15 @@ from harness.worker.case import Case, kebab
 from harness.worker.errors import CorpusError
 
 ROOT = Path(__file__).resolve().parent.parent
-RECORDS = [
-    line.split()[0]
-    for line in (ROOT / "tests" / "seed_records.txt").read_text(encoding="utf-8").splitlines()
-    if not line.startswith("#")
-]
+
+
+def records(file):
+    lines = (ROOT / "tests" / file).read_text(encoding="utf-8").splitlines()
+    return [line.split()[0] for line in lines if not line.startswith("#")]
+
+
+RECORDS = records("seed_records.txt")
+DOCUMENTED = records("documented_records.txt")
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +37,7 @@ def test_every_seed_record_is_covered_by_a_case(corpus, record):
 def test_a_case_names_only_records_that_exist(corpus):
     named = {record for item in corpus.values() for record in item.cls.records}
 
-    assert named - set(RECORDS) == set()
+    assert named - set(RECORDS) - set(DOCUMENTED) == set()
 
 
 def test_a_claim_names_a_variant_of_its_case_and_a_record_of_its_case(corpus):

@@ -27,8 +27,10 @@ def cells(dataset):
 
 
 @pytest.fixture(scope="module")
-def corpus():
-    return corpus_module.load([ROOT / "cases"], stand_in=True)
+def corpus(dataset):
+    """The cases that are published; one that is not measured yet is in ``cases/`` only."""
+    every = corpus_module.load([ROOT / "cases"], stand_in=True)
+    return {name: every[name] for name in every if name in set(dataset.cases()["case"])}
 
 
 def only(cells, **filters):
