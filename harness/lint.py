@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 from harness.worker.case import PLAIN, kebab
@@ -41,6 +42,12 @@ class Known:
 
     torch: frozenset[str]
     onnx: frozenset[str]
+
+
+def torch_operators() -> frozenset[str]:
+    """The operators of torch itself, whether or not an exporter has a rule for them."""
+    lines = Path(__file__).with_name("torch_operators.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(line for line in lines if not line.startswith("#"))
 
 
 def lint(corpus: Mapping[str, LoadedCase], known: Known, graphs: Mapping[str, Graphs]) -> list[Finding]:

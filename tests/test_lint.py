@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli import main
-from harness.lint import Known, lint
+from harness.lint import Known, lint, torch_operators
 from harness.worker import corpus as corpus_module
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,6 +43,11 @@ def findings(tmp_path, text, graphs=None):
 
 def test_a_case_in_order_has_no_finding(tmp_path):
     assert findings(tmp_path, CASE) == []
+
+
+def test_operators_that_no_exporter_has_a_rule_for_are_known_as_torchs():
+    assert {"aten::kthvalue", "aten::histc", "aten::cross"} <= torch_operators()
+    assert "aten::crosss" not in torch_operators()
 
 
 @pytest.mark.parametrize(

@@ -83,15 +83,15 @@ def _corpus(home: Home) -> dict[str, LoadedCase]:
 
 
 def _known(home: Home) -> Known:
-    """Operators that any release's tables name."""
-    from harness.lint import Known
+    """Operators that any release's tables name, and those of torch that no exporter has a rule for."""
+    from harness.lint import Known, torch_operators
     from harness.store import Dataset
 
     table = Dataset.open(home.published, home.local).declared()
     onnx = table.loc[table["by"] == "onnx", "op"]
     # dynamo's table names overloads: aten::xlogy.Tensor
     torch = table.loc[table["by"] != "onnx", "op"].str.split(".").str[0]
-    return Known(frozenset(torch), frozenset(onnx))
+    return Known(frozenset(torch) | torch_operators(), frozenset(onnx))
 
 
 def _graphs(home: Home) -> dict[str, Graphs]:

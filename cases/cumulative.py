@@ -1,0 +1,336 @@
+"""Sums, products and extrema along an axis, running ones too, and their statistics."""
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import boolean, f16, f32, values
+
+
+def no_rule(source, operator, torch, opset=">=9", **more):
+    """The exporter gives up at this operator."""
+    says = "the exporter has no rule for {}".format(operator)
+    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+
+
+class CumprodNoRule(Case):
+    """torch.cumprod has no rule; the logarithm's way round it knows positive values only."""
+
+    records = ("cumprod-unsupported",)
+    sources = ("pytorch/pytorch#102948",)
+    aten_ops = ("aten::cumprod",)
+    onnx_ops = ("CumSum", "Log", "Exp")
+    inputs = (
+        (f32(2, 4, low=0.5, high=2.0),),
+        (values([[2.0, -1.0, 3.0, -0.5], [1.0, 0.0, 5.0, 2.0]]),),
+        (f32(3, 4),),
+    )
+    dynamic = {"x": {0: "batch"}}
+    claims = (no_rule("pytorch/pytorch#102948", "cumprod", ">=1.13,<2.1", opset=14),)
+
+    def forward(self, x):
+        return torch.cumprod(x, dim=1)
+
+    @fix("rewrite", "exp of the running sum of logarithms: NaN for negative values", caution=True, documented=False)
+    def log_sum(self, x):
+        return torch.exp(torch.cumsum(torch.log(x), dim=1))
+
+    @fix("rewrite", "products of the first one, two, three and four values, stacked", documented=False)
+    def stacked_products(self, x):
+        first, second, third, fourth = x.unbind(1)
+        return torch.stack([first, first * second, first * second * third, first * second * third * fourth], dim=1)
+
+
+class CumsumOfBools(Case):
+    """The running count of a boolean mask: CumSum takes no bool."""
+
+    records = ("cumsum-bool-type-error",)
+    sources = ("microsoft/onnxruntime#13681", "pytorch/pytorch#40044")
+    aten_ops = ("aten::cumsum",)
+    onnx_ops = ("CumSum", "Cast")
+    inputs = ((boolean(2, 6),), (boolean(2, 6),), (boolean(4, 6),))
+    dynamic = {"mask": {0: "batch"}}
+    claims = (
+        Claim(
+            "microsoft/onnxruntime#13681",
+            "CumSum gets a bool, which the runtime refuses",
+            torch="==1.10.*",
+            opset=">=11",
+            status="fail",
+            message="tensor(bool)",
+        ),
+    )
+
+    def forward(self, mask):
+        return mask.cumsum(1)
+
+    @fix("rewrite", "count the mask as int64", documented=False)
+    def as_int64(self, mask):
+        return mask.long().cumsum(1)
+
+
+class CumsumOfComparedDynamic(Case):
+    """Positions from the running sum of an unpadded mask, as DETR's position encoding has it."""
+
+    records = ("cumsum-deta-invalid-graph",)
+    sources = ("microsoft/onnxruntime#22326",)
+    aten_ops = ("aten::cumsum", "aten::bitwise_not")
+    onnx_ops = ("CumSum", "Not", "Cast")
+    needs_torch = ">=1.2"
+    inputs = ((boolean(2, 3, 4),), (boolean(2, 3, 4),), (boolean(3, 5, 6),))
+    dynamic = {"mask": {0: "batch", 1: "height", 2: "width"}}
+    claims = (
+        Claim(
+            "microsoft/onnxruntime#22326",
+            "the checker passes the file and the runtime refuses its CumSum (October 2024)",
+            torch="==2.5.*",
+            opset=">=11",
+            status="fail",
+            stage="load",
+            message="CumSum",
+        ),
+    )
+
+    def forward(self, mask):
+        return (~mask).cumsum(1, dtype=torch.float32), (~mask).cumsum(2, dtype=torch.float32)
+
+    @fix("rewrite", "to float32 before the running sum", documented=False)
+    def cast_first(self, mask):
+        kept = (~mask).float()
+        return kept.cumsum(1), kept.cumsum(2)
+
+
+class CumsumOpset9(Case):
+    """torch.cumsum needs opset 11."""
+
+    id = "cumsum-opset-9"
+    records = ("cumsum-opset-9",)
+    sources = ("pytorch/pytorch#43618",)
+    aten_ops = ("aten::cumsum",)
+    onnx_ops = ("CumSum", "MatMul")
+    inputs = ((f32(2, 5),), (f32(2, 5),), (f32(3, 5),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        no_rule("pytorch/pytorch#43618", "cumsum", "==1.6.*", opset=9),
+        Claim("pytorch/pytorch#43618", "opset 11 has it", torch=">=1.6", opset=">=11", status="pass"),
+    )
+
+    def forward(self, x):
+        return torch.cumsum(x, dim=1)
+
+    opset_11 = fix("raise-opset", "export at opset 11", opset=11, documented=False)
+
+    @fix("rewrite", "times an upper triangle of ones", documented=False)
+    def triangle(self, x):
+        return torch.matmul(x, (torch.arange(5)[:, None] <= torch.arange(5)[None]).float())
+
+
+class CummaxNoRule(Case):
+    """torch.cummax, the running maximum, has no rule."""
+
+    records = ("cummax-custom-op-needs-1-7",)
+    sources = ("open-mmlab/mmcv#1010",)
+    aten_ops = ("aten::cummax",)
+    onnx_ops = ("Max",)
+    needs_torch = ">=1.5"
+    inputs = ((f32(2, 4),), (f32(2, 4),), (f32(3, 4),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (no_rule("open-mmlab/mmcv#1010", "cummax", ">=1.5,<1.7"),)
+
+    def forward(self, x):
+        return torch.cummax(x, 1)[0]
+
+    @fix("rewrite", "the largest of the first one, two, three and four values, stacked", documented=False)
+    def stacked(self, x):
+        return torch.stack([x[:, : i + 1].max(1)[0] for i in range(4)], dim=1)
+
+
+class StdTwoDimsKeepdim(Case):
+    """x.std over two axes, kept: the dynamo exporter has no function for what it decomposes to."""
+
+    records = ("std-dim-dynamo-broadcast-in-dim",)
+    sources = ("pytorch/pytorch#150446",)
+    aten_ops = ("aten::std", "prims::broadcast_in_dim")
+    onnx_ops = ("ReduceMean", "Sqrt")
+    inputs = ((f32(2, 3, 4),), (f32(2, 3, 4),), (f32(3, 3, 4),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (no_rule("pytorch/pytorch#150446", "prims.broadcast_in_dim", "==2.6.*", opset="18-20", exporter="dynamo"),)
+
+    def forward(self, x):
+        return x.std((1, 2), keepdim=True)
+
+    @fix("rewrite", "the root of the squared deviations' sum over n - 1", documented=False)
+    def squared_deviations(self, x):
+        centred = x - x.mean((1, 2), keepdim=True)
+        return ((centred * centred).sum((1, 2), keepdim=True) / 11).sqrt()
+
+    @fix("rewrite", "without keepdim, axes put back afterwards", documented=False)
+    def unsqueezed(self, x):
+        return x.std((1, 2)).unsqueeze(1).unsqueeze(2)
+
+
+class StdHalf(Case):
+    """x.std of half precision: the correction is written in float32 beside a half."""
+
+    records = ("std-fp16-mixed-types",)
+    sources = ("vadimkantorov/convasr#64",)
+    aten_ops = ("aten::std",)
+    onnx_ops = ("ReduceMean", "Mul", "Sqrt")
+    inputs = ((f16(2, 6),), (f16(2, 6),), (f16(3, 6),))
+    dynamic = {"x": {0: "batch"}}
+    atol = 5e-3
+    claims = (
+        Claim(
+            "vadimkantorov/convasr#64",
+            "a node gets a half and a float",
+            torch="==1.7.*",
+            opset=">=9",
+            status="fail",
+            finding="1.8 and 1.12 export it, and the output is float32 in place of half.",
+        ),
+    )
+
+    def forward(self, x):
+        return x.std(-1)
+
+    @fix("rewrite", "the root of the squared deviations' sum over n - 1, in float32")
+    def squared_deviations(self, x):
+        centred = x.float() - x.float().mean(-1, keepdim=True)
+        return ((centred * centred).sum(-1) / 5).sqrt().half()
+
+    @fix("rewrite", "the root of the mean squared deviation: n where torch has n - 1", caution=True)
+    def mean_of_squares(self, x):
+        centred = x.float() - x.float().mean(-1, keepdim=True)
+        return (centred * centred).mean(-1).sqrt().half()
+
+
+class StdMeanNoRule(Case):
+    """torch.std_mean has no rule before torch 1.8."""
+
+    records = ("std-mean-missing-1-6",)
+    sources = ("pytorch/pytorch#44636", "pytorch/pytorch#45678")
+    aten_ops = ("aten::std_mean",)
+    onnx_ops = ("ReduceMean", "Sqrt")
+    needs_torch = ">=1.1"
+    inputs = ((f32(2, 6),), (f32(2, 6),), (f32(3, 6),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        no_rule("pytorch/pytorch#44636", "std_mean", ">=1.6,<1.8"),
+        Claim("pytorch/pytorch#45678", "later releases have a rule", torch=">=1.8", opset=">=9", status="pass"),
+    )
+
+    def forward(self, x):
+        return torch.std_mean(x, -1)
+
+    @fix("rewrite", "std and mean on their own")
+    def separate(self, x):
+        return x.std(-1), x.mean(-1)
+
+
+class VarOpset10(Case):
+    """x.var with and without the correction."""
+
+    id = "var-opset-10"
+    records = ("var-opset-10",)
+    sources = ("pytorch/pytorch#49005",)
+    aten_ops = ("aten::var",)
+    onnx_ops = ("ReduceMean", "Sub", "Mul")
+    inputs = ((f32(2, 6),), (f32(2, 6),), (f32(3, 6),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (no_rule("pytorch/pytorch#49005", "var", "==1.7.*", opset=10),)
+
+    def forward(self, x):
+        return x.var(1), x.var(1, unbiased=False)
+
+    @fix("rewrite", "the squared deviations' sum, over n - 1 and over n", documented=False)
+    def squared_deviations(self, x):
+        centred = x - x.mean(1, keepdim=True)
+        squares = (centred * centred).sum(1)
+        return squares / 5, squares / 6
+
+
+class VarNegativeCorrection(Case):
+    """torch.var(correction=-1): eager takes it, the exporter's checks do not."""
+
+    records = ("var-negative-correction-export",)
+    sources = ("pytorch/pytorch#161083",)
+    aten_ops = ("aten::var",)
+    onnx_ops = ("ReduceMean", "Sub", "Mul")
+    needs_torch = ">=2.0"
+    inputs = ((f32(2, 6),), (f32(2, 6),), (f32(3, 6),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#161083",
+            "correction argument should be non-negative (nightly of August 2025)",
+            torch=">=2.8,<2.10",
+            exporter="dynamo",
+            opset="18-20",
+            status="fail",
+            stage="export",
+            message="correction",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.var(x, dim=1, correction=-1)
+
+    @fix("rewrite", "the squared deviations' sum, divided by hand", documented=False)
+    def squared_deviations(self, x):
+        centred = x - x.mean(1, keepdim=True)
+        return (centred * centred).sum(1) / 7
+
+
+class LogsumexpAtenNode(Case):
+    """torch.logsumexp leaves an ATen node in the file in torch 1.1."""
+
+    records = ("logsumexp-exports-aten-1-1",)
+    sources = ("pytorch/pytorch#2591",)
+    aten_ops = ("aten::logsumexp",)
+    onnx_ops = ("ReduceLogSumExp", "ATen")
+    inputs = ((f32(2, 5, high=9.0),), (values([[90, 1, 2, 3, 4], [-90, -91, -92, -93, 0]]),), (f32(3, 5),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim("pytorch/pytorch#2591", "an ATen node is left in the file", torch="==1.1.*", ops={"ATen": 1}),
+        Claim("pytorch/pytorch#2591", "later releases have a rule", torch=">=1.2", opset=">=9", status="pass"),
+    )
+
+    def forward(self, x):
+        return torch.logsumexp(x, 1)
+
+    @fix("rewrite", "the logarithm of the sum, with the largest value taken out first", documented=False)
+    def by_hand(self, x):
+        largest = x.max(1)[0]
+        return largest + (x - largest.unsqueeze(1)).exp().sum(1).log()
+
+
+class ArgmaxWithoutDim(Case):
+    """torch.argmax over everything; in torch 1.0 argmax has no rule at all."""
+
+    records = ("argmax-no-dim", "argmax-symbolic-missing-1-0")
+    sources = ("pytorch/pytorch#18263", "pytorch/pytorch#14013")
+    aten_ops = ("aten::argmax",)
+    onnx_ops = ("ArgMax", "Reshape")
+    inputs = ((f32(3, 4),), (f32(3, 4),), (f32(5, 4),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        no_rule("pytorch/pytorch#14013", "argmax", "==1.0.*", opset="", record="argmax-symbolic-missing-1-0"),
+        Claim(
+            "pytorch/pytorch#18263",
+            "argmax without an axis cannot be exported",
+            record="argmax-no-dim",
+            torch="==1.1.*",
+            status="fail",
+            stage="export",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.argmax(x)
+
+    @fix("rewrite", "argmax of the flattened values", documented=False)
+    def flattened(self, x):
+        return x.flatten().argmax(0)
+
+    @fix("rewrite", "the index that max gives", documented=False)
+    def index_of_max(self, x):
+        return x.flatten().max(0)[1]

@@ -1,0 +1,282 @@
+"""Looking values up: counting, bucketing, one-hot, embedding bags, unique values."""
+
+import torch
+import torch.nn.functional as F
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, i32, i64, values
+
+
+def no_rule(source, operator, torch, opset=">=9", **more):
+    """The exporter gives up at this operator."""
+    says = "the exporter has no rule for {}".format(operator)
+    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+
+
+class BincountNoRule(Case):
+    """torch.bincount has no rule."""
+
+    records = ("bincount-unsupported",)
+    sources = ("AILab-CVC/YOLO-World#536",)
+    aten_ops = ("aten::bincount",)
+    onnx_ops = ("ScatterElements", "Equal", "ReduceSum")
+    inputs = (
+        (values([0, 1, 1, 3, 4], "int64"),),
+        (values([4, 4, 4, 0, 2], "int64"),),
+        (values([2, 2, 0, 1, 3, 3, 4], "int64"),),
+    )
+    dynamic = {"x": {0: "length"}}
+    claims = (no_rule("AILab-CVC/YOLO-World#536", "bincount", ">=2.0", opset=12),)
+
+    def forward(self, x):
+        return torch.bincount(x, minlength=5)
+
+    @fix(
+        "rewrite",
+        "scatter_add of ones into zeros: below opset 16 equal indices overwrite each other",
+        caution=True,
+        documented=False,
+    )
+    def scatter_add(self, x):
+        return torch.zeros(5, dtype=torch.int64).scatter_add(0, x, torch.ones_like(x))
+
+    @fix("rewrite", "compare with every bin and sum", documented=False)
+    def compare_and_sum(self, x):
+        return (x[:, None] == torch.arange(5)).long().sum(0)
+
+
+class _Bucketize(Case):
+    aten_ops = ("aten::bucketize",)
+    onnx_ops = ("GreaterOrEqual", "ReduceSum")
+    needs_torch = ">=1.6"
+    inputs = (
+        (f32(2, 5, high=4.0),),
+        (values([[0.0, 1.0, 2.0, 3.0, 1.5], [-1.0, 3.5, 0.5, 2.0, 1.0]]),),
+        (f32(3, 5, high=4.0),),
+    )
+    dynamic = {"x": {0: "batch"}}
+
+    def setup(self):
+        self.register_buffer("boundaries", torch.tensor([0.0, 1.0, 2.0, 3.0]))
+
+
+class BucketizeNoRule(_Bucketize):
+    """torch.bucketize has no rule; values equal to a boundary belong to the bucket below it."""
+
+    records = ("bucketize-unsupported", "bucketize-dynamo-unsupported")
+    sources = ("pytorch/pytorch#75413", "onnx/onnx#3930", "pytorch/pytorch#148098")
+    claims = (
+        no_rule("pytorch/pytorch#75413", "bucketize", ">=1.10,<1.12", opset="9-14", record="bucketize-unsupported"),
+        no_rule(
+            "pytorch/pytorch#148098",
+            "bucketize",
+            "==2.6.*",
+            opset=18,
+            exporter="dynamo",
+            record="bucketize-dynamo-unsupported",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.bucketize(x, self.boundaries)
+
+    @fix("rewrite", "count the boundaries below each value", documented=False)
+    def count_below(self, x):
+        return (x.unsqueeze(-1) > self.boundaries).long().sum(-1)
+
+
+class BucketizeRight(_Bucketize):
+    """torch.bucketize(right=True): values equal to a boundary belong to the bucket above it."""
+
+    records = ("bucketize-unsupported", "bucketize-dynamo-unsupported")
+    sources = ("pytorch/pytorch#75413", "onnx/onnx#3930", "pytorch/pytorch#148098")
+    claims = (
+        no_rule("pytorch/pytorch#75413", "bucketize", ">=1.10,<1.12", opset="9-14", record="bucketize-unsupported"),
+    )
+
+    def forward(self, x):
+        return torch.bucketize(x, self.boundaries, right=True)
+
+    @fix("rewrite", "count the boundaries that are not above each value", documented=False)
+    def count_up_to(self, x):
+        return (x.unsqueeze(-1) >= self.boundaries).long().sum(-1)
+
+
+class HistcNoRule(Case):
+    """torch.histc has no rule; a value on the upper edge belongs to the last bin."""
+
+    records = ("histc-unsupported",)
+    sources = ("pytorch/pytorch#74032",)
+    aten_ops = ("aten::histc",)
+    onnx_ops = ("Equal", "ReduceSum")
+    inputs = (
+        (values([0.1, 0.3, 0.6, 0.9, 0.9]),),
+        (values([0.0, 0.25, 0.5, 1.0, 1.0]),),
+        (values([1.0, 0.75, 0.74, 2.0, -1.0, 0.1]),),
+    )
+    dynamic = {"x": {0: "length"}}
+    claims = (no_rule("pytorch/pytorch#74032", "histc", ">=1.10,<1.12", opset="9-14"),)
+
+    def forward(self, x):
+        return torch.histc(x, bins=4, min=0.0, max=1.0)
+
+    @fix("rewrite", "the bin of each value within the range, compared with every bin and summed", documented=False)
+    def compare_and_sum(self, x):
+        inside = ((x >= 0.0) & (x <= 1.0)).float()
+        bins = torch.clamp(torch.floor(x * 4), max=3.0)
+        return ((bins[:, None] == torch.arange(4).float()).float() * inside[:, None]).sum(0)
+
+
+class OneHotNoRule(Case):
+    """F.one_hot has no rule in torch 1.1, and early runtimes have no kernel for its types."""
+
+    records = ("one-hot-missing-1-1", "onehot-type-combination-not-implemented", "onehot-node-not-placed")
+    sources = (
+        "pytorch/pytorch#22534",
+        "microsoft/onnxruntime#6116",
+        "pytorch/pytorch#65940",
+        "microsoft/onnxruntime#5825",
+    )
+    aten_ops = ("aten::one_hot",)
+    onnx_ops = ("OneHot", "Equal")
+    needs_torch = ">=1.1"
+    inputs = ((i64(2, 3, high=5),), (i64(2, 3, high=5),), (i64(4, 3, high=5),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        no_rule("pytorch/pytorch#22534", "one_hot", "==1.1.*", record="one-hot-missing-1-1"),
+        Claim(
+            "microsoft/onnxruntime#6116",
+            "no kernel for OneHot of these types (onnxruntime 1.5)",
+            record="onehot-type-combination-not-implemented",
+            torch="==1.7.*",
+            opset="11-12",
+            status="fail",
+            stage="load",
+            message="OneHot",
+        ),
+    )
+
+    def forward(self, x):
+        return F.one_hot(x, 5)
+
+    @fix("rewrite", "rows of an identity matrix", documented=False)
+    def rows_of_eye(self, x):
+        return torch.eye(5, dtype=torch.int64)[x]
+
+    @fix("rewrite", "compare with every class", documented=False)
+    def compare(self, x):
+        return (x[..., None] == torch.arange(5)).long()
+
+
+class EmbeddingBag2d(Case):
+    """nn.EmbeddingBag with bags as the rows of a matrix."""
+
+    id = "embedding-bag-2d"
+    records = ("embeddingbag-per-sample-weights-2d",)
+    sources = ("pytorch/pytorch#41234", "pytorch/pytorch#75621")
+    aten_ops = ("aten::embedding_bag",)
+    onnx_ops = ("Gather", "Loop")
+    inputs = ((i64(2, 3),), (i64(2, 3),), (i64(4, 3),))
+    dynamic = {"x": {0: "bags"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#75621",
+            "bags in a matrix cannot be exported before torch 1.12",
+            torch=">=1.6,<1.12",
+            opset=">=11",
+            status="fail",
+            stage="export",
+            finding="1.8 exports it, and the file has the example's number of bags.",
+        ),
+    )
+
+    def setup(self):
+        self.bag = torch.nn.EmbeddingBag(10, 4, mode="sum")
+
+    def forward(self, x):
+        return self.bag(x)
+
+    @fix("rewrite", "an embedding, summed over each bag", documented=False)
+    def embedding_sum(self, x):
+        return F.embedding(x, self.bag.weight).sum(1)
+
+
+class EmbeddingBagPerSampleWeights(EmbeddingBag2d):
+    """nn.EmbeddingBag with a weight for each sample."""
+
+    id = "embedding-bag-per-sample-weights"
+    inputs = ((i64(2, 3), f32(2, 3)), (i64(2, 3), f32(2, 3)), (i64(4, 3), f32(4, 3)))
+    dynamic = {"x": {0: "bags"}, "weights": {0: "bags"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#41234",
+            "embedding_bag with per_sample_weights is not supported",
+            torch=">=1.6,<1.8",
+            opset=">=9",
+            status="fail",
+            stage="export",
+        ),
+    )
+
+    def forward(self, x, weights):
+        return self.bag(x, per_sample_weights=weights)
+
+    @fix("rewrite", "an embedding, weighted and summed over each bag", documented=False)
+    def embedding_sum(self, x, weights):
+        return (F.embedding(x, self.bag.weight) * weights.unsqueeze(-1)).sum(1)
+
+
+class UniqueInt32(Case):
+    """torch.unique of int32: Unique has kernels for few types."""
+
+    id = "unique-int32"
+    records = ("unique-int-dtype-no-ort-kernel",)
+    sources = ("microsoft/onnxscript#1547",)
+    aten_ops = ("aten::_unique2",)
+    onnx_ops = ("Unique",)
+    inputs = ((i32(6, high=4),), (i32(6, high=4),), (i32(9, high=4),))
+    dynamic = {"x": {0: "length"}}
+    claims = (
+        Claim(
+            "microsoft/onnxscript#1547",
+            "the runtime has no kernel for Unique of this type (May 2024)",
+            torch="==2.3.*",
+            opset=">=11",
+            status="fail",
+            stage="load",
+            message="Unique",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.unique(x)
+
+    @fix("rewrite", "unique values of the int64 values", documented=False)
+    def as_int64(self, x):
+        return torch.unique(x.long()).to(torch.int32)
+
+
+class UniqueConsecutiveNoRule(Case):
+    """x.unique_consecutive() has no rule."""
+
+    records = ("unique-consecutive-unsupported",)
+    sources = ("onnx/onnx#3193", "pytorch/pytorch#112718")
+    aten_ops = ("aten::unique_consecutive",)
+    onnx_ops = ("Compress", "NonZero")
+    inputs = (
+        (values([1, 1, 2, 2, 3], "int64"),),
+        (values([5, 5, 5, 1, 5], "int64"),),
+        (values([7, 7, 7], "int64"),),
+    )
+    dynamic = {"x": {0: "length"}}
+    claims = (
+        no_rule("onnx/onnx#3193", "unique_consecutive", "==1.7.*"),
+        no_rule("pytorch/pytorch#112718", "unique_consecutive", "==2.1.*", opset="9-17"),
+    )
+
+    def forward(self, x):
+        return torch.unique_consecutive(x)
+
+    @fix("rewrite", "the first value, and every one that differs from the one before", documented=False)
+    def changed(self, x):
+        return torch.cat([x[:1], x[1:][x[1:] != x[:-1]]])

@@ -1,0 +1,261 @@
+"""Slices, flips, rolls, diagonals, triangles and grids of coordinates."""
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import boolean, f32
+
+
+def no_rule(source, operator, torch, opset=">=9", **more):
+    """The TorchScript exporter gives up at this operator."""
+    says = "the exporter has no rule for {}".format(operator)
+    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+
+
+class DiagNoRule(Case):
+    """torch.diag of a vector has no rule."""
+
+    records = ("diag-unsupported",)
+    sources = ("pytorch/pytorch#98205",)
+    aten_ops = ("aten::diag",)
+    onnx_ops = ("EyeLike", "Mul")
+    inputs = ((f32(4),), (f32(4),))
+    claims = (no_rule("pytorch/pytorch#98205", "diag", "==2.0.*", opset=14),)
+
+    def forward(self, x):
+        return torch.diag(x)
+
+    @fix("rewrite", "a column times an identity matrix", documented=False)
+    def times_eye(self, x):
+        return x[:, None] * torch.eye(4)
+
+
+class DiagonalScripted(Case):
+    """torch.diagonal in a scripted module has no rule where the rank is not known."""
+
+    records = ("diagonal-trace-scripted-unsupported",)
+    sources = ("pytorch/pytorch#67113",)
+    aten_ops = ("aten::diagonal",)
+    onnx_ops = ("Gather", "Slice")
+    inputs = ((f32(4, 4),), (f32(4, 4),))
+    exporters = ("torchscript-script", "torchscript-trace", "dynamo", "default")
+    claims = (no_rule("pytorch/pytorch#67113", "diagonal", ">=1.9,<1.11", opset="9-10", exporter="torchscript-script"),)
+
+    def forward(self, x):
+        return torch.diagonal(x)
+
+    @fix("rewrite", "every fifth of the flattened values", documented=False)
+    def strided(self, x):
+        return x.flatten()[::5]
+
+
+class TraceNoRule(Case):
+    """torch.trace, the sum of a diagonal, has no rule."""
+
+    records = ("diagonal-trace-scripted-unsupported",)
+    sources = ("pytorch/pytorch#67113",)
+    aten_ops = ("aten::trace",)
+    onnx_ops = ("Mul", "ReduceSum")
+    inputs = ((f32(4, 4),), (f32(4, 4),))
+    claims = (no_rule("pytorch/pytorch#67113", "trace", ">=1.9,<1.11", opset="9-14"),)
+
+    def forward(self, x):
+        return torch.trace(x)
+
+    @fix("rewrite", "times an identity matrix, summed", documented=False)
+    def times_eye(self, x):
+        return (x * torch.eye(4)).sum((-2, -1))
+
+
+class MeshgridNoRule(Case):
+    """torch.meshgrid has no rule before torch 1.5."""
+
+    records = ("meshgrid-keyerror",)
+    sources = ("pytorch/pytorch#27507", "pytorch/pytorch#31705")
+    aten_ops = ("aten::meshgrid",)
+    onnx_ops = ("Expand", "Reshape")
+    inputs = ((f32(3), f32(4)), (f32(3), f32(4)), (f32(5), f32(2)))
+    dynamic = {"y": {0: "height"}, "x": {0: "width"}}
+    claims = (
+        no_rule("pytorch/pytorch#27507", "meshgrid", ">=1.2,<1.5"),
+        Claim("pytorch/pytorch#31705", "torch 1.5 has a rule", torch=">=1.5,<1.14", opset=">=9", status="pass"),
+    )
+
+    def forward(self, y, x):
+        rows, columns = torch.meshgrid(y, x)
+        return rows, columns
+
+    @fix("rewrite", "view and expand", documented=False)
+    def view_expand(self, y, x):
+        height, width = y.size(0), x.size(0)
+        return y.view(-1, 1).expand(height, width), x.view(1, -1).expand(height, width)
+
+
+class MeshgridIndexingXy(Case):
+    """torch.meshgrid(indexing="xy") of a height and a width that differ."""
+
+    records = ("meshgrid-indexing-xy",)
+    sources = ("pytorch/pytorch#128494",)
+    aten_ops = ("aten::meshgrid",)
+    onnx_ops = ("Expand", "Reshape", "Transpose")
+    needs_torch = ">=1.10"
+    inputs = ((f32(3), f32(4)), (f32(3), f32(4)), (f32(5), f32(2)))
+    dynamic = {"x": {0: "width"}, "y": {0: "height"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#128494",
+            "the export fails for indexing='xy'",
+            torch="==2.3.*",
+            opset=">=9",
+            status="fail",
+            stage="export",
+        ),
+    )
+
+    def forward(self, x, y):
+        columns, rows = torch.meshgrid(x, y, indexing="xy")
+        return columns, rows
+
+    @fix("rewrite", "indexing='ij' with the arguments and the outputs swapped", documented=False)
+    def swapped_ij(self, x, y):
+        rows, columns = torch.meshgrid(y, x, indexing="ij")
+        return columns, rows
+
+
+class NegativeStepSlice(Case):
+    """x[::-1], which torch itself refuses."""
+
+    records = ("numpy-style-reverse-negative-step", "negative-step-slice")
+    sources = ("pytorch/pytorch#35295", "pytorch/pytorch#42798")
+    aten_ops = ("aten::flip",)
+    onnx_ops = ("Slice",)
+    inputs = ((f32(4, 2),), (f32(4, 2),), (f32(6, 2),))
+    dynamic = {"x": {0: "length"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#35295",
+            "a negative step is not supported",
+            record="numpy-style-reverse-negative-step",
+            exporter="",
+            status="fail",
+            stage="eager",
+            message="step",
+        ),
+    )
+
+    def forward(self, x):
+        return x[::-1]
+
+    def reference(self, x):
+        return torch.flip(x, [0])
+
+    @fix("rewrite", "torch.flip", documented=False)
+    def flip(self, x):
+        return torch.flip(x, [0])
+
+    @fix("rewrite", "index with a descending arange: Range runs empty, silently", caution=True, documented=False)
+    def descending_index(self, x):
+        return x[torch.arange(x.size(0) - 1, -1, -1)]
+
+
+class RollByHalfTheSize(Case):
+    """torch.roll by half of a dynamic size."""
+
+    records = ("roll-int-half-axis-dynamic",)
+    sources = ("pytorch/pytorch#128324",)
+    aten_ops = ("aten::roll",)
+    onnx_ops = ("Slice", "Concat")
+    inputs = ((f32(2, 6),), (f32(2, 6),), (f32(2, 9),))
+    dynamic = {"x": {1: "length"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#128324",
+            "dynamo_export cannot export a roll by half of a dynamic size",
+            torch="==2.3.*",
+            exporter="dynamo",
+            status="fail",
+            stage="export",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.roll(x, -int(x.size(1) / 2), dims=1)
+
+    @fix("rewrite", "two slices at size // 2, concatenated", documented=False)
+    def two_slices(self, x):
+        half = x.size(1) // 2
+        return torch.cat([x[:, half:], x[:, :half]], dim=1)
+
+
+class TrilNoRule(Case):
+    """torch.tril and torch.triu: no rule before Trilu, none below opset 14 after."""
+
+    records = ("tril-keyerror-1-2", "tril-opset-13-needs-14")
+    sources = ("pytorch/pytorch#34129", "huggingface/optimum#1331")
+    aten_ops = ("aten::tril", "aten::triu")
+    onnx_ops = ("Trilu",)
+    inputs = ((f32(2, 4, 4),), (f32(2, 4, 4),), (f32(3, 4, 4),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        no_rule("pytorch/pytorch#34129", "tril", "==1.2.*", opset=10, record="tril-keyerror-1-2"),
+        no_rule("huggingface/optimum#1331", "tril", ">=1.9,<3", opset="9-13", record="tril-opset-13-needs-14"),
+        Claim(
+            "huggingface/optimum#1331",
+            "opset 14 has Trilu",
+            record="tril-opset-13-needs-14",
+            torch=">=1.10",
+            opset=">=14",
+            status="pass",
+            ops={"Trilu": 2},
+        ),
+    )
+
+    def forward(self, x):
+        return torch.tril(x), torch.triu(x, 1)
+
+    opset_14 = fix("raise-opset", "export at opset 14, which has Trilu", opset=14, documented=False)
+
+    @fix("rewrite", "times a mask of compared positions", documented=False)
+    def times_mask(self, x):
+        rows, columns = torch.arange(4)[:, None], torch.arange(4)[None]
+        return x * (rows >= columns).to(x.dtype), x * (rows < columns).to(x.dtype)
+
+
+class TrilOfBools(Case):
+    """torch.tril of a boolean mask: Trilu had no kernel for bool."""
+
+    records = ("trilu-bool-not-implemented",)
+    sources = (
+        "microsoft/onnxruntime#9494",
+        "microsoft/onnxruntime#16189",
+        "microsoft/onnxruntime#20917",
+        "baudm/parseq#142",
+        "lucidrains/x-transformers#161",
+    )
+    aten_ops = ("aten::tril",)
+    onnx_ops = ("Trilu",)
+    inputs = ((boolean(2, 4, 4),), (boolean(2, 4, 4),), (boolean(3, 4, 4),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "microsoft/onnxruntime#16189",
+            "no kernel for Trilu of bool (onnxruntime up to 1.18)",
+            torch=">=1.10,<2.4",
+            opset=">=14",
+            status="fail",
+            stage="load",
+            message="Trilu",
+            finding="onnxruntime 1.23, which most of these releases are measured with, has the kernel.",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.tril(x)
+
+    @fix("rewrite", "tril of the mask as float32")
+    def as_float(self, x):
+        return torch.tril(x.float()) > 0
+
+    @fix("rewrite", "and with a mask of compared positions")
+    def and_positions(self, x):
+        return x & (torch.arange(4)[:, None] >= torch.arange(4)[None])

@@ -1,0 +1,306 @@
+"""Sorting and the largest values: sort, argsort, topk, kthvalue, quantile."""
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, values
+
+
+def no_rule(source, operator, torch, opset=">=9", **more):
+    """The TorchScript exporter gives up at this operator."""
+    says = "the exporter has no rule for {}".format(operator)
+    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+
+
+class TopkInt64(Case):
+    """topk of int64 values: TopK takes floats only below opset 11."""
+
+    id = "topk-int64"
+    records = ("topk-int64-opset-10-invalid", "topk-int64-needs-opset-11")
+    sources = ("microsoft/onnxruntime#3239", "onnx/onnx#2663")
+    aten_ops = ("aten::topk",)
+    onnx_ops = ("TopK",)
+    inputs = (
+        (values([[3, 9, 1, 7], [40, 2, 60, 8]], "int64"),),
+        (values([[-3, -9, 0, 16777217], [5, 4, 3, 2]], "int64"),),
+        (values([[1, 2, 3, 4], [8, 7, 6, 5], [0, -1, 9, 3]], "int64"),),
+    )
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "microsoft/onnxruntime#3239",
+            "TopK of int64 is refused at opset 10",
+            record="topk-int64-opset-10-invalid",
+            torch="==1.3.*",
+            opset=10,
+            status="fail",
+            message="tensor(int64)",
+        ),
+        Claim(
+            "onnx/onnx#2663",
+            "TopK takes int64 from opset 11 on",
+            record="topk-int64-needs-opset-11",
+            torch=">=1.3",
+            opset=">=11",
+            status="pass",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.topk(x, 2)
+
+    opset_11 = fix("raise-opset", "export at opset 11", opset=11)
+
+    @fix("rewrite", "topk of the values as float32: exact up to 2**24", caution=True, documented=False)
+    def as_float(self, x):
+        largest, order = torch.topk(x.float(), 2)
+        return largest.long(), order
+
+
+class TopkLargerThanSize(Case):
+    """topk(min(k, n)) traced where n is larger than k: a later input with fewer candidates fails."""
+
+    records = ("topk-k-larger-than-size",)
+    sources = ("pytorch/pytorch#71695",)
+    aten_ops = ("aten::topk", "aten::size")
+    onnx_ops = ("TopK",)
+    inputs = ((f32(8),), (f32(8),), (f32(3),))
+    dynamic = {"x": {0: "candidates"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#71695",
+            "with fewer candidates than k the runtime stops at TopK",
+            torch=">=1.10",
+            opset=">=11",
+            status="fail",
+            stage="run",
+            message="TopK",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.topk(x, min(5, x.size(0)))[0]
+
+    @fix("rewrite", "the smaller of k and n in tensors, as tracing follows it", documented=False)
+    def tensor_minimum(self, x):
+        count = torch.min(torch.cat((torch.tensor([5]), torch._shape_as_tensor(x)[0:1])))
+        return torch.topk(x, count)[0]
+
+    @fix("rewrite", "sort all, and slice the first five", documented=False)
+    def sort_and_slice(self, x):
+        return torch.sort(x, descending=True)[0][:5]
+
+
+class SortStableFalse(Case):
+    """torch.sort(x, stable=False): the rule takes the keyword for an out parameter."""
+
+    records = ("sort-stable-kwarg-unsupported",)
+    sources = ("pytorch/pytorch#95613",)
+    aten_ops = ("aten::sort",)
+    onnx_ops = ("TopK",)
+    needs_torch = ">=1.9"
+    inputs = ((f32(2, 5),), (f32(2, 5),), (f32(3, 5),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#95613",
+            "Out parameter is not supported",
+            torch="==1.13.*",
+            opset=">=9",
+            status="fail",
+            stage="export",
+            message="Out parameter is not supported",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.sort(x, stable=False)
+
+    @fix("rewrite", "torch.sort without the keyword", documented=False)
+    def without_stable(self, x):
+        return torch.sort(x)
+
+
+class SortStableTrue(Case):
+    """torch.sort(x, stable=True) of equal keys: no rule for the overload, and TopK promises no order of ties."""
+
+    records = ("torchlib-sort-stable-no-function", "sort-stable-kwarg-unsupported")
+    sources = ("microsoft/onnxscript#3053", "pytorch/pytorch#127831", "pytorch/pytorch#95613")
+    aten_ops = ("aten::sort",)
+    onnx_ops = ("TopK",)
+    needs_torch = ">=1.9"
+    inputs = (
+        (values([[3, 1, 2, 5], [4, 9, 6, 7]]),),
+        (values([[2, 1, 2, 1], [0, 0, 0, 0]]),),
+        (values([[1, 1, 1, 0], [5, 5, 4, 4], [2, 3, 2, 3]]),),
+    )
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "microsoft/onnxscript#3053",
+            "the dynamo exporter has no function for aten.sort.stable",
+            record="torchlib-sort-stable-no-function",
+            torch=">=2.5",
+            exporter="dynamo",
+            opset="18-20",
+            status="fail",
+            stage="export",
+            message="stable",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.sort(x, stable=True)
+
+    @fix("rewrite", "torch.sort without the keyword", documented=False)
+    def without_stable(self, x):
+        return torch.sort(x)
+
+    torchscript = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+
+
+class ArgsortNoRule(Case):
+    """x.argsort() has no rule in the older exporters."""
+
+    records = ("argsort-keyerror", "batched-nms-argsort-onnx-break")
+    sources = ("pytorch/pytorch#33412", "onnx/onnx#3519", "pytorch/vision#3426")
+    aten_ops = ("aten::argsort",)
+    onnx_ops = ("TopK",)
+    inputs = ((f32(2, 5),), (f32(2, 5),), (f32(3, 5),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        no_rule("pytorch/pytorch#33412", "argsort", "==1.4.*", record="argsort-keyerror"),
+        no_rule("onnx/onnx#3519", "argsort", "==1.8.*", record="argsort-keyerror"),
+    )
+
+    def forward(self, x):
+        return x.argsort()
+
+    @fix("rewrite", "x.sort()[1]")
+    def sort_indices(self, x):
+        return x.sort()[1]
+
+    @fix("rewrite", "topk of all values, smallest first", documented=False)
+    def topk_all(self, x):
+        return torch.topk(x, 5, largest=False)[1]
+
+
+class SortMissing(Case):
+    """torch.sort has no rule in torch 1.0, nor at opset 11 in torch 1.3."""
+
+    records = ("sort-missing-1-0",)
+    sources = ("pytorch/pytorch#17519", "onnx/onnx#2663")
+    aten_ops = ("aten::sort",)
+    onnx_ops = ("TopK",)
+    inputs = ((f32(2, 4),), (f32(2, 4),), (f32(3, 4),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        no_rule("pytorch/pytorch#17519", "sort", "==1.0.*", opset=""),
+        no_rule("onnx/onnx#2663", "sort", "==1.3.*", opset=11),
+    )
+
+    def forward(self, x):
+        return torch.sort(x, dim=-1, descending=True)
+
+    @fix("rewrite", "topk of all values", documented=False)
+    def topk_all(self, x):
+        return torch.topk(x, 4, dim=-1)
+
+
+class KthvalueNoRule(Case):
+    """torch.kthvalue has no rule."""
+
+    records = ("kthvalue-unsupported",)
+    sources = ("onnx/onnx#3586",)
+    aten_ops = ("aten::kthvalue",)
+    onnx_ops = ("TopK",)
+    inputs = ((f32(2, 7),), (f32(2, 7),), (f32(3, 7),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (no_rule("onnx/onnx#3586", "kthvalue", "==1.9.*", opset="9-11"),)
+
+    def forward(self, x):
+        return torch.kthvalue(x, 3)[0]
+
+    @fix("rewrite", "the last of the k smallest", documented=False)
+    def last_of_topk(self, x):
+        return torch.topk(x, 3, largest=False)[0][..., -1]
+
+    @fix("rewrite", "the k-th of the sorted values", documented=False)
+    def of_sorted(self, x):
+        return torch.sort(x)[0][..., 2]
+
+
+class ModeNoRule(Case):
+    """torch.mode, the most frequent value, has no rule."""
+
+    records = ("mode-operator-unsupported",)
+    sources = ("pytorch/pytorch#79601",)
+    aten_ops = ("aten::mode",)
+    onnx_ops = ("ArgMax", "ReduceSum")
+    inputs = (
+        (values([[1, 2, 2, 3], [4, 4, 0, 4]], "int64"),),
+        (values([[3, 3, 1, 1], [0, 1, 2, 3]], "int64"),),
+        (values([[2, 2, 0, 0], [1, 4, 1, 4], [3, 0, 3, 0]], "int64"),),
+    )
+    dynamic = {"x": {0: "batch"}}
+    claims = (no_rule("pytorch/pytorch#79601", "mode", "==1.7.*", opset="9-12"),)
+
+    def forward(self, x):
+        return torch.mode(x)[0]
+
+    @fix("rewrite", "count each value below 5, take the first of the largest counts", documented=False)
+    def counted(self, x):
+        return (x.unsqueeze(-1) == torch.arange(5)).long().sum(1).float().argmax(-1)
+
+
+class QuantileNoRule(Case):
+    """torch.quantile has no rule."""
+
+    records = ("quantile-unsupported",)
+    sources = ("onnx/onnx#3905",)
+    aten_ops = ("aten::quantile",)
+    onnx_ops = ("TopK",)
+    needs_torch = ">=1.7"
+    inputs = ((f32(2, 6),), (f32(2, 6),), (f32(4, 6),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (no_rule("onnx/onnx#3905", "quantile", "==1.10.*", opset="9-11"),)
+
+    def forward(self, x):
+        return torch.quantile(x, 0.25, dim=1)
+
+    @fix("rewrite", "sort, and interpolate between the neighbours (position 1.25 of 6)", documented=False)
+    def between_neighbours(self, x):
+        ordered = torch.sort(x, dim=1)[0]
+        return ordered[:, 1] * 0.75 + ordered[:, 2] * 0.25
+
+
+class TopkOfATensorK(Case):
+    """topk whose k is read from the input's size: K is computed in the file, which TensorRT refuses."""
+
+    records = ("topk-dynamic-k-trt",)
+    sources = ("open-mmlab/mmdeploy#2149",)
+    aten_ops = ("aten::topk", "aten::size")
+    onnx_ops = ("TopK", "Shape")
+    inputs = ((f32(6),), (f32(6),), (f32(9),))
+    dynamic = {"x": {0: "length"}}
+    claims = (
+        Claim(
+            "open-mmlab/mmdeploy#2149",
+            "TensorRT takes K as an initializer only",
+            status="fail",
+            stage="parse",
+            needs="tensorrt",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.topk(x, x.size(0))[0]
+
+    @fix(
+        "rewrite",
+        "a fixed number of values: another function where the input is longer",
+        changes_values=True,
+        documented=False,
+    )
+    def fixed_k(self, x):
+        return torch.topk(x, 6)[0]
