@@ -1,0 +1,329 @@
+"""Division with remainder: which way a quotient is rounded, and how large it may be."""
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, values
+
+BY = [3, -3, 2, -2]
+
+
+class _FourSigns(Case):
+    """Dividends of both signs by divisors of both signs; the example input has positive ones only."""
+
+    inputs = (
+        (values([[7, 8, 9, 10]], "int64"), values([3, 3, 2, 2], "int64")),
+        (values([[7, 7, 7, 7], [-7, -7, -7, -7]], "int64"), values(BY, "int64")),
+        (values([[-8, 8, -1, 1], [6, -6, 0, 0], [1, 2, -3, -4]], "int64"), values(BY, "int64")),
+    )
+    dynamic = {"a": {0: "rows"}}
+
+
+class _FourSignsOfFloats(Case):
+    """The same as floats."""
+
+    inputs = (
+        (values([[7.5, 8.0, 9.25, 10.0]]), values([3.0, 3.0, 2.0, 2.5])),
+        (values([[7.5, 7.5, 7.5, 7.5], [-7.5, -7.5, -7.5, -7.5]]), values([3.0, -3.0, 2.0, -2.0])),
+        (values([[-8.25, 8.25, -0.5, 0.5]]), values([3.0, -3.0, 2.0, -2.0])),
+    )
+    dynamic = {"a": {0: "rows"}}
+
+
+class RemainderNegativeInteger(_FourSigns):
+    """torch.remainder of negative integers: the sign of the result is wrong where Div truncates."""
+
+    records = ("remainder-negative-wrong",)
+    sources = ("pytorch/pytorch#64230", "pytorch/pytorch#60179")
+    aten_ops = ("aten::remainder",)
+    onnx_ops = ("Mod", "Div", "Mul", "Sub")
+    claims = (
+        Claim("pytorch/pytorch#64230", "wrong for negative input", torch="<1.10", opset="9-12", status="mismatch"),
+        Claim(
+            "pytorch/pytorch#64230",
+            "right from torch 1.10 on",
+            torch=">=1.10",
+            opset=">=9",
+            status="pass",
+            finding="Floats are right in 1.10; integers still go through a Div that truncates.",
+        ),
+    )
+
+    def forward(self, a, b):
+        return torch.remainder(a, b)
+
+    @fix("rewrite", "a - floor(a / b) * b, the quotient as a float")
+    def floor_of_quotient(self, a, b):
+        return a - torch.floor(a.double() / b.double()).long() * b
+
+    @fix("rewrite", "fmod, with the divisor added where the signs differ", documented=False)
+    def fmod_corrected(self, a, b):
+        rest = torch.fmod(a, b)
+        return rest + b * ((rest != 0) & ((rest < 0) != (b < 0))).long()
+
+    newer_torch = fix("version-upgrade", "torch 1.10 and later", torch=">=1.10")
+
+
+class RemainderNegativeFloat(_FourSignsOfFloats):
+    """torch.remainder of negative floats takes the sign of the divisor; Mod with fmod=1 that of the dividend."""
+
+    records = ("remainder-negative-wrong",)
+    sources = ("pytorch/pytorch#64230", "pytorch/pytorch#60179")
+    aten_ops = ("aten::remainder",)
+    onnx_ops = ("Mod", "Floor", "Div", "Mul", "Sub")
+    claims = (
+        Claim("pytorch/pytorch#64230", "wrong for negative input", torch="<1.10", opset="9-12", status="mismatch"),
+        Claim("pytorch/pytorch#64230", "right from torch 1.10 on", torch=">=1.10", opset=">=9", status="pass"),
+    )
+
+    def forward(self, a, b):
+        return torch.remainder(a, b)
+
+    @fix("rewrite", "a - floor(a / b) * b")
+    def floor_of_quotient(self, a, b):
+        return a - torch.floor(a / b) * b
+
+    newer_torch = fix("version-upgrade", "torch 1.10 and later", torch=">=1.10")
+
+
+class FloorDivideNegativeInteger(_FourSigns):
+    """torch.floor_divide of negative integers: a bare Div truncates where torch floors.
+
+    torch itself truncated before 1.13; the file is held against the torch that wrote it.
+    """
+
+    records = ("floor-divide-truncates",)
+    sources = ("pytorch/pytorch#78442", "pytorch/pytorch#45161", "pytorch/pytorch#86146")
+    aten_ops = ("aten::floor_divide", "aten::div")
+    onnx_ops = ("Div", "Floor", "Xor", "Mod")
+    needs_torch = ">=1.5"
+    claims = (
+        Claim("pytorch/pytorch#78442", "truncates", torch=">=1.12,<2", opset="9-16", status="mismatch"),
+        Claim("pytorch/pytorch#86146", "floors from torch 2.0 on", torch=">=2.0", opset=">=9", status="pass"),
+    )
+
+    def forward(self, a, b):
+        return torch.floor_divide(a, b)
+
+    @fix("rewrite", "div with rounding_mode='floor' on floats, then a cast; exact up to 2**24")
+    def rounding_mode_on_floats(self, a, b):
+        return torch.div(a.float(), b.float(), rounding_mode="floor").long()
+
+    @fix("rewrite", "the remainder taken off first, so that nothing is rounded", documented=False)
+    def without_remainder(self, a, b):
+        return torch.floor_divide(a - torch.remainder(a, b), b)
+
+    newer_torch = fix("version-upgrade", "torch 2.0 and later", torch=">=2.0")
+
+
+class FloorDivideNegativeFloat(_FourSignsOfFloats):
+    """a // b of negative floats: floored or truncated, by torch and by its export."""
+
+    records = ("floor-divide-truncates",)
+    sources = ("pytorch/pytorch#78442", "pytorch/pytorch#45161", "pytorch/pytorch#86146")
+    aten_ops = ("aten::floor_divide", "aten::div")
+    onnx_ops = ("Div", "Floor")
+    needs_torch = ">=1.5"
+    claims = (
+        Claim("pytorch/pytorch#78442", "truncates", torch=">=1.12,<2", opset="9-16", status="mismatch"),
+        Claim("pytorch/pytorch#86146", "floors from torch 2.0 on", torch=">=2.0", opset=">=9", status="pass"),
+    )
+
+    def forward(self, a, b):
+        return a // b
+
+    @fix("rewrite", "div with rounding_mode='floor'")
+    def rounding_mode(self, a, b):
+        return torch.div(a, b, rounding_mode="floor")
+
+    @fix("rewrite", "the floor of the quotient", documented=False)
+    def floor_of_quotient(self, a, b):
+        return torch.floor(a / b)
+
+    newer_torch = fix("version-upgrade", "torch 2.0 and later", torch=">=2.0")
+
+
+class TruncatedDivisionNegativeInteger(_FourSigns):
+    """Integer division rounded towards zero is one Div, which ONNX did not define for negative quotients.
+
+    ONNX Runtime truncates; ONNX's own reference evaluator floors.
+    """
+
+    records = ("onnx-int-div-negative-unspecified",)
+    sources = ("onnx/onnx#4016", "onnx/onnx#7570", "onnx/onnx#8461", "microsoft/onnxruntime#26997")
+    aten_ops = ("aten::div",)
+    onnx_ops = ("Div",)
+    needs_torch = ">=1.8"
+    claims = (
+        Claim("microsoft/onnxruntime#26997", "ONNX Runtime truncates", torch=">=2.9", opset=">=9", status="pass"),
+    )
+
+    def forward(self, a, b):
+        return torch.div(a, b, rounding_mode="trunc")
+
+    @fix("rewrite", "the division of floats, then a rounding towards zero: exact up to 2**53")
+    def divide_floats(self, a, b):
+        quotient = a.double() / b.double()
+        return torch.where(quotient < 0, torch.ceil(quotient), torch.floor(quotient)).long()
+
+    @fix("rewrite", "no negative operand: magnitudes are divided, the sign is put back")
+    def divide_magnitudes(self, a, b):
+        return torch.div(a.abs(), b.abs(), rounding_mode="trunc") * torch.sign(a) * torch.sign(b)
+
+
+class CeilDivNegatedFloorDiv(Case):
+    """-(-a // b), a division rounded up, comes out rounded down where // is a bare Div."""
+
+    records = ("ceildiv-negated-floordiv",)
+    sources = ("onnx/tensorflow-onnx#2174", "rwth-i6/returnn#1328")
+    aten_ops = ("aten::floor_divide", "aten::neg")
+    onnx_ops = ("Div", "Neg")
+    needs_torch = ">=1.13"  # before, // of tensors truncates in eager too
+    inputs = (
+        (values([6, 8, 10], "int64"), values([3, 4, 5], "int64")),
+        (values([7, 9, 1], "int64"), values([3, 4, 5], "int64")),
+        (values([1, 2, 3, 4, 5], "int64"), values([2, 2, 2, 2, 2], "int64")),
+    )
+    dynamic = {"a": {0: "n"}, "b": {0: "n"}}
+    claims = (Claim("rwth-i6/returnn#1328", "rounded down", torch="==1.13.*", opset=">=9", status="mismatch"),)
+
+    def forward(self, a, b):
+        return -(-a // b)
+
+    @fix("rewrite", "(a + b - 1) // b, for positive integers")
+    def add_divisor_less_one(self, a, b):
+        return (a + b - 1) // b
+
+    @fix("rewrite", "the quotient and one more where something remains", documented=False)
+    def one_more_where_it_remains(self, a, b):
+        return torch.div(a, b, rounding_mode="trunc") + (torch.remainder(a, b) > 0).long()
+
+
+class FmodIntegerByFloat(Case):
+    """torch.fmod of an integer tensor by 2.5: the result is a float, Mod's inputs are of two types."""
+
+    records = ("fmod-remainder-type-promotion",)
+    sources = ("pytorch/pytorch#48739", "pytorch/pytorch#48278")
+    aten_ops = ("aten::fmod",)
+    onnx_ops = ("Mod",)
+    inputs = ((values([5, 6, 7], "int64"),), (values([-5, -6, -7], "int64"),), (values([0, 1, 2, 3], "int64"),))
+    dynamic = {"x": {0: "n"}}
+    claims = (Claim("pytorch/pytorch#48739", "types or values differ", torch="==1.7.*", status=("mismatch", "fail")),)
+
+    def forward(self, x):
+        return torch.fmod(x, 2.5)
+
+    @fix("rewrite", "x.float() first", documented=False)
+    def float_first(self, x):
+        return torch.fmod(x.float(), 2.5)
+
+
+class RemainderIntegerByFloat(FmodIntegerByFloat):
+    """torch.remainder of an integer tensor by 2.5: the result is a float, Mod's inputs are of two types."""
+
+    aten_ops = ("aten::remainder",)
+    onnx_ops = ("Mod", "Floor", "Div")
+
+    def forward(self, x):
+        return torch.remainder(x, 2.5)
+
+    @fix("rewrite", "x.float() first", documented=False)
+    def float_first(self, x):
+        return torch.remainder(x.float(), 2.5)
+
+
+class FloorDivideLargeInteger(Case):
+    """a // b of integers above 2**24: a path through float32 loses the last digits."""
+
+    records = ("floor-divide-int-through-float",)
+    sources = ("microsoft/onnxscript#2592",)
+    aten_ops = ("aten::floor_divide",)
+    onnx_ops = ("Cast", "Div", "Floor")
+    needs_torch = ">=1.13"
+    inputs = (
+        (values([8, 9, 10], "int64"), values([1, 2, 3], "int64")),
+        (values([2**24 + 1, 2**31 + 1, 2**40 + 3], "int64"), values([1, 1, 2], "int64")),
+        (values([-7, 7, -1, 2**25 + 1], "int64"), values([2, -2, 3, 1], "int64")),
+    )
+    dynamic = {"a": {0: "n"}, "b": {0: "n"}}
+    claims = (
+        Claim(
+            "microsoft/onnxscript#2592",
+            "integers go through float32",
+            exporter="dynamo",
+            torch=">=2.5,<2.9",
+            opset=18,
+            status="mismatch",
+            finding="The fix is onnxscript's: a release measured with a later onnxscript has it.",
+        ),
+    )
+
+    def forward(self, a, b):
+        return a // b
+
+    @fix("rewrite", "the remainder taken off first, then a division without a rest", documented=False)
+    def exact_division(self, a, b):
+        return torch.div(a - torch.remainder(a, b), b, rounding_mode="trunc")
+
+    newer_onnxscript = fix("version-upgrade", "an onnxscript of October 2025 or later", torch=">=2.9")
+
+
+class TruncLargeFloat(Case):
+    """torch.trunc through a cast to int64 and back: 1e30 does not fit."""
+
+    records = ("trunc-through-int64-cast-overflow",)
+    sources = ("onnx/onnx#4588",)
+    aten_ops = ("aten::trunc",)
+    onnx_ops = ("Cast",)
+    inputs = ((f32(5, low=-9.0, high=9.0),), (values([1e30, -1e30, 3e18, 0.5, -0.5]),))
+    claims = (
+        Claim(
+            "onnx/onnx#4588",
+            "the cast to int64 overflows",
+            torch=">=1.12,<2",
+            opset=">=9",
+            status="mismatch",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.trunc(x)
+
+    @fix("rewrite", "ceil where negative, floor elsewhere")
+    def ceil_or_floor(self, x):
+        return torch.where(x < 0, torch.ceil(x), torch.floor(x))
+
+    @fix("rewrite", "the sign times the floor of the magnitude", documented=False)
+    def floor_of_magnitude(self, x):
+        return torch.sign(x) * torch.floor(torch.abs(x))
+
+
+class DivTruncLargeFloat(Case):
+    """torch.div(x, y, rounding_mode='trunc') through a cast to int64: 1e30 / 3 does not fit."""
+
+    records = ("trunc-through-int64-cast-overflow",)
+    sources = ("onnx/onnx#4588",)
+    aten_ops = ("aten::div", "aten::trunc")
+    onnx_ops = ("Div", "Cast")
+    needs_torch = ">=1.8"
+    inputs = (
+        (values([7.0, -7.0, 9.5]), values([3.0, 2.0, -2.0])),
+        (values([1e30, -1e30, 5e18]), values([3.0, 3.0, 0.5])),
+    )
+    claims = (
+        Claim(
+            "onnx/onnx#4588",
+            "the cast to int64 overflows",
+            torch=">=1.12,<2",
+            opset=">=9",
+            status="mismatch",
+        ),
+    )
+
+    def forward(self, x, y):
+        return torch.div(x, y, rounding_mode="trunc")
+
+    @fix("rewrite", "where(q < 0, q.ceil(), q.floor()) of the quotient")
+    def ceil_or_floor(self, x, y):
+        quotient = x / y
+        return torch.where(quotient < 0, quotient.ceil(), quotient.floor())

@@ -1,0 +1,105 @@
+"""Pixels to channels and back: the order of the channels."""
+
+import torch
+import torch.nn.functional as F
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32
+
+
+class PixelUnshuffleOrder(Case):
+    """pixel_unshuffle of several channels as SpaceToDepth: the channels come out in another order.
+
+    With one channel both orders are the same.
+    """
+
+    records = ("pixel-unshuffle-space-to-depth-order",)
+    sources = ("microsoft/onnxscript#2891", "pytorch/pytorch#186080", "onnx/onnx#3739")
+    aten_ops = ("aten::pixel_unshuffle",)
+    onnx_ops = ("SpaceToDepth", "Reshape", "Transpose")
+    needs_torch = ">=1.8"
+    inputs = ((f32(1, 3, 4, 6),), (f32(1, 3, 4, 6, low=2.0, high=5.0),), (f32(2, 3, 4, 6),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "microsoft/onnxscript#2891",
+            "the order differs",
+            torch=">=2.11,<2.13",
+            exporter="dynamo",
+            opset=18,
+            status="mismatch",
+        ),
+        Claim("pytorch/pytorch#186080", "dynamo=False is right", torch=">=2.11", opset=">=9", status="pass"),
+    )
+
+    def forward(self, x):
+        return F.pixel_unshuffle(x, 2)
+
+    @fix("rewrite", "view, permute and reshape")
+    def permuted(self, x):
+        x = x.reshape(-1, 3, 2, 2, 3, 2)
+        return x.permute(0, 1, 3, 5, 2, 4).reshape(-1, 12, 2, 3)
+
+    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace")
+
+
+class PixelUnshuffleOneChannel(PixelUnshuffleOrder):
+    """pixel_unshuffle of one channel, beside several: both orders are the same."""
+
+    inputs = ((f32(1, 1, 4, 6),), (f32(1, 1, 4, 6, low=2.0, high=5.0),), (f32(2, 1, 4, 6),))
+    claims = (Claim("microsoft/onnxscript#2891", "agrees", torch=">=2.11", exporter="dynamo", opset=18, status="pass"),)
+
+    @fix("rewrite", "view, permute and reshape")
+    def permuted(self, x):
+        x = x.reshape(-1, 1, 2, 2, 3, 2)
+        return x.permute(0, 1, 3, 5, 2, 4).reshape(-1, 4, 2, 3)
+
+
+class PixelShuffleOrder(Case):
+    """pixel_shuffle to several channels: DepthToSpace had only the other order before opset 11."""
+
+    records = ("pixel-shuffle-dcr-crd-order",)
+    sources = ("onnx/onnx#1957", "onnx/onnx#2163", "pytorch/pytorch#18429")
+    aten_ops = ("aten::pixel_shuffle",)
+    onnx_ops = ("DepthToSpace", "Reshape", "Transpose")
+    inputs = ((f32(1, 8, 2, 3),), (f32(1, 8, 2, 3, low=2.0, high=5.0),), (f32(2, 8, 2, 3),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim("onnx/onnx#2163", "opset 11 has a mode for torch's order", torch=">=1.4", opset=">=11", status="pass"),
+    )
+
+    def forward(self, x):
+        return F.pixel_shuffle(x, 2)
+
+    @fix("rewrite", "reshape, permute and reshape", documented=False)
+    def permuted(self, x):
+        x = x.reshape(-1, 2, 2, 2, 2, 3)
+        return x.permute(0, 1, 4, 2, 5, 3).reshape(-1, 2, 4, 6)
+
+    opset_11 = fix("raise-opset", "export at opset 11: DepthToSpace with mode CRD", opset=11)
+
+
+class _DepthToSpaceNode(torch.autograd.Function):
+    """DepthToSpace as a node of one's own, in the only order there was before opset 11."""
+
+    @staticmethod
+    def symbolic(g, x):
+        return g.op("DepthToSpace", x, blocksize_i=2)
+
+    @staticmethod
+    def forward(ctx, x):
+        return F.pixel_shuffle(x, 2)
+
+
+class DepthToSpaceNode(PixelShuffleOrder):
+    """A DepthToSpace node by hand for pixel_shuffle: depth first, so channels are mixed."""
+
+    exporters = ("torchscript-trace",)
+    claims = (Claim("onnx/onnx#1957", "channels are reordered", torch=">=1.4", opset=">=9", status="mismatch"),)
+
+    def forward(self, x):
+        return _DepthToSpaceNode.apply(x)
+
+    @fix("rewrite", "torch's own pixel_shuffle at opset 11 and later", opset=11)
+    def opset_11(self, x):
+        return F.pixel_shuffle(x, 2)

@@ -1,0 +1,286 @@
+"""Recurrent layers: gates, directions, and sequences of different lengths."""
+
+from typing import Tuple
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, values
+
+
+def reset_before_recurrence(model):
+    """Surgery that sets linear_before_reset of every GRU, as torch's GRU computes."""
+    import onnx
+
+    for node in model.graph.node:
+        if node.op_type == "GRU":
+            kept = [item for item in node.attribute if item.name != "linear_before_reset"]
+            del node.attribute[:]
+            node.attribute.extend([*kept, onnx.helper.make_attribute("linear_before_reset", 1)])
+    return model
+
+
+def gru_attributes(model):
+    """linear_before_reset of each GRU node; 0 where it is not written."""
+    found = []
+    for node in model.graph.node:
+        if node.op_type == "GRU":
+            found += [item.i for item in node.attribute if item.name == "linear_before_reset"] or [0]
+    return {"linear_before_reset": found}
+
+
+def with_zero_bias(model):
+    """Surgery that gives every GRU without a bias one of zeros."""
+    import numpy as np
+    import onnx
+
+    for node in model.graph.node:
+        if node.op_type == "GRU" and (len(node.input) < 4 or not node.input[3]):
+            hidden = next(item.i for item in node.attribute if item.name == "hidden_size")
+            bias = onnx.numpy_helper.from_array(np.zeros((1, 6 * hidden), "float32"), "zero_bias")
+            model.graph.initializer.append(bias)
+            inputs = [*node.input, "", "", ""][:6]
+            inputs[3] = bias.name
+            del node.input[:]
+            node.input.extend(inputs if any(inputs[4:]) else inputs[:4])
+    return model
+
+
+def gru_by_hand(x, gru):
+    """One layer of a GRU, step by step, the gates as torch has them; ``x`` is (length, batch, features)."""
+    state = torch.zeros_like(x[0, :, :1]).expand(-1, gru.hidden_size)
+    outputs = []
+    for step in range(x.shape[0]):
+        from_input = torch.matmul(x[step], gru.weight_ih_l0.t())
+        from_state = torch.matmul(state, gru.weight_hh_l0.t())
+        if gru.bias:
+            from_input, from_state = from_input + gru.bias_ih_l0, from_state + gru.bias_hh_l0
+        reset_in, update_in, new_in = from_input.chunk(3, 1)
+        reset_state, update_state, new_state = from_state.chunk(3, 1)
+        reset, update = torch.sigmoid(reset_in + reset_state), torch.sigmoid(update_in + update_state)
+        new = torch.tanh(new_in + reset * new_state)
+        state = new + update * (state - new)
+        outputs.append(state)
+    return torch.stack(outputs)
+
+
+class GruLinearBeforeReset(Case):
+    """nn.GRU needs linear_before_reset=1: without it the reset gate is applied before the recurrence's bias."""
+
+    records = ("gru-torchlib-linear-before-reset-missing",)
+    sources = ("microsoft/onnxscript#2852", "pytorch/pytorch#189225")
+    aten_ops = ("aten::gru",)
+    onnx_ops = ("GRU",)
+    inputs = ((f32(4, 2, 3),), (f32(4, 2, 3, low=-3.0, high=3.0),), (f32(4, 5, 3),))
+    dynamic = {"x": {1: "batch"}}
+    facts = staticmethod(gru_attributes)
+    claims = (
+        Claim(
+            "microsoft/onnxscript#2852",
+            "the attribute is missing, values are 0.1 off",
+            torch="==2.10.*",
+            exporter="dynamo",
+            opset=18,
+            status="mismatch",
+        ),
+        Claim(
+            "microsoft/onnxscript#2852",
+            "the TorchScript exporter writes it",
+            torch=">=2.10",
+            opset=">=9",
+            status="pass",
+            facts={"linear_before_reset": [1]},
+        ),
+    )
+
+    def setup(self):
+        self.gru = torch.nn.GRU(3, 4)
+
+    def forward(self, x):
+        return self.gru(x)[0]
+
+    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace")
+    attribute_set = fix("graph-surgery", "linear_before_reset=1 on the GRU nodes", surgery=reset_before_recurrence)
+
+    @fix("rewrite", "the cell step by step", documented=False)
+    def step_by_step(self, x):
+        return gru_by_hand(x, self.gru)
+
+    newer_onnxscript = fix("version-upgrade", "an onnxscript with the attribute", torch=">=2.11")
+
+
+class LstmBesideGru(Case):
+    """nn.LSTM of the same sizes, the control beside the GRU: it has no such attribute."""
+
+    records = ("gru-torchlib-linear-before-reset-missing",)
+    sources = ("microsoft/onnxscript#2852", "pytorch/pytorch#189225")
+    aten_ops = ("aten::lstm",)
+    onnx_ops = ("LSTM",)
+    inputs = ((f32(4, 2, 3),), (f32(4, 2, 3, low=-3.0, high=3.0),), (f32(4, 5, 3),))
+    dynamic = {"x": {1: "batch"}}
+    claims = (Claim("microsoft/onnxscript#2852", "agrees", torch=">=2.10", exporter="dynamo", opset=18, status="pass"),)
+
+    def setup(self):
+        self.lstm = torch.nn.LSTM(3, 4)
+
+    def forward(self, x):
+        return self.lstm(x)[0]
+
+    @fix("rewrite", "the cell step by step", documented=False)
+    def step_by_step(self, x):
+        state = cell = torch.zeros_like(x[0, :, :1]).expand(-1, 4)
+        outputs = []
+        for step in range(x.shape[0]):
+            gates = torch.matmul(x[step], self.lstm.weight_ih_l0.t()) + self.lstm.bias_ih_l0
+            gates = gates + torch.matmul(state, self.lstm.weight_hh_l0.t()) + self.lstm.bias_hh_l0
+            into, forget, new, out = gates.chunk(4, 1)
+            cell = torch.sigmoid(forget) * cell + torch.sigmoid(into) * torch.tanh(new)
+            state = torch.sigmoid(out) * torch.tanh(cell)
+            outputs.append(state)
+        return torch.stack(outputs)
+
+
+class GruWithoutBiasBatchOfThree(Case):
+    """nn.GRU(bias=False) on a batch of three: ONNX Runtime before 1.4 reads a stale buffer."""
+
+    records = ("gru-ort-linear-before-reset-no-bias",)
+    sources = ("microsoft/onnxruntime#3893",)
+    aten_ops = ("aten::gru",)
+    onnx_ops = ("GRU",)
+    inputs = ((f32(4, 1, 3),), (f32(4, 3, 3),), (f32(4, 5, 3),))
+    dynamic = {"x": {1: "batch"}}
+    claims = (Claim("microsoft/onnxruntime#3893", "wrong values", torch="==1.5.*", opset=">=9", status="mismatch"),)
+
+    def setup(self):
+        self.gru = torch.nn.GRU(3, 4, bias=False)
+
+    def forward(self, x):
+        return self.gru(x)[0]
+
+    zero_bias = fix("graph-surgery", "zeros as the bias of the GRU nodes", surgery=with_zero_bias)
+
+    @fix("rewrite", "the cell step by step", documented=False)
+    def step_by_step(self, x):
+        return gru_by_hand(x, self.gru)
+
+
+class GruLargeInput(Case):
+    """nn.GRU of a large input of both signs: wrong in ONNX Runtime 1.4."""
+
+    records = ("gru-large-input-ort-1-4",)
+    sources = ("microsoft/onnxruntime#4628",)
+    aten_ops = ("aten::gru",)
+    onnx_ops = ("GRU",)
+    inputs = ((f32(3, 1, 256),), (f32(3, 1, 256, low=-9.0, high=9.0),), (f32(3, 2, 256),))
+    dynamic = {"x": {1: "batch"}}
+    claims = (Claim("microsoft/onnxruntime#4628", "wrong values", torch="==1.6.*", opset=">=9", status="mismatch"),)
+
+    def setup(self):
+        self.gru = torch.nn.GRU(256, 4)
+
+    def forward(self, x):
+        return self.gru(x)[0]
+
+    @fix("rewrite", "the cell step by step", documented=False)
+    def step_by_step(self, x):
+        return gru_by_hand(x, self.gru)
+
+
+class BidirectionalGruOutputs(Case):
+    """Outputs of a bidirectional GRU: forward and backward halves, and the order of the last states."""
+
+    records = ("bidirectional-output-layout-1-0",)
+    sources = ("pytorch/pytorch#11368",)
+    aten_ops = ("aten::gru",)
+    onnx_ops = ("GRU", "Transpose", "Reshape")
+    inputs = ((f32(4, 2, 3),), (f32(4, 2, 3, low=-3.0, high=3.0),), (f32(4, 5, 3),))
+    dynamic = {"x": {1: "batch"}}
+    claims = (Claim("pytorch/pytorch#11368", "in order from 1.0 on", torch=">=1.0,<1.5", opset=9, status="pass"),)
+
+    def setup(self):
+        self.gru = torch.nn.GRU(3, 4, bidirectional=True)
+
+    def forward(self, x):
+        return self.gru(x)
+
+
+class PackThenPad(Case):
+    """pack_padded_sequence and pad_packed_sequence with nothing between: the file returns its input.
+
+    In eager everything behind a sequence's length is zero afterwards.
+    """
+
+    records = ("pack-pad-roundtrip-empty-graph",)
+    sources = ("pytorch/pytorch#48460",)
+    aten_ops = ("aten::_pack_padded_sequence", "aten::_pad_packed_sequence")
+    onnx_ops = ("Identity",)
+    inputs = (
+        (f32(3, 5, 2), values([5, 5, 5], "int64")),
+        (f32(3, 5, 2), values([5, 3, 1], "int64")),
+        (f32(4, 5, 2), values([5, 4, 4, 2], "int64")),
+    )
+    dynamic = {"x": {0: "batch"}, "lengths": {0: "batch"}}
+    claims = (
+        Claim("pytorch/pytorch#48460", "the graph records nothing", torch="==1.7.*", opset=">=9", status="mismatch"),
+    )
+
+    def forward(self, x, lengths):
+        packed = pack_padded_sequence(x, lengths, batch_first=True)
+        return pad_packed_sequence(packed, batch_first=True)[0]
+
+    @fix("rewrite", "a mask by length")
+    def mask_by_length(self, x, lengths):
+        inside = torch.arange(5).unsqueeze(0) < lengths.unsqueeze(1)
+        return x * inside.unsqueeze(2).to(x.dtype)
+
+
+@torch.jit.script
+def sorted_by_length(x: Tensor, lengths: Tensor) -> Tuple[Tensor, Tensor]:
+    """Sequences from the longest to the shortest, and where each came from."""
+    order = torch.sort(lengths, descending=True)[1]
+    back = torch.zeros_like(order)
+    for i in range(order.shape[0]):
+        back[order[i]] = i
+    return x[order], back
+
+
+class LstmBehindScriptedSort(Case):
+    """A scripted helper sorts sequences before a bidirectional LSTM: the sizes of its loop become constants."""
+
+    records = ("lstm-range-constant-wrong",)
+    sources = ("pytorch/pytorch#91526",)
+    aten_ops = ("aten::lstm", "prim::Loop")
+    onnx_ops = ("Range", "Loop", "LSTM")
+    needs_torch = ">=1.9"
+    exporters = ("torchscript-trace", "torchscript-script")
+    inputs = (
+        (f32(3, 4, 2), values([4, 2, 3], "int64")),
+        (f32(3, 4, 2), values([1, 2, 3], "int64")),
+        (f32(5, 4, 2), values([1, 5, 3, 4, 2], "int64")),
+    )
+    dynamic = {"x": {0: "batch"}, "lengths": {0: "batch"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#91526",
+            "wrong constants for Range",
+            torch="==1.13.*",
+            opset=">=11",
+            status=("mismatch", "fail"),
+        ),
+    )
+
+    def setup(self):
+        self.lstm = torch.nn.LSTM(2, 3, batch_first=True, bidirectional=True)
+
+    def forward(self, x, lengths):
+        ordered, back = sorted_by_length(x, lengths)
+        return self.lstm(ordered)[0][back]
+
+    no_folding = fix("export-option", "do_constant_folding=False", export={"do_constant_folding": False})
+
+    @fix("rewrite", "sort without a scripted helper: the order of the order leads back")
+    def without_script(self, x, lengths):
+        order = torch.sort(lengths, descending=True)[1]
+        return self.lstm(x[order])[0][torch.sort(order)[1]]

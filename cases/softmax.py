@@ -1,0 +1,117 @@
+"""Softmax: the axis, which meant another thing before opset 13."""
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32
+
+INPUTS = ((f32(2, 3, 4),), (f32(2, 3, 4, low=2.0, high=5.0),), (f32(5, 3, 4),))
+FLATTENED = "before opset 13 the axes from this one on are one"
+
+
+class SoftmaxMiddleAxis(Case):
+    """softmax along the middle axis: below opset 13 torch moves it to the end and back."""
+
+    records = ("softmax-opset-lt-13-flatten",)
+    sources = ("openvinotoolkit/openvino#37823", "apache/tvm#19420", "microsoft/onnxruntime#4288")
+    aten_ops = ("aten::softmax", "aten::log_softmax")
+    onnx_ops = ("Softmax", "LogSoftmax", "Transpose")
+    inputs = INPUTS
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim("microsoft/onnxruntime#4288", "torch moves the axis", torch=">=1.5", opset="9-12", status="pass"),
+        Claim("microsoft/onnxruntime#4288", "the axis is one axis", torch=">=1.9", opset=">=13", status="pass"),
+    )
+
+    def forward(self, x):
+        return torch.softmax(x, 1), torch.log_softmax(x, 1)
+
+    @fix("rewrite", "exponentials over their sum, the largest value taken off first", documented=False)
+    def by_exponentials(self, x):
+        x = x - x.max(1, keepdim=True)[0]
+        total = x.exp().sum(1, keepdim=True)
+        return x.exp() / total, x - total.log()
+
+
+class _MiddleAxisNode(torch.autograd.Function):
+    """Softmax as a node of one's own, its axis in the middle."""
+
+    @staticmethod
+    def symbolic(g, x):
+        return g.op("Softmax", x, axis_i=1)
+
+    @staticmethod
+    def forward(ctx, x):
+        return torch.softmax(x, 1)
+
+
+class SoftmaxNodeMiddleAxis(Case):
+    """A Softmax node by hand with axis=1 of three: below opset 13 it is taken over both last axes."""
+
+    records = ("softmax-opset-lt-13-flatten",)
+    sources = ("openvinotoolkit/openvino#37823", "apache/tvm#19420", "microsoft/onnxruntime#4288")
+    aten_ops = ("aten::softmax",)
+    onnx_ops = ("Softmax",)
+    exporters = ("torchscript-trace",)
+    inputs = INPUTS
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim("openvinotoolkit/openvino#37823", FLATTENED, torch=">=1.5", opset="9-12", status="mismatch"),
+        Claim("openvinotoolkit/openvino#37823", "right from 13 on", torch=">=1.9", opset=">=13", status="pass"),
+    )
+
+    def forward(self, x):
+        return _MiddleAxisNode.apply(x)
+
+    opset_13 = fix("raise-opset", "export at opset 13, where the axis is one axis", opset=13)
+
+    @fix("rewrite", "the axis moved to the end and back, the node on the last axis")
+    def transposed(self, x):
+        return _LastAxisNode.apply(x.transpose(1, 2)).transpose(1, 2)
+
+
+class _LastAxisNode(torch.autograd.Function):
+    """Softmax as a node of one's own, on the last of three axes."""
+
+    @staticmethod
+    def symbolic(g, x):
+        return g.op("Softmax", x, axis_i=2)
+
+    @staticmethod
+    def forward(ctx, x):
+        return torch.softmax(x, 2)
+
+
+class _DefaultAxisNode(torch.autograd.Function):
+    """Softmax as a node of one's own that names no axis."""
+
+    @staticmethod
+    def symbolic(g, x):
+        return g.op("Softmax", x)
+
+    @staticmethod
+    def forward(ctx, x):
+        return torch.softmax(x, -1)
+
+
+class SoftmaxNodeWithoutAxis(Case):
+    """A Softmax node by hand without an axis: the default was 1, and is -1 since opset 13."""
+
+    records = ("softmax-default-axis-change",)
+    sources = ("onnx/onnx-mlir#832",)
+    aten_ops = ("aten::softmax",)
+    onnx_ops = ("Softmax",)
+    exporters = ("torchscript-trace",)
+    inputs = INPUTS
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim("onnx/onnx-mlir#832", "the default axis is 1", torch=">=1.5", opset="9-12", status="mismatch"),
+        Claim("onnx/onnx-mlir#832", "the default axis is the last", torch=">=1.9", opset=">=13", status="pass"),
+    )
+
+    def forward(self, x):
+        return _DefaultAxisNode.apply(x)
+
+    @fix("rewrite", "name the axis")
+    def axis_named(self, x):
+        return _LastAxisNode.apply(x)
