@@ -13,7 +13,7 @@ if str(_FOLDER.parent) not in sys.path:
 import streamlit as st  # noqa: E402 - the path first
 
 from dashboard import frame  # noqa: E402
-from dashboard.views import about, case, claims, declared, home, matrix, op, runs, upgrade, workarounds  # noqa: E402
+from dashboard.views import about, alerts, case, claims, declared, home, matrix, op, runs, upgrade, workarounds  # noqa: E402
 
 st.set_page_config(page_title="Can I export it?", page_icon=_FOLDER / "icon.svg", layout="wide")
 st.html(_FOLDER / "style.css")
@@ -28,6 +28,7 @@ st.navigation(
         st.Page(frame.guarded(workarounds.page), title="Workarounds", url_path="workarounds"),
         st.Page(frame.guarded(claims.page), title="Claims", url_path="claims"),
         st.Page(frame.guarded(declared.page), title="Declared", url_path="declared"),
+        st.Page(frame.guarded(alerts.page), title="Alerts", url_path="alerts"),
         st.Page(frame.guarded(runs.page), title="Runs", url_path="runs"),
         st.Page(frame.guarded(about.page), title="About", url_path="about"),
     ],

@@ -55,6 +55,11 @@ def heading(title: str, lead: str) -> None:
     st.html(f'<header class="page"><h1>{escape(title)}</h1><p>{escape(lead)}</p></header>')
 
 
+def section(title: str, *parts: str) -> None:
+    """A part of a page under its own heading; the parts are HTML."""
+    st.html(f'<section class="part"><h2 class="sub">{escape(title)}</h2>{"".join(parts)}</section>')
+
+
 def notes(said: Iterable[str]) -> None:
     """What an answer assumed or left out."""
     items = "".join(f"<li>{escape(item)}</li>" for item in dict.fromkeys(said))

@@ -15,15 +15,33 @@ _COLUMNS = ("torch", "build", "Python", *_PACKAGES, "platform", "processor", "me
 
 
 def environments(found: Iterable[Mapping[str, Any]]) -> str:
-    """Every environment and run, oldest release first; all of its packages fold out."""
-    ordered = sorted(found, key=lambda row: (versions.parse(row["torch"] or "0"), row["measured_at"] or ""))
-    return table("Environments", "plain", columns(_COLUMNS), "".join(map(_row, ordered)))
+    """Every environment that exported, newest release first; all of its packages fold out."""
+    ordered = sorted(
+        (row for row in found if row["torch"]),
+        key=lambda row: (versions.parse(row["torch"]), row["measured_at"] or ""),
+        reverse=True,
+    )
+    return table("Environments", "plain", columns(_COLUMNS), "".join(_row(row, row["torch"]) for row in ordered))
 
 
-def _row(row: Mapping[str, Any]) -> str:
+def runtimes(found: Iterable[Mapping[str, Any]]) -> str:
+    """Every environment that ran files which others had exported, by runtime."""
+    ordered = sorted((row for row in found if not row["torch"]), key=lambda row: _runtime(row["release"]))
+    if not ordered:
+        return '<p class="hint">None: every file was run by the onnxruntime beside its torch alone.</p>'
+    names = columns(("runtime", *_COLUMNS[2:]))
+    return table("Runtimes", "plain", names, "".join(_row(row, row["release"], build=False) for row in ordered))
+
+
+def _runtime(release: str | None) -> tuple[str, Any]:
+    name, _, version = (release or "").partition("==")
+    return name, versions.parse(version or "0")
+
+
+def _row(row: Mapping[str, Any], name: str | None, *, build: bool = True) -> str:
     packages = json.loads(row["packages"] or "{}")
     values = [
-        row["torch_build"],
+        *([row["torch_build"]] if build else []),
         row["python"],
         *(packages.get(name) for name in _PACKAGES),
         row["platform"],
@@ -33,8 +51,8 @@ def _row(row: Mapping[str, Any]) -> str:
         f"{row['run_id']} ({row['origin']})",
     ]
     every = facts((name, escape(version)) for name, version in sorted(packages.items()))
-    name = escape(row["torch"] or row["release"] or "-")
-    whole = f"<details><summary>{name}</summary>{every}</details>" if packages else name
+    shown = escape(name or "-")
+    whole = f"<details><summary>{shown}</summary>{every}</details>" if packages else shown
     cells = "".join(f'<td class="tight">{escape(value or "-")}</td>' for value in values)
     return f'<tr><th scope="row">{whole}</th>{cells}<td>{gate(row)}</td></tr>'
 
@@ -74,25 +92,34 @@ def _left_out(row: Mapping[str, Any]) -> str:
     return f'<tr><th scope="row">{escape(row["torch"] or row["release"])}</th>{cells}<td>{escape(why)}</td></tr>'
 
 
-def repeats(found: Sequence[Mapping[str, Any]]) -> str:
+def rate(found: Sequence[Mapping[str, Any]]) -> str:
     """How often a cell measured a second time, alone, gave another row."""
     measured = [row for row in found if row.get("repeated")]
     twice = sum(int(row["repeated"]) for row in measured)
     if not twice:
         return '<p class="hint">No run of the dataset was measured a second time yet.</p>'
-    differing = [(row, name) for row in measured for name in row.get("differing") or ()]
-    share = len(differing) / twice
-    head = (
-        f'<p class="counts"><b>{share:.2%}</b> <span>{len(differing):,} of {twice:,} cells of '
+    differing = sum(len(row.get("differing") or ()) for row in measured)
+    return (
+        f'<p class="counts"><b>{differing / twice:.2%}</b> <span>{differing:,} of {twice:,} cells of '
         f"{plural(len(measured), 'run')} that were measured twice, the second time each alone in a process of its own, "
         f"gave another row. That is how often a change seen here may be no change.</span></p>"
     )
+
+
+def repeats(found: Sequence[Mapping[str, Any]]) -> str:
+    """The same, and each cell that gave another row."""
+    differing = [(row, name) for row in found for name in row.get("differing") or ()]
     if not differing:
-        return head
-    rows = "".join(
-        f'<tr><th scope="row">{escape(row["torch"])}</th><td>{escape(name)}</td></tr>' for row, name in differing
-    )
-    return head + table("Cells that differed", "plain", columns(("torch", "the cell, and in what")), rows, whole=True)
+        return rate(found)
+    rows = "".join(_repeated(row, name) for row, name in differing)
+    heads = columns(("torch", "cell", "what was different the second time"))
+    return rate(found) + table("Cells that differed", "plain", heads, rows, whole=True)
+
+
+def _repeated(row: Mapping[str, Any], said: str) -> str:
+    cell, _, changes = said.partition(": ")
+    shown = "".join(f"<div>{escape(change)}</div>" for change in changes.split("; "))
+    return f'<tr><td>{escape(row["torch"])}</td><th scope="row">{escape(cell)}</th><td>{shown}</td></tr>'
 
 
 def progress(found: Sequence[Going]) -> str:

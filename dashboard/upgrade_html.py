@@ -17,7 +17,7 @@ from harness.worker.status import Status
 VERDICTS: dict[Verdict, tuple[str, str, str]] = {
     Verdict.REGRESSED_SILENT: (
         "≠ wrong values",
-        "worked before; gives wrong values now, without an error",
+        "did not before; gives wrong values now, without an error",
         "s-mismatch",
     ),
     Verdict.REGRESSED_CRASH: ("! crashes", "did not kill the process before, does now", "s-crash"),

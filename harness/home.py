@@ -10,6 +10,9 @@ from pathlib import Path
 from harness.worker.errors import CaniexportError
 
 VARIABLE = "CANIEXPORT_HOME"
+#: files in the root that people keep: what is expected to fail, and what became of alerts
+EXPECTATIONS = "expectations.toml"
+STATES = "alerts.toml"
 _PACKAGE = Path(__file__).resolve().parent
 
 

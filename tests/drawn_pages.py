@@ -59,4 +59,4 @@ def cells(app, case, css="matrix"):
     return [(kind, html.unescape(text), html.unescape(link)) for kind, link, text in found if f"case={case}&" in link]
 
 
-PAGES = ("home", "matrix", "case", "op", "upgrade", "workarounds", "claims", "declared", "runs", "about")
+PAGES = ("home", "matrix", "case", "op", "upgrade", "workarounds", "claims", "declared", "alerts", "runs", "about")

@@ -135,7 +135,16 @@ def test_is_this_workaround_still_needed_is_answered_from_the_front_page(visit):
 
 @pytest.mark.parametrize(
     "path",
-    ["/matrix?fixes=1", "/case?case={}", "/workarounds", "/claims", "/matrix?theme={}&q={}", "/?q={}", "/op?op={}"],
+    [
+        "/matrix?fixes=1",
+        "/case?case={}",
+        "/workarounds",
+        "/claims",
+        "/matrix?theme={}&q={}",
+        "/?q={}",
+        "/op?op={}",
+        "/alerts?state=resolved&q={}",
+    ],
 )
 def test_hostile_texts_stay_texts(visit, path):
     page = visit(path.replace("{}", links.page("x", case=MARKED_ID).partition("=")[2]))

@@ -22,7 +22,8 @@ PAGES = [
     "/workarounds",
     "/claims",
     "/declared",
-    "/runs",
+    "/alerts?state=open,resolved",
+    "/runs?before=1.10.2&after=2.0.1",
     "/about",
 ]
 

@@ -145,7 +145,7 @@ def test_the_upgrade_page_says_what_is_fixed_and_which_workaround_may_go(draw):
 
 
 def test_the_upgrade_page_looks_at_the_operators_named_and_says_which_it_does_not_know(draw):
-    app = draw("upgrade", **{"from": "1.10.2", "to": "2.15.0", "ops": "torch.roll NoSuchOp"})
+    app = draw("upgrade", **{"from": "2.0.1", "to": "2.15.0", "ops": "torch.roll NoSuchOp"})
 
     assert "No case is about NoSuchOp" in " ".join(words(app).split())
     assert "torch.cross before" not in words(app)

@@ -62,7 +62,7 @@ def test_the_false_alarm_rate_counts_over_the_runs_that_were_measured_twice():
 
     assert "0.10%" in said
     assert "1 of 1,000 cells of 2 runs" in said
-    assert "a/plain/dynamo/18: status" in said
+    assert "a/plain/dynamo/18</th><td><div>status</div>" in said
 
 
 def test_a_quarantined_run_is_named_with_its_reason():

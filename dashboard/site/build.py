@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
-from dashboard import links
+from dashboard import alerts_html, links
 from dashboard.kept import Kept
 from dashboard.site import case_page, downloads, pages, shell
 from dashboard.site.case_page import Subject
-from dashboard.site.paths import addressing, case_file, op_file
+from dashboard.site.paths import FEED, addressing, case_file, op_file
+from harness import home as homes
+from harness.alerts import feed, noted
+from harness.alerts.releases import along
 from harness.answers import search
 from harness.answers.documents import all_claims
+from harness.answers.rows import records
 from harness.answers.select import CANARY
 from harness.worker.errors import CaniexportError
 
@@ -79,10 +83,20 @@ class _Copy:
         self._page("workarounds.html", "Which workarounds may go", _FIXES, lambda: pages.fixes(self._kept))
         claims = self._kept.answer(all_claims)
         self._page("claims.html", "What the sources say, and what was measured", _CLAIMS, lambda: pages.claims(claims))
+        self._alerts()
         ops = sorted({op for entry in pages.cases(self._kept) for op in entry.ops})
         for op in ops:
             self._page(op_file(op), op, "What the cases that use this operator say of it.", self._operator(op))
         return self._cases(), len(ops)
+
+    def _alerts(self) -> None:
+        people = noted.read(homes.find().root)
+        found = along(self._kept, people.expected, people.known)
+        environments = records(self._kept.environments())
+        self._page("alerts.html", "Alerts", _ALERTS, lambda: pages.alerts(found, environments))
+        self._page("runs.html", "Runs and environments", _RUNS, lambda: pages.runs(environments))
+        text = feed.write(alerts_html.entries(found), self._kept.rows().measured_at, link="alerts.html")
+        (self._folder / FEED).write_text(text, encoding="utf-8")
 
     def _operator(self, op: str) -> Callable[[], str]:
         return lambda: pages.operator(self._kept, op)
@@ -132,3 +146,5 @@ _LEAD = "PyTorch operators and models to ONNX: what exports, runs and gives the 
 _MATRIX = "Each cell is a measurement; numbers are the opsets that pass. Click a cell for its evidence."
 _FIXES = "A fix is needed where the failing form fails and the fix works, and obsolete where both work."
 _CLAIMS = "A claim is reproduced when every measured cell that it speaks of ended as it says, partly when some did."
+_ALERTS = "What a release made worse than the one before it, every exporter at the release's own default opset."
+_RUNS = "Each release was measured by a run in an environment of its own; a run speaks only if its gate lets it."

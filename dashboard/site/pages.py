@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from dashboard import claims_html, fixes_html, matrix_html, search_html
+from dashboard import alerts_html, claims_html, fixes_html, matrix_html, runs_html, search_html, verdicts_html
 from dashboard.kept import Kept
 from dashboard.markup import claim_legend, escape, plural, status_class, status_legend, word_legend
-from dashboard.site.paths import case_file
+from dashboard.site.paths import FEED, case_file
+from harness.alerts.releases import Along
 from harness.answers import Claim, Filters, table, workarounds
 from harness.answers.search import Hit, Index
 from harness.answers.select import CANARY, Entry
@@ -104,6 +106,32 @@ def fixes(kept: Kept) -> str:
 def claims(found: Sequence[Claim]) -> str:
     """Every claim with its outcome."""
     return claim_legend(Counter(item.outcome for item in found)) + claims_html.table(found, with_case=True)
+
+
+def alerts(found: Along, environments: Sequence[Mapping[str, Any]]) -> str:
+    """What every release made worse than the one before, and what became of it."""
+    if found.alerts:
+        body = alerts_html.states(found.alerts) + alerts_html.alerts(found.alerts)
+    else:
+        body = '<p class="hint">Nothing got worse between two releases; every class is counted below.</p>'
+    return (
+        f'<p class="hint">The same as a feed: <a href="{FEED}">{FEED}</a></p>{body}'
+        f'<h2 class="sub">How often we cry wolf</h2>{runs_html.rate(environments)}'
+        f'<h2 class="sub">Every class, and every pair of releases</h2>'
+        f'<div class="two">{alerts_html.steps(found.steps, linked=False)}{verdicts_html.counts(found.counts)}</div>'
+    )
+
+
+def runs(environments: Sequence[Mapping[str, Any]]) -> str:
+    """What was measured when and with what, and what does not speak."""
+    return (
+        f'<h2 class="sub">Left out</h2>{runs_html.quarantined([row for row in environments if row["quarantined"]])}'
+        f'<h2 class="sub">How often we cry wolf</h2>{runs_html.repeats(environments)}'
+        '<h2 class="sub">Environments that export</h2>'
+        '<p class="hint">Open a release for every package that was installed.</p>'
+        f"{runs_html.environments(environments)}"
+        f'<h2 class="sub">Runtimes that run the same files</h2>{runs_html.runtimes(environments)}'
+    )
 
 
 def search_index(kept: Kept, where: Index) -> str:

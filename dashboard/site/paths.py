@@ -10,7 +10,12 @@ from dashboard.links import Addressing, slug
 #: where in a case's file a cell is told: (variant, exporter, torch, opset) -> anchor
 Anchors = Mapping[tuple[str, str, str, str], str]
 
-_PAGES = {"": "index.html", "matrix": "matrix.html", "workarounds": "workarounds.html", "claims": "claims.html"}
+_PAGES = {
+    "": "index.html",
+    **{name: f"{name}.html" for name in ("matrix", "workarounds", "claims", "alerts", "runs")},
+}
+#: the feed of alerts
+FEED = "alerts.atom"
 
 
 def case_file(case: str) -> str:

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from dashboard import links
 from dashboard.markup import escape, link
+from dashboard.site.paths import FEED
 
-_NAV = (("", "Search"), ("matrix", "Matrix"), ("workarounds", "Workarounds"), ("claims", "Claims"))
+_NAV = (
+    ("", "Search"),
+    ("matrix", "Matrix"),
+    ("workarounds", "Workarounds"),
+    ("claims", "Claims"),
+    ("alerts", "Alerts"),
+    ("runs", "Runs"),
+)
 
 
 def page(title: str, lead: str, body: str, *, up: str, stamp: str, scripts: tuple[str, ...] = ()) -> str:
@@ -21,6 +29,7 @@ def page(title: str, lead: str, body: str, *, up: str, stamp: str, scripts: tupl
 <link rel="icon" href="{up}icon.svg">
 <link rel="stylesheet" href="{up}style.css">
 <link rel="stylesheet" href="{up}site.css">
+<link rel="alternate" type="application/atom+xml" title="Alerts" href="{up}{FEED}">
 {more}
 </head>
 <body class="stApp stHtml">

@@ -6,9 +6,10 @@ import time
 
 import streamlit as st
 
-from dashboard import frame, live, runs_html
+from dashboard import alerts_html, frame, live, params, runs_html, verdicts_html
 from dashboard.kept import Kept
 from harness import home as homes
+from harness.alerts.between import Between, Run, between, runs
 from harness.answers.rows import records
 
 #: seconds between two looks at a run that goes on
@@ -24,14 +25,41 @@ def page(kept: Kept) -> None:
     found = records(kept.environments())
     st.html('<h2 class="sub">Going on now</h2>')
     _progress(live.planned(found))
-    st.html('<h2 class="sub">Left out</h2>')
-    st.html(runs_html.quarantined([row for row in found if row["quarantined"]]))
+    frame.section("Left out", runs_html.quarantined([row for row in found if row["quarantined"]]))
     frame.notes(kept.rows().notes)
-    st.html('<h2 class="sub">How often we cry wolf</h2>')
-    st.html(runs_html.repeats(found))
-    st.html('<h2 class="sub">Environments</h2>')
-    st.html('<p class="hint">Open a release for every package that was installed.</p>')
-    st.html(runs_html.environments(found))
+    _differences(kept)
+    frame.section("How often we cry wolf", runs_html.repeats(found))
+    hint = '<p class="hint">Open a release for every package that was installed.</p>'
+    frame.section("Environments that export", hint, runs_html.environments(found))
+    frame.section("Runtimes that run the same files", runs_html.runtimes(found))
+
+
+def _differences(kept: Kept) -> None:
+    """Two runs, or all of two releases: what is different in the later one."""
+    st.html('<h2 class="sub">What differs between two runs</h2>')
+    known = kept.answer(runs)
+    releases = [name for name, run in known.items() if not run.run_id]
+    if not known:
+        st.html('<p class="hint">No run has rows yet.</p>')
+        return
+    shown = {name: _said(run) for name, run in known.items()}
+    first, second = releases[min(1, len(releases) - 1)], releases[0]
+    with st.container(key="pair", horizontal=True, vertical_alignment="bottom"):
+        before = params.select("before", "Before", list(known), default=shown[first], shown=shown, width=320) or first
+        after = params.select("after", "After", list(known), default=shown[second], shown=shown, width=320) or second
+    found = kept.answer(_between, before, after)
+    st.html(alerts_html.changes(found.changes))
+    with st.expander("Every class with its number"):
+        st.html(verdicts_html.counts(found.counts))
+
+
+def _said(run: Run) -> str:
+    rows = f"{run.cells:,} cells"
+    return f"torch {run.torch} · run {run.run_id} · {rows}" if run.run_id else f"torch {run.torch} · {rows}"
+
+
+def _between(kept: Kept, before: str, after: str) -> Between:
+    return between(kept, before, after)
 
 
 @st.fragment(run_every=_EVERY)

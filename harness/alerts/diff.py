@@ -22,7 +22,7 @@ NIGHTLY = "nightly"
 _Line = tuple[str, str, str | None, str, str]
 _STATUS = {status.value: status for status in Status}
 #: a cell of a line as text: opset, status, signature and code, the last two as numbers
-_TOLD = (
+TOLD = (
     "string_agg(coalesce(CAST(opset AS VARCHAR), '-') || ':' || status || ':' || CAST(hash(signature) AS VARCHAR) "
     "|| ':' || coalesce(case_hash, ''), ',' ORDER BY opset NULLS LAST)"
 )
@@ -112,14 +112,14 @@ def differences(before: Rows, after: Rows) -> Differences:
     left, right = _lines(before, cases), _lines(after, cases)
     found: list[Changed] = []
     for line in differing:
-        verdicts = _verdicts(left.get(line, ""), right.get(line, ""))
+        verdicts = verdicts_of(left.get(line, ""), right.get(line, ""))
         counts.update(item[-1] for item in verdicts)
         torch, exporter, provider, case, variant = line
         for opset, was, is_now, verdict in verdicts:
             if verdict not in QUIET:
                 place = Place(torch, exporter, opset, provider)
                 found.append(Changed(case, variant, place, was, is_now, verdict))
-    changed = _with_signatures(found, after)
+    changed = with_signatures(found, after)
     return Differences(
         {verdict: counts[verdict] for verdict in Verdict},
         tuple(changed),
@@ -139,7 +139,7 @@ def _marks(rows: Rows) -> dict[_Line, tuple[int, str]]:
 
 def _lines(rows: Rows, cases: set[str]) -> dict[_Line, str]:
     """The lines of these cases, each told opset by opset."""
-    found = rows.grouped(_BY, {"told": _TOLD}, {"case": cases}) if cases else []
+    found = rows.grouped(_BY, {"told": TOLD}, {"case": cases}) if cases else []
     return {line: row[-1] for row, line in _named(rows, found)}
 
 
@@ -177,7 +177,7 @@ _Judged = tuple[int | None, Status | None, Status | None, Verdict]
 
 
 @lru_cache(maxsize=65536)
-def _verdicts(before: str, after: str) -> tuple[_Judged, ...]:
+def verdicts_of(before: str, after: str) -> tuple[_Judged, ...]:
     """The verdict at every opset of a line; the same pair of lines comes back case after case."""
     left, right = _outcomes(before), _outcomes(after)
     nothing = Outcome(None)
@@ -204,7 +204,7 @@ def _outcomes(told: str) -> Mapping[int | None, Outcome]:
     return found
 
 
-def _with_signatures(found: list[Changed], after: Rows) -> list[Changed]:
+def with_signatures(found: list[Changed], after: Rows) -> list[Changed]:
     """The changes with the signatures and messages of the cells as they are now."""
     cells = _cells_of(found, after)
     changed = []

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from xml.etree import ElementTree
-
+from harness.alerts import feed
 from harness.alerts.group import Kind, Member
 from harness.alerts.report import Report, Shown
 from harness.answers.signs import EXPORTER_SHORT
 
 _CELLS = 5
-_ATOM = "http://www.w3.org/2005/Atom"
-#: where an identity in a feed begins; it names nothing on the network
-_URN = "urn:caniexport:alert:"
-#: a state that was never measured has no time; a feed wants one
-_NO_TIME = "1970-01-01T00:00:00+00:00"
 
 
 def summary(found: Report) -> str:
@@ -107,35 +101,14 @@ def _annotation(level: str, title: str, message: str) -> str:
 
 def atom(found: Report) -> str:
     """A feed with an entry for each alert; the same data gives the same bytes, whenever it is asked."""
-    ElementTree.register_namespace("", _ATOM)
-    feed = ElementTree.Element(f"{{{_ATOM}}}feed")
-    updated = found.measured_at or _NO_TIME
-    _add(feed, "id", _URN.removesuffix("alert:") + "alerts")
-    _add(feed, "title", "caniexport: regressions and workarounds")
-    _add(feed, "updated", updated)
-    _add(_add(feed, "author"), "name", "caniexport")
-    for item in found.alerts:
-        entry = _add(feed, "entry")
-        _add(entry, "id", _URN + item.alert.id)
-        _add(entry, "title", item.alert.title)
-        _add(entry, "updated", updated)
-        _add(entry, "published", f"{item.since.isoformat()}T00:00:00+00:00")
-        _add(entry, "category").set("term", item.alert.kind.value)
-        said = [*filter(None, [first_line(item.text)]), *(cell(member) for member in item.alert.members)]
-        _add(entry, "content", "\n".join(said)).set("type", "text")
-    ElementTree.indent(feed)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(feed, encoding="unicode") + "\n"
+    updated = found.measured_at or ""
+    return feed.write([_entry(item, updated) for item in found.alerts], found.measured_at)
 
 
-def _add(parent: ElementTree.Element, name: str, text: str = "") -> ElementTree.Element:
-    made = ElementTree.SubElement(parent, f"{{{_ATOM}}}{name}")
-    made.text = _without_control(text) or None
-    return made
-
-
-def _without_control(text: str) -> str:
-    """XML has no place for most control characters, which errors of exporters may hold."""
-    return "".join(sign for sign in text if sign in "\n\t" or ord(sign) >= 32)
+def _entry(item: Shown, updated: str) -> feed.Entry:
+    said = [*filter(None, [first_line(item.text)]), *(cell(member) for member in item.alert.members)]
+    published = f"{item.since.isoformat()}T00:00:00+00:00"
+    return feed.Entry(item.alert.id, item.alert.title, item.alert.kind.value, published, updated, said)
 
 
 def _state(item: Shown) -> str:

@@ -36,7 +36,8 @@ class Kind(StrEnum):
         return list(Kind).index(self) < list(Kind).index(Kind.DEGRADED)
 
 
-_KINDS: dict[Verdict, Kind] = {
+#: verdicts that are news, and what an alert calls them
+KINDS: dict[Verdict, Kind] = {
     Verdict.REGRESSED_SILENT: Kind.REGRESSED_SILENT,
     Verdict.REGRESSED_CRASH: Kind.REGRESSED_CRASH,
     Verdict.REGRESSED: Kind.REGRESSED,
@@ -112,7 +113,7 @@ def group(found: Differences, measured: Mapping[str, frozenset[str]]) -> list[Al
     """The alerts, worst first. ``measured`` are the values of each axis that anything was measured at afterwards."""
     grouped: dict[tuple[Kind, str], list[Member]] = defaultdict(list)
     for item in found.changed:
-        kind = _KINDS.get(item.verdict)
+        kind = KINDS.get(item.verdict)
         if kind is not None:
             grouped[kind, _cause(item, kind)].append(_member(item))
     for move in found.moved:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from harness.alerts.report import Report, Shown
 
 _SHOWN = 5
-_EXPECTATIONS = "expectations.toml"
-_STATES = "alerts.toml"
 
 
 @click.command("alerts")
@@ -38,9 +36,9 @@ _STATES = "alerts.toml"
     help="text, a job summary, annotations, or a feed.",
 )
 @click.option(
-    "--expectations", type=click.Path(path_type=Path), help=f"What is expected to fail [default: {_EXPECTATIONS}]."
+    "--expectations", type=click.Path(path_type=Path), help=f"What is expected to fail [default: {homes.EXPECTATIONS}]."
 )
-@click.option("--states", type=click.Path(path_type=Path), help=f"What became of alerts [default: {_STATES}].")
+@click.option("--states", type=click.Path(path_type=Path), help=f"What became of alerts [default: {homes.STATES}].")
 @click.option("--save", is_flag=True, help="Write the states: new ones open, those good twice resolved.")
 @click.option(
     "--acknowledge", multiple=True, metavar="ID", help="Mark a known alert; it stops no build until it grows."
@@ -77,9 +75,9 @@ def command(
     home = homes.find()
     if webhook:
         hook.checked(webhook)
-    listed = expectations or home.root / _EXPECTATIONS
+    listed = expectations or home.root / homes.EXPECTATIONS
     entries = expected.read(listed) if expectations or listed.exists() else []
-    kept = states or home.root / _STATES
+    kept = states or home.root / homes.STATES
     known = _acknowledged(lifecycle.read(kept), acknowledge)
     with ExitStack() as stack:
         before, after = baselines.sides(home, baseline, current, stack)
