@@ -121,21 +121,21 @@ def change_the_default_type(torch):
 
 @pytest.mark.parametrize("change", [replace_export, register, override, leave_an_empty_group, change_the_default_type])
 def test_what_a_cell_leaves_behind_in_torch_makes_it_another_process(torch, change):
-    before = process.fingerprint()
-    assert not process.is_changed(before, process.fingerprint())
+    watch = process.Watch()
+    assert not watch.is_changed()
 
     change(torch)
 
-    assert process.is_changed(before, process.fingerprint())
+    assert watch.is_changed()
 
 
 @pytest.mark.parametrize("change", [register, override, leave_an_empty_group])
 def test_a_symbolic_that_a_cell_leaves_registered_is_taken_back(torch, change):
-    before, registrations = process.fingerprint(), Registrations.now()
+    watch, registrations = process.Watch(), Registrations.now()
     change(torch)
     registrations.restore()
 
-    assert not process.is_changed(before, process.fingerprint())
+    assert not watch.is_changed()
     assert torch.groups.keys() == {"aten::add"}
     assert torch.groups["aten::add"]._functions._merged == {"nine": len}
 
@@ -173,10 +173,22 @@ def test_a_table_that_torch_built_during_a_cell_stays_and_is_seen_as_a_change(ta
 
 
 def test_a_module_that_a_cell_was_the_first_to_import_changes_nothing(torch, monkeypatch):
-    before = process.fingerprint()
+    watch = process.Watch()
     monkeypatch.setitem(sys.modules, "torch.onnx.operators", types.ModuleType("torch.onnx.operators"))
 
-    assert not process.is_changed(before, process.fingerprint())
+    assert not watch.is_changed()
+
+
+def test_what_moves_without_being_anything_a_cell_could_meet_is_no_change(torch):
+    watch = process.Watch()
+    torch.onnx.counter = 1
+    assert not watch.is_changed()
+    torch.onnx.counter = 2
+    assert not watch.is_changed()
+
+    replace_export(torch)
+
+    assert watch.is_changed()
 
 
 def test_a_supervisor_reads_the_stage_of_the_cell_it_asks_for_and_of_no_other(tmp_path):

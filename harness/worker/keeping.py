@@ -9,7 +9,9 @@ without us. Nothing else of torch is touched; where a release has not the functi
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import importlib
 import inspect
 import textwrap
 from typing import Any, Dict, List, Set, Tuple
@@ -18,6 +20,7 @@ from typing import Any, Dict, List, Set, Tuple
 def keep() -> None:
     """Replace the functions in this process; their results stay what they were."""
     _keep_registered_symbolics()
+    _skip_splitting_nothing()
     _keep_registries()
     _keep_materialised_operators()
     _keep_decomposition_table()
@@ -40,6 +43,28 @@ def _keep_registered_symbolics() -> None:
             done.add((domain, version))
 
     symbolic_registry.register_ops_in_version = register_once
+
+
+def _skip_splitting_nothing() -> None:
+    """``_split_tensor_list_constants`` asks every node in Python, a tenth of a TorchScript export.
+
+    It changes a graph only where a constant is a list of tensors; whether one is, is asked of the constants alone.
+    """
+    for name in ("torch.onnx._internal.torchscript_exporter.utils", "torch.onnx.utils"):
+        with contextlib.suppress(ImportError, AttributeError):  # from 1.6 on; moved in 2.9
+            _skip_splitting_nothing_in(importlib.import_module(name))
+            return
+
+
+def _skip_splitting_nothing_in(module: Any) -> None:
+    split, holds_list = module._split_tensor_list_constants, module._is_constant_tensor_list
+
+    def split_if_any(graph: Any, block: Any) -> None:
+        # the function calls itself by this name for the blocks of a loop, which are no graphs
+        if block is not graph or any(map(holds_list, graph.findAllNodes("prim::Constant"))):
+            split(graph, block)
+
+    module._split_tensor_list_constants = split_if_any
 
 
 def _keep_registries() -> None:

@@ -6,9 +6,10 @@ import ctypes
 import os
 import signal
 import sys
+from operator import is_
 from typing import Any, Dict, List
 
-from harness.worker.registrations import registered
+from harness.worker.registrations import registered, tables_of_symbolics
 
 
 def die_with_parent() -> None:
@@ -53,10 +54,35 @@ def grown() -> int:
     return size - _first_size[0]
 
 
-Fingerprint = Dict[str, int]
+_Fingerprint = Dict[str, int]
 
 
-def fingerprint() -> Fingerprint:
+class Watch:
+    """Whether this process is still what it was when the watch began.
+
+    After most cells every watched name is bound to the very object it was bound to before: seeing that takes a tenth of
+    a fingerprint. Only where something has moved, a counter or a name that came and went, are fingerprints compared.
+    """
+
+    def __init__(self) -> None:
+        self._before = _fingerprint()
+        self._seen = _bound()
+
+    def is_changed(self) -> bool:
+        """Whether a cell has left something behind."""
+        bound = _bound()
+        if len(bound) == len(self._seen) and all(map(is_, bound, self._seen)) and _settings() == self._settings():
+            return False
+        if _differ(self._before, _fingerprint()):
+            return True
+        self._seen = bound
+        return False
+
+    def _settings(self) -> int:
+        return self._before["settings"]
+
+
+def _fingerprint() -> _Fingerprint:
     """What a cell could change in its process and leave to the next one, by the name of what holds it.
 
     Looks at what the names of the exporter's modules are bound to (a monkeypatch), at the tables of symbolics, and at
@@ -70,9 +96,19 @@ def fingerprint() -> Fingerprint:
     return found
 
 
-def is_changed(before: Fingerprint, now: Fingerprint) -> bool:
+def _differ(before: _Fingerprint, now: _Fingerprint) -> bool:
     """Whether something that was there is another thing now; a module imported since then has changed nothing."""
     return any(now.get(name) != value for name, value in before.items())
+
+
+def _bound() -> List[Any]:
+    """Everything that the watched modules and the tables of symbolics hold now, in their order."""
+    found: List[Any] = []
+    for module in _watched():
+        found += vars(module).values()
+    for table in tables_of_symbolics():
+        found += table.values()
+    return found
 
 
 _modules: List[Any] = []

@@ -19,15 +19,20 @@ _Groups = Dict[str, Tuple[Any, _Layers]]
 
 def registered() -> int:
     """One number for the symbolics that are registered now, whoever did it, in the registries of 1.2 to 2.15."""
-    found: List[Any] = []
-    for name, groups in _registries():
-        # unregistering the last function of a group leaves it empty, and the exporter then fails with other words
-        found.append((name, len(groups)))
+    return hash(frozenset(id(value) for table in tables_of_symbolics() for value in table.values()))
+
+
+def tables_of_symbolics() -> Iterator[Dict[Any, Any]]:
+    """The tables themselves: one for each operator (1.13 on), one for each domain and opset (before).
+
+    The groups of functions are in a table as well: unregistering the last function of one leaves it empty, and the
+    exporter then fails with other words.
+    """
+    for _, groups in _registries():
+        yield groups
         for group in groups.values():
-            found += map(id, getattr(getattr(group, "_functions", None), "_merged", {}).values())
-    for table in list(_tables().values()):
-        found += map(id, table.values())
-    return hash(frozenset(found))
+            yield getattr(getattr(group, "_functions", None), "_merged", {})
+    yield from list(_tables().values())
 
 
 class Registrations(NamedTuple):

@@ -32,7 +32,7 @@ from typing import Any, Dict, NamedTuple, Optional
 from harness.worker import corpus as corpus_module
 from harness.worker.cell import EagerResults, measure
 from harness.worker.plan import Cell
-from harness.worker.process import die_with_parent, fingerprint, grown, is_changed, limit_memory
+from harness.worker.process import Watch, die_with_parent, grown, limit_memory
 from harness.worker.registrations import Registrations
 from harness.worker.sharing import spoiled
 from harness.worker.stages import Stages
@@ -73,7 +73,7 @@ class _Worker(NamedTuple):
 
         Returns whether the process is still what it was.
         """
-        batch, before, registrations = request["batch"], fingerprint(), Registrations.now()
+        batch, watch, registrations = request["batch"], Watch(), Registrations.now()
         for index, fields in enumerate(request["cells"]):
             cell = Cell(*fields)
 
@@ -82,9 +82,9 @@ class _Worker(NamedTuple):
 
             outcome = measure(cell, self.loaded[cell.case].variants, announce, self.bundles, self.known)
             self.wire.send(batch=batch, cell=index, row=_plain(outcome.row), messages=outcome.messages)
-            if is_changed(before, fingerprint()):
+            if watch.is_changed():
                 registrations.restore()
-                if is_changed(before, fingerprint()):
+                if watch.is_changed():
                     return False
         return not spoiled()
 
