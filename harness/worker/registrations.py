@@ -8,7 +8,7 @@ the tables are put back as they were.
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
+from typing import Any, Dict, Iterator, NamedTuple, Tuple
 
 #: where a group of functions keeps them (``OverrideDict``): as registered by torch, by others, and both together
 _LAYERS = ("_base", "_overrides", "_merged")
