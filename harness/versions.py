@@ -68,6 +68,7 @@ def _neighbours(want: Version, known: list[str]) -> str:
     return f"nearest measured: {', '.join(below + above)}"
 
 
+@lru_cache(maxsize=16384)
 def within(version: str, specifier: str) -> bool:
     """Whether a version satisfies a specifier (``>=1.12,<2.0``); an empty one takes every version.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness import versions
-from harness.answers import summary
+from harness.answers import along, summary
 from harness.answers.defaults import Offer
 from harness.answers.on_runtimes import on_runtimes
 from harness.answers.rows import Cell
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 #: case, variant, exporter, provider; ``None`` where it is the table's columns
 _LineKey = tuple[str, str, str | None, str | None]
+#: such a line or one along releases, which has all of them
+_Key = TypeVar("_Key", bound=_LineKey)
+#: a runtime and its version
+_Runtime = tuple[str | None, str | None]
 _EXPORTERS = [member.value for member in Exporter]
 
 
@@ -91,15 +96,19 @@ def table(dataset: Dataset, filters: Filters, by: By = By.TORCH) -> Table:
     notes: list[str] = []
     rows = load(dataset, runtimes=by is By.RUNTIME)
     selection = select(rows, _narrowed(filters, by, rows.torch, notes))
-    cells = _whole_lines(selection, _with_runtimes(dataset, selection, by), by)
-    columns = _columns(cells, by)
-    lines = tuple(_lines(selection, cells, by, columns))
+    if by is By.TORCH:
+        columns, lines, together = _along_releases(selection)
+    else:
+        cells = _whole_lines(selection, _with_runtimes(dataset, selection, by), by)
+        columns = _columns(cells, by)
+        lines = _lines(selection, cells, by, columns)
+        together = [] if by is By.RUNTIME else [(cell.runtime, cell.runtime_version) for cell in cells]
     environments = tuple(_environments(select(rows, filters))) if by is By.TORCH else ()
     shown = {(line.case, line.variant) for line in lines} | {(line.case, line.variant) for line in environments}
     unmeasured = set() if selection.statuses else _measurable(selection) - shown
-    notes += [*_runtime_notes(cells, by), *rows.notes]
+    notes += [*_runtime_notes(together), *rows.notes]
     missing = tuple(sorted("/".join(key) for key in unmeasured))
-    return Table(by, columns, lines, environments, tuple(notes), missing, rows.count)
+    return Table(by, columns, tuple(lines), environments, tuple(notes), missing, rows.count)
 
 
 def _narrowed(filters: Filters, by: By, releases: Sequence[str], notes: list[str]) -> Filters:
@@ -181,13 +190,63 @@ def _runtime_order(text: str) -> tuple[str, Version]:
     return name, versions.parse(version or "0")
 
 
+def _along_releases(selection: Selection) -> tuple[tuple[str, ...], list[Line], list[_Runtime]]:
+    """The columns, the lines, and the runtimes that the lines were run on."""
+    found = along.lines(selection.rows, selection.where())
+    found = {key: told for key, told in found.items() if key[:2] in selection.catalogue}
+    if selection.statuses:
+        wanted = selection.statuses
+        found = {key: told for key, told in found.items() if any(_has(text, wanted) for text in told.values())}
+    columns = tuple(versions.ordered({torch for told in found.values() for torch in told}))
+    offered: dict[tuple[str, str], tuple[int, ...]] = {
+        key: offer.opsets for key, offer in selection.rows.offers.items()
+    }
+    whole = not selection.filters.opsets
+    lines = []
+    several = len({key[3] for key in found}) > 1
+    for key in _in_order(found, selection):
+        case, variant, exporter, provider = key
+        entry, told = selection.catalogue[case, variant], found[key]
+        places = {
+            torch: _place(told[torch], offered.get((torch, exporter), ()), whole) if torch in told else summary.NOTHING
+            for torch in columns
+        }
+        lines.append(Line(case, variant, exporter, provider if several else None, entry.title, entry.theme, places))
+    return columns, lines, _run_on(selection, found)
+
+
+@lru_cache(maxsize=65536)
+def _place(told: str, offered: tuple[int, ...], whole: bool) -> Summary:
+    return summary.over_opsets(along.endings(told), offered, all_asked=whole)
+
+
+@lru_cache(maxsize=65536)
+def _has(told: str, wanted: frozenset[Status]) -> bool:
+    return any(ended.status in wanted for ended in along.endings(told))
+
+
+def _run_on(selection: Selection, lines: Container[along.Line]) -> list[_Runtime]:
+    """Runtimes and versions of the cells of these lines."""
+    by = ("case", "variant", "exporter", "provider") if selection.statuses else ("case", "variant")
+    where = {"exporter": _EXPORTERS, **selection.where()}
+    rows = selection.rows.grouped(
+        (*by, "runtime", "runtime_version"), {}, where, exactly=along.competing(selection.rows)
+    )
+    taken: Container[Any] = lines if selection.statuses else selection.catalogue
+    return [(row[-2], row[-1]) for row in rows if row[: len(by)] in taken]
+
+
+def _in_order(keys: Iterable[_Key], selection: Selection) -> list[_Key]:
+    order = {key: index for index, key in enumerate(selection.catalogue)}
+    return sorted(keys, key=lambda key: (order[key[0], key[1]], _exporter_rank(key[2]), key[3] or ""))
+
+
 def _lines(selection: Selection, cells: Sequence[Cell], by: By, columns: tuple[str, ...]) -> list[Line]:
     grouped: dict[_LineKey, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
         grouped[_line_key(cell, by)][_column(cell, by)].append(cell)
     offered = selection.rows.offers
-    order = {key: index for index, key in enumerate(selection.catalogue)}
-    keys = sorted(grouped, key=lambda key: (order[key[0], key[1]], _exporter_rank(key[2]), key[3] or ""))
+    keys = _in_order(grouped, selection)
     several = len({key[3] for key in keys}) > 1
     lines = []
     for key in keys:
@@ -225,13 +284,11 @@ def _environments(selection: Selection) -> Iterator[EnvironmentLine]:
             yield EnvironmentLine(cell.case, cell.variant, title, cell.status, cell.stage, cell.local)
 
 
-def _runtime_notes(cells: Sequence[Cell], by: By) -> list[str]:
-    if by is By.RUNTIME:
-        return []
+def _runtime_notes(together: Iterable[_Runtime]) -> list[str]:
     seen: dict[str, set[str]] = defaultdict(set)
-    for cell in cells:
-        if cell.runtime and cell.runtime_version:
-            seen[cell.runtime].add(cell.runtime_version)
+    for runtime, version in together:
+        if runtime and version:
+            seen[runtime].add(version)
     return [
         f"as installed together: each release on its own {runtime} ({', '.join(versions.ordered(found))})"
         for runtime, found in seen.items()

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness import names, node_tests, versions
-from harness.answers.rows import plain_values
 from harness.worker.status import WORKS
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
 _WORKS = frozenset(status.value for status in WORKS)
 _COLUMNS = ("runtime", "runtime_version", "provider", "case", "variant", "status")
+_VARIANT = _COLUMNS.index("variant")
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,11 @@ def operators(dataset: Dataset, patterns: Iterable[str]) -> list[OperatorLine]:
 
     Raises :class:`UnknownName` for an operator that has no test.
     """
-    frame = dataset.runs(columns=[*_COLUMNS, "corpus"])
-    frame = frame[frame["corpus"] == node_tests.CORPUS]
-    about = {variant: node_tests.about(variant) for variant in frame["variant"].dropna().unique()}
+    rows = dataset.run_groups(_COLUMNS, {}, {"corpus": (node_tests.CORPUS,)})
+    about = {row[_VARIANT]: node_tests.about(row[_VARIANT]) for row in rows if row[_VARIANT] is not None}
     wanted = names.require_all("operator", tuple(patterns), sorted({item.operator for item in about.values()}))
     grouped: dict[tuple[str, int, str, str, str], dict[str, str]] = defaultdict(dict)
-    for runtime, version, provider, case, variant, status in zip(*plain_values(frame, _COLUMNS), strict=True):
+    for runtime, version, provider, case, variant, status in rows:
         found = about[variant]
         if found.operator in wanted and not found.mark:
             grouped[found.operator, found.opset, runtime, version or "", provider][case] = status

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from harness import versions
@@ -31,8 +32,8 @@ _RUN = (
     "signature",
     "message_id",
     "env_id",
-    "origin",
 )
+_STATUS = {status.value: status for status in Status}
 
 
 def on_runtimes(dataset: Dataset, cells: Sequence[Cell], catalogue: Mapping[Key, Entry]) -> list[Cell]:
@@ -49,37 +50,17 @@ def on_runtimes(dataset: Dataset, cells: Sequence[Cell], catalogue: Mapping[Key,
     for cell in cells:
         entry = catalogue.get((cell.case, cell.variant))
         own_session = entry is not None and entry.kind == FixKind.RUNTIME_OPTION.value
-        for run in runs.get((files.get(_key(cell)) or "", own_session), ()):
-            if (run.runtime, run.version, run.provider) != (cell.runtime, cell.runtime_version, cell.provider):
-                found.append(_moved(cell, run))
+        own = cell.runtime, cell.runtime_version, cell.provider
+        for place, end in runs.get((files.get(_key(cell)) or "", own_session), ()):
+            if place != own:
+                found.append(Cell._make((*cell[:_AT], *place, *end[:-1], cell.case_hash, end[-1])))
     return found
 
 
-@dataclass(frozen=True)
-class _Run:
-    runtime: str
-    version: str
-    provider: str
-    stage: str
-    status: str
-    signature: str | None
-    message_id: str | None
-    env_id: str | None
-    origin: str
-
-
-def _moved(cell: Cell, run: _Run) -> Cell:
-    return cell._replace(
-        runtime=run.runtime,
-        runtime_version=run.version,
-        provider=run.provider,
-        stage=run.stage,
-        status=Status(run.status),
-        signature=run.signature,
-        message_id=run.message_id,
-        env_id=run.env_id,
-        local=run.origin == "local",
-    )
+#: runtime, version, provider; and what makes the rest of a cell: stage, status, signature, text, environment, local
+_Run = tuple[tuple[str, str, str], tuple[str, Status, str | None, str | None, str | None, bool]]
+#: where a cell's runtime, version and provider begin
+_AT = Cell._fields.index("runtime")
 
 
 def _key(cell: Cell) -> tuple[Any, ...]:
@@ -100,15 +81,29 @@ def _files(dataset: Dataset, cells: Iterable[Cell]) -> dict[tuple[Any, ...], str
 
 def _runs(dataset: Dataset, bundles: set[str]) -> dict[tuple[str, bool], list[_Run]]:
     """By bundle, and whether it ran with session options: one run per runtime, version and provider, the newest."""
-    rows = dataset.run_rows(bundles, ("measured_at", *_RUN[:-1]))
-    newest: dict[tuple[Any, ...], _Run] = {}
-    for _, bundle, session, runtime, version, *rest in sorted(rows, key=lambda row: (row[0] is not None, row[0])):
-        run = _Run(runtime, version or "", *rest)
-        newest[bundle, bool(session), runtime, version, run.provider] = run
+    newest: dict[tuple[str, bool, tuple[str, str, str]], _Run] = {}
+    rows = dataset.run_rows(bundles, ("measured_at", *_RUN))
+    for _, bundle, session, *place, stage, status, signature, text, env_id, origin in sorted(rows, key=_when):
+        where = (place[0], place[1] or "", place[2])
+        newest[bundle, bool(session), where] = (
+            where,
+            (
+                stage,
+                _STATUS[status],
+                signature,
+                text,
+                env_id,
+                origin == "local",
+            ),
+        )
     found: dict[tuple[str, bool], list[_Run]] = defaultdict(list)
-    for (bundle, with_session, *_), run in newest.items():
+    for (bundle, with_session, _), run in newest.items():
         found[bundle, with_session].append(run)
     return found
+
+
+def _when(row: Sequence[Any]) -> tuple[bool, int]:
+    return row[0] is not None, row[0] or 0
 
 
 @dataclass(frozen=True)
@@ -131,14 +126,15 @@ def side_by_side(cells: Iterable[Cell]) -> tuple[RuntimeOutcome, ...]:
     for name, version, provider in sorted(grouped, key=lambda key: (key[0], key[2], versions.parse(key[1]))):
         mine = grouped[name, version, provider]
         counts = Counter(cell.status.value for cell in mine)
-        reasons = Counter(_reason(cell) for cell in mine if not cell.works)
+        reasons = Counter(_reason(cell.stage, cell.signature) for cell in mine if not cell.works)
         found.append(RuntimeOutcome(f"{name} {version}", provider, dict(counts), dict(reasons.most_common())))
     return tuple(found)
 
 
-def _reason(cell: Cell) -> str:
-    cause = refusal(cell.stage, cell.signature)
+@lru_cache(maxsize=4096)
+def _reason(stage: str, signature: str | None) -> str:
+    cause = refusal(stage, signature)
     if cause is not None and cause.value != "another reason":
         return cause.value
-    words = (cell.signature or "").split("|", 2)[-1]
-    return f"{cell.stage}: {words[:80]}" if words else cell.stage
+    words = (signature or "").split("|", 2)[-1]
+    return f"{stage}: {words[:80]}" if words else stage

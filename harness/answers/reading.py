@@ -72,17 +72,37 @@ class Rows:
     def __init__(self, dataset: Dataset, *, runtimes: bool = False) -> None:
         self._dataset = dataset
         self._runtimes = runtimes
+        #: what answers keep for the next one, by their own names
+        self.beside: dict[str, Any] = {}
 
     def cells(self, **where: Iterable[Any]) -> list[Cell]:
         """The measured cells whose columns have one of these values; environment cases are not among them."""
         return [cell for cell in self._read(where) if cell.exporter != NO_EXPORTER]
 
     def grouped(
-        self, by: Sequence[str], measures: Mapping[str, str], where: Mapping[str, Iterable[Any]]
+        self,
+        by: Sequence[str],
+        measures: Mapping[str, str],
+        where: Mapping[str, Iterable[Any]],
+        *,
+        exactly: bool = True,
     ) -> list[tuple[Any, ...]]:
-        """Measures (SQL over the columns of ``CELLS``) of groups of cells, each cell counted once."""
+        """Measures (SQL over the columns of ``CELLS``) of groups of cells, each cell counted once.
+
+        Where no rows compete, or it does not matter, it need not be asked for ``exactly``, which takes longer.
+        """
         taken: Where = {name: tuple(values) for name, values in where.items()}
-        return self._dataset.grouped(by, measures, taken, exactly=True)
+        return self._dataset.grouped(by, measures, taken, exactly=exactly)
+
+    def folded(
+        self, by: Sequence[str], along: str, measure: str, where: Mapping[str, Iterable[Any]], *, exactly: bool
+    ) -> list[tuple[Any, ...]]:
+        """For each group of cells: its columns, its values of the column ``along``, and a measure (SQL) at each.
+
+        Rows whose place a newer row has taken may count too where it need not be ``exactly`` one row for each cell.
+        """
+        taken: Where = {name: tuple(values) for name, values in where.items()}
+        return self._dataset.folded(by, along, measure, taken, exactly=exactly)
 
     @cached_property
     def measured(self) -> list[Cell]:

@@ -103,7 +103,8 @@ def _why(dataset: Dataset, entry: Entry, cells: list[Cell], claims: Iterable[Cla
     for found in alike:
         index = _message(known, found[-1], texts, messages)
         groups.append(_group(found, index))
-    bears = tuple(claim for claim in claims if any(claim.is_about(cell) for cell in cells))
+    mine = [claim for claim in claims if (claim.case, claim.variant) == (entry.case, entry.variant)]
+    bears = tuple(claim for claim in mine if any(claim.is_about(cell) for cell in cells))
     shown = _most_telling(cells)
     detail = _detail(dataset, shown) if shown else None
     newest = versions.newest(cell.torch for cell in cells if cell.torch)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.worker.case import PLAIN
-from harness.worker.status import Status
+from harness.worker.status import Exporter, Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +40,11 @@ class Cell(NamedTuple):
     def works(self) -> bool:
         """Whether a user's model works there."""
         return self.status in (Status.PASS, Status.DEGRADED)
+
+    @property
+    def written(self) -> int | None:
+        """The opset that a bare call wrote; ``None`` for every other cell."""
+        return self.opset_effective if self.exporter == Exporter.DEFAULT.value else None
 
 
 #: columns that make a :class:`Cell`, the last one for its ``local``

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from harness import node_tests, probes, versions
-from harness.answers.rows import plain_values
 from harness.worker.status import WORKS, Stage
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ _WORDS: tuple[tuple[str, Refusal], ...] = (
 )
 
 
+@lru_cache(maxsize=4096)
 def refusal(stage: str, signature: str | None) -> Refusal | None:
     """Why a file was not loaded; ``None`` for a row that came further."""
     if stage not in (Stage.LOAD.value, Stage.PARSE.value, Stage.BUILD.value):
@@ -76,42 +77,66 @@ def runtimes(dataset: Dataset, corpus: str = "") -> list[RuntimeLine]:
 
     corpus  ``onnx-node`` counts ONNX's own tests, those that are marked left out; else they are not among the files
     """
-    names = ("runtime", "runtime_version", "provider", "device", "corpus", "case", "variant", "stage", "status")
-    frame = dataset.runs(columns=[*names, "signature"])
     grouped: dict[tuple[Any, ...], list[_Row]] = defaultdict(list)
-    values = zip(*plain_values(frame, (*names, "signature", "origin")), strict=True)
-    for runtime, version, provider, device, *rest in values:
-        row = _Row(*rest)
-        if _counts(row, corpus):
-            grouped[runtime, version, provider, device].append(row)
+    for key, row in [*_files(dataset, corpus), *_probed(dataset)]:
+        grouped[key].append(row)
     keys = sorted(grouped, key=lambda key: (key[0], key[2], versions.parse(key[1] or "0"), key[3] or ""))
     lines = [_line(key, grouped[key]) for key in keys]
     return [line for line in lines if line.bundles] if corpus else lines
 
 
-def _counts(row: _Row, corpus: str) -> bool:
-    if row.corpus in (probes.CORPUS, None):
-        return True
-    if row.corpus != node_tests.CORPUS:
-        return not corpus
-    return corpus == node_tests.CORPUS and not node_tests.about(row.variant or "").mark
+_KEY = ("runtime", "runtime_version", "provider", "device")
+_SAID = {"cases": 'count("case")', "local": "bool_or(origin = 'local')"}
+
+
+def _files(dataset: Dataset, corpus: str) -> Iterator[tuple[tuple[Any, ...], _Row]]:
+    """Rows of what is counted: exported files, or the tests of a corpus; never probes."""
+    by = (*_KEY, "stage", "status", "signature")
+    if corpus:
+        for row in dataset.run_groups((*by, "variant"), _SAID, {"corpus": (corpus, None)}):
+            if not node_tests.about(row[-3] or "").mark:
+                yield row[:4], _row(row)
+        return
+    apart = (probes.CORPUS, node_tests.CORPUS)
+    corpora = [name for (name,) in dataset.run_groups(("corpus",), {}) if name not in apart]
+    for row in dataset.run_groups(by, _SAID, {"corpus": corpora}):
+        yield row[:4], _row(row)
+
+
+def _probed(dataset: Dataset) -> Iterator[tuple[tuple[Any, ...], _Row]]:
+    """Rows of the probes."""
+    by = (*_KEY, "stage", "status", "signature", "case", "variant")
+    for row in dataset.run_groups(by, {"local": _SAID["local"]}, {"corpus": (probes.CORPUS,)}):
+        yield row[:4], _Row(row[4], row[5], row[6], 0, row[-1], row[7] or "", row[8] or "")
+
+
+def _row(row: tuple[Any, ...]) -> _Row:
+    return _Row(row[4], row[5], row[6], row[-2], row[-1])
 
 
 @dataclass(frozen=True)
 class _Row:
-    corpus: str | None
-    case: str | None
-    variant: str | None
+    """So many files that ended alike; a probe is named."""
+
     stage: str
     status: str
     signature: str | None
-    origin: str
+    files: int
+    local: bool
+    probe: str = ""
+    number: str = ""
 
 
 def _line(key: tuple[Any, ...], rows: list[_Row]) -> RuntimeLine:
     runtime, version, provider, device = key
-    files = [row for row in rows if row.corpus != probes.CORPUS and row.case is not None]
-    refused = Counter(cause.value for row in files if (cause := _refused(row)) is not None)
+    statuses: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    for row in rows:
+        if row.files:
+            statuses[row.status] += row.files
+            cause = _refused(row)
+            if cause is not None:
+                refused[cause.value] += row.files
     return RuntimeLine(
         runtime,
         version or "",
@@ -119,10 +144,10 @@ def _line(key: tuple[Any, ...], rows: list[_Row]) -> RuntimeLine:
         device or "",
         _highest(rows, probes.OPSET),
         _highest(rows, probes.IR),
-        len(files),
-        dict(Counter(row.status for row in files)),
+        statuses.total(),
+        dict(statuses),
         dict(refused),
-        any(row.origin == "local" for row in rows),
+        any(row.local for row in rows),
     )
 
 
@@ -131,5 +156,5 @@ def _refused(row: _Row) -> Refusal | None:
 
 
 def _highest(rows: Iterable[_Row], case: str) -> int | None:
-    passed = [probes.number(row.variant or "") for row in rows if row.case == case and row.status in _WORKS]
+    passed = [probes.number(row.number) for row in rows if row.probe == case and row.status in _WORKS]
     return max(passed, default=None)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from harness import names, versions
-from harness.answers.along import Along, along_filters, statuses
+from harness.answers.along import Along, Told, along_filters, statuses
 from harness.answers.defaults import choose_opset
 from harness.answers.rows import NO_EXPORTER, Cell
 from harness.answers.select import Entry, Filters, Selection, load, select
@@ -104,17 +105,21 @@ class _Judge:
         self.offers = selection.rows.offers
         self.along = Along(selection)
         self.beside = {(cell.case, cell.variant): cell for cell in selection.rows.environment}
-        self.places = self.along.places()
+        self.places = sorted(self.along.places(), key=_place_rank)
         self._selection = selection
         self._grids: dict[str, _Grid] = {}
+        self._choices: dict[tuple[str, str], tuple[int | None, str]] = {}
+        self._opsets = {
+            exporter: tuple(self._opset(torch, exporter)[0] for torch in self.releases) for exporter, _ in self.places
+        }
 
     def standings(self, entry: Entry) -> list[Standing]:
         """One standing for each exporter and provider that the release was measured with."""
         if (entry.case, PLAIN) in self.beside:
             return [self._beside(entry)]
         found = []
-        for exporter, provider in sorted(self.places, key=_place_rank):
-            if self.along.at(self.torch, exporter, provider, entry.case, PLAIN):
+        for exporter, provider in self.places:
+            if self.torch in self.along.line(entry.case, PLAIN, exporter, provider):
                 found.append(self._standing(entry, exporter, provider))
         return found
 
@@ -127,7 +132,12 @@ class _Judge:
         else:
             fix = self._cell(self.torch, exporter, provider, entry.case, entry.variant, opset)
         word = workaround(plain.status if plain else None, fix.status if fix else None)
-        words = tuple(self._words(entry, torch, exporter, provider, upgrade) for torch in self.releases)
+        told = self._texts(self.along.line(entry.case, PLAIN, exporter, provider))
+        if upgrade:
+            statement = _upgrade_statement(self.releases, told, entry.needs_torch, self.torch)
+        else:
+            fixed = self._texts(self.along.line(entry.case, entry.variant, exporter, provider))
+            statement = _statement(self.releases, told, fixed, self.torch)
         return Standing(
             entry.case,
             entry.variant,
@@ -141,8 +151,8 @@ class _Judge:
             opset,
             why,
             word,
-            _statement(self.releases, words, self.torch),
-            _range(self._points(entry.case, exporter, provider)),
+            statement,
+            _range(self.releases, told, self._opsets[exporter]),
             plain,
             fix,
         )
@@ -171,7 +181,16 @@ class _Judge:
             fix,
         )
 
+    def _texts(self, line: Told) -> tuple[str, ...]:
+        """What happened on each release, empty where nothing was measured."""
+        return tuple(map(line.get, self.releases, repeat("")))
+
     def _opset(self, torch: str, exporter: str) -> tuple[int | None, str]:
+        if (torch, exporter) not in self._choices:
+            self._choices[torch, exporter] = self._choice(torch, exporter)
+        return self._choices[torch, exporter]
+
+    def _choice(self, torch: str, exporter: str) -> tuple[int | None, str]:
         offer = self.offers.get((torch, exporter))
         opsets = offer.opsets if offer else ()
         if not self.asked or exporter == Exporter.DEFAULT.value:
@@ -186,7 +205,8 @@ class _Judge:
         self, torch: str, exporter: str, provider: str | None, case: str, variant: str, opset: int | None
     ) -> Cell | None:
         if torch not in self._grids:
-            self._grids[torch] = _grid(self._selection, torch)
+            opsets = {self._opset(torch, name)[0] for name, _ in self.places}
+            self._grids[torch] = _grid(self._selection, torch, opsets)
         return self._grids[torch].get((exporter, provider, case, variant, opset))
 
     def _upgraded(self, entry: Entry, exporter: str, provider: str | None) -> Cell | None:
@@ -199,48 +219,41 @@ class _Judge:
                 return self._cell(torch, exporter, provider, entry.case, PLAIN, opset)
         return None
 
-    def _words(
-        self, entry: Entry, torch: str, exporter: str, provider: str | None, upgrade: bool
-    ) -> tuple[tuple[int | None, Workaround], ...]:
-        """By opset: the word on one release. For a version upgrade the release either has it or has not."""
-        plain = self.along.told(torch, exporter, provider, entry.case, PLAIN)
-        if upgrade:
-            return _upgrade_words(plain, versions.within(torch, entry.needs_torch))
-        return _words_of(plain, self.along.told(torch, exporter, provider, entry.case, entry.variant))
 
-    def _points(self, case: str, exporter: str, provider: str | None) -> tuple[Point, ...]:
-        return tuple(
-            Point(
-                torch, works(self.along.at(torch, exporter, provider, case, PLAIN).get(self._opset(torch, exporter)[0]))
-            )
-            for torch in self.releases
-        )
-
-
-# the same patterns come back case after case, release after release: each is judged once
+# the same texts come back case after case, release after release: what follows from them is worked out once
 
 
 @lru_cache(maxsize=65536)
-def _words_of(plain: str, fixed: str) -> tuple[tuple[int | None, Workaround], ...]:
+def _words(plain: str, fixed: str) -> Mapping[int | None, Workaround]:
+    """By opset: the word on one release."""
     fixes = statuses(fixed)
-    return tuple((opset, workaround(status, fixes.get(opset))) for opset, status in statuses(plain).items())
+    return {opset: workaround(status, fixes.get(opset)) for opset, status in statuses(plain).items()}
 
 
 @lru_cache(maxsize=65536)
-def _upgrade_words(plain: str, has_it: bool) -> tuple[tuple[int | None, Workaround], ...]:
-    return tuple((opset, _upgrade_word(status, has_it)) for opset, status in statuses(plain).items())
+def _statement(releases: tuple[str, ...], plain: tuple[str, ...], fixed: tuple[str, ...], torch: str) -> str:
+    return statement(dict(zip(releases, map(_words, plain, fixed), strict=True)), torch)
 
 
 @lru_cache(maxsize=65536)
-def _statement(
-    releases: tuple[str, ...], words: tuple[tuple[tuple[int | None, Workaround], ...], ...], torch: str
-) -> str:
-    return statement({name: dict(found) for name, found in zip(releases, words, strict=True)}, torch)
+def _upgrade_statement(releases: tuple[str, ...], plain: tuple[str, ...], needs_torch: str, torch: str) -> str:
+    """Of a version upgrade: a release either has it or has not."""
+    words: dict[str, Mapping[int | None, Workaround]] = {}
+    for name, told in zip(releases, plain, strict=True):
+        has_it = versions.within(name, needs_torch)
+        words[name] = {opset: _upgrade_word(status, has_it) for opset, status in statuses(told).items()}
+    return statement(words, torch)
 
 
 @lru_cache(maxsize=65536)
-def _range(points: tuple[Point, ...]) -> Range:
-    return ranges(points)
+def _range(releases: tuple[str, ...], plain: tuple[str, ...], opsets: tuple[int | None, ...]) -> Range:
+    """Along torch: where the failing form works at the opset of each release."""
+    return ranges(
+        tuple(
+            Point(torch, works(statuses(told).get(opset)))
+            for torch, told, opset in zip(releases, plain, opsets, strict=True)
+        )
+    )
 
 
 def _upgrade_word(status: Status, has_it: bool) -> Workaround:
@@ -261,9 +274,9 @@ def _place_rank(place: tuple[str, str | None]) -> tuple[int, str]:
     return (order.index(place[0]) if place[0] in order else len(order), place[1] or "")
 
 
-def _grid(selection: Selection, torch: str) -> _Grid:
-    """The cells of one release."""
-    found = selection.rows.cells(**along_filters(selection), torch=(torch,))
+def _grid(selection: Selection, torch: str, opsets: set[int | None]) -> _Grid:
+    """The cells of one release at the opsets at which its exporters are judged."""
+    found = selection.rows.cells(**along_filters(selection), torch=(torch,), opset=opsets)
     return {(cell.exporter, cell.provider, cell.case, cell.variant, cell.opset): cell for cell in found}
 
 

@@ -4,15 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from harness import versions
-from harness.answers.rows import Cell
 from harness.answers.signs import NOT_MEASURED, STATUS, word
 from harness.verdicts import collapse
-from harness.worker.status import MEASURED, Exporter, Status
+from harness.worker.status import MEASURED, WORKS, Status
 
 _SEVERITY = list(Status)
 _MOST_SPANS = 2
+
+
+class Ended(Protocol):
+    """How a cell ended; ``written`` is the opset that a bare call wrote, ``None`` for every other cell."""
+
+    @property
+    def opset(self) -> int | None:
+        """The opset asked for; ``None`` of a bare call."""
+
+    @property
+    def status(self) -> Status:
+        """The outcome."""
+
+    @property
+    def local(self) -> bool:
+        """Whether it was measured on this machine."""
+
+    @property
+    def written(self) -> int | None:
+        """The opset that a bare call wrote."""
+
+
+class Placed(Ended, Protocol):
+    """A cell that also says its torch release."""
+
+    @property
+    def torch(self) -> str:
+        """The release."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +62,7 @@ class Summary:
 NOTHING = Summary(NOT_MEASURED, NOT_MEASURED, Status.NOT_RUN)
 
 
-def over_opsets(cells: Sequence[Cell], offered: Sequence[int], *, all_asked: bool) -> Summary:
+def over_opsets(cells: Sequence[Ended], offered: Sequence[int], *, all_asked: bool) -> Summary:
     """Cells that differ in their opset only. ``offered`` are the opsets measured for their release and exporter.
 
     ``✓ 11-14 ✗`` reads: passes at opsets 11 to 14, fails with an error at the others. ``all`` is every opset offered,
@@ -55,7 +83,7 @@ def over_opsets(cells: Sequence[Cell], offered: Sequence[int], *, all_asked: boo
     return _said(by_opset, text, missing, at, any(cell.local for cell in cells))
 
 
-def over_releases(cells: Sequence[Cell], releases: Sequence[str]) -> Summary:
+def over_releases(cells: Sequence[Placed], releases: Sequence[str]) -> Summary:
     """Cells that differ in their torch release only. ``releases`` are those of the table, oldest first.
 
     ``✓ ≥2.0.1 ✗`` reads: passes from 2.0.1 to the newest release, fails with an error before.
@@ -80,7 +108,7 @@ def over_releases(cells: Sequence[Cell], releases: Sequence[str]) -> Summary:
     return replace(said, text=f"{said.text} {sign}", short=f"{said.short} {sign}")
 
 
-def counted(cells: Sequence[Cell]) -> Summary:
+def counted(cells: Sequence[Placed]) -> Summary:
     """Cells that differ in more than one way: ``✓ 3/14 ≠`` reads: 3 of 14 measured cells pass, the worst is wrong."""
     if not cells:
         return NOTHING
@@ -120,10 +148,10 @@ def _said(
     return Summary(" ".join([first, *rest]), " ".join([short, *rest]), lead, at, local)
 
 
-def _single(cell: Cell) -> Summary:
+def _single(cell: Ended) -> Summary:
     at = {cell.status.value: ("default" if cell.opset is None else str(cell.opset),)}
-    if cell.works and cell.exporter == Exporter.DEFAULT.value and cell.opset_effective is not None:
-        text = f"{STATUS[cell.status].sign} {cell.opset_effective}"
+    if cell.status in WORKS and cell.written is not None:
+        text = f"{STATUS[cell.status].sign} {cell.written}"
         return Summary(text, text, cell.status, at, cell.local)
     return _plain(cell.status, at, cell.local)
 

@@ -21,6 +21,7 @@ from harness.store.gates import Gates, mask
 from harness.store.journal_reader import Entries, read_journals
 from harness.store.merge import newest
 from harness.store.query import Query
+from harness.store.run_query import RunQuery
 from harness.store.runs import empty, read_runs
 from harness.store.scan import Part, Scan, needed, select, speaking
 from harness.store.schema import columns as columns_of
@@ -116,13 +117,17 @@ class Dataset:
         return frame
 
     def run_rows(self, bundles: Iterable[str], columns: Sequence[str]) -> list[tuple[Any, ...]]:
-        """The rows of :meth:`runs` as plain values: these columns of ``RUNS``, then the origin."""
-        parts = read_runs(self._folders, self._fresh_runs, self._gates(), frozenset(bundles), columns, self._problems)
-        return [
-            (*row, origin)
-            for origin, table in parts
-            for row in zip(*(table.column(name).to_pylist() for name in columns), strict=True)
-        ]
+        """The rows of :meth:`runs` as plain values: these columns of ``RUNS``, then the origin.
+
+        ``measured_at`` is in microseconds UTC.
+        """
+        return self._run_query.rows((*columns, "origin"), {"bundle": tuple(bundles)})
+
+    def run_groups(
+        self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where | None = None
+    ) -> list[tuple[Any, ...]]:
+        """For each group of the rows of :meth:`runs`: its columns ``by``, then the measures (SQL over ``RUNS``)."""
+        return self._run_query.grouped(by, measures, where or {})
 
     def select(
         self, wanted: Sequence[str], where: sql.Where | None = None, *, runtimes: bool = False
@@ -150,6 +155,15 @@ class Dataset:
         """
         return self._query.grouped(by, measures, where or {}, exactly=exactly)
 
+    def folded(
+        self, by: Sequence[str], along: str, measure: str, where: sql.Where, *, exactly: bool
+    ) -> list[tuple[Any, ...]]:
+        """For each group of cells: its columns ``by``, its values of the column ``along``, the measure at each of them.
+
+        Both as lists of one length, in no order. ``exactly`` as for :meth:`grouped`.
+        """
+        return self._query.folded(by, along, measure, where, exactly=exactly)
+
     def records(self, table: str, where: sql.Where | None = None) -> list[dict[str, Any]]:
         """Rows of one of the other tables as dictionaries, a local one before a published one."""
         return small.records(table, self._small_files(table), self._fresh(table), where or {}, self._problems)
@@ -175,6 +189,11 @@ class Dataset:
     def _query(self) -> Query:
         gates = Gates(self.records("environments"))
         return Query(self._parts, gates.quarantined if gates.silencing else None, self._problems)
+
+    @cached_property
+    def _run_query(self) -> RunQuery:
+        gates = Gates(self.records("environments"))
+        return RunQuery(self._folders, self._fresh_runs, gates.quarantined if gates.silencing else None, self._problems)
 
     def _small_files(self, table: str) -> list[Path]:
         """The files of a table, published before local, as far as they are there and can be read."""

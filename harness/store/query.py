@@ -35,6 +35,9 @@ _NUMBERS = itertools.count()
 #: whether the run of (env_id, run_id) may not speak
 Quarantined = Callable[[str | None, str | None], bool]
 
+#: makes the text of a relation and its values
+_Source = Callable[[], tuple[str, list[Any]]]
+
 
 class Query:
     """Questions to the parts of a dataset; what cannot be read is left out and told to ``problems``."""
@@ -45,6 +48,7 @@ class Query:
         self._problems = problems
         self._silenced: str | None = None
         self._tables: dict[str, str] = {}
+        self._known_single: dict[str, bool] = {}
 
     def rows(
         self, wanted: Sequence[str], where: sql.Where | None = None, *, runtimes: bool = False
@@ -55,7 +59,7 @@ class Query:
         ``runtimes`` asks for each. Ordered by torch, case, variant, exporter, opset.
         """
         where = where or {}
-        columns = ", ".join(_shown(name) for name in wanted)
+        columns = ", ".join(sql.shown(name) for name in wanted)
         order = ", ".join(sql.name(name) for name in ("torch", "case", "variant", "exporter", "opset", "provider"))
         return self._ask(lambda: self._speaking(where, runtimes), f"SELECT {columns} FROM ({{}}) ORDER BY {order}")
 
@@ -66,12 +70,23 @@ class Query:
         keys = ", ".join(sql.name(name) for name in by)
         said = ", ".join([keys, *(f"{text} AS {sql.name(name)}" for name, text in measures.items())])
 
-        def source() -> tuple[str, list[Any]]:
-            return self._speaking(where, runtimes=False) if exactly else self._roughly(where)
+        return self._ask(self._counted(where, exactly), f"SELECT {said} FROM ({{}}) GROUP BY {keys} ORDER BY {keys}")
 
-        return self._ask(source, f"SELECT {said} FROM ({{}}) GROUP BY {keys} ORDER BY {keys}")
+    def folded(
+        self, by: Sequence[str], along: str, measure: str, where: sql.Where, *, exactly: bool
+    ) -> list[tuple[Any, ...]]:
+        """The measure (SQL) over groups of rows at each value of a column ``along``, as two lists for each group."""
+        keys = ", ".join(sql.name(name) for name in by)
+        column = sql.name(along)
+        inner = f"SELECT {keys}, {column}, {measure} AS said FROM ({{}}) GROUP BY {keys}, {column}"
+        return self._ask(
+            self._counted(where, exactly), f"SELECT {keys}, list({column}), list(said) FROM ({inner}) GROUP BY {keys}"
+        )
 
-    def _ask(self, source: Callable[[], tuple[str, list[Any]]], around: str) -> list[tuple[Any, ...]]:
+    def _counted(self, where: sql.Where, exactly: bool) -> _Source:
+        return lambda: self._speaking(where, runtimes=False) if exactly else self._roughly(where)
+
+    def _ask(self, source: _Source, around: str) -> list[tuple[Any, ...]]:
         """Ask once; where a file turns out to be damaged, without it again."""
         try:
             inner, values = source()
@@ -99,7 +114,7 @@ class Query:
         taken = [part for part in self._parts if part.takes(_frozen(where))]
         if len(where.get("case", ())) in range(1, _FEW):
             return self._one_per_cell(taken, where, runtimes)
-        return self._apart(taken, self._single, where, runtimes)
+        return self._apart(taken, self._single(taken), where, runtimes)
 
     def _roughly(self, where: sql.Where) -> tuple[str, list[Any]]:
         """As :meth:`_speaking`, without asking whether rows of one file compete."""
@@ -118,17 +133,16 @@ class Query:
         more, its_values = self._one_per_cell(others, where, runtimes)
         return f"{text} UNION ALL BY NAME ({more})", [*values, *its_values]
 
-    @cached_property
-    def _single(self) -> frozenset[str]:
-        """The parts in which every cell has one row only, so that none competes."""
-        alone = {path: part.name for part in self._parts if part.alone for path in part.paths.values()}
-        if not alone:
-            return frozenset()
-        key = ", ".join(sql.name(name) for name in CELL)
-        counted = (
-            f"SELECT filename, count(*), count(DISTINCT hash({key})) FROM {sql.files(alone, named=True)} GROUP BY 1"
-        )
-        return frozenset(alone[Path(file)] for file, rows, cells in sql.fetch(counted) if rows == cells)
+    def _single(self, parts: Sequence[Part]) -> set[str]:
+        """Those of the parts in which every cell has one row only, so that none competes; each is looked at once."""
+        new = {path: part.name for part in parts if part.alone for path in part.paths.values()}
+        new = {path: name for path, name in new.items() if name not in self._known_single}
+        if new:
+            key = ", ".join(sql.name(name) for name in CELL)
+            counted = f"SELECT filename, count(*) = count(DISTINCT hash({key})) FROM {sql.files(new, named=True)}"
+            counts = dict(sql.fetch(f"{counted} GROUP BY filename"))
+            self._known_single.update({name: counts.get(str(path), True) for path, name in new.items()})
+        return {part.name for part in parts if self._known_single.get(part.name)}
 
     def _one_per_cell(self, parts: Sequence[Part], where: sql.Where, runtimes: bool) -> tuple[str, list[Any]]:
         early, values = sql.condition({name: wanted for name, wanted in where.items() if name in _EARLY})
@@ -164,10 +178,7 @@ class Query:
         """The table in DuckDB with the rows of a part that are still in journals, numbered in their order."""
         if part.name not in self._tables:
             table = self._tables[part.name] = f"journalled_{next(_NUMBERS)}"
-            cursor = sql.connection().cursor()
-            cursor.register("incoming", part.fresh)
-            cursor.execute(f"CREATE TABLE {table} AS SELECT *, row_number() OVER () AS line FROM incoming")
-            cursor.close()
+            sql.keep(table, part.fresh)
             weakref.finalize(self, sql.fetch, f"DROP TABLE {table}")
         return self._tables[part.name]
 
@@ -176,16 +187,8 @@ class Query:
         if self._quarantined is None:
             return ""
         if self._silenced is None:
-            self._silenced = self._clause(self._quarantined)
+            self._silenced = sql.none_of((env, run) for env, run, _ in self._runs if self._quarantined(env, run))
         return self._silenced
-
-    def _clause(self, quarantined: Quarantined) -> str:
-        bad = [
-            f"(env_id IS NOT DISTINCT FROM {_value(env)} AND run_id IS NOT DISTINCT FROM {_value(run)})"
-            for env, run, _ in self._runs
-            if quarantined(env, run)
-        ]
-        return f" AND NOT ({' OR '.join(bad)})" if bad else ""
 
     @cached_property
     def _runs(self) -> list[tuple[Any, ...]]:
@@ -196,14 +199,6 @@ class Query:
         if self._quarantined is None:
             return 0
         return sum(rows for env, run, rows in self._runs if self._quarantined(env, run))
-
-
-def _value(text: str | None) -> str:
-    return "NULL" if text is None else sql.literal(text)
-
-
-def _shown(name: str) -> str:
-    return "epoch_us(measured_at) AS measured_at" if name == "measured_at" else sql.name(name)
 
 
 def _frozen(where: sql.Where) -> dict[str, frozenset[Any]]:

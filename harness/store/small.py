@@ -45,7 +45,7 @@ def _rank(row: Mapping[str, Any], now: float) -> tuple[bool, bool, float]:
 def _read(path: Path, table: str, where: sql.Where, problems: list[str]) -> list[Row]:
     names = columns(table)
     condition, values = sql.condition(where)
-    shown = ", ".join(_shown(name) for name in names)
+    shown = ", ".join(sql.shown(name) for name in names)
     text = f"SELECT {shown} FROM (({sql.empty(table)}) UNION ALL BY NAME SELECT * FROM {sql.files([path])})"
     try:
         rows = sql.fetch(f"{text} WHERE {condition}", values)
@@ -57,10 +57,6 @@ def _read(path: Path, table: str, where: sql.Where, problems: list[str]) -> list
             return []
         raise StoreError(f"{path}: cannot be read ({error})") from error
     return [_row(names, row) for row in rows]
-
-
-def _shown(name: str) -> str:
-    return "epoch_us(measured_at) AS measured_at" if name == "measured_at" else sql.name(name)
 
 
 def _row(names: Sequence[str], values: Sequence[Any]) -> Row:

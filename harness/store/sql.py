@@ -6,10 +6,12 @@ are plain Python values.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from harness.store.schema import VERSION_KEY
@@ -17,9 +19,13 @@ from harness.worker.rows import TABLES
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 #: a filter's values by column; ``None`` among them takes null
 Where = Mapping[str, Collection[Any]]
+
+#: so many values of a filter that they are given as a list: each placeholder is parsed by itself
+_MANY = 64
 
 _TYPES = {
     "string": "VARCHAR",
@@ -36,9 +42,7 @@ _TYPES = {
 @cache
 def connection() -> duckdb.DuckDBPyConnection:
     """One database in memory for the process; a query takes a cursor of its own, so that threads may ask at once."""
-    import duckdb
-
-    made = duckdb.connect()
+    made: duckdb.DuckDBPyConnection = _engine().connect()
     # nothing is ever fetched, and a file that has changed is read anew: only footers are kept
     made.execute("SET autoinstall_known_extensions = false; SET parquet_metadata_cache = true")
     return made
@@ -55,10 +59,16 @@ def fetch(query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
 
 def error() -> type[Exception]:
     """What DuckDB raises."""
-    import duckdb
-
-    kind: type[Exception] = duckdb.Error
+    kind: type[Exception] = _engine().Error
     return kind
+
+
+def _engine() -> ModuleType:
+    """DuckDB itself. Its Python layer (relations, expressions) is not used and is slower to import than an answer."""
+    try:
+        return importlib.import_module("_duckdb")
+    except ImportError:
+        return importlib.import_module("duckdb")
 
 
 def empty(table: str) -> str:
@@ -67,13 +77,41 @@ def empty(table: str) -> str:
     return f"SELECT {columns} WHERE false"
 
 
-def files(paths: Iterable[Path], *, named: bool = False) -> str:
-    """A relation of these parquet files, with the column ``filename`` if ``named``.
+def files(paths: Iterable[Path], *, named: bool = False, numbered: bool = False) -> str:
+    """A relation of these parquet files; ``named`` adds ``filename``, ``numbered`` ``file_row_number``.
 
     A column that one of them does not have is null there.
     """
     listed = ", ".join(literal(str(path)) for path in paths)
-    return f"read_parquet([{listed}], union_by_name = true, filename = {str(named).lower()})"
+    more = f"filename = {str(named).lower()}, file_row_number = {str(numbered).lower()}"
+    return f"read_parquet([{listed}], union_by_name = true, {more})"
+
+
+def keep(table: str, rows: pa.Table) -> None:
+    """Make a table of arrow rows with the further column ``line``, which numbers them in their order."""
+    importlib.import_module("duckdb")  # arrow is read by its Python layer
+    cursor = connection().cursor()
+    cursor.register("incoming", rows)
+    cursor.execute(f"CREATE TABLE {table} AS SELECT *, row_number() OVER () AS line FROM incoming")
+    cursor.close()
+
+
+def none_of(runs: Iterable[tuple[str | None, str | None]]) -> str:
+    """A clause that leaves out the rows of these (environment, run); empty where there are none."""
+    bad = [
+        f"(env_id IS NOT DISTINCT FROM {_value(env)} AND run_id IS NOT DISTINCT FROM {_value(run)})"
+        for env, run in runs
+    ]
+    return f" AND NOT ({' OR '.join(bad)})" if bad else ""
+
+
+def _value(text: str | None) -> str:
+    return "NULL" if text is None else literal(text)
+
+
+def shown(column: str) -> str:
+    """A column as a query gives it: times in microseconds, for a time as DuckDB gives it needs another package."""
+    return "epoch_us(measured_at) AS measured_at" if column == "measured_at" else name(column)
 
 
 def literal(text: str) -> str:
@@ -91,8 +129,13 @@ def condition(where: Where) -> tuple[str, list[Any]]:
     parts, values = ["true"], []
     for column, wanted in where.items():
         given = sorted(value for value in wanted if value is not None)
-        values += given
-        clauses = [f"{name(column)} IN ({', '.join('?' * len(given))})"] if given else []
+        clauses = []
+        if len(given) > _MANY:
+            values.append(given)
+            clauses = [f"{name(column)} IN (SELECT unnest(?))"]
+        elif given:
+            values += given
+            clauses = [f"{name(column)} IN ({', '.join('?' * len(given))})"]
         clauses += [f"{name(column)} IS NULL"] if None in wanted else []
         parts.append(f"({' OR '.join(clauses)})" if clauses else "false")
     return " AND ".join(parts), values

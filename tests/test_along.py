@@ -1,0 +1,164 @@
+"""Lines folded by the database, and runs of further runtimes by SQL: the same rows speak as in the frames."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_dataset import write
+from store_rows import cell, environment, write_cells, write_journal
+
+from harness.answers import By, Filters, table, workarounds
+from harness.answers.along import endings, lines
+from harness.answers.reading import load
+from harness.store import Dataset, compact, writer
+from harness.store.schema import to_arrow
+from harness.worker.journal import Journal
+from harness.worker.rows import RUNS
+
+ROOT = Path(__file__).resolve().parents[1]
+LINE = ("cross-no-symbolic", "plain", "torchscript-trace", "cpu")
+LATER = "2026-05-01T00:00:00Z"
+
+
+def said(dataset, line=LINE, torch="1.10.2", **where):
+    return [(one.opset, one.status.value, one.local) for one in endings(lines(load(dataset), where)[line][torch])]
+
+
+def test_a_line_has_the_row_that_speaks_for_each_opset(tmp_path):
+    published, local = tmp_path / "results", tmp_path / "local"
+    write_cells(published, [cell(opset=15), cell(opset=9, status="fail"), cell(opset=14, status="mismatch")])
+    write_journal(local, [cell(opset=14, status="crash")])
+
+    assert said(Dataset.open(published, local)) == [(9, "fail", False), (14, "crash", True), (15, "pass", False)]
+
+
+def test_of_rows_of_one_cell_on_several_versions_of_a_runtime_one_is_in_the_line(tmp_path):
+    later = cell(runtime_version="1.31.1", status="fail", measured_at=LATER)
+    write_cells(tmp_path, [cell(), cell(opset=15), later])
+    dataset = Dataset.open(tmp_path, None)
+
+    assert said(dataset) == [(14, "fail", False), (15, "pass", False)]
+    assert "onnxruntime (1.19.2, 1.31.1)" in " ".join(table(dataset, Filters()).notes)
+
+
+def test_a_bare_call_says_the_opset_that_it_wrote(tmp_path):
+    write_cells(tmp_path, [cell(exporter="default", opset=None, opset_effective=13)])
+    (shown,) = table(Dataset.open(tmp_path, None), Filters(exporters=("default",))).lines
+
+    assert shown.places["1.10.2"].text == "✓ 13"
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(),
+        Filters(themes=("geometry",), variants=("*",)),
+        Filters(torch=("2.0", "2.8"), opsets=("9-16",)),
+        Filters(exporters=("default",)),
+        Filters(statuses=("mismatch",)),
+        Filters(opsets=("default",), exporters=("default", "trace")),
+    ],
+)
+@pytest.mark.parametrize("ask", [table, workarounds])
+def test_an_answer_from_lines_that_were_kept_is_the_first_answer(tmp_path, filters, ask):
+    folder = write(tmp_path / "results")
+    if ask is workarounds and filters.statuses:
+        filters = Filters(statuses=("needed",))
+    first = ask(Dataset.open(folder, None), filters)
+    dataset = Dataset.open(folder, None)
+    for _ in range(2):
+        table(dataset, Filters())
+
+    assert ask(dataset, filters) == first
+
+
+def test_a_table_along_releases_counts_what_the_tables_of_single_cells_count():
+    """Two ways to the same places: lines folded by the database, and cells one by one."""
+    dataset = Dataset.open(ROOT / "results", None)
+    filters = Filters(themes=("geometry",), torch=("2.5.1",))
+    (release,) = table(dataset, filters).columns
+    folded = {(line.case, line.exporter): line.places[release].at for line in table(dataset, filters).lines}
+    single: dict[tuple[str, str | None], dict[str, tuple[str, ...]]] = {}
+    for line in table(dataset, filters, By.OPSET).lines:
+        ends: dict[str, list[str]] = {}
+        for opset, place in line.places.items():
+            for status in place.at:
+                ends.setdefault(status, []).append(opset)
+        single[line.case, line.exporter] = {status: tuple(opsets) for status, opsets in ends.items()}
+
+    assert folded == single
+
+
+def run(**changes):
+    row = dict.fromkeys(column.name for column in RUNS)
+    row.update(
+        {name: cell()[name] for name in ("case", "variant", "provider", "runtime", "measured_at", "stage", "status")},
+        bundle="b1",
+        runtime_version="1.23.2",
+        device="cpu",
+        env_id="env-1",
+        run_id="run-1",
+    )
+    row.update(changes)
+    return row
+
+
+def write_runs(folder, rows):
+    writer.write(folder / "runs" / "onnxruntime-cpu.parquet", "runs", to_arrow("runs", rows))
+
+
+def journal_runs(folder, rows, environments=()):
+    with Journal(folder / "journal", "runs") as journal:
+        for row in environments:
+            journal.environment(row)
+        for row in rows:
+            journal.run(row, {})
+
+
+def statuses(dataset, bundles=("b1", "b2")):
+    return sorted(dataset.run_rows(bundles, ("bundle", "runtime_version", "status")))
+
+
+def of_frame(dataset, bundles=("b1", "b2")):
+    frame = dataset.runs(bundles, columns=["bundle", "runtime_version", "status"])
+    return sorted(frame.itertuples(index=False, name=None))
+
+
+def test_of_runs_of_one_file_the_local_then_the_newest_speaks_as_in_the_frames(tmp_path):
+    published, local = tmp_path / "results", tmp_path / "local"
+    write_runs(published, [run(), run(bundle="b2", status="fail"), run(bundle="b3")])
+    journal_runs(local, [run(status="mismatch", measured_at="2025-01-01T00:00:00Z")], [environment()])
+    compact(local)
+    journal_runs(local, [run(runtime_version="1.31.1"), run(runtime_version="1.31.1", status="crash")])
+    dataset = Dataset.open(published, local)
+
+    assert statuses(dataset) == of_frame(dataset)
+    assert statuses(dataset) == [
+        ("b1", "1.23.2", "mismatch", "local"),
+        ("b1", "1.31.1", "crash", "local"),
+        ("b2", "1.23.2", "fail", "published"),
+    ]
+
+
+def test_runs_of_a_quarantined_run_do_not_speak(tmp_path):
+    local = tmp_path / "local"
+    journal_runs(
+        local, [run(), run(bundle="b2", run_id="run-2")], [environment(), environment(run_id="run-2", gate="x")]
+    )
+    compact(local)
+
+    assert statuses(Dataset.open(None, local)) == [("b1", "1.23.2", "pass", "local")]
+
+
+def test_a_file_of_runs_that_breaks_after_it_was_opened_is_named_and_the_others_answer(tmp_path):
+    write_runs(tmp_path, [run()])
+    path = tmp_path / "runs" / "onnxruntime-cpu.parquet"
+    (tmp_path / "runs" / "tract-cpu.parquet").write_bytes(path.read_bytes())
+    dataset = Dataset.open(tmp_path, None)
+    assert len(statuses(dataset)) == 2
+    path.write_bytes(path.read_bytes()[:200])
+
+    assert len(statuses(dataset)) == 1
+    assert any(str(path) in problem for problem in dataset.problems)
+    assert len(statuses(Dataset.open(tmp_path, None))) == 1
