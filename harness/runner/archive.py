@@ -20,6 +20,7 @@ import re
 import struct
 import zipfile
 import zlib
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
@@ -34,6 +35,17 @@ _MEMBER, _DIRECTORY = b"PK\x03\x04", b"PK\x01\x02"
 #: a member's local header: signature, version, flags, method, time, date, checksum, packed and full size, lengths
 _HEADER = struct.Struct("<4s5H3I2H")
 _NAME = re.compile(r"[0-9a-f]{64}")
+#: what :mod:`zipfile` raises for bytes that are no zip file's, or one's of another kind (encrypted, a method unknown)
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    OSError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 
 
 class UnusableArchive(CaniexportError):
@@ -87,9 +99,10 @@ class Archive:
         self.path = path
         try:
             self._zip = zipfile.ZipFile(str(path))
+            self._file = open(str(path), "rb")
         except FileNotFoundError:
             raise UnusableArchive("{}: there is no such file".format(path)) from None
-        except (zipfile.BadZipFile, OSError) as error:
+        except _DAMAGED as error:
             raise UnusableArchive("{}: no archive of bundles, or cut off ({})".format(path, error)) from error
         names = self._zip.namelist()
         for name in names:
@@ -102,12 +115,25 @@ class Archive:
     def read(self, bundle: str) -> Bundle:
         """One bundle, its content checked against its name. Raises :class:`UnusableBundle`."""
         try:
-            data = self._zip.read("bundles/{}/{}.zip".format(bundle[:2], bundle))
-            return unpack(bundle, data)
+            return unpack(bundle, self._stored("bundles/{}/{}.zip".format(bundle[:2], bundle)))
         except KeyError:
             raise UnusableBundle("bundle {} is not in the archive".format(bundle)) from None
-        except (zipfile.BadZipFile, zlib.error, OSError, EOFError) as error:
+        except _DAMAGED as error:
             raise UnusableBundle("bundle {} is damaged ({})".format(bundle, error)) from error
+
+    def _stored(self, name: str) -> bytes:
+        """A member's content. One that lies there as it is comes without :mod:`zipfile`, which costs several times
+        the reading; its checksum is left out then, since the caller holds the content against the bundle's name.
+        """
+        info = self._zip.getinfo(name)
+        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits:
+            return self._zip.read(info)
+        self._file.seek(info.header_offset)
+        data = self._file.read(_HEADER.size + len(name) + info.compress_size)
+        start = _HEADER.size + len(name)
+        if len(data) < start or _HEADER.unpack_from(data)[-2:] != (len(name), 0):
+            return self._zip.read(info)
+        return data[start:]
 
     def cells(self) -> Dict[str, List[str]]:
         """The cells that each entry stands for, by its key."""
@@ -122,7 +148,7 @@ class Archive:
                     "{}: written in format {}, this runner reads {}".format(self.path, manifest["format"], FORMAT)
                 )
             entries = [Entry(**item) for item in manifest["entries"]]
-        except (zipfile.BadZipFile, ValueError, KeyError, TypeError) as error:
+        except (*_DAMAGED, KeyError, TypeError) as error:
             raise UnusableArchive("{}: its {} cannot be read ({})".format(self.path, MANIFEST, error)) from error
         for entry in entries:
             if not _NAME.fullmatch(entry.bundle):
@@ -136,22 +162,39 @@ def unpack(name: str, data: bytes) -> Bundle:
     model: Optional[bytes] = None
     digest = hashlib.sha256()
     for file, content in _members(data):
-        match = _FILE.fullmatch(file)
-        if match is None:
+        part = _part(file)
+        if part is None:
             raise UnusableBundle("bundle {}: {!r} does not belong into a bundle".format(name, file))
         digest.update("{}:{}\n".format(file, len(content)).encode("ascii"))
         digest.update(content)
-        if match.group("kind") is None:
+        if not part.kind:
             model = content
         else:
-            kinds = sets.setdefault(int(match.group("set")), {"input": {}, "output": {}})
-            kinds[match.group("kind")][int(match.group("position"))] = content
+            kinds = sets.setdefault(part.set, {"input": {}, "output": {}})
+            kinds[part.kind][part.position] = content
     if digest.hexdigest() != name:
         raise UnusableBundle("bundle {}: its content is that of {}".format(name, digest.hexdigest()))
     if model is None:
         raise UnusableBundle("bundle {} has no model".format(name))
     ordered = [sets[number] for number in sorted(sets)]
     return Bundle(model, [_in_order(one["input"]) for one in ordered], [_in_order(one["output"]) for one in ordered])
+
+
+class _Part(NamedTuple):
+    """What a file of a bundle is: the model where ``kind`` is empty, else ``input`` or ``output``."""
+
+    set: int
+    kind: str
+    position: int
+
+
+@lru_cache(maxsize=1024)
+def _part(file: str) -> Optional[_Part]:
+    """``None`` for a name that no bundle has; the same few names come with every bundle."""
+    match = _FILE.fullmatch(file)
+    if match is None:
+        return None
+    return _Part(int(match.group("set") or 0), match.group("kind") or "", int(match.group("position") or 0))
 
 
 def _members(data: bytes) -> List[Tuple[str, bytes]]:

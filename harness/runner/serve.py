@@ -1,9 +1,8 @@
-"""The process that has the runtime: it runs one bundle after the other and says which before it begins.
+"""The process that has the runtime: it runs one bundle after the other, in the order asked for.
 
 It writes lines to the pipe that was its standard output; what the runtime prints goes to standard error::
 
     ready {"version": …, "device": …}      or  unavailable {"stage": …, "text": …}
-    begin 17
     at run
     row 17 {"row": {…}, "messages": {…}}
 """
@@ -59,7 +58,6 @@ def serve(arguments: List[str]) -> int:
             lines.write("at", stage.value)
 
     for place in places:
-        lines.write("begin", place)
         outcome = one.run(adapter, archive, archive.entries[place], announce)
         lines.write("row", place, json.dumps(outcome._asdict()))
     return 0

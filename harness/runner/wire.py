@@ -23,14 +23,14 @@ def fields(data: bytes) -> Iterator[Tuple[int, int, Value]]:
     """
     position, end = 0, len(data)
     while position < end:
-        tag, position = _varint(data, position)
+        tag, position = varint(data, position)
         kind = tag & 7
         value: Value
         if kind == VARINT:
-            value, position = _varint(data, position)
+            value, position = varint(data, position)
         else:
             if kind == BYTES:
-                width, position = _varint(data, position)
+                width, position = varint(data, position)
             elif kind in (FIXED64, FIXED32):
                 width = 8 if kind == FIXED64 else 4
             else:
@@ -59,7 +59,7 @@ def integers(found: List[Tuple[int, Value]]) -> List[int]:
             continue
         position = 0
         while position < len(value):
-            number, position = _varint(value, position)
+            number, position = varint(value, position)
             values.append(signed(number))
     return values
 
@@ -74,7 +74,8 @@ def signed(number: int) -> int:
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
-def _varint(data: bytes, position: int) -> Tuple[int, int]:
+def varint(data: bytes, position: int) -> Tuple[int, int]:
+    """The number that begins at ``position``, and where it ends. Raises :class:`Malformed`."""
     value, shift = 0, 0
     while True:
         if position >= len(data):
