@@ -285,7 +285,7 @@ class IndexListOfDynamicSize(IndexListOfTracedSize):
     def index_in_advance(self, x):
         return x[:, self.rows, self.columns]
 
-    @fix("rewrite", "the pairs found in a triangle of ones: in another order", changes_values=True, documented=False)
+    @fix("rewrite", "the pairs found in a triangle of ones", documented=False)
     def pairs_of_triangle(self, x):
         pairs = torch.nonzero(torch.tril(torch.ones_like(x[0]), -1))
         return x[:, pairs[:, 0], pairs[:, 1]]

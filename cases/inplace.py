@@ -252,3 +252,40 @@ class CacheWrittenAtPosition(Case):
     @fix("rewrite", "what comes before, the new part and what comes after, joined")
     def joined(self, cache, new, places):
         return torch.cat([cache[:, : places[0]], new, cache[:, places[1] + 1 :]], dim=1)
+
+
+class RunningTotalInBuffer(Case):
+    """A buffer that forward adds to: eager goes on from call to call, the file begins anew at each run.
+
+    It begins with what the buffer held after the export's own call. ``before`` is the total of the calls before,
+    which only the fix reads.
+    """
+
+    records = ("buffer-update-dropped",)
+    sources = ("pytorch/pytorch#60828",)
+    aten_ops = ("aten::add_",)
+    onnx_ops = ("Add",)
+    inputs = (
+        (values([1.0, 10.0]), values([0.0, 0.0])),
+        (values([2.0, 20.0]), values([1.0, 10.0])),
+        (values([4.0, 40.0]), values([3.0, 30.0])),
+    )
+    claims = (
+        Claim(
+            "pytorch/pytorch#60828", "the change of state is dropped", torch="==1.9.*", opset=">=9", status="mismatch"
+        ),
+    )
+
+    def setup(self):
+        self.register_buffer("total", torch.zeros(2))
+
+    def forward(self, x, before):
+        self.total.add_(x)
+        return self.total + 0 * before
+
+    def reference(self, x, before):
+        return before + x
+
+    @fix("rewrite", "the state as an input and an output")
+    def state_passed(self, x, before):
+        return before + x

@@ -1,0 +1,173 @@
+"""Convolutions: padding by formula, and sizes of what a transposed convolution gives."""
+
+import torch
+import torch.nn.functional as F
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32
+
+
+class SamePaddingOfFixedSize(Case):
+    """padding="same" replaced by a padding computed from one input size: wrong for others where stride is two."""
+
+    records = ("same-padding-formula-size-dependent",)
+    sources = ("aselsan-research-imaging-team/flight-net#3",)
+    aten_ops = ("aten::conv2d",)
+    onnx_ops = ("Conv",)
+    inputs = ((f32(1, 2, 8, 8),), (f32(1, 2, 8, 8),), (f32(1, 2, 7, 7),), (f32(1, 2, 10, 10),))
+    dynamic = {"x": {2: "height", 3: "width"}}
+    claims = (
+        Claim(
+            "aselsan-research-imaging-team/flight-net#3",
+            "the formula of a fixed size takes the place of same padding",
+            variant="formula_of_fixed_size",
+            torch=">=1.9",
+            opset=">=9",
+            status="pass",
+            finding="Only for that size: with a stride above one another size needs another padding.",
+        ),
+    )
+
+    def setup(self):
+        self.conv = torch.nn.Conv2d(2, 3, 3, stride=1, padding=1)
+
+    def forward(self, x):
+        # as TensorFlow's SAME: with stride two an even size gets one more at the end, an odd one at both
+        height, width = (x.shape[2] + 1) % 2, (x.shape[3] + 1) % 2
+        x = F.pad(x, (1 - width, 1, 1 - height, 1))
+        return F.conv2d(x, self.conv.weight, self.conv.bias, stride=2)
+
+    @fix("rewrite", "((s - 1) * n - s + k) / 2 of n = 8: half of seven, rounded down", caution=True)
+    def formula_of_fixed_size(self, x):
+        return F.conv2d(F.pad(x, (0, 1, 0, 1)), self.conv.weight, self.conv.bias, stride=2)
+
+    @fix("rewrite", "one on each side for odd sizes, one at the end for even ones, by slicing", documented=False)
+    def padded_and_sliced(self, x):
+        x = F.pad(x, (1, 1, 1, 1))
+        return F.conv2d(
+            x[:, :, (x.shape[2] + 1) % 2 :, (x.shape[3] + 1) % 2 :], self.conv.weight, self.conv.bias, stride=2
+        )
+
+
+class ConvTransposeOutputSize(Case):
+    """conv_transpose2d to a size that is known at run time only: the output padding of the first one is written."""
+
+    records = ("convtranspose-dynamic-output-size",)
+    sources = ("onnx/onnx#1772",)
+    aten_ops = ("aten::conv_transpose2d",)
+    onnx_ops = ("ConvTranspose", "Slice")
+    inputs = (
+        (f32(1, 2, 3, 3), f32(1, 1, 6, 6)),
+        (f32(1, 2, 3, 3), f32(1, 1, 6, 6)),
+        (f32(1, 2, 3, 3), f32(1, 1, 5, 5)),
+    )
+    dynamic = {"like": {2: "height", 3: "width"}}
+    claims = (Claim("onnx/onnx#1772", "the size is an attribute", torch=">=1.2,<1.4", opset=">=9", status="mismatch"),)
+
+    def setup(self):
+        self.conv = torch.nn.ConvTranspose2d(2, 1, 3, stride=2, padding=1)
+
+    def forward(self, x, like):
+        return self.conv(x, output_size=like.shape[2:])
+
+    @fix("rewrite", "a fixed output padding, cropped by a slice")
+    def cropped(self, x, like):
+        conv = self.conv
+        full = F.conv_transpose2d(x, conv.weight, conv.bias, stride=2, padding=1, output_padding=1)
+        return full[:, :, : like.shape[2], : like.shape[3]]
+
+
+class _SameLower(torch.autograd.Function):
+    """A ConvTranspose that asks for SAME_LOWER: output as large as input times stride."""
+
+    @staticmethod
+    def symbolic(g, x, weight):
+        return g.op("ConvTranspose", x, weight, auto_pad_s="SAME_LOWER", strides_i=[2, 2], kernel_shape_i=[3, 3])
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        # one more than wanted: SAME_LOWER takes the odd one off at the beginning
+        return F.conv_transpose2d(x, weight, stride=2)[:, :, 1:, 1:]
+
+
+class ConvTransposeSameLower(Case):
+    """A ConvTranspose by hand with auto_pad SAME_LOWER, sizes dynamic: the output has another size."""
+
+    records = ("convtranspose-auto-pad-same-lower",)
+    sources = ("microsoft/onnxruntime#6067",)
+    aten_ops = ("aten::conv_transpose2d",)
+    onnx_ops = ("ConvTranspose",)
+    exporters = ("torchscript-trace",)
+    inputs = ((f32(1, 2, 3, 4),), (f32(1, 2, 3, 4),), (f32(1, 2, 1, 4),))
+    dynamic = {"x": {2: "height", 3: "width"}}
+    claims = (Claim("microsoft/onnxruntime#6067", "another shape", torch="==1.7.*", opset=">=9", status="mismatch"),)
+
+    def setup(self):
+        self.conv = torch.nn.ConvTranspose2d(2, 1, 3, stride=2, bias=False)
+
+    def forward(self, x):
+        return _SameLower.apply(x, self.conv.weight)
+
+    @fix("rewrite", "explicit pads: everything, then the first row and column off")
+    def explicit_pads(self, x):
+        return self.conv(x)[:, :, 1:, 1:]
+
+
+class ConvTransposeOnBothProviders(Case):
+    """A transposed convolution with stride, padding and output padding: said to differ between CPU and CUDA."""
+
+    records = ("convtranspose-cpu-cuda-differ",)
+    sources = ("microsoft/onnxruntime#25210",)
+    aten_ops = ("aten::conv_transpose2d",)
+    onnx_ops = ("ConvTranspose",)
+    inputs = ((f32(1, 4, 5, 5),), (f32(1, 4, 5, 5),), (f32(2, 4, 3, 6),))
+    dynamic = {"x": {0: "batch", 2: "height", 3: "width"}}
+    claims = (
+        Claim("microsoft/onnxruntime#25210", "differs on CUDA", torch=">=2.7,<2.9", status="mismatch", needs="cuda"),
+    )
+
+    def setup(self):
+        self.conv = torch.nn.ConvTranspose2d(4, 3, 3, stride=2, padding=1, output_padding=1)
+
+    def forward(self, x):
+        return self.conv(x)
+
+    @fix("rewrite", "zeros between the pixels, and a convolution with the turned kernel", documented=False)
+    def by_convolution(self, x):
+        batch, height, width = x.shape[0], x.shape[2], x.shape[3]
+        spread = torch.stack((x, torch.zeros_like(x)), 4).reshape(batch, 4, height, 2 * width)
+        spread = torch.stack((spread, torch.zeros_like(spread)), 3).reshape(batch, 4, 2 * height, 2 * width)
+        kernel = self.conv.weight.transpose(0, 1).flip((2, 3))
+        return F.conv2d(F.pad(spread, (1, 1, 1, 1)), kernel, self.conv.bias)
+
+
+class QuantisedConvolution(Case):
+    """A convolution between fake quantisations: fused into one quantised node, whose values are others."""
+
+    records = ("conv-qdq-cpu-fusion-wrong",)
+    sources = ("microsoft/onnxruntime#24711",)
+    aten_ops = ("aten::fake_quantize_per_tensor_affine", "aten::conv2d")
+    onnx_ops = ("QuantizeLinear", "DequantizeLinear", "Conv")
+    needs_torch = ">=1.9"
+    inputs = ((f32(1, 3, 6, 6, low=-0.1, high=0.1),), (f32(1, 3, 6, 6, low=-0.1, high=0.1),))
+    rtol, atol = 1e-4, 2e-4  # one step of the output's quantisation
+    claims = (
+        Claim(
+            "microsoft/onnxruntime#24711",
+            "other values than unoptimised",
+            torch=">=2.4,<2.10",
+            opset=">=13",
+            status="mismatch",
+        ),
+    )
+
+    def setup(self):
+        self.conv = torch.nn.Conv2d(3, 3, 3)
+
+    def forward(self, x):
+        x = torch.fake_quantize_per_tensor_affine(x, 0.001, 128, 0, 255)
+        weight = torch.fake_quantize_per_tensor_affine(self.conv.weight, 0.004, 0, -128, 127)
+        x = F.conv2d(x, weight, self.conv.bias * 0.01)
+        return torch.fake_quantize_per_tensor_affine(x, 0.0001, 128, 0, 255)
+
+    unoptimised = fix("runtime-option", "ORT_DISABLE_ALL: nothing is fused", session={"graph_optimization_level": 0})

@@ -1,0 +1,61 @@
+"""A dynamic axis whose example has one element, or none."""
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32
+
+
+class DynamicBatchFromExampleOfOne(Case):
+    """A batch said to be dynamic, exported with one: the size is specialised to one."""
+
+    records = ("zero-one-specialisation-oblivious",)
+    sources = ("pytorch/tutorials#3400",)
+    aten_ops = ("aten::reshape",)
+    onnx_ops = ("Reshape",)
+    inputs = ((f32(1, 3, 4),), (f32(2, 3, 4),), (f32(3, 3, 4),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "pytorch/tutorials#3400",
+            "the dimension becomes static",
+            torch=">=2.7,<2.9",
+            exporter="dynamo",
+            opset=18,
+            status=("mismatch", "fail"),
+        ),
+    )
+
+    def forward(self, x):
+        return x.reshape(x.shape[0], -1) * 2
+
+    example_of_two = fix(
+        "export-option",
+        "an example of two",
+        inputs=((f32(2, 3, 4),), (f32(1, 3, 4),), (f32(3, 3, 4),)),
+    )
+
+
+class BroadcastFromExampleOfOne(DynamicBatchFromExampleOfOne):
+    """Two dynamic batches, both one in the example: equal sizes are taken for a broadcast."""
+
+    aten_ops = ("aten::add",)
+    onnx_ops = ("Add",)
+    inputs = ((f32(1, 3), f32(1, 3)), (f32(2, 3), f32(2, 3)), (f32(3, 3), f32(3, 3)))
+    dynamic = {"x": {0: "batch"}, "y": {0: "batch"}}
+
+    def forward(self, x, y):
+        return x + y
+
+    example_of_two = fix(
+        "export-option",
+        "an example of two",
+        inputs=((f32(2, 3), f32(2, 3)), (f32(1, 3), f32(1, 3)), (f32(3, 3), f32(3, 3))),
+    )
+
+
+class EmptyExampleBatch(DynamicBatchFromExampleOfOne):
+    """A batch said to be dynamic, exported with none: the size is specialised to zero."""
+
+    inputs = ((f32(0, 3, 4),), (f32(2, 3, 4),), (f32(1, 3, 4),))
+
+    def forward(self, x):
+        return x.reshape(x.shape[0], 12) * 2

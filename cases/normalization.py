@@ -1,0 +1,297 @@
+"""Normalisation layers: statistics, groups, weights, and which of their modes a reference was made in."""
+
+import torch
+import torch.nn.functional as F
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, values
+
+IMAGES = ((f32(1, 3, 4, 4),), (f32(1, 3, 4, 4, low=2.0, high=5.0),), (f32(2, 3, 4, 4),))
+BATCH = {"x": {0: "batch"}}
+MEAN, VARIANCE = [1.0, -2.0, 0.5], [4.0, 0.25, 2.0]
+
+
+def with_statistics(norm):
+    """The layer with running statistics that are not the default ones."""
+    norm.running_mean.copy_(torch.tensor(MEAN))
+    norm.running_var.copy_(torch.tensor(VARIANCE))
+    return norm
+
+
+class InstanceNormTrackedStatistics(Case):
+    """InstanceNorm2d(track_running_stats=True).eval(): the file normalises by the image instead."""
+
+    records = ("instance-norm-track-running-stats",)
+    sources = ("pytorch/pytorch#53887", "pytorch/pytorch#55051", "pytorch/pytorch#60538")
+    aten_ops = ("aten::instance_norm",)
+    onnx_ops = ("InstanceNormalization", "BatchNormalization")
+    inputs = IMAGES
+    dynamic = BATCH
+    claims = (
+        Claim("pytorch/pytorch#53887", "statistics are ignored", torch="==1.8.*", opset=">=9", status="mismatch"),
+        Claim("pytorch/pytorch#60538", "they are used", torch=">=1.10", opset=">=9", status="pass"),
+    )
+
+    def setup(self):
+        self.norm = with_statistics(torch.nn.InstanceNorm2d(3, affine=True, track_running_stats=True))
+
+    def forward(self, x):
+        return self.norm(x)
+
+    @fix("rewrite", "batch_norm on the running statistics")
+    def batch_norm(self, x):
+        norm = self.norm
+        return F.batch_norm(x, norm.running_mean, norm.running_var, norm.weight, norm.bias)
+
+    newer_torch = fix("version-upgrade", "torch 1.10 and later", torch=">=1.10")
+
+
+class InstanceNormTrackedStatisticsStatic(InstanceNormTrackedStatistics):
+    """InstanceNorm2d(track_running_stats=True).eval() on a batch of two that is not dynamic."""
+
+    inputs = ((f32(2, 3, 4, 4),), (f32(2, 3, 4, 4, low=2.0, high=5.0),))
+    dynamic = {}
+
+
+class InstanceNormWithoutEpsilon(Case):
+    """InstanceNorm2d(eps=0) on planes of small values: said to be just out of tolerance."""
+
+    records = ("instance-norm-numerical-large-plane",)
+    sources = ("pytorch/pytorch#60582",)
+    aten_ops = ("aten::instance_norm",)
+    onnx_ops = ("InstanceNormalization",)
+    inputs = (
+        (f32(1, 2, 200, 200, low=-1e-3, high=1e-3),),
+        (f32(1, 2, 200, 200, low=0.0, high=1e-3),),
+    )
+    claims = (
+        Claim("pytorch/pytorch#60582", "a little out of tolerance", torch="==1.9.*", opset=11, status="mismatch"),
+    )
+
+    def setup(self):
+        self.norm = torch.nn.InstanceNorm2d(2, eps=0.0)
+
+    def forward(self, x):
+        return self.norm(x)
+
+    @fix(
+        "rewrite",
+        "an epsilon above zero: other values where the variance is as small",
+        changes_values=True,
+        documented=False,
+    )
+    def with_epsilon(self, x):
+        return F.instance_norm(x, eps=1e-5)
+
+    @fix("rewrite", "values scaled up first: the same, with eps=0", documented=False)
+    def scaled_up(self, x):
+        return self.norm(x * 1000)
+
+
+class GroupNormOneGroup(Case):
+    """group_norm with one group: right in ONNX Runtime, normalised by channel in TensorRT 10.16."""
+
+    records = ("groupnorm-num-groups-1-trt-wrong",)
+    sources = ("NVIDIA/TensorRT#4756",)
+    aten_ops = ("aten::group_norm",)
+    onnx_ops = ("GroupNormalization", "InstanceNormalization")
+    inputs = IMAGES
+    dynamic = BATCH
+    claims = (
+        Claim("NVIDIA/TensorRT#4756", "ONNX Runtime is right", torch="==2.11.*", exporter="", opset=18, status="pass"),
+        Claim("NVIDIA/TensorRT#4756", "by channel", torch="==2.11.*", status="mismatch", needs="tensorrt"),
+    )
+
+    def setup(self):
+        self.norm = torch.nn.GroupNorm(1, 3)
+
+    def forward(self, x):
+        return self.norm(x)
+
+    @fix("rewrite", "layer_norm over channels, height and width")
+    def layer_norm(self, x):
+        scale, shift = self.norm.weight.reshape(3, 1, 1), self.norm.bias.reshape(3, 1, 1)
+        return F.layer_norm(x, (3, 4, 4)) * scale + shift
+
+
+class BatchNormReferenceInTraining(Case):
+    """The reference was computed in training mode, by the batch's own statistics; the file has the running ones."""
+
+    records = ("batchnorm-train-mode-reference",)
+    sources = ("microsoft/onnxruntime#3873",)
+    aten_ops = ("aten::batch_norm",)
+    onnx_ops = ("BatchNormalization",)
+    inputs = IMAGES
+    dynamic = BATCH
+    claims = (
+        Claim("microsoft/onnxruntime#3873", "outputs differ", torch="==1.7.*", opset=">=9", status="mismatch"),
+        Claim(
+            "microsoft/onnxruntime#3873",
+            "with eval() before the reference they agree",
+            torch="==1.7.*",
+            opset=">=9",
+            variant="eval_first",
+            status="pass",
+        ),
+    )
+
+    def setup(self):
+        self.norm = with_statistics(torch.nn.BatchNorm2d(3))
+
+    def forward(self, x):
+        return self.norm(x)
+
+    def reference(self, x):
+        return self.norm.train()(x)
+
+    @fix("rewrite", "model.eval() before the reference is computed", changes_values=True)
+    def eval_first(self, x):
+        return self.norm(x)
+
+
+class DropoutReferenceInTraining(Case):
+    """The reference was computed in training mode, with values dropped; the file drops none."""
+
+    records = ("transformer-encoder-mismatch-train-dropout",)
+    sources = ("pytorch/pytorch#109532", "pytorch/pytorch#110557")
+    aten_ops = ("aten::dropout",)
+    onnx_ops = ("Dropout",)
+    inputs = ((f32(4, 16),), (f32(4, 16),), (f32(6, 16),))
+    dynamic = BATCH
+    claims = (
+        Claim("pytorch/pytorch#109532", "not close", torch=">=2.1,<2.2", exporter="", opset=18, status="mismatch"),
+    )
+
+    def setup(self):
+        self.linear = torch.nn.Linear(16, 16)
+        self.dropout = torch.nn.Dropout(0.5)
+
+    def forward(self, x):
+        return self.dropout(self.linear(x))
+
+    def reference(self, x):
+        torch.manual_seed(0)
+        return self.dropout.train()(self.linear(x))
+
+    @fix("rewrite", "model.eval() before the reference is computed", changes_values=True)
+    def eval_first(self, x):
+        return self.dropout(self.linear(x))
+
+
+class ConvBatchNormFused(Case):
+    """A convolution and its batch norm, fused by the exporter: wrong in TensorRT 7, right in ONNX Runtime."""
+
+    records = ("bn-fused-conv-trt-wrong",)
+    sources = (
+        "onnx/onnx-tensorrt#594",
+        "NVIDIA/TensorRT#960",
+    )
+    aten_ops = ("aten::conv2d", "aten::batch_norm")
+    onnx_ops = ("Conv", "BatchNormalization")
+    inputs = IMAGES
+    dynamic = BATCH
+    claims = (
+        Claim(
+            "onnx/onnx-tensorrt#594",
+            "totally different",
+            torch="==1.4.*",
+            status="mismatch",
+            needs="tensorrt",
+        ),
+    )
+
+    def setup(self):
+        self.conv = torch.nn.Conv2d(3, 3, 3, padding=1)
+        self.norm = with_statistics(torch.nn.BatchNorm2d(3))
+
+    def forward(self, x):
+        return self.norm(self.conv(x))
+
+    @fix("rewrite", "scale and shift written out", documented=False)
+    def scale_and_shift(self, x):
+        norm = self.norm
+        scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
+        shift = norm.bias - norm.running_mean * scale
+        return self.conv(x) * scale.reshape(3, 1, 1) + shift.reshape(3, 1, 1)
+
+
+class GemmWithBetaAndBatchNorm(Case):
+    """addmm(beta=2) and a batch norm: fused into one Gemm, whose bias is then scaled as if beta were 1."""
+
+    records = ("gemm-beta-bn-fusion",)
+    sources = ("microsoft/onnxscript#3027",)
+    aten_ops = ("aten::addmm", "aten::batch_norm")
+    onnx_ops = ("Gemm", "BatchNormalization")
+    inputs = ((f32(2, 4),), (f32(2, 4),), (f32(5, 4),))
+    dynamic = BATCH
+    claims = (
+        Claim(
+            "microsoft/onnxscript#3027",
+            "the bias is wrong",
+            torch=">=2.9",
+            exporter="dynamo",
+            opset=18,
+            status="mismatch",
+        ),
+    )
+
+    def setup(self):
+        self.linear = torch.nn.Linear(4, 3)
+        self.norm = with_statistics(torch.nn.BatchNorm1d(3))
+
+    def forward(self, x):
+        return self.norm(torch.addmm(self.linear.bias, x, self.linear.weight.t(), beta=2))
+
+    @fix("rewrite", "the bias doubled first, beta left at 1")
+    def beta_of_one(self, x):
+        return self.norm(torch.addmm(self.linear.bias * 2, x, self.linear.weight.t()))
+
+
+class WeightNormConvolution(Case):
+    """weight_norm of a convolution: the norm of each filter, over all its other axes."""
+
+    records = ("weight-norm-onnx-differs",)
+    sources = ("microsoft/onnxruntime#3143",)
+    aten_ops = ("aten::_weight_norm",)
+    onnx_ops = ("ReduceL2", "Div", "Mul", "Conv")
+    inputs = IMAGES
+    dynamic = BATCH
+    claims = (Claim("microsoft/onnxruntime#3143", "outputs differ", torch="==1.4.*", opset=">=9", status="mismatch"),)
+
+    def setup(self):
+        self.conv = torch.nn.utils.weight_norm(torch.nn.Conv2d(3, 2, 3))
+
+    def forward(self, x):
+        return self.conv(x)
+
+    @fix("module-swap", "the weight computed once, as remove_weight_norm leaves it")
+    def norm_removed(self, x):
+        v, g = self.conv.weight_v, self.conv.weight_g
+        norm = v.reshape(2, -1).pow(2).sum(1).sqrt().reshape(2, 1, 1, 1)
+        return F.conv2d(x, v * (g / norm), self.conv.bias)
+
+
+class WeightNormOfVector(Case):
+    """torch._weight_norm of a vector: each element's own magnitude, not the norm of all of them."""
+
+    records = ("weight-norm-1d-scalar-norm",)
+    sources = ("pytorch/pytorch#191749",)
+    aten_ops = ("aten::_weight_norm",)
+    onnx_ops = ("ReduceL2", "Abs")
+    inputs = (
+        (values([1.0, -2.0, 3.0]), values([2.0, 2.0, 2.0])),
+        (values([4.0, 0.5, -6.0]), values([1.0, -3.0, 0.25])),
+    )
+    claims = (
+        Claim("pytorch/pytorch#191749", "the norm of all", torch=">=2.9", opset=">=9", status="mismatch"),
+        Claim("pytorch/pytorch#191749", "right", torch=">=2.9", exporter="dynamo", opset=18, status="pass"),
+    )
+
+    def forward(self, v, g):
+        return torch._weight_norm(v, g, 0)
+
+    dynamo = fix("export-option", "the torch.export based exporter", exporter="dynamo")
+
+    @fix("rewrite", "divide by the magnitudes")
+    def by_magnitude(self, v, g):
+        return v * (g / torch.abs(v))

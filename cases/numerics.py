@@ -1,0 +1,135 @@
+"""Sums, distances and spectra: formulas that lose digits, and tolerances."""
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32
+
+
+class LogCumulativeSumOfExponentials(Case):
+    """x.exp().cumsum(1).log() in the place of logcumsumexp: infinite for values around 100."""
+
+    records = ("logcumsumexp-overflow-naive",)
+    sources = ("openvinotoolkit/openvino#28538",)
+    aten_ops = ("aten::logcumsumexp", "aten::cumsum")
+    onnx_ops = ("Exp", "CumSum", "Log")
+    needs_torch = ">=1.6"
+    inputs = ((f32(2, 4),), (f32(2, 4, low=95.0, high=105.0),), (f32(3, 4, low=-105.0, high=-95.0),))
+    dynamic = {"x": {0: "rows"}}
+    claims = (
+        Claim("openvinotoolkit/openvino#28538", "infinite", torch=">=2.6,<2.8", opset=">=11", status="mismatch"),
+        Claim(
+            "openvinotoolkit/openvino#28538",
+            "right with the largest value taken off first",
+            torch=">=2.6,<2.8",
+            opset=">=11",
+            variant="largest_taken_off",
+            status="pass",
+        ),
+    )
+
+    def forward(self, x):
+        return x.exp().cumsum(1).log()
+
+    def reference(self, x):
+        return torch.logcumsumexp(x, 1)
+
+    @fix("rewrite", "the largest value taken off before and added after")
+    def largest_taken_off(self, x):
+        largest = x.max(1, keepdim=True)[0]
+        return largest + (x - largest).exp().cumsum(1).log()
+
+
+class DistanceOfTwoRanks(Case):
+    """torch.cdist of a matrix and a batch of matrices: the ranks have to be made one first."""
+
+    records = ("cdist-rank-mismatch-patchcore",)
+    sources = ("open-edge-platform/anomalib#967",)
+    aten_ops = ("aten::cdist",)
+    onnx_ops = ("Unsqueeze", "Sub", "ReduceSum")
+    needs_torch = ">=1.4"
+    inputs = ((f32(1, 4, 3), f32(5, 3)), (f32(1, 4, 3), f32(5, 3)), (f32(2, 4, 3), f32(5, 3)))
+    dynamic = {"x": {0: "batch"}}
+    rtol, atol = 1e-3, 1e-4
+    claims = (
+        Claim("open-edge-platform/anomalib#967", "far too large", torch="==1.13.*", opset=">=9", status="mismatch"),
+    )
+
+    def forward(self, x, bank):
+        return torch.cdist(x, bank)
+
+    @fix("rewrite", "the distance written out, every rank said")
+    def written_out(self, x, bank):
+        difference = x.unsqueeze(2) - bank.unsqueeze(0).unsqueeze(1)
+        return (difference * difference).sum(-1).sqrt()
+
+
+class DistanceOfMatrices(DistanceOfTwoRanks):
+    """torch.cdist of two matrices, the number of rows dynamic."""
+
+    inputs = ((f32(4, 3), f32(5, 3)), (f32(4, 3), f32(5, 3)), (f32(6, 3), f32(5, 3)))
+    dynamic = {"x": {0: "rows"}}
+
+    @fix("rewrite", "the distance written out, every rank said")
+    def written_out(self, x, bank):
+        difference = x.unsqueeze(1) - bank.unsqueeze(0)
+        return (difference * difference).sum(-1).sqrt()
+
+
+class ShortTimeFourierTransform(Case):
+    """torch.stft held against ONNX's STFT, to the tolerances that torch.testing has: just not close, it is said."""
+
+    records = ("stft-numerics-tolerance",)
+    sources = ("pytorch/pytorch#92087",)
+    aten_ops = ("aten::stft",)
+    onnx_ops = ("STFT",)
+    needs_torch = ">=1.8"
+    rtol, atol = 1.3e-6, 1e-5
+    inputs = ((f32(1, 64),), (f32(1, 64, low=2.0, high=5.0),), (f32(3, 64),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (Claim("pytorch/pytorch#92087", "not close", torch=">=1.13,<2.1", opset=">=17", status="mismatch"),)
+
+    def setup(self):
+        self.register_buffer("window", torch.hann_window(16))
+
+    def forward(self, x):
+        return torch.stft(x, 16, hop_length=8, window=self.window, center=False, return_complex=False)
+
+    @fix("rewrite", "two convolutions with the rows of the transform", documented=False)
+    def by_convolution(self, x):
+        turns = torch.arange(9).double().unsqueeze(1) * torch.arange(16).double() * (2 * 3.141592653589793 / 16)
+        cosine = (torch.cos(turns) * self.window).float().unsqueeze(1)
+        sine = (-torch.sin(turns) * self.window).float().unsqueeze(1)
+        signal = x.unsqueeze(1)
+        real = torch.nn.functional.conv1d(signal, cosine, stride=8)
+        imaginary = torch.nn.functional.conv1d(signal, sine, stride=8)
+        return torch.stack((real, imaginary), -1)
+
+
+class MeanOfNormalisedPlane(Case):
+    """The mean of a plane behind an instance norm is nothing but rounding: a relative comparison fails it."""
+
+    records = ("globalaveragepool-near-zero-cuda",)
+    sources = ("microsoft/onnxruntime#25198",)
+    aten_ops = ("aten::instance_norm", "aten::adaptive_avg_pool2d")
+    onnx_ops = ("InstanceNormalization", "GlobalAveragePool")
+    rtol, atol = 1e-4, 0.0
+    inputs = ((f32(1, 2, 8, 8),), (f32(1, 2, 8, 8, low=2.0, high=5.0),), (f32(2, 2, 8, 8),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "microsoft/onnxruntime#25198",
+            "relative error huge on CUDA",
+            torch=">=2.7,<2.9",
+            status="mismatch",
+            needs="cuda",
+        ),
+    )
+
+    def forward(self, x):
+        x = torch.nn.functional.instance_norm(x)
+        return torch.nn.functional.adaptive_avg_pool2d(x, 1)
+
+    @fix("rewrite", "one added, so that the mean is no rounding", changes_values=True, documented=False)
+    def away_from_zero(self, x):
+        return torch.nn.functional.adaptive_avg_pool2d(torch.nn.functional.instance_norm(x), 1) + 1

@@ -1,0 +1,184 @@
+"""Outputs: an input handed through, names, and values drawn at random."""
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, i64, values
+
+
+def through_identity(model):
+    """Surgery that puts an Identity between an input and an output of the same name."""
+    import onnx
+
+    inputs = {item.name for item in model.graph.input}
+    for output in model.graph.output:
+        if output.name in inputs:
+            model.graph.node.append(onnx.helper.make_node("Identity", [output.name], [output.name + "_out"]))
+            output.name += "_out"
+    return model
+
+
+class InputHandedThrough(Case):
+    """return constant, x: the file's output has the input's name, and ONNX Runtime gives another value for it."""
+
+    records = ("dynamo-input-returned-without-identity",)
+    sources = ("pytorch/pytorch#167848", "microsoft/onnxruntime#26339")
+    aten_ops = ("aten::lift_fresh",)
+    onnx_ops = ("Identity",)
+    inputs = ((f32(1),), (f32(1, low=100.0, high=200.0),))
+    claims = (
+        Claim(
+            "pytorch/pytorch#167848",
+            "the other output's value is given",
+            torch="==2.9.*",
+            exporter="dynamo",
+            opset=18,
+            variant="not_optimised",
+            status="mismatch",
+        ),
+        Claim("pytorch/pytorch#167848", "dynamo=False is right", torch="==2.9.*", opset=18, status="pass"),
+    )
+
+    def forward(self, x):
+        return torch.tensor(1.0), x
+
+    not_optimised = fix(
+        "export-option",
+        "optimize=False of the dynamo exporter, as the report has it",
+        export={"optimize": False},
+        caution=True,
+    )
+    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace")
+    identity = fix("graph-surgery", "an Identity between input and output", surgery=through_identity)
+
+    @fix("rewrite", "x.clone()", documented=False)
+    def clone(self, x):
+        return torch.tensor(1.0), x.clone()
+
+    @fix("rewrite", "x + 0", documented=False)
+    def plus_zero(self, x):
+        return torch.tensor(1.0), x + 0
+
+
+class InputAsOnlyOutput(InputHandedThrough):
+    """return x, and nothing else: a file without a node."""
+
+    claims = (Claim("pytorch/pytorch#167848", "dynamo=False is right", torch="==2.9.*", opset=18, status="pass"),)
+
+    def forward(self, x):
+        return x
+
+    @fix("rewrite", "x.clone()", documented=False)
+    def clone(self, x):
+        return x.clone()
+
+    @fix("rewrite", "x + 0", documented=False)
+    def plus_zero(self, x):
+        return x + 0
+
+
+class InputNamedLikeInnerValue(Case):
+    """An input called as the exporter calls an inner value: two values of one name, and a wrong file."""
+
+    records = ("dynamo-name-conflict-wrong-model",)
+    sources = ("pytorch/pytorch#168211",)
+    aten_ops = ("aten::mul", "aten::add")
+    onnx_ops = ("Mul", "Add")
+    inputs = ((f32(3), f32(3)), (f32(3), f32(3)))
+    claims = (
+        Claim(
+            "pytorch/pytorch#168211",
+            "the graph is wrong",
+            torch=">=2.9,<2.11",
+            exporter="dynamo",
+            opset=18,
+            status=("mismatch", "fail"),
+        ),
+    )
+
+    def forward(self, x, val_0):
+        return torch.remainder(x, 2) * 3 + val_0 * 5
+
+    @fix("rewrite", "another name for the input", documented=False)
+    def renamed(self, x, y):
+        return torch.remainder(x, 2) * 3 + y * 5
+
+
+class NormalOfDynamicSize(Case):
+    """torch.normal in forward: the numbers of the export are written down, for the first input's size too.
+
+    Times zero: whether numbers are drawn anew shows in the operators, and in a batch of another size.
+    """
+
+    records = ("normal-becomes-constant",)
+    sources = ("pytorch/pytorch#61208",)
+    aten_ops = ("aten::normal",)
+    onnx_ops = ("Constant", "RandomNormalLike")
+    needs_torch = ">=1.5"
+    inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim("pytorch/pytorch#61208", "a constant", torch="==1.9.*", opset=">=9", status=("mismatch", "fail")),
+        Claim(
+            "pytorch/pytorch#61208",
+            "randn_like is drawn by the runtime",
+            torch="==1.9.*",
+            opset=">=9",
+            variant="randn_like",
+            status="pass",
+            ops={"RandomNormalLike": 1},
+        ),
+    )
+
+    def forward(self, x):
+        return x + 0 * torch.normal(0.0, 1.0, size=x.shape)
+
+    @fix("rewrite", "torch.randn_like(x)")
+    def randn_like(self, x):
+        return x + 0 * torch.randn_like(x)
+
+    @fix("rewrite", "torch.randn of the size")
+    def randn(self, x):
+        return x + 0 * torch.randn(x.shape)
+
+
+class GreedySamplingLoop(Case):
+    """A loop of Python that feeds each chosen token back: unrolled, and constant where tokens become numbers."""
+
+    records = ("stochastic-model-constant-output",)
+    sources = ("pytorch/pytorch#112512",)
+    aten_ops = ("aten::argmax", "aten::item")
+    onnx_ops = ("ArgMax", "Gather")
+    inputs = ((i64(1, high=5),), (values([3], "int64"),), (values([1], "int64"),))
+    claims = (
+        Claim(
+            "pytorch/pytorch#112512",
+            "constant, whatever the input",
+            torch=">=2.0,<2.2",
+            opset=">=9",
+            status="mismatch",
+        ),
+    )
+
+    def setup(self):
+        self.embedding = torch.nn.Embedding(5, 4)
+        self.linear = torch.nn.Linear(4, 5)
+
+    def forward(self, token):
+        tokens = []
+        for _ in range(3):
+            token = torch.tensor([int(self.linear(self.embedding(token)).argmax(-1))])
+            tokens.append(token)
+        return torch.cat(tokens)
+
+    @fix("rewrite", "tokens stay tensors", documented=False)
+    def tokens_as_tensors(self, token):
+        tokens = []
+        for _ in range(3):
+            token = self.linear(self.embedding(token)).argmax(-1)
+            tokens.append(token)
+        return torch.cat(tokens)
+
+    @fix("rewrite", "one step exported, the loop outside", changes_values=True)
+    def one_step(self, token):
+        return self.linear(self.embedding(token)).argmax(-1)

@@ -1,0 +1,42 @@
+"""ReLU6 and scripting."""
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32
+
+
+class ScriptedRelu6Twice(Case):
+    """Two equal ReLU6 of one tensor, scripted: one is optimised away, said to be a wrong result."""
+
+    records = ("script-relu6-duplicate-optimised-away",)
+    sources = ("pytorch/pytorch#88072",)
+    aten_ops = ("aten::hardtanh", "aten::relu", "aten::cat")
+    onnx_ops = ("Clip", "Relu", "Concat")
+    inputs = ((f32(2, 3, low=-9.0, high=9.0),), (f32(2, 3, low=-9.0, high=9.0),), (f32(5, 3, low=-9.0, high=9.0),))
+    dynamic = {"x": {0: "rows"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#88072",
+            "wrong, the second branch is gone",
+            torch=">=1.12,<2",
+            exporter="torchscript-script",
+            opset=">=11",
+            status="mismatch",
+        ),
+    )
+
+    def setup(self):
+        self.relu = torch.nn.ReLU()
+        self.first = torch.nn.ReLU6()
+        self.second = torch.nn.ReLU6()
+
+    def forward(self, x):
+        return torch.cat([self.relu(x), self.first(x), self.second(x)])
+
+    trace = fix("export-option", "trace instead of script", exporter="torchscript-trace", documented=False)
+
+    @fix("rewrite", "the second half copied from the first", documented=False)
+    def copied(self, x):
+        clipped = self.first(x)
+        return torch.cat([self.relu(x), clipped, clipped])
