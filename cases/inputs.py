@@ -135,8 +135,8 @@ class PythonNumberInputsBefore19(Case):
     """
 
     id = "python-number-inputs-before-1-9"
-    records = ("python-number-inputs-before-1-9",)
-    sources = ("seed:002",)
+    records = ("python-number-inputs-before-1-9", "jit-input-int-unsupported", "input-python-int-list")
+    sources = ("seed:002", "pytorch/pytorch#23783", "pytorch/pytorch#42391", "onnx/onnx#4177")
     aten_ops = ("aten::mul",)
     onnx_ops = ("Mul",)
     inputs = ((f32(2, 3), 3), (f32(2, 3), 4))

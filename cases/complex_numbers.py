@@ -1,0 +1,202 @@
+"""Complex numbers and Fourier transforms, for which ONNX has pairs of real ones at best."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32
+
+
+def no_rule(source, operator, torch, opset=">=9", **more):
+    """The exporter gives up at this operator."""
+    says = f"the exporter has no rule for {operator}"
+    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+
+
+def fourier_basis(size):
+    """Cosines and negative sines of the one-sided transform of ``size`` values: ``[size // 2 + 1, size]`` each."""
+    angles = 2 * math.pi / size * torch.arange(size // 2 + 1).float()[:, None] * torch.arange(size).float()[None]
+    return torch.cos(angles), -torch.sin(angles)
+
+
+class PolarNoRule(Case):
+    """torch.polar, as rotary embeddings have it, has no rule."""
+
+    records = ("complex-polar-unsupported",)
+    sources = ("onnx/onnx#6480", "heyoeyo/muggled_sam#3")
+    aten_ops = ("aten::polar", "aten::view_as_real")
+    onnx_ops = ("Cos", "Sin")
+    needs_torch = ">=1.8"
+    inputs = ((f32(2, 3, high=6.0),), (f32(2, 3, high=6.0),), (f32(4, 3),))
+    dynamic = {"angles": {0: "batch"}}
+    claims = (no_rule("onnx/onnx#6480", "polar", "==2.4.*", opset=18),)
+
+    def forward(self, angles):
+        return torch.view_as_real(torch.polar(torch.ones_like(angles), angles))
+
+    @fix("rewrite", "cosine and sine, stacked", documented=False)
+    def cos_sin(self, angles):
+        return torch.stack([torch.cos(angles), torch.sin(angles)], dim=-1)
+
+    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+
+
+class ViewAsComplexRotation(Case):
+    """A rotary embedding by view_as_complex and a complex product."""
+
+    records = ("complex-view-as-complex", "complexfloat-unexpected-scalar-type", "rotary-embedding-opset-23")
+    sources = (
+        "asteroid-team/asteroid#529",
+        "pytorch/pytorch#49793",
+        "onnx/onnx#4785",
+        "facebookresearch/sam2#186",
+        "pytorch/pytorch#59246",
+        "onnx/onnx#6461",
+    )
+    aten_ops = ("aten::view_as_complex", "aten::view_as_real")
+    onnx_ops = ("Mul", "Concat", "RotaryEmbedding")
+    needs_torch = ">=1.6"
+    inputs = ((f32(2, 3, 2), f32(3, 2)), (f32(2, 3, 2), f32(3, 2)), (f32(4, 3, 2), f32(3, 2)))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        no_rule("asteroid-team/asteroid#529", "view_as_complex", "==1.9.*", record="complex-view-as-complex"),
+        Claim(
+            "facebookresearch/sam2#186",
+            "ComplexFloat is an unexpected type (torch up to 2.4)",
+            record="complexfloat-unexpected-scalar-type",
+            torch=">=1.9,<2.5",
+            opset=">=9",
+            status="fail",
+            stage="export",
+        ),
+    )
+
+    def forward(self, x, turn):
+        return torch.view_as_real(torch.view_as_complex(x) * torch.view_as_complex(turn))
+
+    @fix("rewrite", "the product of the real and imaginary parts", documented=False)
+    def real_parts(self, x, turn):
+        real = x[..., 0] * turn[..., 0] - x[..., 1] * turn[..., 1]
+        imaginary = x[..., 0] * turn[..., 1] + x[..., 1] * turn[..., 0]
+        return torch.stack([real, imaginary], dim=-1)
+
+    dynamo = fix(
+        "export-option", "the dynamo exporter, which writes pairs of reals", exporter="dynamo", documented=False
+    )
+
+
+class RfftNoRule(Case):
+    """torch.fft.rfft: no TorchScript rule, and none of dynamo_export with dynamic shapes."""
+
+    records = ("fft-r2c-dynamic-unsupported", "complexfloat-unexpected-scalar-type")
+    sources = ("pytorch/pytorch#147854", "facebookresearch/sam2#186", "pytorch/pytorch#59246")
+    aten_ops = ("aten::fft_rfft", "aten::_fft_r2c")
+    onnx_ops = ("DFT", "MatMul")
+    needs_torch = ">=1.8"
+    inputs = ((f32(2, 8),), (f32(2, 8),), (f32(3, 8),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        no_rule(
+            "pytorch/pytorch#147854",
+            "_fft_r2c",
+            "==2.4.*",
+            opset=18,
+            exporter="dynamo",
+            record="fft-r2c-dynamic-unsupported",
+        ),
+    )
+
+    def setup(self):
+        cosines, sines = fourier_basis(8)
+        self.register_buffer("cosines", cosines)
+        self.register_buffer("sines", sines)
+
+    def forward(self, x):
+        return torch.view_as_real(torch.fft.rfft(x))
+
+    @fix("rewrite", "products with a fixed matrix of cosines and one of sines", documented=False)
+    def matrices(self, x):
+        return torch.stack([torch.matmul(x, self.cosines.t()), torch.matmul(x, self.sines.t())], dim=-1)
+
+
+class StftOpset16(Case):
+    """torch.stft has no rule below opset 17."""
+
+    id = "stft-opset-16"
+    records = ("stft-opset-below-17",)
+    sources = ("pytorch/audio#982", "pytorch/pytorch#18521")
+    aten_ops = ("aten::stft",)
+    onnx_ops = ("STFT", "Conv")
+    needs_torch = ">=1.8"
+    inputs = ((f32(2, 32),), (f32(2, 32),), (f32(3, 32),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        no_rule("pytorch/audio#982", "stft", ">=1.8,<2", opset=9),
+        Claim("pytorch/audio#982", "opset 17 has STFT", torch=">=2.1", opset=">=17", variant="opset_17", status="pass"),
+    )
+
+    def setup(self):
+        cosines, sines = fourier_basis(8)
+        self.register_buffer("window", torch.hann_window(8))
+        self.register_buffer("basis", (torch.cat([cosines, sines]) * self.window).unsqueeze(1))
+
+    def forward(self, x):
+        return torch.view_as_real(torch.stft(x, 8, 4, window=self.window, center=False, return_complex=True))
+
+    @fix("raise-opset", "export at opset 17 with return_complex=False", opset=17, documented=False)
+    def opset_17(self, x):
+        return torch.stft(x, 8, 4, window=self.window, center=False, return_complex=False)
+
+    @fix("rewrite", "a convolution with the windowed basis", documented=False)
+    def convolution(self, x):
+        both = F.conv1d(x.unsqueeze(1), self.basis, stride=4)
+        return torch.stack([both[:, :5], both[:, 5:]], dim=-1)
+
+
+class IstftNoRule(Case):
+    """torch.istft has no rule; ONNX has no such operator."""
+
+    records = ("istft-no-onnx-op", "dynamo-istft-data-dependent")
+    sources = ("pytorch/pytorch#65666", "pytorch/pytorch#135014")
+    aten_ops = ("aten::istft",)
+    onnx_ops = ("ConvTranspose",)
+    needs_torch = ">=1.8"
+    inputs = ((f32(2, 5, 9, 2),), (f32(2, 5, 9, 2),))
+    claims = (
+        Claim(
+            "pytorch/pytorch#65666",
+            "istft cannot be exported",
+            record="istft-no-onnx-op",
+            torch=">=1.9",
+            opset=">=9",
+            status="fail",
+            stage="export",
+        ),
+        Claim(
+            "pytorch/pytorch#135014",
+            "dynamo_export fails at istft",
+            record="dynamo-istft-data-dependent",
+            torch=">=2.4,<2.6",
+            exporter="dynamo",
+            status="fail",
+            stage="export",
+        ),
+    )
+
+    def setup(self):
+        cosines, sines = fourier_basis(8)
+        # the one-sided transform holds the middle frequencies once
+        weights = torch.tensor([1.0, 2.0, 2.0, 2.0, 1.0])[:, None] / 8
+        self.register_buffer("window", torch.ones(8))
+        self.register_buffer("basis", torch.cat([cosines * weights, sines * weights]).unsqueeze(1))
+
+    def forward(self, spectrum):
+        return torch.istft(torch.view_as_complex(spectrum), 8, 4, window=self.window)
+
+    @fix("rewrite", "a transposed convolution with the inverse basis, over the number of windows", documented=False)
+    def transposed_convolution(self, spectrum):
+        both = torch.cat([spectrum[..., 0], spectrum[..., 1]], dim=1)
+        signal = F.conv_transpose1d(both, self.basis, stride=4)[:, 0]
+        return signal[:, 4:-4] / 2.0

@@ -1,0 +1,339 @@
+"""The dynamo exporter's ranges of sizes and its guards: what torch.export refuses, and how it is told."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, values
+
+
+def sizes(argument, axis, *arguments, **options):
+    """dynamic_shapes with one ``torch.export.Dim``; other arguments stay static."""
+
+    def shapes():
+        axes = {argument: {axis: torch.export.Dim("size", **options)}}
+        axes.update(dict.fromkeys(arguments))
+        return {"dynamic_shapes": axes}
+
+    return shapes
+
+
+def automatic(argument, axis):
+    """dynamic_shapes that leave it to torch.export whether the axis is dynamic."""
+    return lambda: {"dynamic_shapes": {argument: {axis: torch.export.Dim.AUTO}}}
+
+
+class _Dynamo(Case):
+    exporters = ("dynamo",)
+    needs_torch = ">=2.5"
+
+
+def refused(source, message, torch, **more):
+    """torch.export stops with these words."""
+    return Claim(
+        source,
+        f"torch.export refuses it: {message}",
+        torch=torch,
+        exporter="dynamo",
+        opset="18-20",
+        status="fail",
+        stage="export",
+        message=message,
+        **more,
+    )
+
+
+class DimOfBatchOne(_Dynamo):
+    """A dynamic batch with an example of batch 1: torch.export takes 1 for a constant."""
+
+    records = ("dynamo-batch-1-specialised", "dim-inferred-constant")
+    sources = (
+        "pytorch/pytorch#133653",
+        "pytorch/pytorch#151582",
+        "pytorch/pytorch#121038",
+        "pytorch/pytorch#134137",
+        "pytorch/pytorch#140011",
+    )
+    aten_ops = ("aten::mul",)
+    onnx_ops = ("Mul",)
+    inputs = ((f32(1, 4),), (f32(1, 4),), (f32(3, 4),))
+    dynamic = {"x": {0: "batch"}}
+    export = staticmethod(sizes("x", 0))
+    claims = (
+        refused("pytorch/pytorch#134137", "inferred to be a constant", ">=2.5,<2.6", record="dim-inferred-constant"),
+    )
+
+    def forward(self, x):
+        return x * 2.0
+
+    batch_2 = fix(
+        "export-option", "an example of batch 2", inputs=((f32(2, 4),), (f32(1, 4),), (f32(3, 4),)), documented=False
+    )
+    dim_auto = fix(
+        "export-option",
+        "Dim.AUTO: the batch silently becomes static",
+        export=automatic("x", 0),
+        caution=True,
+        documented=False,
+    )
+
+
+class DimFixedByReshape(_Dynamo):
+    """A dynamic batch in code that names the size."""
+
+    records = ("dim-inferred-constant",)
+    sources = ("pytorch/pytorch#121038", "pytorch/pytorch#134137", "pytorch/pytorch#140011")
+    aten_ops = ("aten::reshape",)
+    onnx_ops = ("Reshape",)
+    inputs = ((f32(6, 4),), (f32(6, 4),), (f32(9, 4),))
+    dynamic = {"x": {0: "batch"}}
+    export = staticmethod(sizes("x", 0))
+    claims = (
+        refused(
+            "pytorch/pytorch#121038",
+            "inferred to be a constant",
+            ">=2.5",
+            finding="2.13 exports it without an error, and the file takes the example's batch only.",
+        ),
+    )
+
+    def forward(self, x):
+        return x.reshape(int(x.shape[0]) // 3, 3, 4) if x.shape[0] == 6 else x.reshape(-1, 3, 4)
+
+    @fix("rewrite", "no branch on the size", documented=False)
+    def without_branch(self, x):
+        return x.reshape(-1, 3, 4)
+
+    dim_auto = fix(
+        "export-option",
+        "Dim.AUTO: the batch silently becomes static",
+        export=automatic("x", 0),
+        caution=True,
+        documented=False,
+    )
+
+
+class DimBranchOnSizeOne(_Dynamo):
+    """Code that treats a batch of 1 apart: the range of a Dim must leave 1 out."""
+
+    records = ("guard-size-not-equal-1",)
+    sources = ("ultralytics/ultralytics#20370",)
+    aten_ops = ("aten::mul",)
+    onnx_ops = ("Mul",)
+    inputs = ((f32(3, 4),), (f32(3, 4),), (f32(5, 4),))
+    dynamic = {"x": {0: "batch"}}
+    export = staticmethod(sizes("x", 0, min=1))
+    claims = (refused("ultralytics/ultralytics#20370", "size()[0] != 1", "==2.7.*"),)
+
+    def forward(self, x):
+        return x * 2.0 if x.shape[0] == 1 else x * 3.0
+
+    from_2 = fix("export-option", "Dim('batch', min=2)", export=sizes("x", 0, min=2), documented=False)
+    dim_auto = fix("export-option", "Dim.AUTO", export=automatic("x", 0), documented=False)
+
+
+class DimExampleAtTheMinimum(_Dynamo):
+    """An example whose size is the least one that its Dim allows."""
+
+    records = ("example-at-dim-min-boundary",)
+    sources = ("pytorch/pytorch#176349",)
+    aten_ops = ("aten::cat",)
+    onnx_ops = ("Concat",)
+    inputs = ((f32(4, 3),), (f32(4, 3),), (f32(6, 3),))
+    dynamic = {"x": {0: "length"}}
+    export = staticmethod(sizes("x", 0, min=4))
+    claims = (
+        Claim(
+            "pytorch/pytorch#176349",
+            "the constraint is violated at the boundary",
+            torch=">=2.11",
+            exporter="dynamo",
+            opset="18-20",
+            status="fail",
+            stage="export",
+            finding="2.13 takes it.",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.cat([x[4:], x[:4]])
+
+    inside = fix(
+        "export-option",
+        "an example within the range",
+        inputs=((f32(5, 3),), (f32(4, 3),), (f32(6, 3),)),
+        documented=False,
+    )
+
+
+class ViewOfOneDynamicDim(_Dynamo):
+    """x.view(x.size(1), -1) where only the first axis is dynamic."""
+
+    records = ("partial-dynamic-reshape-guard",)
+    sources = ("pytorch/pytorch#126607",)
+    aten_ops = ("aten::view",)
+    onnx_ops = ("Reshape",)
+    inputs = ((f32(3, 4, 5),), (f32(3, 4, 5),), (f32(6, 4, 5),))
+    dynamic = {"x": {0: "batch"}}
+    export = staticmethod(sizes("x", 0))
+    claims = (refused("pytorch/pytorch#126607", "Mod", "==2.5.*"),)
+
+    def forward(self, x):
+        return x.view(x.size(1), -1)
+
+    all_dynamic = fix(
+        "export-option",
+        "all three axes dynamic",
+        export=lambda: {
+            "dynamic_shapes": {
+                "x": {0: torch.export.Dim("a"), 1: torch.export.Dim("b"), 2: torch.export.Dim("c")},
+            }
+        },
+    )
+
+
+class DimOfEvenHeight(_Dynamo):
+    """A height that the code halves and doubles: it must be even, which a plain Dim does not say."""
+
+    records = ("resnet-dynamic-height-guard",)
+    sources = ("pytorch/pytorch#124507",)
+    aten_ops = ("aten::add", "aten::max_pool2d")
+    onnx_ops = ("Add", "MaxPool", "Resize")
+    inputs = ((f32(1, 2, 6, 4),), (f32(1, 2, 6, 4),), (f32(1, 2, 10, 4),))
+    dynamic = {"x": {2: "height"}}
+    export = staticmethod(sizes("x", 2))
+    claims = (refused("pytorch/pytorch#124507", "Constraints violated", ">=2.5,<2.6"),)
+
+    def forward(self, x):
+        return x + F.interpolate(F.max_pool2d(x, 2), scale_factor=2.0, mode="nearest")
+
+    even = fix(
+        "export-option",
+        "2 * Dim('half'): a multiple of 2",
+        export=lambda: {"dynamic_shapes": {"x": {2: 2 * torch.export.Dim("half")}}},
+    )
+
+
+class DynamicShapesOfAnotherName(_Dynamo):
+    """dynamic_shapes with a key that is not forward's argument."""
+
+    records = ("dynamic-shapes-keys-arg-names",)
+    sources = ("pytorch/pytorch#166001",)
+    aten_ops = ("aten::mul",)
+    onnx_ops = ("Mul",)
+    inputs = ((f32(2, 4),), (f32(2, 4),), (f32(3, 4),))
+    dynamic = {"x": {0: "batch"}}
+    export = staticmethod(sizes("input", 0))
+    claims = (refused("pytorch/pytorch#166001", "arg names", ">=2.8"),)
+
+    def forward(self, x):
+        return x * 2.0 - 1.0
+
+    forwards_name = fix("export-option", "the name of forward's argument", export=sizes("x", 0))
+
+
+class DefaultWithDynamicAxesThatCodeFixes(Case):
+    """dynamic_axes on sizes that the code fixes: the default export of 2.9 raises where that of 2.8 passed."""
+
+    records = ("dynamo-default-export-error",)
+    sources = ("pasteurlabs/tesseract-core#425",)
+    aten_ops = ("aten::reshape",)
+    onnx_ops = ("Reshape",)
+    exporters = ("default",)
+    needs_torch = ">=2.5"
+    inputs = ((f32(2, 3, 4),), (f32(2, 3, 4),), (f32(4, 3, 2),))
+    dynamic = {"x": {0: "batch", 2: "width"}}
+    claims = (
+        Claim(
+            "pasteurlabs/tesseract-core#425",
+            "TorchExportError since dynamo is the default",
+            torch=">=2.9",
+            exporter="default",
+            status="fail",
+            stage="export",
+            message="Failed to export the model with torch.export",
+            finding="2.13 exports this model; which model it was, the source does not say.",
+        ),
+    )
+
+    def forward(self, x):
+        if x.shape[0] * x.shape[2] != 8:
+            raise ValueError("eight values a channel are wanted")
+        return x.reshape(2, 12)
+
+    torchscript = fix("export-option", "dynamo=False", export={"dynamo": False}, documented=False)
+
+
+class GuardOnItem(Case):
+    """A branch on the sign of a number read by item()."""
+
+    records = ("dynamo-guard-data-dependent-u0",)
+    sources = ("pytorch/pytorch#143222", "pytorch/pytorch#153955")
+    aten_ops = ("aten::item",)
+    onnx_ops = ("Where",)
+    inputs = ((f32(4), values(2, "int64")), (f32(4), values(5, "int64")), (f32(4), values(0, "int64")))
+    claims = (refused("pytorch/pytorch#143222", "Could not guard on data-dependent", ">=2.6,<2.8"),)
+
+    def forward(self, x, n):
+        number = n.item()
+        return x - 1.0 if number < 0 else x + number
+
+    @fix("rewrite", "torch._check that it is not negative", documented=False)
+    def checked(self, x, n):
+        number = n.item()
+        torch._check(number >= 0)
+        return x - 1.0 if number < 0 else x + number
+
+    @fix("rewrite", "torch.where on the tensor", documented=False)
+    def where(self, x, n):
+        return torch.where(n < 0, x - 1.0, x + n)
+
+
+class SliceByItem(Case):
+    """x[:n.item()]: a length that the input says."""
+
+    records = ("unbacked-item-slice-check",)
+    sources = ("pytorch/pytorch#150540", "pytorch/pytorch#131911")
+    aten_ops = ("aten::item", "aten::slice")
+    onnx_ops = ("Slice",)
+    inputs = ((f32(6), values(2, "int64")), (f32(6), values(5, "int64")), (f32(6), values(3, "int64")))
+    claims = (refused("pytorch/pytorch#131911", "Could not guard on data-dependent", ">=2.5,<2.8"),)
+
+    def forward(self, x, n):
+        return x[: n.item()]
+
+    @fix("rewrite", "torch._check that the length is one")
+    def checked(self, x, n):
+        length = n.item()
+        torch._check(length >= 0)
+        torch._check(length <= x.shape[0])
+        return x[:length]
+
+    @fix("rewrite", "the values whose place is below n", documented=False)
+    def masked(self, x, n):
+        return x[torch.arange(6) < n]
+
+
+class PythonRoundOfSize(Case):
+    """round() of a size's half, with a dynamic size."""
+
+    records = ("python-round-symbolic-size",)
+    sources = ("pytorch/pytorch#138852",)
+    aten_ops = ("aten::slice",)
+    onnx_ops = ("Slice",)
+    inputs = ((f32(2, 7),), (f32(2, 7),), (f32(2, 10),))
+    dynamic = {"x": {1: "length"}}
+    claims = (refused("pytorch/pytorch#138852", "not an allowed operator type", ">=2.5,<2.7"),)
+
+    def forward(self, x):
+        return x[:, : round(x.shape[1] / 3)]
+
+    @fix("rewrite", "math.trunc of the third and a half", documented=False)
+    def truncated(self, x):
+        return x[:, : math.trunc(x.shape[1] / 3 + 0.5)]
+
+    @fix("rewrite", "integers only", documented=False)
+    def integers(self, x):
+        return x[:, : (2 * x.shape[1] + 3) // 6]
