@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from harness.api import (
         cells,
+        check_model,
         claimed,
         compare_datasets,
         open_dataset,
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "cells",
+    "check_model",
     "claimed",
     "compare_datasets",
     "open_dataset",

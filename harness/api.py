@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from harness.answers.plan import Plan
     from harness.answers.policy import Policy
     from harness.answers.upgrade import Upgrade
+    from harness.check.answer import Checked
     from harness.store import Dataset
 
 _Names = str | int | Iterable[str | int]
@@ -106,6 +107,45 @@ def claimed(dataset: Dataset, sources: Iterable[str] = (), **filters: _Names) ->
     from harness.answers import claims as answer
 
     return answer(dataset, _filters(filters), sources)
+
+
+def check_model(
+    dataset: Dataset,
+    target: str,
+    *,
+    releases: Iterable[str] = (),
+    exporters: Iterable[str] = (),
+    opsets: Iterable[int] = (),
+    packages: Iterable[str] = (),
+    dynamic: Mapping[str, Mapping[int, str]] | None = None,
+    into: Path | str = "caniexport-check",
+) -> Checked:
+    """What ``caniexport check`` says of ``MODULE:FACTORY``: measures it, which takes minutes a release.
+
+    ``dynamic`` is ``{argument: {axis: name}}``. Raises :class:`harness.check.subject.UnusableModel` for a model that
+    no release could take.
+    """
+    from harness import home, names
+    from harness.answers.select import exporter_name
+    from harness.check.check import check
+    from harness.check.run import Request
+    from harness.check.subject import Options
+    from harness.worker.status import Exporter
+
+    known = [member.value for member in Exporter]
+    asked = tuple(names.require("exporter", exporter_name(text), known) for text in exporters)
+    request = Request(tuple(releases), asked, tuple(opsets), tuple(packages))
+    options = Options(dynamic or {}, packages=request.packages)
+    return check(
+        target,
+        request,
+        options,
+        into=Path(into),
+        home=home.find(),
+        corpus=dataset,
+        cwd=Path.cwd(),
+        say=lambda _: None,
+    )
 
 
 def compare_datasets(

@@ -46,6 +46,7 @@ class MeasureOptions:
     disk_budget  bytes that environments and downloads may take, where ``rolling``
     workers    pytest-xdist workers
     timeout    seconds a cell may take
+    memory     MiB a cell may allocate; the plugin's own limit where it is not given
     repeat     cells of each release to measure a second time (A/A), where nothing was selected
     plan       only say what would be measured
     """
@@ -62,6 +63,7 @@ class MeasureOptions:
     rolling: bool = False
     disk_budget: int = 20 * GIGABYTE
     timeout: float = 60.0
+    memory: int | None = None
     repeat: int = REPEATED
     plan: bool = False
 

@@ -85,6 +85,8 @@ class ToxCall:
 
 def _pytest_arguments(options: MeasureOptions) -> Iterator[str]:
     yield from ("--cell-timeout", str(options.timeout))
+    if options.memory is not None:
+        yield from ("--cell-memory", str(options.memory))
     for case in options.cases:
         yield from ("--case", case)
     for exporter in options.exporters:

@@ -18,7 +18,7 @@ import make_commands  # noqa: E402  # the folder is not installed
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 DATA = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
 #: what other parts of the project document on pages of their own
-ELSEWHERE = {"cases", "site", "check", "reproduce", "bisect", "bundles", "run"}
+ELSEWHERE = {"cases", "site", "reproduce", "bisect", "bundles", "run"}
 
 
 def test_every_command_and_option_and_word_of_an_answer_is_on_the_page_of_commands():

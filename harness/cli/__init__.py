@@ -18,6 +18,7 @@ COMMANDS = (
     "why",
     "reproduce",
     "bisect",
+    "check",
     "workaround",
     "upgrade",
     "alerts",

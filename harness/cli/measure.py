@@ -101,8 +101,8 @@ def command(
         home=home,
         releases=_releases(releases),
         cases=case_names(home, cases),
-        exporters=_exporters(exporters),
-        opsets=_opset_numbers(opsets),
+        exporters=exporter_names(exporters),
+        opsets=opset_numbers(opsets),
         provider=provider,
         workers=workers or os.cpu_count() or 1,
         missing=missing,
@@ -174,7 +174,8 @@ def case_names(home: Home, asked: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _exporters(asked: Iterable[str]) -> tuple[str, ...]:
+def exporter_names(asked: Iterable[str]) -> tuple[str, ...]:
+    """The exporters' long names; raises :class:`UnknownName`."""
     from harness import names
     from harness.answers.select import exporter_name
     from harness.worker.status import Exporter
@@ -183,7 +184,8 @@ def _exporters(asked: Iterable[str]) -> tuple[str, ...]:
     return tuple(names.require("exporter", exporter_name(text), known) for text in asked)
 
 
-def _opset_numbers(asked: Sequence[str]) -> tuple[int, ...]:
+def opset_numbers(asked: Sequence[str]) -> tuple[int, ...]:
+    """The opsets that ``14`` and ``9-14`` mean."""
     from harness import versions
 
     return tuple(number for number in _OPSETS if any(versions.opset_in(number, text) for text in asked))

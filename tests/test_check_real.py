@@ -1,0 +1,83 @@
+"""A user's own models in a real environment: one that passes, one that fails as a case of the corpus does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness import home as homes
+from harness.check.check import check
+from harness.check.run import Request
+from harness.check.subject import Options
+from harness.store import Dataset
+
+RELEASE = "2.15.0"
+MODELS = """
+import torch
+import torch.nn.functional as F
+
+
+class Warp(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 4, 3, padding=1)
+        self.norm = torch.nn.BatchNorm2d(4)
+
+    def forward(self, image, grid):
+        return F.grid_sample(self.norm(self.conv(image)), grid, align_corners=False)
+
+
+def warp():
+    return Warp(), (torch.rand(1, 3, 8, 8), torch.rand(1, 6, 6, 2) * 2 - 1)
+"""
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory):
+    """A model at an opset that has its operator, and at one that has not: one environment for both."""
+    folder = tmp_path_factory.mktemp("check-real")
+    (folder / "models.py").write_text(MODELS, encoding="utf-8")
+    home = homes.find(Path(__file__).parent)
+    corpus = Dataset.open(home.published, None)
+    lines: list[str] = []
+
+    def run(opset):
+        request = Request((RELEASE,), ("torchscript-trace", "dynamo"), (opset,), packages=("einops",))
+        options = Options({"image": {0: "n"}, "grid": {0: "n"}}, packages=request.packages)
+        found = check(
+            "models:warp",
+            request,
+            options,
+            into=folder / "into",
+            home=home,
+            corpus=corpus,
+            cwd=folder,
+            say=lines.append,
+        )
+        if RELEASE in found.problems:
+            pytest.skip(f"torch {RELEASE} cannot be installed here: {found.problems[RELEASE]}")
+        return found
+
+    return {opset: run(opset) for opset in (18, 14)}
+
+
+def test_the_model_passes_where_its_operator_has_a_rule(checked):
+    found = checked[18]
+    assert (found.module, found.findings, found.failures) == ("Warp", (), ())
+    (works,) = found.works
+    assert {line.exporter: line.status.value for line in works.lines} == {
+        "torchscript-trace": "pass",
+        "dynamo": "pass",
+    }
+
+
+def test_the_model_fails_as_a_known_case_does_and_its_fix_is_needed_there(checked):
+    found = checked[14]
+    failure = next(item for item in found.failures if item.where[0].exporter == "torchscript-trace")
+    assert (failure.stage, failure.operator) == ("export", "aten::grid_sampler")
+    case = next(match for match in failure.matches if match.case == "grid-sampler-unsupported-opset-11")
+    assert {fix.variant: fix.word.value for fix in case.fixes}["gather_rewrite"] == "needed"
+    assert "torch 2.15.0: nothing works with torchscript-trace" in found.findings
