@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from harness.worker.errors import UnknownName
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
 
 
 @lru_cache(maxsize=4096)
@@ -80,6 +83,8 @@ def within(version: str, specifier: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _specifier(text: str) -> SpecifierSet:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
     try:
         return SpecifierSet(text)
     except InvalidSpecifier:

@@ -14,7 +14,7 @@ from store_rows import cell, environment, write_journal
 
 from harness import home as homes
 from harness import probes
-from harness.answers.runtimes import Refusal, refusal
+from harness.answers.refusals import Refusal, refusal
 from harness.bundles import make_bundle
 from harness.cli import main
 from harness.runner.archive import Archive

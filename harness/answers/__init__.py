@@ -14,11 +14,14 @@ nobody knows, with the nearest known ones.
 
 from __future__ import annotations
 
-from harness.answers.documents import Claim, Claims, claims
-from harness.answers.matrix import By, Table, table
-from harness.answers.reasons import Why, why
-from harness.answers.select import Filters
-from harness.answers.standings import Standing, Workarounds, workarounds
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.answers.documents import Claim, Claims, claims
+    from harness.answers.matrix import By, Table, table
+    from harness.answers.reasons import Why, why
+    from harness.answers.select import Filters
+    from harness.answers.standings import Standing, Workarounds, workarounds
 
 __all__ = [
     "By",
@@ -34,3 +37,20 @@ __all__ = [
     "why",
     "workarounds",
 ]
+
+_HOMES = {
+    **dict.fromkeys(("Claim", "Claims", "claims"), "documents"),
+    **dict.fromkeys(("By", "Table", "table"), "matrix"),
+    **dict.fromkeys(("Why", "why"), "reasons"),
+    "Filters": "select",
+    **dict.fromkeys(("Standing", "Workarounds", "workarounds"), "standings"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    # a question imports its own answer only: the others would take longer than it does
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

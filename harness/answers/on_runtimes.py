@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from harness import versions
+from harness.answers.refusals import refusal
 from harness.answers.rows import Cell
-from harness.answers.runtimes import refusal
 from harness.worker.case import PLAIN
 from harness.worker.status import FixKind, Status
 

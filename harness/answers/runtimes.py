@@ -2,51 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from harness import node_tests, probes, versions
-from harness.worker.status import WORKS, Stage
+from harness.answers.refusals import Refusal, refusal
+from harness.worker.status import WORKS
 
 if TYPE_CHECKING:
     from harness.store import Dataset
 
 _WORKS = frozenset(status.value for status in WORKS)
-
-
-class Refusal(StrEnum):
-    """Why a runtime did not load a file."""
-
-    IR = "IR version too new"
-    OPSET = "opset too new"
-    KERNEL = "no kernel for the type"
-    OPERATOR = "unknown operator or domain"
-    MODEL = "invalid model"
-    OTHER = "another reason"
-
-
-#: first match counts; onnxruntime's own words (the signature has numbers and names stripped)
-_WORDS: tuple[tuple[str, Refusal], ...] = (
-    (r"Unknown model file format version", Refusal.IR),
-    (r"Unsupported model IR version|IR version .* (?:higher|not supported)", Refusal.IR),
-    (r"official released onnx opset|opset .* (?:under development|not supported)", Refusal.OPSET),
-    (r"Could not find an implementation for|NOT_IMPLEMENTED|NotImplemented\|", Refusal.KERNEL),
-    (r"is not a registered function/op|No Op registered|No opset import for domain", Refusal.OPERATOR),
-    (r"INVALID_GRAPH|InvalidGraph\||Type Error|ShapeInferenceError|not a valid model|invalid model", Refusal.MODEL),
-)
-
-
-@lru_cache(maxsize=4096)
-def refusal(stage: str, signature: str | None) -> Refusal | None:
-    """Why a file was not loaded; ``None`` for a row that came further."""
-    if stage not in (Stage.LOAD.value, Stage.PARSE.value, Stage.BUILD.value):
-        return None
-    return next((cause for words, cause in _WORDS if re.search(words, signature or "")), Refusal.OTHER)
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from harness.worker.status import Status
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
+
+    from harness.cli.grid import Grid, Styled
 
 #: columns of a pipe or a file, where there is no terminal to ask
 WIDTH = 100
@@ -84,7 +85,11 @@ def styled(text: str, sign: Sign) -> Text:
     """Text in the colour of a sign; what was not measured is dim."""
     from rich.text import Text
 
-    return Text(text, style="dim" if sign.colour == "white" else sign.colour)
+    return Text(text, style=_style(sign))
+
+
+def _style(sign: Sign) -> str:
+    return "dim" if sign.colour == "white" else sign.colour
 
 
 def legend(signs: Iterable[tuple[str, Sign]], width: int) -> str:
@@ -112,15 +117,18 @@ def say_local(local: Sequence[bool], console: Console) -> None:
         console.print("- *: measured on this machine; the others are published rows")
 
 
-def grid(*columns: str, gap: int = 2) -> Table:
+def grid(*columns: str, gap: int = 2) -> Grid:
     """A table with these headings, ``gap`` spaces between columns, whose cells are never cut."""
-    from rich import box
-    from rich.table import Table
+    from harness.cli.grid import Grid
 
-    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0), header_style="bold")
-    for name in columns:
-        made.add_column(name, overflow="fold")
-    return made
+    return Grid(columns, gap)
+
+
+def marked(text: str, sign: Sign) -> Styled:
+    """Text of a cell of a grid in the colour of a sign; what was not measured is dim."""
+    from harness.cli.grid import Styled
+
+    return Styled(text, _style(sign))
 
 
 def labelled(label: str, text: str, console: Console, indent: int = 2, wide: int = 10) -> None:

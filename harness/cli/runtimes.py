@@ -97,7 +97,7 @@ def sorted_runtimes(lines: list[OperatorLine]) -> list[tuple[str, str, str]]:
 
 def show(lines: list[RuntimeLine], console: Console) -> None:
     """Print the table."""
-    from harness.answers.runtimes import Refusal
+    from harness.answers.refusals import Refusal
     from harness.cli import output
 
     if not lines:
@@ -106,8 +106,7 @@ def show(lines: list[RuntimeLine], console: Console) -> None:
     reasons = [cause for cause in Refusal if any(line.refusals.get(cause.value) for line in lines)]
     short = [_SHORT.get(cause.name, cause.name.lower()) for cause in reasons]
     made = output.grid("runtime", "opset", "IR", "files", "pass", *short, *_LATER, gap=1)
-    for column in made.columns:
-        column.no_wrap = True
+    made.no_wrap = True
     for line in lines:
         passed = line.statuses.get("pass", 0) + line.statuses.get("degraded", 0)
         refused = sum(line.refusals.values())

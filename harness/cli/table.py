@@ -11,10 +11,10 @@ from harness.cli.options import filter_options, filters, json_option, open_datas
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table as Grid
 
     from harness.answers.matrix import Line, Table
     from harness.answers.summary import Summary
+    from harness.cli.grid import Grid
     from harness.worker.status import Status
 
 _NOTHING = "Nothing has been measured yet: `caniexport measure` does."
@@ -76,7 +76,7 @@ def show(found: Table, console: Console) -> None:
 
 def _environments(found: Table, console: Console) -> None:
     from harness.answers.signs import STATUS, word
-    from harness.cli.output import grid, styled
+    from harness.cli.output import grid, marked
 
     console.print("\nEnvironments: what can be installed and imported together")
     made = grid("case", "outcome", "at stage")
@@ -87,7 +87,7 @@ def _environments(found: Table, console: Console) -> None:
         before = line.case
         sign = STATUS[line.status]
         name = line.case if line.variant == "plain" else f"  {line.variant}"
-        made.add_row(name, styled(f"{sign.sign} {word(line.status)}", sign), "" if line.stage == "done" else line.stage)
+        made.add_row(name, marked(f"{sign.sign} {word(line.status)}", sign), "" if line.stage == "done" else line.stage)
     console.print(made)
 
 
@@ -143,13 +143,12 @@ class _Layout:
             yield tuple(block)
 
     def grid(self, columns: Sequence[str]) -> Grid:
-        """One block as a rich table; a case is named once, its fixes are set in below it."""
+        """One block; a case is named once, its fixes are set in below it."""
         from harness.answers.signs import STATUS
-        from harness.cli.output import grid, styled
+        from harness.cli.output import grid, marked
 
         made = grid(*self.heading, *columns, gap=self.gap)
-        for column in made.columns:
-            column.no_wrap = True
+        made.no_wrap = True
         before = ("", "")
         for line, head in zip(self.found.lines, self.heads, strict=True):
             if line.case != before[0] and line.variant != "plain":
@@ -157,7 +156,7 @@ class _Layout:
             name = "" if (line.case, line.variant) == before else head[0]
             before = line.case, line.variant
             places = [line.places[column] for column in columns]
-            made.add_row(name, *head[1:], *(styled(self._text(place), STATUS[place.status]) for place in places))
+            made.add_row(name, *head[1:], *(marked(self._text(place), STATUS[place.status]) for place in places))
         return made
 
     def statuses(self) -> set[Status]:
@@ -166,10 +165,10 @@ class _Layout:
         from harness.worker.status import Status
 
         shown = set()
-        for line in self.found.lines:
-            for place in line.places.values():
-                seen = {Status(status) for status in place.at}
-                if STATUS[Status.UNSUPPORTED].sign not in place.short:
-                    seen.discard(Status.UNSUPPORTED)
-                shown |= seen | ({Status.NOT_RUN} if NOT_MEASURED in place.short else set())
+        # the same place is in many lines
+        for place in {id(place): place for line in self.found.lines for place in line.places.values()}.values():
+            seen = {Status(status) for status in place.at}
+            if STATUS[Status.UNSUPPORTED].sign not in place.short:
+                seen.discard(Status.UNSUPPORTED)
+            shown |= seen | ({Status.NOT_RUN} if NOT_MEASURED in place.short else set())
         return shown

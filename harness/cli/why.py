@@ -86,7 +86,7 @@ def _outcomes(item: Why, groups: Sequence[Group], console: Console) -> None:
             group.torch + "*" * (marked and group.local),
             EXPORTER_SHORT.get(group.exporter, group.exporter),
             output.opset_text(group.opsets),
-            output.styled(f"{sign.sign} {word(group.status)}", sign),
+            output.marked(f"{sign.sign} {word(group.status)}", sign),
             "" if group.stage == "done" else group.stage,
             _file(group),
             group.runtime.removeprefix("onnxruntime ") or "-",

@@ -78,7 +78,7 @@ def show(found: Workarounds, console: Console, *, evidence: bool) -> None:
 
 def _overview(title: str, standings: Sequence[Standing], console: Console) -> None:
     from harness.answers.signs import EXPORTER_SHORT, NOT_MEASURED, WORKAROUND
-    from harness.cli.output import grid, styled
+    from harness.cli.output import grid, marked
 
     if title:
         console.print(title)
@@ -96,7 +96,7 @@ def _overview(title: str, standings: Sequence[Standing], console: Console) -> No
         words = []
         for name in exporters:
             word = by_exporter[name].word if name in by_exporter else None
-            words.append(styled(f"{WORKAROUND[word].sign} {word.value}", WORKAROUND[word]) if word else NOT_MEASURED)
+            words.append(marked(f"{WORKAROUND[word].sign} {word.value}", WORKAROUND[word]) if word else NOT_MEASURED)
         kind = next(iter(by_exporter.values())).kind
         made.add_row(f"  {variant}" + f" ({provider})" * several, kind, *words)
     console.print(made)

@@ -1,0 +1,39 @@
+"""Why a runtime did not load a file: its own words, brought into few reasons."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+
+from harness.worker.status import Stage
+
+
+class Refusal(StrEnum):
+    """Why a runtime did not load a file."""
+
+    IR = "IR version too new"
+    OPSET = "opset too new"
+    KERNEL = "no kernel for the type"
+    OPERATOR = "unknown operator or domain"
+    MODEL = "invalid model"
+    OTHER = "another reason"
+
+
+#: first match counts; onnxruntime's own words (the signature has numbers and names stripped)
+_WORDS: tuple[tuple[str, Refusal], ...] = (
+    (r"Unknown model file format version", Refusal.IR),
+    (r"Unsupported model IR version|IR version .* (?:higher|not supported)", Refusal.IR),
+    (r"official released onnx opset|opset .* (?:under development|not supported)", Refusal.OPSET),
+    (r"Could not find an implementation for|NOT_IMPLEMENTED|NotImplemented\|", Refusal.KERNEL),
+    (r"is not a registered function/op|No Op registered|No opset import for domain", Refusal.OPERATOR),
+    (r"INVALID_GRAPH|InvalidGraph\||Type Error|ShapeInferenceError|not a valid model|invalid model", Refusal.MODEL),
+)
+
+
+@lru_cache(maxsize=4096)
+def refusal(stage: str, signature: str | None) -> Refusal | None:
+    """Why a file was not loaded; ``None`` for a row that came further."""
+    if stage not in (Stage.LOAD.value, Stage.PARSE.value, Stage.BUILD.value):
+        return None
+    return next((cause for words, cause in _WORDS if re.search(words, signature or "")), Refusal.OTHER)

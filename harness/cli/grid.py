@@ -1,0 +1,96 @@
+"""Tables for the terminal: columns, a rule under their names, nothing around them.
+
+A table that fits is laid out here, as rich would, in a tenth of its time: thousands of lines are not rare. One that has
+to be folded is left to rich.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
+    from rich.table import Table
+
+_HEAD = "bold"
+#: signs that would break a line or move the place in it
+_BREAKING = frozenset("\n\r\t\x0b\x0c\x1b\x85\u2028\u2029")
+
+
+class Styled(NamedTuple):
+    """A text in a style of rich's: ``red``, ``dim``."""
+
+    text: str
+    style: str
+
+
+class Grid:
+    """A table with these headings, ``gap`` spaces between columns, whose cells are never cut.
+
+    no_wrap  whether cells stay on one line where the table is wider than the terminal
+    """
+
+    def __init__(self, names: Sequence[str], gap: int) -> None:
+        self._rows: list[tuple[Styled, ...]] = [tuple(Styled(name, _HEAD) for name in names)]
+        self._gap = gap
+        self.no_wrap = False
+
+    def add_row(self, *cells: str | Styled) -> None:
+        """Add a line; columns that are left out are empty."""
+        row = [cell if isinstance(cell, Styled) else Styled(cell, "") for cell in cells]
+        self._rows.append((*row, *[_EMPTY] * (len(self._rows[0]) - len(row))))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment | Table]:
+        last = len(self._rows[0]) - 1
+        # a column with what is left free behind it is never empty
+        least = [1 if at == last or self._gap < 2 else 0 for at in range(last + 1)]
+        widths = [max(low, *(cell_len(row[at].text) for row in self._rows)) for at, low in enumerate(least)]
+        whole = sum(widths) + self._gap * (len(widths) - 1)
+        if whole > options.max_width or any(_BREAKING & set(cell.text) for row in self._rows for cell in row):
+            yield self._folded()
+            return
+        coloured = console.color_system is not None
+        for number, row in enumerate(self._rows):
+            if coloured:
+                yield from self._in_colour(row, widths)
+            else:
+                yield Segment(self._line(row, widths))
+            yield _END
+            if number == 0:
+                yield Segment("─" * whole)
+                yield _END
+
+    def _line(self, row: Sequence[Styled], widths: Sequence[int]) -> str:
+        # most texts are as wide as they are long
+        return (" " * self._gap).join(
+            cell.text + " " * (wide - cell_len(cell.text)) for cell, wide in zip(row, widths, strict=True)
+        )
+
+    def _in_colour(self, row: Sequence[Styled], widths: Sequence[int]) -> Iterator[Segment]:
+        for at, (cell, wide) in enumerate(zip(row, widths, strict=True)):
+            if at:
+                yield Segment(" " * self._gap)
+            yield Segment(cell.text, Style.parse(cell.style) if cell.style else None)
+            yield Segment(" " * (wide - cell_len(cell.text)))
+
+    def _folded(self) -> Table:
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        padding = (0, self._gap - 1, 0, 0)
+        made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=padding, header_style=_HEAD)
+        for cell in self._rows[0]:
+            made.add_column(cell.text, overflow="fold", no_wrap=self.no_wrap)
+        for row in self._rows[1:]:
+            made.add_row(*(Text(cell.text, style=cell.style) if cell.style else cell.text for cell in row))
+        return made
+
+
+_EMPTY = Styled("", "")
+_END = Segment.line()

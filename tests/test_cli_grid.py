@@ -1,0 +1,47 @@
+"""Tables in the terminal are laid out as rich lays them out, whatever is in them."""
+
+from __future__ import annotations
+
+import io
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from harness.cli.grid import Grid, Styled
+
+_TEXTS = st.text(st.sampled_from("abc é✗≠·漢字 -\n"), max_size=12)
+
+
+def printed(thing, width=100, **options):
+    console = Console(file=io.StringIO(), width=width, highlight=False, emoji=False, markup=False, **options)
+    console.print(thing)
+    return console.file.getvalue()
+
+
+@given(
+    st.lists(_TEXTS.map(str.strip), min_size=1, max_size=3), st.lists(_TEXTS, max_size=6), st.sampled_from([12, 100])
+)
+def test_a_table_reads_as_from_rich(names, cells, width):
+    grid = Grid(names, 2)
+    for at, text in enumerate(cells):
+        grid.add_row(*[Styled(text, "red"), text][: 1 + at % len(names)])
+
+    assert printed(grid, width) == printed(grid._folded(), width)
+
+
+def test_a_table_that_is_too_wide_is_folded():
+    grid = Grid(["case", "outcome"], 2)
+    grid.add_row("a-long-name-of-a-case", "✗ fail")
+    lines = printed(grid, 16).splitlines()
+
+    assert max(map(len, lines)) <= 16
+    assert "".join(line[:7].strip() for line in lines[2:]) == "a-long-name-of-a-case"
+
+
+def test_colours_are_those_of_the_signs_and_only_in_a_terminal():
+    grid = Grid(["outcome"], 2)
+    grid.add_row(Styled("✗ fail", "red"))
+
+    assert "\x1b[31m✗ fail\x1b[0m" in printed(grid, force_terminal=True, color_system="standard")
+    assert "\x1b" not in printed(grid)
