@@ -141,5 +141,8 @@ class ExportArgumentEnableOnnxChecker(_OldArgument):
 class ExportArgumentUseExternalDataFormat(_OldArgument):
     """export(use_external_data_format=...): an argument of old signatures, later automatic."""
 
+    records = ("export-signature-drift-old-arguments", "use-external-data-format-removed")
+    sources = ("seed:002", "facebookresearch/dlrm#229")
+
     export = {"use_external_data_format": False}
     claims = printed("use_external_data_format")

@@ -77,8 +77,8 @@ class GridSamplerUnsupportedOpset11(Case):
     """
 
     id = "grid-sampler-unsupported-opset-11"
-    records = ("grid-sampler-unsupported-opset-11", "bilinear-grid-sample-replacement")
-    sources = ("seed:004",)
+    records = ("grid-sampler-unsupported-opset-11", "bilinear-grid-sample-replacement", "grid-sample-contrib-op")
+    sources = ("seed:004", "microsoft/onnxruntime#10232")
     aten_ops = ("aten::grid_sampler", "aten::gather", "aten::floor")
     onnx_ops = ("GridSample", "GatherElements", "Floor", "Where", "Pad")
     needs_torch = ">=1.3"

@@ -227,6 +227,28 @@ class _Antialiased(Case):
 class InterpolateBicubicAntialias(_Antialiased):
     """Bicubic interpolate with antialias=True: Resize's antialias takes in what lies outside."""
 
+    records = (*_Antialiased.records, "resize-antialias-unsupported")
+    sources = (
+        *_Antialiased.sources,
+        "pytorch/vision#6806",
+        "pytorch/pytorch#119232",
+        "pytorch/pytorch#121623",
+        "xiuqhou/Salience-DETR#17",
+    )
+    claims = (
+        *_Antialiased.claims,
+        Claim(
+            "pytorch/vision#6806",
+            "the TorchScript exporter has no rule for it",
+            record="resize-antialias-unsupported",
+            torch=">=1.13,<2.3",
+            opset=">=9",
+            status="fail",
+            stage="export",
+            message="_upsample_bicubic2d_aa",
+        ),
+    )
+
     def forward(self, x):
         return F.interpolate(x, size=(4, 4), mode="bicubic", align_corners=False, antialias=True)
 

@@ -20,8 +20,12 @@ class AdaptiveAvgPool2dNonFactor(Case):
     """AdaptiveAvgPool2d to a size that does not divide the input's: refused by the TorchScript exporter."""
 
     id = "adaptive-avg-pool2d-non-factor"
-    records = ("adaptive-avg-pool2d-non-factor", "adaptive-pool-stride-kernel-formula")
-    sources = ("seed:003", "microsoft/onnxruntime#23190")
+    records = (
+        "adaptive-avg-pool2d-non-factor",
+        "adaptive-pool-stride-kernel-formula",
+        "adaptive-avg-pool-unsupported-2-0",
+    )
+    sources = ("seed:003", "microsoft/onnxruntime#23190", "pytorch/pytorch#109370")
     aten_ops = ("aten::adaptive_avg_pool2d", "aten::avg_pool2d")
     onnx_ops = ("AveragePool", "MatMul", "ATen")
     inputs = ((f32(2, 3, 7, 7),), (f32(2, 3, 7, 7, low=2.0, high=5.0),), (f32(4, 3, 7, 7),))
@@ -192,8 +196,8 @@ class AdaptivePoolStrideKernelFormula(Case):
 class AdaptiveMaxPoolStrideKernelFormula(Case):
     """Adaptive max pooling of 10 to 4: refused as well, and the stride/kernel formula is wrong as well."""
 
-    records = ("adaptive-pool-stride-kernel-formula",)
-    sources = ("seed:003",)
+    records = ("adaptive-pool-stride-kernel-formula", "adaptive-max-pool-not-factor")
+    sources = ("seed:003", "pytorch/pytorch#75383")
     aten_ops = ("aten::adaptive_max_pool2d", "aten::max_pool2d")
     onnx_ops = ("MaxPool", "ReduceMax")
     inputs = ((f32(2, 3, 10, 10),), (f32(2, 3, 10, 10, low=2.0, high=5.0),), (f32(4, 3, 10, 10),))

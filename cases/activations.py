@@ -1,0 +1,224 @@
+"""Activations, and autograd functions that stand for them."""
+
+import torch
+import torch.nn.functional as F
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, values
+
+
+def no_rule(source, operator, torch, opset=">=9", **more):
+    """The exporter gives up at this operator."""
+    says = "the exporter has no rule for {}".format(operator)
+    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+
+
+class _Activation(Case):
+    inputs = (
+        (f32(2, 4, low=-5.0, high=5.0),),
+        (values([[-3.0, -1.0, 0.0, 3.0], [4.0, -4.0, 1.0, 2.5]]),),
+        (f32(3, 4),),
+    )
+    dynamic = {"x": {0: "batch"}}
+
+
+class HardsigmoidNoRule(_Activation):
+    """F.hardsigmoid; ONNX's HardSigmoid has a slope of 0.2 unless told, torch's is 1/6."""
+
+    records = ("hardsigmoid-unsupported-opset-11",)
+    sources = ("pytorch/pytorch#54316",)
+    aten_ops = ("aten::hardsigmoid",)
+    onnx_ops = ("HardSigmoid", "Clip")
+    needs_torch = ">=1.5"
+    claims = (no_rule("pytorch/pytorch#54316", "hardsigmoid", "==1.8.*", opset=11),)
+
+    def forward(self, x):
+        return F.hardsigmoid(x)
+
+    @fix("rewrite", "F.relu6(x + 3) / 6", documented=False)
+    def relu6(self, x):
+        return F.relu6(x + 3.0) / 6.0
+
+
+class HardswishNoRule(_Activation):
+    """F.hardswish has no rule in torch 1.6 and 1.7."""
+
+    records = ("hardswish-unsupported-opset-12",)
+    sources = ("pytorch/pytorch#43665", "ultralytics/yolov5#831", "ultralytics/yolov5#1559")
+    aten_ops = ("aten::hardswish",)
+    onnx_ops = ("HardSwish", "HardSigmoid", "Mul")
+    needs_torch = ">=1.6"
+    claims = (no_rule("pytorch/pytorch#43665", "hardswish", ">=1.6,<1.8", opset=12),)
+
+    def forward(self, x):
+        return F.hardswish(x)
+
+    @fix("module-swap", "x * F.hardtanh(x + 3, 0, 6) / 6")
+    def hardtanh(self, x):
+        return x * F.hardtanh(x + 3.0, 0.0, 6.0) / 6.0
+
+
+class GeluOpset20(_Activation):
+    """F.gelu at opset 20, which has Gelu: the TorchScript exporter writes its formula."""
+
+    id = "gelu-opset-20"
+    records = ("gelu-not-one-op-at-opset-20",)
+    sources = ("pytorch/pytorch#105299", "pytorch/pytorch#128772")
+    aten_ops = ("aten::gelu",)
+    onnx_ops = ("Gelu", "Erf")
+    claims = (
+        Claim(
+            "pytorch/pytorch#105299",
+            "Erf and its neighbours instead of one Gelu",
+            torch=">=2.4,<2.13",
+            opset=20,
+            ops={"Gelu": 0, "Erf": 1},
+        ),
+    )
+
+    def forward(self, x):
+        return F.gelu(x)
+
+    dynamo = fix("export-option", "the dynamo exporter at opset 20", exporter="dynamo", opset=20, documented=False)
+
+
+class GeluTanhOpset20(_Activation):
+    """F.gelu(approximate="tanh"), which differs from the exact one by 1.5e-4 at -1."""
+
+    id = "gelu-tanh-opset-20"
+    records = ("gelu-not-one-op-at-opset-20",)
+    sources = ("pytorch/pytorch#105299", "pytorch/pytorch#128772")
+    aten_ops = ("aten::gelu",)
+    onnx_ops = ("Gelu", "Tanh")
+    needs_torch = ">=1.12"
+    claims = (
+        Claim(
+            "pytorch/pytorch#128772",
+            "Tanh and its neighbours instead of one Gelu",
+            torch=">=2.4,<2.13",
+            opset=20,
+            ops={"Gelu": 0, "Tanh": 1},
+        ),
+    )
+
+    def forward(self, x):
+        return F.gelu(x, approximate="tanh")
+
+    dynamo = fix("export-option", "the dynamo exporter at opset 20", exporter="dynamo", opset=20, documented=False)
+
+
+class Swish(torch.autograd.Function):
+    """A swish that saves memory in training."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * torch.sigmoid(x)
+
+
+class SwishWithSymbolic(Swish):
+    """The same with a rule of its own."""
+
+    @staticmethod
+    def symbolic(g, x):
+        return g.op("Mul", x, g.op("Sigmoid", x))
+
+
+class SwishAutogradFunction(_Activation):
+    """A memory-saving swish as an autograd function: a Python operator that has no rule."""
+
+    records = ("swish-implementation-python-op", "hardswish-jit-autofn-python-op")
+    sources = (
+        "pytorch/pytorch#56458",
+        "aiff22/MAI-2021-Workshop#4",
+        "huggingface/pytorch-image-models#400",
+        "huggingface/pytorch-image-models#401",
+    )
+    aten_ops = ("prim::PythonOp", "aten::sigmoid")
+    onnx_ops = ("Sigmoid", "Mul")
+    exporters = ("torchscript-trace", "dynamo", "default")
+    claims = (
+        Claim(
+            "pytorch/pytorch#56458",
+            "the Python operator cannot be exported",
+            record="swish-implementation-python-op",
+            torch="<2",
+            status="fail",
+            stage="export",
+        ),
+        Claim(
+            "huggingface/pytorch-image-models#401",
+            "with a symbolic it can",
+            record="hardswish-jit-autofn-python-op",
+            opset=">=9",
+            variant="with_symbolic",
+            status="pass",
+        ),
+    )
+
+    def forward(self, x):
+        return Swish.apply(x)
+
+    @fix("autograd-function", "the function with a symbolic")
+    def with_symbolic(self, x):
+        return SwishWithSymbolic.apply(x)
+
+    @fix("rewrite", "x * torch.sigmoid(x)", documented=False)
+    def product(self, x):
+        return x * torch.sigmoid(x)
+
+
+def checkpointed(x):
+    return torch.tanh(x) * 2.0
+
+
+class CheckpointInForward(_Activation):
+    """torch.utils.checkpoint in forward: a Python operator that has no rule."""
+
+    records = ("checkpoint-function-python-op", "checkpoint-map-base-at")
+    sources = (
+        "pytorch/pytorch#61813",
+        "huggingface/transformers#8442",
+        "pytorch/pytorch#101689",
+        "pytorch/pytorch#88286",
+        "pytorch/pytorch#104067",
+    )
+    aten_ops = ("prim::PythonOp", "aten::tanh")
+    onnx_ops = ("Tanh", "Mul")
+    exporters = ("torchscript-trace", "dynamo", "default")
+    claims = (
+        Claim(
+            "pytorch/pytorch#61813",
+            "CheckpointFunction cannot be exported",
+            record="checkpoint-function-python-op",
+            torch=">=1.7,<1.13",
+            status="fail",
+            stage="export",
+            message="CheckpointFunction",
+        ),
+        Claim(
+            "pytorch/pytorch#88286",
+            "the export stops with _Map_base::at",
+            record="checkpoint-map-base-at",
+            torch=">=1.13,<2.1",
+            status="fail",
+            stage="export",
+            message="_Map_base::at",
+        ),
+    )
+
+    def forward(self, x):
+        from torch.utils.checkpoint import checkpoint
+
+        return checkpoint(checkpointed, x)
+
+    @fix("rewrite", "call the function itself", documented=False)
+    def called(self, x):
+        return checkpointed(x)
+
+    not_inlined = fix(
+        "export-option",
+        "autograd_inlining=False, from torch 2.1 on: 2.13 refuses the function then, and exports it without",
+        export={"autograd_inlining": False},
+        documented=False,
+    )

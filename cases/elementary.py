@@ -1,0 +1,378 @@
+"""Elementary functions: powers, rounding, clamping, angles, logarithms, ranges of numbers."""
+
+import math
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import boolean, f32, i64, values
+
+
+def no_rule(source, operator, torch, opset=">=9", **more):
+    """The exporter gives up at this operator."""
+    says = "the exporter has no rule for {}".format(operator)
+    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+
+
+class ArangeHalf(Case):
+    """torch.arange in half precision to a dynamic size: Range takes no half."""
+
+    records = ("arange-fp16-range-type",)
+    sources = ("pytorch/pytorch#148041", "ultralytics/ultralytics#19464", "zhiqwang/yolort#113")
+    aten_ops = ("aten::arange",)
+    onnx_ops = ("Range", "Cast")
+    inputs = ((f32(4),), (f32(4),), (f32(7),))
+    dynamic = {"x": {0: "length"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#148041",
+            "Range does not take float16 (February 2025)",
+            torch="==2.6.*",
+            opset=">=11",
+            status="fail",
+            message="float16",
+        ),
+        Claim(
+            "pytorch/pytorch#148041",
+            "the dynamo exporter takes it",
+            torch=">=2.7",
+            exporter="dynamo",
+            opset=">=18",
+            status="pass",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.arange(0, x.size(0), dtype=torch.float16)
+
+    def reference(self, x):
+        # up to 1.12 eager has no half range on a CPU
+        return torch.arange(0, x.size(0), dtype=torch.float32).to(torch.float16)
+
+    @fix("rewrite", "a range in float32, cast to half")
+    def cast(self, x):
+        return torch.arange(0, x.size(0), dtype=torch.float32).to(torch.float16)
+
+    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo")
+
+
+class ArangeOfFloatEnd(Case):
+    """torch.arange whose end is a float tensor."""
+
+    records = ("arange-float-end-constantofshape",)
+    sources = ("pytorch/pytorch#27718",)
+    aten_ops = ("aten::arange",)
+    onnx_ops = ("ConstantOfShape", "Range")
+    inputs = ((f32(4),), (f32(4),), (f32(7),))
+    dynamic = {"x": {0: "length"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#27718",
+            "ConstantOfShape gets a float",
+            torch="==1.2.*",
+            opset="9-10",
+            status="fail",
+            message="ConstantOfShape",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.arange(torch.as_tensor(x.size(0)).float())
+
+    @fix("rewrite", "a range of integers, cast to float", documented=False)
+    def integers(self, x):
+        return torch.arange(x.size(0)).float()
+
+    opset_11 = fix("raise-opset", "export at opset 11, which has Range", opset=11, documented=False)
+
+
+class ArangeStartWithoutStep(Case):
+    """torch.arange(0, n) to a dynamic size under torch.export."""
+
+    records = ("arange-start-step-default-float",)
+    sources = ("microsoft/onnxscript#2924",)
+    aten_ops = ("aten::arange",)
+    onnx_ops = ("Range",)
+    inputs = ((f32(4),), (f32(4),), (f32(7),))
+    dynamic = {"x": {0: "length"}}
+    claims = (
+        Claim(
+            "microsoft/onnxscript#2924",
+            "the inferred element type differs from the one written (May 2026)",
+            torch=">=2.11,<2.13",
+            exporter="dynamo",
+            opset=">=18",
+            status="fail",
+            stage="check",
+            message="differs from existing elem type",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.arange(0, x.size(0))
+
+    @fix("rewrite", "the step given: arange(0, n, 1)", documented=False)
+    def step_given(self, x):
+        return torch.arange(0, x.size(0), 1)
+
+
+class ClampInt64(Case):
+    """clamp of int64: Clip takes floats only below opset 12."""
+
+    id = "clamp-int64"
+    records = ("clip-int64-opset-11",)
+    sources = ("microsoft/onnxruntime#20674", "pytorch/pytorch#70584")
+    aten_ops = ("aten::clamp",)
+    onnx_ops = ("Clip", "Max")
+    inputs = ((i64(2, 4, low=-9),), (i64(2, 4, low=-9),), (values([[-(2**40), 2**40, 16777217, -1]], "int64"),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "microsoft/onnxruntime#20674",
+            "Clip of int64 is refused at opset 11",
+            torch="==2.3.*",
+            opset=11,
+            status="fail",
+            message="tensor(int64)",
+        ),
+        Claim("microsoft/onnxruntime#20674", "opset 13 is fine", torch="==2.3.*", opset=13, status="pass"),
+    )
+
+    def forward(self, x):
+        return x.clamp(min=0)
+
+    opset_13 = fix("raise-opset", "export at opset 13", opset=13, documented=False)
+
+    @fix("rewrite", "clamp as float32: exact up to 2**24", caution=True, documented=False)
+    def as_float(self, x):
+        return x.float().clamp(min=0).long()
+
+    @fix("rewrite", "torch.where", documented=False)
+    def where(self, x):
+        return torch.where(x < 0, torch.zeros_like(x), x)
+
+
+class RoundOpset10(Case):
+    """torch.round needs opset 11; torch rounds halves to even."""
+
+    id = "round-opset-10"
+    records = ("round-needs-opset-11",)
+    sources = ("pytorch/pytorch#34290", "pytorch/pytorch#25806", "pytorch/pytorch#32391")
+    aten_ops = ("aten::round",)
+    onnx_ops = ("Round", "Floor")
+    inputs = (
+        (values([0.2, 1.7, -0.6]),),
+        (values([0.5, 1.5, 2.5]),),
+        (values([-0.5, -1.5, 3.5, 4.5]),),
+    )
+    dynamic = {"x": {0: "length"}}
+    claims = (
+        no_rule("pytorch/pytorch#34290", "round", ">=1.2,<1.5", opset="9-10"),
+        Claim("pytorch/pytorch#34290", "opset 11 has Round", torch=">=1.4", opset=">=11", status="pass"),
+    )
+
+    def forward(self, x):
+        return torch.round(x)
+
+    opset_11 = fix("raise-opset", "export at opset 11, which has Round", opset=11, documented=False)
+
+    @fix("rewrite", "floor of x and a half: halves go up instead of to even", caution=True, documented=False)
+    def floor_of_half_more(self, x):
+        return torch.floor(x + 0.5)
+
+
+class Atan2NoRule(Case):
+    """torch.atan2 in all four quadrants."""
+
+    id = "atan2-no-rule"
+    records = ("atan2-opset-10",)
+    sources = ("hova88/PointPillars_MultiHead_40FPS#26",)
+    aten_ops = ("aten::atan2",)
+    onnx_ops = ("Atan", "Where")
+    inputs = (
+        (values([1.0, 1.0, -1.0, -1.0]), values([2.0, -2.0, 2.0, -2.0])),
+        (values([1.0, -1.0, 0.0, 0.5]), values([0.0, 0.0, -1.0, 3.0])),
+        (values([0.0, 2.0, -3.0, -4.0, 0.0]), values([1.0, -1.0, -1.0, 4.0, 2.0])),
+    )
+    dynamic = {"y": {0: "length"}, "x": {0: "length"}}
+    claims = (no_rule("hova88/PointPillars_MultiHead_40FPS#26", "atan2", "==1.10.*", opset=10),)
+
+    def forward(self, y, x):
+        return torch.atan2(y, x)
+
+    @fix("rewrite", "atan of the quotient, corrected by quadrant", documented=False)
+    def by_quadrant(self, y, x):
+        whole = torch.full_like(x, math.pi)
+        turn = torch.where(x < 0, torch.where(y < 0, -whole, whole), torch.zeros_like(x))
+        upright = torch.where(y < 0, -whole / 2, whole / 2)
+        at_zero = torch.where(y.abs() > 0, upright, torch.zeros_like(x))
+        safe = torch.where(x.abs() > 0, x, torch.ones_like(x))
+        return torch.where(x.abs() > 0, torch.atan(y / safe) + turn, at_zero)
+
+
+class Log10NoRule(Case):
+    """torch.log10 has no rule before torch 1.11."""
+
+    id = "log10-no-rule"
+    records = ("log10-unsupported",)
+    sources = ("pytorch/pytorch#64754",)
+    aten_ops = ("aten::log10",)
+    onnx_ops = ("Log", "Div")
+    inputs = ((f32(4, low=0.1, high=9.0),), (f32(4, low=0.1, high=900.0),), (values([1.0, 10.0, 1e-5]),))
+    dynamic = {"x": {0: "length"}}
+    claims = (no_rule("pytorch/pytorch#64754", "log10", "==1.9.*"),)
+
+    def forward(self, x):
+        return torch.log10(x)
+
+    @fix("rewrite", "the natural logarithm over that of 10", documented=False)
+    def natural(self, x):
+        return torch.log(x) / math.log(10.0)
+
+
+class PowOfIntBase(Case):
+    """torch.pow(2, x) of a float x: the exponent's type is taken from the base."""
+
+    records = ("pow-int-scalar-base-cast-int64",)
+    sources = ("pytorch/pytorch#52436",)
+    aten_ops = ("aten::pow",)
+    onnx_ops = ("Pow", "Cast")
+    inputs = ((f32(4),), (values([-1.5, 0.5, 2.0, -3.0]),), (f32(6, low=-4.0, high=4.0),))
+    dynamic = {"x": {0: "length"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#52436",
+            "a Cast to int64 where a float is expected",
+            torch="==1.7.*",
+            opset=">=9",
+            status="fail",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.pow(2, x)
+
+    @fix("rewrite", "a float base: torch.pow(2.0, x)", documented=False)
+    def float_base(self, x):
+        return torch.pow(2.0, x)
+
+    @fix("rewrite", "torch.exp of x times the logarithm of 2", documented=False)
+    def exponential(self, x):
+        return torch.exp(x * math.log(2.0))
+
+
+class PowOfFloatBaseIntExponent(Case):
+    """2.0 ** x of an int64 x."""
+
+    records = ("pow-scalar-base-int-exponent",)
+    sources = ("microsoft/onnxscript#3036",)
+    aten_ops = ("aten::pow",)
+    onnx_ops = ("Pow", "Cast")
+    inputs = ((i64(4, high=6),), (i64(4, low=-3, high=6),), (i64(7, high=6),))
+    dynamic = {"x": {0: "length"}}
+    claims = (
+        Claim(
+            "microsoft/onnxscript#3036",
+            "the output's type does not match, without the optimiser",
+            torch=">=2.9",
+            exporter="dynamo",
+            opset=18,
+            variant="without_optimiser",
+            status="fail",
+        ),
+    )
+
+    def forward(self, x):
+        return 2.0**x
+
+    without_optimiser = fix(
+        "export-option",
+        "optimize=False, with which it was reported",
+        export={"optimize": False},
+        exporter="dynamo",
+        caution=True,
+    )
+
+    @fix("rewrite", "the exponent as float32", documented=False)
+    def float_exponent(self, x):
+        return 2.0 ** x.float()
+
+
+class PowOfBoolExponent(Case):
+    """2 ** mask: Pow takes no bool."""
+
+    records = ("pow-bool-exponent-refused",)
+    sources = ("microsoft/onnxscript#3036",)
+    aten_ops = ("aten::pow",)
+    onnx_ops = ("Pow", "Cast")
+    needs_torch = ">=1.5"
+    inputs = ((boolean(5),), (boolean(5),), (boolean(8),))
+    dynamic = {"x": {0: "length"}}
+    claims = (
+        Claim(
+            "microsoft/onnxscript#3036",
+            "Pow of a bool is refused",
+            torch=">=2.9",
+            exporter="dynamo",
+            opset=18,
+            status="fail",
+            message="tensor(bool)",
+        ),
+    )
+
+    def forward(self, x):
+        return 2**x
+
+    @fix("rewrite", "the mask as int64", documented=False)
+    def as_int64(self, x):
+        return 2 ** x.to(torch.int64)
+
+
+class PowOfIntegersOpset11(Case):
+    """A power of integers: Pow takes floats only below opset 12."""
+
+    id = "pow-of-integers-opset-11"
+    records = ("pow-int-needs-opset-12",)
+    sources = ("onnx/onnx#2666",)
+    aten_ops = ("aten::pow",)
+    onnx_ops = ("Pow", "Mul")
+    inputs = ((i64(4, low=-9),), (i64(4, low=-9),), (values([-4097, 4097, 3, 0, 1], "int64"),))
+    dynamic = {"x": {0: "length"}}
+    claims = (
+        Claim("onnx/onnx#2666", "Pow takes no integers below opset 12", opset="9-11", status=("fail", "mismatch")),
+        Claim("onnx/onnx#2666", "opset 12 takes them", torch=">=1.6", opset=">=12", status="pass"),
+    )
+
+    def forward(self, x):
+        return x**2
+
+    opset_12 = fix("raise-opset", "export at opset 12, whose Pow takes integers", opset=12)
+
+    @fix("rewrite", "x * x", documented=False)
+    def product(self, x):
+        return x * x
+
+
+class RemainderOfFloats(Case):
+    """torch.remainder of floats, negative ones too: Mod with fmod=0 takes integers only."""
+
+    records = ("mod-float-requires-fmod-1",)
+    sources = ("onnx/onnx#7520", "pytorch/pytorch#24410", "onnx/onnx#6973")
+    aten_ops = ("aten::remainder",)
+    onnx_ops = ("Mod", "Div", "Floor")
+    inputs = (
+        (values([5.5, 7.0, 3.25]), values([2.0, 3.0, 1.5])),
+        (values([-5.5, 7.0, -3.25]), values([2.0, -3.0, -1.5])),
+        (f32(6, low=-9.0, high=9.0), f32(6, low=1.0, high=3.0)),
+    )
+    dynamic = {"x": {0: "length"}, "y": {0: "length"}}
+    claims = (
+        Claim("onnx/onnx#7520", "x - floor(x / y) * y in its place", variant="floored", opset=">=9", status="pass"),
+    )
+
+    def forward(self, x, y):
+        return torch.remainder(x, y)
+
+    @fix("rewrite", "x - floor(x / y) * y")
+    def floored(self, x, y):
+        return x - (x / y).floor() * y

@@ -1,0 +1,227 @@
+"""Writing through masks and tensors of indices, and asking where a condition holds."""
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import boolean, f32, values
+
+
+def no_rule(source, operator, torch, opset=">=9", **more):
+    """The exporter gives up at this operator."""
+    says = f"the exporter has no rule for {operator}"
+    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+
+
+class BoolIndexPut(Case):
+    """mask[mask != c] = 1 of a boolean mask: ScatterND takes no bool."""
+
+    records = ("bool-index-put-scatternd-type-error", "index-put-single-bool-update")
+    sources = ("pytorch/pytorch#34054", "pytorch/pytorch#53507", "pytorch/pytorch#54863")
+    aten_ops = ("aten::index_put_",)
+    onnx_ops = ("ScatterND", "Where")
+    needs_torch = ">=1.2"
+    inputs = ((boolean(3, 4), boolean(3, 4)), (boolean(3, 4), boolean(3, 4)), (boolean(5, 4), boolean(5, 4)))
+    dynamic = {"mask": {0: "batch"}, "other": {0: "batch"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#34054",
+            "ScatterND of a bool is refused",
+            record="bool-index-put-scatternd-type-error",
+            torch="==1.4.*",
+            opset=11,
+            status="fail",
+            message="tensor(bool)",
+        ),
+    )
+
+    def forward(self, mask, other):
+        mask = mask.clone()
+        mask[other] = True
+        return mask
+
+    @fix("rewrite", "torch.where", documented=False)
+    def where(self, mask, other):
+        return torch.where(other, torch.ones_like(mask), mask)
+
+    @fix("rewrite", "masked_fill", documented=False)
+    def masked_fill(self, mask, other):
+        return mask.masked_fill(other, True)
+
+
+class MaskZeroFill(Case):
+    """x[mask] = 0: dynamo_export writes a ScatterElements that the runtime refuses."""
+
+    records = ("dynamo-mask-zero-fill-scatterelements",)
+    sources = ("pytorch/pytorch#126856",)
+    aten_ops = ("aten::index_put_",)
+    onnx_ops = ("ScatterElements", "Where")
+    inputs = ((f32(3, 4), boolean(3, 4)), (f32(3, 4), boolean(3, 4)), (f32(5, 4), boolean(5, 4)))
+    dynamic = {"x": {0: "batch"}, "mask": {0: "batch"}}
+    needs_torch = ">=1.2"
+    claims = (
+        Claim(
+            "pytorch/pytorch#126856",
+            "the session cannot be made",
+            torch="==2.3.*",
+            exporter="dynamo",
+            status="fail",
+            stage="load",
+        ),
+    )
+
+    def forward(self, x, mask):
+        x = x.clone()
+        x[mask] = 0
+        return x
+
+    @fix("rewrite", "masked_fill", documented=False)
+    def masked_fill(self, x, mask):
+        return x.masked_fill(mask, 0)
+
+    @fix("rewrite", "torch.where", documented=False)
+    def where(self, x, mask):
+        return torch.where(mask, torch.zeros_like(x), x)
+
+
+class IndexPutMaskAndColumn(Case):
+    """r[mask, 0] = values[mask]: a mask and a column number on the left."""
+
+    records = ("index-put-mask-and-int-index",)
+    sources = ("pytorch/pytorch#159295",)
+    aten_ops = ("aten::index_put_",)
+    onnx_ops = ("ScatterND", "Reshape")
+    needs_torch = ">=1.2"
+    inputs = (
+        (f32(4, 2), f32(4), values([True, False, True, False], "bool")),
+        (f32(4, 2), f32(4), values([True, True, True, False], "bool")),
+        (f32(4, 2), f32(4), values([False, False, False, True], "bool")),
+    )
+    claims = (
+        Claim(
+            "pytorch/pytorch#159295",
+            "another number of true values fails at a Reshape (July 2025)",
+            torch=">=2.7,<2.9",
+            opset=11,
+            status="fail",
+            stage="run",
+            message="Reshape",
+        ),
+    )
+
+    def forward(self, r, column, mask):
+        r = r.clone()
+        r[mask, 0] = column[mask]
+        return r
+
+    @fix("rewrite", "torch.where on the column, stacked with the other one", documented=False)
+    def where_and_stack(self, r, column, mask):
+        return torch.stack([torch.where(mask, column, r[:, 0]), r[:, 1]], dim=1)
+
+
+class IndexPutMaskOfRows(Case):
+    """x[mask] = v with a mask of fewer dimensions than x."""
+
+    records = ("index-put-mask-lower-rank",)
+    sources = ("pytorch/pytorch#92862",)
+    aten_ops = ("aten::index_put_",)
+    onnx_ops = ("ScatterND", "NonZero")
+    needs_torch = ">=1.2"
+    inputs = (
+        (f32(3, 4), values([True, False, True], "bool")),
+        (f32(3, 4), values([False, True, False], "bool")),
+        (f32(5, 4), values([True, True, False, False, True], "bool")),
+    )
+    dynamic = {"x": {0: "rows"}, "mask": {0: "rows"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#92862",
+            "a mask of lower rank is exported wrongly",
+            torch=">=1.11,<2",
+            opset=">=11",
+            status=("fail", "mismatch"),
+        ),
+        Claim("pytorch/pytorch#92862", "2.0 is right", torch="==2.0.*", opset=">=11", status="pass"),
+    )
+
+    def forward(self, x, mask):
+        x = x.clone()
+        x[mask] = 0.5
+        return x
+
+    @fix("rewrite", "torch.where with the mask unsqueezed", documented=False)
+    def where(self, x, mask):
+        return torch.where(mask[..., None], torch.full_like(x, 0.5), x)
+
+
+class WhereCondition(Case):
+    """torch.where(condition) alone: the indices, one tensor an axis."""
+
+    records = ("where-cond-export-resolves-ternary", "where-single-arg-1-3", "nonzero-as-tuple-numpy")
+    sources = ("pytorch/pytorch#140710", "pytorch/pytorch#27959", "pytorch/pytorch#49817", "pytorch/pytorch#47421")
+    aten_ops = ("aten::where", "aten::nonzero_numpy")
+    onnx_ops = ("NonZero",)
+    inputs = ((f32(3, 4),), (f32(3, 4),), (f32(5, 4),))
+    dynamic = {"x": {0: "rows"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#140710",
+            "torch.export takes it for where with three arguments",
+            record="where-cond-export-resolves-ternary",
+            torch=">=2.5,<2.7",
+            exporter="dynamo",
+            opset="18-20",
+            status="fail",
+            stage="export",
+        ),
+        Claim(
+            "pytorch/pytorch#27959",
+            "where() misses two arguments",
+            record="where-single-arg-1-3",
+            torch="==1.3.*",
+            status="fail",
+            stage="export",
+        ),
+        no_rule("pytorch/pytorch#49817", "nonzero_numpy", "==1.7.*", opset="9-11", record="nonzero-as-tuple-numpy"),
+    )
+
+    def forward(self, x):
+        rows, columns = torch.where(x > 0)
+        return rows, columns
+
+    @fix("rewrite", "torch.nonzero(as_tuple=True)", documented=False)
+    def nonzero_tuple(self, x):
+        rows, columns = torch.nonzero(x > 0, as_tuple=True)
+        return rows, columns
+
+    @fix("rewrite", "torch.nonzero, its columns taken apart", documented=False)
+    def nonzero_unbound(self, x):
+        rows, columns = torch.nonzero(x > 0).unbind(1)
+        return rows, columns
+
+
+class MaskedSelectNoRule(Case):
+    """torch.masked_select has no rule in torch 1.2 and 1.3."""
+
+    records = ("masked-ops-not-exported-1-2", "masked-select-keyerror-1-3")
+    sources = ("pytorch/pytorch#26034", "pytorch/pytorch#27959")
+    aten_ops = ("aten::masked_select",)
+    onnx_ops = ("NonZero", "GatherND")
+    needs_torch = ">=1.2"
+    inputs = ((f32(3, 4), boolean(3, 4)), (f32(3, 4), boolean(3, 4)), (f32(5, 4), boolean(5, 4)))
+    dynamic = {"x": {0: "rows"}, "mask": {0: "rows"}}
+    claims = (
+        no_rule("pytorch/pytorch#26034", "masked_select", "==1.2.*", record="masked-ops-not-exported-1-2"),
+        no_rule("pytorch/pytorch#27959", "masked_select", "==1.3.*", record="masked-select-keyerror-1-3"),
+    )
+
+    def forward(self, x, mask):
+        return torch.masked_select(x, mask)
+
+    @fix("rewrite", "index with the true places", documented=False)
+    def true_places(self, x, mask):
+        rows, columns = mask.nonzero().unbind(1)
+        return x[rows, columns]
+
+    @fix("rewrite", "the flattened values at the true places", documented=False)
+    def flattened(self, x, mask):
+        return x.reshape(-1)[mask.reshape(-1).nonzero().squeeze(1)]
