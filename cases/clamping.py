@@ -1,4 +1,4 @@
-"""Clamping and choosing the smaller: types of integers."""
+"""Clamping, choosing the smaller, casting: types of integers."""
 
 import torch
 
@@ -83,3 +83,29 @@ class ClampLargeIntegers(Case):
     def where(self, x):
         x = torch.where(x > 2**25, torch.full_like(x, 2**25, dtype=x.dtype), x)
         return torch.where(x < -(2**25), torch.full_like(x, -(2**25), dtype=x.dtype), x)
+
+
+class CastNegativeFloatToUnsigned(Case):
+    """A cast of negative floats to uint32: counted from the top on the CPU, zero on CUDA."""
+
+    records = ("cast-float-negative-uint32-cuda",)
+    sources = ("microsoft/onnxruntime#25207",)
+    aten_ops = ("aten::to",)
+    onnx_ops = ("Cast",)
+    needs_torch = ">=2.3"
+    inputs = ((values([0.5, 1.5, 7.0, 100.0]),), (values([-1.0, -0.5, 0.5, 1.5]),))
+    claims = (
+        Claim("microsoft/onnxruntime#25207", "the CPU counts from the top", exporter="dynamo", opset=18, status="pass"),
+        Claim("microsoft/onnxruntime#25207", "zero on CUDA", exporter="dynamo", status="mismatch", needs="cuda"),
+    )
+
+    def forward(self, x):
+        return x.to(torch.uint32)
+
+    @fix("rewrite", "clamp(min=0) before the cast: other values", changes_values=True, documented=False)
+    def clamped(self, x):
+        return torch.clamp(x, min=0).to(torch.uint32)
+
+    @fix("rewrite", "cast to int64 first", documented=False)
+    def by_int64(self, x):
+        return x.to(torch.int64).to(torch.uint32)

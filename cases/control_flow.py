@@ -121,8 +121,8 @@ class TraceTensorTripCountBaked(Case):
     The export only warns (Converting a tensor to a Python integer); the file answers every other count wrongly.
     """
 
-    records = ("trace-tensor-trip-count-baked",)
-    sources = ("seed:002",)
+    records = ("trace-tensor-trip-count-baked", "loop-trt-ep-differs")
+    sources = ("seed:002", "microsoft/onnxruntime#13894")
     aten_ops = ("aten::Int", "prim::Loop")
     onnx_ops = ("Loop",)
     inputs = (
@@ -145,6 +145,16 @@ class TraceTensorTripCountBaked(Case):
             variant="script_first",
             status="pass",
             opset=">=9",
+        ),
+        Claim(
+            "microsoft/onnxruntime#13894",
+            "a Loop gives other values in ONNX Runtime's TensorRT provider than on the CPU",
+            record="loop-trt-ep-differs",
+            variant="script_first",
+            torch=">=1.13,<2.1",
+            opset=">=9",
+            status="mismatch",
+            needs="tensorrt",
         ),
     )
 

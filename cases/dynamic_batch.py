@@ -1,5 +1,7 @@
 """A dynamic axis whose example has one element, or none."""
 
+import torch
+
 from harness.worker.case import Case, Claim, fix
 from harness.worker.tensors import f32
 
@@ -59,3 +61,32 @@ class EmptyExampleBatch(DynamicBatchFromExampleOfOne):
 
     def forward(self, x):
         return x.reshape(x.shape[0], 12) * 2
+
+
+class LinearToOneSqueezed(Case):
+    """A linear layer to one value, squeezed: shapes {n, 1} and {n}, said not to merge in a dynamo export."""
+
+    records = ("dynamo-linear-1200-shape-merge",)
+    sources = ("ArgoHA/D-FINE-seg#40",)
+    aten_ops = ("aten::linear", "aten::squeeze")
+    onnx_ops = ("Gemm", "Squeeze")
+    inputs = ((f32(12, 4),), (f32(12, 4),), (f32(5, 4),))
+    dynamic = {"x": {0: "n"}}
+    claims = (
+        Claim(
+            "ArgoHA/D-FINE-seg#40",
+            "shapes do not merge",
+            torch=">=2.8,<2.10",
+            exporter="dynamo",
+            opset=18,
+            status=("mismatch", "fail"),
+        ),
+    )
+
+    def setup(self):
+        self.linear = torch.nn.Linear(4, 1)
+
+    def forward(self, x):
+        return self.linear(x).squeeze(-1)
+
+    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace")

@@ -77,18 +77,18 @@ class InputAsOnlyOutput(InputHandedThrough):
         return x + 0
 
 
-class InputNamedLikeInnerValue(Case):
-    """An input called as the exporter calls an inner value: two values of one name, and a wrong file."""
+class TensorAttributeNamedLikeInnerValue(Case):
+    """A tensor attribute called mean beside a mean that is computed: two values of one name, and a wrong file."""
 
     records = ("dynamo-name-conflict-wrong-model",)
     sources = ("pytorch/pytorch#168211",)
-    aten_ops = ("aten::mul", "aten::add")
-    onnx_ops = ("Mul", "Add")
-    inputs = ((f32(3), f32(3)), (f32(3), f32(3)))
+    aten_ops = ("aten::sub", "aten::mean")
+    onnx_ops = ("Sub", "ReduceMean")
+    inputs = ((f32(2, 3),), (f32(2, 3),))
     claims = (
         Claim(
             "pytorch/pytorch#168211",
-            "the graph is wrong",
+            "the model is disconnected",
             torch=">=2.9,<2.11",
             exporter="dynamo",
             opset=18,
@@ -96,12 +96,17 @@ class InputNamedLikeInnerValue(Case):
         ),
     )
 
-    def forward(self, x, val_0):
-        return torch.remainder(x, 2) * 3 + val_0 * 5
+    def setup(self):
+        # plain attributes, not buffers
+        self.mean = torch.tensor([1.0, -2.0, 3.0])
+        self.input_mean = torch.tensor([1.0, -2.0, 3.0])
 
-    @fix("rewrite", "another name for the input", documented=False)
-    def renamed(self, x, y):
-        return torch.remainder(x, 2) * 3 + y * 5
+    def forward(self, x):
+        return (x - self.mean).mean(1, keepdim=True) * x
+
+    @fix("rewrite", "another name for the attribute")
+    def renamed(self, x):
+        return (x - self.input_mean).mean(1, keepdim=True) * x
 
 
 class NormalOfDynamicSize(Case):

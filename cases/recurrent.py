@@ -48,17 +48,13 @@ def with_zero_bias(model):
     return model
 
 
-def gru_by_hand(x, gru):
+def gru_by_hand(x, weight_ih, weight_hh, bias_ih, bias_hh):
     """One layer of a GRU, step by step, the gates as torch has them; ``x`` is (length, batch, features)."""
-    state = torch.zeros_like(x[0, :, :1]).expand(-1, gru.hidden_size)
+    state = torch.zeros_like(x[0, :, :1]).expand(-1, weight_hh.size(1))
     outputs = []
-    for step in range(x.shape[0]):
-        from_input = torch.matmul(x[step], gru.weight_ih_l0.t())
-        from_state = torch.matmul(state, gru.weight_hh_l0.t())
-        if gru.bias:
-            from_input, from_state = from_input + gru.bias_ih_l0, from_state + gru.bias_hh_l0
-        reset_in, update_in, new_in = from_input.chunk(3, 1)
-        reset_state, update_state, new_state = from_state.chunk(3, 1)
+    for step in range(x.size(0)):
+        reset_in, update_in, new_in = (torch.matmul(x[step], weight_ih.t()) + bias_ih).chunk(3, 1)
+        reset_state, update_state, new_state = (torch.matmul(state, weight_hh.t()) + bias_hh).chunk(3, 1)
         reset, update = torch.sigmoid(reset_in + reset_state), torch.sigmoid(update_in + update_state)
         new = torch.tanh(new_in + reset * new_state)
         state = new + update * (state - new)
@@ -106,7 +102,8 @@ class GruLinearBeforeReset(Case):
 
     @fix("rewrite", "the cell step by step", documented=False)
     def step_by_step(self, x):
-        return gru_by_hand(x, self.gru)
+        gru = self.gru
+        return gru_by_hand(x, gru.weight_ih_l0, gru.weight_hh_l0, gru.bias_ih_l0, gru.bias_hh_l0)
 
     newer_onnxscript = fix("version-upgrade", "an onnxscript with the attribute", torch=">=2.11")
 
@@ -163,7 +160,7 @@ class GruWithoutBiasBatchOfThree(Case):
 
     @fix("rewrite", "the cell step by step", documented=False)
     def step_by_step(self, x):
-        return gru_by_hand(x, self.gru)
+        return gru_by_hand(x, self.gru.weight_ih_l0, self.gru.weight_hh_l0, torch.zeros(12), torch.zeros(12))
 
 
 class GruLargeInput(Case):
@@ -185,7 +182,8 @@ class GruLargeInput(Case):
 
     @fix("rewrite", "the cell step by step", documented=False)
     def step_by_step(self, x):
-        return gru_by_hand(x, self.gru)
+        gru = self.gru
+        return gru_by_hand(x, gru.weight_ih_l0, gru.weight_hh_l0, gru.bias_ih_l0, gru.bias_hh_l0)
 
 
 class BidirectionalGruOutputs(Case):

@@ -83,8 +83,12 @@ class UpsampleOpset9SilentMismatch(Case):
     """Bilinear interpolate at opset 9 and 10 exports with a warning and gives shifted values."""
 
     id = "upsample-opset-9-silent-mismatch"
-    records = ("upsample-opset-9-silent-mismatch",)
-    sources = ("seed:003",)
+    records = (
+        "upsample-opset-9-silent-mismatch",
+        "interpolate-bilinear-scale-mismatch-1-3",
+        "resize-trt-default-asymmetric",
+    )
+    sources = ("seed:003", "pytorch/pytorch#27176", "NVIDIA/TensorRT#273", "onnx/onnx-tensorrt#457")
     aten_ops = ("aten::upsample_bilinear2d",)
     onnx_ops = ("Upsample", "Resize")
     inputs = ((f32(1, 2, 4, 5),), (f32(1, 2, 4, 5),), (f32(1, 2, 6, 7),))
@@ -106,6 +110,22 @@ class UpsampleOpset9SilentMismatch(Case):
             status="pass",
             record="upsample-opset-9-silent-mismatch",
             finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail.",
+        ),
+        Claim(
+            "pytorch/pytorch#27176",
+            "values differ from torch's",
+            record="interpolate-bilinear-scale-mismatch-1-3",
+            torch=">=1.3,<1.5",
+            opset=9,
+            status="mismatch",
+        ),
+        Claim(
+            "NVIDIA/TensorRT#273",
+            "TensorRT's output is shifted",
+            record="resize-trt-default-asymmetric",
+            opset=10,
+            status="mismatch",
+            needs="tensorrt",
         ),
     )
 

@@ -97,8 +97,10 @@ def test_each_release_has_rows_of_every_case_that_can_run_there(cells, corpus, t
 
 def test_the_published_claims_are_what_the_published_rows_say(dataset, corpus):
     have = {row["claim"]: row["outcome"] for row in dataset.claims().to_dict("records")}
+    now = {row["claim"]: row["outcome"] for row in adjudicate_dataset(corpus, dataset)}
 
-    assert have == {row["claim"]: row["outcome"] for row in adjudicate_dataset(corpus, dataset)}
+    # a claim that came since, after the others of its case, is judged when the case is published again
+    assert have == {claim: now.get(claim) for claim in have}
 
 
 def test_cross_is_refused_by_1_10_with_its_own_words(dataset, cells):

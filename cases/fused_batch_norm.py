@@ -1,0 +1,111 @@
+"""Batch norms fused into the layer before them by the dynamo exporter: whose bias is whose."""
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32
+
+
+def with_statistics(norm, shift):
+    """The layer with running statistics that are not the default ones, others for each ``shift``."""
+    with torch.no_grad():
+        norm.running_mean.copy_(torch.arange(norm.num_features).to(norm.running_mean.dtype) + shift)
+        norm.running_var.copy_(torch.arange(norm.num_features).to(norm.running_var.dtype) + 1.0)
+    return norm
+
+
+class _TwoBranches(Case):
+    sources = ("pytorch/pytorch#174042",)
+    aten_ops = ("aten::linear", "aten::batch_norm")
+    onnx_ops = ("Gemm", "MatMul", "BatchNormalization")
+    inputs = ((f32(2, 4),), (f32(2, 4),), (f32(5, 4),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#174042",
+            "both biases have one name, and one layer gets the other's",
+            torch=">=2.9,<2.11",
+            exporter="dynamo",
+            opset=18,
+            status=("mismatch", "fail"),
+        ),
+    )
+
+    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+    not_optimised = fix(
+        "export-option", "optimize=False: nothing is fused", export={"optimize": False}, documented=False
+    )
+
+
+class TwoLinearsWithBatchNorm(_TwoBranches):
+    """Two linear layers without a bias on one tensor, a batch norm behind each: the fused biases share a name."""
+
+    def setup(self):
+        self.first, self.second = torch.nn.Linear(4, 3, bias=False), torch.nn.Linear(4, 3, bias=False)
+        self.norm, self.other = with_statistics(torch.nn.BatchNorm1d(3), 0), with_statistics(torch.nn.BatchNorm1d(3), 5)
+
+    def forward(self, x):
+        x = torch.relu(x)
+        return self.norm(self.first(x)), self.other(self.second(x))
+
+    @fix("rewrite", "a zero added before one of them")
+    def zero_added(self, x):
+        x = torch.relu(x)
+        return self.norm(self.first(x)), self.other(self.second(x + 0.0))
+
+
+class TwoLinearsOfTwoSizes(TwoLinearsWithBatchNorm):
+    """Two linear layers of different sizes on one tensor, a batch norm behind each."""
+
+    def setup(self):
+        self.first, self.second = torch.nn.Linear(4, 3, bias=False), torch.nn.Linear(4, 6, bias=False)
+        self.norm, self.other = with_statistics(torch.nn.BatchNorm1d(3), 0), with_statistics(torch.nn.BatchNorm1d(6), 5)
+
+
+class _TwoConvolutions(_TwoBranches):
+    sources = ("pytorch/pytorch#166797", "pytorch/pytorch#168224", "pytorch/pytorch#169178")
+    aten_ops = ("aten::conv2d", "aten::batch_norm")
+    onnx_ops = ("Conv", "BatchNormalization")
+    inputs = ((f32(1, 2, 4, 4),), (f32(1, 2, 4, 4),), (f32(3, 2, 4, 4),))
+    claims = (
+        Claim(
+            "pytorch/pytorch#166797",
+            "the bias of a convolution has another's size",
+            torch="==2.9.*",
+            exporter="dynamo",
+            opset=18,
+            status=("mismatch", "fail"),
+        ),
+        Claim(
+            "pytorch/pytorch#168224",
+            "dynamo=False is right",
+            torch="==2.9.*",
+            opset=">=9",
+            status="pass",
+        ),
+    )
+
+    def forward(self, x):
+        x = torch.relu(x)
+        return self.norm(self.first(x)), self.other(self.second(x))
+
+    @fix("rewrite", "a zero added before one of them", documented=False)
+    def zero_added(self, x):
+        x = torch.relu(x)
+        return self.norm(self.first(x)), self.other(self.second(x + 0.0))
+
+
+class TwoConvolutionsWithBatchNorm(_TwoConvolutions):
+    """Two convolutions on one tensor, a batch norm behind each, as in a residual block: one gets the other's bias."""
+
+    def setup(self):
+        self.first, self.second = torch.nn.Conv2d(2, 3, 1, bias=False), torch.nn.Conv2d(2, 3, 1, bias=False)
+        self.norm, self.other = with_statistics(torch.nn.BatchNorm2d(3), 0), with_statistics(torch.nn.BatchNorm2d(3), 5)
+
+
+class TwoConvolutionsOfTwoSizes(_TwoConvolutions):
+    """Two convolutions to different channels on one tensor, a batch norm behind each, as where a ResNet widens."""
+
+    def setup(self):
+        self.first, self.second = torch.nn.Conv2d(2, 3, 1, bias=False), torch.nn.Conv2d(2, 6, 1, bias=False)
+        self.norm, self.other = with_statistics(torch.nn.BatchNorm2d(3), 0), with_statistics(torch.nn.BatchNorm2d(6), 5)
