@@ -9,13 +9,15 @@ import streamlit as st
 
 from dashboard import claims_html, evidence_html, graph_html, links, params, scripts, search_html, strip_html
 from dashboard.frame import heading
-from dashboard.markup import chips, escape, facts, source_link, status_badge, status_legend, word_legend
+from dashboard.markup import chips, escape, facts, link, source_link, status_badge, status_legend, word_legend
 from dashboard.reading import Kept
+from harness import versions
 from harness.answers import Why
 from harness.answers.documents import all_claims
 from harness.answers.rows import Cell, records
 from harness.answers.select import Entry
 from harness.answers.signs import EXPORTER_SHORT
+from harness.store import graphs
 from harness.worker.case import PLAIN
 from harness.worker.errors import CaniexportError
 from harness.worker.status import FixKind, Status
@@ -90,9 +92,8 @@ def evidence(kept: Kept, shown: Why, asked: tuple[str, str, str]) -> None:
             missing = f"(the text {row['message_id']} is missing in the dataset)"
             st.code(kept.message(row["message_id"]) or missing, language=None, wrap_lines=True)
         st.html(facts(evidence_html.facts_of(row, shown.detail)))
-        graph = kept.graph(row["bundle"])
-        if graph is not None:
-            st.html('<p class="hint">The exported graph</p>' + graph_html.picture(graph))
+        if row["bundle"]:
+            st.html(_graph(kept, row))
         if shown.runtimes:
             st.html('<p class="hint">The same files on every runtime that has run them</p>')
             st.html(evidence_html.runtimes(shown.runtimes))
@@ -104,6 +105,26 @@ def evidence(kept: Kept, shown: Why, asked: tuple[str, str, str]) -> None:
         st.html('<p class="hint">Measure this cell again</p>')
         st.code(shown.detail.repeat, language=None, wrap_lines=True)
         _script(kept, shown)
+
+
+def _graph(kept: Kept, row: Mapping[str, Any]) -> str:
+    """The file's graph as a picture; where it is not kept, the release nearest to this one whose file's is."""
+    graph = kept.graph(row["bundle"])
+    if graph is not None:
+        return f'<p class="hint">The exported graph</p>{graph_html.picture(graph)}'
+    place = (row["case"], row["variant"], row["exporter"], None if row["opset"] is None else int(row["opset"]))
+    releases = kept.answer(graphs.elsewhere, *place)
+    if not releases:
+        return ""
+    own = versions.parse(row["torch"])
+    newer = [torch for torch in versions.ordered(releases) if versions.parse(torch) > own]
+    near = newer[0] if newer else versions.ordered(releases)[-1]
+    variant = "" if row["variant"] == PLAIN else row["variant"]
+    address = links.page(
+        "case", case=row["case"], variant=variant, exporter=row["exporter"], torch=near, opset=_opset_name(row)
+    )
+    there = link(address, f"torch {escape(near)}")
+    return f'<p class="hint">A picture of this file is not kept; of the one of {there} there is.</p>'
 
 
 def _script(kept: Kept, shown: Why) -> None:

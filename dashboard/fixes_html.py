@@ -14,6 +14,7 @@ from harness.answers.signs import EXPORTER_SHORT
 #: columns by the name that the URL sorts by
 COLUMNS = {
     "word": "word",
+    "since": "obsolete since",
     "fix": "case / fix",
     "kind": "kind",
     "exporter": "exporter, opset",
@@ -41,6 +42,7 @@ def _row(item: Standing, title: str) -> str:
     by = f"{EXPORTER_SHORT.get(item.exporter, item.exporter)}, {opset_name(item.opset)}" if item.torch else "-"
     return (
         f'<tr class="{"caution" if item.caution else "fine"}"><td class="tight">{word_badge(item.word)}</td>'
+        f'<td class="tight">{escape(item.obsolete_since or "")}</td>'
         f'<th scope="row">{link(address, escape(f"{item.case} / {item.variant}"), title=title)}'
         f'<br><span class="quiet">{escape(item.note)}</span>{careful}</th>'
         f'<td class="tight">{escape(item.kind)}</td><td class="tight">{escape(by)}</td>'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -11,8 +10,9 @@ from harness.answers.rows import Cell
 from harness.answers.select import Rows
 from harness.answers.support import Support, supports
 from harness.answers.words import Ruler, Words, words
+from harness.store import graphs
 from harness.store.dataset import Dataset
-from harness.store.onnx_graph import Graph, of_bundle
+from harness.store.onnx_graph import Graph
 from harness.worker.case import PLAIN
 from harness.worker.errors import StoreError
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 #: answers kept at once; they are small beside the cells
-_SHA256 = re.compile("[0-9a-f]{64}")
 _MOST_KEPT = 2000
 
 
@@ -78,15 +77,10 @@ class Kept(Dataset):
         return cast("tuple[Support, ...]", self._once(key, lambda: tuple(supports(_on_cpu(found)))))
 
     def graph(self, bundle: str | None) -> Graph | None:
-        """The exported graph of a bundle that lies on this machine and is small enough to draw."""
-        folder = self._folders.get("local")
-        if not bundle or not _SHA256.fullmatch(bundle) or folder is None:
-            return None
-        path = folder / "bundles" / bundle[:2] / f"{bundle}.zip"
+        """The exported graph of a bundle, where it is kept and small enough to draw."""
         try:
-            return cast(
-                "Graph | None", self._once(("graph", bundle), lambda: of_bundle(path) if path.is_file() else None)
-            )
+            local = self._folders.get("local")
+            return cast("Graph | None", self._once(("graph", bundle), lambda: graphs.find(self, local, bundle)))
         except StoreError as error:
             self._problems.append(str(error))
             return None

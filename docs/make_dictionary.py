@@ -30,6 +30,8 @@ _FILES = {
     "cases": "`cases.parquet`: the corpus, one row per case and variant",
     "claims": "`claims.parquet`: what documents say, judged by the cells",
     "declared": "`declared.parquet`: the operator tables that torch and onnx carry themselves",
+    "graphs": "`graphs.parquet`: the operators of exported files, for pictures; of the bundles that lay beside a "
+    "dataset when it was published, not of all",
 }
 
 STAGES: Mapping[Stage, str] = {

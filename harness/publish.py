@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import publish_runs
 from harness.claims import adjudicate
-from harness.store import files, writer
+from harness.store import files, graphs, writer
 from harness.store.catalogue import case_rows, measured_variants
 from harness.store.compaction import compact, dataset_lock
 from harness.store.declared import gather
@@ -261,6 +261,7 @@ class _Publication:
     def _write_rest(self, cells: Mapping[str, pa.Table], messages: pa.Table) -> None:
         self._write("cases.parquet", "cases", to_arrow("cases", case_rows(self._corpus)))
         self._write("declared.parquet", "declared", self._declared(cells))
+        self._write("graphs.parquet", "graphs", self._graphs(cells))
         rows = [row for part in cells.values() for row in part.to_pylist()]
         words = dict(zip(messages["message_id"].to_pylist(), messages["text"].to_pylist(), strict=True))
         self._write("claims.parquet", "claims", to_arrow("claims", adjudicate(self._corpus, rows, words)))
@@ -278,6 +279,18 @@ class _Publication:
         releases = {torch for part in cells.values() for torch in pc.unique(part["torch"]).to_pylist()} - {None}
         both = pa.concat_tables([kept, fresh])
         return both.filter(pc.is_in(both["release"], value_set=pa.array(sorted(releases), pa.string())))
+
+    def _graphs(self, cells: Mapping[str, pa.Table]) -> pa.Table:
+        """The graphs of published files: those published before, and those whose bundles lie in the local dataset."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        wanted = {name for part in cells.values() for name in pc.unique(part["bundle"]).to_pylist()} - {None}
+        before = self._table(self._published, "graphs")
+        kept = before.filter(pc.is_in(before["bundle"], value_set=pa.array(sorted(wanted), pa.string())))
+        fresh, problems = graphs.gathered(self._local, wanted - set(kept["bundle"].to_pylist()))
+        self.problems += problems
+        return pa.concat_tables([kept, to_arrow("graphs", fresh)])
 
     def _note_missing(self, cells: Mapping[str, pa.Table], messages: pa.Table) -> None:
         have = set(messages["message_id"].to_pylist())
@@ -302,7 +315,7 @@ class _Publication:
     def _write(self, name: str, table: str, rows: pa.Table) -> None:
         """Write a file unless it has these rows already; one without rows goes, apart from the whole tables."""
         path = self._published / name
-        if table in ("cells", "runs") and not rows.num_rows:
+        if table in ("cells", "runs", "graphs") and not rows.num_rows:
             if path.is_file():
                 writer.guarded(path, path.unlink)
                 self._removed.append(name)

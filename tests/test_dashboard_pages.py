@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
-from dashboard_data import CROSS, HOSTILE, MARKED_ID, build
+from dashboard_data import CROSS, HOSTILE, MARKED_ID, RELEASES, build
 from drawn_pages import APP, PAGE, PAGES, cells, markup, words
 from streamlit.testing.v1 import AppTest
 
@@ -122,7 +122,7 @@ def test_the_workaround_page_says_since_when_a_fix_is_obsolete(draw):
 
 def test_the_workaround_page_judges_at_the_release_in_the_url(draw):
     assert "needed at 1.10.2" in words(draw("workarounds", torch="1.10.2", exporter="torchscript-trace"))
-    assert "obsolete since" not in words(draw("workarounds", torch="1.10.2", exporter="torchscript-trace"))
+    assert "obsolete since 2" not in words(draw("workarounds", torch="1.10.2", exporter="torchscript-trace"))
 
 
 def test_the_workaround_page_sorts_by_the_column_in_the_url(draw):
@@ -150,6 +150,18 @@ def test_the_upgrade_page_looks_at_the_operators_named_and_says_which_it_does_no
     assert "No case is about NoSuchOp" in " ".join(words(app).split())
     assert "torch.cross before" not in words(app)
     assert "Nothing that was measured at both points changes." in words(app)
+
+
+def test_workarounds_say_since_when_they_are_obsolete_and_are_sorted_by_it(draw):
+    rows = markup(draw("workarounds", sort="since", careful="1")).split("<tr")
+    told = [(re.findall(r"</td><td class=\"tight\">([^<]*)</td><th", row), row) for row in rows if "word=" not in row]
+    since = [found[0] for found, _ in told if found]
+
+    newest_first = [*reversed(RELEASES), ""]
+    assert len(set(since)) > 2
+    assert since == sorted(since, key=newest_first.index)
+    (rewrite,) = [found for found, row in told if "stack_rewrite" in row and ">trace, " in row]
+    assert rewrite == ["2.0.1"], "torch.cross has no rule before 2.0"
 
 
 def test_the_upgrade_pickers_write_the_url(draw):

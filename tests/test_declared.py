@@ -6,7 +6,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from small_dataset import write
+from small_dataset import append, cells, write
 
 from harness.answers.declared import Agreement, declared
 from harness.answers.select import Filters
@@ -57,6 +57,23 @@ def test_what_passes_without_a_rule_of_its_own_is_told_apart_from_what_never_doe
     # exported by decomposition, or for this case baked into the file
     assert new["dynamo", "aten::grid_sampler"].agreement is Agreement.UNDECLARED
     assert old["torchscript-trace", "aten::cross"].agreement is Agreement.NEITHER
+
+
+def test_a_case_that_torch_itself_refuses_has_asked_no_exporter(local):
+    refused = {
+        "status": "fail",
+        "stage": "eager",
+        "signature": "eager|TypeError|x",
+        "measured_at": "2026-11-21T10:00:00Z",
+    }
+    rows = [row for row in cells("2.8.0") if (row["case"], row["variant"]) == ("cross", "plain")]
+    append(local, *({**row, **refused} for row in rows))
+
+    new = found(local, torch=("2.8.0",))
+
+    assert new["torchscript-trace", "aten::cross"].agreement is Agreement.UNTRIED
+    assert new["torchscript-trace", "aten::cross"].declared == "7-23"
+    assert new["torchscript-trace", "aten::grid_sampler"].agreement is Agreement.LATER
 
 
 def test_a_release_without_a_table_is_left_out_and_differences_come_first(local):

@@ -3,62 +3,17 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from xml.etree import ElementTree
 
 import pytest
+from onnx_bytes import MODEL, bundled, model, node
 
 from dashboard import evidence_html, graph_html
 from harness.answers.on_runtimes import RuntimeOutcome
-from harness.store.onnx_graph import MOST_NODES, Graph, of_bundle, of_model
+from harness.store import graphs
+from harness.store.onnx_graph import MOST_NODES, Graph, of_model
+from harness.worker import onnx_file
 from harness.worker.errors import StoreError
-
-
-def varint(number):
-    found = b""
-    while number > 127:
-        found += bytes([number & 0x7F | 0x80])
-        number >>= 7
-    return found + bytes([number])
-
-
-def field(number, value):
-    """One protobuf field: text, nested bytes, or a number."""
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    content = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(content)) + content
-
-
-def value(name, kind, *sizes):
-    """A ValueInfoProto."""
-    shape = b"".join(field(1, field(1 if isinstance(size, int) else 2, size)) for size in sizes)
-    return field(1, name) + field(2, field(1, field(1, kind) + field(2, shape)))
-
-
-def node(op, inputs, outputs, domain=""):
-    """A NodeProto."""
-    names = b"".join(field(1, name) for name in inputs) + b"".join(field(2, name) for name in outputs)
-    return names + field(4, op) + (field(7, domain) if domain else b"")
-
-
-def model(nodes, initializers=()):
-    """A ModelProto of nodes that read x of type f32[batch,3,300]."""
-    graph = b"".join(field(1, item) for item in nodes)
-    graph += b"".join(field(5, field(1, 3) + field(8, name)) for name in initializers)
-    graph += field(11, value("x", 1, "batch", 3, 300)) + field(12, value("y", 7, 3))
-    return field(1, 8) + field(2, "pytorch") + field(7, graph)
-
-
-MODEL = model(
-    [
-        node("Constant", [], ["axis"]),
-        node("Conv", ["x", "weight", "bias"], ["a"]),
-        node("Softmax", ["a"], ["b"], "com.example"),
-        node("Gather", ["b", "axis"], ["y"]),
-    ],
-    ["weight", "bias"],
-)
 
 
 def test_the_operators_values_and_types_of_a_file_are_read():
@@ -95,15 +50,29 @@ def test_a_file_cut_off_anywhere_is_said_to_be_no_file_of_this_kind():
             assert "not an ONNX file" in str(error)
 
 
-def test_a_bundle_that_is_damaged_is_named(tmp_path):
-    good, bad = tmp_path / "a.zip", tmp_path / "b.zip"
-    with zipfile.ZipFile(good, "w") as archive:
-        archive.writestr("model.onnx", MODEL)
-    bad.write_bytes(good.read_bytes()[:40])
+def test_the_name_of_a_bundle_is_that_of_the_measuring_code(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    pytest.importorskip("onnx")
+    values = [[numpy.ones(2, numpy.float32)]]
+    name = onnx_file.write_bundle(onnx_file.Bundle(MODEL, values, values), tmp_path / "bundles")
 
-    assert of_bundle(good) == of_model(MODEL)
-    with pytest.raises(StoreError, match=r"b\.zip"):
-        of_bundle(bad)
+    assert graphs.read(graphs.file_of(tmp_path, name), name) == of_model(MODEL)
+
+
+def test_a_bundle_that_is_cut_off_or_was_changed_is_named_and_not_drawn(tmp_path):
+    cut, other, good = (
+        bundled(tmp_path, content) for content in (MODEL, model([]), model([node("Relu", ["x"], ["y"])]))
+    )
+    path = graphs.file_of(tmp_path, cut)
+    path.write_bytes(path.read_bytes()[:40])
+    graphs.file_of(tmp_path, other).write_bytes(graphs.file_of(tmp_path, good).read_bytes())
+
+    rows, problems = graphs.gathered(tmp_path, [cut, other, good, "0" * 64])
+
+    assert [row["bundle"] for row in rows] == [good]
+    assert len(problems) == 2
+    assert any(cut in said and "can be read" in said for said in problems)
+    assert any(other in said and "changed or damaged" in said for said in problems)
 
 
 def test_runtimes_stand_side_by_side_with_what_stops_each():

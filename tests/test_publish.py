@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from onnx_bytes import MODEL, bundled, model, node
 from store_rows import TEXT, cell, environment, identities, write_journal
 
 from harness.publish import publish
-from harness.store import Dataset
+from harness.store import Dataset, graphs
+from harness.store.onnx_graph import of_model
 from harness.worker import corpus
 from harness.worker.errors import StoreError
 from harness.worker.journal import Journal
@@ -125,6 +127,32 @@ def test_rows_of_a_good_run_are_published_with_their_texts_environment_catalogue
     assert dataset.problems == ()
     assert report.promoted == {"torch-1.10.2-cpu.parquet": 2}
     assert report.quarantined == {}
+
+
+def test_the_graphs_of_published_files_are_published_and_no_others(home):
+    drawn, unknown = bundled(home.local, MODEL), bundled(home.local, model([node("Relu", ["x"], ["y"])]))
+    home.measure(home.cell(bundle=drawn))
+
+    report = home.publish()
+
+    assert "graphs.parquet" in report.written
+    assert graphs.find(home.answers(), None, drawn) == of_model(MODEL)
+    assert graphs.find(home.answers(), None, unknown) is None
+    assert graphs.find(home.answers(), home.local, unknown) is not None, "a file of this machine needs no publishing"
+    assert graphs.find(home.answers(), None, "../../etc/passwd") is None
+    graphs.file_of(home.local, drawn).unlink()
+    assert home.publish().written == (), "a graph stays when its file is gone"
+
+
+def test_a_bundle_that_is_not_what_its_name_says_is_reported_and_has_no_graph(home):
+    good, bad = bundled(home.local, MODEL), bundled(home.local, model([]))
+    graphs.file_of(home.local, bad).write_bytes(graphs.file_of(home.local, good).read_bytes())
+    home.measure(home.cell(bundle=bad))
+
+    report = home.publish()
+
+    assert any(bad in problem for problem in report.problems)
+    assert not (home.published / "graphs.parquet").exists()
 
 
 def test_publishing_twice_writes_nothing_the_second_time(home):

@@ -55,9 +55,21 @@ def _matrix(lines: Sequence[Line], releases: Iterable[str]) -> list[dict[str, An
 
 def _fixes(kept: Kept) -> list[dict[str, Any]]:
     answer = kept.answer(workarounds, Filters(exporters=("*",)))
-    names = ("case", "variant", "kind", "exporter", "provider", "torch", "opset", "statement", "caution")
+    names = (
+        "case",
+        "variant",
+        "kind",
+        "exporter",
+        "provider",
+        "torch",
+        "opset",
+        "statement",
+        "caution",
+        "obsolete_since",
+    )
     return [
         {**{name: getattr(item, name) for name in names}, "word": item.word.value, "along": item.along.text}
+        | {"obsolete_since": item.obsolete_since or ""}
         for item in (*answer.standings, *answer.cautions)
     ]
 

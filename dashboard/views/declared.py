@@ -24,6 +24,7 @@ _LOOKS: dict[Agreement, tuple[str, str, str]] = {
     Agreement.UNDECLARED: ("+ undeclared", "s-timeout", "passes without a rule of its own: torch decomposes it"),
     Agreement.AGREES: ("✓ agrees", "s-pass", "passes wherever torch has a rule"),
     Agreement.NEITHER: ("· neither", "s-unsupported", "no rule, and no case passes"),
+    Agreement.UNTRIED: ("· not tried", "s-not-run", "torch itself refuses the cases: no exporter was asked"),
 }
 _COLUMNS = ("operator", "exporter", "torch declares opsets", "cases pass at opsets", "", "cases")
 

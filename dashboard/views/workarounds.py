@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -38,7 +39,7 @@ def page(kept: Kept) -> None:
     titles = {entry.case: entry.title for entry in rows.catalogue.values()}
     order = _order()
     if found:
-        st.html(fixes_html.table(_sorted(found, order), order, st.query_params.to_dict(), titles))
+        st.html(fixes_html.table(_sorted(found, order, rows.torch), order, st.query_params.to_dict(), titles))
     else:
         st.info("No fix passes these filters.", icon=":material/filter_alt_off:")
     frame.notes(item.split(" (--")[0] for item in answer.notes)
@@ -72,10 +73,12 @@ def _order() -> str:
     return params.one_of("sort", list(fixes_html.COLUMNS), "order") or "word"
 
 
-def _sorted(found: list[Standing], order: str) -> list[Standing]:
+def _sorted(found: list[Standing], order: str, releases: Sequence[str]) -> list[Standing]:
     words = list(WORKAROUND)
     keys = {
         "word": lambda item: words.index(item.word),
+        # newest first: what became superfluous last is what a reader may not know yet
+        "since": lambda item: -releases.index(item.obsolete_since) if item.obsolete_since in releases else 1,
         "fix": lambda item: (item.case, item.variant),
         "kind": lambda item: item.kind,
         "exporter": lambda item: _EXPORTERS.index(item.exporter) if item.exporter in _EXPORTERS else len(_EXPORTERS),

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from harness import versions
+from harness.answers.defaults import BEFORE_EXPORT
 from harness.answers.rows import Cell
 from harness.answers.select import Entry, Filters, load, select
 from harness.worker.case import PLAIN
@@ -33,6 +34,7 @@ class Agreement(StrEnum):
     UNDECLARED = "passes, not declared"
     AGREES = "agrees"
     NEITHER = "not declared, no case passes"
+    UNTRIED = "not tried: torch itself refuses its cases"
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class Declared:
 
     ``declared`` and ``passing`` are opsets as text (``9-14``, empty for none): those with a rule in the release's
     table, and those at which the failing form of some case that uses the operator passes. ``cases`` are the cases
-    that were looked at.
+    that were looked at. A case that torch itself refuses has not asked the exporter: it counts for neither, and where
+    there is no other the operator is ``UNTRIED``.
     """
 
     torch: str
@@ -110,6 +113,11 @@ def _torch_ops(entry: Entry) -> list[str]:
 
 def _compared(torch: str, exporter: str, op: str, cells: Sequence[Cell], tables: _Tables) -> Declared:
     promised = tables.opsets(torch, exporter, op)
+    asked = [cell for cell in cells if cell.stage not in BEFORE_EXPORT]
+    if not asked:
+        refused = tuple(dict.fromkeys(cell.case for cell in cells))
+        return Declared(torch, exporter, op, _text(promised), "", refused, Agreement.UNTRIED)
+    cells = asked
     tried = {cell.opset for cell in cells if cell.opset is not None}
     passing = {cell.opset for cell in cells if cell.works and cell.opset is not None}
     cases = tuple(dict.fromkeys(cell.case for cell in cells))

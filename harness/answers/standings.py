@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from harness import names, versions
 from harness.answers.along import Along, Told, along_filters, statuses
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 #: (exporter, provider, case, variant, opset) -> cell of one release
 _Grid = Mapping[tuple[str, str | None, str, str, int | None], Cell]
 
+_Item = TypeVar("_Item")
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -31,6 +33,7 @@ class Standing:
     ``word`` holds at ``torch`` and ``opset`` (``None``: the release's own, of exporter ``default``); ``opset_why``
     says where the opset comes from. ``statement`` is the sentence along torch and opset. ``plain`` and ``fix`` are
     the cells that show the word. ``along`` is the range, along torch, of the failing form at the point's opset rule.
+    ``obsolete_since`` is the release from which on, by the same rule, the fix is obsolete; ``None`` where it is not.
     """
 
     case: str
@@ -49,6 +52,7 @@ class Standing:
     along: Range
     plain: Cell | None
     fix: Cell | None
+    obsolete_since: str | None = None
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,7 @@ class _Judge:
         word = workaround(plain.status if plain else None, fix.status if fix else None)
         told = self._texts(self.along.line(entry.case, PLAIN, exporter, provider))
         if upgrade:
+            fixed = told
             statement = _upgrade_statement(self.releases, told, entry.needs_torch, self.torch)
         else:
             fixed = self._texts(self.along.line(entry.case, entry.variant, exporter, provider))
@@ -155,7 +160,14 @@ class _Judge:
             _range(self.releases, told, self._opsets[exporter]),
             plain,
             fix,
+            _since(self._upto(told), self._upto(fixed), self._upto(self._opsets[exporter]), self._upto(self.releases))
+            if word is Workaround.OBSOLETE
+            else None,
         )
+
+    def _upto(self, along: tuple[_Item, ...]) -> tuple[_Item, ...]:
+        """What of something along the releases is not behind the one asked for."""
+        return along[: self.releases.index(self.torch) + 1]
 
     def _beside(self, entry: Entry) -> Standing:
         """The standing of an environment fix, which is about no release: both environments were made and tried."""
@@ -254,6 +266,22 @@ def _range(releases: tuple[str, ...], plain: tuple[str, ...], opsets: tuple[int 
             for torch, told, opset in zip(releases, plain, opsets, strict=True)
         )
     )
+
+
+@lru_cache(maxsize=65536)
+def _since(
+    plain: tuple[str, ...], fixed: tuple[str, ...], opsets: tuple[int | None, ...], releases: tuple[str, ...]
+) -> str | None:
+    """Counted back from the last release, the first on which both work; one that was not measured is passed over."""
+    since = None
+    for one, other, opset, torch in zip(*(side[::-1] for side in (plain, fixed, opsets, releases)), strict=True):
+        both = works(statuses(one).get(opset)), works(statuses(other).get(opset))
+        if None in both:
+            continue
+        if both != (True, True):
+            break
+        since = torch
+    return since
 
 
 def _upgrade_word(status: Status, has_it: bool) -> Workaround:

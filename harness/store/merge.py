@@ -27,6 +27,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "cases": ("case", "variant"),
     "claims": ("claim",),
     "declared": ("release", "by", "op"),
+    "graphs": ("bundle",),
 }
 
 #: the order of rows in a file: what is asked for together lies together

@@ -7,10 +7,8 @@ input = 11, output = 12, value_info = 13), so that answering questions needs no 
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from harness.worker.errors import StoreError
 
@@ -62,21 +60,11 @@ class Graph:
             raise StoreError(f"not the text of a graph: {error}") from error
 
 
-def of_bundle(path: Path) -> Graph | None:
-    """The graph of a bundle's file; ``None`` where it has more than :data:`MOST_NODES` nodes.
-
-    Raises :class:`StoreError` where the bundle cannot be read.
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            content = archive.read("model.onnx")
-    except (OSError, KeyError, zipfile.BadZipFile) as error:
-        raise StoreError(f"{path}: no bundle that can be read ({error})") from error
-    return of_model(content)
-
-
 def of_model(content: bytes) -> Graph | None:
-    """As :func:`of_bundle`, from the file's bytes."""
+    """The graph of an ONNX file's bytes; ``None`` where it has more than :data:`MOST_NODES` nodes.
+
+    Raises :class:`StoreError` where they are no such file.
+    """
     try:
         graph = _fields(_one(_fields(content), 7))
         nodes = [_fields(item) for item in _nested(graph, 1)]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: rows in a row group: small enough that one case of a release is one or two of them; runs are many, and each group
 #: names its bundles once
-ROW_GROUP = {"cells": 8192, "messages": 1024, "runs": 65536}
+ROW_GROUP = {"cells": 8192, "messages": 1024, "runs": 65536, "graphs": 1024}
 _DEFAULT_ROW_GROUP = 8192
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -157,6 +157,16 @@ DECLARED: Tuple[Column, ...] = (
     Column("opsets", "string", "opsets with a rule (onnx: opsets that changed it): 7-9,11"),
 )
 
+GRAPHS: Tuple[Column, ...] = (
+    Column("bundle", "string", "the bundle whose file this is: the row's sha256 was computed from the file again"),
+    Column("nodes", "int32", "operators in the picture; files with more than 40 have no row"),
+    Column(
+        "graph",
+        "string",
+        "the main graph as a JSON object: nodes (op, inputs, outputs, number of constants), inputs, outputs, types",
+    ),
+)
+
 TABLES: Dict[str, Tuple[Column, ...]] = {
     "cells": CELLS,
     "runs": RUNS,
@@ -165,6 +175,7 @@ TABLES: Dict[str, Tuple[Column, ...]] = {
     "cases": CASES,
     "claims": CLAIMS,
     "declared": DECLARED,
+    "graphs": GRAPHS,
 }
 
 

@@ -1,0 +1,85 @@
+"""Exported graphs as a table of the dataset: read from bundles, each held against the hash that names it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.store.onnx_graph import Graph, of_model
+from harness.worker.errors import StoreError
+
+if TYPE_CHECKING:
+    from harness.store.dataset import Dataset
+
+_SHA256 = re.compile("[0-9a-f]{64}")
+
+
+def file_of(local: Path, bundle: str) -> Path:
+    """Where a measurement keeps a bundle."""
+    return local / "bundles" / bundle[:2] / f"{bundle}.zip"
+
+
+def read(path: Path, bundle: str) -> Graph | None:
+    """The graph of a bundle's file; ``None`` where it is too large to draw.
+
+    Raises :class:`StoreError` where the bundle cannot be read, or its content is not what it is named by.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            files = [(item.filename, archive.read(item)) for item in archive.infolist()]
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, ValueError) as error:
+        raise StoreError(f"{path}: no bundle that can be read ({error})") from error
+    digest = hashlib.sha256()
+    for name, content in files:
+        digest.update(f"{name}:{len(content)}\n".encode())
+        digest.update(content)
+    if digest.hexdigest() != bundle:
+        raise StoreError(f"{path}: its content is not what its name says; it has been changed or damaged")
+    model = dict(files).get("model.onnx")
+    if model is None:
+        raise StoreError(f"{path}: no file model.onnx in it")
+    return of_model(model)
+
+
+def gathered(local: Path, wanted: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Rows of ``graphs`` for those of the bundles that lie in ``local``, and a sentence for each that is no good."""
+    rows, problems = [], []
+    for bundle in sorted(wanted):
+        path = file_of(local, bundle)
+        if not path.is_file():
+            continue
+        try:
+            graph = read(path, bundle)
+        except StoreError as error:
+            problems.append(str(error))
+            continue
+        if graph is not None:
+            rows.append({"bundle": bundle, "nodes": len(graph.nodes), "graph": graph.to_json()})
+    return rows, problems
+
+
+def find(dataset: Dataset, local: Path | None, bundle: str | None) -> Graph | None:
+    """The graph of a bundle: of the file on this machine, else the published one; ``None`` where there is neither.
+
+    Raises :class:`StoreError` where what is there cannot be read.
+    """
+    if not bundle or not _SHA256.fullmatch(bundle):
+        return None
+    if local is not None and file_of(local, bundle).is_file():
+        return read(file_of(local, bundle), bundle)
+    rows = dataset.records("graphs", {"bundle": (bundle,)})
+    return Graph.from_json(rows[0]["graph"]) if rows else None
+
+
+def elsewhere(dataset: Dataset, case: str, variant: str, exporter: str, opset: int | None) -> list[str]:
+    """The releases whose file of the same cell has a published graph, in no order."""
+    where = {"case": (case,), "variant": (variant,), "exporter": (exporter,), "opset": (opset,)}
+    files = dict(dataset.select(("bundle", "torch"), where))
+    files.pop(None, None)
+    known = {row["bundle"] for row in dataset.records("graphs", {"bundle": tuple(files)})} if files else set()
+    return sorted({torch for bundle, torch in files.items() if bundle in known})
