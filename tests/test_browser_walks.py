@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from browser_fixtures import MARKS, drawn
 from dashboard_data import CROSS, build
+from onnx_bytes import model, node
 
 from harness.answers import Filters, table, workarounds
 from harness.answers.upgrade import upgrade
@@ -55,6 +56,26 @@ def test_which_torch_may_i_move_to(visit, dataset, width, scheme):
         page.get_by_role("link", name=f"{fix.case} / {fix.variant}").wait_for()
     said = same_elsewhere(visit, page, width, scheme, "ul.legend[aria-label='What changes']")
     assert f"✓ fixed {sum(len(group.changes) for group in answer.groups if group.verdict == 'fixed')}" in said
+
+
+def test_which_torch_may_i_move_to_with_the_operators_of_my_model(visit, dataset, width, scheme):
+    page = visit("/", width, scheme)
+    page.get_by_role("link", name="Which torch may I move to?").click()
+    page.wait_for_url("**/upgrade")
+    drawn(page)
+    mine = {"name": "mine.onnx", "mimeType": "application/octet-stream", "buffer": model([node("Sub", ["x"], ["y"])])}
+    page.locator("input[type=file]").set_input_files(mine)
+    page.wait_for_url("**ops=Sub**")
+    page.get_by_text("mine.onnx: cases are about 1 of its 1 operator").wait_for()
+    choose(page, "From torch", "1.10.2")
+    page.wait_for_url("**from=1.10.2**")
+
+    answer = upgrade(dataset, {"torch": "1.10.2"}, {"torch": "2.15.0"}, Filters(ops=("Sub",)))
+    page.get_by_role("link", name=f"{answer.drop[0].case} / {answer.drop[0].variant}").wait_for()
+    same_elsewhere(visit, page, width, scheme, "ul.legend[aria-label='What changes']")
+
+    page.locator("input[type=file]").set_input_files({**mine, "name": "<b>.onnx", "buffer": mine["buffer"][:-9]})
+    page.get_by_text("<b>.onnx is truncated or damaged").wait_for()
 
 
 def test_is_this_workaround_still_needed(visit, dataset, width, scheme):

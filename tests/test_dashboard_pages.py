@@ -11,10 +11,13 @@ pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
 from dashboard_data import CROSS, HOSTILE, MARKED_ID, RELEASES, build
 from drawn_pages import APP, PAGE, PAGES, cells, markup, words
+from onnx_bytes import MODEL, model, node
 from streamlit.testing.v1 import AppTest
 
 from dashboard import links, params
 from dashboard.markup import escape, source_link
+from dashboard.views import upload
+from harness.answers.select import Entry
 from harness.home import VARIABLE
 
 
@@ -162,6 +165,39 @@ def test_workarounds_say_since_when_they_are_obsolete_and_are_sorted_by_it(draw)
     assert since == sorted(since, key=newest_first.index)
     (rewrite,) = [found for found, row in told if "stack_rewrite" in row and ">trace, " in row]
     assert rewrite == ["2.0.1"], "torch.cross has no rule before 2.0"
+
+
+CATALOGUE = [Entry("a", "plain", ops=("aten::conv2d", "Conv")), Entry("b", "plain", ops=("aten::gather", "Gather"))]
+
+
+def test_the_operators_of_an_uploaded_file_are_those_that_cases_are_about():
+    found, good, said = upload.told("my.onnx", MODEL, CATALOGUE, 4000)
+
+    assert (found, good) == ("Conv, Gather", True)
+    assert said == "my.onnx: cases are about 2 of its 3 operators. No case is about Constant."
+    many = model([node("Conv", ["x"], ["y"]), *(node(f"Own{index}", ["x"], ["y"]) for index in range(40))])
+    assert upload.told("m", many, CATALOGUE, 4000)[2].endswith("Own19 and 28 more.")
+    assert upload.told("m", model([node("Own", ["x"], ["y"])]), CATALOGUE, 4000)[:2] == ("", True)
+    assert upload.told("m", MODEL, CATALOGUE, 6)[0] == "Conv"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b"PK\x03\x04 a zip", "is not an ONNX file"),
+        (HOSTILE.encode(), "is not an ONNX file"),
+        (MODEL[:-9], "is truncated or damaged"),
+        (MODEL * 2_000_000, "is larger than 100 MB"),
+    ],
+    ids=["empty", "zip", "text", "cut", "large"],
+)
+def test_an_upload_that_is_no_model_is_said_to_be_none(content, said):
+    found, good, text = upload.told("\x1b[2J../../<b>.onnx", content, CATALOGUE, 4000)
+
+    assert (found, good) == ("", False)
+    assert text.startswith("[2J../../<b>.onnx")
+    assert said in text
 
 
 def test_the_upgrade_pickers_write_the_url(draw):

@@ -10,15 +10,18 @@ import streamlit as st
 from dashboard import frame, params, upgrade_html
 from dashboard.markup import chips, escape, links_to_cases, plural
 from dashboard.reading import Kept
+from dashboard.views import upload
 from harness import versions
 from harness.answers import Filters
-from harness.answers.select import CANARY, Entry
+from harness.answers.select import Entry
 from harness.answers.signs import EXPORTER_SHORT
 from harness.answers.upgrade import Upgrade, upgrade
 from harness.worker.status import Exporter
 
 _EXPORTERS = [member.value for member in Exporter if member is not Exporter.DEFAULT]
 _OWN = "the bare call's"
+#: signs of an operator list
+_LONGEST = 4000
 
 
 def page(kept: Kept) -> None:
@@ -34,9 +37,11 @@ def page(kept: Kept) -> None:
     opsets = [str(opset) for opset in sorted(kept.ruler().all_opsets())]
     before = _point("from", "From", releases, opsets, releases[-2] if len(releases) > 1 else releases[-1])
     after = _point("to", "To", releases, opsets, releases[-1])
-    named = params.words(
-        "ops", "Only these operators", "aten::cross, GridSample; empty: every case", width=420, longest=4000
-    )
+    with st.container(key="depends", horizontal=True, vertical_alignment="bottom"):
+        named = params.words(
+            "ops", "Only these operators", "aten::cross, GridSample; empty: every case", width=420, longest=_LONGEST
+        )
+        upload.box(kept, _LONGEST)
     known, unknown = operators(named, kept.rows().catalogue.values())
     if unknown:
         st.html(f'<p class="hint">No case is about {chips(unknown)}: nothing is known of them.</p>')
@@ -67,15 +72,7 @@ def _ask(
 
 def operators(text: str, catalogue: Iterable[Entry]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The operators of a text (names with commas, spaces or lines between them) that cases know, and the others."""
-    by_name = {_bare(op): op for entry in catalogue if entry.corpus != CANARY for op in entry.ops}
-    asked = list(dict.fromkeys(filter(None, re.split(r"[,\s]+", text))))
-    known = tuple(dict.fromkeys(by_name[_bare(op)] for op in asked if _bare(op) in by_name))
-    return known, tuple(op for op in asked if _bare(op) not in by_name)
-
-
-def _bare(op: str) -> str:
-    """``aten::grid_sampler``, ``torch.grid_sampler`` and ``GridSampler`` in one spelling."""
-    return op.split("::")[-1].split(".")[-1].split("*")[0].replace("_", "").casefold()
+    return upload.known(filter(None, re.split(r"[,\s]+", text)), catalogue)
 
 
 def _show(found: Upgrade) -> None:

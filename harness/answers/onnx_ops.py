@@ -56,21 +56,31 @@ def read(path: Path) -> ModelOps:
             if not path.stat().st_size:
                 raise BadModel(f"{path} is empty")
             # closed when nothing looks at it any more: an error on its way still does
-            return _model(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), path)
+            return _model(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), str(path), path.parent)
     except (OSError, ValueError) as error:
         raise BadModel(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
 
 
-def _model(data: memoryview, path: Path) -> ModelOps:
+def of_bytes(content: bytes, name: str) -> ModelOps:
+    """The operators of a model that lies nowhere, called ``name``: no file is looked for beside it.
+
+    Raises :class:`BadModel` as :func:`read` does.
+    """
+    if not content:
+        raise BadModel(f"{name} is empty")
+    return _model(memoryview(content), name, None)
+
+
+def _model(data: memoryview, name: str, folder: Path | None) -> ModelOps:
     found = _Found()
     try:
-        return _walked(data, path, found)
+        return _walked(data, name, folder, found)
     except (_Cut, RecursionError) as error:
         whole = "is truncated or damaged" if found.looks_like_onnx else "is not an ONNX file"
-        raise BadModel(f"{path} {whole} ({error})") from error
+        raise BadModel(f"{name} {whole} ({error})") from error
 
 
-def _walked(data: memoryview, path: Path, found: _Found) -> ModelOps:
+def _walked(data: memoryview, name: str, folder: Path | None, found: _Found) -> ModelOps:
     producer, opset = "", None
     for field, value in _fields(data):
         if field == _IR and isinstance(value, int):
@@ -86,8 +96,8 @@ def _walked(data: memoryview, path: Path, found: _Found) -> ModelOps:
         elif field == _FUNCTIONS and isinstance(value, memoryview):
             found.nodes(value, _FUNCTION_NODE, 0)
     if not found.looks_like_onnx or not found.graphs:
-        raise BadModel(f"{path} is not an ONNX file (no {'graph' if found.looks_like_onnx else 'IR version'} in it)")
-    missing = sorted(name for name in found.external if not (path.parent / name).is_file())
+        raise BadModel(f"{name} is not an ONNX file (no {'graph' if found.looks_like_onnx else 'IR version'} in it)")
+    missing = sorted(item for item in found.external if folder is None or not (folder / item).is_file())
     return ModelOps(tuple(sorted(found.onnx)), tuple(sorted(found.torch)), opset, producer, tuple(missing))
 
 
