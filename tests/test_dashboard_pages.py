@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
@@ -19,6 +20,7 @@ from dashboard.markup import escape, source_link
 from dashboard.views import upload
 from harness.answers.select import Entry
 from harness.home import VARIABLE
+from harness.store.schema import VERSION_KEY
 
 
 def test_the_case_page_shows_the_real_error_text_of_the_cell_in_the_url(draw):
@@ -289,6 +291,75 @@ def test_a_damaged_file_is_named_on_the_page_and_the_rest_is_shown(tmp_path, mon
     assert not app.exception
     assert "torch-2.0.1-cpu.parquet" in app.warning[0].value.replace("\\", "")
     assert "2.8.0" in words(app)
+
+
+def _older(path):
+    """The file as a caniexport of another row contract wrote it."""
+    table = pq.read_table(path)
+    pq.write_table(table.replace_schema_metadata({VERSION_KEY: b"0"}), path)
+
+
+def _half_written(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _overwritten(path):
+    """The length of the file, its first and its last bytes stay."""
+    data = bytearray(path.read_bytes())
+    data[100:-200] = bytes(255 - byte for byte in data[100:-200])
+    path.write_bytes(bytes(data))
+
+
+@pytest.mark.parametrize("page", ["home", "matrix", "alerts"])
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (_older, "written under version 0 of the row contract"),
+        (_half_written, "damaged, its rows are left out"),
+        (_overwritten, "damaged, its rows are left out"),
+        (lambda path: path.write_bytes(b""), "damaged, its rows are left out"),
+    ],
+    ids=["older", "half", "overwritten", "empty"],
+)
+def test_a_dataset_that_cannot_be_read_gives_a_page_that_says_which_file_and_why(
+    tmp_path, monkeypatch, harm, said, page
+):
+    home = build(tmp_path / "home")
+    for path in sorted((home / "results" / "cells").glob("torch-*.parquet")):
+        harm(path)
+    monkeypatch.setenv(VARIABLE, str(home))
+    app = AppTest.from_string(PAGE.format(page), default_timeout=60).run()
+
+    assert not app.exception
+    warned = app.warning[0].value.replace("\\", "")
+    assert said in warned
+    assert all(f"torch-{torch}-cpu.parquet" in warned for torch in RELEASES)
+
+
+def test_what_is_half_written_beside_a_file_is_no_part_of_the_dataset(tmp_path, monkeypatch):
+    home = build(tmp_path / "home")
+    cells = home / "results" / "cells"
+    (cells / ".torch-2.15.0-cpu.parquet.4711.writing").write_bytes(b"PAR1 half")
+    monkeypatch.setenv(VARIABLE, str(home))
+    app = AppTest.from_string(PAGE.format("matrix"), default_timeout=60).run()
+
+    assert not app.warning
+    assert "torch=2.15.0" in markup(app)
+
+
+@pytest.mark.parametrize("table", ["cases", "claims", "environments", "messages", "declared", "graphs"])
+def test_a_missing_or_damaged_table_leaves_the_others_readable(tmp_path, monkeypatch, table):
+    home = build(tmp_path / "home")
+    path = home / "results" / f"{table}.parquet"
+    monkeypatch.setenv(VARIABLE, str(home))
+    for harm in (lambda: path.write_bytes(b"PAR1"), path.unlink):
+        harm()
+        for page in ("case", "alerts", "runs"):
+            app = AppTest.from_string(PAGE.format(page), default_timeout=60)
+            app.query_params["case"] = "cross-no-symbolic"
+            app.run()
+            assert not app.exception
+            assert [item.value for item in app.error] == []
 
 
 def test_a_new_row_is_seen_without_a_restart(tmp_path, monkeypatch):
