@@ -1,0 +1,346 @@
+"""Buffers and weights: caches written in forward, shared weights, normalised weights."""
+
+import copy
+
+import torch
+import torch.nn.functional as F
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, i64, values
+
+
+def no_rule(source, operator, torch, opset=">=9", **more):
+    """The exporter gives up at this operator."""
+    says = "the exporter has no rule for {}".format(operator)
+    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+
+
+def outputs(model):
+    """How many outputs the file has."""
+    return {"outputs": len(model.graph.output)}
+
+
+class CopyOfBufferInto(Case):
+    """out[:] = self.buffer: a whole buffer copied into a new tensor."""
+
+    records = ("buffer-copy-name-key-error",)
+    sources = ("pytorch/pytorch#178868",)
+    aten_ops = ("aten::copy_",)
+    onnx_ops = ("CastLike", "Expand")
+    inputs = ((f32(2, 3),), (f32(2, 3),))
+    claims = (
+        Claim(
+            "pytorch/pytorch#178868",
+            "the key of the buffer does not match the name of the value copied to it (March 2026)",
+            torch=">=2.10,<2.12",
+            exporter="dynamo",
+            opset=">=18",
+            status="fail",
+            stage="export",
+            message="does not match the name of the value",
+        ),
+    )
+
+    def setup(self):
+        self.register_buffer("prompt", torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+
+    def forward(self, x):
+        out = torch.zeros(2, 3)
+        out[:, :] = self.prompt
+        return out, torch.relu(x)
+
+    @fix("rewrite", "a clone of the buffer", documented=False)
+    def cloned(self, x):
+        return self.prompt.clone(), torch.relu(x)
+
+
+class PlainTensorAttributeMutated(Case):
+    """A cache that is a plain tensor attribute, written in forward."""
+
+    records = ("buffer-plain-tensor-constant-mutated", "buffer-mutation-extra-output")
+    sources = ("meta-llama/llama-models#380", "pytorch/pytorch#113686", "pytorch/pytorch#112272")
+    aten_ops = ("aten::copy_",)
+    onnx_ops = ("ScatterND", "Concat")
+    inputs = ((f32(2, 3),), (f32(2, 3),))
+    facts = staticmethod(outputs)
+    claims = (
+        Claim(
+            "meta-llama/llama-models#380",
+            "a constant is mutated; it should be a buffer (July 2025)",
+            record="buffer-plain-tensor-constant-mutated",
+            torch=">=2.6,<2.9",
+            exporter="dynamo",
+            opset=">=18",
+            status="fail",
+            stage="export",
+            message="register it as buffer",
+        ),
+        Claim(
+            "pytorch/pytorch#113686",
+            "the mutated buffer is an output more",
+            record="buffer-mutation-extra-output",
+            torch=">=2.2,<2.4",
+            exporter="dynamo",
+            variant="registered_buffer",
+            facts={"outputs": 2},
+        ),
+    )
+
+    def setup(self):
+        self.cache = torch.zeros(4, 3)
+        self.register_buffer("kept", torch.zeros(4, 3))
+
+    def forward(self, x):
+        self.cache[:2] = x
+        return self.cache.sum(0)
+
+    @fix("rewrite", "a buffer that is not saved")
+    def registered_buffer(self, x):
+        self.kept[:2] = x
+        return self.kept.sum(0)
+
+    @fix("rewrite", "no cache: what is written is joined with the rest", documented=False)
+    def joined(self, x):
+        return torch.cat([x, self.kept[2:]]).sum(0)
+
+
+class IndexCopyIntoCache(Case):
+    """A key-value cache written at a position with index_copy_."""
+
+    records = ("index-copy-buffer-cache",)
+    sources = ("pytorch/TensorRT#4161", "pytorch/TensorRT#4142")
+    aten_ops = ("aten::index_copy",)
+    onnx_ops = ("ScatterND",)
+    inputs = (
+        (f32(1, 2, 4, 3), values([0], "int64"), f32(1, 2, 1, 3)),
+        (f32(1, 2, 4, 3), values([3], "int64"), f32(1, 2, 1, 3)),
+        (f32(1, 2, 4, 3), values([2], "int64"), f32(1, 2, 1, 3)),
+    )
+    claims = (
+        Claim(
+            "pytorch/TensorRT#4161",
+            "decomposed to index_put, it cannot be broadcast by Torch-TensorRT",
+            status="fail",
+            needs="tensorrt",
+        ),
+    )
+
+    def forward(self, cache, position, new):
+        return cache.index_copy(2, position, new)
+
+    @fix("rewrite", "torch.where on a mask of the position", documented=False)
+    def where(self, cache, position, new):
+        here = (torch.arange(4) == position).reshape(1, 1, 4, 1)
+        return torch.where(here.expand(1, 2, 4, 3), new.expand(1, 2, 4, 3), cache)
+
+
+class BatchNormInTraining(Case):
+    """Batch normalisation exported in training mode: the counter's mutation is taken out with a warning.
+
+    The file then normalises by the batch it is given, where eager evaluation takes the running statistics.
+    """
+
+    records = ("num-batches-tracked-mutation-warning",)
+    sources = ("pytorch/pytorch#112491",)
+    aten_ops = ("aten::batch_norm", "aten::add_")
+    onnx_ops = ("BatchNormalization",)
+    exporters = ("torchscript-trace",)
+    needs_torch = ">=1.12"
+    inputs = ((f32(4, 3, 2, 2),), (f32(4, 3, 2, 2),))
+    rtol = 1e-3
+    atol = 1e-3
+    export = staticmethod(lambda: {"training": torch.onnx.TrainingMode.TRAINING})
+    claims = (
+        Claim(
+            "pytorch/pytorch#112491",
+            "a warning that a mutation of num_batches_tracked is removed",
+            torch="==2.1.*",
+            opset=">=14",
+            message="num_batches_tracked",
+        ),
+    )
+
+    def setup(self):
+        self.norm = torch.nn.BatchNorm2d(3)
+
+    def forward(self, x):
+        return self.norm(x)
+
+    evaluated = fix("export-option", "evaluation mode, the default", export={}, documented=False)
+
+
+class SpectralNormInEvaluation(Case):
+    """nn.utils.spectral_norm: its aten::mv has no rule in torch 1.2 and 1.3."""
+
+    records = ("spectral-norm-mv-missing",)
+    sources = ("pytorch/pytorch#27723",)
+    aten_ops = ("aten::mv",)
+    onnx_ops = ("MatMul",)
+    inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (no_rule("pytorch/pytorch#27723", "mv", ">=1.2,<1.4"),)
+
+    def setup(self):
+        self.weight = torch.nn.Parameter(torch.zeros(4, 3))
+        self.register_buffer("u", torch.tensor([0.5, -0.5, 0.5, 0.5]))
+        self.register_buffer("v", torch.tensor([0.6, 0.8, 0.0]))
+
+    def forward(self, x):
+        sigma = torch.dot(self.u, torch.mv(self.weight, self.v))
+        return F.linear(x, self.weight / sigma)
+
+    @fix("rewrite", "matmul in place of mv and dot", documented=False)
+    def matmul(self, x):
+        sigma = torch.matmul(self.u, torch.matmul(self.weight, self.v))
+        return F.linear(x, self.weight / sigma)
+
+
+class WeightNormDeepcopy(Case):
+    """A deep copy of a module with weight_norm, made before the export."""
+
+    records = ("weight-norm-deepcopy",)
+    sources = ("pytorch/pytorch#28594", "pytorch/pytorch#102981")
+    aten_ops = ("aten::_weight_norm",)
+    onnx_ops = ("ReduceL2", "Div", "Mul")
+    exporters = ("torchscript-trace", "dynamo", "default")
+    inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#28594",
+            "only graph leaves can be copied deeply",
+            torch=">=1.3,<2.2",
+            exporter="",
+            status="fail",
+            message="deepcopy protocol",
+        ),
+    )
+
+    def setup(self):
+        self.linear = torch.nn.utils.weight_norm(torch.nn.Linear(3, 4))
+        self.linear.weight_g.data.abs_().add_(0.5)
+
+    def forward(self, x):
+        return copy.deepcopy(self.linear)(x)
+
+    def reference(self, x):
+        return self.linear(x)
+
+    @fix("rewrite", "no copy", documented=False)
+    def without_copy(self, x):
+        return self.linear(x)
+
+
+class WeightNormInterface(Case):
+    """torch._weight_norm_interface, which newer weight norms call, has no TorchScript rule."""
+
+    records = ("weight-norm-interface-unsupported",)
+    sources = ("pytorch/pytorch#130644",)
+    aten_ops = ("aten::_weight_norm_interface",)
+    onnx_ops = ("ReduceL2", "Div", "Mul")
+    needs_torch = ">=2.0"
+    inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (no_rule("pytorch/pytorch#130644", "_weight_norm_interface", ">=2.4", opset=20),)
+
+    def setup(self):
+        self.direction = torch.nn.Parameter(torch.zeros(4, 3))
+        self.register_buffer("length", torch.tensor([[0.5], [1.0], [1.5], [2.0]]))
+
+    def forward(self, x):
+        return F.linear(x, torch._weight_norm_interface(self.direction, self.length, 0)[0])
+
+    @fix("rewrite", "the weight by its formula", documented=False)
+    def formula(self, x):
+        norms = (self.direction * self.direction).sum(1, keepdim=True).sqrt()
+        return F.linear(x, self.direction / norms * self.length)
+
+    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+
+
+def stored(model):
+    """How many weights the file stores, and how many it lists as inputs."""
+    names = {item.name for item in model.graph.initializer}
+    return {"stored": len(names), "as_inputs": sum(item.name in names for item in model.graph.input)}
+
+
+class TiedWeightsStoredTwice(Case):
+    """A head that shares its weight with the embedding: folding stores a transposed copy."""
+
+    records = ("tied-weights-duplicated-constant-fold", "bart-export-larger-shared-emb")
+    sources = ("pytorch/pytorch#108342", "huggingface/optimum#1326", "huggingface/transformers#12985")
+    aten_ops = ("aten::embedding", "aten::linear")
+    onnx_ops = ("Gather", "MatMul", "Transpose")
+    inputs = ((i64(2, 3, high=7),), (i64(2, 3, high=7),), (i64(4, 3, high=7),))
+    dynamic = {"tokens": {0: "batch"}}
+    facts = staticmethod(stored)
+    claims = (
+        Claim(
+            "pytorch/pytorch#108342",
+            "the weight is stored a second time, transposed",
+            record="tied-weights-duplicated-constant-fold",
+            torch=">=2.0,<2.2",
+            opset=">=9",
+            facts={"stored": 2},
+        ),
+        Claim(
+            "pytorch/pytorch#108342",
+            "without folding it is stored once",
+            record="tied-weights-duplicated-constant-fold",
+            torch=">=2.0,<2.2",
+            opset=">=9",
+            variant="without_folding",
+            facts={"stored": 1},
+        ),
+    )
+
+    def setup(self):
+        self.embedding = torch.nn.Embedding(7, 4)
+
+    def forward(self, tokens):
+        return F.linear(self.embedding(tokens), self.embedding.weight)
+
+    without_folding = fix(
+        "export-option", "do_constant_folding=False", export={"do_constant_folding": False}, documented=False
+    )
+
+
+class InitializersAsInputs(Case):
+    """keep_initializers_as_inputs=True: weights appear among the inputs, and the runtime treats none as constant."""
+
+    records = ("initializer-in-graph-inputs-warning",)
+    sources = ("microsoft/onnxruntime#4033", "microsoft/onnxruntime#3449")
+    aten_ops = ("aten::conv2d",)
+    onnx_ops = ("Conv",)
+    needs_torch = ">=1.3"
+    inputs = ((f32(1, 2, 5, 5),), (f32(1, 2, 5, 5),), (f32(3, 2, 5, 5),))
+    dynamic = {"x": {0: "batch"}}
+    export = {"keep_initializers_as_inputs": True}
+    facts = staticmethod(stored)
+    claims = (
+        Claim(
+            "microsoft/onnxruntime#4033",
+            "both weights are inputs too",
+            torch=">=1.3,<2.9",
+            opset=">=9",
+            status="pass",
+            facts={"as_inputs": 2},
+        ),
+        Claim(
+            "microsoft/onnxruntime#4033",
+            "by default they are not",
+            torch=">=1.4,<2.9",
+            opset=">=9",
+            variant="default_option",
+            status="pass",
+            facts={"as_inputs": 0},
+        ),
+    )
+
+    def setup(self):
+        self.conv = torch.nn.Conv2d(2, 3, 3)
+
+    def forward(self, x):
+        return self.conv(x)
+
+    default_option = fix("export-option", "the default, False", export={}, documented=False)

@@ -1,0 +1,301 @@
+"""Nothing at all: inputs without rows, beside which sizes are guessed; and parts whose sizes are not constant."""
+
+import torch
+import torch.nn.functional as F
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, values
+
+
+class ConcatOfNoRows(Case):
+    """A level without detections: an empty tensor of one dimension, concatenated with rows."""
+
+    records = ("concat-mismatch-zero-detections", "concat-empty-floating-point-exception")
+    sources = ("microsoft/onnxruntime#8020", "microsoft/onnxruntime#4641", "microsoft/onnxruntime#681")
+    aten_ops = ("aten::cat",)
+    onnx_ops = ("Concat",)
+    inputs = ((f32(3, 4),), (f32(3, 4),), (f32(5, 4),))
+    dynamic = {"x": {0: "rows"}}
+    claims = (
+        Claim(
+            "microsoft/onnxruntime#8020",
+            "the dimensions beside the concatenated one do not match",
+            opset=">=9",
+            status="fail",
+            finding="2.13 leaves the empty tensor out; 1.8 and 1.12 write a Concat that the checker refuses.",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.cat([torch.empty(0), x])
+
+    @fix("rewrite", "an empty tensor with as many columns", documented=False)
+    def no_rows(self, x):
+        return torch.cat([torch.empty(0, 4), x])
+
+
+class MaxOfNoBoxes(Case):
+    """boxes.max() where there may be no boxes."""
+
+    records = ("maskrcnn-no-detections-reducemax",)
+    sources = ("pytorch/vision#2251", "pytorch/vision#2380")
+    aten_ops = ("aten::max",)
+    onnx_ops = ("ReduceMax",)
+    inputs = ((f32(3, 4, low=0.0),), (f32(3, 4, low=0.0),), (f32(0, 4),))
+    dynamic = {"boxes": {0: "boxes"}}
+    claims = (
+        Claim(
+            "pytorch/vision#2251",
+            "a reduction over nothing fails in the runtime",
+            torch="==1.5.*",
+            opset=">=9",
+            status="fail",
+            stage="run",
+        ),
+    )
+
+    def forward(self, boxes):
+        return boxes.max() if boxes.size(0) else torch.zeros(())
+
+    def reference(self, boxes):
+        return torch.cat([boxes, torch.zeros(1, 4)]).max()
+
+    @fix("rewrite", "a row of zeros before the maximum", documented=False)
+    def row_of_zeros(self, boxes):
+        return torch.cat([boxes, torch.zeros(1, 4)]).max()
+
+
+class ReshapeOfNoElements(Case):
+    """x.reshape(1, n, 1, -1) of no elements: the -1 cannot be told."""
+
+    records = ("reshape-minus-one-zero-size",)
+    sources = ("open-mmlab/mmdeploy#2695", "pytorch/vision#8899")
+    aten_ops = ("aten::reshape",)
+    onnx_ops = ("Reshape",)
+    inputs = ((f32(3, 4),), (f32(3, 4),), (f32(0, 4),))
+    dynamic = {"x": {0: "rows"}}
+    claims = (
+        Claim(
+            "open-mmlab/mmdeploy#2695",
+            "nothing cannot be reshaped to the requested shape",
+            opset=">=9",
+            status="fail",
+            stage="run",
+            message="cannot be reshaped",
+            finding="A 0 in Reshape's shape copies the input's size: the file answers [1, 4, 1, 0] without an error.",
+        ),
+    )
+
+    def forward(self, x):
+        rows = x.size(0)
+        return x.reshape(1, rows, 1, -1) if rows else x.reshape(1, 0, 1, 4)
+
+    @fix("rewrite", "the last size given", documented=False)
+    def last_size(self, x):
+        return x.reshape(1, x.size(0), 1, 4)
+
+
+class AddNothing(Case):
+    """One element plus none: shape inference broadcasts 1 with 0."""
+
+    records = ("zero-size-tensor-shape-inference",)
+    sources = ("pytorch/pytorch#86789",)
+    aten_ops = ("aten::add",)
+    onnx_ops = ("Add",)
+    inputs = ((f32(1), f32(0)), (f32(1, low=2.0, high=3.0), f32(0)))
+    claims = (
+        Claim(
+            "pytorch/pytorch#86789",
+            "the inferred shape differs from the one written (nightly of October 2022)",
+            torch=">=1.13,<2.1",
+            opset=14,
+            status="fail",
+            message="0",
+        ),
+    )
+
+    def forward(self, x, y):
+        return x + y
+
+    some_elements = fix(
+        "export-option",
+        "an example that has elements, with a dynamic size",
+        inputs=((f32(1), f32(3)), (f32(1), f32(3)), (f32(1), f32(0))),
+        dynamic={"y": {0: "count"}},
+        documented=False,
+    )
+
+
+class ReflectPadOfNoImages(Case):
+    """Reflecting padding of a batch without images."""
+
+    records = ("reflect-pad-empty-dim",)
+    sources = ("microsoft/onnxscript#964",)
+    aten_ops = ("aten::reflection_pad2d",)
+    onnx_ops = ("Pad",)
+    inputs = ((f32(2, 1, 3, 3),), (f32(2, 1, 3, 3),), (f32(0, 1, 3, 3),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "microsoft/onnxscript#964",
+            "the runtime refuses to reflect where a dimension is 0 (August 2023)",
+            torch="==2.1.*",
+            opset=">=11",
+            status="fail",
+            stage="run",
+            message="reflect",
+        ),
+    )
+
+    def forward(self, x):
+        return F.pad(x, (1, 1, 1, 1), mode="reflect")
+
+    @fix("rewrite", "slices, flipped and concatenated", documented=False)
+    def sliced(self, x):
+        x = torch.cat([x[..., 1:2], x, x[..., -2:-1]], dim=3)
+        return torch.cat([x[:, :, 1:2], x, x[:, :, -2:-1]], dim=2)
+
+
+class AssignToNothing(Case):
+    """x[1:-1] = 0 of two values, where the slice is empty."""
+
+    records = ("empty-slice-assign-fpe",)
+    sources = ("pytorch/pytorch#110056",)
+    aten_ops = ("aten::copy_", "aten::fill_")
+    onnx_ops = ("ScatterND",)
+    inputs = ((f32(2),), (f32(2),))
+    claims = (
+        Claim(
+            "pytorch/pytorch#110056",
+            "a floating point exception ends the process",
+            torch="==2.0.*",
+            opset=">=11",
+            status="crash",
+        ),
+    )
+
+    def forward(self, x):
+        x = x.clone()
+        x[1:-1] = 0
+        return x
+
+    @fix("rewrite", "torch.where on the places", documented=False)
+    def where(self, x):
+        places = torch.arange(x.size(0))
+        inner = (places >= 1) & (places < x.size(0) - 1)
+        return torch.where(inner, torch.zeros_like(x), x)
+
+
+class SplitBySizesInTensor(Case):
+    """torch.split whose sizes are the values of a tensor."""
+
+    records = ("split-dynamic-sizes-list", "split-2d-sizes-seq-tensor")
+    sources = ("pytorch/pytorch#65682", "pytorch/pytorch#33161", "pytorch/pytorch#93264", "onnx/onnx#4782")
+    aten_ops = ("aten::split_with_sizes",)
+    onnx_ops = ("SplitToSequence", "SequenceAt", "Slice")
+    exporters = ("torchscript-trace", "torchscript-script", "dynamo")
+    inputs = (
+        (f32(6), values([2, 4], "int64")),
+        (f32(6), values([5, 1], "int64")),
+        (f32(6), values([3, 3], "int64")),
+    )
+    claims = (
+        Claim(
+            "pytorch/pytorch#65682",
+            "the sizes are folded into the file, and no input is left for them",
+            record="split-dynamic-sizes-list",
+            torch="==1.8.*",
+            opset=">=11",
+            status=("fail", "mismatch"),
+        ),
+    )
+
+    def forward(self, x, sizes):
+        first, second = torch.split(x, [int(sizes[0]), int(sizes[1])])
+        return first * 2.0, second * 3.0
+
+    @fix("rewrite", "slices at the running sum", documented=False)
+    def slices(self, x, sizes):
+        return x[: sizes[0]] * 2.0, x[sizes[0] :] * 3.0
+
+    @fix("rewrite", "a mask of the places below the first size", documented=False)
+    def masked(self, x, sizes):
+        first = torch.arange(6) < sizes[0]
+        return x[first] * 2.0, x[~first] * 3.0
+
+
+class ChunkOfDynamicAxis(Case):
+    """x.chunk(3) along a dynamic axis."""
+
+    records = ("chunk-export-dynamic-zero-to-n", "chunk-unsupported-9-12", "optimizer-splittosequence-dynamic")
+    sources = ("pytorch/pytorch#134663", "pytorch/pytorch#42785", "microsoft/onnxscript#2543")
+    aten_ops = ("aten::chunk",)
+    onnx_ops = ("Split", "SplitToSequence")
+    inputs = ((f32(6, 2),), (f32(6, 2),), (f32(9, 2),))
+    dynamic = {"x": {0: "rows"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#134663",
+            "torch.export refuses it",
+            record="chunk-export-dynamic-zero-to-n",
+            torch="==2.5.*",
+            exporter="dynamo",
+            opset=">=18",
+            status="fail",
+            stage="export",
+        ),
+        Claim(
+            "pytorch/pytorch#42785",
+            "chunk has no rule (torch 1.5 and 1.6)",
+            record="chunk-unsupported-9-12",
+            torch=">=1.5,<1.7",
+            opset=10,
+            status="fail",
+            stage="export",
+        ),
+    )
+
+    def forward(self, x):
+        first, second, third = x.chunk(3)
+        return first, second * 2.0, third * 3.0
+
+    @fix("rewrite", "a view of three parts", documented=False)
+    def view(self, x):
+        parts = x.reshape(3, -1, 2)
+        return parts[0], parts[1] * 2.0, parts[2] * 3.0
+
+    @fix("rewrite", "slices at thirds of the size", documented=False)
+    def slices(self, x):
+        third = x.size(0) // 3
+        return x[:third], x[third : 2 * third] * 2.0, x[2 * third :] * 3.0
+
+
+class UnbindColumns(Case):
+    """x.unbind(1), as an LSTM's decomposition has it: torchlib's result could not be iterated over."""
+
+    records = ("unbind-torchlib-not-iterable",)
+    sources = ("microsoft/onnxscript#2719",)
+    aten_ops = ("aten::unbind",)
+    onnx_ops = ("Split", "Squeeze")
+    inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "microsoft/onnxscript#2719",
+            "SymbolicTensor is not iterable, before November 2025's onnxscript",
+            torch=">=2.7,<2.10",
+            exporter="dynamo",
+            opset=">=18",
+            status="fail",
+            stage="export",
+            message="not iterable",
+        ),
+    )
+
+    def forward(self, x):
+        first, second, third = x.unbind(1)
+        return first + second * third
+
+    @fix("rewrite", "index each column", documented=False)
+    def indexed(self, x):
+        return x[:, 0] + x[:, 1] * x[:, 2]

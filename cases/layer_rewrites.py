@@ -1,0 +1,167 @@
+"""Layers that a rewrite carries over: RMS norm, softmax over channels, padded running sums, flips and literals."""
+
+import torch
+import torch.nn.functional as F
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, i32
+
+
+def no_rule(source, operator, torch, opset=">=9", **more):
+    """The exporter gives up at this operator."""
+    says = "the exporter has no rule for {}".format(operator)
+    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+
+
+class RmsNormNoRule(Case):
+    """nn.RMSNorm has no TorchScript rule; ONNX has the operator from opset 23 on."""
+
+    records = ("rms-norm-opset-20-unsupported",)
+    sources = ("pytorch/pytorch#159249",)
+    aten_ops = ("aten::rms_norm",)
+    onnx_ops = ("RMSNormalization", "ReduceMean")
+    needs_torch = ">=2.4"
+    inputs = ((f32(2, 6),), (f32(2, 6, high=9.0),), (f32(3, 6),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (no_rule("pytorch/pytorch#159249", "rms_norm", ">=2.7", opset=20),)
+
+    def setup(self):
+        self.norm = torch.nn.RMSNorm(6, eps=1e-5)
+
+    def forward(self, x):
+        return self.norm(x)
+
+    @fix("rewrite", "x over the root of its mean square, times the weight", documented=False)
+    def by_hand(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * self.norm.weight
+
+    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo")
+
+
+class CumsumOfPaddedInt32(Case):
+    """The running sum of padded int32 counts: int64 where int32 is expected."""
+
+    id = "cumsum-of-padded-int32"
+    records = ("pad-cumsum-int32-output-type",)
+    sources = ("pytorch/pytorch#52252",)
+    aten_ops = ("aten::constant_pad_nd", "aten::cumsum")
+    onnx_ops = ("Pad", "CumSum")
+    inputs = ((i32(2, 4),), (i32(2, 4),), (i32(3, 4),))
+    dynamic = {"counts": {0: "batch"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#52252",
+            "the output's type is not the expected one",
+            torch=">=1.7,<1.9",
+            opset=12,
+            status="fail",
+            finding="The file runs on newer runtimes, and answers int32 where torch answers int64.",
+        ),
+    )
+
+    def forward(self, counts):
+        return torch.cumsum(F.pad(counts, (1, 0), value=0.0), dim=1)[:, None]
+
+    @fix("rewrite", "counts as int64 first", documented=False)
+    def int64_first(self, counts):
+        return torch.cumsum(F.pad(counts.long(), (1, 0), value=0), dim=1)[:, None]
+
+    @fix("rewrite", "pad with an integer: int32 in place of int64 all the same", caution=True, documented=False)
+    def integer_padding(self, counts):
+        return torch.cumsum(F.pad(counts, (1, 0), value=0), dim=1)[:, None]
+
+
+class SoftmaxOverChannels(Case):
+    """F.softmax over the channels of images has no rule in torch 1.0; below opset 13 it is transposed for."""
+
+    records = ("softmax-dim-1-4d-unsupported-1-0", "softmax-transposed-axis-puzzle")
+    sources = ("pytorch/pytorch#20643", "pytorch/pytorch#17918", "onnx/onnx#5460")
+    aten_ops = ("aten::softmax",)
+    onnx_ops = ("Softmax", "Transpose")
+    inputs = ((f32(2, 3, 4, 5),), (f32(2, 3, 4, 5),), (f32(3, 3, 4, 5),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        no_rule("pytorch/pytorch#20643", "softmax", ">=1.0,<1.2", opset="", record="softmax-dim-1-4d-unsupported-1-0"),
+        Claim(
+            "onnx/onnx#5460",
+            "below opset 13 the axis is moved last and back",
+            record="softmax-transposed-axis-puzzle",
+            torch=">=1.5",
+            opset="9-12",
+            status="pass",
+            ops={"Transpose": 2},
+        ),
+        Claim(
+            "onnx/onnx#5460",
+            "opset 13 needs no Transpose",
+            record="softmax-transposed-axis-puzzle",
+            torch=">=1.8",
+            opset=">=13",
+            status="pass",
+            ops={"Transpose": 0},
+        ),
+    )
+
+    def forward(self, x):
+        return F.softmax(x, dim=1)
+
+    @fix("rewrite", "transpose, softmax over the last axis, transpose back", documented=False)
+    def transposed(self, x):
+        return F.softmax(x.transpose(1, 3), dim=-1).transpose(1, 3)
+
+    opset_13 = fix("raise-opset", "export at opset 13, whose Softmax takes any axis", opset=13, documented=False)
+
+
+class FlipOfScriptedShapes(Case):
+    """torch.flip along axis 1 in a scripted helper: shape inference takes the tensor for one of one axis."""
+
+    records = ("script-flip-axis-range",)
+    sources = ("pytorch/pytorch#110693",)
+    aten_ops = ("aten::flip",)
+    onnx_ops = ("Slice",)
+    exporters = ("torchscript-script",)
+    needs_torch = ">=1.5"
+    inputs = ((f32(3, 2),), (f32(3, 2),), (f32(5, 2),))
+    dynamic = {"x": {0: "rows"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#110693",
+            "the axis is said to be out of range",
+            torch=">=2.0,<2.2",
+            exporter="torchscript-script",
+            opset=">=10",
+            status="fail",
+            message="axis",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.flip(x, [1]) * 2.0
+
+    @fix("rewrite", "the columns stacked in the other order", documented=False)
+    def stacked(self, x):
+        return torch.stack([x[:, 1], x[:, 0]], dim=1) * 2.0
+
+    trace = fix("export-option", "trace instead of script", exporter="torchscript-trace", documented=False)
+
+
+class TensorLiteralInForward(Case):
+    """torch.tensor of numbers in forward, which reaches aten::lift_fresh."""
+
+    records = ("obb-lift-fresh-unsupported",)
+    sources = ("ultralytics/ultralytics#18484",)
+    aten_ops = ("aten::lift_fresh", "aten::mul")
+    onnx_ops = ("Constant", "Mul")
+    inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (no_rule("ultralytics/ultralytics#18484", "lift_fresh", ">=2.0,<2.6"),)
+
+    def setup(self):
+        self.register_buffer("scale", torch.tensor([1.0, 2.0, 3.0]))
+
+    def forward(self, x):
+        return x * torch.tensor([1.0, 2.0, 3.0])
+
+    @fix("rewrite", "a buffer made beforehand", documented=False)
+    def buffer(self, x):
+        return x * self.scale

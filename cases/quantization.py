@@ -1,0 +1,159 @@
+"""Fake and real quantisation."""
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f16, f32
+
+
+def no_rule(source, operator, torch, opset=">=9", **more):
+    """The exporter gives up at this operator."""
+    says = "the exporter has no rule for {}".format(operator)
+    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+
+
+class _FakeQuantise(Case):
+    onnx_ops = ("QuantizeLinear", "DequantizeLinear")
+    inputs = ((f32(2, 3),), (f32(2, 3, low=-3.0, high=3.0),), (f32(4, 3),))
+    dynamic = {"x": {0: "batch"}}
+
+
+class FakeQuantisePerChannel(_FakeQuantise):
+    """Fake quantisation per channel needs opset 13, where QuantizeLinear got its axis."""
+
+    records = ("fake-quant-per-channel-needs-13", "per-channel-qdq-needs-opset-13", "fake-quant-zero-point-dtype")
+    sources = (
+        "pytorch/pytorch#52430",
+        "pytorch/pytorch#42835",
+        "intel/neural-compressor#819",
+        "NVIDIA-AI-IOT/yolo_deepstream#31",
+        "NVIDIA/TensorRT#1580",
+        "NVIDIA/TensorRT#1763",
+    )
+    aten_ops = ("aten::fake_quantize_per_channel_affine",)
+    needs_torch = ">=1.10"
+    claims = (
+        Claim(
+            "pytorch/pytorch#52430",
+            "per channel is not supported below opset 13",
+            record="fake-quant-per-channel-needs-13",
+            torch=">=1.10",
+            opset="10-12",
+            status="fail",
+            stage="export",
+        ),
+        Claim(
+            "pytorch/pytorch#42835",
+            "opset 13 has the axis",
+            record="fake-quant-per-channel-needs-13",
+            torch=">=1.10",
+            opset=">=13",
+            status="pass",
+        ),
+        Claim(
+            "NVIDIA/TensorRT#1763",
+            "from torch 1.10 on an int64 zero point is refused",
+            record="fake-quant-zero-point-dtype",
+            exporter="",
+            variant="int64_zero_point",
+            status="fail",
+            stage="eager",
+            message="found Long",
+        ),
+    )
+
+    def forward(self, x):
+        scale, zero = torch.tensor([0.1, 0.2, 0.05]), torch.tensor([0, 3, -2], dtype=torch.int32)
+        return torch.fake_quantize_per_channel_affine(x, scale, zero, 1, -128, 127)
+
+    opset_13 = fix("raise-opset", "export at opset 13", opset=13, documented=False)
+
+    @fix("rewrite", "the zero point as torch up to 1.9 had it: int64", caution=True)
+    def int64_zero_point(self, x):
+        scale, zero = torch.tensor([0.1, 0.2, 0.05]), torch.tensor([0, 3, -2], dtype=torch.int64)
+        return torch.fake_quantize_per_channel_affine(x, scale, zero, 1, -128, 127)
+
+    @fix("rewrite", "per tensor: one scale for all channels, other values", changes_values=True, documented=False)
+    def per_tensor(self, x):
+        return torch.fake_quantize_per_tensor_affine(x, 0.2, 0, -128, 127)
+
+
+class FakeQuantiseTensorParameters(_FakeQuantise):
+    """Fake quantisation whose scale and zero point are tensors."""
+
+    records = ("fake-quant-dynamo-tensor-qparams",)
+    sources = ("pytorch/pytorch#167063",)
+    aten_ops = ("aten::fake_quantize_per_tensor_affine",)
+    needs_torch = ">=1.10"
+    claims = (no_rule("pytorch/pytorch#167063", "tensor_qparams", "==2.9.*", opset="18-20", exporter="dynamo"),)
+
+    def setup(self):
+        self.register_buffer("scale", torch.tensor([0.1]))
+        self.register_buffer("zero", torch.tensor([0], dtype=torch.int32))
+
+    def forward(self, x):
+        return torch.fake_quantize_per_tensor_affine(x, self.scale, self.zero, -128, 127)
+
+    @fix("rewrite", "scale and zero point as Python numbers", documented=False)
+    def python_numbers(self, x):
+        return torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127)
+
+    torchscript = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+
+
+class FakeQuantiseHalf(_FakeQuantise):
+    """Fake quantisation of half precision: QuantizeLinear takes it from opset 19 on."""
+
+    records = ("quantizelinear-fp16-needs-opset-19",)
+    sources = ("pytorch/pytorch#107023",)
+    aten_ops = ("aten::fake_quantize_per_tensor_affine",)
+    needs_torch = ">=1.13"
+    inputs = ((f16(2, 3),), (f16(2, 3),), (f16(4, 3),))
+    claims = (
+        Claim(
+            "pytorch/pytorch#107023",
+            "QuantizeLinear does not take float16 below opset 19",
+            torch=">=2.0",
+            opset="13-18",
+            status="fail",
+            message="tensor(float16)",
+        ),
+        Claim(
+            "pytorch/pytorch#107023",
+            "opset 19 takes it",
+            torch=">=2.1",
+            opset=19,
+            status="pass",
+            finding="The node takes float16 there, but not beside the float32 scale that 2.13 writes.",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127)
+
+    opset_19 = fix("raise-opset", "export at opset 19", opset=19)
+
+    @fix("rewrite", "in float32", documented=False)
+    def float32_inside(self, x):
+        return torch.fake_quantize_per_tensor_affine(x.float(), 0.1, 0, -128, 127).half()
+
+
+class FakeQuantiseLearnable(_FakeQuantise):
+    """Fake quantisation with a scale that is learnt has no rule."""
+
+    records = ("fake-quant-learnable-unsupported",)
+    sources = ("ModelTC/MQBench#183",)
+    aten_ops = ("aten::_fake_quantize_learnable_per_tensor_affine",)
+    needs_torch = ">=1.7"
+    claims = (no_rule("ModelTC/MQBench#183", "_fake_quantize_learnable", "==1.10.*", opset="9-13"),)
+
+    def setup(self):
+        self.register_buffer("scale", torch.tensor([0.1]))
+        self.register_buffer("zero", torch.tensor([0.0]))
+
+    def forward(self, x):
+        return torch._fake_quantize_learnable_per_tensor_affine(x, self.scale, self.zero, -128, 127, 1.0)
+
+    @fix("module-swap", "fake quantisation with the learnt numbers, fixed", documented=False)
+    def fixed(self, x):
+        return torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127)

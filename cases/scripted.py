@@ -1,0 +1,282 @@
+"""Control flow that is kept: scripted loops and branches, torch.cond."""
+
+from typing import List, Optional
+
+import torch
+
+from harness.worker.case import Case, Claim, fix
+from harness.worker.tensors import f32, values
+
+
+class _Scripted(Case):
+    exporters = ("torchscript-script",)
+    needs_torch = ">=1.5"
+
+
+class ScriptedAssignInLoop(_Scripted):
+    """A scripted loop over lengths that assigns a slice of each row."""
+
+    records = ("script-for-over-tensor-assign",)
+    sources = ("pytorch/pytorch#54297",)
+    aten_ops = ("prim::Loop", "aten::copy_")
+    onnx_ops = ("Loop", "ScatterND")
+    inputs = (
+        (f32(3, 5), values([1, 3, 5], "int64")),
+        (f32(3, 5), values([5, 2, 4], "int64")),
+        (f32(4, 5), values([2, 2, 1, 3], "int64")),
+    )
+    dynamic = {"x": {0: "rows"}, "lengths": {0: "rows"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#54297",
+            "a loop with a slice assignment cannot be exported",
+            torch="==1.8.*",
+            exporter="torchscript-script",
+            opset=11,
+            status="fail",
+            stage="export",
+        ),
+    )
+
+    def forward(self, x, lengths):
+        out = torch.zeros_like(x)
+        for i, length in enumerate(lengths):
+            out[i, : int(length)] = x[i, : int(length)]
+        return out
+
+    @fix("rewrite", "times a mask of the places below each length", documented=False)
+    def masked(self, x, lengths):
+        return x * (torch.arange(x.size(1)).unsqueeze(0) < lengths.unsqueeze(1)).to(x.dtype)
+
+
+class ScriptedBranchAfterLstm(_Scripted):
+    """A scripted module with an LSTM and a branch on an input."""
+
+    records = ("script-lstm-and-if", "lstm-script-loop-workaround")
+    sources = ("pytorch/pytorch#33495", "pytorch/pytorch#24235")
+    aten_ops = ("aten::lstm", "prim::If")
+    onnx_ops = ("LSTM", "If")
+    inputs = ((f32(4, 2, 3), values(1, "int64")), (f32(4, 2, 3), values(0, "int64")))
+    claims = (
+        Claim(
+            "pytorch/pytorch#33495",
+            "the scripted LSTM cannot be exported",
+            record="script-lstm-and-if",
+            torch=">=1.4,<1.6",
+            exporter="torchscript-script",
+            opset=">=9",
+            status="fail",
+            stage="export",
+        ),
+    )
+
+    def setup(self):
+        self.lstm = torch.nn.LSTM(3, 4)
+
+    def forward(self, x, start):
+        out = self.lstm(x)[0]
+        if bool(start > 0):
+            out = out + 1.0
+        return out
+
+    @fix("rewrite", "torch.where on both results", documented=False)
+    def where(self, x, start):
+        out = self.lstm(x)[0]
+        return torch.where(start > 0, out + 1.0, out)
+
+
+class ScriptedOptionalInLoop(_Scripted):
+    """An Optional that is None before a scripted loop and a tensor in it."""
+
+    records = ("loop-optional-none-not-executable",)
+    sources = ("pytorch/pytorch#82589",)
+    aten_ops = ("prim::Loop",)
+    onnx_ops = ("Loop", "Optional")
+    inputs = ((f32(2, 3), values(2, "int64")), (f32(2, 3), values(4, "int64")))
+    claims = (
+        Claim(
+            "pytorch/pytorch#82589",
+            "the checker passes, the runtime's shape inference fails",
+            torch="==1.13.*",
+            exporter="torchscript-script",
+            opset=">=15",
+            status="fail",
+        ),
+    )
+
+    def forward(self, x, n):
+        y: Optional[torch.Tensor] = None
+        for _ in range(int(n)):
+            y = x if y is None else y + x
+        assert y is not None
+        return y
+
+    @fix("rewrite", "a tensor from the start", documented=False)
+    def from_zeros(self, x, n):
+        y = torch.zeros_like(x)
+        for _ in range(int(n)):
+            y = y + x
+        return y
+
+
+class ScriptedListOfFeatures(_Scripted):
+    """A scripted module that collects features in a list."""
+
+    records = ("script-list-features-shape",)
+    sources = ("pytorch/pytorch#95964",)
+    aten_ops = ("prim::ListConstruct", "aten::append")
+    onnx_ops = ("SequenceConstruct", "SequenceInsert", "Concat")
+    inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "pytorch/pytorch#95964",
+            "the shape of the list's tensors cannot be inferred",
+            torch=">=1.12,<2.1",
+            exporter="torchscript-script",
+            opset=">=11",
+            status="fail",
+            finding="1.12 exports this form: the loop of a constant number of rounds is unrolled.",
+        ),
+    )
+
+    def forward(self, x):
+        features: List[torch.Tensor] = []
+        for i in range(3):
+            features.append(x * float(i))
+        return torch.cat(features, dim=1)
+
+    trace = fix("export-option", "trace instead of script", exporter="torchscript-trace", documented=False)
+
+    @fix("rewrite", "the tensors one by one", documented=False)
+    def one_by_one(self, x):
+        return torch.cat([x * 0.0, x * 1.0, x * 2.0], dim=1)
+
+
+class ScriptedListOfTuples(_Scripted):
+    """list.append of a tuple in a scripted module."""
+
+    records = ("append-tuple-to-list-script",)
+    sources = ("https://docs.pytorch.org/docs/stable/onnx_torchscript.html",)
+    aten_ops = ("aten::append",)
+    onnx_ops = ("SequenceInsert",)
+    inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "https://docs.pytorch.org/docs/stable/onnx_torchscript.html",
+            "appending tuples to lists is not supported",
+            exporter="torchscript-script",
+            opset=">=11",
+            status="fail",
+        ),
+    )
+
+    def forward(self, x):
+        pairs = [(x, x * 2.0)]
+        if x.size(0) > 3:
+            pairs.append((x * 3.0, x * 4.0))
+        return pairs[-1][0] + pairs[-1][1]
+
+    @fix("rewrite", "two lists of tensors", documented=False)
+    def two_lists(self, x):
+        left, right = [x], [x * 2.0]
+        if x.size(0) > 3:
+            left.append(x * 3.0)
+            right.append(x * 4.0)
+        return left[-1] + right[-1]
+
+
+class BranchesOfTwoShapes(_Scripted):
+    """A scripted branch whose sides have other shapes."""
+
+    records = ("ort-if-while-then-different-shapes",)
+    sources = ("pytorch/pytorch#6608",)
+    aten_ops = ("prim::If",)
+    onnx_ops = ("If",)
+    inputs = ((f32(2, 3),), (f32(2, 3, low=-1.0, high=-0.1),), (f32(2, 3, low=0.1),))
+    claims = (
+        Claim(
+            "pytorch/pytorch#6608",
+            "the shapes of both sides' outputs cannot be merged",
+            exporter="torchscript-script",
+            opset=">=9",
+            status="fail",
+            finding="At opset 9 only, where the checker refuses the file; from 11 on the file runs.",
+        ),
+    )
+
+    def forward(self, x):
+        # TorchScript writes an If for the statement
+        if bool(x.sum() > 0):  # noqa: SIM108
+            y = torch.cat([x, x], dim=1)
+        else:
+            y = x
+        return y
+
+    @fix("rewrite", "one shape: the shorter side padded with zeros", changes_values=True, documented=False)
+    def padded(self, x):
+        other = x if bool(x.sum() > 0) else torch.zeros_like(x)
+        return torch.cat([x, other], dim=1)
+
+
+def doubled(x):
+    return x * 2.0
+
+
+def halved(x):
+    return x / 2.0 - 1.0
+
+
+class CondOnMean(Case):
+    """torch.cond on the mean of the input."""
+
+    records = (
+        "torch-cond-early-exit-graph-break",
+        "torch-cond-hop-ort-fail",
+        "torch-cond-limited-support-branches",
+        "torch-cond-unknown-target-dynamo-export",
+    )
+    sources = (
+        "pytorch/pytorch#145300",
+        "pytorch/pytorch#143192",
+        "pytorch/pytorch#137428",
+        "pytorch/pytorch#123972",
+        "pytorch/pytorch#117655",
+    )
+    aten_ops = ("higher_order::cond",)
+    onnx_ops = ("If",)
+    needs_torch = ">=2.1"
+    exporters = ("dynamo", "torchscript-trace", "default")
+    inputs = ((f32(2, 3, low=0.1),), (f32(2, 3, low=-1.0, high=-0.1),), (f32(2, 3),))
+    claims = (
+        Claim(
+            "pytorch/pytorch#117655",
+            "dynamo_export does not know cond",
+            record="torch-cond-unknown-target-dynamo-export",
+            torch=">=2.2,<2.4",
+            exporter="dynamo",
+            status="fail",
+            stage="export",
+        ),
+        Claim(
+            "pytorch/pytorch#145300",
+            "FX is said to trace a dynamo-optimised function",
+            record="torch-cond-early-exit-graph-break",
+            torch=">=2.5,<2.7",
+            exporter="dynamo",
+            opset=">=18",
+            status="fail",
+            stage="export",
+        ),
+    )
+
+    def forward(self, x):
+        return torch.cond(x.mean() > 0, doubled, halved, (x,))
+
+    def reference(self, x):
+        return doubled(x) if x.mean() > 0 else halved(x)
+
+    @fix("rewrite", "torch.where on both results", documented=False)
+    def where(self, x):
+        return torch.where(x.mean() > 0, doubled(x), halved(x))
