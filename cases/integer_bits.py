@@ -29,6 +29,7 @@ class _Bitwise(Case):
             torch=">=1.10,<2",
             opset="9-14",
             status="mismatch",
+            finding="In 1.10.2 so for & and |, while ^ is refused.",
         ),
         Claim(
             "pytorch/pytorch#64042",
