@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from harness.answers.policy import Policy
     from harness.answers.upgrade import Upgrade
     from harness.check.answer import Checked
+    from harness.scanning.scan import Scan
     from harness.store import Dataset
 
 _Names = str | int | Iterable[str | int]
@@ -146,6 +147,19 @@ def check_model(
         cwd=Path.cwd(),
         say=lambda _: None,
     )
+
+
+def scan_source(
+    dataset: Dataset,
+    path: Path | str,
+    torch: Iterable[str] = (),
+    exporter: str | None = None,
+    opset: int | None = None,
+) -> Scan:
+    """What ``caniexport workaround --scan`` says of a source tree; ``torch`` empty: what its own files ask for."""
+    from harness.scanning.scan import scan
+
+    return scan(dataset, Path(path), tuple(torch), exporter, opset)
 
 
 def compare_datasets(

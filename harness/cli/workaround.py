@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -29,16 +30,30 @@ _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
     multiple=True,
     help="Exit 1 where a fix has this word: --fail-on obsolete --fail-on harmful.",
 )
+@click.option(
+    "--scan",
+    "tree",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Find version gates and known workarounds in this source tree instead.",
+)
 @json_option
-def command(case: str | None, fail_on: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -> None:
+def command(
+    case: str | None, fail_on: tuple[str, ...], tree: Path | None, as_json: bool, **given: tuple[str, ...]
+) -> None:
     """Say of each fix whether it is needed, obsolete, broken, harmful or unknown, and since which version.
 
     The point is the newest measured torch and each release's own default opset unless --torch and --opset name
     another. --status takes these words.
+
+    With --scan the releases are those that the project's own files ask for, or --torch, --exporter and --opset.
     """
     from harness.answers import workarounds
     from harness.cli import output
 
+    if tree is not None:
+        _scan(tree, case, fail_on, as_json, given)
+        return
     cases = (case,) if case else ()
     found = workarounds(open_dataset(), filters(given, cases=cases))
     if as_json:
@@ -46,6 +61,30 @@ def command(case: str | None, fail_on: tuple[str, ...], as_json: bool, **given: 
     else:
         show(found, output.console(), evidence=bool(case))
     if any(item.word.value in fail_on for item in (*found.standings, *found.cautions)):
+        click.get_current_context().exit(1)
+
+
+def _scan(
+    tree: Path, case: str | None, fail_on: tuple[str, ...], as_json: bool, given: dict[str, tuple[str, ...]]
+) -> None:
+    from harness.cli import output, scan_report
+    from harness.scanning.scan import scan
+
+    others = [name for name, values in given.items() if values and name not in ("torch", "exporters", "opsets")]
+    if case or others:
+        raise click.UsageError("--scan takes --torch, --exporter, --opset and --fail-on, and no case or other filter")
+    if len(given["exporters"]) > 1 or len(given["opsets"]) > 1:
+        raise click.UsageError("--scan takes one exporter and one opset")
+    opset = given["opsets"][0] if given["opsets"] else None
+    if opset is not None and not opset.isdigit():
+        raise click.UsageError(f"--opset {opset}: with --scan a number is wanted")
+    exporter = given["exporters"][0] if given["exporters"] else None
+    found = scan(open_dataset(), tree, given["torch"], exporter, int(opset) if opset else None)
+    if as_json:
+        output.print_json(found)
+    else:
+        scan_report.show(found, output.console())
+    if any(item.word.value in fail_on for item in found.findings if item.spoken):
         click.get_current_context().exit(1)
 
 

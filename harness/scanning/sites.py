@@ -1,0 +1,193 @@
+"""What a source tree has that measurements may speak to: each with its file and line."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from harness.scanning import gates
+from harness.scanning.files import Source
+from harness.scanning.gates import Condition, dotted
+from harness.scanning.shapes import Shapes
+
+_WIDTH = 110
+#: torch's own, and what projects call theirs
+_REGISTERING = ("register_custom_op_symbolic", "register_symbolic")
+_EXPORTS = ("export", "_export", "export_to_pretty_string")
+#: words of a name that has to do with an export
+_ABOUT_EXPORT = ("onnx", "symbolic", "is_tracing", "is_exporting")
+
+
+class Kind(StrEnum):
+    """What a site is."""
+
+    GATE = "version-gate"
+    SYMBOLIC = "custom-symbolic"
+    DYNAMO = "dynamo-pin"
+    OPSET = "opset-pin"
+    FALLBACK = "fallback-type"
+    ARGUMENT = "export-argument"
+    SHAPE = "known-rewrite"
+
+
+@dataclass(frozen=True)
+class Site:
+    """One place. ``name`` is the operator, argument, number or option; ``condition`` is a gate's.
+
+    ``ops`` are the functions that only one branch of a gate calls, where the gate has to do with an export.
+    """
+
+    path: str
+    line: int
+    kind: Kind
+    text: str
+    name: str = ""
+    condition: Condition | None = None
+    ops: tuple[str, ...] = ()
+    fixes: tuple[tuple[str, str], ...] = ()
+
+
+def find(sources: Sequence[Source], shapes: Shapes) -> list[Site]:
+    """Every site of these files, in their order. Flags that one file defines are known in all."""
+    derived = frozenset(_derived(sources))
+    flags: dict[str, Condition] = {}
+    for source in sources:
+        for name, value in gates.assignments(source.tree):
+            made = None if isinstance(value, ast.Name | ast.Attribute) else gates.condition(value, {}, derived)
+            if made is not None:
+                flags[name] = made
+    found = []
+    for source in sources:
+        finder = _Finder(source, flags, derived, shapes)
+        finder.visit(source.tree)
+        found += sorted(finder.found, key=lambda site: site.line)
+    return found
+
+
+def _derived(sources: Iterable[Source]) -> Iterator[str]:
+    """Names that hold torch's version, however it was cut up."""
+    others = (ast.Compare, ast.BoolOp, ast.IfExp, ast.JoinedStr, ast.Dict)
+    for source in sources:
+        for name, value in gates.assignments(source.tree):
+            if isinstance(value, others) or not gates.holds_version(value, frozenset()):
+                continue
+            told = any(isinstance(node, ast.JoinedStr) for node in ast.walk(value))
+            if not told and gates.condition(value, {}, frozenset()) is None:
+                yield name
+
+
+@dataclass
+class _Finder(ast.NodeVisitor):
+    """Walks one file."""
+
+    source: Source
+    flags: dict[str, Condition]
+    derived: frozenset[str]
+    shapes: Shapes
+    found: list[Site] = field(default_factory=list)
+    functions: list[ast.AST] = field(default_factory=list)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self.functions.append(node)
+        self.generic_visit(node)
+        self.functions.pop()
+
+    def visit_If(self, node: ast.If) -> None:
+        self._gate(node.test, node.body, node.orelse)
+        self.generic_visit(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> None:
+        self._gate(node.test, [node.body], [node.orelse])
+        self.generic_visit(node)
+
+    def visit_Assert(self, node: ast.Assert) -> None:
+        self._gate(node.test, [], [])
+        self.generic_visit(node)
+
+    def visit_While(self, node: ast.While) -> None:
+        self._gate(node.test, node.body, [])
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = dotted(node.func)
+        last = name.split(".")[-1]
+        self._rewritten(node)
+        if last in _REGISTERING or name.endswith("symbolic_registry.register_op"):
+            self._registered(node, last)
+        elif name.split(".")[-1] in _EXPORTS and "onnx" in name:
+            self._exported(node, [(word.arg, word.value) for word in node.keywords if word.arg])
+        self.generic_visit(node)
+
+    def visit_Dict(self, node: ast.Dict) -> None:
+        # keyword arguments that are gathered before the call
+        pairs = [
+            (str(key.value), value)
+            for key, value in zip(node.keys, node.values, strict=True)
+            if isinstance(key, ast.Constant) and key.value in ("dynamo", "opset_version", "operator_export_type")
+        ]
+        self._exported(node, pairs)
+        self.generic_visit(node)
+
+    def _gate(self, test: ast.expr, body: Sequence[ast.AST], orelse: Sequence[ast.AST]) -> None:
+        for found in gates.conditions(test, self.flags, self.derived):
+            ops: tuple[str, ...] = ()
+            if self._about_export(test, body, orelse):
+                ops = tuple(sorted(_called(body) ^ _called(orelse)))
+            self._add(test, Kind.GATE, name=found.text, condition=found, ops=ops)
+
+    def _about_export(self, test: ast.AST, body: Sequence[ast.AST], orelse: Sequence[ast.AST]) -> bool:
+        nodes = [test, *body, *orelse]
+        if self.functions:
+            function = self.functions[-1]
+            nodes += getattr(function, "decorator_list", [])
+            if any(word in getattr(function, "name", "").lower() for word in _ABOUT_EXPORT):
+                return True
+        names = (
+            dotted(item).lower()
+            for node in nodes
+            for item in ast.walk(node)
+            if isinstance(item, ast.Attribute | ast.Name)
+        )
+        return any(word in name for name in names for word in _ABOUT_EXPORT)
+
+    def _rewritten(self, node: ast.Call) -> None:
+        """A call of the corpus's rewrites; of several in one line the outermost."""
+        known = self.shapes.of(node)
+        if known and not any(site.kind is Kind.SHAPE and site.line == node.lineno for site in self.found):
+            self._add(node, Kind.SHAPE, name=known[0][0], fixes=known)
+
+    def _registered(self, node: ast.Call, name: str) -> None:
+        first = node.args[0] if node.args else next((word.value for word in node.keywords if word.arg), None)
+        operator = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+        if operator.isidentifier() and name != "register_custom_op_symbolic":
+            operator = f"aten::{operator}"
+        self._add(node, Kind.SYMBOLIC, name=operator)
+
+    def _exported(self, node: ast.AST, pairs: Sequence[tuple[str, ast.expr]]) -> None:
+        for name, value in pairs:
+            place = node if isinstance(node, ast.Dict) else value
+            if name == "dynamo" and isinstance(value, ast.Constant) and value.value is False:
+                self._add(place, Kind.DYNAMO, name="dynamo=False")
+            elif name == "opset_version":
+                if isinstance(value, ast.Constant) and type(value.value) is int:
+                    self._add(place, Kind.OPSET, name=str(value.value))
+            elif name == "operator_export_type":
+                self._add(place, Kind.FALLBACK, name=dotted(value).split(".")[-1])
+            elif name != "dynamo":
+                self._add(place, Kind.ARGUMENT, name=name)
+
+    def _add(self, node: ast.AST, kind: Kind, **more: object) -> None:
+        line = getattr(node, "lineno", 1)
+        text = self.source.lines[line - 1].strip() if line <= len(self.source.lines) else ""
+        text = text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+        site = Site(self.source.path, line, kind, text, **more)  # type: ignore[arg-type]  # fields of Site
+        if site not in self.found:
+            self.found.append(site)
+
+
+def _called(nodes: Iterable[ast.AST]) -> set[str]:
+    """The last names of what is called in these branches."""
+    calls = (item for node in nodes for item in ast.walk(node) if isinstance(item, ast.Call))
+    return {dotted(call.func).split(".")[-1] for call in calls} - {""}

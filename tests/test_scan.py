@@ -1,0 +1,394 @@
+"""Source trees: every form of a version gate, every known workaround, each held against the committed rows."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from harness import scan_source
+from harness.cli import main
+from harness.scanning import files, gates, pins
+from harness.scanning.files import Skipped, Source
+from harness.store import Dataset
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return Dataset.open(ROOT / "results", None)
+
+
+@pytest.fixture
+def scanned(tmp_path, rows):
+    """Scan a tree of one file."""
+
+    def run(text, **asked):
+        (tmp_path / "tree").mkdir(exist_ok=True)
+        (tmp_path / "tree" / "model.py").write_text(text, encoding="utf-8")
+        return scan_source(rows, tmp_path / "tree", **asked)
+
+    return run
+
+
+def only(found, kind):
+    (one,) = [item for item in found.findings if item.site.kind.value == kind]
+    return one
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ('torch.__version__ < "1.12"', "torch < 1.12"),
+        ('"1.12" <= torch.__version__', "torch >= 1.12"),
+        ('version.parse(torch.__version__) >= version.parse("1.12.0")', "torch >= 1.12.0"),
+        ('packaging.version.Version(torch.__version__) == Version("2.0")', "torch == 2.0"),
+        ('LooseVersion(torch.__version__) < LooseVersion("1.6")', "torch < 1.6"),
+        ('parse(torch.__version__.split("+")[0]) > parse("1.6")', "torch > 1.6"),
+        ('digit_version(TORCH_VERSION) >= digit_version("1.10.0")', "torch >= 1.10.0"),
+        ('tuple(int(x) for x in torch.__version__.split(".")[:2]) < (1, 12)', "torch < 1.12"),
+        ('tuple(map(int, torch.__version__.split(".")[:2])) >= (1, 8)', "torch >= 1.8"),
+        ('[int(x) for x in torch_version.split(".")] >= [1, 8]', "torch >= 1.8"),
+        ('int(torch.__version__.split(".")[0]) >= 2', "torch >= 2"),
+        ("float(torch.__version__[:3]) < 1.7", "torch < 1.7"),
+        ('torch.__version__.startswith("1.")', "torch == 1"),
+        ('torch.__version__.startswith("1.10")', "torch == 1.10"),
+        ('not torch.__version__ >= "1.12"', "torch < 1.12"),
+        ("parse(torch.__version__).major < 2", "torch < 2"),
+        ("v.major == 1 and v.minor < 10", "torch < 1.10"),
+        ("TORCH_1_11", "torch >= 1.11"),
+        ("not torch_utils.TORCH_1_9", "torch < 1.9"),
+        ("is_torch_greater_or_equal_than_2_1", "torch >= 2.1"),
+        ('is_torch_greater_or_equal("2.5")', "torch >= 2.5"),
+        ('is_torch_version("<", "1.12")', "torch < 1.12"),
+        ('compare_versions("torch", "<", "2.0.0")', "torch < 2.0.0"),
+        ('compare_version("torch", operator.ge, "1.12.0")', "torch >= 1.12.0"),
+        ('check_version(torch.__version__, "1.10.0")', "torch >= 1.10.0"),
+        ("torch_version_at_least('2.8')", "torch >= 2.8"),
+    ],
+)
+def test_a_gate_is_understood_in_the_forms_in_which_it_is_written(test, said):
+    derived = frozenset({"v"})
+    (found,) = gates.conditions(ast.parse(test, mode="eval").body, {}, derived)
+    assert found.text == said
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        'torchvision.__version__ < "0.12"',
+        'torch.__version__ == "parrots"',
+        'numpy.__version__ < "2"',
+        "parse(torch.__version__).minor < 10",
+        'int(torch.__version__.split(".")[1]) < 10',
+        "torch.cuda.is_available()",
+        'is_transformers_version("<", "4.0")',
+        'check_version(onnx.__version__, "1.12")',
+        "optimizer == ADAMW_TORCH_4BIT",
+        "version > 3",
+    ],
+)
+def test_what_is_no_comparison_with_torchs_version_is_left_alone(test):
+    assert gates.conditions(ast.parse(test, mode="eval").body, {}, frozenset()) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "torch", "holds"),
+    [
+        (gates.Condition("<", "1.10"), "1.9.1", True),
+        (gates.Condition("<", "1.10"), "1.10.2", False),
+        (gates.Condition("==", "1.10", 2), "1.10.2", True),
+        (gates.Condition("<=", "1.10", 2), "1.10.2", True),
+        (gates.Condition("<=", "1.10"), "1.10.2", False),
+        (gates.Condition(">", "1", 1), "1.13.1", False),
+    ],
+)
+def test_a_condition_compares_numbers_and_as_many_as_are_written(condition, torch, holds):
+    assert condition.holds(torch) is holds
+    assert condition.negated.holds(torch) is not holds
+
+
+SYMBOLIC = """
+import torch
+from torch.onnx import register_custom_op_symbolic
+
+register_custom_op_symbolic("aten::cross", lambda g, *_: None, 11)
+"""
+
+
+def test_a_registered_symbolic_is_needed_on_the_old_release_and_obsolete_on_the_new(scanned):
+    old = only(scanned(SYMBOLIC, torch=["1.10.2"]), "custom-symbolic")
+    new = only(scanned(SYMBOLIC, torch=["2.8.0"]), "custom-symbolic")
+    both = only(scanned(SYMBOLIC, torch=["1.10.2", "2.8.0"]), "custom-symbolic")
+    assert (old.site.name, old.word.value, new.word.value, both.word.value) == (
+        *("aten::cross", "needed", "obsolete"),
+        "needed",
+    )
+    assert both.statement == "needed at torch 1.10.2, obsolete at torch 2.8.0"
+    assert ("cross-no-symbolic", "custom_symbolic") in {(item.case, item.variant) for item in both.evidence}
+    assert (both.site.path, both.site.line) == ("model.py", 5)
+
+
+def test_the_old_registry_names_the_same_operator(scanned):
+    text = "import torch.onnx.symbolic_registry as sym\nsym_registry = torch.onnx.symbolic_registry\n"
+    text += "torch.onnx.symbolic_registry.register_op('asinh', None, '', 9)\n"
+    assert only(scanned(text, torch=["1.10.2"]), "custom-symbolic").site.name == "aten::asinh"
+
+
+@pytest.mark.parametrize("operator", ["mmcv::nms", "mydomain::cross", "aten::fft_rfft"])
+def test_an_operator_that_no_case_has_is_said_to_be_unknown(scanned, operator):
+    found = only(scanned(SYMBOLIC.replace("aten::cross", operator), torch=["1.10.2"]), "custom-symbolic")
+    assert (found.word.value, found.spoken, found.evidence) == ("unknown", False, ())
+    assert found.statement == "nothing measured here speaks to this"
+
+
+GATE = """
+import torch
+import torch.nn.functional as F
+
+
+def warp(x, grid):
+    if torch.onnx.is_in_onnx_export() and torch.__version__ < "1.12":
+        return by_hand(x, grid)
+    return F.grid_sample(x, grid)
+
+
+def sized(x):
+    if torch.__version__ < "1.12":
+        return torch.cross(x, x)
+    return x
+"""
+
+
+def test_a_gate_that_has_to_do_with_an_export_and_an_operator_is_judged_by_its_cases(scanned):
+    text = """
+import torch
+
+
+def export_onnx(x):
+    if torch.__version__ < "1.12":
+        return by_hand(x)
+    else:
+        return torch.group_norm(x, 2)
+"""
+    found = only(scanned(text, torch=["2.8.0"], exporter="trace"), "version-gate")
+    assert (found.word.value, found.spoken, found.holds) == ("obsolete", True, "never")
+    assert found.statement == "obsolete at torch 2.8.0; never true at the releases looked at"
+    assert "group-norm-no-symbolic" in {item.case for item in found.evidence}
+
+
+def test_a_gate_without_an_export_is_never_judged_by_export_cases(scanned):
+    found = [item for item in scanned(GATE, torch=["2.8.0"]).findings if item.site.line == 13]
+    assert [(item.word.value, item.spoken) for item in found] == [("unknown", False)]
+    assert found[0].statement == "nothing measured here speaks to this; never true at the releases looked at"
+
+
+def test_a_flag_of_another_file_is_known(tmp_path, rows):
+    (tmp_path / "versions.py").write_text(
+        "import torch\nOLD = check_version(torch.__version__, '1.9.0')\nNEW = torch.__version__ >= (2, 0)\n", "utf-8"
+    )
+    (tmp_path / "use.py").write_text("from versions import NEW, OLD  # torch\nx = 1 if NEW else 2\n", "utf-8")
+    found = scan_source(rows, tmp_path, torch=["1.13.1"])
+    assert [(item.site.path, item.site.line, item.site.name, item.holds) for item in found.findings] == [
+        ("use.py", 2, "torch >= 2.0", "never")
+    ]
+
+
+PIN = "import torch\ntorch.onnx.export(m, a, 'f', dynamo=False)\n"
+
+
+def test_a_pin_of_the_torchscript_exporter_changes_nothing_before_the_default_did(scanned):
+    before = only(scanned(PIN, torch=["2.8.0"]), "dynamo-pin")
+    after = only(scanned(PIN, torch=["2.9.1"]), "dynamo-pin")
+    assert (before.word.value, after.word.value, after.spoken) == ("obsolete", "unknown", True)
+    assert after.statement.startswith("it depends on the model: at torch 2.9.1 ")
+    texts = {item.text for item in after.evidence}
+    assert texts == {"works with the TorchScript exporter only", "works with dynamo only"}
+
+
+def test_arguments_gathered_in_a_dictionary_are_seen(scanned):
+    found = scanned("import torch\nmore = {'dynamo': False, 'opset_version': 17}\ntorch.onnx.export(m, a, **more)\n")
+    assert {item.site.kind.value for item in found.findings} == {"dynamo-pin", "opset-pin"}
+    assert (found.exporter, found.opset) == ("torchscript-trace", 17)
+
+
+@pytest.mark.parametrize(
+    ("opset", "torch", "word", "said"),
+    [
+        (18, "1.13.1", "harmful", "refused by torchscript-trace at torch 1.13.1"),
+        (14, "1.13.1", "obsolete", "the opset that a bare call writes in each of these releases"),
+        (11, "1.13.1", "unknown", "it depends on the model: at torch 1.13.1 "),
+        (11, "2.15.0", "unknown", "nothing measured here speaks to this: opset 11 was not asked of dynamo"),
+    ],
+)
+def test_a_pinned_opset_is_held_against_what_the_release_takes_and_writes(scanned, opset, torch, word, said):
+    found = only(
+        scanned(f"import torch\ntorch.onnx.export(m, a, 'f', opset_version={opset})\n", torch=[torch]), "opset-pin"
+    )
+    assert found.word.value == word
+    assert found.statement.startswith(said)
+
+
+@pytest.mark.parametrize("name", ["ONNX_ATEN_FALLBACK", "ONNX_FALLTHROUGH"])
+def test_a_fallback_export_type_is_held_against_the_cases_that_use_it(scanned, name):
+    text = f"import torch\ntorch.onnx.export(m, a, 'f', operator_export_type=torch.onnx.OperatorExportTypes.{name})\n"
+    found = only(scanned(text, torch=["1.10.2"]), "fallback-type")
+    assert (found.site.name, found.spoken) == (name, True)
+    assert found.word.value in ("broken", "harmful")
+    assert found.evidence
+
+
+def test_an_argument_that_is_gone_is_harmful_where_it_is_gone_and_no_finding_before(scanned):
+    text = "import torch\ntorch.onnx.export(m, a, 'f', enable_onnx_checker=False, export_params=True, verbose=True)\n"
+    gone = only(scanned(text, torch=["2.8.0"]), "export-argument")
+    assert (gone.site.name, gone.word.value) == ("enable_onnx_checker", "harmful")
+    assert [item.case for item in gone.evidence] == ["export-argument-enable-onnx-checker"]
+    assert scanned(text, torch=["1.8.1"]).findings == ()
+
+
+def test_a_rewrite_of_the_corpus_is_recognised_under_other_names(scanned, rows):
+    """The corpus's own expression, with every name and number another."""
+    from harness.answers.select import load
+    from harness.scanning.shapes import shapes
+
+    known = shapes(load(rows).catalogue.values())
+    entry = load(rows).catalogue["cross-no-symbolic", "stack_rewrite"]
+
+    class Renamed(ast.NodeTransformer):
+        def visit_Name(self, node):
+            return ast.Name(node.id if node.id in ("torch", "fix") else f"other_{node.id}", node.ctx)
+
+    code = ast.unparse(Renamed().visit(ast.parse(entry.code[entry.code.index("def ") :])))
+    found = [item for item in scanned(f"import torch\n\n{code}\n", torch=["1.10.2"]).findings if item.evidence]
+    assert known.known
+    assert {fix for item in found for fix in item.site.fixes} >= {("cross-no-symbolic", "stack_rewrite")}
+    assert found[0].word.value == "needed"
+
+
+def test_the_corpus_recognises_its_own_rewrites(rows):
+    found = scan_source(rows, ROOT / "cases", torch=["1.10.2"], exporter="trace")
+    shapes = [item for item in found.findings if item.site.kind.value == "known-rewrite"]
+    assert shapes
+    assert all(item.evidence for item in shapes)
+    assert {item.word.value for item in shapes} & {"needed", "obsolete"}
+
+
+def test_the_projects_own_files_say_which_releases(tmp_path, rows):
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\ndependencies = ["torchvision>=0.1", "torch>=1.10,<2.1"]\n'
+        '[project.optional-dependencies]\nnew = ["torch>=2.8"]\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").write_text(SYMBOLIC, encoding="utf-8")
+    found = scan_source(rows, tmp_path / "src")
+    assert (found.releases[0], found.releases[-1]) == ("1.10.2", "2.0.1")
+    assert found.said.startswith("torch<2.1,>=1.10 (pyproject.toml)")
+    assert only(found, "custom-symbolic").statement.startswith("needed at torch 1.10.2")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", "numpy\ntorch==1.13.1  # pinned\ntorch-geometric==2.0\n"),
+        ("requirements-dev.txt", "torch==1.13.1 ; python_version > '3'\n"),
+        ("setup.cfg", "[options]\ninstall_requires =\n    torch == 1.13.1\n    numpy\n"),
+        ("setup.py", "setup(install_requires=['torch==1.13.1', 'torchvision==0.1'])\n"),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntorch = "1.13.1"\n'),
+    ],
+)
+def test_each_file_in_which_a_project_pins_torch_is_read(tmp_path, name, text):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert pins.read(tmp_path, ("1.10.2", "1.13.1", "2.0.1")).torch == ("1.13.1",)
+
+
+def test_a_project_that_says_nothing_gets_the_newest_and_is_told(tmp_path):
+    (tmp_path / ".git").mkdir()
+    found = pins.read(tmp_path, ("1.13.1", "2.0.1"))
+    assert (found.torch, found.said) == (("2.0.1",), "the newest measured: the project names no torch")
+
+
+def test_a_pin_that_no_measured_release_meets_is_told(tmp_path):
+    (tmp_path / "requirements.txt").write_text("torch==0.4\n", encoding="utf-8")
+    found = pins.read(tmp_path, ("1.13.1", "2.0.1"))
+    assert found.torch == ("2.0.1",)
+    assert "no measured release is within torch==0.4" in found.said
+
+
+def test_a_file_of_pins_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pyproject.toml").write_text("[project\n", encoding="utf-8")
+    assert pins.read(tmp_path, ("2.0.1",)).problems == ("pyproject.toml: TOMLDecodeError",)
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_is(tmp_path):
+    (tmp_path / "good.py").write_text("import torch\n", encoding="utf-8")
+    (tmp_path / "other.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "two.py").write_text("print 'torch'\n", encoding="utf-8")
+    (tmp_path / "latin.py").write_bytes("import torch  # é\n".encode("latin-1"))
+    (tmp_path / "said.py").write_bytes("# coding: latin-1\nimport torch  # é\n".encode("latin-1"))
+    (tmp_path / "huge.py").write_bytes(b"import torch\n" + b"#" * files.LARGEST)
+    (tmp_path / "gone.py").symlink_to(tmp_path / "nowhere.py")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "venv").mkdir()
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
+    (tmp_path / "venv" / "inside.py").write_text("import torch\n", encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe.py")
+
+    found = list(files.read(tmp_path))
+
+    assert [item.path for item in found if isinstance(item, Source)] == ["good.py", "said.py"]
+    assert {item.path: item.reason for item in found if isinstance(item, Skipped)} == {
+        "gone.py": "not a file that can be read",
+        "huge.py": "larger than 2 MiB",
+        "latin.py": "its text is not in the encoding that it names, or UTF-8",
+        "pipe.py": "not a file that can be read",
+        "two.py": "does not parse (line 1)",
+    }
+
+
+def run(*words):
+    return CliRunner().invoke(main, ["workaround", *map(str, words)])
+
+
+def test_the_command_prints_place_word_and_evidence_and_stops_a_build_where_asked(tmp_path):
+    (tmp_path / "model.py").write_text(SYMBOLIC + PIN + GATE, encoding="utf-8")
+    (tmp_path / "two.py").write_text("print 'torch'\n", encoding="utf-8")
+    reply = run("--scan", tmp_path, "--torch", "1.10.2", "--exporter", "trace")
+    assert reply.exit_code == 0, reply.output
+    assert "● needed   model.py:5  custom-symbolic aten::cross" in reply.stdout
+    assert "    cross-no-symbolic/custom_symbolic: needed at torch 1.10.2" in reply.stdout
+    assert "Nothing measured here speaks to " in reply.stdout
+    assert "- not looked at: two.py: does not parse (line 1)" in reply.stdout
+    assert run("--scan", tmp_path, "--torch", "1.10.2", "--fail-on", "needed").exit_code == 1
+    assert run("--scan", tmp_path, "--torch", "1.10.2", "--fail-on", "harmful").exit_code == 0
+
+
+def test_the_command_gives_json(tmp_path):
+    (tmp_path / "model.py").write_text(SYMBOLIC, encoding="utf-8")
+    found = json.loads(run("--scan", tmp_path / "model.py", "--torch", "1.10.2", "--json").stdout)
+    assert found["findings"][0]["site"]["line"] == 5
+    assert found["findings"][0]["word"] == "needed"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--scan", "nowhere-at-all"], "there is no such file or folder"),
+        (["cross-no-symbolic", "--scan", "."], "no case or other filter"),
+        (["--scan", ".", "--theme", "pooling"], "no case or other filter"),
+        (["--scan", ".", "--opset", "9-11"], "a number is wanted"),
+        (["--scan", ".", "--exporter", "tracing"], "unknown exporter"),
+        (["--scan", ".", "--torch", "7.7"], "7.7"),
+    ],
+)
+def test_wrong_use_is_named(words, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    reply = run(*words)
+    assert reply.exit_code == 2
+    assert said in reply.stderr
