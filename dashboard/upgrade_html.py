@@ -91,7 +91,7 @@ def _at(place: Place) -> Mapping[str, str]:
 
 def _change(change: Change, after: Place) -> str:
     case = link(links.page("case", case=change.case, **_at(after)), escape(change.title or change.case))
-    by = f' <span class="quiet">by {escape(change.axes)}</span>' if change.axes else ""
+    by = f' <span class="quiet">{escape(change.blamed)}</span>' if change.axes else ""
     helping = ", ".join(
         link(links.page("case", case=case_id, variant=variant, **_at(after)), escape(variant))
         for case_id, _, variant in (name.partition("/") for name in change.fixes)

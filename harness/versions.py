@@ -40,11 +40,11 @@ def newest(texts: Iterable[str]) -> str | None:
     return found[-1] if found else None
 
 
-def resolve(asked: str, measured: Iterable[str]) -> str:
+def resolve(asked: str, measured: Iterable[str], what: str = "torch") -> str:
     """The measured version that ``asked`` means: the newest of its series (``2.9`` -> ``2.9.1``), or itself.
 
     A series means its releases; its candidates and nightlies only where none of its releases was measured.
-    Raises :class:`UnknownName` naming the measured neighbours on both sides.
+    Raises :class:`UnknownName` naming ``what`` it is a version of and the measured neighbours on both sides.
     """
     known = ordered(measured)
     want = parse(asked)
@@ -54,7 +54,7 @@ def resolve(asked: str, measured: Iterable[str]) -> str:
     for text in known:
         if parse(public(text)) == parse(want.public):
             return text
-    raise UnknownName(f"torch {asked} has not been measured ({_neighbours(want, known)})")
+    raise UnknownName(f"{what} {asked} has not been measured ({_neighbours(want, known)})")
 
 
 def _in_series(version: Version, want: Version) -> bool:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from harness import versions
 from harness.answers.along import Along
 from harness.answers.points import Place, Places
-from harness.answers.select import CANARY, Entry, Filters, Rows, load, select
-from harness.verdicts import REGRESSIONS, Outcome, Verdict, compare
+from harness.answers.select import CANARY, Entry, Filters, Rows, Selection, load, select
+from harness.store.elsewhere import Runtime
+from harness.verdicts import REGRESSIONS, Outcome, Verdict, compare, works
 from harness.worker.case import PLAIN
 from harness.worker.status import Exporter, FixKind, Status
 
@@ -81,7 +82,7 @@ def plan(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str] |
     selection = select(rows, replace(filters, torch=(), opsets=(), exporters=(), providers=(), statuses=()))
     entries = [entry for entry in selection.catalogue.values() if entry.corpus != CANARY]
     left = Places(rows).fill(before, {})
-    judge = _Judge(Along(selection), entries, left)
+    judge = _Judge(selection, entries, left)
     pinned = {axis: value for axis, value in (after or {}).items() if axis != "torch"}
     newer = [torch for torch in rows.torch if versions.parse(torch) >= versions.parse(left.torch)]
     targets = [judge.at(Places(rows).fill({**pinned, "torch": torch}, {})) for torch in reversed(newer)]
@@ -94,9 +95,9 @@ def plan(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str] |
         if right
         else None
     )
-    notes = dict.fromkeys([*left.notes, *(right.notes if right else ())])
+    notes = dict.fromkeys(filter(None, (left.assumed, right.assumed if right else "")))
     cases = len({entry.case for entry in entries})
-    return Plan(left, cases, newest, tuple(held), wanted, best, tuple(f"assumed: {note}" for note in notes))
+    return Plan(left, cases, newest, tuple(held), wanted, best, tuple(notes))
 
 
 def _settings(rows: Rows, right: Place, pinned: Mapping[str, str]) -> Iterable[Place]:
@@ -120,9 +121,9 @@ def _cost(target: Target, right: Place) -> tuple[int, int, int, bool, int]:
 class _Judge:
     """Everything that is the same for all targets."""
 
-    def __init__(self, along: Along, entries: Sequence[Entry], left: Place) -> None:
-        self._along = along
-        self._left = left
+    def __init__(self, selection: Selection, entries: Sequence[Entry], left: Place) -> None:
+        self._selection = selection
+        self._along: dict[Runtime | None, Along] = {}
         self._cases = list(dict.fromkeys(entry.case for entry in entries))
         self._fixes: dict[str, list[str]] = {}
         for entry in sorted(entries, key=_ease):
@@ -133,7 +134,7 @@ class _Judge:
     def at(self, place: Place) -> Target:
         """What happens at a place."""
         after = {case: self._status(case, PLAIN, place) for case in self._cases}
-        known = [case for case in self._cases if self._before[case] is not None]
+        known = [case for case in self._cases if works(self._before[case]) is not None]
         breaks = [case for case in known if compare(Outcome(self._before[case]), Outcome(after[case])) in _BREAKS]
         chosen = {case: self._fix(case, place) for case in breaks}
         return Target(
@@ -141,18 +142,24 @@ class _Judge:
             tuple(breaks),
             tuple(f"{case}/{fix}" for case, fix in chosen.items() if fix),
             tuple(case for case, fix in chosen.items() if not fix),
-            tuple(case for case in known if after[case] is None),
+            tuple(case for case in known if works(after[case]) is None),
         )
 
     def _fix(self, case: str, place: Place) -> str | None:
-        return next((fix for fix in self._fixes.get(case, ()) if _works(self._status(case, fix, place))), None)
+        return next((fix for fix in self._fixes.get(case, ()) if works(self._status(case, fix, place))), None)
 
     def _status(self, case: str, variant: str, place: Place) -> Status | None:
-        return self._along.at(place.torch, place.exporter, place.provider, case, variant).get(place.opset)
+        along = self._on(place)
+        return along.at(place.torch, place.exporter, place.provider, case, variant).get(place.opset)
 
-
-def _works(status: Status | None) -> bool:
-    return status in (Status.PASS, Status.DEGRADED)
+    def _on(self, place: Place) -> Along:
+        """What is known along releases: as installed together where that is the place's runtime, else on that one."""
+        own = self._selection.rows.own_runtimes.get((place.torch, place.provider))
+        on = None if own == place.on or not place.runtime else place.on
+        if on not in self._along:
+            rows = self._selection.rows
+            self._along[on] = Along(replace(self._selection, rows=rows.on(on) if on else rows))
+        return self._along[on]
 
 
 def _ease(entry: Entry) -> tuple[bool, int]:

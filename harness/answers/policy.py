@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from harness import names
+from harness import versions
 from harness.answers.along import Along
-from harness.answers.select import CANARY, Filters, Rows, load, select
+from harness.answers.points import find_runtime
+from harness.answers.select import CANARY, Filters, Rows, Selection, load, select
+from harness.store import elsewhere
+from harness.store.elsewhere import Runtime
 from harness.verdicts import works
 from harness.worker.case import PLAIN
 from harness.worker.errors import UnknownName
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 #: the case that passes wherever an exporter and its runtime work at all
 _WORKS_AT_ALL = "canary-pass"
+_CPU = "cpu"
+#: whether any cell reached its runtime
+_RAN = f"bool_or(stage NOT IN ({elsewhere.BEFORE}) AND status <> '{Status.NOT_RUN.value}')"
 _TOOL = "caniexport policy"
 
 
@@ -30,8 +35,10 @@ class Rule:
 
     ``usable`` is the highest opset at which a file is exported, loaded and run at all; ``passes`` the highest at
     which every case asked about works as it is, ``with_fixes`` the same where a fix of the corpus may be used; all
-    ``None`` where there is no such opset. ``holds`` are the cases that work at no opset up to ``usable``; ``cases``
-    are those that were measured there.
+    ``None`` where there is no such opset. ``passes_maybe`` and ``with_fixes_maybe`` are higher opsets at which nothing
+    fails and not everything was measured, ``None`` where there is none. ``holds`` are the cases that work at no opset
+    up to ``usable``; ``cases`` are those that were measured there, ``unmeasured`` those of them that were not
+    measured at every opset that is usable. ``own`` says that the runtime is the one installed beside the release.
     """
 
     torch: str
@@ -44,6 +51,10 @@ class Rule:
     with_fixes: int | None
     cases: int
     holds: tuple[str, ...]
+    passes_maybe: int | None = None
+    with_fixes_maybe: int | None = None
+    unmeasured: int = 0
+    own: bool = True
 
 
 @dataclass(frozen=True)
@@ -58,32 +69,38 @@ class Policy:
 def policy(dataset: Dataset, filters: Filters, runtime_versions: Sequence[str] = ()) -> Policy:
     """The highest opset of every release and exporter at which the cases in the filters work.
 
-    Without a filter on exporters each release's own is taken. ``runtime_versions`` keeps the releases that were run
-    on these. Raises :class:`UnknownName`.
+    Without a filter on exporters each release's own is taken. Each release is judged on the runtime installed beside
+    it, or with ``runtime_versions`` (``1.26``, ``onnxruntime==1.26.0``, ``all``) its files on each of these: a release
+    none of whose files was run there has no rule. Raises :class:`UnknownName`.
     """
     rows = load(dataset)
     selection = select(rows, replace(filters, opsets=(), statuses=()))
-    along = Along(selection)
-    canary = Along(select(rows, Filters(cases=(_WORKS_AT_ALL,)))) if (_WORKS_AT_ALL, PLAIN) in rows.catalogue else along
     fixes: dict[str, list[str]] = {}
     for entry in selection.catalogue.values():
         if entry.corpus != CANARY:
             fixes.setdefault(entry.case, [])
             if entry.variant != PLAIN and not entry.caution:
                 fixes[entry.case].append(entry.variant)
-    runtimes = _runtimes(dataset)
-    wanted = names.require_all("runtime version", runtime_versions, sorted({found[1] for found in runtimes.values()}))
     made = []
-    for torch in selection.torch:
-        runtime, version = runtimes.get(torch, ("", ""))
-        if wanted and version not in wanted:
-            continue
-        for exporter in _exporters(rows, torch, selection.exporters):
-            rule = Rule(torch, exporter, runtime, version, rows.default_opsets.get(torch), None, None, None, 0, ())
-            made.append(_filled(rule, rows, along, canary, fixes))
-    if wanted and not made:
-        raise UnknownName(f"no release within these filters was run on {', '.join(sorted(wanted))}")
+    for on in _runtimes(rows, runtime_versions):
+        judge = _Judge(rows.on(on) if on else rows, selection, fixes)
+        for torch in selection.torch:
+            runtime = on or rows.own_runtimes.get((torch, _CPU)) or Runtime("", "", _CPU)
+            rules = [judge.rule(torch, exporter, runtime) for exporter in _exporters(rows, torch, selection.exporters)]
+            made += [rule for rule in rules if rule is not None]
+    if runtime_versions and not made:
+        raise UnknownName(f"no file within these filters was run on onnxruntime {', '.join(runtime_versions)}")
     return Policy(_about(filters, len(fixes)), tuple(made), rows.notes)
+
+
+def _runtimes(rows: Rows, asked: Sequence[str]) -> list[Runtime | None]:
+    """The runtimes asked for, oldest first; ``None`` alone: each release's own."""
+    if not asked:
+        return [None]
+    if "all" in asked:
+        return [one for one in rows.runtimes if (one.name, one.provider) == ("onnxruntime", _CPU)]
+    found = {find_runtime(rows, text, None, []) for text in asked}
+    return [*sorted(found, key=lambda one: (one.name, versions.parse(one.version)))]
 
 
 def _exporters(rows: Rows, torch: str, asked: frozenset[str]) -> list[str]:
@@ -92,51 +109,83 @@ def _exporters(rows: Rows, torch: str, asked: frozenset[str]) -> list[str]:
     return [exporter for exporter in named or [own] if (torch, exporter) in rows.offers]
 
 
-def _runtimes(dataset: Dataset) -> dict[str, tuple[str, str]]:
-    """By release: the runtime and version that most of its cells were run on."""
-    seen: dict[str, Counter[tuple[str, str]]] = {}
-    for torch, runtime, version, cells in dataset.grouped(
-        ("torch", "runtime", "runtime_version"), {"cells": "count(*)"}
-    ):
-        if torch and runtime and version:
-            seen.setdefault(torch, Counter())[runtime, version] += cells
-    return {torch: counts.most_common(1)[0][0] for torch, counts in seen.items()}
+#: by opset: whether it works there, ``None`` where it was not measured
+_Works = dict[int, bool | None]
 
 
-def _filled(rule: Rule, rows: Rows, along: Along, canary: Along, fixes: Mapping[str, Sequence[str]]) -> Rule:
-    offered = rows.offers[rule.torch, rule.exporter].opsets
-    usable = [opset for opset in _working(canary, rule, _WORKS_AT_ALL, PLAIN) if opset in offered]
-    if not usable and canary is along:
+class _Judge:
+    """Everything that is the same for all rules on one runtime."""
+
+    def __init__(self, rows: Rows, selection: Selection, fixes: Mapping[str, Sequence[str]]) -> None:
+        self._rows = rows
+        self._fixes = fixes
+        self._along = Along(replace(selection, rows=rows))
+        tried = rows.grouped(("torch", "exporter"), {"ran": _RAN}, {})
+        self._ran = {(torch, exporter) for torch, exporter, ran in tried if ran}
+        has_canary = (_WORKS_AT_ALL, PLAIN) in rows.catalogue
+        self._canary = Along(select(rows, Filters(cases=(_WORKS_AT_ALL,)))) if has_canary else None
+
+    def rule(self, torch: str, exporter: str, runtime: Runtime) -> Rule | None:
+        """The rule of one release and exporter; ``None`` where none of its files was run on the runtime."""
+        if (torch, exporter) not in self._ran:
+            return None
+        offered = self._rows.offers[torch, exporter].opsets
+        place = (torch, exporter, runtime.provider)
         usable = list(offered)
-    plain = {case: _working(along, rule, case, PLAIN) for case in fixes}
-    plain = {case: found for case, found in plain.items() if _measured(along, rule, case)}
-    fixed = {
-        case: found.union(*(_working(along, rule, case, fix) for fix in fixes[case])) for case, found in plain.items()
-    }
-    holds = tuple(case for case, found in plain.items() if not found & set(usable))
-    return replace(
-        rule,
-        usable=max(usable, default=None),
-        passes=_highest(plain.values(), usable),
-        with_fixes=_highest(fixed.values(), usable),
-        cases=len(plain),
-        holds=holds,
-    )
+        if self._canary is not None:
+            ran = _at(self._canary, place, _WORKS_AT_ALL, PLAIN, offered)
+            usable = [opset for opset in offered if ran[opset]]
+        cases = [case for case in self._fixes if self._measured(place, case)]
+        plain = {case: _at(self._along, place, case, PLAIN, usable) for case in cases}
+        fixed = {
+            case: _any([plain[case], *(_at(self._along, place, case, fix, usable) for fix in self._fixes[case])])
+            for case in cases
+        }
+        passes, maybe = _highest(list(plain.values()), usable)
+        with_fixes, fixed_maybe = _highest(list(fixed.values()), usable)
+        return Rule(
+            torch,
+            exporter,
+            runtime.name,
+            runtime.version,
+            self._rows.default_opsets.get(torch),
+            max(usable, default=None),
+            passes,
+            with_fixes,
+            len(cases),
+            tuple(case for case, at in plain.items() if all(found is False for found in at.values())),
+            maybe,
+            fixed_maybe,
+            sum(None in at.values() for at in plain.values()),
+            runtime == self._rows.own_runtimes.get((torch, _CPU), runtime),
+        )
+
+    def _measured(self, place: tuple[str, str, str], case: str) -> bool:
+        statuses = self._along.at(*place, case, PLAIN).values()
+        return any(works(status) is not None and status is not Status.UNSUPPORTED for status in statuses)
 
 
-def _highest(working: Iterable[set[int]], usable: Sequence[int]) -> int | None:
-    found = list(working)
-    return max((opset for opset in usable if all(opset in one for one in found)), default=None) if found else None
+def _at(along: Along, place: tuple[str, str, str], case: str, variant: str, opsets: Iterable[int]) -> _Works:
+    found = along.at(*place, case, variant)
+    return {opset: works(found.get(opset)) for opset in opsets}
 
 
-def _working(along: Along, rule: Rule, case: str, variant: str) -> set[int]:
-    at = along.at(rule.torch, rule.exporter, "cpu", case, variant)
-    return {opset for opset, status in at.items() if opset is not None and works(status)}
+def _any(several: Sequence[_Works]) -> _Works:
+    """Whether one of several works: not known where none does and one was not measured."""
+    found: _Works = {}
+    for opset in several[0]:
+        seen = {one[opset] for one in several}
+        found[opset] = True if True in seen else None if None in seen else False
+    return found
 
 
-def _measured(along: Along, rule: Rule, case: str) -> bool:
-    statuses = along.at(rule.torch, rule.exporter, "cpu", case, PLAIN).values()
-    return any(works(status) is not None and status is not Status.UNSUPPORTED for status in statuses)
+def _highest(cases: Sequence[_Works], usable: Sequence[int]) -> tuple[int | None, int | None]:
+    """The highest opset at which all work, and a higher one at which none is known to fail."""
+    if not cases:
+        return None, None
+    sure = max((opset for opset in usable if all(one[opset] for one in cases)), default=None)
+    maybe = max((opset for opset in usable if all(one[opset] is not False for one in cases)), default=None)
+    return sure, maybe if maybe != sure else None
 
 
 def _about(filters: Filters, cases: int) -> str:
@@ -146,13 +195,13 @@ def _about(filters: Filters, cases: int) -> str:
 
 def to_toml(found: Policy) -> str:
     """The policy as a file that other projects read: a table for each release, and exporter where it has several."""
-    several = len({rule.torch for rule in found.rules}) < len(found.rules)
+    several = _differing(found.rules)
     lines = [f"# torch release -> opset, measured. Written by `{_TOOL}`; about: {found.about}", "[opset]"]
     lines += [f'"{_name(rule, several)}" = {rule.usable}' for rule in found.rules if rule.usable is not None]
     for rule in found.rules:
         lines += ["", f'[release."{_name(rule, several)}"]', f"torch = {json.dumps(rule.torch)}"]
         lines += [f"{name} = {json.dumps(getattr(rule, name))}" for name in ("exporter", "runtime", "runtime_version")]
-        numbers = ("default", "usable", "passes", "with_fixes", "cases")
+        numbers = "default usable passes passes_maybe with_fixes with_fixes_maybe cases unmeasured".split()
         lines += [f"{name} = {value}" for name in numbers if (value := getattr(rule, name)) is not None]
         lines += [f"holds = {json.dumps(list(rule.holds))}", f"evidence = {json.dumps(evidence(rule))}"]
     return "\n".join(lines) + "\n"
@@ -160,8 +209,17 @@ def to_toml(found: Policy) -> str:
 
 def evidence(rule: Rule) -> str:
     """The command that shows the rows behind a rule."""
-    return f"caniexport table --by opset --torch {rule.torch} --exporter {rule.exporter}"
+    return f"caniexport table --by {'opset' if rule.own else 'runtime'} --torch {rule.torch} --exporter {rule.exporter}"
 
 
-def _name(rule: Rule, several: bool) -> str:
-    return f"{rule.torch}/{rule.exporter}" if several else rule.torch
+def _differing(rules: Sequence[Rule]) -> tuple[bool, bool]:
+    """Whether a release has several exporters, and whether it has several runtimes."""
+    releases = len({rule.torch for rule in rules})
+    exporters = {(rule.torch, rule.exporter) for rule in rules}
+    runtimes = {(rule.torch, rule.runtime_version) for rule in rules}
+    return len(exporters) > releases, len(runtimes) > releases
+
+
+def _name(rule: Rule, several: tuple[bool, bool]) -> str:
+    runtime = f"{rule.runtime} {rule.runtime_version}"
+    return "/".join([rule.torch, *[rule.exporter] * several[0], *[runtime] * several[1]])

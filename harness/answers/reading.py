@@ -11,8 +11,9 @@ from harness import versions
 from harness.answers import defaults
 from harness.answers.defaults import Asked, Offer, Written
 from harness.answers.rows import COLUMNS, NO_EXPORTER, Cell, cells
+from harness.store.elsewhere import On, Runtime
 from harness.worker.case import PLAIN
-from harness.worker.status import WORKS, Exporter, Status
+from harness.worker.status import WORKS, Exporter, FixKind, Status
 
 if TYPE_CHECKING:
     from harness.store import Dataset
@@ -69,11 +70,22 @@ class Rows:
     ``runtimes`` asks for a cell on every version of a runtime it was measured on; else the row that speaks is one.
     """
 
-    def __init__(self, dataset: Dataset, *, runtimes: bool = False) -> None:
+    def __init__(self, dataset: Dataset, *, runtimes: bool = False, on: On | None = None) -> None:
         self._dataset = dataset
         self._runtimes = runtimes
         #: what answers keep for the next one, by their own names
         self.beside: dict[str, Any] = {}
+        self._moved_to = on
+
+    def on(self, runtime: Runtime) -> Rows:
+        """The same cells as they end on one release of a runtime; a file that it has not run was not measured."""
+        asking = frozenset(key for key, entry in self.catalogue.items() if entry.kind == FixKind.RUNTIME_OPTION.value)
+        made = Rows(self._dataset, on=On(runtime, asking))
+        # what there is does not depend on where it ran
+        for name in ("catalogue", "_places", "_written", "own_runtimes", "runtimes"):
+            made.__dict__[name] = getattr(self, name)
+        kept: Rows = self._dataset.beside.setdefault(f"rows on {runtime.text}", made)
+        return kept
 
     def cells(self, **where: Iterable[Any]) -> list[Cell]:
         """The measured cells whose columns have one of these values; environment cases are not among them."""
@@ -92,7 +104,7 @@ class Rows:
         Where no rows compete, or it does not matter, it need not be asked for ``exactly``, which takes longer.
         """
         taken: Where = {name: tuple(values) for name, values in where.items()}
-        return self._dataset.grouped(by, measures, taken, exactly=exactly)
+        return self._dataset.grouped(by, measures, taken, exactly=exactly, on=self._moved_to)
 
     def folded(
         self, by: Sequence[str], along: str, measure: str, where: Mapping[str, Iterable[Any]], *, exactly: bool
@@ -102,7 +114,7 @@ class Rows:
         Rows whose place a newer row has taken may count too where it need not be ``exactly`` one row for each cell.
         """
         taken: Where = {name: tuple(values) for name, values in where.items()}
-        return self._dataset.folded(by, along, measure, taken, exactly=exactly)
+        return self._dataset.folded(by, along, measure, taken, exactly=exactly, on=self._moved_to)
 
     @cached_property
     def measured(self) -> list[Cell]:
@@ -116,7 +128,7 @@ class Rows:
 
     def _read(self, where: dict[str, Iterable[Any]]) -> list[Cell]:
         taken: Where = {name: tuple(values) for name, values in where.items()}
-        rows = self._dataset.select(COLUMNS, taken, runtimes=self._runtimes)
+        rows = self._dataset.select(COLUMNS, taken, runtimes=self._runtimes, on=self._moved_to)
         # a row without a case is a release that could not be entered
         return cells(row for row in rows if row[1] is not None)
 
@@ -154,6 +166,23 @@ class Rows:
     def providers(self) -> tuple[str, ...]:
         """The providers that anything was measured on."""
         return tuple(sorted({place.provider for place in self._places if place.provider}))
+
+    @cached_property
+    def runtimes(self) -> tuple[Runtime, ...]:
+        """The releases of runtimes that ran files of the corpus, oldest first within a name and provider."""
+        found = self._dataset.runtimes()
+        return tuple(sorted(found, key=lambda one: (one.name, one.provider, versions.parse(one.version))))
+
+    @cached_property
+    def own_runtimes(self) -> dict[tuple[str, str], Runtime]:
+        """By (torch, provider): the runtime that most cells were measured on, installed beside the release."""
+        by = ("torch", "provider", "runtime", "runtime_version")
+        counted = self._dataset.grouped(by, {"cells": "count(*)"})
+        found: dict[tuple[str, str], tuple[int, Runtime]] = {}
+        for torch, provider, name, version, cells_ in counted:
+            if None not in (torch, provider, name, version) and cells_ > found.get((torch, provider), (0,))[0]:
+                found[torch, provider] = cells_, Runtime(name, version, provider)
+        return {key: runtime for key, (_, runtime) in found.items()}
 
     @cached_property
     def opsets(self) -> tuple[int, ...]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from harness.answers.points import AXES, Place, Places
+from harness.answers.blame import NAMELESS, blame
+from harness.answers.points import Place, Places
 from harness.answers.rows import Cell
-from harness.answers.select import Entry, Filters, Rows, Selection, load, select
+from harness.answers.select import CANARY, Entry, Filters, Rows, Selection, load, select
+from harness.store.elsewhere import Runtime
 from harness.verdicts import IMPROVEMENTS, REGRESSIONS, Outcome, Verdict, Workaround, compare, workaround
 from harness.worker.case import PLAIN
-from harness.worker.status import FixKind, Status
+from harness.worker.status import MEASURED, FixKind, Status
 
 if TYPE_CHECKING:
     from harness.store import Dataset
@@ -38,12 +41,12 @@ ORDER = (
 )
 #: what is worse afterwards, for a build that should stop
 _WORSE = REGRESSIONS | {Verdict.WITHDRAWN}
-_Key = tuple[str, str, str, str, int | None, str]
+_Key = tuple[str, str, str, str, int | None, Runtime]
 
 
 @dataclass(frozen=True)
 class Change:
-    """One case whose answer differs between the two points; ``axes`` name what did it (see :func:`_blame`)."""
+    """One case whose answer differs between the two points; ``axes`` did it (:mod:`harness.answers.blame`)."""
 
     case: str
     title: str
@@ -51,6 +54,11 @@ class Change:
     after: Status | None
     axes: str
     fixes: tuple[str, ...]
+
+    @property
+    def blamed(self) -> str:
+        """``by exporter``; what is known where no axis is named."""
+        return self.axes if self.axes.startswith(NAMELESS) else f"by {self.axes}"
 
 
 @dataclass(frozen=True)
@@ -108,8 +116,10 @@ def upgrade(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str
     selection = select(rows, replace(filters, torch=(), opsets=(), exporters=(), providers=(), statuses=()))
     places = Places(rows)
     left, right = places.fill(before, {}), places.fill(after, {})
-    grid = _Grid(_between(rows, selection, left, right))
-    plain = [entry for key, entry in selection.catalogue.items() if key[1] == PLAIN and entry.corpus != "canary"]
+    grid = _Grid({on: _between(rows.on(on), selection, left, right) for on in _runtimes(left, right)})
+    beside = {cell.case for cell in rows.environment}
+    every = [entry for key, entry in selection.catalogue.items() if key[1] == PLAIN and entry.corpus != CANARY]
+    plain = [entry for entry in every if entry.case not in beside]
     fixes = _by_case(entry for key, entry in selection.catalogue.items() if key[1] != PLAIN)
     verdicts = {
         entry.case: compare(grid.outcome(entry.case, PLAIN, left), grid.outcome(entry.case, PLAIN, right))
@@ -127,30 +137,43 @@ def upgrade(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str
         _moved(moved, {Workaround.NEEDED}, {Workaround.BROKEN}),
         _counts(verdicts.values()),
         tuple(entry.case for entry in plain if grid.unmeasured(entry.case, left, right)),
-        tuple(f"assumed: {note}" for note in dict.fromkeys((*left.notes, *right.notes))),
+        _notes(left, right, len(every) - len(plain)),
     )
 
 
+def _notes(left: Place, right: Place, installing: int) -> tuple[str, ...]:
+    said = [left.assumed, right.assumed]
+    if installing:
+        said.append(f"{installing} cases about what can be installed, not about exporting, have no such points")
+    return tuple(dict.fromkeys(filter(None, said)))
+
+
+def _runtimes(left: Place, right: Place) -> set[Runtime]:
+    """The runtimes at the two points and wherever only runtime or provider is moved."""
+    return {place.on for place in (left, right, left.moved(right, ["runtime"]), right.moved(left, ["runtime"]))}
+
+
 def _between(rows: Rows, selection: Selection, left: Place, right: Place) -> list[Cell]:
-    """The cells at the two points and wherever only some axes are moved."""
-    columns = {"torch": "torch", "opset": "opset", "exporter": "exporter", "provider": "provider"}
-    where = {column: {getattr(left, axis), getattr(right, axis)} for axis, column in columns.items()}
+    """The cells, on one runtime, at the two points and wherever only some axes are moved."""
+    where = {axis: {getattr(left, axis), getattr(right, axis)} for axis in ("torch", "opset", "exporter")}
     if "case" in selection.where():
         where["case"] = {case for case, _ in selection.catalogue}
     return rows.cells(**where)
 
 
 class _Grid:
-    """Cells by everything that places them."""
+    """Cells by everything that places them; one whose file was not run at a place is not there."""
 
-    def __init__(self, measured: Iterable[Cell]) -> None:
+    def __init__(self, measured: Mapping[Runtime, Iterable[Cell]]) -> None:
         self._cells: dict[_Key, Cell] = {
-            (cell.case, cell.variant, cell.torch, cell.exporter, cell.opset, cell.provider or "cpu"): cell
-            for cell in measured
+            (cell.case, cell.variant, cell.torch, cell.exporter, cell.opset, runtime): cell
+            for runtime, cells in measured.items()
+            for cell in cells
+            if cell.status in MEASURED
         }
 
     def cell(self, case: str, variant: str, place: Place) -> Cell | None:
-        return self._cells.get((case, variant, place.torch, place.exporter, place.opset, place.provider))
+        return self._cells.get((case, variant, place.torch, place.exporter, place.opset, place.on))
 
     def outcome(self, case: str, variant: str, place: Place) -> Outcome:
         cell = self.cell(case, variant, place)
@@ -188,7 +211,7 @@ def _change(
             entry.title,
             before.status if before else None,
             after.status if after else None,
-            _blame(entry.case, verdict, grid, left, right) if verdict in ORDER else "",
+            blame(verdict, left, right, partial(grid.outcome, entry.case, PLAIN)) if verdict in ORDER else "",
             tuple(helping),
         ),
         after,
@@ -197,39 +220,6 @@ def _change(
 
 def _works(cell: Cell | None) -> bool:
     return cell is not None and cell.works
-
-
-def _blame(case: str, verdict: Verdict, grid: _Grid, left: Place, right: Place) -> str:
-    """The axis whose single swap makes the change; else the one that takes it back.
-
-    It makes it where the old point with only this axis moved already shows the verdict; it takes it back where the new
-    point with only this axis left as it was does as before. Where several take it back and none makes it alone it takes
-    these ``together``; ``interaction`` where no axis does either; a swap that was not measured, or that a release does
-    not offer, leaves it open: ``unattributed``.
-    """
-    differing = [axis for axis in AXES if getattr(left, axis) != getattr(right, axis)]
-    if len(differing) < 2:
-        return differing[0] if differing else ""
-    before = grid.outcome(case, PLAIN, left)
-    making, undoing, missing = [], [], []
-    for axis in differing:
-        forward = grid.outcome(case, PLAIN, replace(left, **{axis: getattr(right, axis)}))
-        back = grid.outcome(case, PLAIN, replace(right, **{axis: getattr(left, axis)}))
-        if _offered(forward) and compare(before, forward) is verdict:
-            making.append(axis)
-        if _offered(back) and back.status == before.status:
-            undoing.append(axis)
-        if not (_offered(forward) and _offered(back)):
-            missing.append(axis)
-    if making:
-        return " or ".join(making)
-    if undoing:
-        return undoing[0] if len(undoing) == 1 else f"{' and '.join(undoing)} together"
-    return f"unattributed (not measured apart: {', '.join(missing)})" if missing else "interaction"
-
-
-def _offered(outcome: Outcome) -> bool:
-    return outcome.status is not None and outcome.status is not Status.UNSUPPORTED
 
 
 def _groups(found: Iterable[_Found], dataset: Dataset) -> list[Group]:

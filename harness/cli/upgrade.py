@@ -23,7 +23,9 @@ _NOTHING = "No case of the corpus is about what is listed: nothing documented is
 
 
 @click.command("upgrade")
-@click.option("--from", "before", required=True, metavar="POINT", help="torch=1.13.1,opset=17; exporter=, provider=.")
+@click.option(
+    "--from", "before", required=True, metavar="POINT", help="torch=1.13.1,opset=17; exporter=, ort=1.20, provider=."
+)
 @click.option("--to", "after", metavar="POINT", help="What is left out is that release's own default.")
 @click.option("--ops", "op_list", type=click.Path(path_type=Path), help="A file with operators, one a line.")
 @click.option("--model", type=click.Path(path_type=Path), help="An ONNX file: the cases about what it uses.")
@@ -80,9 +82,9 @@ def show(found: Upgrade, console: Console) -> None:
     """Print the answer."""
     from rich.text import Text
 
-    console.print(Text(f"{found.before.text}  →  {found.after.text}", style="bold"))
+    console.print(Text(f"{found.before.text}\n→ {found.after.text}", style="bold"), soft_wrap=True)
     for note in found.notes:
-        console.print(f"- {note}")
+        console.print(f"- {note}", soft_wrap=True)
     for group in found.groups:
         _group(group, console)
     _fixes("Workarounds that may go", found.drop, console)
@@ -112,7 +114,7 @@ def _group(group: Group, console: Console) -> None:
         first = group.message.strip().splitlines()[0]
         console.print(textwrap.indent(textwrap.shorten(first, 200), "    "), soft_wrap=True)
     for change in group.changes[:_SHOWN]:
-        by = f"  [by {change.axes}]" if change.axes else ""
+        by = f"  [{change.blamed}]" if change.axes else ""
         console.print(
             f"  {change.case}: {_word(change.before)} → {_word(change.after)}{by}", soft_wrap=True, markup=False
         )

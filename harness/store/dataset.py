@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.store import files, small, sql
 from harness.store.declared import gather
+from harness.store.elsewhere import On, Runtime
 from harness.store.frames import to_frame
 from harness.store.gates import Gates, mask
 from harness.store.journal_reader import Entries, read_journals
@@ -130,15 +131,29 @@ class Dataset:
         return self._run_query.grouped(by, measures, where or {})
 
     def select(
-        self, wanted: Sequence[str], where: sql.Where | None = None, *, runtimes: bool = False
+        self,
+        wanted: Sequence[str],
+        where: sql.Where | None = None,
+        *,
+        runtimes: bool = False,
+        on: On | None = None,
     ) -> list[tuple[Any, ...]]:
         """One row per cell as plain values: the ``wanted`` columns of ``CELLS``, ``origin`` too if asked for.
 
         ``where`` names the values taken of some columns (``None`` among them takes null). Where a cell was measured
-        on several versions of a runtime the local, then the newest row speaks, unless ``runtimes`` asks for all.
-        ``measured_at`` is in microseconds UTC. Rows of quarantined runs are left out.
+        on several versions of a runtime the local, then the newest row speaks, unless ``runtimes`` asks for all;
+        ``on`` asks how each ends on one runtime (:mod:`harness.store.elsewhere`). ``measured_at`` is in microseconds
+        UTC. Rows of quarantined runs are left out.
         """
-        return self._query.rows(wanted, where, runtimes=runtimes)
+        return self._query.rows(wanted, where, runtimes=runtimes, on=on)
+
+    def runtimes(self) -> list[Runtime]:
+        """The releases of runtimes that ran files of the corpus."""
+        columns = ("runtime", "runtime_version", "provider")
+        cells = self.grouped(columns, {}, None)
+        runs = self.run_groups((*columns, "corpus"), {"files": 'count("case")'})
+        files_of_cells = [row[:3] for row in runs if row[3] not in ("onnx-node", "probe") and row[4]]
+        return [Runtime(*row) for row in dict.fromkeys([*cells, *files_of_cells]) if None not in row]
 
     def grouped(
         self,
@@ -147,22 +162,23 @@ class Dataset:
         where: sql.Where | None = None,
         *,
         exactly: bool = False,
+        on: On | None = None,
     ) -> list[tuple[Any, ...]]:
         """For each group of cells: its columns ``by``, then the measures (SQL over columns of ``CELLS``).
 
         Rows whose place a newer row has taken may count too, unless it has to be ``exactly`` one row per cell: which
         releases, opsets and words occur does not depend on them.
         """
-        return self._query.grouped(by, measures, where or {}, exactly=exactly)
+        return self._query.grouped(by, measures, where or {}, exactly=exactly, on=on)
 
     def folded(
-        self, by: Sequence[str], along: str, measure: str, where: sql.Where, *, exactly: bool
+        self, by: Sequence[str], along: str, measure: str, where: sql.Where, *, exactly: bool, on: On | None = None
     ) -> list[tuple[Any, ...]]:
         """For each group of cells: its columns ``by``, its values of the column ``along``, the measure at each of them.
 
         Both as lists of one length, in no order. ``exactly`` as for :meth:`grouped`.
         """
-        return self._query.folded(by, along, measure, where, exactly=exactly)
+        return self._query.folded(by, along, measure, where, exactly=exactly, on=on)
 
     def records(self, table: str, where: sql.Where | None = None) -> list[dict[str, Any]]:
         """Rows of one of the other tables as dictionaries, a local one before a published one."""
@@ -188,7 +204,8 @@ class Dataset:
     @cached_property
     def _query(self) -> Query:
         gates = Gates(self.records("environments"))
-        return Query(self._parts, gates.quarantined if gates.silencing else None, self._problems)
+        quarantined = gates.quarantined if gates.silencing else None
+        return Query(self._parts, quarantined, self._problems, self._run_query)
 
     @cached_property
     def _run_query(self) -> RunQuery:

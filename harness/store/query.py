@@ -14,12 +14,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.store import files, sql
+from harness.store import elsewhere, files, sql
+from harness.store.elsewhere import On
 from harness.store.merge import IDENTITY
 from harness.worker.errors import StoreError
 from harness.worker.status import MEASURED
 
 if TYPE_CHECKING:
+    from harness.store.run_query import RunQuery
     from harness.store.scan import Part
 
 #: what a cell is, on whatever version of a runtime
@@ -42,48 +44,66 @@ _Source = Callable[[], tuple[str, list[Any]]]
 class Query:
     """Questions to the parts of a dataset; what cannot be read is left out and told to ``problems``."""
 
-    def __init__(self, parts: Sequence[Part], quarantined: Quarantined | None, problems: list[str]) -> None:
+    def __init__(
+        self, parts: Sequence[Part], quarantined: Quarantined | None, problems: list[str], runs: RunQuery | None = None
+    ) -> None:
         self._parts = list(parts)
         self._quarantined = quarantined
         self._problems = problems
+        self._runs_elsewhere = runs
         self._silenced: str | None = None
         self._tables: dict[str, str] = {}
         self._known_single: dict[str, bool] = {}
 
     def rows(
-        self, wanted: Sequence[str], where: sql.Where | None = None, *, runtimes: bool = False
+        self,
+        wanted: Sequence[str],
+        where: sql.Where | None = None,
+        *,
+        runtimes: bool = False,
+        on: On | None = None,
     ) -> list[tuple[Any, ...]]:
         """One row per cell with the ``wanted`` columns (``origin`` among them, if asked; times in microseconds).
 
         Where a cell was measured on several versions of a runtime the row that speaks is one of them, unless
-        ``runtimes`` asks for each. Ordered by torch, case, variant, exporter, opset.
+        ``runtimes`` asks for each; ``on`` asks how it ends on one runtime. Ordered by torch, case, variant, exporter,
+        opset.
         """
         where = where or {}
         columns = ", ".join(sql.shown(name) for name in wanted)
         order = ", ".join(sql.name(name) for name in ("torch", "case", "variant", "exporter", "opset", "provider"))
-        return self._ask(lambda: self._speaking(where, runtimes), f"SELECT {columns} FROM ({{}}) ORDER BY {order}")
+        text = f"SELECT {columns} FROM ({{}}) ORDER BY {order}"
+        return self._ask(lambda: self._on(where, on) if on else self._speaking(where, runtimes), text)
 
     def grouped(
-        self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where, *, exactly: bool
+        self,
+        by: Sequence[str],
+        measures: Mapping[str, str],
+        where: sql.Where,
+        *,
+        exactly: bool,
+        on: On | None = None,
     ) -> list[tuple[Any, ...]]:
-        """Measures (SQL) over groups of rows; one row per cell only where it has to be ``exactly`` so."""
+        """Measures (SQL) over groups of rows; one row per cell only where it has to be ``exactly`` so, or ``on``."""
         keys = ", ".join(sql.name(name) for name in by)
         said = ", ".join([keys, *(f"{text} AS {sql.name(name)}" for name, text in measures.items())])
 
-        return self._ask(self._counted(where, exactly), f"SELECT {said} FROM ({{}}) GROUP BY {keys} ORDER BY {keys}")
+        text = f"SELECT {said} FROM ({{}}) GROUP BY {keys} ORDER BY {keys}"
+        return self._ask(self._counted(where, exactly, on), text)
 
     def folded(
-        self, by: Sequence[str], along: str, measure: str, where: sql.Where, *, exactly: bool
+        self, by: Sequence[str], along: str, measure: str, where: sql.Where, *, exactly: bool, on: On | None = None
     ) -> list[tuple[Any, ...]]:
         """The measure (SQL) over groups of rows at each value of a column ``along``, as two lists for each group."""
         keys = ", ".join(sql.name(name) for name in by)
         column = sql.name(along)
         inner = f"SELECT {keys}, {column}, {measure} AS said FROM ({{}}) GROUP BY {keys}, {column}"
-        return self._ask(
-            self._counted(where, exactly), f"SELECT {keys}, list({column}), list(said) FROM ({inner}) GROUP BY {keys}"
-        )
+        text = f"SELECT {keys}, list({column}), list(said) FROM ({inner}) GROUP BY {keys}"
+        return self._ask(self._counted(where, exactly, on), text)
 
-    def _counted(self, where: sql.Where, exactly: bool) -> _Source:
+    def _counted(self, where: sql.Where, exactly: bool, on: On | None) -> _Source:
+        if on:
+            return lambda: self._on(where, on)
         return lambda: self._speaking(where, runtimes=False) if exactly else self._roughly(where)
 
     def _ask(self, source: _Source, around: str) -> list[tuple[Any, ...]]:
@@ -107,7 +127,8 @@ class Query:
                     self._problems.append(str(problem))
                     del part.paths[origin]
                     found = True
-        return found
+        runs = self._runs_elsewhere
+        return (runs is not None and runs.leave_out_damaged()) or found
 
     def _speaking(self, where: sql.Where, runtimes: bool) -> tuple[str, list[Any]]:
         """The rows that speak. Comparing rows is dear: a question about everything spares it where it cannot matter."""
@@ -115,6 +136,18 @@ class Query:
         if len(where.get("case", ())) in range(1, _FEW):
             return self._one_per_cell(taken, where, runtimes)
         return self._apart(taken, self._single(taken), where, runtimes)
+
+    def _on(self, where: sql.Where, on: On) -> tuple[str, list[Any]]:
+        """The cells as they end on another runtime."""
+        early = {name: wanted for name, wanted in where.items() if name not in elsewhere.MOVED}
+        parts = [part for part in self._parts if part.takes(_frozen(early))]
+        taken = {part.name for part in parts}
+        once = taken <= self._single(parts) and len({name.rpartition("-")[2] for name in taken if "-" in name}) < 2
+        cells, values = self._speaking(early, runtimes=True)
+        late, more = sql.condition({name: wanted for name, wanted in where.items() if name in elsewhere.MOVED})
+        runs, theirs = self._runs_elsewhere.speaking(on.where) if self._runs_elsewhere else elsewhere.NO_RUNS
+        text = elsewhere.moved(cells, runs, on, once=once)
+        return f"SELECT * FROM ({text}) WHERE {late}", [*values, *theirs, *more]
 
     def _roughly(self, where: sql.Where) -> tuple[str, list[Any]]:
         """As :meth:`_speaking`, without asking whether rows of one file compete."""

@@ -64,15 +64,16 @@ class RunQuery:
     def _ask(self, around: str, where: sql.Where) -> list[tuple[Any, ...]]:
         """Ask once; where a file turns out to be damaged, without it again."""
         try:
-            text, values = self._speaking(where)
+            text, values = self.speaking(where)
             return sql.fetch(around.format(text), values)
         except sql.error():
-            if not self._leave_out_damaged():
+            if not self.leave_out_damaged():
                 raise
-            text, values = self._speaking(where)
+            text, values = self.speaking(where)
             return sql.fetch(around.format(text), values)
 
-    def _speaking(self, where: sql.Where) -> tuple[str, list[Any]]:
+    def speaking(self, where: sql.Where) -> tuple[str, list[Any]]:
+        """The rows with these values as a relation, with the values of its parameters."""
         keys = KEYS["runs"]
         compete = len(self._paths) > 1 or bool(self._fresh)
         early, values = sql.condition({name: wanted for name, wanted in where.items() if name in keys or not compete})
@@ -118,7 +119,8 @@ class RunQuery:
         pairs = sql.fetch(f"SELECT env_id, run_id FROM ({self._union()}) GROUP BY env_id, run_id")
         return sql.none_of(pair for pair in pairs if self._quarantined(*pair))
 
-    def _leave_out_damaged(self) -> bool:
+    def leave_out_damaged(self) -> bool:
+        """Leave out the files that cannot be read to their end; whether there was one."""
         found = False
         for paths in self._paths.values():
             for path in list(paths):

@@ -1,0 +1,190 @@
+"""Points and policies on a runtime of one's choice: files that were run there, and those that were not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from small_dataset import append, cell, write
+
+from harness.answers.points import Places, parse
+from harness.answers.reading import load
+from harness.answers.select import Filters
+from harness.answers.upgrade import upgrade
+from harness.api import plan, policy
+from harness.cli import main
+from harness.store import Dataset, compact
+from harness.store.elsewhere import Runtime
+from harness.worker.errors import UnknownName
+from harness.worker.journal import Journal
+
+OLD, NEW = "1.20.1", "1.31.1"
+POINT = "torch=2.8.0,exporter=trace,opset=18"
+FAILED = {"status": "fail", "stage": "load", "signature": "load|NotImplemented|no kernel", "message_id": "m-old"}
+FILES = [("cross", "plain"), ("cross", "stack_rewrite"), ("grid-sample", "plain"), ("item", "plain")]
+
+
+def run(bundle, **more):
+    return {
+        **{"bundle": bundle, "corpus": "documented", "case": "cross", "variant": "plain", "runtime": "onnxruntime"},
+        **{"runtime_version": OLD, "provider": "cpu", "device": "cpu", "env_id": "env-ort", "run_id": "r"},
+        **{"measured_at": "2026-11-20T10:00:00Z", "stage": "done", "status": "pass", "signature": None},
+        **{"message_id": None, "session": None, **more},
+    }
+
+
+def environment(run_id, gate):
+    about = {"python": "3.10.1", "platform": "Linux x86_64", "packages": "{}", "measured_at": "2026-11-20T10:00:00Z"}
+    return {"env_id": "env-ort", "run_id": run_id, "gate": gate, **about}
+
+
+@pytest.fixture
+def local(tmp_path):
+    """At 2.8.0: cross fails on the old runtime, item was not run there, grid-sample is as it is everywhere."""
+    folder = write(tmp_path / "results-local")
+    rows = [cell("2.8.0", *name, "torchscript-trace", opset) for name in FILES for opset in (17, 18)]
+    for row in rows:
+        row.update(bundle=f"{row['case']}-{row['variant']}-{row['opset']}", measured_at="2026-11-21T10:00:00Z")
+    append(folder, *rows)
+    with Journal(folder / "journal", "runs") as journal:
+        for opset in (17, 18):
+            journal.run(run(f"cross-plain-{opset}", **FAILED), {"m-old": "NotImplemented: no kernel"})
+            journal.run(run(f"cross-stack_rewrite-{opset}", variant="stack_rewrite"), {})
+            journal.run(run(f"grid-sample-plain-{opset}", case="grid-sample"), {})
+        journal.environment(environment("r", "good"))
+    compact(folder)
+    return folder
+
+
+def ask(local, before, after, **filters):
+    return upgrade(Dataset.open(None, local), parse(before), parse(after), Filters(**filters))
+
+
+def changes(found):
+    return {change.case: (group.verdict.value, change.axes) for group in found.groups for change in group.changes}
+
+
+def test_the_runtime_is_an_axis_like_the_others_and_is_named_as_what_did_it(local):
+    found = ask(local, f"{POINT},ort=1.20", f"{POINT},ort=1.31")
+
+    assert changes(found) == {"cross": ("fixed", "runtime")}
+    assert (found.before.runtime, found.before.runtime_version, found.before.provider) == ("onnxruntime", OLD, "cpu")
+    assert [f"{item.case}/{item.variant}" for item in found.drop] == ["cross/stack_rewrite"]
+    assert changes(ask(local, f"{POINT},ort=1.31", f"{POINT},ort=1.20")) == {"cross": ("regressed", "runtime")}
+
+
+def test_a_file_that_was_not_run_there_is_not_measured_there(local):
+    found = ask(local, f"{POINT},ort=1.31", f"{POINT},ort=1.20")
+
+    assert found.unknown == ("item",)
+    assert found.counts["unknown"] == 1
+
+
+def test_what_never_reached_a_runtime_is_the_same_on_each(local):
+    at_14 = POINT.replace("18", "14")
+    found = ask(local, f"{at_14},ort=1.20", f"{POINT},ort=1.20", cases=("grid-sample",))
+
+    assert changes(found) == {"grid-sample": ("fixed", "opset")}
+
+
+def test_of_several_axes_the_one_that_did_it_is_named(local):
+    """1.12.1 fails at export whatever it runs on, and 2.8.0 passes on the newest runtime only."""
+    forth = ask(local, "torch=1.12.1,exporter=trace,opset=14", f"{POINT},ort=1.31", cases=("cross",))
+    back = ask(local, f"{POINT},ort=1.31", f"{POINT.replace('18', '17')},ort=1.20", cases=("cross",))
+
+    # the file of 2.8.0 was not run on the onnxruntime of 1.12.1, so torch alone is not known to do it
+    assert changes(forth)["cross"] == ("fixed", "torch and runtime together (not measured apart)")
+    assert changes(back)["cross"] == ("regressed", "runtime")
+
+
+def test_a_runtime_that_is_left_out_is_the_releases_own_and_said(local):
+    found = ask(local, "torch=2.8.0,opset=18", f"{POINT},ort=1.20")
+
+    assert found.before.on == Runtime("onnxruntime", NEW, "cpu")
+    assert "onnxruntime 1.31.1 on cpu, measured beside it" in found.notes[0]
+    assert found.before.text.endswith("onnxruntime 1.31.1")
+
+
+@pytest.mark.parametrize(
+    "spelling", ["ort=1.20", "onnxruntime=1.20.1", "runtime=onnxruntime==1.20", "runtime=ort1.20", "ORT==1.20.1"]
+)
+def test_a_runtime_is_understood_however_it_is_written(local, spelling):
+    place = Places(load(Dataset.open(None, local))).fill(parse(f"2.8.0,{spelling}"), {})
+    assert place.on == Runtime("onnxruntime", OLD, "cpu")
+
+
+@pytest.mark.parametrize(
+    ("point", "says"),
+    [
+        ("ort=1.21", r"onnxruntime 1.21 has not been measured \(nearest measured: 1.20.1"),
+        ("openvino=2026.4", "unknown runtime 'openvino'"),
+        ("ortt=1.20", "nearest: ort"),
+        ("ort=", "nothing is given after ="),
+        ("ort=1.20,runtime=1.31", "runtime is given twice"),
+        ("ort=1.20,provider=cuda", "unknown provider of onnxruntime 'cuda'"),
+        ("provider=cud", "unknown provider 'cud'"),
+    ],
+)
+def test_a_runtime_that_cannot_be_understood_is_refused_with_the_nearest_right_one(local, point, says):
+    with pytest.raises(UnknownName, match=says):
+        ask(local, f"torch=2.8.0,{point}", "2.8.0")
+
+
+def test_a_way_is_planned_on_the_runtime_that_is_asked_for(local):
+    dataset, here = Dataset.open(None, local), "torch=2.0.1,exporter=trace,opset=14"
+    found = plan(dataset, here, f"{POINT},ort=1.20", cases=["cross"])
+
+    assert found.wanted.breaks == ("cross",)
+    assert found.wanted.workarounds == ("cross/stack_rewrite",)
+    assert plan(dataset, here, POINT, cases=["cross"]).wanted.clean
+
+
+def test_a_policy_on_a_runtime_says_what_it_does_not_know(local):
+    dataset = Dataset.open(None, local)
+    on = {"torch": ["2.8.0"], "exporters": ["trace"]}
+    (grid,) = policy(dataset, ["1.20"], cases=["grid-sample"], **on).rules
+    (cross,) = policy(dataset, ["1.20"], cases=["cross"], **on).rules
+
+    assert (grid.runtime_version, grid.passes, grid.passes_maybe, grid.unmeasured) == (OLD, 18, 23, 1)
+    assert (cross.passes, cross.passes_maybe, cross.with_fixes, cross.holds) == (None, 23, 18, ())
+
+
+def test_a_gated_run_is_no_answer_and_the_newer_of_two_speaks_also_from_a_journal(local):
+    with Journal(local / "journal", "more") as journal:
+        journal.run(run("item-plain-18", case="item", run_id="bad"), {})
+        journal.environment(environment("bad", "the canary failed"))
+        journal.run(run("cross-plain-18", measured_at="2026-11-21T10:00:00Z", device="board"), {})
+    found = ask(local, f"{POINT},ort=1.31", f"{POINT},ort=1.20")
+
+    assert found.unknown == ("item",)
+    assert "cross" not in changes(found)
+
+
+def test_a_damaged_file_of_runs_is_named_and_the_rest_is_answered(local):
+    (path,) = (local / "runs").glob("*.parquet")
+    data = bytearray(path.read_bytes())
+    data[4:-600] = bytes(len(data) - 604)
+    path.write_bytes(bytes(data))
+    dataset = Dataset.open(None, local)
+
+    found = upgrade(dataset, parse(f"{POINT},ort=1.31"), parse("torch=1.12.1,exporter=trace,opset=14"), Filters())
+    assert changes(found)["cross"][0] == "regressed"
+    assert any(path.name in problem for problem in dataset.problems)
+
+
+def test_the_command_says_the_runtime_of_both_points(local, monkeypatch):
+    Path(local.parent / "cases").mkdir()
+    monkeypatch.setenv("CANIEXPORT_HOME", str(local.parent))
+    invoke = CliRunner().invoke
+    reply = invoke(main, ["upgrade", "--from", f"{POINT},ort=1.31", "--to", f"{POINT},ort=1.20"])
+
+    assert reply.exit_code == 1, reply.output
+    assert "→ torch 2.8.0, torchscript-trace, opset 18, onnxruntime 1.20.1" in reply.output
+    assert "cross: pass → fail  [by runtime]" in reply.output
+    assert "NotImplemented: no kernel" in reply.output
+    told = json.loads(invoke(main, ["upgrade", "--from", f"{POINT},ort=1.31", "--to", POINT, "--json"]).stdout)
+    assert told["before"]["runtime_version"] == NEW
+    shown = invoke(main, ["policy", "--runtime-version", "1.20", "--runtime-version", "1.31", "--case", "grid-sample"])
+    assert "2.8.0   trace     23: 18 (23?)  23: 23" in shown.output, shown.output
