@@ -142,7 +142,7 @@ def test_the_workaround_page_sorts_by_the_column_in_the_url(draw):
 def test_the_upgrade_page_says_what_is_fixed_and_which_workaround_may_go(draw):
     said = re.sub(r"\s+", " ", words(draw("upgrade", **{"from": "1.10.2", "to": "2.15.0"})))
 
-    assert "torch 1.10.2, torchscript-trace, opset 9 → torch 2.15.0, torchscript-trace, opset 18" in said
+    assert "torch 1.10.2, torchscript-trace, opset 9, onnxruntime 1.20.1 → torch 2.15.0, torchscript-trace" in said
     assert "✓ fixed 1 did not work before, does now" in said
     assert "torch.cross before a convolution is refused ✗ fail → ✓ pass by torch" in said
     assert "Workarounds that may go 1" in said

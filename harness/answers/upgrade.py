@@ -144,7 +144,7 @@ def upgrade(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str
 def _notes(left: Place, right: Place, installing: int) -> tuple[str, ...]:
     said = [left.assumed, right.assumed]
     if installing:
-        said.append(f"{installing} cases about what can be installed, not about exporting, have no such points")
+        said.append(f"left out, about what can be installed and not about exporting: {installing}")
     return tuple(dict.fromkeys(filter(None, said)))
 
 
