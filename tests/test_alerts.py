@@ -142,6 +142,27 @@ def test_an_unrelated_case_does_not_change_an_alerts_identity(home):
     assert len(ids) == 2
 
 
+def test_what_happens_on_another_provider_has_an_id_of_its_own_and_changes_no_other(home):
+    """A failing export is the same whatever would run the file; wrong values on a GPU are another cause."""
+    cuda = {"provider": "cuda", "device": "cuda", "runtime_version": "1.31.1"}
+    before = [{**cell(TORCH, "cross", "plain", "torchscript-trace", n), **cuda} for n in (14, 15)]
+    append(home / "results", *before)
+    break_cross(home, opsets=(14,), status="mismatch", signature="compare: values differ")
+    first = by_kind(data())["regressed-silent"]["alert"]["id"]
+
+    break_cross(home, opsets=(14,), status="mismatch", signature="compare: values differ", **cuda)
+    break_cross(home, opsets=(15,), signature="export: Broken: cross")
+    break_cross(home, opsets=(15,), signature="export: Broken: cross", **cuda)
+    found = [item["alert"] for item in data()["alerts"]]
+
+    silent = {alert["id"]: alert["where"] for alert in found if alert["kind"] == "regressed-silent"}
+    assert first in silent
+    assert len(silent) == 2
+    assert any("cuda" in where for name, where in silent.items() if name != first)
+    (failing,) = [alert for alert in found if alert["kind"] == "regressed"]
+    assert {member["place"]["provider"] for member in failing["members"]} == {"cpu", "cuda"}
+
+
 def test_a_known_alert_that_grows_is_new_again(home):
     break_cross(home)
     run("--save")

@@ -58,7 +58,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Changed:
-    """A cell that is not as it was; ``signature`` and ``message_id`` are those of afterwards."""
+    """A cell that is not as it was; ``signature``, ``message_id`` and ``stage`` are those of afterwards."""
 
     case: str
     variant: str
@@ -69,6 +69,7 @@ class Changed:
     signature: str | None = None
     message_id: str | None = None
     run_id: str | None = None
+    stage: str | None = None
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,7 @@ def with_signatures(found: list[Changed], after: Rows) -> list[Changed]:
     for item in found:
         cell = cells.get((item.case, item.variant, item.place))
         if cell is not None:
-            item = replace(item, signature=cell.signature, message_id=cell.message_id)
+            item = replace(item, signature=cell.signature, message_id=cell.message_id, stage=cell.stage)
         changed.append(item)
     return changed
 

@@ -11,7 +11,11 @@ from enum import StrEnum
 from harness import versions
 from harness.alerts.diff import NIGHTLY, Changed, Differences, FixMoved, Place
 from harness.answers.signs import EXPORTER_SHORT
+from harness.store.elsewhere import BEFORE_RUNTIME
 from harness.verdicts import Verdict, Workaround
+
+#: stages at which no runtime, and so no provider, has a part
+_WITHOUT_PROVIDER = frozenset(stage.value for stage in BEFORE_RUNTIME)
 
 
 class Kind(StrEnum):
@@ -87,7 +91,9 @@ class Alert:
     """Changes of one kind with one cause.
 
     ``id`` depends on the kind and the cause only (the signature, or the variant where there is none): neither on the
-    run nor on how many other cells share it. ``where`` names the axes on which not everything measured is affected.
+    run nor on how many other cells share it. What happened on a provider other than the cpu, once the file was there,
+    has a cause of its own: it names the provider. ``where`` names the axes on which not everything measured is
+    affected.
     """
 
     id: str
@@ -119,7 +125,8 @@ def group(found: Differences, measured: Mapping[str, frozenset[str]]) -> list[Al
     for move in found.moved:
         kind = _MOVES.get((move.before, move.after))
         if kind is not None:
-            grouped[kind, f"{move.case}/{move.variant}"].append(_fix_member(move))
+            cause = f"{move.case}/{move.variant}{_on(move.place.provider)}"
+            grouped[kind, cause].append(_fix_member(move))
     alerts = [
         Alert(identity(kind, cause), kind, cause, where((item.place for item in members), measured), tuple(members))
         for (kind, cause), members in grouped.items()
@@ -134,8 +141,17 @@ def identity(kind: Kind, cause: str) -> str:
 
 
 def _cause(item: Changed, kind: Kind) -> str:
-    """Errors are one cause where they read alike; what has no error, and what got better, is about its variant."""
-    return f"{item.case}/{item.variant}" if kind is Kind.FIXED or not item.signature else item.signature
+    """Errors are one cause where they read alike; what has no error, and what got better, is about its variant.
+
+    Before the file is there the provider has no part in it.
+    """
+    about = f"{item.case}/{item.variant}" if kind is Kind.FIXED or not item.signature else item.signature
+    return about if item.stage in _WITHOUT_PROVIDER else f"{about}{_on(item.place.provider)}"
+
+
+def _on(provider: str | None) -> str:
+    """Empty for the cpu, so that what was known before there were other providers keeps its identity."""
+    return "" if provider in (None, "cpu", "none") else f" [{provider}]"
 
 
 def _member(item: Changed) -> Member:

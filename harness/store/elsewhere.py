@@ -17,13 +17,13 @@ from harness.worker.case import PLAIN
 from harness.worker.status import MEASURED, Stage, Status
 
 #: a cell that ends here has not reached its runtime
-_BEFORE_RUNTIME = (Stage.RESOLVE, Stage.IMPORT, Stage.EAGER, Stage.EXPORT, Stage.CHECK)
+BEFORE_RUNTIME = (Stage.RESOLVE, Stage.IMPORT, Stage.EAGER, Stage.EXPORT, Stage.CHECK)
 #: columns that are another on another runtime: filters on them are applied afterwards
 MOVED = frozenset(
     "runtime runtime_version provider device stage status signature message_id env_id run_id measured_at origin".split()
 )
 #: the same, for SQL
-BEFORE = ", ".join(sql.literal(stage.value) for stage in _BEFORE_RUNTIME)
+BEFORE = ", ".join(sql.literal(stage.value) for stage in BEFORE_RUNTIME)
 _SAYS = ", ".join(sql.literal(status.value) for status in sorted(MEASURED, key=lambda status: status.value))
 _PLACE = ("torch", "case", "variant", "exporter", "opset")
 
