@@ -1,5 +1,6 @@
-"""Pictures of the dashboard for the README, from the rows of this checkout: ``python docs/make_screenshots.py``.
+"""Pictures of the dashboard for the README, from the rows of this checkout.
 
+``python docs/make_screenshots.py`` takes all of them, names behind it only these.
 Needs playwright and a Chromium (``apt-get install chromium``). Writes ``docs/img/*.png``, each below 300 kB.
 """
 
@@ -27,9 +28,12 @@ PICTURES = {
     "matrix": ("/matrix", 1440, 1000, "light"),
     "matrix-narrow": ("/matrix", 800, 1000, "light"),
     "matrix-dark": ("/matrix", 1440, 1000, "dark"),
-    "case": ("/case?case=cross-no-symbolic&exporter=torchscript-trace&torch=1.10.2&opset=14", 1440, 1000, "light"),
+    "case": ("/case?case=cross-no-symbolic&exporter=torchscript-trace&torch=2.15.0&opset=14", 1440, 1600, "light"),
     "workarounds": ("/workarounds", 1440, 1000, "light"),
+    "alerts": ("/alerts", 1440, 1000, "light"),
 }
+#: milliseconds that a page may take on a busy machine
+PATIENCE = 180_000
 
 
 @contextmanager
@@ -66,6 +70,7 @@ def picture(browser: Browser, address: str, name: str) -> Path:
     path, width, height, scheme = PICTURES[name]
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]  # a literal
     page = context.new_page()
+    page.set_default_timeout(PATIENCE)
     page.goto(address + path)
     page.wait_for_selector("header.page h1, [data-testid=stAlertContentError]")
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
@@ -79,14 +84,14 @@ def picture(browser: Browser, address: str, name: str) -> Path:
 
 
 def main() -> None:
-    """Take every picture."""
+    """Take every picture, or those that are named."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
         raise SystemExit("no Chromium here: apt-get install chromium")
     IMAGES.mkdir(parents=True, exist_ok=True)
     with served() as address, sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        for name in PICTURES:
+        for name in sys.argv[1:] or PICTURES:
             made = picture(browser, address, name)
             size = made.stat().st_size
             print(f"{made.relative_to(ROOT)}  {size // 1000} kB{'  TOO LARGE' if size > LARGEST else ''}")
