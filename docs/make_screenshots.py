@@ -28,7 +28,7 @@ PICTURES = {
     "matrix": ("/matrix", 1440, 1000, "light"),
     "matrix-narrow": ("/matrix", 800, 1000, "light"),
     "matrix-dark": ("/matrix", 1440, 1000, "dark"),
-    "case": ("/case?case=cross-no-symbolic&exporter=torchscript-trace&torch=2.15.0&opset=14", 1440, 1600, "light"),
+    "case": ("/case?case=cross-no-symbolic&exporter=torchscript-trace&torch=2.15.0&opset=14", 1440, 2160, "light"),
     "workarounds": ("/workarounds", 1440, 1000, "light"),
     "alerts": ("/alerts", 1440, 1000, "light"),
 }
