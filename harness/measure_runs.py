@@ -39,6 +39,7 @@ class RunOptions:
 
     runtimes  releases of runtimes, in the order in which they run
     torch, cases  only bundles of these torch releases and cases; empty for all that this machine has
+    provider  empty for each runtime's first
     fresh     run again what has a row already
     missing   count published rows as done too
     rolling   remove each environment after it has run
@@ -50,7 +51,7 @@ class RunOptions:
     runtimes: tuple[RuntimeRelease, ...]
     torch: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()
-    provider: str = "cpu"
+    provider: str = ""
     workers: int = 2
     timeout: float = 60.0
     fresh: bool = False
@@ -112,23 +113,24 @@ def _run(
 ) -> RunReport:
     from harness.measure import new_run_id
 
-    name = release.environment(options.provider)
-    done = frozenset() if options.fresh else _done(dataset, release, options.provider)
+    provider = options.provider or release.providers[0]
+    name = release.environment(provider)
+    done = frozenset() if options.fresh else _done(dataset, release, provider)
     left = [entry for entry in wanted if entry.key not in done]
     run_id = new_run_id()
     if not left:
         say(f"{release.text}: nothing new to run")
-        return RunReport(release.runtime, release.version, options.provider, run_id, 0, {}, "")
+        return RunReport(release.runtime, release.version, provider, run_id, 0, {}, "")
     log = options.local / "logs" / f"{name}.log"
     code = _tox(options, name, archive, run_id, done, len(left), say, log)
-    reports = settle_runs(options.local, [run_id], release.requirements(options.provider))
+    reports = settle_runs(options.local, [run_id], release.requirements(provider))
     if options.rolling:
         shutil.rmtree(options.home.root / ".tox" / name, ignore_errors=True)
     if not reports:
         reason = failure(log).splitlines()[0] if code else "it wrote no row"
         problem = f"could not be run: {reason}"
         say(f"{release.text}: {problem} (log: {log})")
-        return RunReport(release.runtime, release.version, options.provider, run_id, 0, {}, problem)
+        return RunReport(release.runtime, release.version, provider, run_id, 0, {}, problem)
     words = ", ".join(f"{count} {status}" for status, count in reports[0].statuses.items())
     say(f"{release.text}: {reports[0].rows} bundles: {words}{'; ' * bool(reports[0].problem)}{reports[0].problem}")
     return reports[0]

@@ -1,6 +1,7 @@
 """The table of runtime releases: one entry each, with the Python and the pins that install and run together.
 
-A tox environment is named after the runtime and its minor version: ``ort1.14-cpu``, ``ort1.14-cuda``. Python and numpy
+A tox environment is named after the runtime, its minor version and the provider: ``ort1.14-cpu``, ``ort1.14-cuda``,
+``openvino2026.4-cpu``, ``tensorrt-rtx1.7-none``. Python and numpy
 are the oldest that a release needs, so that few different ones are in the table.
 """
 
@@ -8,16 +9,29 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.worker.errors import UnknownName
 
 #: runtime -> how its tox environments' names begin, where that is not the runtime's name
 _SHORT = {"onnxruntime": "ort"}
-#: runtime and provider -> the package, where it is not the runtime's name: two of them in one environment overwrite
-#: each other
-_PACKAGES = {("onnxruntime", "cuda"): "onnxruntime-gpu", ("onnxruntime", "tensorrt"): "onnxruntime-gpu"}
+#: runtime -> the package, where it is not the runtime's name
+_PACKAGES = {
+    "onnx-reference": "onnx",
+    "tensorrt-rtx": "tensorrt-rtx-cu13-bindings",
+    "tensorrt": "tensorrt-cu13-bindings",
+}
 _PROVIDERS = ("cpu", "cuda", "openvino", "tensorrt", "none")
+_GPU, _OPENVINO, _PLUGIN = "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-ep-openvino==1.8.1"
+#: minor of onnxruntime -> the version that other packages of it have, where that is not the table's. These packages
+#: and onnxruntime overwrite each other in one environment
+_OTHER_PATCHES = {
+    _GPU: {"1.17": "1.17.1", "1.20": "1.20.2", "1.22": "1.22.0"},
+    _OPENVINO: {"1.20": "1.20.0", "1.21": "1.21.0", "1.22": "1.22.0", "1.23": "1.23.0", "1.24": "1.24.1"},
+}
+#: older wheels of onnxruntime-gpu take no Python of the table; from the other one on OpenVINO is a plugin
+_FIRST_GPU, _FIRST_PLUGIN = (1, 11), (1, 25)
 
 
 @dataclass(frozen=True)
@@ -28,6 +42,7 @@ class RuntimeRelease:
     version: str
     python: str
     pins: tuple[str, ...]
+    providers: tuple[str, ...] = ("cpu",)
 
     @property
     def minor(self) -> str:
@@ -40,13 +55,35 @@ class RuntimeRelease:
         return f"{self.runtime}=={self.version}"
 
     def environment(self, provider: str) -> str:
-        """The name of its tox environment: ``ort1.14-cpu``."""
-        return f"{_SHORT.get(self.runtime, self.runtime)}{self.minor}-{provider}"
+        """The name of its tox environment: ``ort1.14-cpu``; with the whole version where that is not the table's."""
+        usual = find(f"{self.runtime}=={self.minor}")[0].on(provider).version
+        version = self.minor if self.on(provider).version == usual else self.version
+        return f"{_SHORT.get(self.runtime, self.runtime)}{version}-{provider}"
+
+    def on(self, provider: str) -> RuntimeRelease:
+        """This release as the package of a provider has it: onnxruntime-gpu has no 1.20.1, but 1.20.2.
+
+        Raises :class:`UnknownName` for a provider that the runtime has not, or had not yet.
+        """
+        from harness import names
+
+        if provider not in self.providers:
+            raise names.unknown(f"provider of {self.text}", provider, self.providers)
+        patch = _OTHER_PATCHES.get(self._package(provider), {}).get(self.minor)
+        listed = any(item.version == self.version for item in RUNTIMES if item.runtime == self.runtime)
+        return replace(self, version=patch) if patch and listed else self
 
     def requirements(self, provider: str) -> tuple[str, ...]:
         """What is installed."""
-        package = _PACKAGES.get((self.runtime, provider), self.runtime)
-        return (f"{package}=={self.version}", *self.pins)
+        plugin = provider == "openvino" and self._package(provider) == self.runtime
+        return (f"{self._package(provider)}=={self.version}", *((_PLUGIN,) if plugin else ()), *self.pins)
+
+    def _package(self, provider: str) -> str:
+        if provider in ("cuda", "tensorrt"):
+            return _GPU
+        if provider == "openvino" and _numbers(self.version) < _FIRST_PLUGIN:
+            return _OPENVINO
+        return _PACKAGES.get(self.runtime, self.runtime)
 
     def spec(self, provider: str) -> str:
         """Hash of Python and pins: the same specification makes the same environment."""
@@ -54,8 +91,29 @@ class RuntimeRelease:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+def _numbers(version: str) -> tuple[int, ...]:
+    """(1, 14) for 1.14.1."""
+    return tuple(int(part) for part in version.split(".")[:2])
+
+
 def _onnxruntime(python: str, numpy: str, versions: str) -> tuple[RuntimeRelease, ...]:
-    return tuple(RuntimeRelease("onnxruntime", item, python, (f"numpy=={numpy}",)) for item in versions.split())
+    return tuple(
+        RuntimeRelease("onnxruntime", item, python, (f"numpy=={numpy}",), _providers(item)) for item in versions.split()
+    )
+
+
+def _providers(version: str) -> tuple[str, ...]:
+    """What some package of this onnxruntime has."""
+    found = ["cpu"]
+    if _numbers(version) >= _FIRST_GPU:
+        found += ["cuda", "tensorrt"]
+    if ".".join(version.split(".")[:2]) in _OTHER_PATCHES[_OPENVINO] or _numbers(version) >= _FIRST_PLUGIN:
+        found.append("openvino")
+    return tuple(found)
+
+
+def _other(runtime: str, version: str, *pins: str, provider: str = "cpu") -> RuntimeRelease:
+    return RuntimeRelease(runtime, version, "3.12", (*pins, "numpy==2.5.5"), (provider,))
 
 
 #: oldest first, runtime by runtime
@@ -64,6 +122,12 @@ RUNTIMES: tuple[RuntimeRelease, ...] = (
     *_onnxruntime("3.8", "1.23.5", "1.18.1 1.19.2"),
     *_onnxruntime("3.10", "1.26.4", "1.20.1 1.21.1 1.22.1 1.23.2"),
     *_onnxruntime("3.11", "1.26.4", "1.24.4 1.25.1 1.26.0 1.28.0 1.31.1"),
+    _other("onnx-reference", "1.23.2"),
+    _other("openvino", "2026.4.1"),
+    _other("tract", "0.23.9"),
+    _other("tensorrt-rtx", "1.7.1.116", "tensorrt-rtx-cu13-libs==1.7.1.116", provider="none"),
+    # its libraries are not on the package index: where the machine has none, one row says so
+    _other("tensorrt", "11.4.0.106", provider="none"),
 )
 
 _ENVIRONMENT = re.compile(rf"(?P<name>[a-z][a-z-]*)(?P<version>\d+(?:\.\d+)+)-(?P<provider>{'|'.join(_PROVIDERS)})")
@@ -86,7 +150,8 @@ def target(environment: str) -> Target | None:
     if match["name"] not in runtimes:
         return None
     try:
-        return Target(find(f"{runtimes[match['name']]}=={match['version']}")[0], match["provider"])
+        release = find(f"{runtimes[match['name']]}=={match['version']}")[0]
+        return Target(release.on(match["provider"]), match["provider"])
     except UnknownName:
         return None
 
@@ -113,6 +178,20 @@ def find(text: str) -> tuple[RuntimeRelease, ...]:
     if minor:
         return (replace(minor[-1], version=version),)
     raise names.unknown(f"release of {name}", version, [item.version for item in mine])
+
+
+def chosen(texts: Sequence[str], provider: str) -> tuple[RuntimeRelease, ...]:
+    """The releases that these words name, on a provider (empty: each runtime's first).
+
+    Of a whole runtime, those that have the provider. Raises :class:`UnknownName` where none has.
+    """
+    found: list[RuntimeRelease] = []
+    for text in texts:
+        mine = find(text)
+        having = [item for item in mine if not provider or provider in item.providers]
+        # none: the newest says what there is
+        found += [item.on(provider or item.providers[0]) for item in having or mine[-1:]]
+    return tuple(dict.fromkeys(found))
 
 
 def _runtimes() -> list[str]:

@@ -33,7 +33,7 @@ _TEST_TOOLS = ("pytest", "pytest-xdist")
 def tox_extend_envs() -> tuple[str, ...]:
     """Every release of the table, and whatever else of ours the command line names."""
     listed = [f"torch{release.minor}-{provider}" for release in releases.table() for provider in ("cpu", "cuda")]
-    listed += [release.environment("cpu") for release in runtime_releases.RUNTIMES]
+    listed += [item.environment(provider) for item in runtime_releases.RUNTIMES for provider in item.providers]
     return tuple(dict.fromkeys([*listed, *_asked_for()]))
 
 

@@ -36,6 +36,44 @@ def test_a_provider_that_is_compiled_in_and_does_not_load_is_one_row_with_the_lo
     assert found[None]["runtime_version"] == "9.9.9"
 
 
+def test_a_driver_that_is_too_old_is_named(tmp_path, packages, monkeypatch):
+    words = "CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version"
+    monkeypatch.setenv("CUDA_SAYS", words)
+    archive(tmp_path / "b.zip", "relu", "wrong")
+
+    done = run(tmp_path / "b.zip", tmp_path / "out", packages, provider="cuda")
+
+    assert done.returncode == 1
+    assert ends(tmp_path / "out") == {None: ("resolve", "not_run")}
+    found, texts = rows(tmp_path / "out")
+    assert words in texts[found[None]["message_id"]]
+
+
+def test_memory_that_runs_out_or_a_provider_that_hangs_is_that_bundles_row(tmp_path, packages):
+    archive(tmp_path / "b.zip", "relu", "oom", "hang", "split")
+
+    done = run(tmp_path / "b.zip", tmp_path / "out", packages, "--timeout", "3", provider="openvino")
+
+    assert done.returncode == 0, done.stderr
+    assert ends(tmp_path / "out") == {
+        "relu": ("done", "pass"),
+        "oom": ("run", "oom"),
+        "hang": ("load", "timeout"),
+        "split": ("done", "degraded"),
+    }
+
+
+def test_a_provider_is_no_excuse_for_two_packages_in_one_folder(tmp_path):
+    packages = install(tmp_path / "site", "onnxruntime-1.30.0", "onnxruntime-gpu-1.31.1")
+    archive(tmp_path / "b.zip", "relu")
+
+    done = run(tmp_path / "b.zip", tmp_path / "out", packages, provider="cuda")
+
+    assert done.returncode == 1
+    assert "onnxruntime 1.30.0 and onnxruntime-gpu 1.31.1 are installed together" in done.stderr
+    assert ends(tmp_path / "out") == {None: ("resolve", "not_run")}
+
+
 def test_a_provider_that_is_not_compiled_in_is_one_row(tmp_path, packages):
     archive(tmp_path / "b.zip", "relu")
 

@@ -184,7 +184,12 @@ def test_runs_say_the_same_as_the_cells_of_their_runtime(dataset, cells):
 
 def test_what_each_onnxruntime_takes_is_what_was_measured_by_hand(dataset):
     """Measured by hand with other models, before there was a runner."""
-    by_hand = {"1.19.2": (21, 10), "1.20.1": (21, 10), "1.23.2": (23, 11), "1.24.4": (25, 13), "1.31.1": (26, 13)}
-    found = {line.version: (line.max_opset, line.max_ir) for line in runtimes(dataset)}
+    old = {"1.4.0": (12, 7), "1.6.0": (13, 7), "1.8.1": (14, 7), "1.10.0": (15, 8), "1.11.1": (16, 8)}
+    middle = {"1.12.1": (17, 8), "1.13.1": (17, 8), "1.14.1": (18, 8), "1.15.1": (19, 9), "1.16.3": (19, 9)}
+    later = {"1.17.3": (20, 9), "1.18.1": (21, 10), "1.19.2": (21, 10), "1.20.1": (21, 10), "1.21.1": (22, 10)}
+    newest = {"1.22.1": (22, 10), "1.23.2": (23, 11), "1.24.4": (25, 13), "1.25.1": (26, 13), "1.26.0": (26, 13)}
+    by_hand = {**old, **middle, **later, **newest, "1.28.0": (26, 13), "1.31.1": (26, 13)}
+    lines = [line for line in runtimes(dataset) if (line.runtime, line.provider) == ("onnxruntime", "cpu")]
+    found = {line.version: (line.max_opset, line.max_ir) for line in lines}
 
     assert {version: found.get(version) for version in by_hand} == by_hand

@@ -19,7 +19,7 @@ from harness.bundles import make_bundle
 from harness.cli import main
 from harness.runner.archive import Archive
 from harness.runs_gate import judge_runs
-from harness.runtime_releases import RUNTIMES, find, target
+from harness.runtime_releases import RUNTIMES, Target, chosen, find, target
 from harness.store import Dataset, compact
 from harness.worker import corpus as corpus_module
 from harness.worker.errors import UnknownName
@@ -276,10 +276,35 @@ def test_an_environments_name_is_a_release_and_a_provider():
     assert target("torch2.8-cpu") is None and target("ort99.1-cpu") is None
 
 
+def test_every_environment_has_a_name_that_means_it():
+    for release in RUNTIMES:
+        for provider in release.providers:
+            one = release.on(provider)
+            assert target(one.environment(provider)) == Target(one, provider)
+    (older,) = chosen(["onnxruntime==1.14.0"], "")
+    assert older.environment("cpu") == "ort1.14.0-cpu"
+    assert target("ort1.14.0-cpu") == Target(older, "cpu")
+
+
+def test_a_provider_brings_its_package_in_the_version_that_package_has():
+    def installed(text, provider):
+        return [item.requirements(provider)[:-1] for item in chosen([text], provider)]
+
+    assert installed("ort1.20", "cuda") == [("onnxruntime-gpu==1.20.2",)]
+    assert installed("ort1.24", "openvino") == [("onnxruntime-openvino==1.24.1",)]
+    assert installed("ort1.31", "openvino") == [("onnxruntime==1.31.1", "onnxruntime-ep-openvino==1.8.1")]
+    assert installed("tensorrt", "") == [("tensorrt-cu13-bindings==11.4.0.106",)]
+    assert len(chosen(["onnxruntime"], "cuda")) == len(chosen(["onnxruntime"], "")) - 4
+    with pytest.raises(UnknownName, match=r"provider of onnxruntime==1.10.0 'cuda'"):
+        chosen(["ort1.10"], "cuda")
+    with pytest.raises(UnknownName, match=r"provider of tract==0.23.9 'cuda'"):
+        chosen(["tract"], "cuda")
+
+
 def test_a_release_is_named_as_a_user_names_it():
     assert [item.version for item in find("ort1.14")] == ["1.14.1"]
     assert [item.version for item in find("onnxruntime==1.14.0")] == ["1.14.0"]
-    assert len(find("onnxruntime")) == len(RUNTIMES)
+    assert find("onnxruntime") == tuple(item for item in RUNTIMES if item.runtime == "onnxruntime")
     with pytest.raises(UnknownName, match=r"unknown release of onnxruntime '1\.5'"):
         find("onnxruntime==1.5")
     with pytest.raises(UnknownName, match="nearest: onnxruntime"):

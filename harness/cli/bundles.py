@@ -80,7 +80,7 @@ def _pack_node_tests(file: Path, onnx: str, filtered: bool, as_json: bool) -> No
 @command.command("run")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--runtime", required=True, metavar="NAME[==VERSION]", help="onnxruntime, onnxruntime==1.14.1, ort1.14.")
-@click.option("--provider", default="cpu", show_default=True, metavar="NAME", help="Execution provider.")
+@click.option("--provider", default="", metavar="NAME", help="Execution provider [default: the runtime's first].")
 @click.option("--python", default="", metavar="PATH", help="Where no version is named: the Python with the runtime.")
 @click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="For the rows.")
 @click.option("--workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes side by side.")
@@ -108,7 +108,8 @@ def run(
 
     Archive(file)
     place = home.find()
-    found = runtime_releases.find(runtime) if "==" in runtime or runtime[-1:].isdigit() else ()
+    versioned = "==" in runtime or runtime[-1:].isdigit()
+    found = runtime_releases.chosen([runtime], provider) if versioned else ()
     if found:
         options = RunOptions(
             place, found, provider=provider, workers=workers, timeout=timeout, fresh=True, archive=file, output=output

@@ -32,7 +32,9 @@ _OPSETS = range(1, 40)
     metavar="NAME[==VERSION]",
     help="Run bundles of this machine on a runtime instead: onnxruntime==1.14.1, ort1.14, onnxruntime (all).",
 )
-@click.option("--provider", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
+@click.option(
+    "--provider", default="", metavar="NAME", help="cpu (the default) or cuda; with --runtime any that it has."
+)
 @click.option("--workers", type=click.IntRange(1, 256), help="Processes side by side [default: one a core].")
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
 @click.option("--missing", is_flag=True, help="Measure only what the published dataset does not hold either.")
@@ -82,6 +84,8 @@ def command(
     from harness.measure import MeasureOptions, measure
 
     home = homes.find()
+    if not runtimes and provider not in ("", "cpu", "cuda"):
+        raise click.UsageError(f"torch is measured on cpu or cuda, not on {provider}: that is a provider of --runtime")
     if runtimes:
         _measure_runs(
             home,
@@ -103,7 +107,7 @@ def command(
         cases=case_names(home, cases),
         exporters=exporter_names(exporters),
         opsets=opset_numbers(opsets),
-        provider=provider,
+        provider=provider or "cpu",
         workers=workers or os.cpu_count() or 1,
         missing=missing,
         fresh=fresh,
@@ -132,7 +136,7 @@ def _measure_runs(home: Home, runtimes: Sequence[str], as_json: bool, **more: An
     from harness.cli.options import open_dataset
     from harness.measure_runs import RunOptions, measure_runs
 
-    chosen = tuple(dict.fromkeys(release for text in runtimes for release in runtime_releases.find(text)))
+    chosen = runtime_releases.chosen(runtimes, more["provider"])
     measured = open_dataset(home).cells(columns=["torch", "case"])["torch"].dropna()
     more["torch"] = release_names(more["torch"], measured)
     reports = measure_runs(RunOptions(home, chosen, **more), lambda line: click.echo(line, err=True))
