@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from harness.answers import select
 from harness.answers.rows import Cell
 from harness.answers.select import Rows
-from harness.answers.support import Support, supports
+from harness.answers.support import Support, all_supports, supports
 from harness.answers.words import Ruler, Words, words
 from harness.store import graphs
 from harness.store.dataset import Dataset
@@ -60,13 +60,7 @@ class Kept(Dataset):
 
     def all_supports(self) -> dict[str, tuple[Support, ...]]:
         """By case: where its failing form works, a line for each exporter; read in one pass."""
-        return cast("dict[str, tuple[Support, ...]]", self._once("all supports", self._all_supports))
-
-    def _all_supports(self) -> dict[str, tuple[Support, ...]]:
-        by_case: dict[str, list[Cell]] = {}
-        for cell in self.rows().cells(variant=(PLAIN,)):
-            by_case.setdefault(cell.case, []).append(cell)
-        return {case: tuple(supports(_on_cpu(found))) for case, found in by_case.items()}
+        return cast("dict[str, tuple[Support, ...]]", self._once("all supports", lambda: all_supports(self.rows())))
 
     def supports(self, case: str, variant: str) -> tuple[Support, ...]:
         """Where one variant of a case works, a line for each exporter; on cpu where it was measured there."""

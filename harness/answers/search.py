@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness import names, versions
+from harness.answers.rows import NO_EXPORTER
 from harness.answers.select import CANARY, Entry, Rows, load
 from harness.worker.case import PLAIN
 from harness.worker.messages import signature, tidy
@@ -31,6 +32,8 @@ _TOKEN = re.compile(r"[A-Za-z_][\w:.]*[\w]")
 #: share of an error's words, weighed by how rare they are, that a paste must have
 _LIKE = 0.6
 _SAME = 0.97
+#: the highest opset of a group of cells, null where there is none
+_HIGHEST = "max(opset)"
 #: characters of a query that are looked at
 LONGEST = 4000
 
@@ -246,16 +249,23 @@ def _near(where: Index, query: str) -> list[str]:
 
 def _seen(rows: Rows, cases: set[str]) -> dict[str, tuple[_Seen, ...]]:
     """By error text: the variants that have it, each with its newest cell."""
+    by = ("case", "variant", "exporter", "message_id", "signature")
+    ended = rows.folded(by, "torch", _HIGHEST, {}, exactly=True)
     found: dict[str, dict[tuple[str, str], _Seen]] = defaultdict(dict)
-    for cell in (*rows.measured, *rows.environment):
-        if not cell.message_id or not cell.signature or cell.case not in cases:
+    for case, variant, exporter, message_id, told, releases, opsets in sorted(ended, key=_alphabetical):
+        if not message_id or not told or case not in cases:
             continue
-        key = cell.case, cell.variant
-        seen = _Seen(*key, cell.signature, cell.message_id, cell.torch, cell.exporter, cell.opset)
-        known = found[cell.message_id].get(key)
+        key = case, variant or PLAIN
+        torch, opset = max(zip(releases, opsets, strict=True), key=lambda end: versions.parse(end[0] or "0"))
+        seen = _Seen(*key, told, message_id, torch or "", exporter or NO_EXPORTER, opset)
+        known = found[message_id].get(key)
         if known is None or _newer(seen) > _newer(known):
-            found[cell.message_id][key] = seen
+            found[message_id][key] = seen
     return {message_id: tuple(items.values()) for message_id, items in found.items()}
+
+
+def _alphabetical(ended: Sequence[object]) -> tuple[str, ...]:
+    return tuple(str(value or "") for value in ended[:5])
 
 
 def _newer(seen: _Seen) -> tuple[object, ...]:

@@ -6,12 +6,15 @@ What was not measured says nothing: it neither ends a run of releases nor begins
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness import versions
+from harness.answers.along import Told, lines, statuses
+from harness.answers.reading import Rows
 from harness.answers.rows import Cell
 from harness.verdicts import collapse
+from harness.worker.case import PLAIN
 from harness.worker.status import WORKS, Exporter, Status
 
 #: runs of working releases that are told one by one; of more, the newest is told and the others are counted
@@ -90,6 +93,30 @@ def support(exporter: str, cells: Sequence[Cell]) -> Support:
     by_release: dict[str, dict[int | None, Status]] = defaultdict(dict)
     for cell in cells:
         by_release[cell.torch][cell.opset] = cell.status
+    return _support(exporter, by_release)
+
+
+def all_supports(rows: Rows) -> dict[str, tuple[Support, ...]]:
+    """By case: where its failing form works, a line for each exporter; on cpu where it was measured there."""
+    by_case: dict[str, dict[tuple[str, str | None], Told]] = defaultdict(dict)
+    for (case, _, exporter, provider), told in lines(rows, {"variant": (PLAIN,)}).items():
+        by_case[case][exporter, provider] = told
+    return {case: tuple(_supports(found)) for case, found in by_case.items()}
+
+
+def _supports(found: Mapping[tuple[str, str | None], Told]) -> Iterator[Support]:
+    providers = sorted({provider for _, provider in found}, key=lambda name: (name is None, name or ""))
+    taken = [provider for provider in providers if provider in ("cpu", None)] or providers
+    for exporter in [member.value for member in Exporter]:
+        by_release: dict[str, dict[int | None, Status]] = defaultdict(dict)
+        for provider in taken:
+            for torch, told in found.get((exporter, provider), {}).items():
+                by_release[torch].update(statuses(told))
+        if by_release:
+            yield _support(exporter, by_release)
+
+
+def _support(exporter: str, by_release: Mapping[str, Mapping[int | None, Status]]) -> Support:
     releases = versions.ordered(by_release)
     clauses = {torch: _clause(by_release[torch]) for torch in releases}
     spoken = [torch for torch in releases if clauses[torch] is not None]
