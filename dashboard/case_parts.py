@@ -14,7 +14,7 @@ from dashboard.reading import Kept
 from harness import versions
 from harness.answers import Why
 from harness.answers.documents import all_claims
-from harness.answers.rows import Cell, records
+from harness.answers.rows import Cell
 from harness.answers.select import Entry
 from harness.answers.signs import EXPORTER_SHORT
 from harness.store import graphs
@@ -48,8 +48,7 @@ def answers(kept: Kept, case: str, variant: str) -> None:
 
 
 def _catalogue_row(kept: Kept, entry: Entry) -> dict[str, Any]:
-    frame = kept.cases()
-    found = records(frame[(frame["case"] == entry.case) & (frame["variant"] == entry.variant)])
+    found = kept.records("cases", {"case": (entry.case,), "variant": (entry.variant,)})
     return found[0] if found else {}
 
 
