@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -53,12 +54,13 @@ def main() -> int:
     parser.add_argument("--release", default="2.15.0")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--sample", type=int, default=90, help="cases drawn at random, the same ones every time")
     parser.add_argument("--cases", default=str(ROOT / "cases"))
     arguments = parser.parse_args()
     name = f"torch{arguments.release}-cpu"
     python = _environment(name)
-    everything = Sample("TorchScript", _torchscript_variants(arguments.cases), ("torchscript-trace",))
-    for sample in (everything, Sample("dynamo", DYNAMO_CASES, ("dynamo",))):
+    drawn = Sample("TorchScript", _torchscript_variants(arguments.cases, arguments.sample), ("torchscript-trace",))
+    for sample in (drawn, Sample("dynamo", DYNAMO_CASES, ("dynamo",))):
         bare, piped, memory = [], [], []
         for _ in range(arguments.rounds):
             bare.append(_bare(python, arguments, sample))
@@ -75,13 +77,13 @@ def main() -> int:
     return 0
 
 
-def _torchscript_variants(cases: str) -> tuple[str, ...]:
-    """Every variant of the corpus that does not itself go to another exporter."""
+def _torchscript_variants(cases: str, count: int) -> tuple[str, ...]:
+    """All variants of some random cases, but those that themselves go to another exporter."""
     loaded = corpus_module.load([Path(cases)], stand_in=True)
+    found = [item for item in loaded.values() if issubclass(item.cls, Case)]
     return tuple(
         f"{item.id}/{name}"
-        for item in loaded.values()
-        if issubclass(item.cls, Case)
+        for item in random.Random(0).sample(found, min(count, len(found)))
         for name, variant in item.variants.items()
         if variant.measured and not (variant.fix and variant.fix.exporter)
     )
