@@ -13,6 +13,17 @@ onnx.checker.check_model(model)
 print(json.dumps({"onnx": onnx.__version__, "protobuf": google.protobuf.__version__}))
 """
 
+_DEFAULT_IR_VERSION = """
+import json, onnx, onnxruntime
+from onnx import TensorProto, helper
+x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])
+graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [x], [y])
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+print(json.dumps({"ir_version": model.ir_version, "onnxruntime": onnxruntime.__version__}))
+"""
+
 _CUDA_OF_TORCH = """
 import json, torch
 cuda = torch.version.cuda
@@ -230,4 +241,145 @@ class Detectron2VersionPin(EnvironmentCase):
         "rewrite",
         "try the import and go on without",
         code="try:\n    " + _IS_FX_TRACING + "\nexcept ImportError:\n    is_fx_tracing = None",
+    )
+
+
+class IrVersion9TooNew(EnvironmentCase):
+    """A model that onnx 1.14.1 makes has IR version 9; onnxruntime 1.14.1 knows 8."""
+
+    id = "ir-version-9-too-new"
+    records = ("ir-version-9-too-new",)
+    sources = ("microsoft/onnxruntime#15874", "microsoft/onnxruntime#16638")
+    python = "3.8"
+    packages = ("onnx==1.14.1", "onnxruntime==1.14.1", "numpy==1.23.5")
+    code = _DEFAULT_IR_VERSION
+    claims = (
+        Claim(
+            "microsoft/onnxruntime#15874",
+            "onnxruntime refuses a model whose IR version is newer than the newest it knows",
+            record="ir-version-9-too-new",
+            exporter="",
+            status="fail",
+            stage="load",
+            message="Unsupported model IR version: 9, max supported IR version: 8",
+        ),
+        Claim(
+            "microsoft/onnxruntime#15874",
+            "the same model loads after its ir_version is set to 8",
+            record="ir-version-9-too-new",
+            exporter="",
+            variant="older_ir_version",
+            status="pass",
+            facts={"ir_version": 8},
+        ),
+    )
+
+    older_ir_version = environment_fix(
+        "graph-surgery",
+        "model.ir_version = 8, and save it again",
+        code=_DEFAULT_IR_VERSION.replace("onnxruntime.Inf", "model.ir_version = 8\nonnxruntime.Inf"),
+    )
+    newer_runtime = environment_fix(
+        "version-upgrade",
+        "onnxruntime 1.15.1",
+        packages=("onnx==1.14.1", "onnxruntime==1.15.1", "numpy==1.23.5"),
+    )
+    older_onnx = environment_fix(
+        "version-upgrade",
+        "onnx 1.13.1, whose models have IR version 8",
+        packages=("onnx==1.13.1", "onnxruntime==1.14.1", "numpy==1.23.5"),
+    )
+
+
+class IrVersion10TooNew(EnvironmentCase):
+    """A model that onnx 1.16.2 makes has IR version 10; onnxruntime 1.17.1 knows 9."""
+
+    id = "ir-version-10-too-new"
+    records = ("ir-version-10-too-new",)
+    sources = ("microsoft/onnxruntime#20559", "notAI-tech/NudeNet#156")
+    python = "3.10"
+    packages = ("onnx==1.16.2", "onnxruntime==1.17.1", "numpy==1.26.4")
+    code = _DEFAULT_IR_VERSION
+    claims = (
+        Claim(
+            "microsoft/onnxruntime#20559",
+            "onnxruntime refuses a model whose IR version is newer than the newest it knows",
+            record="ir-version-10-too-new",
+            exporter="",
+            status="fail",
+            stage="load",
+            message="Unsupported model IR version: 10, max supported IR version: 9",
+        ),
+        Claim(
+            "microsoft/onnxruntime#20559",
+            "the same model loads after its ir_version is set to 9",
+            record="ir-version-10-too-new",
+            exporter="",
+            variant="older_ir_version",
+            status="pass",
+            facts={"ir_version": 9},
+        ),
+    )
+
+    older_ir_version = environment_fix(
+        "graph-surgery",
+        "model.ir_version = 9, and save it again",
+        code=_DEFAULT_IR_VERSION.replace("onnxruntime.Inf", "model.ir_version = 9\nonnxruntime.Inf"),
+    )
+    newer_runtime = environment_fix(
+        "version-upgrade",
+        "onnxruntime 1.18.1",
+        packages=("onnx==1.16.2", "onnxruntime==1.18.1", "numpy==1.26.4"),
+    )
+    older_onnx = environment_fix(
+        "version-upgrade",
+        "onnx 1.15.0, whose models have IR version 9",
+        packages=("onnx==1.15.0", "onnxruntime==1.17.1", "numpy==1.26.4"),
+    )
+
+
+class IrVersion11TooNew(EnvironmentCase):
+    """A model that onnx 1.18.0 makes has IR version 11; onnxruntime 1.20.1 knows 10."""
+
+    id = "ir-version-11-too-new"
+    records = ("ir-version-11-too-new",)
+    sources = ("microsoft/onnxruntime#23602", "enpasos/jax2onnx#28")
+    python = "3.10"
+    packages = ("onnx==1.18.0", "onnxruntime==1.20.1", "numpy==1.26.4")
+    code = _DEFAULT_IR_VERSION
+    claims = (
+        Claim(
+            "microsoft/onnxruntime#23602",
+            "onnxruntime refuses a model whose IR version is newer than the newest it knows",
+            record="ir-version-11-too-new",
+            exporter="",
+            status="fail",
+            stage="load",
+            message="Unsupported model IR version: 11, max supported IR version: 10",
+        ),
+        Claim(
+            "microsoft/onnxruntime#23602",
+            "the same model loads after its ir_version is set to 10",
+            record="ir-version-11-too-new",
+            exporter="",
+            variant="older_ir_version",
+            status="pass",
+            facts={"ir_version": 10},
+        ),
+    )
+
+    older_ir_version = environment_fix(
+        "graph-surgery",
+        "model.ir_version = 10, and save it again",
+        code=_DEFAULT_IR_VERSION.replace("onnxruntime.Inf", "model.ir_version = 10\nonnxruntime.Inf"),
+    )
+    newer_runtime = environment_fix(
+        "version-upgrade",
+        "onnxruntime 1.23.2",
+        packages=("onnx==1.18.0", "onnxruntime==1.23.2", "numpy==1.26.4"),
+    )
+    older_onnx = environment_fix(
+        "version-upgrade",
+        "onnx 1.17.0, whose models have IR version 10",
+        packages=("onnx==1.17.0", "onnxruntime==1.20.1", "numpy==1.26.4"),
     )

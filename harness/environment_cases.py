@@ -1,6 +1,7 @@
 """Environment cases: a variant's packages, installed by uv into a folder of their own, and its line run there.
 
-What could not be installed ends at stage ``resolve``, a line that failed at ``import``, everything else at ``done``.
+What could not be installed ends at stage ``resolve``, a line that failed at ``import``, one whose model onnxruntime
+refused at ``load``, everything else at ``done``.
 A line may print a JSON object last: it becomes the row's ``facts``, which claims can judge.
 """
 
@@ -41,7 +42,12 @@ _UNREACHABLE = re.compile(
     r"error sending request|dns error|failed to lookup|[Cc]onnection (?:refused|reset|timed out|closed)|"
     r"operation timed out|No space left on device|server error|network connectivity",
 )
-_EXCEPTION = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning)): ?(.*)$")
+#: how every error begins that onnxruntime raises of a model; it was imported by then
+_RUNTIME_SAYS = "[ONNXRuntimeError]"
+#: onnxruntime's own are named after their status: InvalidArgument, NotImplemented, Fail
+_EXCEPTION = re.compile(
+    r"^([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning)|onnxruntime\.[\w.]+): ?(.*)$",
+)
 
 
 @dataclass(frozen=True)
@@ -150,7 +156,8 @@ def _run(code: str, place: Path) -> Ended:
         return Ended(Stage.IMPORT, Status.CRASH, name, f"{done.stderr}\nended by {name}".strip(), f"ended by {name}")
     kind, reason = exception_of(done.stderr)
     text = done.stderr.strip() or f"ended with exit code {done.returncode} and no message"
-    return Ended(Stage.IMPORT, Status.FAIL, kind, text, reason)
+    stage = Stage.LOAD if _RUNTIME_SAYS in reason else Stage.IMPORT
+    return Ended(stage, Status.FAIL, kind, text, reason)
 
 
 def exception_of(stderr: str) -> tuple[str, str]:

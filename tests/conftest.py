@@ -9,6 +9,11 @@ import subprocess
 import pytest
 from browser_fixtures import address, chromium, visit  # noqa: F401 - fixtures of the tests marked browser
 from drawn_pages import draw, pages_home  # noqa: F401 - fixtures of the tests of pages
+from hypothesis import HealthCheck, settings
+
+# a busy machine is slow at whatever it draws; how fast is no matter of these tests
+settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared machine")
 
 
 @pytest.fixture
