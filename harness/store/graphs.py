@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import zipfile
@@ -29,6 +30,10 @@ def read(path: Path, bundle: str) -> Graph | None:
 
     Raises :class:`StoreError` where the bundle cannot be read, or its content is not what it is named by.
     """
+    return of_model(_model(path, bundle))
+
+
+def _model(path: Path, bundle: str) -> bytes:
     try:
         with zipfile.ZipFile(path) as archive:
             files = [(item.filename, archive.read(item)) for item in archive.infolist()]
@@ -43,21 +48,27 @@ def read(path: Path, bundle: str) -> Graph | None:
     model = dict(files).get("model.onnx")
     if model is None:
         raise StoreError(f"{path}: no file model.onnx in it")
-    return of_model(model)
+    return model
 
 
 def gathered(local: Path, wanted: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Rows of ``graphs`` for those of the bundles that lie in ``local``, and a sentence for each that is no good."""
+    """Rows of ``graphs`` for those of the bundles that lie in ``local``, and a sentence for each that is damaged.
+
+    A file that is whole and is no graph to this reader has no picture, and its rows are published all the same.
+    """
     rows, problems = [], []
     for bundle in sorted(wanted):
         path = file_of(local, bundle)
         if not path.is_file():
             continue
+        graph = None
         try:
-            graph = read(path, bundle)
+            model = _model(path, bundle)
         except StoreError as error:
             problems.append(str(error))
             continue
+        with contextlib.suppress(StoreError):
+            graph = of_model(model)
         if graph is not None:
             rows.append({"bundle": bundle, "nodes": len(graph.nodes), "graph": graph.to_json()})
     return rows, problems
