@@ -12,12 +12,20 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from harness.claims import release_runs  # noqa: E402  # the path above comes first
+from harness.claims import (  # noqa: E402  # the path above comes first
+    ADJUDICATED,
+    NOT_MEASURED,
+    NOT_REPRODUCED,
+    PARTLY,
+    PENDING,
+    REPRODUCED,
+    release_runs,
+)
 from harness.store import Dataset  # noqa: E402  # the path above comes first
-from harness.versions import ordered  # noqa: E402  # the path above comes first
+from harness.versions import ordered, within  # noqa: E402  # the path above comes first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pandas as pd
 
@@ -31,22 +39,37 @@ def text(dataset: Dataset) -> str:
     cells = cells[cells["exporter"].isin(_MEASURABLE)]
     claims = dataset.claims()
     titles = dict(dataset.cases().drop_duplicates("case")[["case", "title"]].itertuples(index=False))
-    parts = [_head(cells, claims), *_silent(cells, titles), *_gone(cells, titles), *_contradicted(claims)]
+    parts = [_head(cells, claims), *_silent(cells, titles), *_gone(cells, titles)]
+    parts += [*_contradicted(claims), *_not_measured(claims)]
     return "\n".join(parts) + "\n"
 
 
 def _head(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
     releases = ordered(cells["torch"].unique())
     counts = claims["outcome"].value_counts()
+    named = _naming_an_installable_version(claims, releases)
+    judged = int(named["outcome"].isin(ADJUDICATED).sum())
+    share = f" ({judged / len(named):.1%})" if len(named) else ""
     return (
         "# What measuring found\n\n"
         "Written by `python docs/make_findings.py` from `results/`; as installed together, each release on its own\n"
         "onnxruntime.\n\n"
         f"{len(cells)} cells of {cells['case'].nunique()} cases on torch {release_runs(releases)}. Of "
-        f"{len(claims)} claims in the sources, {counts.get('reproduced', 0)} are reproduced, "
-        f"{counts.get('partly', 0)} on some of the cells they speak of, "
-        f"{counts.get('not-reproduced', 0)} are not, {counts.get('not-measured', 0)} could not be measured.\n"
+        f"{len(claims)} claims in the sources, {counts.get(REPRODUCED, 0)} are reproduced, "
+        f"{counts.get(PARTLY, 0)} on some of the cells they speak of, {counts.get(NOT_REPRODUCED, 0)} are not; "
+        f"{counts.get(PENDING, 0)} are not measured yet, {counts.get(NOT_MEASURED, 0)} cannot be measured here.\n"
+        f"Of the {len(named)} claims that name a torch version which these releases have, {judged} are "
+        f"adjudicated{share}.\n"
     )
+
+
+def _naming_an_installable_version(claims: pd.DataFrame, releases: Sequence[str]) -> pd.DataFrame:
+    """Claims about particular versions of torch, at least one of them among the releases that were entered."""
+    installable = [
+        bool(specifier) and any(within(release, specifier) for release in releases)
+        for specifier in claims["torch"].fillna("")
+    ]
+    return claims[installable]
 
 
 def _silent(cells: pd.DataFrame, titles: dict[str, str]) -> Iterator[str]:
@@ -78,12 +101,23 @@ def _gone(cells: pd.DataFrame, titles: dict[str, str]) -> Iterator[str]:
 def _contradicted(claims: pd.DataFrame) -> Iterator[str]:
     yield "## Said, and not so\n"
     yield "Claims of the sources that the measured versions do not show.\n"
-    for row in claims[claims["outcome"] == "not-reproduced"].itertuples():
+    for row in claims[claims["outcome"] == NOT_REPRODUCED].itertuples():
         yield f"- `{row.claim}` ({row.source}): “{row.says}” — {row.reason}"
     yield "\n## Said, and so in part\n"
     yield "Claims that hold on some of the cells they speak of.\n"
-    for row in claims[claims["outcome"] == "partly"].itertuples():
+    for row in claims[claims["outcome"] == PARTLY].itertuples():
         yield f"- `{row.claim}` ({row.source}): “{row.says}” — {row.reason}"
+
+
+def _not_measured(claims: pd.DataFrame) -> Iterator[str]:
+    """By reason: what stands between a claim and its measurement."""
+    rows = claims[claims["outcome"] == NOT_MEASURED]
+    if rows.empty:
+        return
+    yield "\n## Said, and cannot be measured here\n"
+    yield "| reason | claims |\n| --- | --- |"
+    for reason, group in rows.groupby("reason"):
+        yield f"| {reason} | {', '.join(f'`{claim}`' for claim in group['claim'])} |"
 
 
 def main() -> int:

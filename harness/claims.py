@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from harness import versions
+from harness.reach import Reach
+from harness.worker import plan
 from harness.worker import releases as release_table
 from harness.worker.case import PLAIN, Claim, Fix, attributes
 from harness.worker.corpus import LoadedCase
@@ -19,7 +21,13 @@ if TYPE_CHECKING:
 
     from harness.store.dataset import Dataset
 
-REPRODUCED, PARTLY, NOT_REPRODUCED, NOT_MEASURED = "reproduced", "partly", "not-reproduced", "not-measured"
+REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not-reproduced"
+#: it could be measured, and no row is about it so far
+PENDING = "pending"
+#: it cannot be measured here: a device that is not there, a release that cannot be entered, a cell that no plan has
+NOT_MEASURED = "not-measured"
+#: outcomes that rows decided
+ADJUDICATED = (REPRODUCED, PARTLY, NOT_REPRODUCED)
 
 _MEASURED = frozenset(status.value for status in MEASURED)
 #: an empty exporter in a claim means these
@@ -57,18 +65,21 @@ def adjudicate(
     cells     rows with the columns of ``CELLS`` (a frame or dictionaries); those of quarantined runs left out
     messages  texts by message id, for the claims that quote one
     """
-    by_case: dict[str, list[Row]] = {}
-    releases: set[str] = set()
+    by_case: dict[str | None, list[Row]] = {}
     for row in _plain(cells):
         by_case.setdefault(row["case"], []).append(row)
-        if row["torch"]:
-            releases.add(row["torch"])
-    measured = versions.ordered(releases)
+    reach = Reach(_barred(by_case))
     return [
-        {**_words(item, number, claim), **_verdict(item, claim, by_case.get(item.id, []), measured, messages)}
+        {**_words(item, number, claim), **_verdict(item, claim, by_case.get(item.id, []), reach, messages)}
         for item in cases.values()
         for number, claim in enumerate(item.cls.claims, start=1)
     ]
+
+
+def _barred(by_case: Mapping[str | None, Sequence[Row]]) -> set[str]:
+    """Releases whose environment could not be made: they have a row without a case, and no other."""
+    entered = {row["torch"] for case, rows in by_case.items() if case is not None for row in rows}
+    return {row["torch"] for row in by_case.get(None, ()) if row["torch"]} - entered
 
 
 def adjudicate_dataset(cases: Mapping[str, LoadedCase], dataset: Dataset) -> list[dict[str, Any]]:
@@ -106,24 +117,55 @@ def _only(records: Sequence[str]) -> str:
     return records[0] if len(records) == 1 else ""
 
 
-def _verdict(
-    item: LoadedCase, claim: Claim, rows: Sequence[Row], releases: Sequence[str], messages: Texts
-) -> dict[str, Any]:
+def _verdict(item: LoadedCase, claim: Claim, rows: Sequence[Row], reach: Reach, messages: Texts) -> dict[str, Any]:
     chosen = [row for row in rows if _selects(item, claim, row)]
     measured = _without_refusals(claim, [row for row in chosen if row["status"] in _MEASURED])
     agreeing: list[Row] = []
     against: list[Row] = []
     for row in measured:
         (agreeing if _agrees(claim, row, messages) else against).append(row)
+    left = _left(item, claim, chosen, reach)
     if not measured:
-        return _outcome(NOT_MEASURED, _why_not(item, claim, chosen, rows, releases), claim.finding, [])
+        outcome = PENDING if left else NOT_MEASURED
+        return _outcome(outcome, left or _why_not(item, claim, chosen, reach), claim.finding, [])
+    left = f"; {left}" if left else ""
     if not against:
-        return _outcome(REPRODUCED, f"{_count(agreeing)}, all as documented", "", agreeing)
+        return _outcome(REPRODUCED, f"{_count(agreeing)}, all as documented{left}", "", agreeing)
     if agreeing:
-        reason = f"{len(agreeing)} of {_count(measured)} as documented; instead {_instead(against)}"
+        reason = f"{len(agreeing)} of {_count(measured)} as documented; instead {_instead(against)}{left}"
         return _outcome(PARTLY, reason, claim.finding, against)
-    reason = f"{_count(measured)}, none as documented; instead {_instead(against)}"
+    reason = f"{_count(measured)}, none as documented; instead {_instead(against)}{left}"
     return _outcome(NOT_REPRODUCED, reason, claim.finding, against)
+
+
+def _left(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach) -> str:
+    """Where the claim could still be measured: releases that plan a cell it selects and have no row of one."""
+    if claim.needs:
+        return ""
+    if item.is_environment:
+        return "" if chosen else "not measured yet: this installation has not been tried"
+    have = {row["torch"] for row in chosen}
+    waiting = [
+        torch
+        for torch in _named(item, claim, reach)
+        if torch not in have and any(_could(item, claim, torch, cell) for cell in reach.cells(item, torch))
+    ]
+    return f"not measured yet on torch {release_runs(waiting)}" if waiting else ""
+
+
+def _named(item: LoadedCase, claim: Claim, reach: Reach) -> list[str]:
+    """The releases of the table that the claim is about."""
+    _, available = _judged_on(item, claim)
+    every = ({"torch": torch} for torch in reach.releases())
+    return [
+        row["torch"] for row in every if _takes_torch(item, claim.torch, row) and _takes_torch(item, available, row)
+    ]
+
+
+def _could(item: LoadedCase, claim: Claim, torch: str, cell: plan.Cell) -> bool:
+    """Whether the claim would select a planned cell; the opset that the default exporter will write is not known."""
+    place = {**cell._asdict(), "torch": torch}
+    return _selects_place(item, claim, place) and (cell.opset is None or _takes_opset(item, claim, place))
 
 
 def _outcome(outcome: str, reason: str, finding: str, shown: Sequence[Row]) -> dict[str, Any]:
@@ -134,6 +176,11 @@ def _outcome(outcome: str, reason: str, finding: str, shown: Sequence[Row]) -> d
 def _selects(item: LoadedCase, claim: Claim, row: Row) -> bool:
     if item.is_environment:
         return bool(row["variant"] == claim.variant and not claim.needs)
+    return _selects_place(item, claim, row) and _takes_opset(item, claim, row)
+
+
+def _selects_place(item: LoadedCase, claim: Claim, row: Row) -> bool:
+    """All but the opset."""
     variant, available = _judged_on(item, claim)
     provider = {claim.needs} if claim.needs else _EVERYWHERE
     return (
@@ -142,7 +189,6 @@ def _selects(item: LoadedCase, claim: Claim, row: Row) -> bool:
         and _takes_exporter(claim, row)
         and _takes_torch(item, claim.torch, row)
         and _takes_torch(item, available, row)
-        and _takes_opset(item, claim, row)
     )
 
 
@@ -212,23 +258,25 @@ def _has_facts(text: str | None, wanted: Mapping[str, Any]) -> bool:
     return all(name in have and have[name] == json.loads(json.dumps(value)) for name, value in wanted.items())
 
 
-def _why_not(
-    item: LoadedCase, claim: Claim, chosen: Sequence[Row], rows: Sequence[Row], releases: Sequence[str]
-) -> str:
+def _why_not(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach) -> str:
+    """Why no measurement can answer the claim."""
     if chosen:
         statuses = Counter(row["status"] for row in chosen)
         return "planned but not measured: " + ", ".join(f"{count} {status}" for status, count in statuses.items())
     if claim.needs:
         return f"needs {claim.needs}, on which nothing was measured"
-    if item.is_environment:
-        return "this installation has not been tried"
-    named = [text for text in releases if _takes_torch(item, claim.torch, {"torch": text})]
+    named = _named(item, claim, reach)
     if not named:
-        have = release_runs(releases) or "no release at all"
-        return f"no release {claim.torch} has been measured; the dataset has {have}"
-    if not any(row["torch"] in named for row in rows):
-        return f"the case has not been measured on torch {release_runs(named)}"
-    return f"measured on torch {release_runs(named)}, but not with {_asked(claim)}"
+        return f"no release {claim.torch} can be entered; the table has {release_runs(reach.releases())}"
+    if reach.barred.issuperset(named):
+        return f"torch {release_runs(named)} could not be installed"
+    return f"torch {release_runs(named)} {_has_no_cell(item, claim)}"
+
+
+def _has_no_cell(item: LoadedCase, claim: Claim) -> str:
+    needs = getattr(item.cls, "needs_torch", "")
+    beside = f"; the case needs torch {needs}" if needs else ""
+    return f"cannot be asked for {_asked(claim)}{beside}"
 
 
 def _asked(claim: Claim) -> str:

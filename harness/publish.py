@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import publish_runs
-from harness.claims import adjudicate
+from harness.claims import COLUMNS, adjudicate
 from harness.store import files, graphs, writer
 from harness.store.catalogue import case_rows, measured_variants
 from harness.store.compaction import compact, dataset_lock
@@ -262,7 +262,7 @@ class _Publication:
         self._write("cases.parquet", "cases", to_arrow("cases", case_rows(self._corpus)))
         self._write("declared.parquet", "declared", self._declared(cells))
         self._write("graphs.parquet", "graphs", self._graphs(cells))
-        rows = [row for part in cells.values() for row in part.to_pylist()]
+        rows = [row for part in cells.values() for row in part.select(COLUMNS).to_pylist()]
         words = dict(zip(messages["message_id"].to_pylist(), messages["text"].to_pylist(), strict=True))
         self._write("claims.parquet", "claims", to_arrow("claims", adjudicate(self._corpus, rows, words)))
 

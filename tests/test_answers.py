@@ -247,7 +247,7 @@ def test_a_release_in_between_that_was_not_measured_neither_ends_nor_begins_a_ra
 
 def test_claims_are_counted_by_every_outcome_and_filtered_by_source(dataset):
     found = claims(dataset, Filters())
-    assert found.counts == {"reproduced": 1, "partly": 0, "not-reproduced": 1, "not-measured": 0}
+    assert found.counts == {"reproduced": 1, "partly": 0, "not-reproduced": 1, "pending": 0, "not-measured": 0}
     assert claims(dataset, Filters(statuses=("reproduced",))).counts == found.counts
     assert [claim.claim for claim in claims(dataset, Filters(), ("onnx/*",)).claims] == ["cross/2"]
     assert found.claims[0].versions == "torch ==1.10.*, torchscript-trace, opset 14"

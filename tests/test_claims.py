@@ -77,7 +77,8 @@ def test_a_claim_that_some_cells_contradict_holds_in_part_and_says_what_was_seen
     assert found["outcome"] == "partly"
     assert found["reason"] == (
         "1 of 4 cells on torch 1.10.2, 2.8.0 as documented; "
-        "instead torch 2.8.0, opset 9-10, 12: crash at run (run|x|y). Fixed in 2.1."
+        "instead torch 2.8.0, opset 9-10, 12: crash at run (run|x|y); "
+        "not measured yet on torch 1.11.0-2.7.1, 2.9.1-2.15.0. Fixed in 2.1."
     )
     assert [item.split("/")[0] for item in found["cells"]] == ["2.8.0"] * 3
 
@@ -131,34 +132,73 @@ def test_an_opset_that_the_exporter_refuses_does_not_contradict_a_claim_about_al
     assert verdict("status='pass', opset=15", cell(), refused)["outcome"] == "not-reproduced"
 
 
+BARRED = cell(torch="1.9.1", case=None, variant=None, exporter=None, opset=None, stage="resolve", status="not_run")
+
+
 @pytest.mark.parametrize(
     ("claim", "rows", "reason"),
     [
-        (
-            "torch='==1.9.*'",
-            [cell(), cell(torch="2.8.0")],
-            "no release ==1.9.* has been measured; the dataset has 1.10.2, 2.8.0",
-        ),
-        ("", [], "no release at all"),
-        ("", [cell(case="other")], "the case has not been measured on torch 1.10.2"),
-        (
-            "opset='<=10'",
-            [cell()],
-            "measured on torch 1.10.2, but not with variant plain, torchscript-trace, opset <=10",
-        ),
-        ("variant='rewrite'", [cell()], "variant rewrite"),
-        ("exporter='dynamo'", [cell()], "dynamo"),
-        ("needs='tensorrt'", [cell()], "needs tensorrt"),
-        ("", [cell(status="invalid"), cell(status="skip", opset=9)], "planned but not measured: 1 invalid, 1 skip"),
+        ("torch='==1.9.*'", [cell(), cell(torch="2.8.0")], "on torch 1.9.1"),
+        ("", [], "on torch 1.0.1-2.15.0"),
+        ("torch='==1.10.*'", [cell(case="other")], "on torch 1.10.2"),
+        ("torch='>=1.9,<1.11'", [BARRED], "on torch 1.10.2"),
+        ("torch='==1.10.*', opset='<=10'", [cell()], "on torch 1.10.2"),
+        ("torch='==1.10.*', variant='rewrite'", [cell()], "on torch 1.10.2"),
+        ("torch='<2.3', exporter='dynamo'", [cell()], "on torch 2.1.2-2.2.2"),
+        ("torch='==2.8.*', exporter='default', opset=18", [cell()], "on torch 2.8.0"),
     ],
     ids=lambda value: value if isinstance(value, str) else "rows",
 )
-def test_a_claim_that_no_measured_cell_is_about_says_why(verdict, claim, rows, reason):
+def test_a_claim_that_a_planned_cell_could_answer_is_pending_and_says_where(verdict, claim, rows, reason):
+    found = verdict(claim, *rows)
+
+    assert (found["outcome"], found["reason"]) == ("pending", f"not measured yet {reason}")
+    assert found["cells"] == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "rows", "reason"),
+    [
+        ("torch='==1.9.0'", [cell()], "no release ==1.9.0 can be entered; the table has 1.0.1-2.15.0"),
+        ("torch='==1.9.*'", [cell(), BARRED], "torch 1.9.1 could not be installed"),
+        (
+            "torch='==1.10.*', exporter='dynamo'",
+            [cell()],
+            "torch 1.10.2 cannot be asked for variant plain, dynamo",
+        ),
+        ("torch='==1.10.*', opset='>=20'", [cell()], "torch 1.10.2 cannot be asked for variant plain, torchscript-"),
+        ("needs='tensorrt'", [cell()], "needs tensorrt, on which nothing was measured"),
+        (
+            "torch='==1.10.*'",
+            [cell(status="invalid"), cell(status="skip", opset=9)],
+            "planned but not measured: 1 invalid, 1 skip",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "rows",
+)
+def test_a_claim_that_no_cell_can_answer_says_why(verdict, claim, rows, reason):
     found = verdict(claim, *rows)
 
     assert found["outcome"] == "not-measured"
-    assert reason in found["reason"]
+    assert found["reason"].startswith(reason)
     assert found["cells"] == []
+
+
+def test_a_claim_measured_on_some_of_its_releases_says_which_are_left(verdict):
+    found = verdict("torch='>=1.9,<1.12', status='pass'", cell())
+
+    assert found["outcome"] == "reproduced"
+    assert found["reason"] == ("1 cell on torch 1.10.2, all as documented; not measured yet on torch 1.9.1, 1.11.0")
+
+
+def test_a_case_that_a_release_cannot_run_is_not_waited_for(tmp_path):
+    path = tmp_path / "vectors.py"
+    text = CASE.format(claim="torch='==1.9.*'")
+    path.write_text(text.replace("sources =", 'needs_torch = ">=2.0"\n    sources =', 1))
+    (found, _) = adjudicate(corpus.load([path], stand_in=True), [], {})
+
+    assert found["outcome"] == "not-measured"
+    assert found["reason"].endswith("the case needs torch >=2.0")
 
 
 def test_a_claim_about_an_installation_is_judged_by_variant_alone(verdict):
@@ -167,7 +207,8 @@ def test_a_claim_about_an_installation_is_judged_by_variant_alone(verdict):
     assert verdict("", row, index=1)["outcome"] == "reproduced"
     assert verdict("", row, index=1)["cells"] == ["-/old-numpy/plain/-/-"]
     assert verdict("", {**row, "stage": "import"}, index=1)["outcome"] == "not-reproduced"
-    assert verdict("", cell(), index=1)["reason"] == "this installation has not been tried"
+    assert verdict("", cell(), index=1)["outcome"] == "pending"
+    assert verdict("", cell(), index=1)["reason"] == "not measured yet: this installation has not been tried"
 
 
 @pytest.mark.parametrize("claim", ["opset='about ten'", "torch='new'"])

@@ -104,7 +104,7 @@ def test_workaround_stops_a_build_only_for_the_words_that_it_is_told(run):
 
 def test_claims_end_with_the_count_of_every_outcome(run):
     said = lines(run("claims", "--status", "reproduced"))
-    assert "2 claims: 1 reproduced, 0 partly, 1 not-reproduced, 0 not-measured" in said
+    assert "2 claims: 1 reproduced, 0 partly, 1 not-reproduced, 0 pending, 0 not-measured" in said
     assert len(json.loads(run("claims", "--status", "reproduced", "--json").stdout)["claims"]) == 1
 
 

@@ -14,14 +14,15 @@ from harness.answers.documents import all_claims
 from harness.answers.signs import CLAIM
 
 #: what differs from its source first
-_ORDER = {"not-reproduced": 0, "partly": 1, "reproduced": 2, "not-measured": 3}
+_ORDER = {"not-reproduced": 0, "partly": 1, "reproduced": 2, "not-measured": 3, "pending": 4}
 
 
 def page(kept: Kept) -> None:
     """Draw it."""
     frame.heading(
         "What the sources say, and what was measured",
-        "A claim is reproduced when every measured cell that it speaks of ended as it says, partly when some did.",
+        "A claim is reproduced when every measured cell that it speaks of ended as it says, partly when some did. "
+        "What is pending can be measured and has not been yet; what is not measured cannot be here, for the reason given.",
     )
     known = kept.answer(all_claims)
     if not known:

@@ -46,7 +46,8 @@ CLAIM: dict[str, Sign] = {
     "reproduced": Sign("✓", "green", "as the source says"),
     "partly": Sign("~", "yellow", "on some of the cells"),
     "not-reproduced": Sign("✗", "red", "otherwise"),
-    "not-measured": Sign("·", "white", "the reason is given"),
+    "pending": Sign("○", "white", "not measured yet"),
+    "not-measured": Sign("·", "white", "could not be, the reason is given"),
 }
 
 EXPORTER_SHORT: dict[str, str] = {

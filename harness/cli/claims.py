@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def command(sources: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -> None:
     """Set what the documents say against what was measured: counts by outcome, then each claim.
 
-    --status takes reproduced, partly, not-reproduced and not-measured.
+    --status takes reproduced, partly, not-reproduced, pending (not measured yet) and not-measured (it cannot be).
     """
     from harness.answers import claims
     from harness.cli import output

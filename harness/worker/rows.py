@@ -144,7 +144,11 @@ CLAIMS: Tuple[Column, ...] = (
     Column("exporter", "string", "exporter it is about"),
     Column("opset", "string", "opsets it names"),
     Column("expects", "string", "the documented outcome: statuses, stage, message, ops, facts as a JSON object"),
-    Column("outcome", "string", "reproduced, partly (on some of the cells), not-reproduced, not-measured"),
+    Column(
+        "outcome",
+        "string",
+        "reproduced, partly (on some of the cells), not-reproduced, pending (not measured yet), not-measured (cannot be)",
+    ),
     Column("reason", "string", "why: counts of cells, the differing outcome, or what could not be measured"),
     Column("cells", "list<string>", "cells that show it: torch/case/variant/exporter/opset"),
 )
