@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import probes, versions
 from harness.runner import WORKER_MODULES
-from harness.runner.archive import CELLS, FORMAT, MANIFEST, Entry
+from harness.runner.archive import CELLS, FORMAT, MANIFEST, Entry, session_text
 from harness.store import writer
 from harness.worker.errors import CaniexportError
 
@@ -67,16 +67,20 @@ def entries(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[Stand
     order = {torch: place for place, torch in enumerate(versions.ordered(frame["torch"].unique()))}
     frame = frame.assign(_release=frame["torch"].map(order))
     frame = frame.sort_values(["case", "variant", "_release", "exporter", "opset"], kind="stable")
+    # a case makes its variants anew each time it is asked for them: once for each case, not for each of its cells
+    variants = {case: corpus[case].variants for case in frame["case"].unique()}
     found: dict[str, Entry] = {}
     cells: dict[str, list[str]] = {}
     for bundle, torch, kind, case, variant, exporter, opset in frame[list(COLUMNS)].itertuples(index=False, name=None):
-        if variant not in corpus[case].variants:
+        declared = variants[case].get(variant)
+        if declared is None:
             continue
-        declared = corpus[case].variants[variant]
-        entry = Entry(bundle, kind, case, variant, declared.case.rtol, declared.case.atol, dict(declared.session))
-        found.setdefault(entry.key, entry)
+        key = bundle + session_text(declared.session)
+        if key not in found:
+            options = dict(declared.session)
+            found[key] = Entry(bundle, kind, case, variant, declared.case.rtol, declared.case.atol, options)
         number = "default" if _is_null(opset) else int(opset)
-        cells.setdefault(entry.key, []).append(f"{torch}/{case}/{variant}/{exporter}/{number}")
+        cells.setdefault(key, []).append(f"{torch}/{case}/{variant}/{exporter}/{number}")
     return [Stand(entry, tuple(cells[key])) for key, entry in found.items()]
 
 
@@ -166,6 +170,7 @@ def _giver(data: bytes) -> Callable[[], bytes]:
 
 
 def _is_null(value: Any) -> bool:
+    """Whether a number of a frame is missing: ``None``, ``NaN``, or pandas's own ``NA``."""
     import pandas as pd
 
-    return bool(pd.isna(value))
+    return value is None or value is pd.NA or bool(value != value)

@@ -1,7 +1,9 @@
 """A runtime for tests: a package named onnxruntime whose "models" are words that it obeys, faults included.
 
-Its providers do what onnxruntime's do: CUDA is compiled in, cannot be loaded, and its sessions are made on the CPU with
-no more than a line in the log; OpenVINO leaves nodes to the CPU.
+Its providers do what onnxruntime's do: CUDA is compiled in, cannot be loaded (unless ``CUDA_WORKS`` is set), and its
+sessions are made on the CPU with no more than a line in the log; where it works, it computes in TF32 unless that is
+turned off as NVIDIA's libraries have it. OpenVINO leaves nodes to the CPU. Words that begin with "cpu" are faults of
+the CPU provider alone, "drift" is one of every other.
 
 The faults are real ones: the process really gets SIGSEGV, really sleeps, really aborts. Bundles and archives are the
 real thing too.
@@ -41,10 +43,12 @@ class InferenceSession:
     def __init__(self, model, options, providers, provider_options=None, enable_fallback=1):
         self.word = bytes(model).decode()
         self.asked, self.options = providers[0], options
-        if self.asked == "CUDAExecutionProvider":
+        if self.asked == "CUDAExecutionProvider" and "CUDA_WORKS" not in os.environ:
             said = "Failed to load library x.so with error: libcublasLt.so.13: cannot open"
             os.write(2, os.environ.get("CUDA_SAYS", said).encode() + b"\\n")
             self.asked = "CPUExecutionProvider"
+        if self.word.startswith("cpu"):
+            self.word = self.word[3:] if self.asked == "CPUExecutionProvider" else "relu"
         left = {"split": ["Gather", "Relu"], "left": ["Gather", "Gather"]}.get(self.word, [])
         self.nodes = [("CPUExecutionProvider", op) for op in left]
         if self.word != "left":
@@ -86,6 +90,12 @@ class InferenceSession:
         if self.word == "text":
             return [np.array(["0", "b", "c"], dtype=object)]
         x = np.maximum(feeds["x"], 0)
+        if self.asked == "CUDAExecutionProvider" and os.environ.get("NVIDIA_TF32_OVERRIDE") != "0":
+            x = x * np.float32(1 + 2**-11)  # what rounding to ten bits costs at most
+        if self.word == "drift" and self.asked != "CPUExecutionProvider":
+            x = x * np.float32(1.001)
+        if self.word == "near" and self.asked != "CPUExecutionProvider":
+            x = x * np.float32(1.00005)
         return [x + 1 if self.word == "wrong" else x]
 """
 

@@ -7,6 +7,7 @@ import pytest
 from harness import versions
 from harness.answers.runtimes import runtimes
 from harness.claims import adjudicate_dataset
+from harness.runtime_releases import RUNTIMES
 from harness.store import Dataset
 from harness.worker import corpus as corpus_module
 from harness.worker import plan, releases
@@ -193,3 +194,14 @@ def test_what_each_onnxruntime_takes_is_what_was_measured_by_hand(dataset):
     found = {line.version: (line.max_opset, line.max_ir) for line in lines}
 
     assert {version: found.get(version) for version in by_hand} == by_hand
+
+
+def test_every_release_of_onnxruntime_ran_files_of_at_least_ten_torch_releases(dataset, cells):
+    files = cells[["bundle", "torch"]].dropna().drop_duplicates()
+    runs = dataset.runs(columns=["bundle", "runtime", "runtime_version", "provider"])
+    runs = runs[(runs["runtime"] == "onnxruntime") & (runs["provider"] == "cpu")]
+    found = runs.merge(files, on="bundle").groupby("runtime_version")["torch"].nunique()
+
+    listed = [release.version for release in RUNTIMES if release.runtime == "onnxruntime"]
+    assert len(listed) >= 21
+    assert {version: int(found.get(version, 0)) for version in listed if found.get(version, 0) < 10} == {}

@@ -88,10 +88,10 @@ def call(*words):
     return CliRunner().invoke(main, words, prog_name="caniexport")
 
 
-def run_elsewhere(file, out, packages):
+def run_elsewhere(file, out, packages, *more):
     """As on another machine: nothing but the archive, numpy and the runtime."""
     environment = {**os.environ, "PYTHONPATH": str(packages)}
-    command = [sys.executable, str(file), "--runtime", "onnxruntime", "-o", str(out)]
+    command = [sys.executable, str(file), "--runtime", "onnxruntime", "-o", str(out), *more]
     done = subprocess.run(command, cwd=file.parent, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -258,6 +258,7 @@ def test_a_version_that_was_not_asked_for_is_held_back():
         ("load|NotImplemented|… : Could not find an implementation for Erf(13) node with name", Refusal.KERNEL),
         ("load|Fail|… Fatal error: my.dom:FooBar(-N) is not a registered function/op", Refusal.OPERATOR),
         ("load|InvalidGraph|… Error No Op registered for GridSample with domain_version of N", Refusal.OPERATOR),
+        ("parse|RuntimeError|No conversion rule found for operations: CumProd", Refusal.OPERATOR),
         ("load|InvalidGraph|… This is an invalid model. Type Error: Type …", Refusal.MODEL),
         ("load|Fail|something new", Refusal.OTHER),
     ],
@@ -309,3 +310,16 @@ def test_a_release_is_named_as_a_user_names_it():
         find("onnxruntime==1.5")
     with pytest.raises(UnknownName, match="nearest: onnxruntime"):
         find("onnxruntim")
+
+
+def test_files_whose_values_are_not_the_cpu_providers_are_counted(home, tmp_path):
+    stand_in_runtime.archive(tmp_path / "b.zip", "relu", "drift", "wrong", "near")
+    packages = stand_in_runtime.install(tmp_path / "site")
+    run_elsewhere(tmp_path / "b.zip", tmp_path / "rows", packages, "--provider", "openvino")
+    assert call("bundles", "merge", str(tmp_path / "rows")).exit_code == 0
+
+    (line,) = json.loads(call("runtimes", "--json").stdout)
+    assert (line["provider"], line["bundles"], line["statuses"]) == ("openvino", 4, {"mismatch": 2, "pass": 2})
+    # one is wrong on the provider alone, the other on both
+    assert line["apart"] == 1
+    assert "≠cpu" in call("runtimes").stdout

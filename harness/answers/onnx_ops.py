@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.runner import wire
 from harness.worker.errors import CaniexportError
 
 # field numbers of onnx.proto
@@ -75,7 +76,7 @@ def _model(data: memoryview, name: str, folder: Path | None) -> ModelOps:
     found = _Found()
     try:
         return _walked(data, name, folder, found)
-    except (_Cut, RecursionError) as error:
+    except (wire.Malformed, RecursionError) as error:
         whole = "is truncated or damaged" if found.looks_like_onnx else "is not an ONNX file"
         raise BadModel(f"{name} {whole} ({error})") from error
 
@@ -113,7 +114,7 @@ class _Found:
 
     def graph(self, data: memoryview, depth: int) -> None:
         if depth > _DEEPEST:
-            raise _Cut(f"subgraphs lie more than {_DEEPEST} deep")
+            raise wire.Malformed(f"subgraphs lie more than {_DEEPEST} deep")
         self.nodes(data, _NODE, depth)
         for field, value in _fields(data):
             if field == _INITIALIZER and isinstance(value, memoryview):
@@ -165,42 +166,6 @@ def _external(data: memoryview) -> set[str]:
     return found
 
 
-class _Cut(Exception):
-    """Bytes that are no protobuf message."""
-
-
 def _fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     """Number and value of each field of a message: whole numbers, or bytes that are not copied."""
-    at, end = 0, len(data)
-    while at < end:
-        key, at = _varint(data, at)
-        field, kind = key >> 3, key & 7
-        if kind == 0:
-            number, at = _varint(data, at)
-            yield field, number
-            continue
-        if kind == 2:
-            size, at = _varint(data, at)
-        elif kind in (1, 5):
-            size = 8 if kind == 1 else 4
-        else:
-            raise _Cut(f"wire type {kind} at byte {at}")
-        if not field or at + size > end:
-            raise _Cut(f"{size} bytes are announced and {end - at} are there")
-        if kind == 2:
-            yield field, data[at : at + size]
-        at += size
-
-
-def _varint(data: memoryview, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while shift < 70:
-        if at >= len(data):
-            raise _Cut("a number has no end")
-        byte = data[at]
-        at += 1
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return number, at
-        shift += 7
-    raise _Cut("a number is too long")
+    return ((number, value) for number, kind, value in wire.fields(data) if kind in (wire.VARINT, wire.BYTES))

@@ -27,6 +27,7 @@ _WORDS: tuple[tuple[str, Refusal], ...] = (
     (r"official released onnx opset|opset .* (?:under development|not supported)", Refusal.OPSET),
     (r"Could not find an implementation for|NOT_IMPLEMENTED|NotImplemented\|", Refusal.KERNEL),
     (r"is not a registered function/op|No Op registered|No opset import for domain", Refusal.OPERATOR),
+    (r"No conversion rule found for operations|does not support the following ONNX operations", Refusal.OPERATOR),
     (r"INVALID_GRAPH|InvalidGraph\||Type Error|ShapeInferenceError|not a valid model|invalid model", Refusal.MODEL),
 )
 

@@ -25,6 +25,8 @@ class RuntimeLine:
     bundles   how many exported files (or node tests) it has run, probes not counted
     statuses  of these, by status
     refusals  of those that it did not load, by reason
+    apart     files whose values on this provider are not those of the CPU provider of the same package, beyond the
+              tolerance; ``None`` where no row holds them against each other
     local     whether rows of this machine are among them
     """
 
@@ -37,6 +39,7 @@ class RuntimeLine:
     bundles: int
     statuses: dict[str, int]
     refusals: dict[str, int]
+    apart: int | None
     local: bool
 
 
@@ -54,7 +57,13 @@ def runtimes(dataset: Dataset, corpus: str = "") -> list[RuntimeLine]:
 
 
 _KEY = ("runtime", "runtime_version", "provider", "device")
-_SAID = {"cases": 'count("case")', "local": "bool_or(origin = 'local')"}
+#: what is counted of rows that end alike; the facts of a row are written by :mod:`harness.runner.beside`
+_SAID = {
+    "cases": 'count("case")',
+    "held": """count(*) FILTER (WHERE facts LIKE '%"agrees": %')""",
+    "apart": """count(*) FILTER (WHERE facts LIKE '%"agrees": false%')""",
+    "local": "bool_or(origin = 'local')",
+}
 
 
 def _files(dataset: Dataset, corpus: str) -> Iterator[tuple[tuple[Any, ...], _Row]]:
@@ -62,7 +71,7 @@ def _files(dataset: Dataset, corpus: str) -> Iterator[tuple[tuple[Any, ...], _Ro
     by = (*_KEY, "stage", "status", "signature")
     if corpus:
         for row in dataset.run_groups((*by, "variant"), _SAID, {"corpus": (corpus, None)}):
-            if not node_tests.about(row[-3] or "").mark:
+            if not node_tests.about(row[len(by)] or "").mark:
                 yield row[:4], _row(row)
         return
     apart = (probes.CORPUS, node_tests.CORPUS)
@@ -75,21 +84,25 @@ def _probed(dataset: Dataset) -> Iterator[tuple[tuple[Any, ...], _Row]]:
     """Rows of the probes."""
     by = (*_KEY, "stage", "status", "signature", "case", "variant")
     for row in dataset.run_groups(by, {"local": _SAID["local"]}, {"corpus": (probes.CORPUS,)}):
-        yield row[:4], _Row(row[4], row[5], row[6], 0, row[-1], row[7] or "", row[8] or "")
+        yield row[:4], _Row(row[4], row[5], row[6], 0, 0, 0, row[-1], row[7] or "", row[8] or "")
 
 
 def _row(row: tuple[Any, ...]) -> _Row:
-    return _Row(row[4], row[5], row[6], row[-2], row[-1])
+    return _Row(row[4], row[5], row[6], *row[-len(_SAID) :])
 
 
 @dataclass(frozen=True)
 class _Row:
-    """So many files that ended alike; a probe is named."""
+    """So many files that ended alike, how many of them were held against the CPU provider and how many differ from it;
+    a probe is named.
+    """
 
     stage: str
     status: str
     signature: str | None
     files: int
+    held: int
+    apart: int
     local: bool
     probe: str = ""
     number: str = ""
@@ -115,6 +128,7 @@ def _line(key: tuple[Any, ...], rows: list[_Row]) -> RuntimeLine:
         statuses.total(),
         dict(statuses),
         dict(refused),
+        sum(row.apart for row in rows) if any(row.held for row in rows) else None,
         any(row.local for row in rows),
     )
 

@@ -22,7 +22,7 @@ import zipfile
 import zlib
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from harness.worker.errors import CaniexportError
 
@@ -87,7 +87,7 @@ class Bundle(NamedTuple):
     outputs: List[List[bytes]]
 
 
-def session_text(options: Dict[str, Any]) -> str:
+def session_text(options: Mapping[str, Any]) -> str:
     """Session options as a row has them: a JSON object, empty text for none."""
     return json.dumps(options, sort_keys=True) if options else ""
 

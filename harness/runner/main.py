@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import json
 import os
 import random
 import sys
@@ -157,7 +158,8 @@ class _Run:
         if entry is not None:
             row.update(bundle=entry.bundle, corpus=entry.corpus, case=entry.case, variant=entry.variant)
             row["session"] = session_text(entry.options) or None
-        return dict(row, **outcome.row)
+        facts = dict(running.facts, **outcome.row.get("facts", {}))
+        return dict(row, **dict(outcome.row, facts=json.dumps(facts, sort_keys=True) if facts else None))
 
     def _environment(self, running: Running) -> Dict[str, Any]:
         release = self.options.release or "{}=={}".format(self.options.runtime, running.version or "?")

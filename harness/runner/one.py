@@ -6,17 +6,17 @@ import json
 import re
 import time
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from harness.runner import tensors
-from harness.runner.adapters.base import Adapter, Refused, Session
+from harness.runner.adapters.base import Adapter, Given, Refused, Session
 from harness.runner.agreement import agreed
 from harness.runner.archive import Archive, Bundle, Entry, UnusableBundle
 from harness.runner.wire import Malformed
 from harness.worker import compare
-from harness.worker.messages import describe, describe_exception, message_id
+from harness.worker.messages import describe, describe_exception, message_id, signature, tidy
 from harness.worker.status import Stage, Status
 
 Announce = Callable[[Stage], None]
@@ -44,31 +44,47 @@ def ended(stage: Stage, status: Status, described: Tuple[str, str, str]) -> Outc
     return Outcome(row, {identifier: text})
 
 
-def run(adapter: Adapter, archive: Archive, entry: Entry, announce: Announce) -> Outcome:
+class Ran(NamedTuple):
+    """A bundle's outcome, and its outputs for each input set where the provider asked for gave them."""
+
+    outcome: Outcome
+    outputs: Optional[List[List[Any]]]
+
+
+def run(adapter: Adapter, archive: Archive, entry: Entry, announce: Announce) -> Ran:
     """Run one bundle; ``announce`` is told each stage before it begins, so that a crash knows where it was."""
     row: Dict[str, Any] = {}
+    outputs: List[List[Any]] = []
     try:
-        outcome = _run(adapter, archive, entry, announce, row)
+        outcome = _run(adapter, archive, entry, announce, row, outputs)
     except _Stop as stop:
         outcome = stop.outcome
-    return outcome._replace(row=dict(row, **outcome.row))
+    return Ran(outcome._replace(row=dict(row, **outcome.row)), outputs or None)
 
 
-def _run(adapter: Adapter, archive: Archive, entry: Entry, announce: Announce, row: Dict[str, Any]) -> Outcome:
+def _run(
+    adapter: Adapter,
+    archive: Archive,
+    entry: Entry,
+    announce: Announce,
+    row: Dict[str, Any],
+    outputs: List[List[Any]],
+) -> Outcome:
+    """``row`` and ``outputs`` are filled as far as it comes: whatever ends the bundle is raised as :class:`_Stop`."""
     bundle = _read(archive, entry)
-    # a runtime that only reads models reads those too whose tensors numpy cannot hold
-    inputs, expected = _tensors(bundle) if adapter.computes else ([], [])
-    at = _At(announce)
+    inputs, expected = _tensors(bundle) if adapter.computes else (_readable(bundle), [])
+    at = _At(adapter, announce)
     started = time.perf_counter()
     with at.stage(Stage.LOAD):
-        session = adapter.load(bundle.model, entry.options, at.announce)
+        session = adapter.load(Given(bundle.model, entry.options, inputs), at.announce)
     row["seconds_load"] = _seconds(time.perf_counter() - started)
     if adapter.computes:
-        outputs = _outputs(session, inputs, at, row)
+        found = _outputs(session, inputs, at, row)
         if session.placement:
             row["placement"] = json.dumps(session.placement, sort_keys=True)
         if session.absent:
             raise _Stop(Stage.PLACE, Status.UNSUPPORTED, describe("place", "Absent", session.absent))
+        outputs.extend(found)
         _compare(adapter, entry, expected, outputs, at, row)
     if session.degraded:
         return ended(Stage.DONE, Status.DEGRADED, describe("done", "Degraded", session.degraded))
@@ -78,7 +94,8 @@ def _run(adapter: Adapter, archive: Archive, entry: Entry, announce: Announce, r
 class _At:
     """Where the bundle is; an adapter that goes on to a further stage says so."""
 
-    def __init__(self, announce: Announce) -> None:
+    def __init__(self, adapter: Adapter, announce: Announce) -> None:
+        self._adapter = adapter
         self._announce = announce
         self._stage = Stage.LOAD
 
@@ -95,8 +112,20 @@ class _At:
         except _Stop:
             raise
         except Exception as error:  # what a runtime raises is the measurement
-            described = describe_exception(self._stage.value, error)
-            raise _Stop(self._stage, _status_of(error), described) from error
+            raise _Stop(self._stage, _status_of(error), self._described(error)) from error
+
+    def in_set(self, index: int, error: BaseException) -> _Stop:
+        """What ended the run of an input set."""
+        sign, _, text = self._described(error)
+        text = "input set {}: {}".format(index, text)
+        return _Stop(self._stage, _status_of(error), (sign, message_id(text), text))
+
+    def _described(self, error: BaseException) -> Tuple[str, str, str]:
+        sign, identifier, text = describe_exception(self._stage.value, error)
+        reason = self._adapter.reason(text)
+        if reason:
+            sign = signature(self._stage.value, type(error).__name__, tidy(reason))
+        return sign, identifier, text
 
 
 def _status_of(error: BaseException) -> Status:
@@ -126,6 +155,18 @@ def _tensors(bundle: Bundle) -> Tuple[List[List[Any]], List[List[Any]]]:
         raise _Stop(Stage.LOAD, Status.INVALID, describe("load", "Malformed", str(error))) from error
 
 
+def _readable(bundle: Bundle) -> List[List[Any]]:
+    """The inputs for a runtime that only reads models: it reads those too whose tensors numpy cannot hold."""
+    return [[_array(data) for data in files] for files in bundle.inputs]
+
+
+def _array(data: bytes) -> Optional[Any]:
+    try:
+        return tensors.read(data)
+    except (tensors.NoNumpyType, Malformed):
+        return None
+
+
 def _outputs(session: Session, inputs: List[List[Any]], at: _At, row: Dict[str, Any]) -> List[List[Any]]:
     found, seconds = [], 0.0
     for index, arrays in enumerate(inputs):
@@ -135,8 +176,7 @@ def _outputs(session: Session, inputs: List[List[Any]], at: _At, row: Dict[str, 
             try:
                 found.append(list(session.run(feeds)))
             except Exception as error:
-                described = _in_set(index, error)
-                raise _Stop(Stage.RUN, _status_of(error), described) from error
+                raise at.in_set(index, error) from error
             seconds += time.perf_counter() - started
     row["seconds_run"] = _seconds(seconds)
     return found
@@ -155,17 +195,27 @@ def _compare(
     adapter: Adapter, entry: Entry, expected: List[List[Any]], outputs: List[List[Any]], at: _At, row: Dict[str, Any]
 ) -> None:
     with at.stage(Stage.COMPARE):
-        parts = [
-            agreed(want, got, entry.rtol, entry.atol)
-            or _located(index, compare.compare(*_numbers(want, got), entry.rtol, entry.atol, adapter.name))
-            for index, (want, got) in enumerate(zip(expected, outputs))
-        ]
-        if not parts:
+        result = difference(entry, expected, outputs, adapter.name)
+        if result is None:
             return
-        result = compare.worst(parts)
         row.update(max_abs_error=result.max_abs, max_rel_error=result.max_rel)
         if result.problem:
             raise _Stop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Mismatch", result.problem))
+
+
+def difference(
+    entry: Entry, expected: List[List[Any]], outputs: List[List[Any]], who: str
+) -> Optional[compare.Difference]:
+    """How far outputs are from those expected, over all input sets; ``None`` where there is no set.
+
+    ``who`` names the side that is judged. The tolerances are the entry's own, else those of the output's type.
+    """
+    parts = [
+        agreed(want, got, entry.rtol, entry.atol)
+        or _located(index, compare.compare(*_numbers(want, got), entry.rtol, entry.atol, who))
+        for index, (want, got) in enumerate(zip(expected, outputs))
+    ]
+    return compare.worst(parts) if parts else None
 
 
 def _numbers(expected: List[Any], actual: List[Any]) -> Tuple[List[Any], List[Any]]:
@@ -179,12 +229,6 @@ def _numbers(expected: List[Any], actual: List[Any]) -> Tuple[List[Any], List[An
         same_shape = want.shape == got.shape
         right[place] = (want != got).astype("int64") if same_shape else np.zeros(got.shape, "int64")
     return left, right
-
-
-def _in_set(index: int, error: BaseException) -> Tuple[str, str, str]:
-    signature, _, text = describe_exception(Stage.RUN.value, error)
-    text = "input set {}: {}".format(index, text)
-    return signature, message_id(text), text
 
 
 def _located(index: int, difference: compare.Difference) -> compare.Difference:

@@ -5,6 +5,9 @@ It writes lines to the pipe that was its standard output; what the runtime print
     ready {"version": …, "device": …}      or  unavailable {"stage": …, "text": …}
     at run
     row 17 {"row": {…}, "messages": {…}}
+
+Where outputs are held against the CPU provider's, the row comes before that as ``so-far`` already: what then ends the
+process is not charged to the provider.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any, List
 
-from harness.runner import adapters, one
+from harness.runner import adapters, beside, one
 from harness.runner.adapters.base import Unavailable
 from harness.runner.archive import Archive
 from harness.worker.process import die_with_parent, limit_memory
@@ -57,7 +60,13 @@ def serve(arguments: List[str]) -> int:
         if stage is not Stage.LOAD:
             lines.write("at", stage.value)
 
+    cpu = adapter.beside()
     for place in places:
-        outcome = one.run(adapter, archive, archive.entries[place], announce)
+        entry = archive.entries[place]
+        ran = one.run(adapter, archive, entry, announce)
+        outcome = ran.outcome
+        if cpu is not None and beside.wanted(outcome):
+            lines.write("so-far", place, json.dumps(outcome._asdict()))
+            outcome = beside.compared(cpu, archive, entry, ran)
         lines.write("row", place, json.dumps(outcome._asdict()))
     return 0

@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
+from harness.runner import beside
 from harness.runner.adapters.base import Running, Unavailable
 from harness.runner.one import Outcome, ended
 from harness.worker.messages import describe
@@ -87,13 +88,16 @@ class Supervisor:
                 seconds = self._settings.seconds * (2 if again and again.status is Status.TIMEOUT else 1)
                 outcome = self._child.outcome(left[-1], seconds)
             except _Died as died:
-                alone, stage = self._child.begun == 1, self._child.stage
+                alone, stage, so_far = self._child.begun == 1, self._child.stage, self._child.so_far
                 self._end()
                 if not alone or (died.status is Status.TIMEOUT and again is None):
                     again = died
                     continue
                 text = str(died)
-                outcome = ended(stage, died.status, describe(stage.value, died.kind, text, text[:200]))
+                if so_far is None:
+                    outcome = ended(stage, died.status, describe(stage.value, died.kind, text, text[:200]))
+                else:
+                    outcome = beside.lost(so_far, died.status, text)
             again = None
             yield left.pop(), outcome
 
@@ -119,6 +123,8 @@ class _Child:
         self._lines: "queue.SimpleQueue[Optional[bytes]]" = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
         self.stage = Stage.LOAD
+        #: the bundle's row, where only the CPU provider is still to be asked
+        self.so_far: Optional[Outcome] = None
         #: how many bundles it has begun: what ends it at its first cannot be charged to an earlier one
         self.begun = 0
         try:
@@ -136,17 +142,20 @@ class _Child:
 
     def outcome(self, place: int, seconds: float) -> Outcome:
         """The next bundle's row, which is that of ``place``. Raises :class:`_Died`."""
-        self.stage = Stage.LOAD
+        self.stage, self.so_far = Stage.LOAD, None
         self.begun += 1
         deadline = time.monotonic() + seconds
         while True:
             word, rest = self._line(deadline, seconds)
             if word == "at":
                 self.stage = Stage(rest)
-            elif word == "row":
-                number, _, text = rest.partition(" ")
-                assert int(number) == place, (number, place)
-                return Outcome(**json.loads(text))
+                continue
+            number, _, text = rest.partition(" ")
+            assert int(number) == place, (number, place)
+            outcome = Outcome(**json.loads(text))
+            if word == "row":
+                return outcome
+            self.so_far, deadline = outcome, time.monotonic() + seconds
 
     def close(self) -> None:
         """End the process, whatever it does."""

@@ -5,9 +5,11 @@ Field numbers are those of ``onnx.proto``; they never change.
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, Tuple, Union
+from typing import Dict, Iterator, List, Tuple, TypeVar, Union
 
 Value = Union[int, bytes]
+#: a message's bytes; the parts of a memoryview are memoryviews, so that a file of gigabytes is not copied
+Data = TypeVar("Data", bytes, memoryview)
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
@@ -16,16 +18,18 @@ class Malformed(ValueError):
     """Bytes that are no protocol buffer: cut off, or something else."""
 
 
-def fields(data: bytes) -> Iterator[Tuple[int, int, Value]]:
+def fields(data: Data) -> Iterator[Tuple[int, int, Union[int, Data]]]:
     """(field number, wire type, value) in the order of the bytes; fixed-width values come as their bytes.
 
-    Raises :class:`Malformed` where the bytes end within a field or a wire type is unknown.
+    Raises :class:`Malformed` where the bytes end within a field, or a wire type or a field number is none.
     """
     position, end = 0, len(data)
     while position < end:
         tag, position = varint(data, position)
         kind = tag & 7
-        value: Value
+        if not tag >> 3:
+            raise Malformed("a field without a number at byte {}".format(position))
+        value: Union[int, Data]
         if kind == VARINT:
             value, position = varint(data, position)
         else:
@@ -74,7 +78,7 @@ def signed(number: int) -> int:
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
-def varint(data: bytes, position: int) -> Tuple[int, int]:
+def varint(data: Union[bytes, memoryview], position: int) -> Tuple[int, int]:
     """The number that begins at ``position``, and where it ends. Raises :class:`Malformed`."""
     value, shift = 0, 0
     while True:

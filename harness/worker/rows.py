@@ -83,6 +83,11 @@ RUNS: Tuple[Column, ...] = tuple(
 ) + (
     Column("session", "string", "the runtime's session options as a JSON object; null for its own"),
     Column("placement", "string", "nodes that each provider ran, as a JSON object; null on cpu and where not known"),
+    Column(
+        "facts",
+        "string",
+        "how the provider computed, and how far its outputs are from the CPU provider's, as a JSON object; null on cpu",
+    ),
 )
 
 ENVIRONMENTS: Tuple[Column, ...] = (

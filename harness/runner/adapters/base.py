@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Sequence, Tuple
+from abc import ABC, abstractmethod
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from harness.worker.status import Stage
 
@@ -23,10 +24,27 @@ class Refused(Exception):
 
 
 class Running(NamedTuple):
-    """What started: the runtime's version as its package reports it, and the device's name (``cpu``, or the GPU's)."""
+    """What started: the runtime's version as its package reports it, the device's name (``cpu``, or the GPU's), and
+    the facts of every row, which say how it computes (``{"tf32": "off"}``).
+    """
 
     version: str
     device: str = "cpu"
+    facts: Mapping[str, Any] = {}  # a default that nobody changes
+
+
+class Given(NamedTuple):
+    """What an adapter loads.
+
+    model    the serialised file
+    options  onnxruntime's session options; a runtime that has none ignores them
+    inputs   arrays of each input set in the order of the file's inputs, ``None`` for one that numpy cannot hold: some
+             runtimes are to be told sizes and values before they build
+    """
+
+    model: bytes
+    options: Mapping[str, Any] = {}  # a default that nobody changes
+    inputs: Sequence[Sequence[Any]] = ()
 
 
 class Session:
@@ -47,7 +65,7 @@ class Session:
         raise NotImplementedError
 
 
-class Adapter:
+class Adapter(ABC):
     """A runtime with one of its providers. Made before the runtime is imported, in each process anew.
 
     name       as in the column ``runtime``
@@ -64,14 +82,24 @@ class Adapter:
     def __init__(self, provider: str) -> None:
         self.provider = provider
 
+    @abstractmethod
     def start(self) -> Running:
         """Import the runtime and look for the device. Raises :class:`Unavailable`."""
-        raise NotImplementedError
 
-    def load(self, model: bytes, options: Mapping[str, Any], announce: Callable[[Stage], None]) -> Session:
+    @abstractmethod
+    def load(self, given: Given, announce: Callable[[Stage], None]) -> Session:
         """A session for a serialised model, on one thread. What it raises is the row's content.
 
-        ``announce`` is told each stage after ``load`` before it begins (``parse``, ``build``, ``place``). ``options``
-        are onnxruntime's session options; a runtime that has none ignores them.
+        ``announce`` is told each stage after ``load`` before it begins (``parse``, ``build``, ``place``).
         """
-        raise NotImplementedError
+
+    def reason(self, text: str) -> str:  # noqa: ARG002  # most runtimes say it first
+        """The words of an error's text that say why, for its signature; empty where they are its first line."""
+        return ""
+
+    def beside(self) -> Optional["Adapter"]:
+        """The same runtime's CPU provider, in this process and started: outputs are held against its outputs too.
+
+        ``None`` where this is the CPU, or where the runtime has no other provider.
+        """
+        return None

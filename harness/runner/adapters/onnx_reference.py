@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any, Callable, Dict, List
 
-from harness.runner.adapters.base import Adapter, Running, Session, Unavailable
+from harness.runner.adapters.base import Adapter, Given, Running, Session, Unavailable
 from harness.worker.status import Stage
 
 
@@ -23,17 +23,12 @@ class OnnxReference(Adapter):
             raise Unavailable(Stage.RESOLVE, "onnx.reference does not import: {}".format(error)) from error
         return Running(str(onnx.__version__))
 
-    def load(
-        self,
-        model: bytes,
-        options: Mapping[str, Any],  # noqa: ARG002  # it has none
-        announce: Callable[[Stage], None],  # noqa: ARG002  # it has no stage of its own
-    ) -> Session:
+    def load(self, given: Given, announce: Callable[[Stage], None]) -> Session:  # noqa: ARG002  # no stage of its own
         """Looks up an implementation for every node; raises what onnx raises."""
         import onnx
         from onnx.reference import ReferenceEvaluator
 
-        proto = onnx.load_model_from_string(model)
+        proto = onnx.load_model_from_string(given.model)
         initializers = {item.name for item in proto.graph.initializer}
         names = [item.name for item in proto.graph.input if item.name not in initializers]
         return _Session(ReferenceEvaluator(proto), names)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from importlib import import_module
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any, Callable, Dict, List, Optional
 
-from harness.runner.adapters import placement
-from harness.runner.adapters.base import Adapter, Refused, Running, Session, Unavailable
+from harness.runner.adapters import openvino_text, placement
+from harness.runner.adapters.base import Adapter, Given, Refused, Running, Session, Unavailable
 from harness.worker import envinfo, runtimes
 from harness.worker.status import Stage
 
@@ -57,16 +57,26 @@ class OnnxRuntime(Adapter):
         if self.provider != "cpu":
             self._way = _openvino() if self.provider == "openvino" else _gpu(self.provider)
             placement.require(self._way)
-        return Running(version, envinfo.gpu() or self.provider) if gpu else Running(version)
+        if gpu:
+            return Running(version, envinfo.gpu() or self.provider, {"tf32": "off"})
+        return Running(version, facts={"precision": "float32"} if self.provider == "openvino" else {})
 
-    def load(self, model: bytes, options: Mapping[str, Any], announce: Callable[[Stage], None]) -> Session:
+    def load(self, given: Given, announce: Callable[[Stage], None]) -> Session:
         """As for a cell. Raises :class:`Refused` where the session silently runs on another provider."""
         if self.provider != "cpu":
-            return placement.load(model, self._way, options, announce)
+            return placement.load(given.model, self._way, given.options, announce)
         try:
-            return _Session(runtimes.load(model, self.provider, options))
+            return _Session(runtimes.load(given.model, self.provider, given.options))
         except runtimes.WrongProvider as error:
             raise Refused(str(error)) from error
+
+    def reason(self, text: str) -> str:
+        """onnxruntime's first line says it, unless it is OpenVINO that speaks through it."""
+        return openvino_text.reason(text) if self.provider == "openvino" else ""
+
+    def beside(self) -> Optional[Adapter]:
+        """The CPU provider of the same package: it is in the process already."""
+        return None if self.provider == "cpu" else OnnxRuntime("cpu")
 
 
 class _Session(Session):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any, Callable, Dict, List
 
-from harness.runner.adapters.base import Adapter, Running, Session, Unavailable
+from harness.runner.adapters import openvino_text
+from harness.runner.adapters.base import Adapter, Given, Running, Session, Unavailable
 from harness.worker.status import Stage
 
 #: without the hint it computes in bfloat16 on a CPU that can: errors of 1e-2 that are no bugs
@@ -27,12 +28,16 @@ class OpenVino(Adapter):
         # 2026.4.1-22982-e213a147257-releases/2026/4
         return Running(str(openvino.__version__).split("-")[0])
 
-    def load(self, model: bytes, options: Mapping[str, Any], announce: Callable[[Stage], None]) -> Session:  # noqa: ARG002  # the options are onnxruntime's
+    def load(self, given: Given, announce: Callable[[Stage], None]) -> Session:
         """Raises what the frontend raises at ``parse`` and what the plugin raises at ``build``."""
         announce(Stage.PARSE)
-        network = self._core.read_model(model)
+        network = self._core.read_model(given.model)
         announce(Stage.BUILD)
         return _Session(self._core.compile_model(network, "CPU", SETTINGS))
+
+    def reason(self, text: str) -> str:
+        """OpenVINO says it last."""
+        return openvino_text.reason(text)
 
 
 class _Session(Session):

@@ -11,9 +11,10 @@ import ctypes
 import glob
 import os
 from importlib import import_module
-from typing import Any, Callable, List, Mapping, Tuple
+from typing import Any, Callable, List, Sequence, Tuple
 
-from harness.runner.adapters.base import Adapter, Refused, Running, Session, Unavailable
+from harness.runner.adapters import profiles
+from harness.runner.adapters.base import Adapter, Given, Refused, Running, Session, Unavailable
 from harness.worker.status import Stage
 
 
@@ -49,17 +50,18 @@ class _Parser(Adapter):
             raise Unavailable(Stage.RESOLVE, text) from error
         return Running(str(self._trt.__version__))
 
-    def load(self, model: bytes, options: Mapping[str, Any], announce: Callable[[Stage], None]) -> Session:  # noqa: ARG002  # the options are onnxruntime's
+    def load(self, given: Given, announce: Callable[[Stage], None]) -> Session:
         """Raises :class:`ParserUnsupported`, :class:`ParserRefused` or :class:`BuilderRefused`."""
         del self._log.lines[:]
         announce(Stage.PARSE)
         network = self._builder.create_network(0)  # a new one for each: it is filled even where parsing fails
         parser = self._trt.OnnxParser(network, self._log)
-        if not parser.parse(model):
+        if not parser.parse(given.model):
             raise _refusal([parser.get_error(place) for place in range(parser.num_errors)])
         announce(Stage.BUILD)
-        if self._builder.build_serialized_network(network, self._configuration(network)) is None:
-            raise BuilderRefused("\n".join(self._log.lines) or "no engine and no word why")
+        configuration, profile = self._configured(network, given.inputs)
+        if self._builder.build_serialized_network(network, configuration) is None:
+            raise BuilderRefused("\n".join([*(self._log.lines or ["no engine and no word why"]), *profile]))
         return Session()
 
     def _bindings(self) -> Any:
@@ -83,25 +85,27 @@ class _Parser(Adapter):
             for path in sorted(glob.glob(os.path.join(folder, "*.so*")), key=lambda path: "parser" in path):
                 ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
 
-    def _configuration(self, network: Any) -> Any:
-        """A profile where an input has open dimensions: every one of them may be 1 to 16, 2 at best."""
-        configuration = self._builder.create_builder_config()
-        profile, needed = self._builder.create_optimization_profile(), False
+    def _configured(self, network: Any, inputs: Sequence[Sequence[Any]]) -> Tuple[Any, List[str]]:
+        """A configuration with the profile of what is open in the file's inputs, and the profile in words."""
+        configuration, words = self._configuration(), []
+        profile = self._builder.create_optimization_profile()
         for place in range(network.num_inputs):
-            item = network.get_input(place)
-            if item.is_shape_tensor or -1 not in tuple(item.shape):
-                continue
-            needed = True
-            profile.set_shape(
-                item.name, *([size if extent == -1 else extent for extent in item.shape] for size in _SIZES)
-            )
-        if needed:
+            item, shape = network.get_input(place), tuple(network.get_input(place).shape)
+            arrays = [arrays[place] for arrays in inputs if place < len(arrays) and arrays[place] is not None]
+            if -1 in shape:
+                sizes = profiles.sizes(shape, [array.shape for array in arrays])
+                profile.set_shape(item.name, *sizes)
+                words.append("profile of {}: sizes {} to {}".format(item.name, sizes.smallest, sizes.largest))
+            if item.is_shape_tensor and arrays:
+                values = profiles.values(arrays)
+                profile.set_shape_input(item.name, *values)
+                words.append("profile of {}: values {} to {}".format(item.name, values.smallest, values.largest))
+        if words:
             configuration.add_optimization_profile(profile)
-        return configuration
+        return configuration, words
 
-
-#: smallest, best and largest size of an open dimension
-_SIZES = (1, 2, 16)
+    def _configuration(self) -> Any:
+        return self._builder.create_builder_config()
 
 
 class TensorRtRtx(_Parser):
@@ -112,8 +116,8 @@ class TensorRtRtx(_Parser):
     modules = ("tensorrt_rtx_bindings",)
     libraries = "tensorrt_rtx_libs"
 
-    def _configuration(self, network: Any) -> Any:
-        configuration = super()._configuration(network)
+    def _configuration(self) -> Any:
+        configuration = super()._configuration()
         configuration.num_compute_capabilities = 1
         configuration.set_compute_capability(self._trt.ComputeCapability.SM86, 0)
         return configuration

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any, Callable, Dict, List
 
-from harness.runner.adapters.base import Adapter, Running, Session, Unavailable
+from harness.runner.adapters.base import Adapter, Given, Running, Session, Unavailable
 from harness.worker.status import Stage
 
 
@@ -24,7 +24,7 @@ class Tract(Adapter):
             raise Unavailable(Stage.RESOLVE, "tract does not import: {}".format(error)) from error
         return Running(str(tract.version()))
 
-    def load(self, model: bytes, options: Mapping[str, Any], announce: Callable[[Stage], None]) -> Session:  # noqa: ARG002  # the options are onnxruntime's
+    def load(self, given: Given, announce: Callable[[Stage], None]) -> Session:
         """Raises ``TractError`` with tract's chain of reasons."""
         import tract
 
@@ -32,7 +32,7 @@ class Tract(Adapter):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "model.onnx")  # it loads from a file only
             with open(path, "wb") as file:
-                file.write(model)
+                file.write(given.model)
             network = tract.onnx().load(path)
         names = [network.input_name(place) for place in range(network.input_count())]
         announce(Stage.BUILD)
