@@ -26,7 +26,7 @@ STATES: dict[Stand, tuple[str, str, str]] = {
     Stand.ACKNOWLEDGED: ("◐ acknowledged", "s-timeout", "open, and somebody has noted it (alerts.toml)"),
     Stand.RESOLVED: ("✓ resolved", "s-pass", "all of its cells were good in two releases in a row since"),
 }
-_COLUMNS = ("state", "what", "variants", "exporter", "done by", "cells")
+_COLUMNS = ("state", "what", "case / form", "exporter", "done by", "cells")
 
 
 def states(found: Iterable[ReleaseAlert]) -> str:
@@ -112,7 +112,7 @@ def changes(found: Sequence[Alert]) -> str:
     if not found:
         return '<p class="hint">No cell that both runs measured has changed.</p>'
     rows = "".join(map(_change, found))
-    heads = columns(("what", "variants", "exporter", "opsets", "cells"))
+    heads = columns(("what", "case / form", "exporter", "opsets", "cells"))
     return table("What differs between the two", "plain alerts", heads, rows)
 
 

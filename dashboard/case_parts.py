@@ -54,20 +54,28 @@ def _catalogue_row(kept: Kept, entry: Entry) -> dict[str, Any]:
 
 def strip(cells: Iterable[Cell], releases: Sequence[str], shown: Why, kept_params: Mapping[str, str]) -> None:
     """Torch releases by opsets for the variant and exporter chosen."""
+    mine = _chosen(cells, kept_params)
+    row = shown.detail.row if shown.detail else None
+    chosen = (row["torch"], _opset_name(row)) if row else None
+    if mine:
+        st.html(strip_html.strip(mine, releases, chosen, kept_params))
+
+
+def legend(cells: Iterable[Cell], kept_params: Mapping[str, str]) -> None:
+    """The signs of the strip explained."""
+    st.html(status_legend(only={cell.status for cell in _chosen(cells, kept_params)} | {Status.NOT_RUN}))
+
+
+def _chosen(cells: Iterable[Cell], kept_params: Mapping[str, str]) -> list[Cell]:
+    """The cells of the variant, exporter and provider of the page."""
     variant = kept_params["variant"] or PLAIN
     provider = kept_params.get("provider", "cpu")
-    mine = [
+    return [
         cell
         for cell in cells
         if (cell.variant, cell.exporter) == (variant, kept_params["exporter"])
         and cell.provider in (provider, None, "none")
     ]
-    row = shown.detail.row if shown.detail else None
-    chosen = (row["torch"], _opset_name(row)) if row else None
-    if mine:
-        st.html(strip_html.strip(mine, releases, chosen, kept_params))
-    seen = {cell.status for cell in mine} | {Status.NOT_RUN}
-    st.html(status_legend(only=seen))
 
 
 def _opset_name(row: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from dashboard.markup import columns, escape, status_badge, table
@@ -19,20 +20,24 @@ def runtimes(found: Sequence[RuntimeOutcome]) -> str:
     """How the same files end on each release of a runtime; ``found`` is empty where one alone has run them."""
     if not found:
         return ""
-    rows = "".join(map(_runtime, found))
+    alike = groupby(found, key=lambda item: (item.runtime.partition(" ")[0], item.provider, item.counts, item.reasons))
+    rows = "".join(_runtime(list(mine)) for _, mine in alike)
     heads = columns(("runtime", "provider", "files by outcome", "why not"))
     return table("The same files on other runtimes", "plain", heads, rows, whole=True)
 
 
-def _runtime(item: RuntimeOutcome) -> str:
+def _runtime(alike: Sequence[RuntimeOutcome]) -> str:
+    """Neighbouring releases of a runtime that end alike, in one line."""
+    item = alike[0]
+    more = f" to {alike[-1].runtime.partition(' ')[2]}" if len(alike) > 1 else ""
     order = list(Status)
     counts = " ".join(
         f"{status_badge(status)} {item.counts[status.value]}" for status in order if item.counts.get(status.value)
     )
     reasons = "; ".join(f"{reason} ({count})" for reason, count in item.reasons.items())
     return (
-        f'<tr><th scope="row" class="tight">{escape(item.runtime)}</th><td class="tight">{escape(item.provider)}</td>'
-        f'<td class="tight">{counts}</td><td>{escape(reasons)}</td></tr>'
+        f'<tr><th scope="row" class="tight">{escape(item.runtime + more)}</th>'
+        f'<td class="tight">{escape(item.provider)}</td><td class="tight">{counts}</td><td>{escape(reasons)}</td></tr>'
     )
 
 

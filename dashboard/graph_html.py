@@ -36,11 +36,15 @@ rect{stroke:#8b969c;fill:#eef1f0}.op rect{fill:#d7e8f7;stroke:#6f9fc4}path{fill:
 def picture(graph: Graph) -> str:
     """The graph drawn from top to bottom, as an image; its operators are also said in words."""
     content = base64.b64encode(drawing(graph).encode("utf-8")).decode("ascii")
-    said = f"{plural(len(graph.nodes), 'operator')}: {', '.join(node.op for node in graph.nodes)}"
     return (
         '<div class="scroll whole graph" tabindex="0" role="region" aria-label="The exported graph">'
-        f'<img src="data:image/svg+xml;base64,{content}" alt="{escape(said)}"></div>'
+        f'<img src="data:image/svg+xml;base64,{content}" alt="{escape(said(graph))}"></div>'
     )
+
+
+def said(graph: Graph) -> str:
+    """A graph in words, for who does not see its picture."""
+    return f"{plural(len(graph.nodes), 'operator')}: {', '.join(node.op for node in graph.nodes)}"
 
 
 def drawing(graph: Graph) -> str:

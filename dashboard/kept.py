@@ -79,6 +79,11 @@ class Kept(Dataset):
             self._problems.append(str(error))
             return None
 
+    def graph_here(self, bundle: str) -> Graph | None:
+        """The same, of the bundles on this machine alone."""
+        local = self._folders.get("local")
+        return self.graph(bundle) if local is not None and graphs.file_of(local, bundle).is_file() else None
+
     def ruler(self) -> Ruler:
         """What decides the opset at which a release is judged."""
         return cast("Ruler", self._once("ruler", lambda: Ruler.of(self.rows())))

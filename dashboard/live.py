@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.progress import count_cells
+from harness.progress import CellCount, noted_plan
 
 _JOURNAL = re.compile(r"torch-(?P<torch>.+)-(?P<provider>[a-z]+)-(?P<run>\d{8}T\d{6}-\w+)-\d+\.jsonl")
 #: a journal that was written to within these seconds belongs to a run that goes on
@@ -39,8 +39,13 @@ class Going:
         return (self.expected - self.cells) / self.rate
 
 
-def going(local: Path, now: float, planned: Mapping[str, int]) -> list[Going]:
-    """The runs that go on at ``now`` (seconds of the epoch). ``planned`` are the cells of earlier runs by release."""
+def going(local: Path, now: float, planned: Mapping[str, int], count: CellCount | None = None) -> list[Going]:
+    """The runs that go on at ``now`` (seconds of the epoch).
+
+    How many cells a run measures it has noted itself; where it has not, ``planned`` by release is guessed from. With
+    the ``count`` of an earlier call only what is new in the journals is read.
+    """
+    count = count or CellCount(local)
     runs: dict[tuple[str, str, str], list[float]] = {}
     begun: dict[str, float] = {}
     for path in sorted((local / "journal").glob("*.jsonl")):
@@ -54,7 +59,15 @@ def going(local: Path, now: float, planned: Mapping[str, int]) -> list[Going]:
         runs.setdefault((found["torch"], found["provider"], found["run"]), []).append(status.st_mtime)
         begun.setdefault(found["run"], _started(found["run"]))
     return [
-        Going(torch, provider, run, _count(local, run), now - begun[run], now - max(times), planned.get(torch))
+        Going(
+            torch,
+            provider,
+            run,
+            count.of(run),
+            now - begun[run],
+            now - max(times),
+            noted_plan(local, f"torch{torch}-{provider}", run) or planned.get(torch),
+        )
         for (torch, provider, run), times in runs.items()
         if now - max(times) < _ALIVE
     ]
@@ -66,13 +79,11 @@ def _started(run: str) -> float:
     return datetime.strptime(run.partition("-")[0], "%Y%m%dT%H%M%S").replace(tzinfo=UTC).timestamp()
 
 
-def _count(local: Path, run: str) -> int:
-    try:
-        return count_cells(local, run)
-    except FileNotFoundError:
-        return 0
-
-
 def planned(rows: Iterable[Mapping[str, object]]) -> dict[str, int]:
-    """By release: the cells that its last whole run planned, from rows of environments."""
-    return {str(row["torch"]): int(str(row["planned"])) for row in rows if row.get("torch") and row.get("planned")}
+    """By release: the most cells that a run of it planned, from rows of environments."""
+    found: dict[str, int] = {}
+    for row in rows:
+        if row.get("torch") and row.get("planned"):
+            torch = str(row["torch"])
+            found[torch] = max(found.get(torch, 0), int(str(row["planned"])))
+    return found

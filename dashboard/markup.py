@@ -31,6 +31,10 @@ _MEANING = {
 }
 
 
+#: providers by the name a user says, where it is another
+PROVIDER_NAME = {"none": "parsed only"}
+
+
 def escape(text: object) -> str:
     """Text as it may stand in an element or in a quoted attribute."""
     return html.escape(str(text), quote=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from dashboard import links, markup
+from dashboard.markup import PROVIDER_NAME, escape, link, plural, status_class, summary_title, worst_beside
 from dashboard.markup import columns as heads_of
-from dashboard.markup import escape, link, plural, status_class, summary_title, worst_beside
 from harness.answers.matrix import By, EnvironmentLine, Line
 from harness.answers.operators import OpLine
 from harness.answers.signs import EXPORTER_SHORT, STATUS, word
@@ -94,7 +94,7 @@ def _block(lines: list[Line], look: _Look) -> str:
 def _row(line: Line, look: _Look) -> str:
     by = EXPORTER_SHORT.get(line.exporter or "", line.exporter or "")
     if line.provider:
-        by = f"{by} {line.provider}"
+        by = f"{by} {PROVIDER_NAME.get(line.provider, line.provider)}"
     cells = "".join(_cell(line, name, look) for name in look.columns)
     return f'<th class="by" scope="row">{escape(by)}</th>{cells}'
 
@@ -117,7 +117,8 @@ def _cell(line: Line, column: str, look: _Look) -> str:
 def _said(place: Summary, many: bool) -> str:
     if not many:
         return place.text
-    return f"{STATUS[place.status].sign} {place.short}" if place.status is Status.PASS else place.short
+    sign = STATUS[place.status].sign
+    return f"{sign} {place.short}" if place.status is Status.PASS and place.short != sign else place.short
 
 
 def operators(lines: Sequence[OpLine], columns: Sequence[str]) -> str:

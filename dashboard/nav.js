@@ -32,7 +32,8 @@ if (!window.caniexport) {
   // of many releases the newest are seen first
   const newest = () => document.querySelectorAll('.scroll:not([data-seen])').forEach(box => {
     box.dataset.seen = '1'
-    if (box.querySelector('.matrix.many')) box.scrollLeft = box.scrollWidth
+    // its width is known once it is laid out
+    if (box.querySelector('.matrix.many')) requestAnimationFrame(() => { box.scrollLeft = box.scrollWidth })
   })
   new MutationObserver(newest).observe(document.body, {childList: true, subtree: true})
   newest()

@@ -11,7 +11,7 @@ from dashboard.markup import columns, escape, facts, plural, table
 from harness import versions
 
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime", "numpy")
-_COLUMNS = ("torch", "build", "Python", *_PACKAGES, "platform", "processor", "measured (UTC)", "rows", "run", "gate")
+_COLUMNS = ("torch", "build", "Python", *_PACKAGES, "platform", "processor", "measured (UTC)", "cells", "run", "gate")
 
 
 def environments(found: Iterable[Mapping[str, Any]]) -> str:
@@ -112,7 +112,7 @@ def repeats(found: Sequence[Mapping[str, Any]]) -> str:
     if not differing:
         return rate(found)
     rows = "".join(_repeated(row, name) for row, name in differing)
-    heads = columns(("torch", "cell", "what was different the second time"))
+    heads = columns(("torch", "cell", "what was different: the first time, the second time"))
     return rate(found) + table("Cells that differed", "plain", heads, rows, whole=True)
 
 
@@ -130,16 +130,16 @@ def progress(found: Sequence[Going]) -> str:
 
 
 def _going(run: Going) -> str:
-    of = f" of about {run.expected:,}" if run.expected else ""
-    bar = (
-        f'<progress max="{run.expected}" value="{min(run.cells, run.expected)}" aria-label="cells measured"></progress>'
-        if run.expected
-        else ""
-    )
+    # more cells than an earlier run had: it says nothing of this one
+    known = run.expected if run.expected and run.cells <= run.expected else None
+    of = f" of about {known:,}" if known else ""
+    bar = f'<progress max="{known}" value="{run.cells}" aria-label="cells measured"></progress>' if known else ""
     left = f", about {_duration(run.left)} left" if run.left is not None else ""
+    since = f"for {_duration(run.seconds)}"
     return (
         f'<p class="counts"><b>torch {escape(run.torch)}</b> {escape(run.provider)} {bar} '
-        f"<span>{run.cells:,}{of} cells, {run.rate:.0f} a second{left}; the last row {run.quiet:.0f} s ago</span> "
+        f"<span>{run.cells:,}{of} cells {since}, {run.rate:.0f} a second{left}; "
+        f"the last row {run.quiet:.0f} s ago</span> "
         f'<span class="quiet">run {escape(run.run_id)}</span></p>'
     )
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from textwrap import shorten
 
 from dashboard import links
 from dashboard.markup import columns, escape, link, plural, status_badge, status_class
 from dashboard.markup import table as boxed
+from dashboard.overview import Overview
 from harness.answers.search import Found, Hit
 from harness.answers.select import Entry
 from harness.answers.signs import EXPORTER_SHORT, STATUS, word
@@ -25,6 +27,8 @@ EXPORTER_NAME = {
 }
 #: exporters whose answer stands beside a hit
 _BESIDE = (Exporter.TRACE.value, Exporter.DYNAMO.value)
+#: tables of themes beside each other where there is room, and the fewest rows that are worth a table of their own
+_BESIDE_EACH_OTHER, _LEAST_THEMES = 3, 12
 _QUESTIONS = (
     (
         "Which torch may I move to?",
@@ -33,6 +37,7 @@ _QUESTIONS = (
     ),
     ("Is this workaround still needed?", "workarounds", "Every fix with its word at your release, and since when."),
     ("Show me the table", "matrix", "Cases against releases or opsets, each cell with its evidence."),
+    ("What did a release break?", "alerts", "Each release against the one before it, one alert for each cause."),
 )
 
 
@@ -104,7 +109,7 @@ def nothing(found: Found) -> str:
 
 
 def questions() -> str:
-    """The three questions, each a link to its page."""
+    """The questions, each a link to its page."""
     items = "".join(
         f"<li>{link(links.page(page), f'<b>{escape(title)}</b><span>{escape(text)}</span>')}</li>"
         for title, page, text in _QUESTIONS
@@ -118,35 +123,63 @@ def examples(queries: Iterable[str]) -> str:
     return f'<p class="hint">Try {said} or paste the end of a traceback.</p>'
 
 
-def listing(entries: Iterable[Entry]) -> str:
-    """Every case as a link, by theme."""
+def listing(entries: Iterable[Entry], found: Overview) -> str:
+    """Every case as a link, under its theme; those that are not measured say so."""
+    blocks = groupby(entries, key=lambda entry: entry.theme)
+    return f'<div class="themed">{"".join(_listed(theme, list(mine), found) for theme, mine in blocks)}</div>'
+
+
+def _listed(theme: str, entries: Sequence[Entry], found: Overview) -> str:
+    missing = f' <span class="badge {status_class(Status.NOT_RUN)}">{STATUS[Status.NOT_RUN].sign} not measured</span>'
     rows = "".join(
-        f'<tr><td class="tight quiet">{escape(entry.theme)}</td>'
-        f'<th scope="row">{link(links.page("case", case=entry.case), escape(entry.title or entry.case))}</th></tr>'
+        f"<li>{link(links.page('case', case=entry.case), escape(entry.title or entry.case))}"
+        f"{'' if entry.case in found.measured else missing}</li>"
         for entry in entries
     )
-    return boxed("Cases", "plain", "", rows, whole=True)
+    return f"<section><h3>{_name(theme, found)} <small>{len(entries)}</small></h3><ul>{rows}</ul></section>"
 
 
-def themes(counted: Mapping[str, Mapping[str, Counter[Status]]], exporters: Sequence[str], newest: str) -> str:
+def _name(theme: str, found: Overview) -> str:
+    """A theme, as a link where the matrix has a part for it."""
+    shown = escape(theme or "no theme")
+    return link(links.page("matrix", theme=theme), shown) if found.in_matrix(theme) else shown
+
+
+def measured(found: Overview) -> str:
+    """How many cases there are, and how many of them nobody has measured yet."""
+    if not found.unmeasured:
+        return f"{plural(found.cases, 'case')}, all measured."
+    return f"{plural(found.cases, 'case')}: {len(found.measured):,} measured, {found.unmeasured:,} not measured yet."
+
+
+def themes(found: Overview, exporters: Sequence[str]) -> str:
     """Themes down, exporters across: how many cases do what on the newest release that each was measured on."""
     heads = columns(["theme", "cases", *(EXPORTER_SHORT[name] for name in exporters)])
-    rows = "".join(_theme(theme, found, exporters) for theme, found in counted.items())
-    return boxed(f"Cases by theme at torch {newest}", "plain themes", heads, rows, whole=True)
+    listed = list(found.by_theme)
+    length = max(_LEAST_THEMES, -(-len(listed) // _BESIDE_EACH_OTHER))
+    parts = [listed[begin : begin + length] for begin in range(0, len(listed), length)]
+    tables = (
+        boxed(
+            f"Cases by theme, {part[0]} to {part[-1]}",
+            "plain themes",
+            heads,
+            "".join(_theme(theme, found, exporters) for theme in part),
+            whole=True,
+        )
+        for part in parts
+    )
+    return f'<div class="beside">{"".join(tables)}</div>'
 
 
-def _theme(theme: str, found: Mapping[str, Counter[Status]], exporters: Sequence[str]) -> str:
-    number = max((sum(counts.values()) for counts in found.values()), default=0)
-    cells = "".join(f"<td>{_counts(found.get(name, Counter()))}</td>" for name in exporters)
-    name = link(links.page("matrix", theme=theme), escape(theme or "no theme"))
-    return f'<tr><th scope="row">{name}</th><td class="number">{number}</td>{cells}</tr>'
+def _theme(theme: str, found: Overview, exporters: Sequence[str]) -> str:
+    cells = "".join(f"<td>{_counts(found.by_theme[theme].get(name, Counter()))}</td>" for name in exporters)
+    return f'<tr><th scope="row">{_name(theme, found)}</th><td class="number">{found.sizes[theme]}</td>{cells}</tr>'
 
 
 def _counts(counts: Counter[Status]) -> str:
-    parts = [
+    return " ".join(
         f'<span class="badge {status_class(status)}" title="{escape(plural(counts[status], "case"))}: '
         f'{escape(word(status))}">{STATUS[status].sign} {counts[status]}</span>'
         for status in Status
         if counts[status]
-    ]
-    return " ".join(parts) or f'<span class="badge s-not-run">{STATUS[Status.NOT_RUN].sign}</span>'
+    )

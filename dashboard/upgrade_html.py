@@ -121,10 +121,16 @@ def fixes(found: Upgrade) -> str:
 def _fixes(listed: Iterable[FixChange], after: Place) -> str:
     return "".join(
         f"<li>{link(links.page('case', case=item.case, variant=item.variant, **_at(after)), _name(item))}"
-        f"<br>{word_badge(item.before)} → {word_badge(item.after)} "
+        f"<br>{_words(item)} "
         f'<span class="quiet">{escape(item.note)}</span></li>'
         for item in listed
     )
+
+
+def _words(item: FixChange) -> str:
+    if item.before == item.after:
+        return word_badge(item.after)
+    return f"{word_badge(item.before)} → {word_badge(item.after)}"
 
 
 def _name(item: FixChange) -> str:

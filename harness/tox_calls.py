@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.progress import Progress, count_cells
+from harness.progress import CellCount, Progress, note_plan
 from harness.worker.process import die_with_parent
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ class ToxCall:
         done_file = self._write("done", done)
         arguments = [*_pytest_arguments(self.options), "--run-id", self.run_id, "--done", str(done_file)]
         local = self.options.home.local
-        return self._tox(
-            arguments, local, lambda: progress.update(self.release.torch, count_cells(local, self.run_id)), "wb"
-        )
+        count = CellCount(local)
+        note_plan(local, self.name, self.run_id, progress.planned(self.release.torch))
+        return self._tox(arguments, local, lambda: progress.update(self.release.torch, count.of(self.run_id)), "wb")
 
     def again(self, cells: list[plan.Cell], local: Path) -> int:
         """Measure these cells once more into ``local``, each alone, with nothing kept between exports."""

@@ -1,4 +1,4 @@
-"""The three questions, each asked from the front page by clicking and typing, on a laptop, a tablet and a phone.
+"""The three questions, each asked from the front page by clicking and typing: laptop, tablet, phone, light and dark.
 
 What a page answers is held against the same question asked of the dataset; its address, opened anew, says the same.
 """
@@ -10,14 +10,17 @@ from browser_fixtures import MARKS, drawn
 from dashboard_data import CROSS, build
 from onnx_bytes import model, node
 
+from dashboard.markup import plural
+from harness.alerts.releases import along
 from harness.answers import Filters, table, workarounds
 from harness.answers.upgrade import upgrade
 from harness.store import Dataset
 
-pytestmark = [
-    *MARKS,
-    pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (800, "dark"), (390, "light")]),
-]
+pytestmark = MARKS
+#: the three questions are walked in every one
+EVERYWHERE = [(width, scheme) for width in (1440, 800, 390) for scheme in ("light", "dark")]
+everywhere = pytest.mark.parametrize(("width", "scheme"), EVERYWHERE)
+laptop_and_phone = pytest.mark.parametrize(("width", "scheme"), [EVERYWHERE[0], EVERYWHERE[-1]])
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +45,7 @@ def same_elsewhere(visit, page, width, scheme, what):
     return here
 
 
+@everywhere
 def test_which_torch_may_i_move_to(visit, dataset, width, scheme):
     page = visit("/", width, scheme)
     page.get_by_role("link", name="Which torch may I move to?").click()
@@ -59,6 +63,7 @@ def test_which_torch_may_i_move_to(visit, dataset, width, scheme):
     assert f"✓ fixed {sum(len(group.changes) for group in answer.groups if group.verdict == 'fixed')}" in said
 
 
+@laptop_and_phone
 def test_which_torch_may_i_move_to_with_the_operators_of_my_model(visit, dataset, width, scheme):
     page = visit("/", width, scheme)
     page.get_by_role("link", name="Which torch may I move to?").click()
@@ -79,6 +84,7 @@ def test_which_torch_may_i_move_to_with_the_operators_of_my_model(visit, dataset
     page.get_by_text("<b>.onnx is truncated or damaged").wait_for()
 
 
+@everywhere
 def test_is_this_workaround_still_needed(visit, dataset, width, scheme):
     page = visit("/", width, scheme)
     page.get_by_role("link", name="Is this workaround still needed?").click()
@@ -96,6 +102,7 @@ def test_is_this_workaround_still_needed(visit, dataset, width, scheme):
         assert standing.statement in said
 
 
+@laptop_and_phone
 def test_my_error_leads_to_its_case_and_to_the_fix_that_works(visit, width, scheme):
     page = visit("/", width, scheme)
     box = page.get_by_role("textbox", name="Search cases, operators, sources, or paste your error")
@@ -110,6 +117,7 @@ def test_my_error_leads_to_its_case_and_to_the_fix_that_works(visit, width, sche
     assert "from torch 2.0.1" in said
 
 
+@everywhere
 def test_show_me_the_table_and_the_cell_behind_it(visit, dataset, width, scheme):
     page = visit("/", width, scheme)
     page.get_by_role("link", name="Show me the table").click()
@@ -130,3 +138,25 @@ def test_show_me_the_table_and_the_cell_behind_it(visit, dataset, width, scheme)
     page.go_back()
     page.wait_for_url("**/matrix?q=torch.cross")
     page.wait_for_function("document.querySelectorAll('tr.theme').length === 1")
+
+
+@laptop_and_phone
+def test_what_did_a_release_break_and_the_cell_behind_an_alert(visit, dataset, width, scheme):
+    page = visit("/", width, scheme)
+    page.get_by_role("link", name="What did a release break?").click()
+    page.wait_for_url("**/alerts")
+    drawn(page)
+    choose(page, "Made worse by", "torch 2.0.1")
+    page.wait_for_url("**torch=2.0.1**")
+    page.wait_for_function("document.querySelectorAll('table.alerts tr.theme').length === 1")
+
+    broken = [item for item in along(dataset).alerts if item.torch == "2.0.1" and not item.resolved]
+    said = same_elsewhere(visit, page, width, scheme, "table.alerts")
+    assert f"against 1.10.2 · measured 2026-11-20 · {plural(len(broken), 'alert')}" in said
+    assert all(name in said for item in broken for name in item.alert.names)
+
+    page.get_by_role("link", name="roll-negative/plain").click()
+    page.wait_for_url("**/case?case=roll-negative**torch=2.0.1**")
+    page.get_by_text("killed by SIGSEGV").first.wait_for()
+    page.go_back()
+    page.wait_for_url("**/alerts?torch=2.0.1")

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
-from dashboard_data import CROSS
-from drawn_pages import APP, cells, markup, words
+from dashboard_data import CROSS, build
+from drawn_pages import APP, PAGE, cells, markup, words
 from streamlit.testing.v1 import AppTest
 
 from harness.home import VARIABLE
@@ -220,3 +220,35 @@ def test_an_unknown_value_in_the_url_is_answered_with_the_nearest_names(draw, pa
     app = draw(page, **asked)
 
     assert [said in item.value.replace("\\", "") for item in app.warning] == [True]
+
+
+def test_a_sign_stands_once_in_a_cell_of_a_wide_matrix(draw):
+    shown = cells(
+        draw("matrix", by="opset", torch="2.15.0", exporter="torchscript-trace"), "cross-no-symbolic", "matrix many"
+    )
+
+    assert [text for _, text, _ in shown] == ["✓"] * 12
+
+
+def test_the_front_page_and_the_list_of_cases_say_which_are_not_measured(tmp_path, monkeypatch):
+    home = build(tmp_path / "home")
+    (home / "results" / "cells" / "torch-2.8.0-cpu.parquet").unlink()
+    monkeypatch.setenv(VARIABLE, str(home))
+
+    def drawn(page):
+        return AppTest.from_string(PAGE.format(page), default_timeout=60).run()
+
+    front, listed = drawn("home"), drawn("case")
+
+    assert "6 cases: 5 measured, 1 not measured yet." in words(front)
+    row = next(part for part in markup(front).split("<tr>") if ">indexing</a>" in part)
+    assert re.findall(r'badge s-([\w-]+)"[^>]*>(. \d)', row) == [
+        ("crash", "! 1"),
+        ("not-run", "· 1"),
+        ("not-run", "· 2"),
+        ("crash", "! 1"),
+        ("not-run", "· 1"),
+    ]
+    assert re.findall(r"<li><a [^>]*>([^<]*)</a> <span class=\"badge s-not-run", markup(listed)) == [
+        "a case that one release alone has measured"
+    ]

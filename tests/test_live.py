@@ -5,7 +5,12 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 
-from dashboard import live, runs_html
+import pytest
+
+pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
+
+from dashboard import live, reading, runs_html
+from harness.progress import CellCount, count_cells, note_plan
 
 NOW = datetime(2026, 11, 22, 1, 10, 0, tzinfo=UTC).timestamp()
 RUN = "20261122T010000-ab12"
@@ -27,7 +32,7 @@ def test_a_run_is_told_with_its_cells_its_rate_and_the_time_left(tmp_path):
 
     assert (run.torch, run.provider, run.run_id, run.cells) == ("2.8.0", "cpu", RUN, 600)
     assert (run.seconds, run.quiet, run.rate, run.left) == (600, 2, 1.0, 600)
-    assert "600 of about 1,200 cells, 1 a second, about 10 min left" in runs_html.progress([run])
+    assert "600 of about 1,200 cells for 10 min, 1 a second, about 10 min left" in runs_html.progress([run])
 
 
 def test_without_an_earlier_run_no_time_is_guessed(tmp_path):
@@ -37,6 +42,59 @@ def test_without_an_earlier_run_no_time_is_guessed(tmp_path):
 
     assert run.left is None
     assert "left" not in runs_html.progress([run])
+
+
+def test_a_run_that_noted_its_plan_is_held_against_it_and_not_against_an_earlier_one(tmp_path):
+    journal(tmp_path, f"torch-2.8.0-cpu-{RUN}-11.jsonl", 600, 1)
+    note_plan(tmp_path, "torch2.8.0-cpu", RUN, 2400)
+
+    (run,) = live.going(tmp_path, NOW, {"2.8.0": 500})
+    assert (run.expected, run.left) == (2400, 1800)
+
+    note_plan(tmp_path, "torch2.8.0-cpu", "20261121T000000-0000", 9)
+    (run,) = live.going(tmp_path, NOW, {"2.8.0": 500})
+    said = runs_html.progress([run])
+    assert "600 cells for 10 min" in said
+    assert "500" not in said
+    assert "<progress" not in said
+
+
+def test_cells_are_counted_as_they_come_and_a_line_in_flight_is_none(tmp_path):
+    name = f"torch-2.8.0-cpu-{RUN}-11.jsonl"
+    journal(tmp_path, name, 3, 0)
+    path = tmp_path / "journal" / name
+    count = CellCount(tmp_path)
+    assert count.of(RUN) == 3
+
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"kind": "cell", "row": {}}\n{"kind": "cell", "ro')
+    assert count.of(RUN) == 4
+    with path.open("a", encoding="utf-8") as file:
+        file.write('w": {}}\n')
+    assert count.of(RUN) == count_cells(tmp_path, RUN) == 5
+    assert count.of("20261121T000000-0000") == 0
+
+
+def test_what_earlier_runs_planned_is_that_of_the_largest():
+    rows = [environment("2.8.0", planned=1152), environment("2.8.0", planned=12565), environment("2.0.1", planned=None)]
+
+    assert live.planned(rows) == {"2.8.0": 12565}
+
+
+def test_rows_that_a_measurement_appends_do_not_open_the_dataset_anew_for_every_page(tmp_path):
+    (tmp_path / "published").mkdir()
+    journal(tmp_path, f"torch-2.8.0-cpu-{RUN}-11.jsonl", 0, 5)
+    shelf = reading.Shelf(tmp_path / "published", tmp_path)
+    first = shelf.now(0)
+    journal(tmp_path, f"torch-2.8.0-cpu-{RUN}-11.jsonl", 0, 1)
+
+    assert shelf.now(reading.PATIENCE - 1) is first
+    later = shelf.now(reading.PATIENCE)
+    assert later is not first
+    assert shelf.now(3 * reading.PATIENCE) is later, "no row was added"
+
+    (tmp_path / "published" / "claims.parquet").write_bytes(b"")
+    assert shelf.now(3 * reading.PATIENCE + 1) is not later, "a file that was published is seen at once"
 
 
 def test_a_run_that_was_ended_and_files_of_others_are_not_going_on(tmp_path):

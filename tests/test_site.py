@@ -6,6 +6,7 @@ import html
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
@@ -32,7 +33,10 @@ def copy(home, tmp_path_factory):
 
 
 def words(path):
-    text = re.sub(r"<(script|style).*?</\1>", " ", path.read_text(encoding="utf-8"), flags=re.S)
+    return words_of(re.sub(r"<(script|style).*?</\1>", " ", path.read_text(encoding="utf-8"), flags=re.S))
+
+
+def words_of(text):
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
 
 
@@ -57,6 +61,24 @@ def test_a_case_has_a_page_with_its_answers_its_texts_its_forms_and_its_claims(c
     assert "def forward(self, x): # stack_rewrite" in said
     assert "Careful: documented as wrong or partial" in said
     assert "cross is refused at opset 14" in said
+
+
+def test_the_graphs_of_a_case_are_pictures_of_the_copy_and_equal_ones_are_one_file(copy):
+    page = (copy / "case" / "cross-no-symbolic.html").read_text(encoding="utf-8")
+    figures = page.split("<figure>")[1:]
+    told = [words_of(figure.split("</figcaption>")[0]) for figure in figures]
+
+    assert told == [
+        "failing form trace, torch 2.15.0, opset 20 failing form dynamo, torch 2.15.0, opset 20",
+        "stack_rewrite trace, torch 2.15.0, opset 20 stack_rewrite dynamo, torch 2.15.0, opset 20",
+    ]
+    assert 'alt="2 operators: Mul, Sub"' in figures[1]
+    files = re.findall(r'<img src="\.\./(graph/[^"]*)"', page)
+    drawn = [ElementTree.parse(copy / file).getroot() for file in files]
+    texts = [[item.text for item in root.iter("{http://www.w3.org/2000/svg}text")] for root in drawn]
+    assert ["Sub" in found and "Mul" in found for found in texts] == [False, True]
+    assert len(list((copy / "graph").iterdir())) == 2
+    assert "<img" not in (copy / "case" / "item-baked.html").read_text(encoding="utf-8")
 
 
 def test_a_failing_cell_leads_to_its_own_text(copy):
@@ -95,7 +117,7 @@ def test_the_tables_are_there_as_files_for_other_tools(copy, home):
 def test_texts_of_the_dataset_are_texts_in_every_page(copy):
     for page in copy.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        assert "<img" not in text
+        assert all(re.match(r'src="\.\./graph/[0-9a-f]{16}\.svg" ', found) for found in text.split("<img ")[1:])
         assert "<script>" not in text
         assert 'onerror="' not in text
     assert html.escape(HOSTILE, quote=True) in (copy / "case" / f"{slug(MARKED_ID)}.html").read_text(encoding="utf-8")

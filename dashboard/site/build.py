@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
-from dashboard import alerts_html, links
+from dashboard import alerts_html, links, overview
 from dashboard.kept import Kept
 from dashboard.site import case_page, downloads, pages, shell
 from dashboard.site.case_page import Subject
 from dashboard.site.paths import FEED, addressing, case_file, op_file
+from dashboard.site.pictures import Pictures
 from harness import home as homes
 from harness.alerts import feed, noted
 from harness.alerts.releases import along
@@ -84,7 +85,7 @@ class _Copy:
         claims = self._kept.answer(all_claims)
         self._page("claims.html", "What the sources say, and what was measured", _CLAIMS, lambda: pages.claims(claims))
         self._alerts()
-        ops = sorted({op for entry in pages.cases(self._kept) for op in entry.ops})
+        ops = sorted({op for entry in overview.cases(self._kept) for op in entry.ops})
         for op in ops:
             self._page(op_file(op), op, "What the cases that use this operator say of it.", self._operator(op))
         return self._cases(), len(ops)
@@ -104,12 +105,13 @@ class _Copy:
     def _cases(self) -> int:
         rows = self._kept.rows()
         wanted = [entry for entry in rows.catalogue.values() if entry.corpus != CANARY]
+        pictures = Pictures(self._kept, self._folder)
         by_case: dict[str, dict[str, object]] = {}
         for entry in wanted:
             by_case.setdefault(entry.case, {})[entry.variant] = entry
         for case in by_case:
             subject = self._subject(case)
-            body = case_page.body(self._kept, subject)
+            body = case_page.body(self._kept, subject, pictures.of(case, "../"))
             lead = f"{case} · {subject.plain.theme or 'no theme'}"
             self._page(case_file(case), subject.plain.title or case, lead, lambda body=body: body)  # type: ignore[misc]  # bound now
         return len(by_case)

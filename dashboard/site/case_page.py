@@ -37,8 +37,8 @@ class Subject:
         return self.entries.get(PLAIN) or next(iter(self.entries.values()))
 
 
-def body(kept: Kept, subject: Subject) -> str:
-    """The page's HTML, within the addresses of its own file."""
+def body(kept: Kept, subject: Subject, graphs: str) -> str:
+    """The page's HTML, within the addresses of its own file; ``graphs`` are its pictures, HTML already."""
     numbered = _numbered(subject)
     with links.addressed(addressing(case_file(subject.case), _anchors(subject, numbered))):
         parts = [_about(subject)]
@@ -47,7 +47,7 @@ def body(kept: Kept, subject: Subject) -> str:
         else:
             parts.append(search_html.answers(kept.supports(subject.case, PLAIN), {"case": subject.case}))
             parts += [_measured(kept, subject, exporter) for exporter in _EXPORTERS]
-        parts += [_texts(subject, numbered), _forms(subject), _claims(subject)]
+        parts += [_texts(subject, numbered), _forms(subject), graphs, _claims(subject)]
     return "\n".join(filter(None, parts))
 
 

@@ -10,11 +10,12 @@ from typing import Any
 from dashboard import alerts_html, claims_html, fixes_html, matrix_html, runs_html, search_html, verdicts_html
 from dashboard.kept import Kept
 from dashboard.markup import claim_legend, escape, plural, status_class, status_legend, word_legend
+from dashboard.overview import EXPORTERS, cases, overview
 from dashboard.site.paths import FEED, case_file
 from harness.alerts.releases import Along
 from harness.answers import Claim, Filters, table, workarounds
 from harness.answers.search import Hit, Index
-from harness.answers.select import CANARY, Entry
+from harness.answers.select import Entry
 from harness.answers.signs import STATUS, word
 from harness.answers.support import Support
 from harness.worker.case import PLAIN
@@ -32,22 +33,11 @@ DOWNLOADS = {
     "data/cases.parquet": "the cases with their sources and code",
     "data/claims.parquet": "what sources say, and what was measured of it",
 }
-_EXPORTERS = (Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value)
-
-
-def cases(kept: Kept) -> list[Entry]:
-    """The failing form of every case, canaries left out."""
-    found = kept.rows().catalogue.items()
-    return [entry for (_, variant), entry in found if variant == PLAIN and entry.corpus != CANARY]
 
 
 def front(kept: Kept, files: Sequence[str]) -> str:
     """The search, and what stands there before one."""
-    counted: dict[str, dict[str, Counter[Status]]] = {}
-    for entry in sorted(cases(kept), key=lambda item: item.theme):
-        for item in kept.all_supports().get(entry.case, ()):
-            counted.setdefault(entry.theme, {}).setdefault(item.exporter, Counter())[item.status] += 1
-    newest = kept.rows().torch[-1] if kept.rows().torch else "no release"
+    found = kept.answer(overview)
     taken = "".join(
         f'<li><a href="{escape(name)}">{escape(name.removeprefix("data/"))}</a> {escape(DOWNLOADS[name])}</li>'
         for name in files
@@ -59,14 +49,11 @@ def front(kept: Kept, files: Sequence[str]) -> str:
         '<noscript><p class="hint">The search needs JavaScript; every page is linked below.</p></noscript></search>'
         '<div id="found" aria-live="polite"></div>'
         f'<div id="start"><h2 class="sub">What works today, by theme</h2>'
-        f"{search_html.themes(counted, _EXPORTERS, newest)}{status_legend(only={*_seen(counted), Status.NOT_RUN})}"
-        f'<h2 class="sub">Cases</h2>{search_html.listing(cases(kept))}'
+        f'<p class="hint">{search_html.measured(found)} Each case as it ends on the newest release that it was '
+        f"measured on, at the best opset.</p>{status_legend(only=found.seen)}{search_html.themes(found, EXPORTERS)}"
+        f'<h2 class="sub">Cases</h2>{search_html.listing(cases(kept), found)}'
         f'<h2 class="sub">Files to take</h2><ul class="files">{taken}</ul></div>'
     )
-
-
-def _seen(counted: Mapping[str, Mapping[str, Counter[Status]]]) -> set[Status]:
-    return {status for by in counted.values() for counts in by.values() for status in counts}
 
 
 def matrix(kept: Kept) -> str:
@@ -144,7 +131,7 @@ def search_index(kept: Kept, where: Index) -> str:
             "title": entry.title or entry.case,
             "file": case_file(entry.case),
             "words": _words(entry.case, kept.rows().catalogue),
-            "answers": [_answer(item) for item in kept.supports(entry.case, PLAIN) if item.exporter in _EXPORTERS],
+            "answers": [_answer(item) for item in kept.supports(entry.case, PLAIN) if item.exporter in EXPORTERS],
         }
         for entry in entries
     ]

@@ -8,11 +8,12 @@ import streamlit as st
 
 from dashboard import case_parts, frame, params, search_html
 from dashboard.markup import escape
+from dashboard.overview import cases, overview
 from dashboard.reading import Kept
 from harness import names
 from harness.answers import Filters, Why, why
 from harness.answers.rows import Cell
-from harness.answers.select import CANARY, DEFAULT_OPSET, Entry
+from harness.answers.select import DEFAULT_OPSET, Entry
 from harness.answers.signs import EXPORTER_SHORT
 from harness.worker.case import PLAIN
 from harness.worker.errors import UnknownName
@@ -70,12 +71,11 @@ def _subject(kept: Kept) -> Subject | None:
 
 
 def _pick(kept: Kept) -> None:
-    frame.heading("A case", "One documented failure with its fixes, and what was measured of each.")
-    entries = [
-        entry for (_, variant), entry in kept.rows().catalogue.items() if variant == PLAIN and entry.corpus != CANARY
-    ]
+    found = kept.answer(overview)
+    frame.heading("Cases", f"Each is one documented failure with its fixes. {search_html.measured(found)}")
+    entries = cases(kept)
     params.select("case", "Case", [entry.case for entry in entries], default="choose one", width=420)
-    st.html(search_html.listing(entries))
+    st.html(search_html.listing(entries, found))
 
 
 def _measured(kept: Kept, subject: Subject) -> None:
@@ -86,8 +86,13 @@ def _measured(kept: Kept, subject: Subject) -> None:
     torch = params.one_of("torch", kept.rows().torch, "torch release")
     opset = _opset(subject)
     shown = kept.answer(_explain, subject.case, variant, exporter, provider, torch, opset)
-    case_parts.strip(subject.cells, kept.rows().torch, shown, kept_params)
-    case_parts.evidence(kept, shown, (torch, exporter, opset))
+    case_parts.legend(subject.cells, kept_params)
+    # side by side where there is room: a click on the left changes what stands on the right
+    with st.container(key="stand"):
+        with st.container(key="strip"):
+            case_parts.strip(subject.cells, kept.rows().torch, shown, kept_params)
+        with st.container(key="cell"):
+            case_parts.evidence(kept, shown, (torch, exporter, opset))
     case_parts.fixes(kept, subject.entries, exporter, provider, opset if torch == "" else "", kept_params)
 
 

@@ -26,7 +26,7 @@ _LOOKS: dict[Agreement, tuple[str, str, str]] = {
     Agreement.NEITHER: ("· neither", "s-unsupported", "no rule, and no case passes"),
     Agreement.UNTRIED: ("· not tried", "s-not-run", "torch itself refuses the cases: no exporter was asked"),
 }
-_COLUMNS = ("operator", "exporter", "torch declares opsets", "cases pass at opsets", "", "cases")
+_COLUMNS = ("operator", "exporter", "torch declares opsets", "cases pass at opsets", "so", "cases")
 
 
 def page(kept: Kept) -> None:

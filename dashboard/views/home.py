@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-
 import streamlit as st
 
 from dashboard import frame, links, params, search_html
 from dashboard.markup import escape, link, plural, status_legend
+from dashboard.overview import EXPORTERS, overview
 from dashboard.reading import Kept
 from harness.answers import search as searching
 from harness.answers.search import Found, Hit
-from harness.answers.select import CANARY
 from harness.answers.support import Support
 from harness.worker.case import PLAIN
-from harness.worker.status import Exporter, Status
 
 #: hits that are told whole; the others are in the matrix
 _SHOWN = 12
-_EXPORTERS = (Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value)
 _EXAMPLES = ("grid_sampler", "aten::cross", "pooling", "is not a registered function/op")
 
 
@@ -83,28 +78,11 @@ def _working(kept: Kept, hit: Hit) -> list[str]:
 def _start(kept: Kept) -> None:
     st.html(search_html.examples(_EXAMPLES))
     st.html(search_html.questions())
-    counted = kept.answer(_by_theme)
-    newest = kept.rows().torch[-1] if kept.rows().torch else ""
+    found = kept.answer(overview)
     st.html(
-        '<h2 class="sub">What works today, by theme</h2><p class="hint">Cases as they end on the newest measured '
-        f"release of each exporter ({escape(newest)}), at the best opset.</p>"
+        '<h2 class="sub">What works today, by theme</h2>'
+        f'<p class="hint">{search_html.measured(found)} Each case as it ends on the newest release that it was '
+        f"measured on (the newest of all is {escape(found.newest)}), at the best opset.</p>"
     )
-    st.html(status_legend(only=_seen(counted)))
-    st.html(search_html.themes(counted, _EXPORTERS, newest))
-
-
-def _seen(counted: Mapping[str, Mapping[str, Counter[Status]]]) -> set[Status]:
-    found = {status for by in counted.values() for counts in by.values() for status in counts}
-    return {*found, Status.NOT_RUN}
-
-
-def _by_theme(kept: Kept) -> dict[str, dict[str, Counter[Status]]]:
-    """By theme and exporter: how many failing forms end how, on the newest release."""
-    found: dict[str, dict[str, Counter[Status]]] = {}
-    supports = kept.all_supports()
-    for (case, variant), entry in sorted(kept.rows().catalogue.items(), key=lambda item: item[1].theme):
-        if variant != PLAIN or entry.corpus == CANARY:
-            continue
-        for item in supports.get(case, ()):
-            found.setdefault(entry.theme, {}).setdefault(item.exporter, Counter())[item.status] += 1
-    return found
+    st.html(status_legend(only=found.seen))
+    st.html(search_html.themes(found, EXPORTERS))

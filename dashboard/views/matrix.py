@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import streamlit as st
 
 from dashboard import frame, matrix_html, params
-from dashboard.markup import links_to_cases, plural, status_legend
+from dashboard.markup import PROVIDER_NAME, links_to_cases, plural, status_legend
 from dashboard.reading import Kept
 from harness.answers import By, Filters, Table, table
 from harness.answers.operators import by_operator
@@ -30,13 +30,16 @@ _LABEL = {by: f"Matrix of cases by {_BY_NAME[by.value]}" for by in _SHOWN_BY}
 #: filters that a link to a cell takes along: parameter, name of the filter
 _CARRIED = (("opset", "opsets"), ("provider", "providers"))
 
+_CASES = "Numbers are the opsets that pass. Click a cell for its evidence."
+_OPERATORS = "3/5: of five measured cases that use the operator three work at some opset. Click for the cases."
+
 
 def page(kept: Kept) -> None:
     """Draw it."""
     frame.heading(
         "Which documented failures pass where",
         "Each cell is a measurement: a small model exported by that torch release, run by the onnxruntime installed "
-        "beside it, and compared with eager. Numbers are the opsets that pass. Click a cell for its evidence.",
+        "beside it, and compared with eager. " + (_OPERATORS if params.text("rows") == "operators" else _CASES),
     )
     rows = kept.rows()
     by, operators = _axes()
@@ -90,7 +93,7 @@ def _filters(rows: Rows, by: By) -> tuple[dict[str, tuple[str, ...]], str]:
             torch = params.select("torch", "torch", rows.torch[::-1], default=f"newest ({rows.torch[-1]})")
         theme = params.select("theme", "Theme", themes, default="all themes")
         opset = params.select("opset", "Opset", [*map(str, opsets), DEFAULT_OPSET], default="all opsets")
-        provider = params.select("provider", "Provider", providers, default="all providers")
+        provider = params.select("provider", "Provider", providers, default="all providers", shown=PROVIDER_NAME)
         status = params.select(
             "status", "Status", statuses, default="any status", shown={item.value: word(item) for item in Status}
         )
@@ -135,6 +138,9 @@ def _summary(shown: Table, by: By, torch: str) -> None:
     cases = plural(len({line.case for line in shown.lines}), "case")
     at = f"at torch {torch}" if torch else f"on {plural(len(shown.columns), 'torch release')}"
     about = f"{cases} {at} by {_BY_NAME[by.value]}; cells by outcome:" if torch else f"{cases} {at}; cells by outcome:"
+    missing = len({name.partition("/")[0] for name in shown.unmeasured} - {line.case for line in shown.lines})
+    if missing:
+        about += f" {plural(missing, 'more case')} not measured within these filters: named below the table."
     st.html(f'<p class="hint">{about}</p>{status_legend(seen)}')
 
 

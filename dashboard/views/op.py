@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import frame, links, matrix_html, params, search_html
-from dashboard.markup import chips, escape, link, plural, status_legend
+from dashboard.markup import escape, link, plural, status_legend
 from dashboard.reading import Kept
 from harness.answers import Filters, table
 from harness.answers.search import Hit
@@ -43,5 +43,7 @@ def _list(counted: dict[str, int]) -> None:
     onnx = sorted(op for op in counted if "::" not in op)
     for title, ops in (("torch", torch), ("ONNX", onnx)):
         st.html(f'<h2 class="sub">{escape(title)}</h2>')
-        items = " ".join(f"{link(links.page('op', op=op), chips([op]))}<small>{counted[op]}</small>" for op in ops)
-        st.html(f'<p class="ops">{items}</p>')
+        items = "".join(
+            f"<li>{link(links.page('op', op=op), escape(op))} <small>{counted[op]}</small></li>" for op in ops
+        )
+        st.html(f'<ul class="ops" aria-label="{title} operators">{items}</ul>')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from dashboard.kept import Kept
 from harness import home as homes
 from harness.alerts.between import Between, Run, between, runs
 from harness.answers.rows import records
+from harness.progress import CellCount
 
 #: seconds between two looks at a run that goes on
 _EVERY = 5
@@ -64,4 +66,11 @@ def _between(kept: Kept, before: str, after: str) -> Between:
 
 @st.fragment(run_every=_EVERY)
 def _progress(planned: dict[str, int]) -> None:
-    st.html(runs_html.progress(live.going(homes.find().local, time.time(), planned)))
+    local = homes.find().local
+    st.html(runs_html.progress(live.going(local, time.time(), planned, _count(local))))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _count(local: Path) -> CellCount:
+    """One count for all sessions: a journal of megabytes is read once."""
+    return CellCount(local)

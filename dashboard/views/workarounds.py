@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dashboard import fixes_html, frame, params
-from dashboard.markup import word_legend
+from dashboard.markup import PROVIDER_NAME, word_legend
 from dashboard.reading import Kept
 from dashboard.views.matrix import matching
 from harness.answers import Filters, Standing, workarounds
@@ -54,7 +54,7 @@ def _filters(kept: Kept) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...], s
         query = params.words("q", "Search", "case, op, source, fix")
         torch = params.select("torch", "torch", releases, default=f"newest ({releases[0]})" if releases else "newest")
         opset = params.select("opset", "Opset", [str(opset) for opset in opsets], default="its own default")
-        provider = params.select("provider", "Provider", providers, default="all providers")
+        provider = params.select("provider", "Provider", providers, default="all providers", shown=PROVIDER_NAME)
         exporters = params.pills(
             "exporter", "Exporter", _EXPORTERS, default=_DEFAULT, shown=lambda name: EXPORTER_SHORT[name]
         )

@@ -334,13 +334,16 @@ class Dataset:
 _FILTERS = ("case", "variant", "torch", "exporter", "opset", "provider", "status", "corpus")
 
 
-def fingerprint(published: Path | None, local: Path | None) -> str:
-    """Sixteen hex digits over names, sizes and times of the files of both datasets, without opening any."""
+def fingerprint(published: Path | None, local: Path | None, *, journals: bool = True) -> str:
+    """Sixteen hex digits over names, sizes and times of the files of both datasets, without opening any.
+
+    Without ``journals`` rows that a measurement appends change nothing.
+    """
     digest = hashlib.sha256()
     for folder in (published, local):
         if folder is None:
             continue
-        for pattern in ("*.parquet", "cells/*", "runs/*", "journal/*"):
+        for pattern in ("*.parquet", "cells/*", "runs/*", *(["journal/*"] if journals else [])):
             for path in sorted(folder.glob(pattern)):
                 try:
                     status = path.stat()
