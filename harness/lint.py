@@ -6,8 +6,9 @@ here can be measured and would still be a poor case: it proves less than it seem
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -22,6 +23,9 @@ _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MOST_LINES = 400
 #: operators of TorchScript itself and of Python functions in a graph, which no exporter lists
 _OF_TORCHSCRIPT = ("prim::", "aten::Int", "aten::Float", "aten::Bool")
+
+#: what a case file may use of torch while it is imported
+_ON_EVERY_RELEASE = frozenset({"torch.autograd", "torch.autograd.Function"})
 
 #: what a graph is known by: the exported file of each (exporter, opset)
 Graphs = Mapping[tuple[str, int], str]
@@ -57,7 +61,8 @@ def lint(corpus: Mapping[str, LoadedCase], known: Known, graphs: Mapping[str, Gr
         for rule in _RULES:
             found += rule(item)
         found += _operators(item, known)
-    return [*found, *_long_files(corpus.values()), *_same_graphs(corpus, graphs)]
+    files = {item.path: item.text for item in corpus.values()}
+    return [*found, *_long_files(files), *_at_import(files), *_same_graphs(corpus, graphs)]
 
 
 def _identifier(item: LoadedCase) -> Iterator[Finding]:
@@ -133,11 +138,42 @@ def _is_known(name: str, known: Known) -> bool:
     return not known.torch or name.startswith(_OF_TORCHSCRIPT) or bool({name, name.rstrip("_")} & known.torch)
 
 
-def _long_files(items: Iterable[LoadedCase]) -> Iterator[Finding]:
-    for path, text in {item.path: item.text for item in items}.items():
+def _long_files(files: Mapping[Path, str]) -> Iterator[Finding]:
+    for path, text in files.items():
         lines = text.count("\n")
         if lines > _MOST_LINES:
             yield Finding(path.name, "file", f"{lines} lines; split it by op family below {_MOST_LINES}")
+
+
+def _at_import(files: Mapping[Path, str]) -> Iterator[Finding]:
+    """What a release does not have, or cannot script, would take every case of every file with it."""
+    for path, text in files.items():
+        for node in _run_at_import(ast.parse(text).body):
+            used = {ast.unparse(part) for part in _outside_lambdas(node) if isinstance(part, ast.Attribute)}
+            for name in sorted(used - _ON_EVERY_RELEASE):
+                if name.startswith("torch."):
+                    said = f"line {node.lineno}: {name} is looked up when the file is imported"
+                    yield Finding(path.name, "import", f"{said}; do it in setup or forward")
+
+
+def _run_at_import(body: Sequence[ast.stmt]) -> Iterator[ast.expr | ast.stmt]:
+    """What of these statements is evaluated as they are read: of functions the decorators and defaults only."""
+    for item in body:
+        if isinstance(item, ast.FunctionDef):
+            yield from item.decorator_list
+            yield from item.args.defaults
+        elif isinstance(item, ast.ClassDef):
+            yield from (*item.decorator_list, *item.bases)
+            yield from _run_at_import(item.body)
+        else:
+            yield item
+
+
+def _outside_lambdas(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    for part in ast.iter_child_nodes(node):
+        if not isinstance(part, ast.Lambda):
+            yield from _outside_lambdas(part)
 
 
 def _same_graphs(corpus: Mapping[str, LoadedCase], graphs: Mapping[str, Graphs]) -> Iterator[Finding]:

@@ -45,6 +45,23 @@ def test_a_case_in_order_has_no_finding(tmp_path):
     assert findings(tmp_path, CASE) == []
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("@torch.jit.script\ndef f(x):\n    return x\n", ["torch.jit", "torch.jit.script"]),
+        ("def f(x=torch.float8_e4m3fn):\n    return x\n", ["torch.float8_e4m3fn"]),
+        ("ONE = torch.ones(1)\n", ["torch.ones"]),
+        ("class F(torch.autograd.Function):\n    pass\n", []),
+        ("LATER = lambda: torch.export.Dim\n", []),
+        ("def f(x):\n    return torch.jit.script(x)\n", []),
+    ],
+)
+def test_a_case_file_uses_nothing_of_torch_while_it_is_imported(tmp_path, written, said):
+    """Two scripted helpers, in two files, once kept every case from being measured on torch 1.0 to 1.8."""
+    found = findings(tmp_path, "import torch\n" + CASE + "\n" + written)
+    assert [text.split(": ")[1].split(" ")[0] for rule, text in found if rule == "import"] == said
+
+
 def test_operators_that_no_exporter_has_a_rule_for_are_known_as_torchs():
     assert {"aten::kthvalue", "aten::histc", "aten::cross"} <= torch_operators()
     assert "aten::crosss" not in torch_operators()
