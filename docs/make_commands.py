@@ -36,7 +36,10 @@ _MOST_LINES = 32
 #: what is run for each command; one with ``None`` measures, writes or serves, and is only shown
 EXAMPLES: dict[str, list[str]] = {
     "table": ["table --theme pooling --torch 1.12 --torch 2.8 --torch 2.15 --exporter trace"],
-    "why": ["why cross-no-symbolic --torch 1.10.2 --opset 14 --exporter trace"],
+    "why": [
+        "why cross-no-symbolic --torch 1.10.2 --opset 14 --exporter trace",
+        "why adaptive-avg-pool2d-non-factor/resize_to_multiple --along torch --exporter default",
+    ],
     "workaround": ["workaround cross-no-symbolic"],
     "upgrade": [
         "upgrade --from torch=2.8.0 --to torch=2.9.1 --theme indexing --theme baking",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from harness.alerts.report import Report
     from harness.answers import Claims, Filters, Table, Why, Workarounds
+    from harness.answers.history import History
     from harness.answers.plan import Plan
     from harness.answers.policy import Policy
     from harness.answers.upgrade import Upgrade
@@ -69,6 +70,17 @@ def table(dataset: Dataset, by: str = "torch", **filters: _Names) -> Table:
 def why(dataset: Dataset, case: str, **filters: _Names) -> list[Why]:
     """One answer for each variant of ``CASE`` or ``CASE/VARIANT``: stage, status, message, how to repeat it."""
     from harness.answers import why as answer
+
+    return answer(dataset, _filters({**filters, "cases": [case]}))
+
+
+def history(dataset: Dataset, case: str, **filters: _Names) -> list[History]:
+    """One answer for each variant of ``CASE`` or ``CASE/VARIANT``: where its outcome changed along torch's releases.
+
+    Each line (exporter, opset, provider) is cut into stretches of releases that ended alike; every change lies in an
+    interval ``(after, by]`` between two measured releases, with the verdict and the axes that did it.
+    """
+    from harness.answers.history import history as answer
 
     return answer(dataset, _filters({**filters, "cases": [case]}))
 

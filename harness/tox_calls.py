@@ -8,11 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness import versions
 from harness.progress import CellCount, Progress, note_plan
+from harness.worker import releases
 from harness.worker.process import die_with_parent
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from harness.worker.releases import Release
 
 _POLL_SECONDS = 0.5
+#: names the file with the table of releases that tox reads
+_TABLE = "CANIEXPORT_RELEASES"
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,24 @@ def _code(home: Home) -> Path:
     shutil.copytree(package / "worker", staged / "harness" / "worker", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(package / "__init__.py", staged / "harness" / "__init__.py")
     return staged
+
+
+@contextmanager
+def table_with(release: Release, folder: Path) -> Iterator[None]:
+    """tox reads its environments from a table of releases: one, in ``folder``, with this release for its own entry."""
+    others = [entry for entry in releases.table() if entry.torch != release.torch]
+    entries = sorted([*others, release], key=lambda entry: versions.parse(entry.torch))
+    lines = ["from harness.worker.releases import Release", f"RELEASES = ({', '.join(map(repr, entries))},)", ""]
+    path = folder / "releases.py"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    before = os.environ.get(_TABLE)
+    os.environ[_TABLE] = str(path.resolve())
+    try:
+        yield
+    finally:
+        os.environ.pop(_TABLE)
+        if before is not None:
+            os.environ[_TABLE] = before
 
 
 def failure(log: Path) -> str:

@@ -1,12 +1,14 @@
 """Verdicts: pure functions of what was measured.
 
-Three questions are answered here: is a workaround still needed (:func:`workaround`), what happened between two
-cells (:func:`compare`), and since when does something work along one axis (:func:`ranges`). What was not measured
+Four questions are answered here: is a workaround still needed (:func:`workaround`), what happened between two
+cells (:func:`compare`), since when does something work along one axis (:func:`ranges`), and where along it did its
+outcome change at all (:func:`stretches`). What was not measured
 absorbs: it never makes a verdict, and it only ever widens a range.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
@@ -288,6 +290,65 @@ def _range_word(works_last: bool, changes: int) -> RangeWord:
     if works_last:
         return RangeWord.FIXED_IN
     return RangeWord.BROKEN_SINCE if changes == 1 else RangeWord.BROKEN_AGAIN
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Neighbouring points that ended alike, those that were not measured passed over; ``points`` in the axis's order.
+
+    Where one stretch follows another the change lies in ``(last of the one, first of the other]``.
+    """
+
+    points: tuple[str, ...]
+    outcome: Outcome
+
+    @property
+    def first(self) -> str:
+        """The first point at which it was seen so."""
+        return self.points[0]
+
+    @property
+    def last(self) -> str:
+        """The last point at which it was seen so."""
+        return self.points[-1]
+
+
+def stretches(points: Iterable[tuple[str, Outcome]]) -> tuple[Stretch, ...]:
+    """A series cut where its outcome changes: another status, another error, or results wrong in another way.
+
+    A point that was not measured belongs to no stretch and cuts none: it only widens the interval in which a change
+    lies. Outcomes of other code than the last measured one's count as not measured.
+    """
+    known = [(label, outcome) for label, outcome in points if works(outcome.status) is not None]
+    found: list[Stretch] = []
+    for label, outcome in known:
+        if outcome.case_hash != known[-1][1].case_hash:
+            continue
+        if found and alike(found[-1].outcome, outcome):
+            found[-1] = Stretch((*found[-1].points, label), found[-1].outcome)
+        else:
+            found.append(Stretch((label,), outcome))
+    return tuple(found)
+
+
+#: what of a result is wrong, as signatures say it: its number, dtype or shape; else its values
+_WRONG = re.compile(r"(?P<count>output\(s\) expected)|: (?P<part>dtype|shape) ")
+
+
+def alike(one: Outcome, other: Outcome) -> bool:
+    """Whether two cells ended in the same way; which values of a wrong result are most wrong does not count."""
+    return one.status is other.status and _manner(one) == _manner(other)
+
+
+def _manner(outcome: Outcome) -> tuple[str | None, ...]:
+    """How it ended, without what differs between equal endings: which values were most wrong, say."""
+    signature = outcome.signature
+    if outcome.status in (Status.PASS, Status.UNSUPPORTED) or signature is None:
+        return ()
+    if outcome.status is not Status.MISMATCH:
+        return (signature,)
+    wrong = _WRONG.search(signature)
+    return signature.partition("|")[0], wrong and (wrong["part"] or "count")
 
 
 def collapse(statuses: Iterable[Status]) -> Status | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,8 +17,10 @@ from harness.verdicts import (
     RangeWord,
     Verdict,
     Workaround,
+    alike,
     compare,
     ranges,
+    stretches,
     workaround,
     works,
 )
@@ -221,6 +225,52 @@ def test_the_changes_of_a_range_tell_the_series_back(series):
         assert by_label[change.by] is change.works
         assert by_label[change.after] is not change.works
     assert (found.word is RangeWord.UNKNOWN) == all(point.works is None for point in series)
+
+
+endings = st.builds(Outcome, statuses, st.sampled_from(["a", "b", None]), st.just("h"))
+series_of = st.lists(endings, max_size=10).map(lambda found: [(f"v{at}", item) for at, item in enumerate(found)])
+
+
+@given(series_of)
+def test_stretches_tell_the_series_back_and_neighbours_are_not_alike(series):
+    found = stretches(series)
+    at = dict(series)
+
+    assert [label for item in found for label in item.points] == [
+        label for label, item in series if item.status in MEASURED
+    ]
+    assert all(alike(at[label], item.outcome) for item in found for label in item.points)
+    assert not any(alike(left.outcome, right.outcome) for left, right in pairwise(found))
+
+
+@given(series_of, st.integers(0, 10), st.sampled_from(UNMEASURED))
+def test_an_unmeasured_point_more_cuts_no_stretch(series, position, nothing):
+    more = [*series[:position], ("between", Outcome(nothing)), *series[position:]]
+    assert stretches(more) == stretches(series)
+
+
+@given(series_of, st.data())
+def test_a_point_that_becomes_unknown_only_widens_the_intervals_between_stretches(series, data):
+    known = [at for at, (_, item) in enumerate(series) if item.status in MEASURED]
+    if not known:
+        return
+    lost = data.draw(st.sampled_from(known))
+    fewer = [(label, Outcome(None) if at == lost else item) for at, (label, item) in enumerate(series)]
+    before, after = _bounds(stretches(series)), _bounds(stretches(fewer))
+
+    assert len(after) <= len(before)
+    for low, high in after:
+        assert any(low <= start and end <= high for start, end in before), "a change appeared that was not there"
+
+
+def _bounds(found):
+    return [(int(left.last[1:]), int(right.first[1:])) for left, right in pairwise(found)]
+
+
+@given(series_of)
+def test_stretches_of_a_series_read_backwards_are_the_same_backwards(series):
+    back = [item.points[::-1] for item in stretches(series[::-1])]
+    assert back[::-1] == [item.points for item in stretches(series)]
 
 
 def test_versions_of_every_kind_are_ordered_as_they_were_released():

@@ -6,9 +6,7 @@ dataset of its own: asked again, also after a kill, it is not measured again, an
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from harness.store import Dataset
     from harness.worker.releases import Release
 
-_TABLE = "CANIEXPORT_RELEASES"
 #: what every dynamo exporter writes
 _DYNAMO_OPSET = 18
 #: statuses that say nothing about the version
@@ -120,6 +117,7 @@ class Prober:
     def measure(self, version: str) -> Outcome:
         """Make the environment, measure the cell, remove the environment."""
         from harness.measure import MeasureOptions, measure
+        from harness.tox_calls import table_with
 
         release, asked = self._release(version), self.asked
         local = self._local(version)
@@ -136,7 +134,7 @@ class Prober:
             disk_budget=self.disk_budget,
             timeout=self.timeout,
         )
-        with _table_with(release, local):
+        with table_with(release, local):
             reports = measure(options, self.say)
         problem = next((report.problem for report in reports if report.problem), "")
         return self.kept(version) or Outcome(version, "measured", message=problem or "its run left no row")
@@ -174,24 +172,6 @@ def _opsets(release: Release, asked: Asked) -> tuple[int, ...]:
         return ()
     sure = _DYNAMO_OPSET if asked.exporter == Exporter.DYNAMO.value else release.torchscript[0]
     return tuple({asked.opset: None, sure: None})
-
-
-@contextmanager
-def _table_with(release: Release, place: Path) -> Iterator[None]:
-    """tox reads its environments from a table of releases: one with this release in the place of its own entry."""
-    others = [entry for entry in releases.table() if entry.torch != release.torch]
-    entries = sorted([*others, release], key=lambda entry: versions.parse(entry.torch))
-    lines = ["from harness.worker.releases import Release", f"RELEASES = ({', '.join(map(repr, entries))},)"]
-    path = place / "releases.py"
-    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    before = os.environ.get(_TABLE)
-    os.environ[_TABLE] = str(path.resolve())
-    try:
-        yield
-    finally:
-        os.environ.pop(_TABLE)
-        if before is not None:
-            os.environ[_TABLE] = before
 
 
 def _measured(found: Outcome) -> Outcome:

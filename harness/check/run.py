@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -23,7 +20,6 @@ from harness.worker.status import Exporter
 if TYPE_CHECKING:
     from harness.worker.releases import Release
 
-_TABLE = "CANIEXPORT_RELEASES"
 #: what every dynamo exporter writes
 _DYNAMO_OPSET = 18
 
@@ -81,6 +77,7 @@ def cases(place: Place) -> dict[str, corpus.LoadedCase]:
 def measure_release(release: Release, request: Request, place: Place, say: Callable[[str], None]) -> str:
     """Measure everything asked for in one release; the problem in words, empty where there is none."""
     from harness.measure import MeasureOptions, measure
+    from harness.tox_calls import table_with
 
     release = with_packages(release, request.packages)
     options = MeasureOptions(
@@ -96,7 +93,7 @@ def measure_release(release: Release, request: Request, place: Place, say: Calla
         timeout=request.timeout,
         memory=request.memory,
     )
-    with _table_with(release, place.folder):
+    with table_with(release, place.folder):
         reports = measure(options, say)
     if not request.keep_files:
         shutil.rmtree(place.local / "bundles", ignore_errors=True)
@@ -128,21 +125,3 @@ def _opsets(release: Release, request: Request) -> tuple[int, ...]:
     if release.dynamo and (not request.exporters or Exporter.DYNAMO.value in request.exporters):
         sure.add(_DYNAMO_OPSET)
     return tuple(sorted({*request.opsets, *sure}))
-
-
-@contextmanager
-def _table_with(release: Release, folder: Path) -> Iterator[None]:
-    """tox reads its environments from a table of releases: one with this release in the place of its own entry."""
-    others = [entry for entry in releases.table() if entry.torch != release.torch]
-    entries = sorted([*others, release], key=lambda entry: versions.parse(entry.torch))
-    lines = ["from harness.worker.releases import Release", f"RELEASES = ({', '.join(map(repr, entries))},)", ""]
-    path = folder / "releases.py"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    before = os.environ.get(_TABLE)
-    os.environ[_TABLE] = str(path)
-    try:
-        yield
-    finally:
-        os.environ.pop(_TABLE)
-        if before is not None:
-            os.environ[_TABLE] = before

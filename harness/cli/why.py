@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from harness.answers.reasons import Detail, Group, Why
-    from harness.answers.select import Entry
+    from harness.answers.select import Entry, Filters
 
 _MOST_MESSAGES = 5
 _PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime", "numpy", "protobuf")
@@ -23,8 +23,13 @@ _PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime",
 @click.command("why")
 @click.argument("case", metavar="CASE[/VARIANT]")
 @filter_options("cases", "themes", "ops")
+@click.option(
+    "--along",
+    type=click.Choice(["torch"]),
+    help="Where its outcome changed from release to release: intervals (a, b], and what did it.",
+)
 @json_option
-def command(case: str, as_json: bool, **given: tuple[str, ...]) -> None:
+def command(case: str, along: str | None, as_json: bool, **given: tuple[str, ...]) -> None:
     """Explain a case: where it stops, the real message, versions, the claims it bears on, how to repeat it.
 
     Without filters it covers every release, exporter and opset; --torch, --exporter and --opset narrow it.
@@ -32,6 +37,9 @@ def command(case: str, as_json: bool, **given: tuple[str, ...]) -> None:
     from harness.answers import why
     from harness.cli import output
 
+    if along:
+        _along_torch(filters(given, cases=(case,)), as_json)
+        return
     found = why(open_dataset(), filters(given, cases=(case,)))
     if as_json:
         output.print_json(found)
@@ -39,6 +47,20 @@ def command(case: str, as_json: bool, **given: tuple[str, ...]) -> None:
     console = output.console()
     for item in found:
         show(item, console)
+
+
+def _along_torch(asked: Filters, as_json: bool) -> None:
+    from harness.answers.history import history
+    from harness.cli import output
+    from harness.cli.history import show as show_history
+
+    found = history(open_dataset(), asked)
+    if as_json:
+        output.print_json(found)
+        return
+    console = output.console()
+    for item in found:
+        show_history(item, console)
 
 
 def show(item: Why, console: Console) -> None:
