@@ -22,7 +22,8 @@ def page(kept: Kept) -> None:
     frame.heading(
         "What the sources say, and what was measured",
         "A claim is reproduced when every measured cell that it speaks of ended as it says, partly when some did. "
-        "What is pending can be measured and has not been yet; what is not measured cannot be here, for the reason given.",
+        "What is pending can be measured and has not been yet; "
+        "what is not measured cannot be here, for the reason given.",
     )
     known = kept.answer(all_claims)
     if not known:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from harness import versions
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -83,19 +85,13 @@ def _notes(item: History, lines: tuple[Alike, ...], console: Console) -> None:
     if any(stretch.began for stretch in stretches):
         console.print("- (a, b]: last seen otherwise on a, first seen so on b")
         console.print("- by torch: the release and the onnx beside it; by runtime: the onnxruntime beside it")
-    silent = sorted({name for each in lines for name in each.line.unmeasured}, key=_version)
+    silent = versions.ordered({name for each in lines for name in each.line.unmeasured})
     if silent:
         console.print(f"- not measured in some line, which widens its intervals: {', '.join(silent)}")
     if any(stretch.local for stretch in stretches):
         console.print("- *: measured on this machine, at least in part")
     for note in item.notes:
         console.print(f"- {note}")
-
-
-def _version(text: str) -> object:
-    from harness import versions
-
-    return versions.parse(text)
 
 
 def _messages(item: History, numbers: dict[int, int], console: Console) -> None:

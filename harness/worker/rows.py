@@ -152,7 +152,8 @@ CLAIMS: Tuple[Column, ...] = (
     Column(
         "outcome",
         "string",
-        "reproduced, partly (on some of the cells), not-reproduced, pending (not measured yet), not-measured (cannot be)",
+        "reproduced, partly (on some of the cells), not-reproduced, pending (not measured yet), "
+        "not-measured (cannot be)",
     ),
     Column("reason", "string", "why: counts of cells, the differing outcome, or what could not be measured"),
     Column("cells", "list<string>", "cells that show it: torch/case/variant/exporter/opset"),
