@@ -1,11 +1,18 @@
-"""OpenVINO's errors are told by their reason, which stands last, and not by the line of its source that noticed it."""
+"""OpenVINO's errors are told by their reason, not by the line of its source that noticed it; its inputs by name."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from harness.probes import probes
+from harness.runner import tensors
+from harness.runner.adapters.openvino import taken
 from harness.runner.adapters.openvino_text import reason
+from harness.store import Dataset
 
+ROOT = Path(__file__).resolve().parent.parent
 WHERE = "Exception from src/inference/src/cpp/core.cpp:105:\n"
 REPORT = WHERE + (
     "Check 'false' failed at src/frontends/onnx/frontend/src/core/unconverted_ops_report.cpp:151:\n"
@@ -57,3 +64,20 @@ PROVIDER = (
 )
 def test_the_reason_is_the_line_that_says_why(text, said):
     assert reason(text) == said
+
+
+def test_no_published_row_of_openvino_says_only_where_it_was_noticed():
+    runs = Dataset.open(ROOT / "results", None).runs(columns=["runtime", "provider", "signature"])
+    mine = runs[(runs["runtime"] == "openvino") | (runs["provider"] == "openvino")]
+
+    assert len(mine) > 3000
+    assert mine[mine["signature"].str.contains("Exception from", na=False)]["signature"].unique().tolist() == []
+
+
+def test_an_input_that_openvino_leaves_out_is_not_fed_to_its_neighbour():
+    assert taken([{"x"}, {"y"}], ["a", "b"]) == ["a", "b"]
+    assert taken([{"data"}], ["data", "axes"]) == ["data"]
+    assert taken([{"data"}], ["axes", "data"]) == ["data"]
+    assert taken([{"an output"}], ["x", "ratio"]) == ["x"]
+    _, _, files = next(probes())
+    assert tensors.input_names(files[0][1]) == ["x"]

@@ -51,8 +51,8 @@ _BLOCKS = (_NAME_BLOCK, _RAW_BLOCK)
 _NUMPY: Dict[int, Tuple[Any, Any]] = {
     kind: (np.dtype(name).newbyteorder("<"), np.dtype(name)) for kind, name in DTYPES.items()
 }
-#: of ``ModelProto``; of ``GraphProto``; of ``ValueInfoProto``; of ``TypeProto``
-_GRAPH, _INPUTS, _OUTPUTS, _VALUE_TYPE, _TENSOR = 7, 11, 12, 2, 1
+#: of ``ModelProto``; of ``GraphProto``; of ``ValueInfoProto``; of ``TypeProto``; of ``TensorProto``
+_GRAPH, _INPUTS, _OUTPUTS, _INITIALIZERS, _VALUE_NAME, _VALUE_TYPE, _TENSOR, _NAME = 7, 11, 12, 5, 1, 2, 1, 8
 
 
 class NoNumpyType(ValueError):
@@ -153,6 +153,27 @@ def only_tensors(model: bytes) -> bool:
         return all(_TENSOR in wire.grouped(kind) for kind in _declared(model))
     except wire.Malformed:
         return True
+
+
+def input_names(model: bytes) -> List[str]:
+    """Names of a serialised model's inputs in their order; initializers are none.
+
+    Raises :class:`~harness.runner.wire.Malformed`.
+    """
+    found: List[str] = []
+    for _, graph in wire.grouped(model).get(_GRAPH, []):
+        fields = wire.grouped(bytes(graph))
+        names, constants = (
+            [_text(value, field) for _, value in fields.get(part, [])]
+            for part, field in ((_INPUTS, _VALUE_NAME), (_INITIALIZERS, _NAME))
+        )
+        found += [name for name in names if name not in constants]
+    return found
+
+
+def _text(message: wire.Value, field: int) -> str:
+    parts = wire.grouped(bytes(message)).get(field, [])
+    return wire.joined(parts).decode("utf-8", "replace")
 
 
 def _declared(model: bytes) -> Iterator[bytes]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List
+from typing import AbstractSet, Any, Callable, Dict, List, Sequence
 
+from harness.runner import tensors
 from harness.runner.adapters import openvino_text
 from harness.runner.adapters.base import Adapter, Given, Running, Session, Unavailable
 from harness.worker.status import Stage
@@ -33,7 +34,8 @@ class OpenVino(Adapter):
         announce(Stage.PARSE)
         network = self._core.read_model(given.model)
         announce(Stage.BUILD)
-        return _Session(self._core.compile_model(network, "CPU", SETTINGS))
+        names = tensors.input_names(given.model)
+        return _Session(self._core.compile_model(network, "CPU", SETTINGS), names)
 
     def reason(self, text: str) -> str:
         """OpenVINO says it last."""
@@ -41,21 +43,27 @@ class OpenVino(Adapter):
 
 
 class _Session(Session):
-    def __init__(self, compiled: Any) -> None:
+    def __init__(self, compiled: Any, names: List[str]) -> None:
         self._compiled = compiled
         self._request = compiled.create_infer_request()
-        self.input_names = [_name(port, place) for place, port in enumerate(compiled.inputs)]
+        self._taken = taken([port.names for port in compiled.inputs], names)
+        self.input_names = names
 
     def run(self, feeds: Dict[str, Any]) -> List[Any]:
-        # by position: an input that the graph does not use may have lost its name
-        found = self._request.infer({place: feeds[name] for place, name in enumerate(self.input_names)})
+        found = self._request.infer({place: feeds[name] for place, name in enumerate(self._taken)})
         # copies: the request's own memory is written again by the next input set
         return [found[port].copy() for port in self._compiled.outputs]
 
 
-def _name(port: Any, place: int) -> str:
-    names = sorted(port.names)
-    return str(names[0]) if names else "input {}".format(place)
+def taken(ports: Sequence[AbstractSet[str]], names: Sequence[str]) -> List[str]:
+    """Which of the file's inputs each of the compiled model's is, by the names that these have.
+
+    OpenVINO leaves out an input whose value it does not need, and an input that is an output at once has only that
+    one's name: where none is left out they go by position, and so does one that has no name of the file's.
+    """
+    if len(ports) == len(names):
+        return list(names)
+    return [next((name for name in names if name in port), names[place]) for place, port in enumerate(ports)]
 
 
 ADAPTER = OpenVino
