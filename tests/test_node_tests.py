@@ -157,3 +157,24 @@ def test_the_node_tests_of_a_release_of_onnx_are_packed_with_their_marks(tmp_pat
     assert len(entries) == 1884
     assert entries["test_center_crop_pad_crop_negative_axes_hwc"].variant == "CenterCropPad-18"
     assert entries["test_bernoulli"].variant.endswith(".random")
+
+
+def test_a_test_made_on_another_machine_takes_the_older_ones_place_in_what_is_published():
+    """Values of another rounding make another bundle of it."""
+    from harness.publish_runs import promoted
+    from harness.store.schema import to_arrow
+
+    def row(bundle, corpus, day, status="pass"):
+        return {
+            **{"bundle": bundle, "corpus": corpus, "case": "test_a", "variant": "Attention-23", "run_id": "r"},
+            **{"runtime": "openvino", "runtime_version": "1", "provider": "cpu", "device": "cpu", "env_id": "e"},
+            **{"measured_at": f"2026-01-{day:02}T03:04:05Z", "status": status, "stage": "done"},
+        }
+
+    before = to_arrow("runs", [row("a", node_tests.CORPUS, 1), row("c", "probe", 1)])
+    local = to_arrow("runs", [row("b", node_tests.CORPUS, 2, "mismatch"), row("d", "probe", 2)])
+    found = promoted(before, local, lambda *_: False, set()).to_pylist()
+
+    tests = [(item["bundle"], item["status"]) for item in found if item["corpus"] == node_tests.CORPUS]
+    assert tests == [("b", "mismatch")]
+    assert sorted(item["bundle"] for item in found if item["corpus"] == "probe") == ["c", "d"]

@@ -1,5 +1,6 @@
 """The published dataset: measured by this code on this corpus, whole, and saying what is known to be so."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -205,3 +206,15 @@ def test_every_release_of_onnxruntime_ran_files_of_at_least_ten_torch_releases(d
     listed = [release.version for release in RUNTIMES if release.runtime == "onnxruntime"]
     assert len(listed) >= 21
     assert {version: int(found.get(version, 0)) for version in listed if found.get(version, 0) < 10} == {}
+
+
+def test_every_row_of_another_provider_says_how_the_cpu_provider_of_the_same_package_ends(dataset):
+    runs = dataset.runs(columns=["runtime", "provider", "status", "max_abs_error", "facts"])
+    runs = runs[(runs["runtime"] == "onnxruntime") & (runs["provider"] != "cpu")]
+    facts = runs["facts"].map(json.loads)
+
+    assert len(runs) > 1600
+    assert all(item["cpu"]["status"] for item in facts)
+    # whatever gave values on both says how far they are apart
+    both = [item["cpu"] for item in facts[runs["status"].isin(["pass", "degraded"])] if item["cpu"]["status"] == "pass"]
+    assert len(both) > 800 and all(item["agrees"] and item["max_abs_error"] < 1 for item in both)
