@@ -7,14 +7,16 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from stand_in_runtime import archive, install
 from test_runner import ends, rows, run
 
-from harness import interpreters
-from harness.bundles import archive_bytes, probe_entries
+from harness import interpreters, probes
+from harness.bundles import archive_bytes, make_bundle, probe_entries
 from harness.runner import adapters
 from harness.runner.adapters import placement
+from harness.runner.archive import Entry
 from harness.worker.errors import UnknownName
 
 
@@ -157,6 +159,7 @@ def test_the_first_provider_of_a_runtime_is_its_default():
 REAL = [
     ("onnxruntime", "cpu", "onnxruntime==1.31.1", 0),
     ("onnxruntime", "cuda", "onnxruntime==1.31.1", 1),
+    ("onnxruntime", "openvino", "onnxruntime-openvino==1.24.1", 0),
     ("onnx-reference", "cpu", "onnx==1.23.2", 0),
     ("openvino", "cpu", "openvino==2026.4.1", 0),
     ("tract", "cpu", "tract==0.23.9", 0),
@@ -165,19 +168,24 @@ REAL = [
 ]
 
 
-@pytest.mark.real
-@pytest.mark.parametrize(("runtime", "provider", "packages", "code"), REAL)
-def test_the_probes_run_on_the_real_runtime(tmp_path, runtime, provider, packages, code):
-    probes = list(probe_entries())
-    sources = {entry.bundle: lambda data=data: data for entry, data in probes}
-    (tmp_path / "b.zip").write_bytes(archive_bytes([entry for entry, _ in probes], sources, {}))
+def with_packages(folder, packages, *words):
+    """Run ``b.zip`` in an environment that has numpy and these packages; its rows are in ``out``."""
     python = str(interpreters.find("3.12"))
     command = [interpreters.uv(), "run", "-q", "--no-project", "--isolated", "--python", python, "--with", "numpy"]
     for package in packages.split():
         command += ["--with", package]
-    command += ["python", "b.zip", "--runtime", runtime, "--provider", provider, "-o", "out"]
+    command += ["python", "b.zip", *words, "-o", "out"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
 
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+
+@pytest.mark.real
+@pytest.mark.parametrize(("runtime", "provider", "packages", "code"), REAL)
+def test_the_probes_run_on_the_real_runtime(tmp_path, runtime, provider, packages, code):
+    every = list(probe_entries())
+    sources = {entry.bundle: lambda data=data: data for entry, data in every}
+    (tmp_path / "b.zip").write_bytes(archive_bytes([entry for entry, _ in every], sources, {}))
+
+    done = with_packages(tmp_path, packages, "--runtime", runtime, "--provider", provider)
 
     assert done.returncode == code, done.stderr
     if code:
@@ -185,5 +193,49 @@ def test_the_probes_run_on_the_real_runtime(tmp_path, runtime, provider, package
         return
     lines = next((tmp_path / "out" / "journal").glob("*.jsonl")).read_text(encoding="utf-8").splitlines()
     found = [entry["row"] for entry in map(json.loads, lines) if entry["kind"] == "run"]
-    assert len(found) == len(probes)
+    assert len(found) == len(every)
     assert {row["status"] for row in found if row["variant"] == "opset_17"} == {"pass"}
+    if provider == "openvino":
+        # the real provider, held against the CPU provider in its process
+        facts = [json.loads(row["facts"]) for row in found if row["status"] == "pass"]
+        assert {item["precision"] for item in facts} == {"float32"}
+        assert all(item["cpu"]["status"] == "pass" and item["cpu"]["agrees"] for item in facts)
+
+
+@pytest.mark.real
+def test_the_real_tensorrt_rtx_builds_a_file_whose_input_is_a_shape(tmp_path):
+    """y = Reshape(x, s): the values of s come from the bundle, without which nothing can be built."""
+    shape = probes._int(1, 2) + probes._int(2, 7) + probes._bytes(9, np.array([2, 3], "<i8").tobytes())
+    name, data = make_bundle(
+        [
+            ("model.onnx", reshape()),
+            ("test_data_set_0/input_0.pb", probes._tensor(range(6))),
+            ("test_data_set_0/input_1.pb", shape),
+            ("test_data_set_0/output_0.pb", probes._tensor(range(6))),
+        ]
+    )
+    entry = Entry(name, "documented", "reshape", "plain")
+    (tmp_path / "b.zip").write_bytes(archive_bytes([entry], {name: lambda: data}, {}))
+    packages = "tensorrt-rtx-cu13-libs==1.7.1.116 tensorrt-rtx-cu13-bindings==1.7.1.116"
+
+    done = with_packages(tmp_path, packages, "--runtime", "tensorrt-rtx")
+
+    assert done.returncode == 0, done.stderr
+    assert ends(tmp_path / "out") == {"reshape": ("done", "pass")}, rows(tmp_path / "out")[1]
+
+
+def reshape():
+    """``ModelProto``: six floats and a shape of two sizes in, opset 13."""
+    node = probes._text(1, "x") + probes._text(1, "s") + probes._text(2, "y") + probes._text(4, "Reshape")
+    values = [(11, "x", 1, [6]), (11, "s", 7, [2]), (12, "y", 1, ["a", "b"])]
+    graph = probes._bytes(1, node) + probes._text(2, "g")
+    for field, name, kind, sizes in values:
+        extents = (probes._int(1, size) if isinstance(size, int) else probes._text(2, size) for size in sizes)
+        shape = b"".join(probes._bytes(1, extent) for extent in extents)
+        graph += probes._bytes(field, probes._text(1, name) + probes._bytes(2, tensor_type(kind, shape)))
+    return probes._int(1, 8) + probes._bytes(7, graph) + probes._bytes(8, probes._text(1, "") + probes._int(2, 13))
+
+
+def tensor_type(kind, shape):
+    """``TypeProto`` of a tensor."""
+    return probes._bytes(1, probes._int(1, kind) + probes._bytes(2, shape))
