@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import claims_html, evidence_html, graph_html, links, params, scripts, search_html, strip_html
 from dashboard.frame import heading
-from dashboard.markup import chips, escape, facts, link, source_link, status_badge, status_legend, word_legend
+from dashboard.markup import chips, escape, facts, link, sources, status_badge, status_legend, word_legend
 from dashboard.reading import Kept
 from harness import versions
 from harness.answers import Why
@@ -31,7 +31,7 @@ def words(kept: Kept, entry: Entry) -> None:
     if description:
         st.html(f'<p class="hint">{escape(description)}</p>')
     about = (
-        ("sources", "".join(map(source_link, entry.sources))),
+        ("sources", sources(kept.sources(entry.case))),
         ("torch operators", chips(row.get("aten_ops") or ())),
         ("ONNX operators", chips(row.get("onnx_ops") or ())),
         ("records", chips(row.get("records") or ())),

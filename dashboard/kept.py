@@ -9,6 +9,7 @@ from harness.answers import select
 from harness.answers.rows import Cell
 from harness.answers.select import Rows
 from harness.answers.support import Support, all_supports, supports
+from harness.answers.upstream import Source, upstream
 from harness.answers.words import Ruler, Words, words
 from harness.store import graphs
 from harness.store.dataset import Dataset
@@ -69,6 +70,17 @@ class Kept(Dataset):
         found = [cell for cell in self.cells_of(case) if cell.variant == variant]
         key = ("supports", case, variant)
         return cast("tuple[Support, ...]", self._once(key, lambda: tuple(supports(_on_cpu(found)))))
+
+    def sources(self, case: str) -> tuple[Source, ...]:
+        """The sources of a case with what became of them upstream."""
+        if "all sources" in self._kept:
+            return self.all_sources().get(case, ())
+        found = self._once(("sources", case), lambda: upstream(self, {case}))
+        return cast("dict[str, tuple[Source, ...]]", found).get(case, ())
+
+    def all_sources(self) -> dict[str, tuple[Source, ...]]:
+        """By case: its sources with what became of them; read in one pass."""
+        return cast("dict[str, tuple[Source, ...]]", self._once("all sources", lambda: upstream(self)))
 
     def graph(self, bundle: str | None) -> Graph | None:
         """The exported graph of a bundle, where it is kept and small enough to draw."""

@@ -11,6 +11,7 @@ from typing import Any
 from dashboard import links
 from harness.answers.signs import CLAIM, STATUS, WORKAROUND, word
 from harness.answers.summary import Summary
+from harness.answers.upstream import Source
 from harness.verdicts import Workaround
 from harness.worker.status import Status
 
@@ -61,6 +62,24 @@ def source_link(text: str) -> str:
     if address is None:
         return f'<span class="src">{escape(text)}</span>'
     return f'<a class="src" href="{escape(address)}" target="_blank" rel="noopener noreferrer">{escape(text)}</a>'
+
+
+def sources(found: Iterable[Source]) -> str:
+    """Sources with what became of them: each a line where the state of any is known."""
+    items = list(found)
+    if not any(item.state for item in items):
+        return "".join(source_link(item.source) for item in items)
+    lines = (f"{source_link(item.source)} {_state(item)}" for item in items)
+    return "<br>".join(lines)
+
+
+def _state(source: Source) -> str:
+    """The words of a state; where it is at odds with what was measured they stand out."""
+    if not source.state:
+        # a document has no state
+        return '<span class="quiet">state not known</span>' if "#" in source.source else ""
+    classes = "odd" if source.word else "quiet"
+    return f'<span class="{classes}">{escape(source.text)}</span>'
 
 
 def chips(items: Iterable[str]) -> str:

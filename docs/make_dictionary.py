@@ -29,6 +29,7 @@ _FILES = {
     "messages": "`messages.parquet`: every error text once",
     "cases": "`cases.parquet`: the corpus, one row per case and variant",
     "claims": "`claims.parquet`: what documents say, judged by the cells",
+    "sources": "`sources.parquet`: what became of sources upstream, from `cases/upstream.csv`",
     "declared": "`declared.parquet`: the operator tables that torch and onnx carry themselves",
     "graphs": "`graphs.parquet`: the operators of exported files, for pictures; of the bundles that lay beside a "
     "dataset when it was published, not of all",

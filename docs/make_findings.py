@@ -6,12 +6,18 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from harness.answers.upstream import (  # noqa: E402  # the path above comes first
+    CLOSED_FAILING,
+    OPEN_PASSING,
+    upstream,
+)
 from harness.claims import (  # noqa: E402  # the path above comes first
     ADJUDICATED,
     NOT_MEASURED,
@@ -25,9 +31,11 @@ from harness.store import Dataset  # noqa: E402  # the path above comes first
 from harness.versions import ordered, within  # noqa: E402  # the path above comes first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
+
+    from harness.answers.upstream import Source
 
 TARGET = ROOT / "docs" / "findings.md"
 _MEASURABLE = ("torchscript-trace", "torchscript-script", "dynamo", "default")
@@ -40,6 +48,7 @@ def text(dataset: Dataset) -> str:
     claims = dataset.claims()
     titles = dict(dataset.cases().drop_duplicates("case")[["case", "title"]].itertuples(index=False))
     parts = [_head(cells, claims), *_silent(cells, titles), *_gone(cells, titles)]
+    parts += [*_odd(upstream(dataset), titles)]
     parts += [*_contradicted(claims), *_not_measured(claims)]
     return "\n".join(parts) + "\n"
 
@@ -96,6 +105,31 @@ def _gone(cells: pd.DataFrame, titles: dict[str, str]) -> Iterator[str]:
     for case in sorted(ever_failed & set(now["case"])):
         yield f"- `{case}`: {titles.get(case, '')}"
     yield ""
+
+
+def _odd(found: Mapping[str, Sequence[Source]], titles: dict[str, str]) -> Iterator[str]:
+    """Threads whose state upstream is at odds with what was measured."""
+    every = [(case, source) for case, sources in found.items() for source in sources]
+    states = {source.source: source.state for _, source in every}
+    known = Counter(state for state in states.values() if state)
+    told = ", ".join(f"{number} {state}" for state, number in sorted(known.items()))
+    of_github = sum("#" in name for name in states)
+    yield "## What became of the sources\n"
+    yield f"The state of {known.total()} of {of_github} threads is known ({told or 'none'}): `cases/upstream.csv`.\n"
+    for word, title, lead in (
+        (CLOSED_FAILING, "Closed, and still failing", "At the default opset of the newest release measured."),
+        (
+            OPEN_PASSING,
+            "Open, and passing",
+            "At the opsets that the thread's claims name, or else at the default opset.",
+        ),
+    ):
+        odd = [(case, source) for case, source in every if source.word == word]
+        yield f"### {title}\n\n{len({source.source for _, source in odd})} threads. {lead}\n"
+        yield "| source | state | case | measured |\n| --- | --- | --- | --- |"
+        for case, source in sorted(odd, key=lambda pair: (pair[1].source, pair[0])):
+            yield f"| {source.source} | {source.state} | `{case}`: {titles.get(case, '')} | {source.but} |"
+        yield ""
 
 
 def _contradicted(claims: pd.DataFrame) -> Iterator[str]:

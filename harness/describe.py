@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness import upstream
 from harness.claims import adjudicate_dataset
 from harness.store import Dataset, writer
 from harness.store.catalogue import case_rows
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def describe(home: Home) -> None:
-    """Write ``cases`` and ``claims`` of the local dataset from the corpus and the rows there are.
+    """Write ``cases``, ``claims`` and ``sources`` of the local dataset from the corpus and the rows there are.
 
     Reading them back takes a fraction of the time that loading every case file and judging every claim does. Raises
     :class:`CorpusError` for a case file that cannot be used and :class:`StoreError` where the files cannot be written.
@@ -24,7 +25,9 @@ def describe(home: Home) -> None:
     corpus = corpus_module.load([home.cases], stand_in=True)
     dataset = Dataset.open(home.published, home.local)
     claims = adjudicate_dataset(corpus, dataset)
+    sources = upstream.rows(corpus)
     home.local.mkdir(parents=True, exist_ok=True)
     with dataset_lock(home.local):
         writer.write(home.local / "cases.parquet", "cases", to_arrow("cases", case_rows(corpus)))
         writer.write(home.local / "claims.parquet", "claims", to_arrow("claims", claims))
+        writer.write(home.local / "sources.parquet", "sources", to_arrow("sources", sources))

@@ -14,6 +14,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from harness import names, upstream
 from harness.worker.case import PLAIN, kebab
 from harness.worker.corpus import LoadedCase
 
@@ -55,14 +56,17 @@ def torch_operators() -> frozenset[str]:
 
 
 def lint(corpus: Mapping[str, LoadedCase], known: Known, graphs: Mapping[str, Graphs]) -> list[Finding]:
-    """All findings, case by case in the order of the files, then those between cases."""
+    """All findings, case by case in the order of the files, then those between cases.
+
+    Raises :class:`CorpusError` for a line of the sources' states that cannot be read.
+    """
     found: list[Finding] = []
     for item in corpus.values():
         for rule in _RULES:
             found += rule(item)
         found += _operators(item, known)
     files = {item.path: item.text for item in corpus.values()}
-    return [*found, *_long_files(files), *_at_import(files), *_same_graphs(corpus, graphs)]
+    return [*found, *_long_files(files), *_at_import(files), *_strangers(corpus), *_same_graphs(corpus, graphs)]
 
 
 def _identifier(item: LoadedCase) -> Iterator[Finding]:
@@ -174,6 +178,17 @@ def _outside_lambdas(node: ast.AST) -> Iterator[ast.AST]:
     for part in ast.iter_child_nodes(node):
         if not isinstance(part, ast.Lambda):
             yield from _outside_lambdas(part)
+
+
+def _strangers(corpus: Mapping[str, LoadedCase]) -> Iterator[Finding]:
+    """States of sources that no case names."""
+    named = {source for item in corpus.values() for source in item.cls.sources}
+    for source in upstream.beside(corpus):
+        if source not in named:
+            near = ", ".join(names.nearest(source, named)[:1])
+            yield Finding(
+                upstream.FILE, "upstream", f"no case names {source}" + (f" (nearest: {near})" if near else "")
+            )
 
 
 def _same_graphs(corpus: Mapping[str, LoadedCase], graphs: Mapping[str, Graphs]) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import publish_runs
+from harness import publish_runs, upstream
 from harness.claims import COLUMNS, adjudicate
 from harness.store import files, graphs, writer
 from harness.store.catalogue import case_rows, measured_variants
@@ -58,9 +58,9 @@ def publish(local: Path, published: Path, corpus: Mapping[str, LoadedCase]) -> P
     """Promote the rows of good local runs into ``published``; runs that are still going are left for later.
 
     A local row takes the place of the published one with its identity. Rows of variants that the corpus no longer
-    has are dropped, and so are rows of a variant's older code where there are rows of newer code. ``cases`` and
-    ``claims`` are written anew from the corpus and the rows. Raises :class:`StoreError` where a published file
-    cannot be read: publishing over it would lose its rows.
+    has are dropped, and so are rows of a variant's older code where there are rows of newer code. ``cases``,
+    ``sources`` and ``claims`` are written anew from the corpus and the rows. Raises :class:`StoreError` where a
+    published file cannot be read: publishing over it would lose its rows.
     """
     compacted = compact(local)
     with dataset_lock(local):
@@ -77,6 +77,7 @@ class _Publication:
         self._local = local
         self._published = published
         self._corpus = corpus
+        self._sources = to_arrow("sources", upstream.rows(corpus))
         self._variants = measured_variants(corpus)
         self._hashes = {key: corpus[key[0]].case_hash(key[1]) for key in self._variants}
         self._environments = {side: self._table(side, "environments") for side in (local, published)}
@@ -260,6 +261,7 @@ class _Publication:
 
     def _write_rest(self, cells: Mapping[str, pa.Table], messages: pa.Table) -> None:
         self._write("cases.parquet", "cases", to_arrow("cases", case_rows(self._corpus)))
+        self._write("sources.parquet", "sources", self._sources)
         self._write("declared.parquet", "declared", self._declared(cells))
         self._write("graphs.parquet", "graphs", self._graphs(cells))
         rows = [row for part in cells.values() for row in part.select(COLUMNS).to_pylist()]

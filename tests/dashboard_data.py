@@ -60,6 +60,7 @@ def build(root: Path) -> Path:
     _write(results / "cases.parquet", "cases", [row for case in CASES for row in _catalogue(case)] + _pinned())
     _write(results / "claims.parquet", "claims", _claims())
     _write(results / "graphs.parquet", "graphs", _graphs())
+    _write(results / "sources.parquet", "sources", _sources())
     _write(results / "declared.parquet", "declared", _declared())
     return root
 
@@ -231,6 +232,10 @@ def _environment_cells(texts: dict[str, str]) -> list[dict[str, Any]]:
 def _declared() -> list[dict[str, Any]]:
     common = {"release": "2.15.0", "by": "torchscript", "version": "torch 2.15.0", "opsets": "9-20"}
     return [{**common, "op": "aten::cross"}, {**common, "op": "aten::roll"}]
+
+
+def _sources() -> list[dict[str, Any]]:
+    return [{"source": "onnx/onnx#2683", "kind": "issue", "state": "closed", "as_of": "", "seen": "2026-11-22"}]
 
 
 def _claims() -> list[dict[str, Any]]:

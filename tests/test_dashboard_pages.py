@@ -31,6 +31,13 @@ def test_the_case_page_shows_the_real_error_text_of_the_cell_in_the_url(draw):
         assert CROSS.format(opset) in texts
 
 
+def test_the_case_page_says_what_became_of_each_source(draw):
+    said = " ".join(words(draw("case", case="item-baked")).split())
+
+    assert "onnx/onnx#2683 closed (seen 2026-11-22), but still failing on torch 2.15.0" in said
+    assert "state not known" not in said, "a document has no state"
+
+
 def test_the_case_page_shows_every_form_as_code_and_the_command_that_repeats_the_cell(draw):
     texts = [item.value for item in draw("case", case="cross-no-symbolic", torch="1.10.2", opset="14").code]
 
@@ -347,7 +354,7 @@ def test_what_is_half_written_beside_a_file_is_no_part_of_the_dataset(tmp_path, 
     assert "torch=2.15.0" in markup(app)
 
 
-@pytest.mark.parametrize("table", ["cases", "claims", "environments", "messages", "declared", "graphs"])
+@pytest.mark.parametrize("table", ["cases", "claims", "sources", "environments", "messages", "declared", "graphs"])
 def test_a_missing_or_damaged_table_leaves_the_others_readable(tmp_path, monkeypatch, table):
     home = build(tmp_path / "home")
     path = home / "results" / f"{table}.parquet"

@@ -62,6 +62,15 @@ def test_a_case_file_uses_nothing_of_torch_while_it_is_imported(tmp_path, writte
     assert [text.split(": ")[1].split(" ")[0] for rule, text in found if rule == "import"] == said
 
 
+def test_a_state_of_a_source_that_no_case_names_is_found(tmp_path):
+    states = tmp_path / "upstream.csv"
+    states.write_text("source,kind,state,as_of,seen\npytorch/pytorch#11,issue,closed,,2026-11-22\n")
+
+    assert findings(tmp_path, CASE) == [
+        ("upstream", "no case names pytorch/pytorch#11 (nearest: pytorch/pytorch#1)"),
+    ]
+
+
 def test_operators_that_no_exporter_has_a_rule_for_are_known_as_torchs():
     assert {"aten::kthvalue", "aten::histc", "aten::cross"} <= torch_operators()
     assert "aten::crosss" not in torch_operators()

@@ -110,6 +110,14 @@ class Home:
         return {path.name: path.read_bytes() for path in sorted(self.published.glob("**/*")) if path.is_file()}
 
 
+def test_states_of_sources_are_published_from_the_file_beside_the_cases(home):
+    home.cases.with_name("upstream.csv").write_text("source,kind,state,as_of,seen\nseed:000,issue,open,,2026-11-22\n")
+    home.measure(home.cell())
+    home.publish()
+
+    assert [(row["source"], row["state"]) for row in home.answers().records("sources")] == [("seed:000", "open")]
+
+
 def test_rows_of_a_good_run_are_published_with_their_texts_environment_catalogue_and_claims(home):
     home.measure(
         home.cell(status="fail", stage="export", message_id="m"),

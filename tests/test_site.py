@@ -81,6 +81,11 @@ def test_the_graphs_of_a_case_are_pictures_of_the_copy_and_equal_ones_are_one_fi
     assert "<img" not in (copy / "case" / "item-baked.html").read_text(encoding="utf-8")
 
 
+def test_a_source_that_is_closed_while_its_form_still_fails_says_so_on_the_page(copy):
+    assert "closed (seen 2026-11-22), but still failing on torch 2.15.0" in words(copy / "case" / "item-baked.html")
+    assert "onnx/onnx#2683 closed (seen 2026-11-22) " in words(copy / "case" / "cross-no-symbolic.html")
+
+
 def test_a_failing_cell_leads_to_its_own_text(copy):
     page = (copy / "case" / "cross-no-symbolic.html").read_text(encoding="utf-8")
     strip = page.split('<table class="strip">')[1].split("</table>")[0]

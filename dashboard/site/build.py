@@ -106,6 +106,7 @@ class _Copy:
         rows = self._kept.rows()
         wanted = [entry for entry in rows.catalogue.values() if entry.corpus != CANARY]
         pictures = Pictures(self._kept, self._folder)
+        self._kept.all_sources()
         by_case: dict[str, dict[str, object]] = {}
         for entry in wanted:
             by_case.setdefault(entry.case, {})[entry.variant] = entry

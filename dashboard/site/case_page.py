@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dashboard import claims_html, links, search_html, strip_html
 from dashboard.kept import Kept
 from dashboard.links import slug
-from dashboard.markup import chips, escape, facts, source_link, status_badge, status_legend, word_legend
+from dashboard.markup import chips, escape, facts, sources, status_badge, status_legend, word_legend
 from dashboard.site.paths import Anchors, addressing, case_file
 from harness.answers import Claim
 from harness.answers.rows import Cell
@@ -41,7 +41,7 @@ def body(kept: Kept, subject: Subject, graphs: str) -> str:
     """The page's HTML, within the addresses of its own file; ``graphs`` are its pictures, HTML already."""
     numbered = _numbered(subject)
     with links.addressed(addressing(case_file(subject.case), _anchors(subject, numbered))):
-        parts = [_about(subject)]
+        parts = [_about(kept, subject)]
         if subject.tried:
             parts.append(_tried(subject))
         else:
@@ -51,11 +51,11 @@ def body(kept: Kept, subject: Subject, graphs: str) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _about(subject: Subject) -> str:
+def _about(kept: Kept, subject: Subject) -> str:
     entry = subject.plain
     torch, onnx = [op for op in entry.ops if "::" in op], [op for op in entry.ops if "::" not in op]
     pairs = (
-        ("sources", "".join(map(source_link, entry.sources))),
+        ("sources", sources(kept.sources(entry.case))),
         ("torch operators", chips(torch)),
         ("ONNX operators", chips(onnx)),
         ("needs torch", escape(entry.needs_torch)),

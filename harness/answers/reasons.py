@@ -15,6 +15,7 @@ from harness.answers.documents import Claim, all_claims
 from harness.answers.on_runtimes import RuntimeOutcome, on_runtimes, side_by_side
 from harness.answers.rows import NO_EXPORTER, Cell
 from harness.answers.select import Entry, Filters, Key, load, select
+from harness.answers.upstream import Source, upstream
 from harness.store.schema import columns
 from harness.store.sql import moment
 from harness.worker.case import PLAIN
@@ -64,7 +65,8 @@ class Why:
     """Why one variant of a case stands as it does; ``detail`` is one of its cells, one that does not work if any.
 
     ``runtimes`` is how the same files end on every runtime that has run them (empty where no other has); ``declared``
-    is what torch's own operator tables say, for the newest release among the cells.
+    is what torch's own operator tables say, for the newest release among the cells; ``sources`` what became of the
+    case's sources upstream.
     """
 
     entry: Entry
@@ -75,6 +77,7 @@ class Why:
     declared: tuple[Declared, ...]
     cells: int
     runtimes: tuple[RuntimeOutcome, ...] = ()
+    sources: tuple[Source, ...] = ()
 
 
 def why(dataset: Dataset, filters: Filters) -> list[Why]:
@@ -91,7 +94,11 @@ def why(dataset: Dataset, filters: Filters) -> list[Why]:
         if not selection.statuses or cell.status in selection.statuses:
             by_variant[cell.case, cell.variant].append(cell)
     claims = all_claims(dataset)
-    return [_why(dataset, entry, by_variant.get(key, []), claims) for key, entry in selection.catalogue.items()]
+    sources = upstream(dataset, {case for case, _ in selection.catalogue})
+    return [
+        replace(_why(dataset, entry, by_variant.get(key, []), claims), sources=sources.get(entry.case, ()))
+        for key, entry in selection.catalogue.items()
+    ]
 
 
 def _why(dataset: Dataset, entry: Entry, cells: list[Cell], claims: Iterable[Claim]) -> Why:

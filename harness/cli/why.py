@@ -74,6 +74,9 @@ def show(item: Why, console: Console) -> None:
             console.print(line)
     if entry.caution:
         console.print("Careful: this fix is documented as wrong or partial.")
+    for source in item.sources:
+        if source.text:
+            console.print(f"{source.source}: {source.text}", soft_wrap=True, markup=False, highlight=False)
     if not item.groups:
         console.print(f"{_unmeasured(entry)}\n")
         return

@@ -26,6 +26,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "messages": ("message_id",),
     "cases": ("case", "variant"),
     "claims": ("claim",),
+    "sources": ("source",),
     "declared": ("release", "by", "op"),
     "graphs": ("bundle",),
 }

@@ -159,6 +159,14 @@ CLAIMS: Tuple[Column, ...] = (
     Column("cells", "list<string>", "cells that show it: torch/case/variant/exporter/opset"),
 )
 
+SOURCES: Tuple[Column, ...] = (
+    Column("source", "string", "where a case is documented: owner/repo#number"),
+    Column("kind", "string", "issue or pull request"),
+    Column("state", "string", "open, closed or merged; a source that has no row is not known"),
+    Column("as_of", "string", "the day that the state is of; empty where the copy looked at does not say its age"),
+    Column("seen", "string", "the day on which it was looked up"),
+)
+
 DECLARED: Tuple[Column, ...] = (
     Column("release", "string", "the release in whose environment the table was read"),
     Column("by", "string", "torchscript (symbolic registry), dynamo (torchlib's registry), onnx (onnx.defs)"),
@@ -184,6 +192,7 @@ TABLES: Dict[str, Tuple[Column, ...]] = {
     "messages": MESSAGES,
     "cases": CASES,
     "claims": CLAIMS,
+    "sources": SOURCES,
     "declared": DECLARED,
     "graphs": GRAPHS,
 }
