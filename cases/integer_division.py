@@ -99,7 +99,14 @@ class FloorDivideNegativeInteger(_FourSigns):
     needs_torch = ">=1.5"
     claims = (
         Claim("pytorch/pytorch#78442", "truncates", torch=">=1.12,<2", opset="9-16", status="mismatch"),
-        Claim("pytorch/pytorch#86146", "floors from torch 2.0 on", torch=">=2.0", opset=">=9", status="pass"),
+        Claim(
+            "pytorch/pytorch#86146",
+            "floors from torch 2.0 on",
+            torch=">=2.0",
+            opset=">=9",
+            status="pass",
+            finding="TorchScript still truncates, with a Div between casts (2.14, 2.15); dynamo floors.",
+        ),
     )
 
     def forward(self, a, b):
@@ -126,7 +133,14 @@ class FloorDivideNegativeFloat(_FourSignsOfFloats):
     needs_torch = ">=1.5"
     claims = (
         Claim("pytorch/pytorch#78442", "truncates", torch=">=1.12,<2", opset="9-16", status="mismatch"),
-        Claim("pytorch/pytorch#86146", "floors from torch 2.0 on", torch=">=2.0", opset=">=9", status="pass"),
+        Claim(
+            "pytorch/pytorch#86146",
+            "floors from torch 2.0 on",
+            torch=">=2.0",
+            opset=">=9",
+            status="pass",
+            finding="TorchScript still truncates, with a Div between casts (2.14, 2.15); dynamo floors.",
+        ),
     )
 
     def forward(self, a, b):

@@ -246,6 +246,7 @@ class CountOfMask(_OneMask):
             opset=">=9",
             status="fail",
             message="tensor(bool)",
+            finding="torch sums a mask as int64: a Cast stands before the ReduceSum, which sees no bool.",
         ),
     )
 
