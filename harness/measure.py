@@ -147,7 +147,9 @@ def _todo(
     done = frozenset() if options.fresh else _done(options.provider, release, dataset)
     new = [cell for cell in cells if cell.key not in done]
     canaries = {cell.case for cell in cells if corpus[cell.case].cls.corpus == "canary"}
-    if done and all(cell.case in canaries for cell in new):
+    # nothing but what comes along: all is done, or the cases named have no cell here (environment cases have none)
+    asked = {name.partition("/")[0] for name in options.cases}
+    if (done or asked) and all(cell.case in canaries - asked for cell in new):
         return [], done
     done = frozenset(key for key in done if key.split(":")[2] not in canaries)
     return [cell for cell in cells if cell.key not in done], done

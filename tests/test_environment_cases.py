@@ -161,3 +161,19 @@ def test_the_exception_is_the_one_that_the_traceback_ends_with():
 @pytest.mark.parametrize("stdout", ["", "hello\n", "3\n", '{"a": 1}\nbye\n'])
 def test_output_that_does_not_end_with_a_json_object_is_no_fact(stdout):
     assert printed_facts(stdout) is None
+
+
+def test_measuring_an_environment_case_measures_no_release_of_torch():
+    """Canaries come along with cells; an environment case has none, whatever release is meant."""
+    from harness import home
+    from harness.measure import MeasureOptions, measure
+
+    def planned(*cases):
+        return {report.torch: report.planned for report in measure(options(cases), lambda _: None)}
+
+    def options(cases):
+        return MeasureOptions(home.find(), ("2.15.0",), cases=cases, plan=True)
+
+    assert planned("ir-version-9-too-new") == {"2.15.0": 0}
+    assert planned("cross-no-symbolic")["2.15.0"] > 100
+    assert planned("canary-pass")["2.15.0"] > 0
