@@ -19,7 +19,6 @@ _WIDEST = 14
 #: short heads for the reasons of a refusal, and the columns after them: fourteen columns in a hundred characters
 _SHORT = {"IR": "ir new", "OPSET": "op new", "OPERATOR": "op?"}
 _LATER = ("later", "mismatch", "lost")
-_APART = "≠cpu"
 _NOTHING = "No bundle has been run by a further runtime yet: `caniexport measure --runtime onnxruntime==1.23.2` does."
 
 
@@ -106,8 +105,7 @@ def show(lines: list[RuntimeLine], console: Console) -> None:
         return
     reasons = [cause for cause in Refusal if any(line.refusals.get(cause.value) for line in lines)]
     short = [_SHORT.get(cause.name, cause.name.lower()) for cause in reasons]
-    later = (*_LATER, _APART) if any(line.apart is not None for line in lines) else _LATER
-    made = output.grid("runtime", "opset", "IR", "files", "pass", *short, *later, gap=1)
+    made = output.grid("runtime", "opset", "IR", "files", "pass", *short, *_LATER, gap=1)
     made.no_wrap = True
     for line in lines:
         passed = line.statuses.get("pass", 0) + line.statuses.get("degraded", 0)
@@ -116,7 +114,6 @@ def show(lines: list[RuntimeLine], console: Console) -> None:
         mismatch = line.statuses.get("mismatch", 0)
         numbers = [passed, *(line.refusals.get(cause.value, 0) for cause in reasons)]
         numbers += [max(0, line.bundles - passed - refused - mismatch - lost), mismatch, lost]
-        numbers += [line.apart or 0] * (later is not _LATER)
         made.add_row(
             _name(line) + "*" * line.local,
             *(str(number) if number is not None else "-" for number in (line.max_opset, line.max_ir)),
@@ -127,8 +124,9 @@ def show(lines: list[RuntimeLine], console: Console) -> None:
     console.print("\n- opset, IR: the highest that loads and runs; then how many of the same exported files end how")
     meanings = ", ".join(f"{name} ({cause.value})" for name, cause in zip(short, reasons, strict=True))
     console.print(f"- not loaded: {meanings}; later: an error when it runs; lost: crash, timeout, out of memory")
-    if later is not _LATER:
-        console.print(f"- {_APART}: the values are not those of the CPU provider of the same package")
+    for line in lines:
+        if line.apart is not None:
+            console.print(f"- {_name(line)}: values of {line.apart} files are not those of its package's CPU provider")
     output.say_local([line.local for line in lines], console)
 
 
