@@ -122,3 +122,30 @@ def test_an_operator_list_with_a_name_nobody_knows_is_answered_about_the_rest(tm
 
     assert "crosss_product" in reply.output + reply.stderr
     assert "Traceback" not in reply.output
+
+
+def asked_as_json(*words):
+    return json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)
+
+
+def test_the_json_of_an_upgrade_names_the_runtime_of_both_points_and_the_axis_that_did_it():
+    point = "torch=2.9.1,exporter=dynamo,opset=20"
+    ends = ["--from", f"{point},ort=1.26", "--to", f"{point},ort=1.31"]
+    found = asked_as_json("upgrade", *ends, "--case", "bitshift-uint8")
+
+    both = [
+        (found[end]["runtime"], found[end]["runtime_version"], found[end]["provider"]) for end in ("before", "after")
+    ]
+    assert both == [("onnxruntime", "1.26.0", "cpu"), ("onnxruntime", "1.31.1", "cpu")]
+    (change,) = found["groups"][0]["changes"]
+    assert (change["case"], change["axes"]) == ("bitshift-uint8", "runtime")
+
+
+def test_the_json_of_a_policy_says_which_runtime_and_what_is_not_sure():
+    words = ["policy", "--theme", "grid-sample", "--torch", "2.8"]
+    (own,), (other,) = (asked_as_json(*words, *more)["rules"] for more in ([], ["--runtime-version", "1.20"]))
+
+    assert (own["runtime"], own["runtime_version"], own["own"]) == ("onnxruntime", "1.31.1", True)
+    assert (other["runtime"], other["runtime_version"], other["own"]) == ("onnxruntime", "1.20.1", False)
+    assert own["usable"] > other["usable"]
+    assert {"passes_maybe", "with_fixes_maybe", "unmeasured", "holds"} <= own.keys()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,21 @@ def test_of_rows_of_one_cell_on_several_versions_of_a_runtime_the_newest_speaks_
 
     assert speaking(dataset) == [(14, "fail", "published")]
     assert len(dataset.select(WANTED, runtimes=True)) == 2
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_the_order_in_which_repeats_were_written_changes_nothing(tmp_path, order):
+    repeats = [
+        cell(status="crash", measured_at="2026-01-01T00:00:00Z"),
+        cell(status="pass", measured_at="2026-01-03T00:00:00Z"),
+        cell(status="fail", measured_at="2026-01-02T00:00:00Z"),
+    ]
+    journalled, written = tmp_path / "journalled", tmp_path / "written"
+    write_journal(journalled, [repeats[at] for at in order])
+    write_cells(written, [repeats[at] for at in order])
+
+    assert speaking(Dataset.open(None, journalled)) == [(14, "pass", "local")]
+    assert speaking(Dataset.open(written, None)) == [(14, "pass", "published")]
 
 
 _ROWS = st.lists(

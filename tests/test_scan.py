@@ -14,7 +14,9 @@ from harness import scan_source
 from harness.cli import main
 from harness.scanning import files, gates, pins
 from harness.scanning.files import Skipped, Source
+from harness.scanning.judge import together
 from harness.store import Dataset
+from harness.verdicts import Workaround
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -350,6 +352,20 @@ def test_what_cannot_be_read_is_named_and_the_rest_is(tmp_path):
         "pipe.py": "not a file that can be read",
         "two.py": "does not parse (line 1)",
     }
+
+
+def test_over_releases_obsolete_is_what_was_measured_so_in_each():
+    obsolete, unknown = Workaround.OBSOLETE, Workaround.UNKNOWN
+    assert together([obsolete, obsolete], among_releases=True) is obsolete
+    assert together([obsolete, unknown], among_releases=True) is unknown
+    assert together([Workaround.NEEDED, unknown], among_releases=True) is Workaround.NEEDED
+
+
+def test_a_form_feed_does_not_shift_the_lines(tmp_path):
+    (tmp_path / "a.py").write_text("import torch\n\x0c\nV = torch.__version__\n", encoding="utf-8")
+    (source,) = files.read(tmp_path)
+    (value,) = (value for _, value in gates.assignments(source.tree))
+    assert source.lines[value.lineno - 1] == "V = torch.__version__"
 
 
 def run(*words):

@@ -18,6 +18,7 @@ from harness.verdicts import (
     Verdict,
     Workaround,
     alike,
+    collapse,
     compare,
     ranges,
     stretches,
@@ -160,6 +161,21 @@ def test_a_workaround_is_unknown_where_either_side_was_not_measured(status, noth
 @given(st.sampled_from(sorted(MEASURED)))
 def test_a_fix_that_does_as_the_plain_form_does_is_never_needed_nor_harmful(status):
     assert workaround(status, status) not in (Workaround.NEEDED, Workaround.HARMFUL)
+
+
+@given(st.lists(statuses, max_size=6).flatmap(lambda found: st.tuples(st.just(found), st.permutations(found))))
+def test_reordering_repeats_changes_nothing(both):
+    found, shuffled = both
+    assert collapse(found) is collapse(shuffled)
+    assert compare(Outcome(collapse(found)), Outcome(Status.PASS)) is compare(
+        Outcome(collapse(shuffled)), Outcome(Status.PASS)
+    )
+
+
+@given(st.lists(statuses, min_size=1, max_size=6))
+def test_repeats_count_as_the_worst_of_them_and_the_unmeasured_as_none(found):
+    measured = [status for status in found if status in MEASURED]
+    assert collapse(found) is (max(measured, key=list(Status).index) if measured else None)
 
 
 def test_only_pass_and_degraded_work_and_what_was_not_measured_is_neither():

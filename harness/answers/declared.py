@@ -60,7 +60,7 @@ def declared(dataset: Dataset, filters: Filters) -> list[Declared]:
     """Every operator that the cases in the filters name, differences first. Raises :class:`UnknownName`."""
     selection = select(load(dataset), filters)
     plain = selection.in_order(selection.rows.cells(**{**selection.where(), "variant": (PLAIN,)}))
-    tables = _Tables(dataset, {cell.torch for cell in plain})
+    tables = _Tables.of(dataset, {cell.torch for cell in plain})
     grouped: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
     for cell in plain:
         if cell.exporter in TABLE_OF and cell.opset is not None:
@@ -75,7 +75,7 @@ def declared(dataset: Dataset, filters: Filters) -> list[Declared]:
 
 def of_case(dataset: Dataset, entry: Entry, releases: Iterable[str]) -> list[Declared]:
     """What the tables of these releases say of a case's operators, whatever was measured."""
-    tables = _Tables(dataset, releases)
+    tables = _Tables.of(dataset, releases)
     return [
         Declared(torch, exporter, op, _text(tables.opsets(torch, exporter, op)), "", (entry.case,), Agreement.NEITHER)
         for torch in tables.releases
@@ -87,6 +87,16 @@ def of_case(dataset: Dataset, entry: Entry, releases: Iterable[str]) -> list[Dec
 
 class _Tables:
     """The declared opsets of some releases by exporter's table and operator, overloads taken together."""
+
+    @classmethod
+    def of(cls, dataset: Dataset, releases: Iterable[str]) -> _Tables:
+        """Those of these releases, kept for the next question about them."""
+        wanted = versions.ordered(releases)
+        name = f"declared {' '.join(wanted)}"
+        if name not in dataset.beside:
+            dataset.beside[name] = cls(dataset, wanted)
+        kept: _Tables = dataset.beside[name]
+        return kept
 
     def __init__(self, dataset: Dataset, releases: Iterable[str]) -> None:
         rows = dataset.records("declared", {"release": set(releases), "by": set(TABLE_OF.values())})

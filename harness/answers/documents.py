@@ -83,9 +83,11 @@ def claims(dataset: Dataset, filters: Filters, sources: Iterable[str] = ()) -> C
     return Claims({outcome: counts[outcome] for outcome in CLAIM}, kept)
 
 
-def all_claims(dataset: Dataset) -> list[Claim]:
-    """Every claim of the dataset, by case and number."""
-    return [_claim(row) for row in sorted(dataset.records("claims"), key=lambda row: str(row["claim"]))]
+def all_claims(dataset: Dataset, cases: Iterable[str] = ()) -> list[Claim]:
+    """Every claim of the dataset, or those about ``cases``, by case and number."""
+    wanted = tuple(dict.fromkeys(cases))
+    rows = dataset.records("claims", {"case": wanted} if wanted else None)
+    return [_claim(row) for row in sorted(rows, key=lambda row: str(row["claim"]))]
 
 
 def _places(found: Iterable[Claim]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,11 @@ from harness.worker.case import PLAIN
 from harness.worker.status import FixKind, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from harness.answers.select import Entry, Key
     from harness.store import Dataset
 
+#: the content hash of each cell's exported file, by :func:`place_of`
+Files = Mapping[tuple[Any, ...], str | None]
 _CELL = ("torch", "case", "variant", "exporter", "opset")
 _RUN = (
     "bundle",
@@ -36,22 +36,25 @@ _RUN = (
 _STATUS = {status.value: status for status in Status}
 
 
-def on_runtimes(dataset: Dataset, cells: Sequence[Cell], catalogue: Mapping[Key, Entry]) -> list[Cell]:
-    """These cells as they end on every other runtime that has run their file.
+def on_runtimes(
+    dataset: Dataset, cells: Sequence[Cell], catalogue: Mapping[Key, Entry], files: Files | None = None
+) -> list[Cell]:
+    """These cells as they end on every other runtime that has run their file; ``files`` are those, where known.
 
     A file that a variant runs with session options of its own has runs of its own; the cell's own runtime and version
     is not repeated.
     """
     if not cells:
         return []
-    files = _files(dataset, cells)
+    if files is None:
+        files = _files(dataset, cells)
     runs = _runs(dataset, {name for name in files.values() if name})
     found = []
     for cell in cells:
         entry = catalogue.get((cell.case, cell.variant))
         own_session = entry is not None and entry.kind == FixKind.RUNTIME_OPTION.value
         own = cell.runtime, cell.runtime_version, cell.provider
-        for place, end in runs.get((files.get(_key(cell)) or "", own_session), ()):
+        for place, end in runs.get((files.get(place_of(cell)) or "", own_session), ()):
             if place != own:
                 found.append(Cell._make((*cell[:_AT], *place, *end[:-1], cell.case_hash, end[-1])))
     return found
@@ -63,7 +66,8 @@ _Run = tuple[tuple[str, str, str], tuple[str, Status, str | None, str | None, st
 _AT = Cell._fields.index("runtime")
 
 
-def _key(cell: Cell) -> tuple[Any, ...]:
+def place_of(cell: Cell) -> tuple[Any, ...]:
+    """What names a cell's file among others: its release, case, variant, exporter and opset."""
     return cell.torch, cell.case, cell.variant, cell.exporter, cell.opset
 
 

@@ -91,6 +91,14 @@ class Rows:
         """The measured cells whose columns have one of these values; environment cases are not among them."""
         return [cell for cell in self._read(where) if cell.exporter != NO_EXPORTER]
 
+    def with_files(self, **where: Iterable[Any]) -> list[tuple[Cell, str | None]]:
+        """The same cells, each with the content hash of its exported file."""
+        taken: Where = {name: tuple(values) for name, values in where.items()}
+        rows = self._dataset.select((*COLUMNS, "bundle"), taken, runtimes=self._runtimes, on=self._moved_to)
+        named = [row for row in rows if row[1] is not None]
+        found = zip(cells(row[:-1] for row in named), (row[-1] for row in named), strict=True)
+        return [(cell, bundle) for cell, bundle in found if cell.exporter != NO_EXPORTER]
+
     def grouped(
         self,
         by: Sequence[str],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness import versions
 from harness.answers.declared import Declared, of_case
 from harness.answers.documents import Claim, all_claims
-from harness.answers.on_runtimes import RuntimeOutcome, on_runtimes, side_by_side
+from harness.answers.on_runtimes import Files, RuntimeOutcome, on_runtimes, place_of, side_by_side
 from harness.answers.rows import NO_EXPORTER, Cell
 from harness.answers.select import Entry, Filters, Key, load, select
 from harness.answers.upstream import Source, upstream
@@ -89,19 +89,22 @@ def why(dataset: Dataset, filters: Filters) -> list[Why]:
     if not named and not filters.variants:
         filters = replace(filters, variants=(PLAIN,))
     selection = select(load(dataset), filters)
+    measured = selection.rows.with_files(**selection.where())
+    files = {place_of(cell): bundle for cell, bundle in measured}
     by_variant: dict[Key, list[Cell]] = defaultdict(list)
-    for cell in selection.cells + selection.environment:
+    for cell in selection.in_order(cell for cell, _ in measured) + selection.environment:
         if not selection.statuses or cell.status in selection.statuses:
             by_variant[cell.case, cell.variant].append(cell)
-    claims = all_claims(dataset)
-    sources = upstream(dataset, {case for case, _ in selection.catalogue})
+    cases = {case for case, _ in selection.catalogue}
+    claims = all_claims(dataset, cases)
+    sources = upstream(dataset, cases)
     return [
-        replace(_why(dataset, entry, by_variant.get(key, []), claims), sources=sources.get(entry.case, ()))
+        replace(_why(dataset, entry, by_variant.get(key, []), claims, files), sources=sources.get(entry.case, ()))
         for key, entry in selection.catalogue.items()
     ]
 
 
-def _why(dataset: Dataset, entry: Entry, cells: list[Cell], claims: Iterable[Claim]) -> Why:
+def _why(dataset: Dataset, entry: Entry, cells: list[Cell], claims: Iterable[Claim], files: Files) -> Why:
     texts: dict[str, int] = {}
     messages: list[str] = []
     groups = []
@@ -116,7 +119,7 @@ def _why(dataset: Dataset, entry: Entry, cells: list[Cell], claims: Iterable[Cla
     detail = _detail(dataset, shown) if shown else None
     newest = versions.newest(cell.torch for cell in cells if cell.torch)
     declared = tuple(of_case(dataset, entry, [newest] if newest else []))
-    moved = on_runtimes(dataset, cells, {(entry.case, entry.variant): entry})
+    moved = on_runtimes(dataset, cells, {(entry.case, entry.variant): entry}, files)
     runtimes = side_by_side([*cells, *moved]) if moved else ()
     return Why(entry, tuple(groups), tuple(messages), detail, bears, declared, len(cells), runtimes)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import os
+import re
 import tokenize
 import warnings
 from collections.abc import Iterator
@@ -89,4 +90,5 @@ def _source(path: Path, name: str) -> Source | Skipped | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         return Skipped(name, f"does not parse{f' (line {line})' if line else ''}")
-    return Source(name, tree, tuple(text.splitlines()))
+    # as the parser counts lines: a form feed ends none
+    return Source(name, tree, tuple(re.split(r"\r\n|\r|\n", text)))

@@ -241,8 +241,16 @@ def dotted(node: ast.AST) -> str:
 
 def assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     """Names that are given one value: ``TORCH_VERSION = …``, with or without an annotation."""
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             yield node.targets[0].id, node.value
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
             yield node.target.id, node.value
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Every statement below a node; expressions, which are most of a tree and hold no statement, are not entered."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for item in getattr(node, name, ()):
+            yield item
+            yield from _statements(item)

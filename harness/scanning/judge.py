@@ -11,6 +11,7 @@ from harness import versions
 from harness.answers.rows import Cell
 from harness.answers.select import Entry, Rows, bare_op
 from harness.answers.words import Ruler, words
+from harness.scanning.gates import Condition
 from harness.scanning.sites import Kind, Site
 from harness.verdicts import Workaround, works
 from harness.worker.case import PLAIN
@@ -166,13 +167,15 @@ class Judge:
         known = {bare_op(op) for entry in self._plain for op in entry.ops[:1]}
         ops = [op for op in site.ops if bare_op(op) in known]
         told = self._about(ops)
+        # that something works is no reason to drop a gate which is not seen to be about it
+        reason = any(self._failed_on_old_side(case, gate) for case in told)
         by_release = {}
         for torch in self.releases:
             works_there = [found[torch] for found in told.values() if found[torch] is not None]
             old = gate.holds(torch) == gate.old_side
             word = Workaround.UNKNOWN
             if works_there and all(works_there):
-                word = Workaround.OBSOLETE
+                word = Workaround.OBSOLETE if reason else Workaround.UNKNOWN
             elif old and False in works_there:
                 word = Workaround.NEEDED
             by_release[torch] = word
@@ -181,6 +184,19 @@ class Judge:
         dead = {"always": "always true", "never": "never true", "sometimes": ""}[holds] if len(self.releases) else ""
         said = f"{found.statement}; {dead} at the releases looked at" if dead else found.statement
         return Finding(site, found.word, said, found.spoken, holds, found.evidence)
+
+    def _failed_on_old_side(self, case: str, gate: Condition) -> bool:
+        """Whether the failing form was seen to fail in a release on the gate's older side."""
+        older = {torch for torch in self.seen.rows.torch if gate.holds(torch) == gate.old_side}
+        ruler = self.seen.ruler
+        return any(
+            cell.variant == PLAIN
+            and cell.torch in older
+            and cell.exporter == self.exporter_of(cell.torch)
+            and cell.opset == ruler.opset(cell.torch, cell.exporter, self.opset)
+            and works(cell.status) is False
+            for cell in self.seen.cells(case)
+        )
 
     def _dynamo(self, site: Site) -> Finding:
         """A pin of the TorchScript exporter: it changes something where a bare call would use the other one."""
@@ -293,15 +309,19 @@ class Judge:
 def together(found: Iterable[Workaround], *, among_releases: bool = False) -> Workaround:
     """One word of several: needed where any needs it; obsolete, broken or harmful where nothing says otherwise.
 
-    Over releases harm in one of them is what a project that takes them all has to know.
+    Over releases harm in one of them is what a project that takes them all has to know, and obsolete is what was
+    measured so in each.
     """
-    known = {word for word in found if word is not Workaround.UNKNOWN}
+    told = list(found)
+    known = {word for word in told if word is not Workaround.UNKNOWN}
     if Workaround.NEEDED in known:
         return Workaround.NEEDED
     if among_releases and Workaround.HARMFUL in known:
         return Workaround.HARMFUL
     if known == {Workaround.OBSOLETE, Workaround.HARMFUL}:
         return Workaround.OBSOLETE
+    if among_releases and known == {Workaround.OBSOLETE} and Workaround.UNKNOWN in told:
+        return Workaround.UNKNOWN
     return known.pop() if len(known) == 1 else Workaround.UNKNOWN
 
 

@@ -6,6 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from textwrap import dedent
 
 from harness.answers.select import Entry
@@ -23,9 +24,14 @@ class Shapes:
 
     known: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
-    def of(self, node: ast.expr) -> tuple[tuple[str, str], ...]:
+    @cached_property
+    def _called(self) -> frozenset[str]:
+        """What the known expressions call outermost: of most calls in a tree it is enough to look at that."""
+        return frozenset(text.partition("(")[0] for text in self.known)
+
+    def of(self, node: ast.Call) -> tuple[tuple[str, str], ...]:
         """The fixes whose expression this is; empty for none."""
-        if not self.known or not _large(node):
+        if _name(node) not in self._called or not _large(node):
             return ()
         return self.known.get(skeleton(node), ())
 
@@ -50,8 +56,7 @@ def skeleton(node: ast.AST) -> str:
     if isinstance(node, ast.Constant):
         return type(node.value).__name__
     if isinstance(node, ast.Call):
-        function = node.func
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "_")
+        function, name = node.func, _name(node)
         own = isinstance(function, ast.Attribute) and not isinstance(function.value, ast.Name)
         parts = [skeleton(function.value)] if own and isinstance(function, ast.Attribute) else []
         parts += map(skeleton, node.args)
@@ -59,6 +64,11 @@ def skeleton(node: ast.AST) -> str:
         return f"{name}({','.join(parts)})"
     parts = [skeleton(item) for item in ast.iter_child_nodes(node) if not isinstance(item, ast.expr_context)]
     return f"{type(node).__name__}({','.join(parts)})"
+
+
+def _name(call: ast.Call) -> str:
+    function = call.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "_")
 
 
 def _large(node: ast.AST) -> bool:

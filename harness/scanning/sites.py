@@ -51,13 +51,13 @@ class Site:
 
 def find(sources: Sequence[Source], shapes: Shapes) -> list[Site]:
     """Every site of these files, in their order. Flags that one file defines are known in all."""
-    derived = frozenset(_derived(sources))
+    given = [(source, name, value) for source in sources for name, value in gates.assignments(source.tree)]
+    derived = frozenset(_derived(given))
     flags: dict[str, Condition] = {}
-    for source in sources:
-        for name, value in gates.assignments(source.tree):
-            made = None if isinstance(value, ast.Name | ast.Attribute) else gates.condition(value, {}, derived)
-            if made is not None:
-                flags[name] = made
+    for _, name, value in given:
+        made = None if isinstance(value, ast.Name | ast.Attribute) else gates.condition(value, {}, derived)
+        if made is not None:
+            flags[name] = made
     found = []
     for source in sources:
         finder = _Finder(source, flags, derived, shapes)
@@ -66,16 +66,23 @@ def find(sources: Sequence[Source], shapes: Shapes) -> list[Site]:
     return found
 
 
-def _derived(sources: Iterable[Source]) -> Iterator[str]:
+def _derived(given: Iterable[tuple[Source, str, ast.expr]]) -> Iterator[str]:
     """Names that hold torch's version, however it was cut up."""
     others = (ast.Compare, ast.BoolOp, ast.IfExp, ast.JoinedStr, ast.Dict)
-    for source in sources:
-        for name, value in gates.assignments(source.tree):
-            if isinstance(value, others) or not gates.holds_version(value, frozenset()):
-                continue
-            told = any(isinstance(node, ast.JoinedStr) for node in ast.walk(value))
-            if not told and gates.condition(value, {}, frozenset()) is None:
-                yield name
+    for source, name, value in given:
+        if isinstance(value, others) or not _may_hold_version(source, value):
+            continue
+        if not gates.holds_version(value, frozenset()):
+            continue
+        told = any(isinstance(node, ast.JoinedStr) for node in ast.walk(value))
+        if not told and gates.condition(value, {}, frozenset()) is None:
+            yield name
+
+
+def _may_hold_version(source: Source, value: ast.expr) -> bool:
+    """Whether the text of an expression has what every name of a version has: most have not."""
+    lines = source.lines[value.lineno - 1 : value.end_lineno]
+    return any("ver" in line.lower() for line in lines)
 
 
 @dataclass

@@ -1,0 +1,200 @@
+"""``check`` in stand-in environments, through tox: what a user is told of models and case files of their own."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from check_models import CASES, MODELS, NEEDS
+from mini.home import make_home
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Checks:
+    """A home with stand-in releases, and a user's folder beside it."""
+
+    def __init__(self, folder):
+        self.home = make_home(folder)
+        self.user = folder / "user"
+        self.user.mkdir()
+        (self.user / "models.py").write_text(MODELS, encoding="utf-8")
+        (self.user / "needs.py").write_text(NEEDS, encoding="utf-8")
+        (self.user / "mine.py").write_text(CASES, encoding="utf-8")
+
+    def reply(self, *words, release="92.0.0"):
+        line = self.home.line("check", *words, "--release", release, "--workers", "1")
+        return subprocess.run(
+            line, cwd=self.user, env=self.home.environ, capture_output=True, text=True, check=False, timeout=300
+        )
+
+    def answer(self, *words, code=0, **more):
+        reply = self.reply(*words, "--json", **more)
+        assert reply.returncode == code, reply.stdout[-1500:] + reply.stderr[-3000:]
+        return json.loads(reply.stdout)
+
+    def inside(self, program):
+        """Run a program in the environment that was made, with the machinery of the case file."""
+        python = self.user / "caniexport-check" / ".tox" / "torch92.0.0-cpu" / "bin" / "python"
+        machinery = ROOT / "harness" / "check" / "inside.py"
+        head = f"import json, runpy\nm = runpy.run_path({str(machinery)!r})\n"
+        reply = subprocess.run(
+            [str(python), "-c", head + program], cwd=self.user, capture_output=True, text=True, check=False
+        )
+        assert reply.returncode == 0, reply.stderr
+        return json.loads(reply.stdout)
+
+
+@pytest.fixture(scope="module")
+def checks(tmp_path_factory):
+    made = Checks(tmp_path_factory.mktemp("check"))
+    made.first = made.answer("models:several", "--opset", "9-11", "--dynamic", "left:0=n", "--dynamic", "right:0=n")
+    return made
+
+
+def test_a_model_that_passes_everywhere_is_said_to(checks):
+    found = checks.first
+    assert (found["target"], found["module"], found["releases"]) == ("models:several", "Adds", ["92.0.0"])
+    lines = {line["exporter"]: line["status"] for line in found["works"][0]["lines"]}
+    assert lines == {"torchscript-trace": "pass", "torchscript-script": "pass", "dynamo": "pass"}
+    assert (found["failures"], found["findings"], found["problems"]) == ([], [], {})
+    assert found["notes"] == [], "two sets were given"
+
+
+def test_nothing_is_written_but_into_the_users_folder(checks):
+    assert list((checks.home.folder / "results").iterdir()) == []
+    assert not (checks.home.folder / "results-local").exists()
+    assert not (checks.home.folder / ".tox").exists()
+    into = checks.user / "caniexport-check"
+    assert not (into / "results" / "bundles").exists()
+    assert (into / ".gitignore").read_text(encoding="utf-8") == "*\n"
+
+
+def test_a_model_that_fails_is_told_by_its_operator_and_its_opsets(checks):
+    reply = checks.reply("models.py:rounds", "--exporter", "trace", "--keep-files")
+    assert reply.returncode == 0, reply.stderr[-2000:]
+    text = reply.stdout
+    assert "models.py:rounds (Rounds)" in text
+    assert re.search(r"trace +✓ on every measured release, opset ≥ 11 \(elsewhere: an error\)", text)
+    assert "✗ fail at export: aten::round\n    torch 92.0.0, trace, opset 9-10\n" in text
+    assert "Exporting the operator round to ONNX opset version 10 is not supported" in text
+    assert "one input set was given; the second has the same shapes" in text
+    assert (checks.user / "caniexport-check" / "results" / "bundles").is_dir()
+
+
+def test_wrong_values_are_a_finding_and_come_first(checks):
+    found = checks.answer("models:bakes", "--exporter", "trace", "--opset", "11", "--dynamic", "x:0", code=1)
+    assert found["findings"][0] == "torch 92.0.0: wrong values without an error with torchscript-trace"
+    failure = found["failures"][0]
+    assert (failure["status"], failure["stage"], failure["operator"]) == ("mismatch", "compare", "")
+    assert "Converting a tensor to a Python number" in failure["warnings"]
+
+
+def test_the_module_keeps_its_own_weights_and_is_fresh_for_every_use(checks):
+    """The stand-in's third weight is outside what a corpus case's parameters are filled with."""
+    text = checks.inside(
+        "import numpy as np\n"
+        "case = type('Case', (), {})()\n"
+        f"m['Factory']('models', '', 'own', [{str(checks.user)!r}], '').put_on(case)\n"
+        "module = case.eval()\n"
+        "print(json.dumps([type(module).__name__, [round(float(x), 1) for x in module.weight.array]]))"
+    )
+    assert text == ["Own", [0.1, 0.2, 70.0]]
+
+
+def test_arguments_have_the_names_of_the_users_forward(checks):
+    program = (
+        "import inspect\n"
+        "def names(factory):\n"
+        f"    made = m['Factory']('models', '', factory, [{str(checks.user)!r}], '')\n"
+        "    return list(inspect.signature(m['Arguments'](made)).parameters)\n"
+        "print(json.dumps([names('adds'), names('anything')]))"
+    )
+    assert checks.inside(program) == [["left", "right"], ["input_0", "input_1"]]
+
+
+def test_a_second_input_set_has_other_values_of_the_same_range(checks):
+    program = (
+        "import numpy as np\n"
+        "def sets(factory):\n"
+        f"    made = m['Factory']('models', '', factory, [{str(checks.user)!r}], '').made()\n"
+        "    return made.given, [[item.tolist() for item in one] for one in made.sets]\n"
+        "other = m['_other']\n"
+        "print(json.dumps([sets('rounds'), sets('bakes')[0], other(np.zeros((2, 2), 'float32')).tolist(),"
+        " other(np.array([3, 1, 2])).tolist(), other(7)]))"
+    )
+    (given, (first, second)), several, zeros, numbers, plain = checks.inside(program)
+    assert (given, several, plain) == (1, 2, 7)
+    assert first != second
+    assert sorted(first[0]) == sorted(second[0])
+    assert all(0 < value < 1 for row in zeros for value in row)
+    assert sorted(numbers) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("factory", "said"),
+    [
+        ("alone", "WrongFactory: models:alone returned the module alone; (module, inputs) is wanted"),
+        ("three", "WrongFactory: models:three returned 3 things; (module, inputs) is wanted"),
+        ("nothing", "WrongFactory: models:nothing returned None; (module, inputs) is wanted"),
+        (
+            "no_module",
+            "returned something of type builtin_function_or_method as its module; a torch.nn.Module is wanted",
+        ),
+        ("no_inputs", "WrongFactory: models:no_inputs returned no inputs; a tuple of tensors is wanted"),
+        ("no_tensor", "WrongFactory: set 0 of the inputs of models:no_tensor has no tensor"),
+        (
+            "a_file",
+            "input 1 of set 0 of models:a_file is something of type TextIOWrapper; tensors, numbers",
+        ),
+        (
+            "number",
+            "models:number is something of type int; a function that returns (module, inputs) is wanted",
+        ),
+        ("made", "WrongFactory: models:made is a module; a function that returns (module, inputs) is wanted"),
+        ("raises", "FactoryRaised: models:raises raised"),
+        ("star", "WrongFactory: models has no star"),
+    ],
+)
+def test_what_a_factory_must_not_be_is_one_line(checks, factory, said):
+    program = (
+        f"try: m['Factory']('models', '', {factory!r}, [{str(checks.user)!r}], '').made()\n"
+        "except Exception as error: print(json.dumps(f'{type(error).__name__}: {error}'))"
+    )
+    assert said in checks.inside(program)
+
+
+@pytest.mark.parametrize(
+    ("factory", "said"),
+    [
+        ("alone", "caniexport: models:alone returned the module alone; (module, inputs) is wanted"),
+        ("raises", "caniexport: models:raises raised: ValueError: the checkpoint is not here (torch 92.0.0)"),
+    ],
+)
+def test_a_factory_that_is_wrong_everywhere_is_wrong_use(checks, factory, said):
+    reply = checks.reply(f"models:{factory}", "--exporter", "trace", "--opset", "9")
+    assert reply.returncode == 2
+    assert said in reply.stderr.splitlines()
+
+
+def test_a_package_that_the_environment_lacks_is_a_row_with_its_error_and_the_option(checks):
+    found = checks.answer("needs:make", "--exporter", "trace", "--opset", "9", code=1)
+    (failure,) = found["failures"]
+    assert (failure["stage"], failure["status"]) == ("eager", "fail")
+    assert "No module named 'a_package_that_nobody_has'" in failure["message"]
+    assert "--with PACKAGE" in failure["hint"]
+
+
+def test_a_release_that_cannot_be_installed_is_a_finding_with_its_reason(checks):
+    found = checks.answer("models:adds", release="93.0.0", code=1)
+    assert found["releases"] == []
+    assert "there is no version of onnx==93.0.0" in found["problems"]["93.0.0"]
+
+
+def test_a_case_file_of_ones_own_is_measured_with_its_fixes(checks):
+    found = checks.answer("mine.py", "--exporter", "trace", "--opset", "9")
+    words = {item["variant"]: item["lines"][0]["status"] for item in found["works"]}
+    assert words == {"plain": "fail", "negated": "pass"}
