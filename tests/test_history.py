@@ -13,6 +13,7 @@ from small_dataset import append, cell, write
 from harness import api
 from harness.answers.history import alike
 from harness.cli import main
+from harness.worker.rows import CELLS
 
 ROOT = Path(__file__).resolve().parent.parent
 TRACE = "torchscript-trace"
@@ -182,3 +183,19 @@ def test_a_case_that_nobody_knows_is_answered_with_the_nearest():
 
     assert reply.exit_code == 2
     assert "tracer-item-bakes-value" in reply.stderr
+
+
+def test_avg_pool_with_ceil_mode_shows_its_several_changes(tmp_path):
+    """Rows as they were measured, of a few releases: a dynamic height and width, traced at opset 11."""
+    measured = json.loads((ROOT / "tests" / "data" / "avg_pool_ceil_mode.json").read_text(encoding="utf-8"))
+    columns = dict.fromkeys(column.name for column in CELLS)
+    append(tmp_path, *({**columns, **row} for row in measured["rows"]), texts=measured["messages"])
+    (found,) = api.history(api.open_dataset(tmp_path), "avg-pool-ceil-mode-dynamic")
+
+    traced, bare = lines(found)[TRACE, 11], lines(found)["default", None]
+    assert said(traced) == "1.6.0 pass; (1.10.2, 1.13.1] mismatch; (1.13.1, 2.0.1] fail; (2.0.1, 2.1.2] pass"
+    assert said(bare) == (
+        "1.6.0 pass; (1.7.1, 1.8.1] fail; (1.8.1, 1.10.2] fail; (1.10.2, 1.13.1] mismatch; (1.13.1, 2.0.1] fail; "
+        "(2.0.1, 2.1.2] pass"
+    )
+    assert "get_pool_ceil_padding" in found.messages[traced.stretches[2].message]
