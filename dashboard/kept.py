@@ -51,6 +51,11 @@ class Kept(Dataset):
         """One row per environment and run."""
         return cast("pd.DataFrame", self._once("environments", super().environments))
 
+    def environment_records(self) -> list[dict[str, Any]]:
+        """The same as plain values; pandas is not loaded for them."""
+        read = super().environment_records
+        return cast("list[dict[str, Any]]", self._once("environment records", read))
+
     def rows(self) -> Rows:
         """Every cell and the catalogue, as the answers read them."""
         return cast("Rows", self._once("rows", lambda: select.load(self)))

@@ -130,7 +130,8 @@ def listing(entries: Iterable[Entry], found: Overview) -> str:
 
 
 def _listed(theme: str, entries: Sequence[Entry], found: Overview) -> str:
-    missing = f' <span class="badge {status_class(Status.NOT_RUN)}">{STATUS[Status.NOT_RUN].sign} not measured</span>'
+    sign = STATUS[Status.NOT_RUN].sign
+    missing = f' <span class="badge {status_class(Status.NOT_RUN)}" title="not measured">{sign}</span>'
     rows = "".join(
         f"<li>{link(links.page('case', case=entry.case), escape(entry.title or entry.case))}"
         f"{'' if entry.case in found.measured else missing}</li>"

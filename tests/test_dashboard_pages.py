@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 
@@ -18,8 +19,10 @@ from streamlit.testing.v1 import AppTest
 from dashboard import links, params
 from dashboard.markup import escape, source_link
 from dashboard.views import upload
+from harness.answers.rows import records
 from harness.answers.select import Entry
 from harness.home import VARIABLE
+from harness.store import Dataset
 from harness.store.schema import VERSION_KEY
 
 
@@ -394,3 +397,19 @@ def test_drawing_every_page_writes_nothing_into_the_home(tmp_path, monkeypatch):
 
     assert {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(home.rglob("*"))} == before
     assert os.environ[VARIABLE] == str(home)
+
+
+def test_environments_as_plain_values_are_those_of_the_frame(tmp_path):
+    home = build(tmp_path / "home")
+    path = tmp_path / "local" / "journal" / "torch-2.8.0-cpu-20261122T010000-ab12-1.jsonl"
+    path.parent.mkdir(parents=True)
+    row = {"env_id": "mine", "run_id": "20261122T010000-ab12", "torch": "2.8.0", "release": "2.8.0"}
+    path.write_text(json.dumps({"kind": "environment", "row": row}) + "\n", encoding="utf-8")
+    dataset = Dataset.open(home / "results", tmp_path / "local")
+
+    def by_run(rows):
+        return sorted(rows, key=lambda item: (item["env_id"], item["run_id"]))
+
+    plain = by_run(dataset.environment_records())
+    assert plain == by_run(records(dataset.environments()))
+    assert [item["origin"] for item in plain].count("local") == 1

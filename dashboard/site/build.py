@@ -19,7 +19,6 @@ from harness.alerts import feed, noted
 from harness.alerts.releases import along
 from harness.answers import search
 from harness.answers.documents import all_claims
-from harness.answers.rows import records
 from harness.answers.select import CANARY
 from harness.worker.errors import CaniexportError
 
@@ -93,7 +92,7 @@ class _Copy:
     def _alerts(self) -> None:
         people = noted.read(homes.find().root)
         found = along(self._kept, people.expected, people.known)
-        environments = records(self._kept.environments())
+        environments = self._kept.environment_records()
         self._page("alerts.html", "Alerts", _ALERTS, lambda: pages.alerts(found, environments))
         self._page("runs.html", "Runs and environments", _RUNS, lambda: pages.runs(environments))
         text = feed.write(alerts_html.entries(found), self._kept.rows().measured_at, link="alerts.html")

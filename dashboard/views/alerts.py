@@ -17,7 +17,6 @@ from harness.alerts.lifecycle import Stand
 from harness.alerts.noted import Noted
 from harness.alerts.releases import Along, ReleaseAlert, along
 from harness.alerts.report import Report, report
-from harness.answers.rows import records
 from harness.answers.signs import EXPORTER_SHORT
 from harness.store import Dataset
 from harness.worker.status import Exporter
@@ -45,7 +44,7 @@ def page(kept: Kept) -> None:
     if found.expected:
         st.html(f'<p class="hint">{plural(found.expected, "change")} left out: expected (expectations.toml).</p>')
     _here(kept, people)
-    frame.section("How often we cry wolf", runs_html.rate(records(kept.environments())))
+    frame.section("How often we cry wolf", runs_html.rate(kept.environment_records()))
     points = link(links.page("upgrade"), "Any two points")
     hint = f'<p class="hint">A pair leads to all of its differences, at every opset. {points} can be compared, too.</p>'
     tables = f'<div class="two">{alerts_html.steps(found.steps)}{verdicts_html.counts(found.counts)}</div>'

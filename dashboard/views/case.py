@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dashboard import case_parts, frame, params, search_html
-from dashboard.markup import escape
+from dashboard.markup import escape, status_legend
 from dashboard.overview import cases, overview
 from dashboard.reading import Kept
 from harness import names
@@ -17,7 +17,7 @@ from harness.answers.select import DEFAULT_OPSET, Entry
 from harness.answers.signs import EXPORTER_SHORT
 from harness.worker.case import PLAIN
 from harness.worker.errors import UnknownName
-from harness.worker.status import Exporter, FixKind
+from harness.worker.status import Exporter, FixKind, Status
 
 _EXPORTERS = [member.value for member in Exporter]
 
@@ -75,6 +75,8 @@ def _pick(kept: Kept) -> None:
     frame.heading("Cases", f"Each is one documented failure with its fixes. {search_html.measured(found)}")
     entries = cases(kept)
     params.select("case", "Case", [entry.case for entry in entries], default="choose one", width=420)
+    if found.unmeasured:
+        st.html(status_legend(only=[Status.NOT_RUN]))
     st.html(search_html.listing(entries, found))
 
 

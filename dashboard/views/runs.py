@@ -11,7 +11,6 @@ from dashboard import alerts_html, frame, live, params, runs_html, verdicts_html
 from dashboard.kept import Kept
 from harness import home as homes
 from harness.alerts.between import Between, Run, between, runs
-from harness.answers.rows import records
 from harness.progress import CellCount
 
 #: seconds between two looks at a run that goes on
@@ -24,7 +23,7 @@ def page(kept: Kept) -> None:
         "Runs and environments",
         "Each release was measured by a run in an environment of its own; a run speaks only if its gate lets it.",
     )
-    found = records(kept.environments())
+    found = kept.environment_records()
     st.html('<h2 class="sub">Going on now</h2>')
     _progress(live.planned(found))
     frame.section("Left out", runs_html.quarantined([row for row in found if row["quarantined"]]))

@@ -230,6 +230,12 @@ class Dataset:
         frame["quarantined"] = [gates.quarantined(*key) for key in keys]
         return frame
 
+    def environment_records(self) -> list[dict[str, Any]]:
+        """The rows of :meth:`environments` as plain values, times as text."""
+        published = self._folders.get("published")
+        kept = [path for path in self._small_files("environments") if path.parent == published]
+        return small.environments(self.records("environments"), kept, self._problems)
+
     def cases(self) -> pd.DataFrame:
         """One row per case and variant, a local one before a published one."""
         return to_frame(self._both("cases"))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.store import files, sql
+from harness.store.gates import Gates
 from harness.store.merge import KEYS
 from harness.store.schema import columns
 from harness.worker.errors import StoreError
@@ -34,6 +35,22 @@ def records(
         if key not in found or _rank(row, now) >= _rank(found[key], now):
             found[key] = row
     return list(found.values())
+
+
+def environments(rows: Iterable[Row], published: Sequence[Path], problems: list[str]) -> list[Row]:
+    """Rows of ``environments`` with their origin, whether they are quarantined, and times as text."""
+    rows = list(rows)
+    known = {(row["env_id"], row["run_id"]) for row in records("environments", published, (), {}, problems)}
+    gates = Gates(rows)
+    return [
+        {
+            **row,
+            "measured_at": row["measured_at"].isoformat() if row["measured_at"] else None,
+            "origin": "published" if (row["env_id"], row["run_id"]) in known else "local",
+            "quarantined": gates.quarantined(row["env_id"], row["run_id"]),
+        }
+        for row in rows
+    ]
 
 
 def _rank(row: Mapping[str, Any], now: float) -> tuple[bool, bool, float]:
