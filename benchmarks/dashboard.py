@@ -4,7 +4,8 @@ First paint cold (a server that was just started) and warm, a filter change, a c
 server's memory with ten sessions open, each of which has looked at the front page, the whole matrix, a case and an
 upgrade. Over the published rows, or over as many synthetic ones (benchmarks/answers.py). Beside the seconds on the wall
 the processor seconds of the server and of the browser: on a busy machine only these say something. Every line has the
-limit that the wall, or the memory, is held against on a quiet machine with two cores. ``--memory`` measures it alone.
+limit that the wall, or the memory, is held against on a quiet machine with two cores. ``--only`` measures one of both,
+``--home`` any other home.
 """
 
 from __future__ import annotations
@@ -180,21 +181,23 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=0, help="synthetic rows; 0: the published dataset")
-    parser.add_argument("--memory", action="store_true", help="the memory of ten sessions alone")
+    parser.add_argument("--home", type=Path, default=ROOT, help="whose dataset is shown; this checkout's by default")
+    parser.add_argument("--only", choices=("pages", "memory"), help="the times of pages, or the memory of ten sessions")
     asked = parser.parse_args()
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
         raise SystemExit("no Chromium here: apt-get install chromium")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
-        home = ROOT
+        home = asked.home.resolve()
         if asked.rows:
             home = Path(folder) / "home"
             home.mkdir()
             print(f"{enlarge(ROOT / 'results', home, asked.rows):,} rows", flush=True)
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        if not asked.memory:
+        if asked.only != "memory":
             times(home, browser)
-        memory(home, browser)
+        if asked.only != "pages":
+            memory(home, browser)
         browser.close()
 
 

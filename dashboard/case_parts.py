@@ -99,8 +99,9 @@ def evidence(kept: Kept, shown: Why, asked: tuple[str, str, str]) -> None:
             missing = f"(the text {row['message_id']} is missing in the dataset)"
             st.code(kept.message(row["message_id"]) or missing, language=None, wrap_lines=True)
         st.html(facts(evidence_html.facts_of(row, shown.detail)))
-        if row["bundle"]:
-            st.html(_graph(kept, row))
+        drawn = _graph(kept, row) if row["bundle"] else ""
+        if drawn:
+            st.html(drawn)
         if shown.runtimes:
             st.html('<p class="hint">The same files on every runtime that has run them</p>')
             st.html(evidence_html.runtimes(shown.runtimes))

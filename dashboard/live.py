@@ -7,11 +7,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.progress import CellCount, noted_plan
+from harness.progress import CellCount, count_cells, noted_plan
 
 _JOURNAL = re.compile(r"torch-(?P<torch>.+)-(?P<provider>[a-z]+)-(?P<run>\d{8}T\d{6}-\w+)-\d+\.jsonl")
 #: a journal that was written to within these seconds belongs to a run that goes on
 _ALIVE = 180.0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The cells of a finished run that are measured a second time: so far, of how many."""
+
+    cells: int
+    expected: int
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,7 @@ class Going:
     seconds: float
     quiet: float
     expected: int | None
+    sample: Sample | None = None
 
     @property
     def rate(self) -> float:
@@ -49,28 +58,47 @@ def going(local: Path, now: float, planned: Mapping[str, int], count: CellCount 
     runs: dict[tuple[str, str, str], list[float]] = {}
     begun: dict[str, float] = {}
     for path in sorted((local / "journal").glob("*.jsonl")):
-        found = _JOURNAL.fullmatch(path.name)
-        if not found:
+        named = _JOURNAL.fullmatch(path.name)
+        if not named:
             continue
         try:
             status = path.stat()
         except FileNotFoundError:
             continue  # compacted in this moment
-        runs.setdefault((found["torch"], found["provider"], found["run"]), []).append(status.st_mtime)
-        begun.setdefault(found["run"], _started(found["run"]))
-    return [
-        Going(
-            torch,
-            provider,
-            run,
-            count.of(run),
-            now - begun[run],
-            now - max(times),
-            noted_plan(local, f"torch{torch}-{provider}", run) or planned.get(torch),
-        )
-        for (torch, provider, run), times in runs.items()
-        if now - max(times) < _ALIVE
-    ]
+        runs.setdefault((named["torch"], named["provider"], named["run"]), []).append(status.st_mtime)
+        begun.setdefault(named["run"], _started(named["run"]))
+    found = []
+    for (torch, provider, run), times in runs.items():
+        name = f"torch{torch}-{provider}"
+        quiet = now - max(times + _written(local / "again" / name))
+        if quiet < _ALIVE:
+            expected = noted_plan(local, name, run) or planned.get(torch)
+            sample = _sample(local, name, run)
+            found.append(Going(torch, provider, run, count.of(run), now - begun[run], quiet, expected, sample))
+    return found
+
+
+def _written(local: Path) -> list[float]:
+    """When each journal of a folder was last written to."""
+    found = []
+    for path in (local / "journal").glob("*.jsonl"):
+        try:
+            found.append(path.stat().st_mtime)
+        except FileNotFoundError:
+            continue
+    return found
+
+
+def _sample(local: Path, name: str, run: str) -> Sample | None:
+    """How far the second measurement of a run's sample is; ``None`` where it has not begun, or is over."""
+    folder = local / "again" / name
+    if not folder.is_dir():
+        return None
+    try:
+        expected = len(folder.with_name(f"{name}.txt").read_text(encoding="utf-8").split())
+    except OSError:
+        return None
+    return Sample(count_cells(folder, f"{run}-again"), expected)
 
 
 def _started(run: str) -> float:

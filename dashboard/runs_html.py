@@ -134,7 +134,9 @@ def _going(run: Going) -> str:
     known = run.expected if run.expected and run.cells <= run.expected else None
     of = f" of about {known:,}" if known else ""
     bar = f'<progress max="{known}" value="{run.cells}" aria-label="cells measured"></progress>' if known else ""
-    left = f", about {_duration(run.left)} left" if run.left is not None else ""
+    left = f", about {_duration(run.left)} left" if run.left is not None and run.sample is None else ""
+    if run.sample is not None:
+        left = f"; a sample is measured a second time: {run.sample.cells:,} of {run.sample.expected:,}"
     since = f"for {_duration(run.seconds)}"
     return (
         f'<p class="counts"><b>torch {escape(run.torch)}</b> {escape(run.provider)} {bar} '

@@ -28,7 +28,7 @@ EXPORTER_NAME = {
 #: exporters whose answer stands beside a hit
 _BESIDE = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 #: tables of themes beside each other where there is room, and the fewest rows that are worth a table of their own
-_BESIDE_EACH_OTHER, _LEAST_THEMES = 3, 12
+_BESIDE_EACH_OTHER, _LEAST_THEMES = 2, 12
 _QUESTIONS = (
     (
         "Which torch may I move to?",

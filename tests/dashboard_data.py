@@ -20,8 +20,8 @@ OPSETS = {"1.10.2": range(9, 16), "2.0.1": range(9, 18), "2.8.0": range(9, 21), 
 OWN_OPSET = {"1.10.2": 9, "2.0.1": 14, "2.8.0": 17, "2.15.0": 18}
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
 CROSS = "Exporting the operator cross to ONNX opset version {} is not supported"
-#: the case whose exported graphs are kept
-DRAWN = "cross-no-symbolic"
+#: the case whose exported graphs are kept, and one whose files are known and no graph of them is
+DRAWN, UNDRAWN = "cross-no-symbolic", "item-baked"
 MARKED_ID = 'a"b<c>&d'
 
 #: case -> (theme, title, fixes by name: kind, note, caution)
@@ -134,7 +134,7 @@ def _row(
         "rtol": 1e-3 if exported else None,
         "atol": 1e-5 if exported else None,
         "node_count": 7 if exported else None,
-        "bundle": _bundle(case, variant, exporter) if exported and case == DRAWN else None,
+        "bundle": _bundle(case, variant, exporter) if exported and case in (DRAWN, UNDRAWN) else None,
         "ops": "Mul*6 Sub" if exported else None,
         "facts": json.dumps({"axis": 1}) if exported else None,
         "attempts": 1,

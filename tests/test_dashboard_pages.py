@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
-from dashboard_data import CROSS, HOSTILE, MARKED_ID, RELEASES, build
+from dashboard_data import CROSS, DRAWN, HOSTILE, MARKED_ID, RELEASES, UNDRAWN, build
 from drawn_pages import APP, PAGE, PAGES, cells, markup, words
 from onnx_bytes import MODEL, model, node
 from streamlit.testing.v1 import AppTest
@@ -39,6 +39,16 @@ def test_the_case_page_says_what_became_of_each_source(draw):
 
     assert "onnx/onnx#2683 closed (seen 2026-11-22), but still failing on torch 2.15.0" in said
     assert "state not known" not in said, "a document has no state"
+
+
+def test_a_file_of_which_no_graph_is_kept_anywhere_has_a_page_all_the_same(draw):
+    drawn = draw("case", case=DRAWN, torch="2.15.0", exporter="torchscript-trace", opset="14")
+    without = draw("case", case=UNDRAWN, variant="index_rewrite", torch="2.15.0", exporter="dynamo", opset="18")
+
+    assert "The exported graph" in words(drawn)
+    assert "The exported graph" not in words(without)
+    assert "opset 18 by dynamo" in words(without)
+    assert [item.value for item in (*drawn.error, *without.error)] == []
 
 
 def test_the_case_page_shows_every_form_as_code_and_the_command_that_repeats_the_cell(draw):

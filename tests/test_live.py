@@ -75,6 +75,19 @@ def test_cells_are_counted_as_they_come_and_a_line_in_flight_is_none(tmp_path):
     assert count.of("20261121T000000-0000") == 0
 
 
+def test_the_second_measurement_of_a_sample_is_told_as_such(tmp_path):
+    journal(tmp_path, f"torch-2.8.0-cpu-{RUN}-11.jsonl", 600, 400)
+    again = tmp_path / "again" / "torch2.8.0-cpu"
+    again.mkdir(parents=True)
+    again.with_name("torch2.8.0-cpu.txt").write_text("\n".join(map(str, range(500))), encoding="utf-8")
+    journal(again, f"torch-2.8.0-cpu-{RUN}-again-12.jsonl", 40, 3)
+
+    (run,) = live.going(tmp_path, NOW, {"2.8.0": 600})
+
+    assert run.quiet == 3
+    assert "a sample is measured a second time: 40 of 500; the last row 3 s ago" in runs_html.progress([run])
+
+
 def test_what_earlier_runs_planned_is_that_of_the_largest():
     rows = [environment("2.8.0", planned=1152), environment("2.8.0", planned=12565), environment("2.0.1", planned=None)]
 
