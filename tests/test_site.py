@@ -86,6 +86,17 @@ def test_a_source_that_is_closed_while_its_form_still_fails_says_so_on_the_page(
     assert "onnx/onnx#2683 closed (seen 2026-11-22) " in words(copy / "case" / "cross-no-symbolic.html")
 
 
+def test_a_case_that_nobody_measured_says_so_and_shows_its_forms(tmp_path):
+    home = build(tmp_path / "home")
+    (home / "results" / "cells" / "torch-2.8.0-cpu.parquet").unlink()
+    found = CliRunner(env={VARIABLE: str(home)}).invoke(main, ["site", "-o", str(tmp_path / "site")])
+    assert found.exit_code == 0, found.output
+
+    said = words(tmp_path / "site" / "case" / "only-at-2-8.html")
+    assert "Nothing was measured of this case yet." in said
+    assert "def forward(self, x): # plain" in said
+
+
 def test_a_failing_cell_leads_to_its_own_text(copy):
     page = (copy / "case" / "cross-no-symbolic.html").read_text(encoding="utf-8")
     strip = page.split('<table class="strip">')[1].split("</table>")[0]

@@ -45,7 +45,7 @@ def body(kept: Kept, subject: Subject, graphs: str) -> str:
         if subject.tried:
             parts.append(_tried(subject))
         else:
-            parts.append(search_html.answers(kept.supports(subject.case, PLAIN), {"case": subject.case}))
+            parts.append(_answers(kept, subject))
             parts += [_measured(kept, subject, exporter) for exporter in _EXPORTERS]
         parts += [_texts(subject, numbered), _forms(subject), graphs, _claims(subject)]
     return "\n".join(filter(None, parts))
@@ -61,6 +61,14 @@ def _about(kept: Kept, subject: Subject) -> str:
         ("needs torch", escape(entry.needs_torch)),
     )
     return facts(pairs)
+
+
+def _answers(kept: Kept, subject: Subject) -> str:
+    if not subject.cells:
+        return (
+            f'<p class="counts">{status_badge(Status.NOT_RUN)} <span>Nothing was measured of this case yet.</span></p>'
+        )
+    return search_html.answers(kept.supports(subject.case, PLAIN), {"case": subject.case})
 
 
 def _on_cpu(cells: Sequence[Cell]) -> list[Cell]:
