@@ -28,7 +28,7 @@ PICTURES = {
     "matrix": ("/matrix", 1440, 1000, "light"),
     "matrix-narrow": ("/matrix", 800, 1000, "light"),
     "matrix-dark": ("/matrix", 1440, 1000, "dark"),
-    "case": ("/case?case=cross-no-symbolic&exporter=torchscript-trace&torch=2.15.0&opset=14", 1440, 2160, "light"),
+    "case": ("/case?case=cross-no-symbolic&exporter=torchscript-trace&torch=2.15.0&opset=14", 1440, 1640, "light"),
     "workarounds": ("/workarounds", 1440, 1000, "light"),
     "alerts": ("/alerts", 1440, 1000, "light"),
 }
@@ -74,6 +74,8 @@ def picture(browser: Browser, address: str, name: str) -> Path:
     page.goto(address + path)
     page.wait_for_selector("header.page h1, [data-testid=stAlertContentError]")
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    # boxes and code are drawn by parts of the app that come later than the page
+    page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')")
     page.wait_for_timeout(800)
     if page.locator("[data-testid=stAlertContentError]").count():
         raise SystemExit(f"{path} could not be drawn: {page.inner_text('[data-testid=stAlertContentError]')}")
