@@ -137,10 +137,12 @@ def _summary(shown: Table, by: By, torch: str) -> None:
                 seen[Status(status)] += len(where)
     cases = plural(len({line.case for line in shown.lines}), "case")
     at = f"at torch {torch}" if torch else f"on {plural(len(shown.columns), 'torch release')}"
-    about = f"{cases} {at} by {_BY_NAME[by.value]}; cells by outcome:" if torch else f"{cases} {at}; cells by outcome:"
+    by_what = f" by {_BY_NAME[by.value]}" if torch else ""
     missing = len({name.partition("/")[0] for name in shown.unmeasured} - {line.case for line in shown.lines})
-    if missing:
-        about += f" {plural(missing, 'more case')} not measured within these filters: named below the table."
+    more = (
+        f"; {plural(missing, 'more case')} not measured within these filters, named below the table" if missing else ""
+    )
+    about = f"{cases} {at}{by_what}{more}. Cells by outcome:"
     st.html(f'<p class="hint">{about}</p>{status_legend(seen)}')
 
 
