@@ -116,23 +116,33 @@ def evidence(kept: Kept, shown: Why, asked: tuple[str, str, str]) -> None:
 
 
 def _graph(kept: Kept, row: Mapping[str, Any]) -> str:
-    """The file's graph as a picture; where it is not kept, the release nearest to this one whose file's is."""
+    """The file's graph as a picture; where it is not kept, where the nearest file's is."""
     graph = kept.graph(row["bundle"])
     if graph is not None:
         return f'<p class="hint">The exported graph</p>{graph_html.picture(graph)}'
-    place = (row["case"], row["variant"], row["exporter"], None if row["opset"] is None else int(row["opset"]))
-    releases = kept.answer(graphs.elsewhere, *place)
-    if not releases:
+    place = (row["case"], row["variant"], row["exporter"])
+    found = nearest(row, kept.answer(graphs.elsewhere, *place))
+    if found is None:
         return ""
-    own = versions.parse(row["torch"])
-    newer = [torch for torch in versions.ordered(releases) if versions.parse(torch) > own]
-    near = newer[0] if newer else versions.ordered(releases)[-1]
+    torch, opset = found
     variant = "" if row["variant"] == PLAIN else row["variant"]
-    address = links.page(
-        "case", case=row["case"], variant=variant, exporter=row["exporter"], torch=near, opset=_opset_name(row)
-    )
-    there = link(address, f"torch {escape(near)}")
+    name = _opset_name({"opset": opset})
+    address = links.page("case", case=row["case"], variant=variant, exporter=row["exporter"], torch=torch, opset=name)
+    there = link(address, escape(f"torch {torch}" if opset is None else f"torch {torch}, opset {opset}"))
     return f'<p class="hint">A picture of this file is not kept; of the one of {there} there is.</p>'
+
+
+def nearest(row: Mapping[str, Any], places: list[tuple[str, int | None]]) -> tuple[str, int | None] | None:
+    """Of the places with a picture the nearest to a cell: its own release, then its opset, then the next release."""
+    own, ranked = versions.parse(row["torch"]), sorted(places, key=lambda place: versions.parse(place[0]))
+    opset = row["opset"] or 0
+
+    def distance(place: tuple[int, tuple[str, int | None]]) -> tuple[bool, int, bool, int]:
+        index, (torch, other) = place
+        older = versions.parse(torch) < own
+        return torch != row["torch"], abs((other or 0) - opset), older, -index if older else index
+
+    return min(enumerate(ranked), key=distance, default=(0, None))[1]
 
 
 def _script(kept: Kept, shown: Why) -> None:

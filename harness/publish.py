@@ -23,6 +23,7 @@ from harness.store.journal_reader import journals
 from harness.store.merge import in_order, newest
 from harness.store.scan import speaking
 from harness.store.schema import schema, to_arrow
+from harness.store.shortening import shortened
 from harness.worker import plan, releases
 from harness.worker.corpus import LoadedCase
 from harness.worker.errors import StoreError, UnknownName
@@ -129,6 +130,8 @@ class _Publication:
 
         before = self._table(self._published, "cells", f"cells/{name}")
         good = self._good(self._table(self._local, "cells", f"cells/{name}"))
+        if good.num_rows:
+            before, good = shortened(before), shortened(good)
         sides = speaking([("published", before), ("local", good)])
         rows = self._current(pa.concat_tables([table for _, table in sides]))
         new = rows.num_rows - _same(rows, before)
@@ -283,11 +286,11 @@ class _Publication:
         return both.filter(pc.is_in(both["release"], value_set=pa.array(sorted(releases), pa.string())))
 
     def _graphs(self, cells: Mapping[str, pa.Table]) -> pa.Table:
-        """The graphs of published files: those published before, and those whose bundles lie in the local dataset."""
+        """The graphs of files to be drawn: those published before, and those whose bundles lie in the local dataset."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        wanted = {name for part in cells.values() for name in pc.unique(part["bundle"]).to_pylist()} - {None}
+        wanted = set().union(*(graphs.drawn(part.select(graphs.DRAWN).to_pylist()) for part in cells.values()))
         before = self._table(self._published, "graphs")
         kept = before.filter(pc.is_in(before["bundle"], value_set=pa.array(sorted(wanted), pa.string())))
         fresh, problems = graphs.gathered(self._local, wanted - set(kept["bundle"].to_pylist()))

@@ -13,6 +13,7 @@ from dashboard_data import CROSS, build
 from drawn_pages import APP, PAGE, cells, markup, words
 from streamlit.testing.v1 import AppTest
 
+from dashboard.case_parts import nearest
 from harness.home import VARIABLE
 
 
@@ -252,3 +253,17 @@ def test_the_front_page_and_the_list_of_cases_say_which_are_not_measured(tmp_pat
     assert re.findall(r"<li><a [^>]*>([^<]*)</a> <span class=\"badge s-not-run", markup(listed)) == [
         "a case that one release alone has measured"
     ]
+
+
+@pytest.mark.parametrize(
+    ("torch", "opset", "expected"),
+    [
+        ("2.5.1", 13, ("2.5.1", 17)),  # another opset of the same release before any other release
+        ("2.6.0", 17, ("2.9.1", 17)),  # the next release before those that came earlier
+        ("2.10.0", 17, ("2.9.1", 17)),  # the last one where there is no later
+    ],
+)
+def test_a_file_without_a_picture_leads_to_the_nearest_one_that_has_it(torch, opset, expected):
+    places = [("1.13.1", 16), ("2.5.1", 17), ("2.5.1", 20), ("2.9.1", 17)]
+    assert nearest({"torch": torch, "opset": opset}, places) == expected
+    assert nearest({"torch": torch, "opset": opset}, []) is None

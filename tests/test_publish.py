@@ -152,6 +152,32 @@ def test_the_graphs_of_published_files_are_published_and_no_others(home):
     assert home.publish().written == (), "a graph stays when its file is gone"
 
 
+def test_of_all_opsets_of_a_variant_the_highest_that_gave_a_file_is_drawn(home):
+    low, high = bundled(home.local, MODEL), bundled(home.local, model([node("Relu", ["x"], ["y"])]))
+    failed = home.cell(opset=16, status="fail", stage="export")
+    home.measure(home.cell(opset=9, bundle=low), home.cell(opset=14, bundle=high), failed)
+
+    home.publish()
+
+    assert graphs.find(home.answers(), None, high) is not None
+    assert graphs.find(home.answers(), None, low) is None
+    (row, *_) = home.answers().cells().to_dict("records")
+    line = (row["case"], row["variant"], row["exporter"])
+    assert graphs.elsewhere(home.answers(), *line) == [("1.10.2", 14)]
+
+
+def test_published_seconds_have_two_digits_whenever_a_release_is_written(home):
+    home.measure(home.cell(seconds_export=0.0123456, seconds_load=None, seconds_run=12.3456))
+
+    home.publish()
+
+    (row,) = home.answers().cells().to_dict("records")
+    assert row["seconds_export"] == pytest.approx(0.012, rel=1e-6)
+    assert row["seconds_run"] == pytest.approx(12.0, rel=1e-6)
+    assert row["seconds_load"] is None or row["seconds_load"] != row["seconds_load"]
+    assert home.publish().promoted == {}, "the rounded rows are those measured"
+
+
 def test_a_bundle_that_is_not_what_its_name_says_is_reported_and_has_no_graph(home):
     good, bad = bundled(home.local, MODEL), bundled(home.local, model([]))
     graphs.file_of(home.local, bad).write_bytes(graphs.file_of(home.local, good).read_bytes())

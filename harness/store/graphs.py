@@ -7,7 +7,7 @@ import hashlib
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ from harness.worker.errors import StoreError
 if TYPE_CHECKING:
     from harness.store.dataset import Dataset
 
+#: the columns of cells that :func:`drawn` looks at
+DRAWN = ("case", "variant", "exporter", "opset", "bundle")
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -49,6 +51,20 @@ def _model(path: Path, bundle: str) -> bytes:
     if model is None:
         raise StoreError(f"{path}: no file model.onnx in it")
     return model
+
+
+def drawn(rows: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The bundles of a release's cells that get a picture: of each variant and exporter the highest opset's.
+
+    Pictures of all opsets would be a third of the dataset, and those of one variant look alike.
+    """
+    highest: dict[tuple[Any, ...], tuple[int, str]] = {}
+    for row in rows:
+        if row["bundle"] is not None:
+            line = (row["case"], row["variant"], row["exporter"])
+            found = (row["opset"] or 0, row["bundle"])
+            highest[line] = max(highest.get(line, found), found)
+    return {bundle for _, bundle in highest.values()}
 
 
 def gathered(local: Path, wanted: Iterable[str]) -> tuple[list[dict[str, Any]], list[str]]:
@@ -87,10 +103,11 @@ def find(dataset: Dataset, local: Path | None, bundle: str | None) -> Graph | No
     return Graph.from_json(rows[0]["graph"]) if rows else None
 
 
-def elsewhere(dataset: Dataset, case: str, variant: str, exporter: str, opset: int | None) -> list[str]:
-    """The releases whose file of the same cell has a published graph, in no order."""
-    where = {"case": (case,), "variant": (variant,), "exporter": (exporter,), "opset": (opset,)}
-    files = dict(dataset.select(("bundle", "torch"), where))
-    files.pop(None, None)
-    known = {row["bundle"] for row in dataset.records("graphs", {"bundle": tuple(files)})} if files else set()
-    return sorted({torch for bundle, torch in files.items() if bundle in known})
+def elsewhere(dataset: Dataset, case: str, variant: str, exporter: str) -> list[tuple[str, int | None]]:
+    """The releases and opsets at which the file of a variant has a published graph, in no order."""
+    where = {"case": (case,), "variant": (variant,), "exporter": (exporter,)}
+    files = [row for row in dataset.select(("bundle", "torch", "opset"), where) if row[0] is not None]
+    if not files:
+        return []
+    known = {row["bundle"] for row in dataset.records("graphs", {"bundle": tuple({row[0] for row in files})})}
+    return [(torch, opset) for bundle, torch, opset in files if bundle in known]

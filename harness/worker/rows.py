@@ -61,7 +61,7 @@ CELLS: Tuple[Column, ...] = (
     ),
     Column("rtol", "float32", "relative tolerance used (the widest over the outputs)"),
     Column("atol", "float32", "absolute tolerance used (the widest over the outputs)"),
-    Column("seconds_export", "float32", "seconds in the export call"),
+    Column("seconds_export", "float32", "seconds in the export call; two significant digits where published"),
     Column("seconds_load", "float32", "seconds to create the runtime session"),
     Column("seconds_run", "float32", "seconds to run all input sets"),
     Column("node_count", "int32", "nodes in the file's main graph"),
