@@ -85,12 +85,13 @@ class Watch:
 def _fingerprint() -> _Fingerprint:
     """What a cell could change in its process and leave to the next one, by the name of what holds it.
 
-    Looks at what the names of the exporter's modules are bound to (a monkeypatch), at the tables of symbolics, and at
-    torch's process-wide settings. Sets: taking a patch back may leave the same names in another order.
+    Looks at what the names of the exporter's modules and of the classes every module uses are bound to (a monkeypatch),
+    at the tables of symbolics, and at process-wide settings. Sets: taking a patch back may leave the same names in
+    another order.
     """
     found = {
-        module.__name__: hash(frozenset([id(value) for value in vars(module).values() if callable(value)]))
-        for module in _watched()
+        holder.__name__: hash(frozenset([id(value) for value in vars(holder).values() if callable(value)]))
+        for holder in _watched()
     }
     found.update(registry=registered(), settings=_settings())
     return found
@@ -102,30 +103,39 @@ def _differ(before: _Fingerprint, now: _Fingerprint) -> bool:
 
 
 def _bound() -> List[Any]:
-    """Everything that the watched modules and the tables of symbolics hold now, in their order."""
+    """Everything that the watched modules and classes and the tables of symbolics hold now, in their order."""
     found: List[Any] = []
-    for module in _watched():
-        found += vars(module).values()
+    for holder in _watched():
+        found += vars(holder).values()
     for table in tables_of_symbolics():
         found += table.values()
     return found
 
 
-_modules: List[Any] = []
-_modules_of = 0
+_holders: List[Any] = []
+_holders_of = 0
+_PREFIXES = ("torch.onnx", "torch.jit", "torch.nn.functional")
+_MODULES = ("torch", "numpy")
 
 
 def _watched() -> List[Any]:
-    """The modules whose names are looked at; going through all of ``sys.modules`` is worth it only when it grew."""
-    global _modules_of
-    if len(sys.modules) != _modules_of:
-        _modules_of = len(sys.modules)
-        prefixes = ("torch.onnx", "torch.jit", "torch.nn.functional")
-        _modules[:] = [item for name, item in list(sys.modules.items()) if name.startswith(prefixes) and item]
-    return _modules
+    """Modules and classes whose names are looked at; ``sys.modules`` is gone through only when it grew."""
+    global _holders_of
+    if len(sys.modules) != _holders_of:
+        _holders_of = len(sys.modules)
+        modules = [item for name, item in list(sys.modules.items()) if item and _is_watched(name)]
+        torch = sys.modules.get("torch")
+        classes = [getattr(torch, "Tensor", None), getattr(getattr(torch, "nn", None), "Module", None)]
+        _holders[:] = modules + [item for item in classes if item is not None]
+    return _holders
+
+
+def _is_watched(name: str) -> bool:
+    return name in _MODULES or name.startswith(_PREFIXES)
 
 
 def _settings() -> int:
     torch = sys.modules.get("torch")
     asked = ("get_default_dtype", "is_grad_enabled", "get_num_threads", "are_deterministic_algorithms_enabled")
-    return hash(tuple(getattr(torch, name)() for name in asked if hasattr(torch, name)))
+    of_torch = tuple(getattr(torch, name)() for name in asked if hasattr(torch, name))
+    return hash((of_torch, os.getcwd(), frozenset(os.environ.items())))

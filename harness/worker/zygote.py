@@ -1,8 +1,9 @@
 """A warmed, single-threaded process that forks children to measure batches of cells.
 
-A batch is all opsets of one variant with one exporter. Batches of one case go to the same child, one after the other:
-they give the same rows together as apart (``tests/`` hold them to it). A symbolic that a cell leaves registered is
-taken back. A child is replaced when it has died, when a cell has changed torch's exporter in another way (a patch),
+A batch is all opsets of one variant with one exporter. Batches of one case go to the same child, one after the other;
+traced ones go to another child, which stays for the traced batches of many cases. They give the same rows together as
+apart (``tests/`` and the second measuring of every release hold them to it). A symbolic that a cell leaves registered
+is taken back. A child is replaced when it has died, when a cell has changed torch's exporter in another way (a patch),
 when it has grown, and for cells that ask for a process of their own.
 
 It reads one JSON request a line from standard input and writes JSON lines to the descriptor ``--results``; what the
@@ -27,7 +28,7 @@ import select
 import signal
 import sys
 from pathlib import Path
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, NamedTuple, Optional, Sequence, Set
 
 from harness.worker import corpus as corpus_module
 from harness.worker.cell import EagerResults, measure
@@ -36,10 +37,12 @@ from harness.worker.process import Watch, die_with_parent, grown, limit_memory
 from harness.worker.registrations import Registrations
 from harness.worker.sharing import spoiled
 from harness.worker.stages import Stages
-from harness.worker.status import Stage
+from harness.worker.status import Exporter, Stage
 from harness.worker.warm import prepare_opset, threads, warm
 
 _POLL_SECONDS = 0.05
+#: cases that one child traces before it is replaced, whatever it says of itself; a new one costs as much as three cells
+_CASES_OF_A_TRACING_CHILD = 25
 _CLEAN, _RETIRED = b".", b"!"
 
 
@@ -74,6 +77,7 @@ class _Worker(NamedTuple):
         Returns whether the process is still what it was.
         """
         batch, watch, registrations = request["batch"], Watch(), Registrations.now()
+        self._forget_other_cases(request["cells"][0][0])
         for index, fields in enumerate(request["cells"]):
             cell = Cell(*fields)
 
@@ -88,14 +92,28 @@ class _Worker(NamedTuple):
                     return False
         return not spoiled()
 
+    def traces(self, fields: Sequence[Any]) -> bool:
+        """Whether a cell is exported by tracing alone: a fix may name another exporter than the cell's."""
+        cell = Cell(*fields)
+        exporter: str = self.loaded[cell.case].variants[cell.variant].exporter(cell.exporter)
+        return exporter == Exporter.TRACE.value
+
+    def _forget_other_cases(self, case: str) -> None:
+        for key in [key for key in self.known if key[0] != case]:
+            del self.known[key]
+
 
 class _Child(NamedTuple):
-    """A forked process: its number, the case it works for, where it takes requests and where it says it is done."""
+    """A forked process: its number, the cases it worked for, where it takes requests and where it says it is done."""
 
     pid: int
-    case: str
+    cases: Set[str]
     requests: int
     done: int
+
+    def takes(self, case: str, traces: bool) -> bool:
+        """Whether the next batch of this case may go to it."""
+        return case in self.cases or (traces and len(self.cases) < _CASES_OF_A_TRACING_CHILD)
 
     def send(self, line: bytes) -> None:
         try:
@@ -124,10 +142,18 @@ class _Child(NamedTuple):
         _kill_group(self.pid)
         return _exit_code(status)
 
-    def _close(self) -> None:
+    def leave(self) -> None:
+        """Close the pipes to it in this process."""
         os.close(self.requests)
         os.close(self.done)
+
+    def _close(self) -> None:
+        self.leave()
         _kill_group(self.pid)
+
+
+#: the living children: the one that traces, and the one for every other exporter
+_Children = Dict[bool, _Child]
 
 
 def main() -> int:
@@ -180,34 +206,42 @@ def _serve_once(worker: _Worker) -> None:
 
 
 def _serve_forking(worker: _Worker) -> None:
-    child: Optional[_Child] = None
+    children: _Children = {}
     for line in iter(sys.stdin.readline, ""):
         request = json.loads(line)
-        case = request["cells"][0][0]
+        case, alone, traces = request["cells"][0][0], request["alone"], all(map(worker.traces, request["cells"]))
         built = [prepare_opset(fields[2], fields[3]) for fields in request["cells"]]
-        if child is not None and (request["alone"] or any(built) or child.case != case):
-            child.end()
-            child = None
-        if child is None:
-            child = _fork(case, worker)
+        if alone or any(built) or not (traces in children and children[traces].takes(case, traces)):
+            _end(children, traces)
+            children[traces] = _fork(worker, children)
+        child = children[traces]
+        child.cases.add(case)
         worker.wire.send(batch=request["batch"], pid=child.pid)
         child.send(line.encode("utf-8"))
         ended = child.wait()
-        if ended is None and request["alone"]:
-            ended = child.end()
         if ended is not None:
-            child = None
+            del children[traces]
             worker.wire.end_line()
+        elif alone:
+            ended = _end(children, traces)
         worker.wire.send(batch=request["batch"], ended=ended or 0)
 
 
-def _fork(case: str, worker: _Worker) -> _Child:
+def _end(children: _Children, traces: bool) -> int:
+    child = children.pop(traces, None)
+    return child.end() if child is not None else 0
+
+
+def _fork(worker: _Worker, others: _Children) -> _Child:
     requests, requests_write = os.pipe()
     done, done_write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.close(requests_write)
-        os.close(done)
+        # held open here, the pipe of another child would never end for it
+        for descriptor in [requests_write, done] + [
+            end for other in others.values() for end in (other.requests, other.done)
+        ]:
+            os.close(descriptor)
         _child(requests, done_write, worker)
     os.close(requests)
     os.close(done_write)
@@ -215,7 +249,7 @@ def _fork(case: str, worker: _Worker) -> _Child:
         os.setpgid(pid, pid)
     except OSError:
         pass  # the child is already gone
-    return _Child(pid, case, requests_write, done)
+    return _Child(pid, set(), requests_write, done)
 
 
 def _child(requests: int, done: int, worker: _Worker) -> None:

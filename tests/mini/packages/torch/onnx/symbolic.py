@@ -1,6 +1,7 @@
 """The rules: which ONNX operator an operator becomes, and from which opset."""
 
 from torch import _era
+from torch.onnx import symbolic_registry
 from torch.tensor import KERNELS
 
 
@@ -34,8 +35,6 @@ RULES = {
 }
 #: what the dynamo exporter has besides
 DYNAMO_RULES = dict(RULES, cube=(7, _cube))
-#: what a user registered, by operator
-_custom = {}
 
 
 def mode_of(model):
@@ -56,16 +55,16 @@ def register_custom_op_symbolic(name, rule, opset_version):
     operator = name.split("::")[1]
     if operator not in KERNELS:
         raise ValueError(f"no operator {name}")
-    _custom[operator] = (opset_version, rule)
+    symbolic_registry.table("mini", opset_version)[operator] = rule
 
 
 def unregister_custom_op_symbolic(name, opset_version):
-    del _custom[name.split("::")[1]]
+    del symbolic_registry.table("mini", opset_version)[name.split("::")[1]]
 
 
 def rule(operator, mode, version):
     """The rule of an operator. Raises :class:`UnsupportedOperatorError` in the words of the real one."""
-    rules = DYNAMO_RULES if mode == "dynamo" else dict(RULES, **_custom)
+    rules = DYNAMO_RULES if mode == "dynamo" else dict(RULES, **symbolic_registry.rules())
     since, found = rules.get(operator, (None, None))
     if since is not None and since <= version:
         return found
