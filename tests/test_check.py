@@ -184,7 +184,7 @@ def test_a_patch_release_that_nobody_measured_is_answered_by_the_one_before(corp
 
 
 def test_an_operator_of_the_words_of_others_is_not_taken_for_theirs(corpus):
-    text = "UnsupportedOperatorError: Exporting the operator 'aten::fft_rfft' to ONNX opset version 15 is not supported"
+    text = "UnsupportedOperatorError: Exporting the operator 'aten::fft_hfft' to ONNX opset version 15 is not supported"
     assert corpus.matches(Point("1.13.1", "torchscript-trace", 15, "export", Status.FAIL, text)) == ()
 
 
