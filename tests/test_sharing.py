@@ -86,14 +86,16 @@ def torch(monkeypatch):
     """A stand-in for torch with an exporter and its registry."""
     registry = types.SimpleNamespace(_registry={"aten::add": Group(nine=len)})
     modules = {
-        "torch": types.SimpleNamespace(get_default_dtype=lambda: "float32", is_grad_enabled=lambda: True),
+        "torch": types.SimpleNamespace(
+            __name__="torch", get_default_dtype=lambda: "float32", is_grad_enabled=lambda: True
+        ),
         "torch.onnx": types.ModuleType("torch.onnx"),
         "torch.onnx._internal.registration": types.SimpleNamespace(registry=registry, __name__="registration"),
     }
     modules["torch.onnx"].export = print
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.setattr(process, "_modules_of", 0)
+    monkeypatch.setattr(process, "_holders_of", 0)
     return types.SimpleNamespace(
         **{"onnx": modules["torch.onnx"], "root": modules["torch"], "groups": registry._registry}
     )
@@ -126,6 +128,16 @@ def test_what_a_cell_leaves_behind_in_torch_makes_it_another_process(torch, chan
 
     change(torch)
 
+    assert watch.is_changed()
+
+
+def test_an_environment_variable_or_another_folder_makes_it_another_process(torch, monkeypatch, tmp_path):
+    watch = process.Watch()
+    monkeypatch.setenv("LEFT_BEHIND", "1")
+    assert watch.is_changed()
+
+    watch = process.Watch()
+    monkeypatch.chdir(tmp_path)
     assert watch.is_changed()
 
 
