@@ -1,4 +1,4 @@
-"""Prints the sha256 of a few dynamo exports: ``bare`` by torch alone, ``warm`` as a measured cell makes them."""
+"""Prints the sha256 of dynamo and default exports: ``bare`` by torch alone, ``warm`` as a measured cell makes them."""
 
 import contextlib
 import hashlib
@@ -14,6 +14,8 @@ from harness.worker import exporters, onnx_file, sharing, subject, warm
 SAMPLE = ("cross-no-symbolic", "multi-input-tuple", "tracer-item-bakes-value", "trace-tensor-trip-count-baked")
 #: 23 and 24 have operators that lower opsets have not, so the program is decomposed otherwise
 OPSETS = (18, 20, 23, 24)
+#: the default call is dynamo's from 2.9 on and shares its program
+REQUESTS = (*(("dynamo", opset) for opset in OPSETS), ("default", None))
 
 
 def main():
@@ -32,16 +34,24 @@ def main():
 
 
 def apart(variant, case, name):
-    """Each opset in a process of its own."""
-    return {f"{case}/{name}/{opset}": in_child(lambda: digest(variant, case, opset)) for opset in OPSETS}  # noqa: B023  # called at once
+    """Each export in a process of its own."""
+    return {
+        f"{case}/{name}/{exporter}/{opset}": in_child(lambda: digest(variant, case, exporter, opset))  # noqa: B023  # called at once
+        for exporter, opset in REQUESTS
+    }
 
 
 def together(variant, case, name):
-    """All opsets in one process, which captures the program as often as a measured cell does."""
+    """All of them in one process, which captures the program as often as a measured cell does."""
 
     def digests():
         with sharing.shared((case, name)):
-            return json.dumps({f"{case}/{name}/{opset}": digest(variant, case, opset) for opset in OPSETS})
+            return json.dumps(
+                {
+                    f"{case}/{name}/{exporter}/{opset}": digest(variant, case, exporter, opset)
+                    for exporter, opset in REQUESTS
+                }
+            )
 
     return json.loads(in_child(digests))
 
@@ -58,11 +68,11 @@ def in_child(work):
     return text
 
 
-def digest(variant, case, opset):
+def digest(variant, case, exporter, opset):
     module = subject.build(variant, case)
     args = tuple(subject.tensors(item) for item in subject.arrays(variant, case)[0])
     names = tuple(exporters.argument_names(variant.forward, len(args)))
-    request = exporters.Request(module, args, "dynamo", opset, names, (), variant.dynamic, variant.options(), None)
+    request = exporters.Request(module, args, exporter, opset, names, (), variant.dynamic, variant.options(), None)
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             content = exporters.export(request)

@@ -174,10 +174,13 @@ class _Work:
                 self._note_warnings(caught)
         return content
 
-    def _owner(self) -> Optional[Tuple[str, str, str]]:
-        """Whose captured program dynamo may use again; a patch or a preparation may depend on the opset."""
+    def _owner(self) -> Optional[Tuple[str, str]]:
+        """Whose captured program dynamo may use again; a patch or a preparation may depend on the opset.
+
+        The default call is dynamo's from 2.9 on: it captures the same program where the shapes are said the same way.
+        """
         own = self.variant.patch is None and self.variant.prepare is None
-        return (self.cell.case, self.cell.variant, self.cell.exporter) if own else None
+        return (self.cell.case, self.cell.variant) if own else None
 
     def _check(self, content: bytes, eager: Eager) -> onnx_file.Bundle:
         import onnx

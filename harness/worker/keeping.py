@@ -14,7 +14,7 @@ import copy
 import importlib
 import inspect
 import textwrap
-from typing import Any, Dict, List, Set, Tuple
+from typing import Any, Dict, Iterator, List, Set, Tuple
 
 
 def keep() -> None:
@@ -25,6 +25,7 @@ def keep() -> None:
     _keep_materialised_operators()
     _keep_decomposition_table()
     _skip_annotations()
+    _keep_overrides()
 
 
 def _keep_registered_symbolics() -> None:
@@ -144,6 +145,70 @@ def _skip_annotations() -> None:
     made: Dict[str, Any] = {}
     exec(code, vars(torch._ops), made)
     owner.py_impl = made["py_impl"]
+
+
+class _Override:
+    """What an operator's tables hold within ``_override_composite_implicit_decomp``, and what they held before."""
+
+    def __init__(self, operator: Any, before: Dict[Any, Any], fake: Any) -> None:
+        self.before = before
+        self.within = dict(operator.py_kernels)
+        #: its rule for fake tensors where the override made one, else None
+        self.fake = fake
+
+    def serves(self, operator: Any, has_rule: bool) -> bool:
+        """Whether the operator stands where it stood when this was noted."""
+        return operator.py_kernels == self.before and has_rule == (self.fake is None)
+
+
+def _keep_overrides() -> None:
+    """``_override_composite_implicit_decomp`` registers 21 kernels for each of 270 operators, twice a decomposition.
+
+    They are the same every time: noted at the first, put in place again later, a dictionary for each operator. An
+    operator whose tables differ from those that were noted goes through torch's own function.
+    """
+    try:
+        from torch._subclasses import fake_impls
+        from torch.export import exported_program
+
+        override = exported_program._override_composite_implicit_decomp
+        rules, forget = fake_impls.op_implementations_dict, exported_program._deregister_op_impl
+        exported_program._is_op_registered_to_fake_rule  # noqa: B018  # the releases that have it ask as is asked here
+    except (ImportError, AttributeError):  # before 2.6
+        return
+    kept: Dict[Tuple[Any, Any], _Override] = {}
+
+    @contextlib.contextmanager
+    def override_again(callables: Dict[Any, Any]) -> Iterator[None]:
+        known: Dict[Any, _Override] = {}
+        for operator, decomposition in callables.items():
+            noted = kept.get((operator, decomposition))
+            if noted is not None and noted.serves(operator, operator in rules):
+                known[operator] = noted
+        new = {operator: how for operator, how in callables.items() if operator not in known}
+        before = {operator: (dict(operator.py_kernels), operator in rules) for operator in new}
+        with override(new):
+            for operator, (kernels, had_rule) in before.items():
+                fake = None if had_rule else rules[operator]
+                kept[operator, new[operator]] = _Override(operator, kernels, fake)
+            for operator, noted in known.items():
+                _replace(operator, noted.within)
+                if noted.fake is not None:
+                    rules[operator] = noted.fake
+            try:
+                yield
+            finally:
+                for operator, noted in known.items():
+                    _replace(operator, noted.before)
+                    forget(operator)
+
+    exported_program._override_composite_implicit_decomp = override_again
+
+
+def _replace(operator: Any, kernels: Dict[Any, Any]) -> None:
+    operator.py_kernels.clear()
+    operator.py_kernels.update(kernels)
+    operator._dispatch_cache.clear()
 
 
 def _composite_operators() -> Tuple[str, ...]:
