@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -13,10 +14,10 @@ _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _HEAD = '''"""{theme}."""
 
 import torch
-
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32
 '''
+#: what the stub uses, by the module that has it
+_USED = {"harness.worker.case": ("Case", "Claim", "fix"), "harness.worker.tensors": ("f32",)}
+_WIDTH = 120
 
 _STUB = '''
 
@@ -57,5 +58,45 @@ def add(folder: Path, identifier: str, theme: str, source: str) -> Path:
         path.read_text(encoding="utf-8") if path.exists() else _HEAD.format(theme=theme.replace("-", " ").capitalize())
     )
     stub = _STUB.format(name=name, identifier=own, source=source)
-    path.write_text(text.rstrip("\n") + "\n" + stub, encoding="utf-8")
+    path.write_text(_with_imports(text).rstrip("\n") + "\n" + stub, encoding="utf-8")
     return path
+
+
+def _with_imports(text: str) -> str:
+    """The file's text with whatever the stub uses imported; a name that is imported already stays where it is."""
+    for module, names in _USED.items():
+        lines, tree = text.splitlines(), ast.parse(text)
+        imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == module]
+        missing = set(names) - {alias.name for node in imports for alias in node.names if alias.asname is None}
+        if not missing:
+            continue
+        if imports:
+            first = imports[0]
+            kept = {alias.name + (f" as {alias.asname}" if alias.asname else "") for alias in first.names}
+            lines[first.lineno - 1 : first.end_lineno] = _import(module, kept | missing)
+        else:
+            place = _after_imports(tree, module)
+            blank = [""] if place and not lines[place - 1].startswith("from harness.") else []
+            lines[place:place] = [*blank, *_import(module, missing)]
+        text = "\n".join(lines) + "\n"
+    return text
+
+
+def _after_imports(tree: ast.Module, module: str) -> int:
+    """Lines before the place of another import: behind the last that reads before it."""
+    ours = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.Import)
+        or (isinstance(node, ast.ImportFrom) and not (node.module or "").startswith("harness."))
+        or (isinstance(node, ast.ImportFrom) and (node.module or "") < module)
+        or (isinstance(node, ast.Expr) and node is tree.body[0])
+    ]
+    return max((node.end_lineno or 0 for node in ours), default=0)
+
+
+def _import(module: str, names: set[str]) -> list[str]:
+    """The lines of ``from module import names``, in the order in which ruff wants them."""
+    ordered = sorted(names, key=lambda name: (not name.isupper(), not name[:1].isupper(), name))
+    line = f"from {module} import {', '.join(ordered)}"
+    return [line] if len(line) <= _WIDTH else [f"from {module} import (", *(f"    {name}," for name in ordered), ")"]

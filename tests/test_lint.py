@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from click.testing import CliRunner
 
 from harness.cli import main
 from harness.lint import Known, lint, torch_operators
+from harness.new_case import add
 from harness.worker import corpus as corpus_module
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -139,6 +142,48 @@ def test_the_stub_of_a_new_case_is_a_case(home, theme, file):
     assert loaded.path.name == file
     assert list(loaded.variants) == ["plain", "rewritten"]
     assert loaded.cls.sources == ("pytorch/pytorch#7",)
+
+
+def hashes(corpus, cases):
+    return {
+        f"{case}/{name}": corpus[case].case_hash(name)
+        for case in cases
+        for name in [*corpus[case].variants, *corpus[case].environment_variants]
+    }
+
+
+def test_a_stub_goes_into_any_file_of_the_corpus_and_changes_no_other_case(home):
+    files = sorted(path.name for path in (home / "cases").glob("*.py") if not path.name.startswith("_"))
+    before = corpus_module.load([home / "cases"], stand_in=True)
+
+    for number, file in enumerate(files):
+        add(home / "cases", f"another-form-{number}", file.removesuffix(".py").replace("_", "-"), "pytorch/pytorch#7")
+
+    after = corpus_module.load([home / "cases"], stand_in=True)
+    made = sorted(set(after) - set(before), key=lambda case: int(case.rsplit("-", 1)[1]))
+    assert [after[case].path.name for case in made] == files
+    assert all(list(after[case].variants) == ["plain", "rewritten"] for case in made)
+    assert hashes(after, before) == hashes(before, before)
+    ruff = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "ruff",
+            "check",
+            "--isolated",
+            "--line-length",
+            "120",
+            "--select",
+            "E,F,I",
+            home / "cases",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ruff.returncode == 0, ruff.stdout
+    imports = [line for file in files for line in (home / "cases" / file).read_text().splitlines() if "import" in line]
+    assert all(len(line) <= 120 for line in imports)
 
 
 @pytest.mark.parametrize(
