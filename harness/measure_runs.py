@@ -38,7 +38,7 @@ class RunOptions:
     """What to run, and how.
 
     runtimes  releases of runtimes, in the order in which they run
-    torch, cases  only bundles of these torch releases and cases; empty for all that this machine has
+    torch, cases, exporters, opsets  only bundles of these cells; empty for all that this machine has
     provider  empty for each runtime's first
     fresh     run again what has a row already
     missing   count published rows as done too
@@ -51,6 +51,8 @@ class RunOptions:
     runtimes: tuple[RuntimeRelease, ...]
     torch: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()
+    exporters: tuple[str, ...] = ()
+    opsets: tuple[int, ...] = ()
     provider: str = ""
     workers: int = 2
     timeout: float = 60.0
@@ -77,10 +79,25 @@ def measure_runs(options: RunOptions, say: Callable[[str], None]) -> list[RunRep
     return [_run(options, release, archive, wanted, done_before, say) for release in options.runtimes]
 
 
-def selected(dataset: Dataset, home: Home, torch: Sequence[str], cases: Sequence[str]) -> list[Stand]:
-    """The bundles of these releases and cases (``case`` or ``case/variant``); canaries always come along."""
+def selected(
+    dataset: Dataset,
+    home: Home,
+    torch: Sequence[str],
+    cases: Sequence[str],
+    exporters: Sequence[str] = (),
+    opsets: Sequence[int] = (),
+) -> list[Stand]:
+    """The bundles of these releases, cases (``case`` or ``case/variant``), exporters and opsets.
+
+    Canaries come along whatever the cases; so does the default call, which names no opset, whatever the opsets.
+    """
     corpus = corpus_module.load([home.cases], stand_in=True)
-    frame = dataset.cells(torch=torch or None, columns=COLUMNS)
+    frame = dataset.cells(
+        torch=torch or None,
+        exporter=exporters or None,
+        opset=(*opsets, None) if opsets else None,
+        columns=COLUMNS,
+    )
     if cases:
         names = frame["case"] + "/" + frame["variant"]
         frame = frame[frame["case"].isin(list(cases)) | names.isin(list(cases)) | (frame["corpus"] == "canary")]
@@ -90,7 +107,7 @@ def selected(dataset: Dataset, home: Home, torch: Sequence[str], cases: Sequence
 def _pack(options: RunOptions, dataset: Dataset, say: Callable[[str], None]) -> Path:
     file = options.home.local / "bundles.zip"
     file.parent.mkdir(parents=True, exist_ok=True)
-    found = selected(dataset, options.home, options.torch, options.cases)
+    found = selected(dataset, options.home, options.torch, options.cases, options.exporters, options.opsets)
     report = pack(file, found, options.home.local / "bundles")
     say(f"{report.bundles} bundles for {report.cells} cells" + missing_words(report.missing))
     return file

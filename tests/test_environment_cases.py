@@ -7,8 +7,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from harness import environment_cases, interpreters
+from harness.cli import main
 from harness.environment_cases import exception_of, measure_environment_case, printed_facts
 from harness.worker import corpus as corpus_module
 from harness.worker.rows import CELLS
@@ -177,3 +179,18 @@ def test_measuring_an_environment_case_measures_no_release_of_torch():
     assert planned("ir-version-9-too-new") == {"2.15.0": 0}
     assert planned("cross-no-symbolic")["2.15.0"] > 100
     assert planned("canary-pass")["2.15.0"] > 0
+
+
+def test_the_command_shows_how_each_variant_of_an_environment_case_ended(tmp_path, monkeypatch):
+    (tmp_path / "cases").mkdir()
+    short = CASES.split("    a_six_that_never_was")[0].format(python=HERE)
+    (tmp_path / "cases" / "tiny.py").write_text(short, encoding="utf-8")
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+
+    reply = CliRunner().invoke(main, ["measure", "--case", "six-needs-a-name"])
+
+    if "reached" in reply.output:
+        pytest.skip("the package index cannot be reached from here")
+    assert reply.exit_code == 0, reply.output
+    assert "✗ fail   import" in reply.stdout
+    assert "an_older_six    ✓ pass" in reply.stdout

@@ -124,6 +124,18 @@ def test_an_archive_has_each_file_once_with_the_cells_that_it_stands_for(home, t
     ]
 
 
+def test_an_archive_of_chosen_opsets_and_exporters_has_the_bundles_of_those_cells(home, tmp_path):
+    words = ["--opset", "13", "--exporter", "trace"]
+    assert call("bundles", "pack", *words, "-o", str(tmp_path / "b.zip")).exit_code == 0
+
+    (mine,) = [entry for entry in Archive(tmp_path / "b.zip").entries if entry.corpus != probes.CORPUS]
+    assert Archive(tmp_path / "b.zip").cells()[mine.key] == [
+        f"{torch}/cross-no-symbolic/plain/torchscript-trace/13" for torch in ("1.10.2", "2.15.0")
+    ]
+    said = call("bundles", "pack", "--exporter", "dynamo", "-o", str(tmp_path / "c.zip"))
+    assert (said.exit_code, "no cell within these filters has a bundle" in said.stderr) == (1, True)
+
+
 def test_an_archive_of_the_same_bundles_is_the_same_bytes(home, tmp_path):
     call("bundles", "pack", "-o", str(tmp_path / "a.zip"))
     call("bundles", "pack", "-o", str(tmp_path / "b.zip"))

@@ -29,12 +29,21 @@ def command() -> None:
     "--release", "--torch", "releases", multiple=True, metavar="VERSION", help="Bundles of this torch release, or all."
 )
 @click.option("--case", "cases", multiple=True, metavar="CASE[/VARIANT]", help="Only of this case; globs work.")
+@click.option("--exporter", "exporters", multiple=True, metavar="NAME", help="trace, script, dynamo, default.")
+@click.option("--opset", "opsets", multiple=True, metavar="N", help="Only of these opsets: 14, 9-14.")
 @click.option("--corpus", type=click.Choice(["onnx-node"]), help="ONNX's own node tests instead.")
 @click.option("--onnx", default="1.23.2", show_default=True, metavar="VERSION", help="The release that makes them.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE")
 @json_option
 def pack(
-    releases: tuple[str, ...], cases: tuple[str, ...], corpus: str | None, onnx: str, output: Path, as_json: bool
+    releases: tuple[str, ...],
+    cases: tuple[str, ...],
+    exporters: tuple[str, ...],
+    opsets: tuple[str, ...],
+    corpus: str | None,
+    onnx: str,
+    output: Path,
+    as_json: bool,
 ) -> None:
     """Write the bundles of releases and cases, with what runs them, into one archive.
 
@@ -42,17 +51,19 @@ def pack(
     With --corpus onnx-node, the tests of every operator that onnx brings, made by that release of onnx.
     """
     if corpus:
-        _pack_node_tests(output, onnx, bool(releases or cases), as_json)
+        _pack_node_tests(output, onnx, bool(releases or cases or exporters or opsets), as_json)
         return
     from harness import bundles, home
     from harness.cli import output as out
-    from harness.cli.measure import case_names
+    from harness.cli.measure import case_names, exporter_names, opset_numbers
     from harness.measure_runs import missing_words, selected
 
     place = home.find()
     dataset = open_dataset(place)
     measured = dataset.cells(columns=["torch", "case"])
-    wanted = selected(dataset, place, release_names(releases, measured["torch"].dropna()), case_names(place, cases))
+    torch = release_names(releases, measured["torch"].dropna())
+    chosen = exporter_names(exporters), opset_numbers(opsets)
+    wanted = selected(dataset, place, torch, case_names(place, cases), *chosen)
     report = bundles.pack(output, wanted, place.local / "bundles")
     if as_json:
         out.print_json({**out.plain(report), "file": str(report.file)})

@@ -93,6 +93,8 @@ def command(
             as_json,
             torch=releases,
             cases=case_names(home, cases),
+            exporters=exporter_names(exporters),
+            opsets=opset_numbers(opsets),
             provider=provider,
             workers=workers or os.cpu_count() or 1,
             timeout=timeout,
@@ -209,8 +211,18 @@ def _show(
         return
     dataset = open_dataset(home)
     releases = _measured_releases(dataset.cells(columns=["torch", "case"]), reports)
-    if releases:
+    if _are_environment_cases(home, cases):
+        show(table(dataset, Filters(cases=cases)), output.console())
+    elif releases:
         show(table(dataset, Filters(cases=cases, torch=releases, exporters=exporters)), output.console())
+
+
+def _are_environment_cases(home: Home, cases: tuple[str, ...]) -> bool:
+    """Whether every case asked for is one that no torch release is measured with."""
+    from harness.worker import corpus
+
+    known = corpus.load([home.cases], stand_in=True) if cases else {}
+    return bool(cases) and all(known[name.partition("/")[0]].is_environment for name in cases)
 
 
 def _measured_releases(frame: pd.DataFrame, reports: Sequence[ReleaseReport]) -> tuple[str, ...]:
