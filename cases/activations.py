@@ -204,6 +204,8 @@ class CheckpointInForward(_Activation):
             status="fail",
             stage="export",
             message="_Map_base::at",
+            finding="It takes a parameter in the checkpointed function, and here is none. "
+            "With a Linear in it even torch 2.13 stops, with unordered_map::at.",
         ),
     )
 

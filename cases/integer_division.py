@@ -297,6 +297,8 @@ class TruncLargeFloat(Case):
             torch=">=1.12,<2",
             opset=">=9",
             status="mismatch",
+            finding="The cast is that of div with rounding_mode='trunc' (div-trunc-large-float). "
+            "torch.trunc itself has no rule in these releases.",
         ),
     )
 

@@ -151,7 +151,7 @@ class InverseNoRule(Case):
             torch=">=1.6",
             opset=12,
             ops={"Inverse": 1},
-            finding="Gone by torch 1.10, which has no rule for it at opset 12 either.",
+            finding="pytorch/pytorch#37005 took the rule out again within the month; no release from 1.10 on has one.",
         ),
         Claim("onnx/onnx#3504", "no runtime takes it", torch=">=1.6", opset=12, status="fail"),
     )
