@@ -47,11 +47,14 @@ class LayerNormHalfLargeDeviation(_LayerNormHalf):
         ),
         Claim(
             "microsoft/onnxruntime#31626",
-            "the variance is infinite where the norm is written out",
+            "the variance is infinite on WebGPU where the norm is written out",
             record="layernorm-pow-overflow-fp16",
             torch=">=2.13",
             opset="9-16",
             status="mismatch",
+            needs="webgpu",
+            finding="The report's file was made half afterwards, and is right on the CPU there. "
+            "torch itself casts to float64 before the Pow: right on the CPU here, too.",
         ),
         Claim(
             "microsoft/onnxruntime#31626",
@@ -81,11 +84,13 @@ class LayerNormHalfTinyEpsilon(_LayerNormHalf):
     claims = (
         Claim(
             "microsoft/onnxruntime#15722",
-            "a constant row is no longer zero",
+            "an epsilon below 1e-5 becomes zero in sixteen bits",
             record="layernorm-eps-1e-12-fp16",
             torch=">=2.1",
             opset="9-16",
             status="mismatch",
+            finding="That is where onnxruntime's training makes a float32 file half. "
+            "torch's exporter adds the epsilon in float64, between two casts.",
         ),
         Claim(
             "microsoft/onnxruntime#12726",
@@ -122,6 +127,8 @@ class LayerNormHalfSeveralRuns(_LayerNormHalf):
             torch=">=2.9",
             opset=">=17",
             status="mismatch",
+            finding="Not every such file, as the report has it: this one, and three transformer blocks of its width, "
+            "answer the same on every run (onnxruntime 1.23.2 and 1.31.1, x86).",
         ),
     )
 

@@ -78,6 +78,18 @@ class AddThroughSlicedView(AddThroughSelectedView):
     onnx_ops = ("Slice", "Mul", "ScatterND")
     inputs = ((f32(3, 4),), (f32(3, 4),), (f32(5, 4),))
     dynamic = {"x": {0: "rows"}}
+    claims = (
+        Claim("pytorch/pytorch#80271", "a Slice would have kept it", torch="==1.12.*", opset=">=11", status="pass"),
+        Claim(
+            "pytorch/pytorch#122290",
+            "the sum is lost",
+            torch="==2.2.*",
+            opset=">=11",
+            status="mismatch",
+            finding="The report's view is a row (add-through-selected-view), not a slice.",
+        ),
+        Claim("pytorch/pytorch#122290", "it is kept", torch=">=2.5", exporter="dynamo", opset=18, status="pass"),
+    )
 
     def forward(self, x):
         y = x.clone()

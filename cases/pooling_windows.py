@@ -31,19 +31,20 @@ class AvgPoolCeilModeCutWindow(Case):
     claims = (
         Claim(
             "pytorch/pytorch#99424",
-            "torch 2.0 drops ceil_mode: the output has another shape",
+            "torch 2.0 writes no ceil_mode, and the output still has the expected shape",
             record="avgpool-ceil-dropped-torch-2-0",
             torch="==2.0.*",
             opset=">=10",
-            status="mismatch",
+            status="pass",
         ),
         Claim(
             "microsoft/onnxruntime#16752",
             "the cut window is divided by the full kernel",
             record="avgpool-ceil-ort-fixed-from-opset-19-only",
-            torch=">=2.1",
             opset="10-18",
             status="mismatch",
+            finding="So in onnxruntime 1.23.2 (1.12 and 1.13), which fuses the file's Pad into the pool and counts it. "
+            "1.19.2 does not fuse them, and 1.31.1 (from torch 2.1 on) divides by what lies inside.",
         ),
         Claim(
             "microsoft/onnxruntime#16752",
