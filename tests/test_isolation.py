@@ -174,6 +174,61 @@ def test_after_kill_9_the_next_run_does_only_what_is_missing(world, calm, tmp_pa
     assert runner.by_name(both) == calm
 
 
+LINGERS = '''
+"""A case whose later opsets take their time."""
+
+import time
+from contextlib import contextmanager
+
+from harness.worker.case import Case, fix
+from harness.worker.tensors import f32
+
+
+@contextmanager
+def slow_from_11(opset):
+    if opset >= 11:
+        time.sleep(1000000)
+    yield
+
+
+class Lingers(Case):
+    "Adds one, and one of its fixes takes its time from opset 11 on."
+
+    sources = ("mini:fault",)
+    exporters = ("torchscript-trace",)
+    inputs = ((f32(2),), (f32(2),))
+
+    def forward(self, x):
+        return x + 1
+
+    waits = fix("custom-symbolic", "waits from opset 11 on", patch=slow_from_11)
+'''
+
+
+def test_a_row_is_written_when_its_cell_ends_not_when_the_last_of_its_variant_does(world, tmp_path):
+    """The process measures all opsets in turn; those before the one that a kill -9 ends are not lost with it."""
+    local, mark = tmp_path / "local", f"mark-{random.randrange(10**9)}"
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "lingers.py").write_text(LINGERS, encoding="utf-8")
+    line = world.line(tmp_path / "cases", local, "-n", "0", "--case", "lingers/waits", "--cell-timeout", "60")
+    environ = runner.environ(world.table, **{MARK: mark})
+
+    def written() -> list[int]:
+        return [row["opset"] for row in runner.journal_rows(local) if row["case"] == "lingers"]
+
+    with subprocess.Popen(
+        line, cwd=tmp_path, env=environ, stdout=subprocess.DEVNULL, start_new_session=True
+    ) as process:
+        deadline = time.monotonic() + 50
+        while 10 not in written() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        runner.kill_9(MARK, mark)
+        process.wait()
+
+    assert set(written()) == {7, 8, 9, 10}
+    assert _wait_until_gone(mark) == []
+
+
 def test_a_run_with_everything_done_measures_nothing(world, calm_local, tmp_path):
     (tmp_path / "done").write_text("\n".join(runner.keys(runner.journal_rows(calm_local))))
     assert world.run(world.calm_cases, tmp_path / "local", "--done", str(tmp_path / "done")) == []

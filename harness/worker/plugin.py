@@ -144,7 +144,8 @@ class Run:
     def measure(self, cells: Sequence[plan.Cell]) -> Dict[str, int]:
         """Measure cells one by one, a row each; returns the counts of their statuses."""
         counts: "Counter[str]" = Counter()
-        for cell, outcome in zip(cells, self._outcomes(cells)):
+        # outcomes first: asked once more after the last, they see the process of these cells to its end
+        for outcome, cell in zip(self._outcomes(cells), cells):
             self._write(cell, outcome)
             counts[outcome.row["status"]] += 1
         return dict(counts)

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, Generator, Iterator, List, NamedTuple, Optional, Sequence
 
 from harness.worker.cell import Outcome
 from harness.worker.messages import describe
@@ -25,6 +25,8 @@ from harness.worker.status import Stage, Status
 
 _TAIL = 16 * 1024
 _POLL_SECONDS = 0.25
+#: these depend on the machine: measured once more with twice the limits
+_CONFIRMED = frozenset({Status.TIMEOUT.value, Status.OOM.value})
 _SIGNALS = {-member.value: member.name for member in signal.Signals}
 
 
@@ -80,12 +82,21 @@ class Supervisor:
         left = list(cells)
         while left:
             outcomes = self._attempt(left if together else left[:1], self._settings.limits, not together)
+            doubtful: List[Outcome] = []
             for outcome in outcomes:
+                # the process is at the next cell already: a second attempt waits until it has ended
+                if doubtful or outcome.row["status"] in _CONFIRMED:
+                    doubtful.append(outcome)
+                else:
+                    left.pop(0)
+                    outcome.row["attempts"] = 1
+                    yield outcome
+            for outcome in doubtful:
                 yield self._confirmed(left.pop(0), outcome)
 
     def _confirmed(self, cell: Cell, outcome: Outcome) -> Outcome:
         attempts = 1
-        if outcome.row["status"] in (Status.TIMEOUT.value, Status.OOM.value):
+        if outcome.row["status"] in _CONFIRMED:
             limits = self._settings.limits
             doubled = limits._replace(seconds=limits.seconds * 2, memory_mb=limits.memory_mb * 2)
             (outcome,) = self._attempt([cell], doubled, alone=True)
@@ -93,8 +104,8 @@ class Supervisor:
         outcome.row["attempts"] = attempts
         return outcome
 
-    def _attempt(self, cells: Sequence[Cell], limits: Limits, alone: bool) -> List[Outcome]:
-        """Outcomes of the first of these cells, at least of one."""
+    def _attempt(self, cells: Sequence[Cell], limits: Limits, alone: bool) -> Iterator[Outcome]:
+        """Outcomes of the first of these cells as they come, at least of one."""
         if self._zygote is None or not self._zygote.usable():
             self.close()
             self._zygote = _Zygote(self._settings)
@@ -166,8 +177,11 @@ class _Zygote:
         os.close(self._output)
         self._stages_file.close()
 
-    def measure(self, batch: int, cells: Sequence[Cell], limits: Limits, alone: bool) -> List[Outcome]:
-        """Measure cells in one process; however it ends, there is an outcome for each cell that was begun."""
+    def measure(self, batch: int, cells: Sequence[Cell], limits: Limits, alone: bool) -> Iterator[Outcome]:
+        """Measure cells in one process; however it ends, there is an outcome for each cell that was begun.
+
+        Each comes as soon as the process has sent it: what is written then is not lost with the cells behind it.
+        """
         watch = _Watch(limits, len(cells), lambda cell: self._stages.at(batch, cell))
         self._tail = b""
         request = {
@@ -182,24 +196,25 @@ class _Zygote:
             self._process.stdin.flush()
         except OSError:
             self._serves = False
-            return watch.outcomes(None, "the measuring process was gone", self._text())
-        ended = self._follow(batch, watch)
-        return watch.outcomes(ended, "", self._text())
+            yield from watch.last(None, "the measuring process was gone", self._text())
+            return
+        ended = yield from self._follow(batch, watch)
+        yield from watch.last(ended, "", self._text())
 
-    def _follow(self, batch: int, watch: _Watch) -> Optional[int]:
+    def _follow(self, batch: int, watch: _Watch) -> Generator[Outcome, None, Optional[int]]:
         """Take messages until the child has ended; returns its exit code, ``None`` where the zygote went too."""
         while True:
             for message in self._receive(_POLL_SECONDS):
                 if message.get("batch") != batch:
                     continue
-                watch.take(message)
+                yield from watch.take(message)
                 if "ended" in message:
                     return int(message["ended"])
             if self._process.poll() is not None:
                 # in-process mode ends like this; so does a cell that kills its parent
                 for message in self._receive(0):
                     if message.get("batch") == batch:
-                        watch.take(message)
+                        yield from watch.take(message)
                 self._serves = False
                 return self._process.returncode
             watch.enforce(self._process.pid)
@@ -248,17 +263,18 @@ class _Watch:
         self._pid: Optional[int] = None
         self._baseline: Optional[int] = None
         self._killed: Optional[Status] = None
-        self._outcomes: List[Outcome] = []
+        self._measured = 0
 
-    def take(self, message: Dict[str, Any]) -> None:
-        """Note what the child or the zygote says."""
+    def take(self, message: Dict[str, Any]) -> Iterator[Outcome]:
+        """Note what the child or the zygote says; gives the outcome that it brings."""
         if "pid" in message:
             self._pid = message["pid"]
             # the clock starts when the child does: building an opset's registry before is not the cell's
             self._started = time.monotonic()
         if "row" in message:
-            self._outcomes.append(Outcome(message["row"], message["messages"]))
+            self._measured += 1
             self._started = time.monotonic()
+            yield Outcome(message["row"], message["messages"])
 
     def enforce(self, zygote: int) -> None:
         """Kill the child where it is over time or over memory."""
@@ -269,13 +285,13 @@ class _Watch:
         elif self._pid is not None and self._grown(self._pid) > self._limits.memory_mb * 1024:
             self._kill(Status.OOM, zygote)
 
-    def outcomes(self, ended: Optional[int], problem: str, output: str) -> List[Outcome]:
-        """The rows that were sent; where the process ended badly, what its end says of the cell it was at."""
-        whole = len(self._outcomes) == self._cells
-        retired = bool(self._outcomes) and ended == 0 and self._killed is None
+    def last(self, ended: Optional[int], problem: str, output: str) -> Iterator[Outcome]:
+        """Where the process ended badly, what its end says of the cell it was at."""
+        whole = self._measured == self._cells
+        retired = self._measured > 0 and ended == 0 and self._killed is None
         if whole or retired:
-            return self._outcomes
-        stage = self._stage_of(len(self._outcomes)) or Stage.EAGER
+            return
+        stage = self._stage_of(self._measured) or Stage.EAGER
         status, kind, text = self._explain(stage, ended, problem, output)
         if output:
             text += "\nlast output:\n" + output[-1500:]
@@ -287,7 +303,7 @@ class _Watch:
             "signature": signature,
             "message_id": identifier,
         }
-        return [*self._outcomes, Outcome(row, {identifier: kept})]
+        yield Outcome(row, {identifier: kept})
 
     def _explain(self, stage: Stage, ended: Optional[int], problem: str, output: str) -> Any:
         if self._killed is Status.TIMEOUT:
