@@ -1,5 +1,6 @@
 """Scripts of published cells in a real environment, made by uv from the file alone. Takes minutes (``real``)."""
 
+import re
 import subprocess
 
 import pytest
@@ -10,27 +11,33 @@ from harness.cli import main
 
 pytestmark = pytest.mark.real
 
-TORCH = "1.10.2"
-#: one cell for each way to end that this release shows: status and stage as published
-CELLS = {
-    "pass at done": ["cross-no-symbolic/stack_rewrite", "--exporter", "trace", "--opset", "14"],
-    "fail at export": ["cross-no-symbolic", "--exporter", "trace", "--opset", "14"],
-    "unsupported at export": ["cross-no-symbolic/stack_rewrite", "--exporter", "trace", "--opset", "15"],
-    "mismatch at compare": ["tracer-item-bakes-value", "--exporter", "trace", "--opset", "11"],
-}
+#: one cell for each way to end, then one for each way in which an export was written over the years: release,
+#: status and stage as published, the cell
+CELLS = [
+    ("1.10.2", "pass at done", "cross-no-symbolic/stack_rewrite", "trace", "14"),
+    ("1.10.2", "fail at export", "cross-no-symbolic", "trace", "14"),
+    ("1.10.2", "unsupported at export", "cross-no-symbolic/stack_rewrite", "trace", "15"),
+    ("1.10.2", "mismatch at compare", "tracer-item-bakes-value", "trace", "11"),
+    ("1.2.0", "fail at export", "cross-no-symbolic", "trace", "9"),
+    ("1.5.1", "pass at done", "cross-no-symbolic/stack_rewrite", "script", "11"),
+    ("2.1.2", "pass at done", "cross-no-symbolic", "dynamo", "18"),
+]
 
 
-@pytest.mark.parametrize(("ended", "cell"), CELLS.items())
-def test_a_script_makes_its_environment_and_ends_as_its_row(ended, cell, tmp_path):
+@pytest.mark.parametrize(("torch", "ended", "cell", "exporter", "opset"), CELLS)
+def test_a_script_makes_its_environment_and_ends_as_its_row(torch, ended, cell, exporter, opset, tmp_path):
     path = tmp_path / "cell.py"
-    result = CliRunner().invoke(main, ["reproduce", *cell, "--torch", TORCH, "-o", str(path)])
+    words = [cell, "--torch", torch, "--exporter", exporter, "--opset", opset]
+    result = CliRunner().invoke(main, ["reproduce", *words, "-o", str(path)])
     assert result.exit_code == 0, result.stderr
 
     # where uv does not see the Python that is there, it would fetch one
-    line = [interpreters.uv(), "run", "--python", str(interpreters.find("3.8")), "--script", str(path)]
+    python = re.search(r'requires-python = "==([\d.]+)\.\*"', path.read_text())
+    assert python is not None
+    line = [interpreters.uv(), "run", "--python", str(interpreters.find(python[1])), "--script", str(path)]
     reply = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
 
-    if "torch==1.10.2" in reply.stderr and not reply.stdout:
+    if f"torch=={torch}" in reply.stderr and not reply.stdout:
         pytest.skip(f"the environment cannot be made here: {reply.stderr[-500:]}")
     assert reply.returncode == 0, reply.stdout + reply.stderr
     assert f"\n{ended}" in reply.stdout
