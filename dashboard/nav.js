@@ -29,12 +29,16 @@ if (!window.caniexport) {
     const next = step[0] ? beside(cell, step[0]) : along(cell, step[1])
     if (next) { event.preventDefault(); next.focus() }
   })
-  // of many releases the newest are seen first
+  // of many releases the newest are seen first, once: as soon as the table is laid out and wider than its box
   const newest = () => document.querySelectorAll('.scroll:not([data-seen])').forEach(box => {
+    if (!box.querySelector('.matrix.many')) { box.dataset.seen = '1'; return }
+    sizes.observe(box)
+    if (box.scrollWidth <= box.clientWidth) return
     box.dataset.seen = '1'
-    // its width is known once it is laid out
-    if (box.querySelector('.matrix.many')) requestAnimationFrame(() => { box.scrollLeft = box.scrollWidth })
+    box.scrollLeft = box.scrollWidth
+    sizes.unobserve(box)
   })
+  const sizes = new ResizeObserver(newest)
   new MutationObserver(newest).observe(document.body, {childList: true, subtree: true})
   newest()
   const linked = cell => cell && cell.tagName === 'TD' && cell.querySelector('a')
