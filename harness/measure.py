@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import interpreters
 from harness.disk import GIGABYTE, Budget
-from harness.progress import Progress, count_cells
+from harness.progress import Progress
 from harness.repeats import REPEATED, sample
 from harness.tox_calls import ToxCall, failure
 from harness.worker import corpus as corpus_module
@@ -181,9 +181,8 @@ def _measure_release(
     log = options.home.local / "logs" / f"{name}.log"
     call = ToxCall(options, release, run_id, name, log)
     code = call.run(done, progress)
-    measured = count_cells(options.home.local, run_id)
     again = _measure_again(call, todo) if code == 0 and options.whole and options.repeat else None
-    problem = _settle(options, release, todo, run_id, measured, code, log, again)
+    measured, problem = _settle(options, release, todo, run_id, code, log, again)
     if options.rolling:
         shutil.rmtree(options.home.root / ".tox" / name, ignore_errors=True)
     seconds = time.monotonic() - started
@@ -208,21 +207,21 @@ def _settle(
     release: Release,
     todo: list[plan.Cell],
     run_id: str,
-    measured: int,
     code: int,
     log: Path,
     again: Path | None,
-) -> str:
-    """After tox: judge the run, add the rows it owes, compact. Returns the problem, empty where there is none."""
+) -> tuple[int, str]:
+    """After tox: judge the run, add the rows it owes, compact. Returns the rows written and the problem, if any."""
     from harness.settle import settle
 
     reason = failure(log) if code else ""
-    problem = settle(options.home.local, release, options.provider, todo, run_id, reason, again)
+    # counted where they are by now: another process on the same folder may have compacted them
+    measured, problem = settle(options.home.local, release, options.provider, todo, run_id, reason, again)
     if again is not None:
         shutil.rmtree(again, ignore_errors=True)
     if measured == 0:
-        return f"could not be measured: {reason.splitlines()[0] if reason else 'tox wrote no row'}"
-    return problem
+        return 0, f"could not be measured: {reason.splitlines()[0] if reason else 'tox wrote no row'}"
+    return measured, problem
 
 
 def _environment_cases(options: MeasureOptions, corpus: dict[str, LoadedCase]) -> list[LoadedCase]:

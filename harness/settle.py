@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.worker.journal import Journal
 from harness.worker.rows import CELLS, ENVIRONMENTS
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from harness.worker.releases import Release
 
 
+class Settled(NamedTuple):
+    """How many rows a run wrote, and what the gate said of them: empty where they are good."""
+
+    rows: int
+    problem: str
+
+
 def settle(
     local: Path,
     release: Release,
@@ -24,8 +31,8 @@ def settle(
     run_id: str,
     reason: str,
     again: Path | None = None,
-) -> str:
-    """Complete a run: as many rows as planned cells, judged, compacted. Returns the problem, if any.
+) -> Settled:
+    """Complete a run: as many rows as planned cells, judged, compacted.
 
     ``reason`` is why tox ended with an error; a run that wrote no row at all gets one ``resolve`` row with it.
     ``again`` is the local dataset of a second measurement of some of its cells, if there was one.
@@ -37,6 +44,7 @@ def settle(
     from harness.store.gates import GOOD
 
     rows, environment = _written(local, run_id)
+    written = len(rows)
     measured = {_identity(row) for row in rows}
     lost = [cell for cell in todo if (cell.case, cell.variant, cell.exporter, cell.opset) not in measured]
     with Journal(local / "journal", f"settle-{run_id}") as journal:
@@ -56,7 +64,7 @@ def settle(
                 environment["measured_at"] = str(environment["measured_at"])
                 journal.environment(dict(environment, gate=word, planned=len(todo), rows=len(rows)))
     compact(local)
-    return "" if word == GOOD else word
+    return Settled(written, "" if word == GOOD else word)
 
 
 def _written(local: Path, run_id: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+import time
 from dataclasses import replace
 
 import pytest
 from mini import build, runner
 from mini.home import make_home
+
+from harness.store import compact
 
 OLD, NEW = build.ERAS
 
@@ -76,3 +80,27 @@ def test_two_measurements_of_different_releases_into_one_directory_lose_nothing(
         assert {name: f"{row['stage']} {row['status']}" for name, row in rows.items()} == runner.expected(version)
     gates = {row["torch"]: row["gate"] for row in home.table_rows("results-local", "environments")}
     assert gates == {OLD: "good", NEW: "good"}
+
+
+def test_rows_that_another_process_has_compacted_are_counted(home):
+    """A runtime's run that ends on the same folder compacts every finished journal, this measurement's too."""
+    process = subprocess.Popen(
+        home.line("measure", "--release", NEW, "--json"),
+        cwd=home.folder,
+        env=home.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None:
+        compact(home.folder / "results-local")
+        time.sleep(0.01)
+    said, complaints = process.communicate()
+
+    assert process.returncode == 0, complaints
+    (report,) = json.loads(said)
+    assert (report["problem"], report["measured"], report["planned"]) == (
+        "",
+        len(home.cells(NEW)),
+        len(home.cells(NEW)),
+    )
