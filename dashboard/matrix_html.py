@@ -18,6 +18,7 @@ from harness.worker.status import WORKS, Status
 
 #: from this many columns on, cells show signs and numbers only
 _MANY = 9
+_BY_HEAD = '<th class="by" scope="col">exporter</th>'
 _LONG = {short: name for name, short in EXPORTER_SHORT.items()}
 
 
@@ -25,9 +26,10 @@ def table(
     lines: Sequence[Line], columns: Sequence[str], carried: Mapping[str, str], by: By = By.TORCH, label: str = ""
 ) -> str:
     """Rows grouped by theme, then by case; ``carried`` are the filters that every link takes along."""
-    heads = f'<th class="case" scope="col">case</th><th class="by" scope="col">exporter</th>{heads_of(columns)}'
     themes = groupby(lines, key=lambda line: line.theme)
-    look = _Look(columns, carried, by)
+    # where the columns are the exporters, nothing may be left to say of a row
+    look = _Look(columns, carried, by, any(map(_by, lines)))
+    heads = f'<th class="case" scope="col">case</th>{_BY_HEAD * look.has_by}{heads_of(columns)}'
     body = "".join(_theme(theme, list(found), look) for theme, found in themes)
     return markup.table(label or "Matrix of cases and torch releases", look.classes, heads, body)
 
@@ -39,6 +41,7 @@ class _Look:
     columns: Sequence[str]
     carried: Mapping[str, str]
     by: By
+    has_by: bool = True
 
     @property
     def many(self) -> bool:
@@ -73,7 +76,7 @@ def _theme(theme: str, lines: list[Line], look: _Look) -> str:
     name = f"{escape(theme or 'no theme')} <small>{count}</small>"
     rest = f'<td colspan="{len(look.columns)}"></td>'
     anchor = f"theme-{links.slug(theme)}"
-    head = f'<tr class="theme" id="{anchor}"><th scope="colgroup" colspan="2">{name}</th>{rest}</tr>'
+    head = f'<tr class="theme" id="{anchor}"><th scope="colgroup" colspan="{1 + look.has_by}">{name}</th>{rest}</tr>'
     blocks = groupby(lines, key=lambda line: (line.case, line.variant))
     return head + "".join(_block(list(found), look) for _, found in blocks)
 
@@ -87,16 +90,20 @@ def _block(lines: list[Line], look: _Look) -> str:
     shown = link(address, escape(name), title=f"{first.case}\n{title}")
     head = f'<th class="case" scope="rowgroup" rowspan="{len(lines)}">{shown}</th>'
     fix = "" if first.variant == PLAIN else ' class="fix"'
-    rows = [f"<tr{fix}>{_row(line, look)}</tr>" for line in lines]
-    return "".join(rows).replace("<th", f"{head}<th", 1)
+    heads = [head, *[""] * (len(lines) - 1)]
+    return "".join(f"<tr{fix}>{start}{_row(line, look)}</tr>" for start, line in zip(heads, lines, strict=True))
 
 
 def _row(line: Line, look: _Look) -> str:
-    by = EXPORTER_SHORT.get(line.exporter or "", line.exporter or "")
-    if line.provider:
-        by = f"{by} {PROVIDER_NAME.get(line.provider, line.provider)}"
-    cells = "".join(_cell(line, name, look) for name in look.columns)
-    return f'<th class="by" scope="row">{escape(by)}</th>{cells}'
+    by = f'<th class="by" scope="row">{escape(_by(line))}</th>' if look.has_by else ""
+    return by + "".join(_cell(line, name, look) for name in look.columns)
+
+
+def _by(line: Line) -> str:
+    """What a row says of itself beside its case: exporter and provider, where they are not the columns."""
+    exporter = EXPORTER_SHORT.get(line.exporter or "", line.exporter or "")
+    provider = PROVIDER_NAME.get(line.provider, line.provider) if line.provider else ""
+    return f"{exporter} {provider}".strip()
 
 
 def _variant(line: Line) -> str:
@@ -123,7 +130,7 @@ def _said(place: Summary, many: bool) -> str:
 
 def operators(lines: Sequence[OpLine], columns: Sequence[str]) -> str:
     """Operators down: of the cases that use each, how many work; every row leads to the operator's page."""
-    heads = f'<th class="case" scope="col">operator</th><th class="by" scope="col">exporter</th>{heads_of(columns)}'
+    heads = f'<th class="case" scope="col">operator</th>{_BY_HEAD}{heads_of(columns)}'
     blocks = groupby(lines, key=lambda line: line.op)
     look = _Look(columns, {}, By.TORCH)
     body = "".join(_operator(list(found), look) for _, found in blocks)

@@ -97,9 +97,11 @@ def _filters(rows: Rows, by: By) -> tuple[dict[str, tuple[str, ...]], str]:
         status = params.select(
             "status", "Status", statuses, default="any status", shown={item.value: word(item) for item in Status}
         )
-        exporters = params.pills(
-            "exporter", "Exporter", _EXPORTERS, default=_DEFAULT, shown=lambda name: EXPORTER_SHORT[name]
-        )
+        exporters: tuple[str, ...] = _DEFAULT
+        if by is not By.EXPORTER:
+            exporters = params.pills(
+                "exporter", "Exporter", _EXPORTERS, default=_DEFAULT, shown=lambda name: EXPORTER_SHORT[name]
+            )
         params.switch("fixes", "Show the fixes")
     asked = {
         "themes": theme,
