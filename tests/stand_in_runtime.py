@@ -57,6 +57,8 @@ class InferenceSession:
             raise RuntimeError("1 : FAIL : fallback to CPU EP has been explicitly disabled by the user.")
         if self.word == "segfault":
             os.kill(os.getpid(), signal.SIGSEGV)
+        if self.word == "fork" and os.fork() == 0:
+            time.sleep(1000007)
         if self.word == "hang":
             time.sleep(600)
         if self.word == "refuse":

@@ -88,6 +88,18 @@ def test_a_crash_or_a_hang_is_that_bundles_row_and_its_neighbours_have_theirs(tm
     assert "still running after 6 s" in texts[found["hang"]["message_id"]]
 
 
+def test_a_process_that_a_runtime_starts_ends_with_the_run(tmp_path, packages):
+    """OpenVINO forks one at import that may never end: it would hold the archive, and memory, for ever."""
+    archive(tmp_path / "b.zip", "relu", "fork", "wrong")
+
+    done = run(tmp_path / "b.zip", tmp_path / "out", packages)
+
+    assert done.returncode == 0, done.stderr
+    assert ends(tmp_path / "out")["fork"] == ("done", "pass")
+    left = subprocess.run(["pgrep", "-f", str(tmp_path / "b.zip")], capture_output=True, text=True, check=False)
+    assert left.stdout == ""
+
+
 def test_a_process_that_dies_once_does_not_cost_the_bundle_its_row(tmp_path, packages):
     archive(tmp_path / "b.zip", "relu", "once", "wrong")
 

@@ -22,6 +22,7 @@ from harness.runner import beside
 from harness.runner.adapters.base import Running, Unavailable
 from harness.runner.one import Outcome, ended
 from harness.worker.messages import describe
+from harness.worker.process import kill_group
 from harness.worker.status import Stage, Status
 
 _TAIL = 16 * 1024
@@ -119,6 +120,7 @@ class _Child:
             stdout=subprocess.PIPE,
             stderr=self._output,
             env=_environment(),
+            start_new_session=True,
         )
         self._lines: "queue.SimpleQueue[Optional[bytes]]" = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -158,7 +160,8 @@ class _Child:
             self.so_far, deadline = outcome, time.monotonic() + seconds
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """End the process, whatever it does, and what a runtime has started beside it."""
+        kill_group(self._process.pid)
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()

@@ -19,6 +19,17 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
+def kill_group(pid: int) -> None:
+    """End a process that began a group of its own, and whatever it started and left behind."""
+    kill = getattr(os, "killpg", None)
+    if kill is None:  # no groups on Windows: whoever holds the process ends it alone
+        return
+    try:
+        kill(pid, signal.SIGKILL)
+    except OSError:
+        pass  # nothing is left of it
+
+
 def limit_memory(megabytes: int) -> None:
     """Limit what this process may allocate beyond what it has; an allocation above fails like a full machine's."""
     import resource

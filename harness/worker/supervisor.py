@@ -20,6 +20,7 @@ from typing import Any, Callable, Dict, Generator, Iterator, List, NamedTuple, O
 from harness.worker.cell import Outcome
 from harness.worker.messages import describe
 from harness.worker.plan import Cell
+from harness.worker.process import kill_group
 from harness.worker.stages import Stages
 from harness.worker.status import Stage, Status
 
@@ -170,7 +171,7 @@ class _Zygote:
                 self._process.stdin.close()
             except OSError:
                 pass  # a dead zygote's pipe
-        _kill_group(self._process.pid)
+        kill_group(self._process.pid)
         self._process.wait()
         self._selector.close()
         os.close(self._results)
@@ -325,13 +326,13 @@ class _Watch:
     def _kill(self, status: Status, zygote: int) -> None:
         self._killed = status
         if self._pid is not None and self._pid != zygote:
-            _kill_group(self._pid)
+            kill_group(self._pid)
             try:
                 os.kill(self._pid, signal.SIGKILL)
             except OSError:
                 pass  # it ended by itself in this moment
         else:
-            _kill_group(zygote)
+            kill_group(zygote)
 
     def _grown(self, pid: int) -> int:
         """KiB of anonymous memory the child has gained since it was first looked at."""
@@ -382,10 +383,3 @@ def _ending(code: int) -> str:
     if code < 0:
         return "killed by {}".format(_SIGNALS.get(code, "signal {}".format(-code)))
     return "the process exited with code {} before the cell was finished".format(code)
-
-
-def _kill_group(pid: int) -> None:
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except OSError:
-        pass  # nothing left of it

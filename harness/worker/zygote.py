@@ -33,7 +33,7 @@ from typing import Any, Dict, NamedTuple, Optional, Sequence, Set
 from harness.worker import corpus as corpus_module
 from harness.worker.cell import EagerResults, measure
 from harness.worker.plan import Cell
-from harness.worker.process import Watch, die_with_parent, grown, limit_memory
+from harness.worker.process import Watch, die_with_parent, grown, kill_group, limit_memory
 from harness.worker.registrations import Registrations
 from harness.worker.sharing import spoiled
 from harness.worker.stages import Stages
@@ -139,7 +139,7 @@ class _Child(NamedTuple):
         os.close(self.requests)
         _, status = os.waitpid(self.pid, 0)
         os.close(self.done)
-        _kill_group(self.pid)
+        kill_group(self.pid)
         return _exit_code(status)
 
     def leave(self) -> None:
@@ -149,7 +149,7 @@ class _Child(NamedTuple):
 
     def _close(self) -> None:
         self.leave()
-        _kill_group(self.pid)
+        kill_group(self.pid)
 
 
 #: the living children: the one that traces, and the one for every other exporter
@@ -281,14 +281,6 @@ def _take_requests(requests: int, done: int, worker: _Worker) -> None:
 
 def _plain(row: Dict[str, Any]) -> Dict[str, Any]:
     return {name: value.item() if hasattr(value, "item") else value for name, value in row.items()}
-
-
-def _kill_group(pid: int) -> None:
-    """Whatever a child started ends with it."""
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except OSError:
-        pass
 
 
 def _exit_code(status: int) -> int:
