@@ -181,7 +181,14 @@ class WhereCondition(Case):
             status="fail",
             stage="export",
         ),
-        no_rule("pytorch/pytorch#49817", "nonzero_numpy", "==1.7.*", opset="9-11", record="nonzero-as-tuple-numpy"),
+        no_rule(
+            "pytorch/pytorch#49817",
+            "nonzero_numpy",
+            "==1.7.*",
+            opset="9-11",
+            record="nonzero-as-tuple-numpy",
+            variant="nonzero_tuple",
+        ),
     )
 
     def forward(self, x):
