@@ -153,6 +153,8 @@ class OneHotNoRule(Case):
             status="fail",
             stage="load",
             message="OneHot",
+            finding="The report's node had other types than int64, and its author mended it by int64. "
+            "torch writes int64 throughout, which onnxruntime 1.19.2 takes.",
         ),
     )
 

@@ -65,7 +65,15 @@ class InstanceNormWithoutEpsilon(Case):
         (f32(1, 2, 200, 200, low=0.0, high=1e-3),),
     )
     claims = (
-        Claim("pytorch/pytorch#60582", "a little out of tolerance", torch="==1.9.*", opset=11, status="mismatch"),
+        Claim(
+            "pytorch/pytorch#60582",
+            "a little out of tolerance",
+            torch="==1.9.*",
+            opset=11,
+            status="mismatch",
+            finding="The report's planes are 1200 by 1200: relatively 2e-5 off (onnxruntime 1.31.1). "
+            "These of 200 by 200 are some 1e-6 off; both are within the tolerance.",
+        ),
     )
 
     def setup(self):

@@ -67,6 +67,7 @@ class ListOfDictsAsOutput(Case):
             status="fail",
             stage="export",
             message=JIT_TYPES,
+            finding="1.2 refuses a dictionary. 1.7 and later take it apart: each value is an output.",
         ),
     )
 
