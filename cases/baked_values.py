@@ -191,7 +191,12 @@ class NegativeValuesInIndex(Case):
     dynamic = {"x": {0: "rows"}}
     claims = (
         Claim(
-            DOCUMENT, "unsupported: negative values in tensor indices", torch=">=2.0,<2.9", status=("fail", "mismatch")
+            DOCUMENT,
+            "unsupported: negative values in tensor indices",
+            torch=">=2.0,<2.9",
+            status=("fail", "mismatch"),
+            finding="The document's example has two index tensors (pair-of-index-tensors-negative). "
+            "One alone is a Gather, which counts from the end.",
         ),
     )
 

@@ -24,6 +24,8 @@ class ExpandAsConstant(Case):
             status="fail",
             stage="run",
             message="invalid expand shape",
+            finding="The report's constant is made in forward, where the rule before March 2023 drops its last axis. "
+            "A buffer, as here, it leaves alone.",
         ),
     )
 

@@ -141,6 +141,7 @@ class MaxPoolCeilModeWindowInPadding(Case):
             torch=">=2.0,<2.2",
             opset=">=10",
             status="mismatch",
+            finding="So in onnxruntime 1.19.2 (torch 1.9 and 1.10); 1.23.2, beside torch 2.0 here, gives torch's size.",
         ),
     )
 
