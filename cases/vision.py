@@ -182,6 +182,7 @@ class InterpolateAreaOfMultiple(Case):
             opset=">=9",
             status="fail",
             stage="export",
+            finding="Only where the size does not divide (interpolate-area). Where it does, it is one AveragePool.",
         ),
     )
 
