@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from harness.cli import main
 from harness.cli.grid import Grid, Styled
 
 _TEXTS = st.text(st.sampled_from("abc é✗≠·漢字 -\n"), max_size=12)
@@ -37,6 +40,17 @@ def test_a_table_that_is_too_wide_is_folded():
 
     assert max(map(len, lines)) <= 16
     assert "".join(line[:7].strip() for line in lines[2:]) == "a-long-name-of-a-case"
+
+
+def test_numbers_are_whole_in_a_terminal_that_is_too_narrow(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    said = CliRunner().invoke(main, ["runtimes"]).stdout
+    lines = json.loads(CliRunner().invoke(main, ["runtimes", "--json"]).stdout)
+
+    assert max(line["bundles"] for line in lines) > 9999
+    for line in lines:
+        (row,) = [text for text in said.splitlines() if text.startswith(f"{line['runtime']} {line['version']} ")]
+        assert str(line["bundles"]) in row.split()
 
 
 def test_colours_are_those_of_the_signs_and_only_in_a_terminal():

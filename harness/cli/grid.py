@@ -32,7 +32,7 @@ class Styled(NamedTuple):
 class Grid:
     """A table with these headings, ``gap`` spaces between columns, whose cells are never cut.
 
-    no_wrap  whether cells stay on one line where the table is wider than the terminal
+    no_wrap  whether lines stay whole where the table is wider than the terminal; print it with ``crop=False``
     """
 
     def __init__(self, names: Sequence[str], gap: int) -> None:
@@ -51,7 +51,8 @@ class Grid:
         least = [1 if at == last or self._gap < 2 else 0 for at in range(last + 1)]
         widths = [max(low, *(cell_len(row[at].text) for row in self._rows)) for at, low in enumerate(least)]
         whole = sum(widths) + self._gap * (len(widths) - 1)
-        if whole > options.max_width or any(_BREAKING & set(cell.text) for row in self._rows for cell in row):
+        wide = whole > options.max_width and not self.no_wrap
+        if wide or any(_BREAKING & set(cell.text) for row in self._rows for cell in row):
             yield self._folded()
             return
         coloured = console.color_system is not None

@@ -120,7 +120,8 @@ def show(lines: list[RuntimeLine], console: Console) -> None:
             str(line.bundles),
             *(str(number) if number else "·" for number in numbers),
         )
-    console.print(made)
+    # a number that is cut would be another number
+    console.print(made, crop=False)
     console.print("\n- opset, IR: the highest that loads and runs; then how many of the same exported files end how")
     meanings = ", ".join(f"{name} ({cause.value})" for name, cause in zip(short, reasons, strict=True))
     console.print(f"- not loaded: {meanings}; later: an error when it runs; lost: crash, timeout, out of memory")
