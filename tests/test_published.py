@@ -174,6 +174,10 @@ def test_a_page_made_from_the_dataset_or_its_columns_is_up_to_date(script):
     assert subprocess.run([sys.executable, f"docs/{script}", "--check"], cwd=ROOT, check=False).returncode == 0
 
 
+#: onnxruntime reads memory here that nothing has written: what it gives is another time something else
+UNSTEADY = ["reflect-pad-larger-than-input"]
+
+
 def test_runs_say_the_same_as_the_cells_of_their_runtime(dataset, cells):
     """The same file on the same release of onnxruntime: run with torch beside it, and years later from its bundle."""
     runs = dataset.runs()
@@ -186,6 +190,7 @@ def test_runs_say_the_same_as_the_cells_of_their_runtime(dataset, cells):
     exported["asks"] = [key in asking for key in zip(exported["case"], exported["variant"], strict=True)]
     keys = ["bundle", "runtime", "runtime_version", "provider", "asks"]
     both = exported.merge(runs, on=keys, suffixes=("", "_run"))
+    both = both[~both["case"].isin(UNSTEADY)]
     said = both["status"].replace("degraded", "pass")
 
     assert len(both) > 10_000
