@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness import api
+from harness.answers.search import search
 from harness.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -149,3 +150,15 @@ def test_the_json_of_a_policy_says_which_runtime_and_what_is_not_sure():
     assert (other["runtime"], other["runtime_version"], other["own"]) == ("onnxruntime", "1.20.1", False)
     assert own["usable"] > other["usable"]
     assert {"passes_maybe", "with_fixes_maybe", "unmeasured", "holds"} <= own.keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "case"),
+    [
+        ("Exporting the operator cross to ONNX opset version 11 is not supported.", "cross-no-symbolic"),
+        ("grid_sampler to ONNX opset version 11 is not supported", "grid-sampler-unsupported-opset-11"),
+    ],
+)
+def test_an_error_that_many_cases_tell_finds_the_case_that_is_about_it(published, words, case):
+    """Every case with a grid_sample fails with these words; few are about them."""
+    assert case in [hit.entry.case for hit in search(published, words).hits[:2]]

@@ -28,6 +28,8 @@ _KIND = r"\w*(?:Error|Exception|Fail|InvalidArgument|InvalidGraph|NotImplemented
 _ERROR = re.compile(rf"\b{_KIND}: |\[ONNXRuntimeError\]")
 #: where an exception's words begin, also where pasting made one line of a whole traceback
 _RAISED = re.compile(rf"(?:^|\s)(?:E\s+)?(?:caused by )?(?:[\w.]+\.)?({_KIND}): ")
+#: words of so few letters (to, on, not) say nothing of what an error is about
+_SHORT = 3
 _TOKEN = re.compile(r"[A-Za-z_][\w:.]*[\w]")
 #: share of an error's words, weighed by how rare they are, that a paste must have
 _LIKE = 0.6
@@ -178,10 +180,21 @@ def _by_error(where: Index, query: str) -> list[Hit]:
             if item.case not in best or rank > best[item.case].score:
                 place = item.torch, item.exporter, item.opset
                 best[item.case] = Hit(entry, why, rank, item.variant, *place, where.texts[message_id], like)
-    found = sorted(best.values(), key=lambda hit: (-hit.score, hit.entry.case))
+    # of many that tell the same error, the case whose own words are the query's is the one that is about it
+    found = sorted(
+        best.values(),
+        key=lambda hit: (-round(hit.score, 2), -_about(hit.entry, asked, where.rarity), hit.entry.case),
+    )
     # where an error is told word for word, those that only share its pattern are not what was asked
     exact = [hit for hit in found if hit.like >= _SAME]
     return exact or found
+
+
+def _about(entry: Entry, asked: frozenset[str], rarity: Mapping[str, float]) -> float:
+    """What the words of an error that are in the case's name, title and operators weigh."""
+    own = _tokens(" ".join((entry.case.replace("-", " "), entry.title, *entry.ops))) | set(entry.ops)
+    own |= {op.split("::")[-1] for op in entry.ops}
+    return round(sum(rarity.get(token, 0.0) for token in own & asked if len(token) > _SHORT), 3)
 
 
 def _alike(tokens: frozenset[str], asked: frozenset[str], rarity: Mapping[str, float]) -> float:
