@@ -189,8 +189,8 @@ class GruLargeInput(Case):
             torch="==1.6.*",
             opset=">=9",
             status="mismatch",
-            finding="The report is of onnxruntime 1.4.0. Torch 1.6.0 is measured with 1.19.2, which is right, as is every "
-            "release from 1.6 on that loads a file of this case.",
+            finding="The report is of onnxruntime 1.4.0. Torch 1.6.0 is measured with 1.19.2, which is right, as is "
+            "every release from 1.6 on that loads a file of this case.",
         ),
     )
 
