@@ -174,7 +174,7 @@ def _keep_overrides() -> None:
         override = exported_program._override_composite_implicit_decomp
         rules, forget = fake_impls.op_implementations_dict, exported_program._deregister_op_impl
         exported_program._is_op_registered_to_fake_rule  # noqa: B018  # the releases that have it ask as is asked here
-    except (ImportError, AttributeError):  # before 2.6
+    except (ImportError, AttributeError):  # a release without it
         return
     kept: Dict[Tuple[Any, Any], _Override] = {}
 

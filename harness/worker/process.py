@@ -101,7 +101,7 @@ def _fingerprint() -> _Fingerprint:
     another order.
     """
     found = {
-        holder.__name__: hash(frozenset([id(value) for value in vars(holder).values() if callable(value)]))
+        holder.__name__: hash(frozenset([(name, id(value)) for name, value in vars(holder).items() if callable(value)]))
         for holder in _watched()
     }
     found.update(registry=registered(), settings=_settings())

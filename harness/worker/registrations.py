@@ -20,10 +20,11 @@ _Groups = Dict[str, Tuple[Any, _Layers]]
 def registered() -> int:
     """One number for the symbolics that are registered now, whoever did it, in the registries of 1.2 to 2.15.
 
-    How many each table has counts too: a rule that is gone from opset 12 may still be the one of opset 11.
+    Each table by its names and what they mean: a rule that is gone from opset 12 may still be the one of opset 11.
     """
-    tables = list(tables_of_symbolics())
-    return hash((tuple(map(len, tables)), frozenset(id(value) for table in tables for value in table.values())))
+    tables = [frozenset((name, id(value)) for name, value in table.items()) for table in tables_of_symbolics()]
+    # a table that was taken away and put back may be the last one now
+    return hash(tuple(sorted(map(hash, tables))))
 
 
 def tables_of_symbolics() -> Iterator[Dict[Any, Any]]:

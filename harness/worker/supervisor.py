@@ -89,9 +89,7 @@ class Supervisor:
                 if doubtful or outcome.row["status"] in _CONFIRMED:
                     doubtful.append(outcome)
                 else:
-                    left.pop(0)
-                    outcome.row["attempts"] = 1
-                    yield outcome
+                    yield self._confirmed(left.pop(0), outcome)
             for outcome in doubtful:
                 yield self._confirmed(left.pop(0), outcome)
 
