@@ -168,12 +168,8 @@ class SwishAutogradFunction(_Activation):
         return x * torch.sigmoid(x)
 
 
-def checkpointed(x):
-    return torch.tanh(x) * 2.0
-
-
 class CheckpointInForward(_Activation):
-    """torch.utils.checkpoint in forward: a Python operator that has no rule."""
+    """torch.utils.checkpoint of a layer in forward: a Python operator that has no rule."""
 
     records = ("checkpoint-function-python-op", "checkpoint-map-base-at")
     sources = (
@@ -183,8 +179,9 @@ class CheckpointInForward(_Activation):
         "pytorch/pytorch#88286",
         "pytorch/pytorch#104067",
     )
-    aten_ops = ("prim::PythonOp", "aten::tanh")
-    onnx_ops = ("Tanh", "Mul")
+    aten_ops = ("prim::PythonOp", "aten::linear")
+    onnx_ops = ("Gemm",)
+    inputs = ((f32(3, 2),), (f32(3, 2, low=1.0, high=3.0),), (f32(5, 2),))
     exporters = ("torchscript-trace", "dynamo", "default")
     claims = (
         Claim(
@@ -203,20 +200,21 @@ class CheckpointInForward(_Activation):
             torch=">=1.13,<2.1",
             status="fail",
             stage="export",
-            message="_Map_base::at",
-            finding="It takes a parameter in the checkpointed function, and here is none. "
-            "With a Linear in it even torch 2.13 stops, with unordered_map::at.",
+            message="::at",
         ),
     )
+
+    def setup(self):
+        self.linear = torch.nn.Linear(2, 2)
 
     def forward(self, x):
         from torch.utils.checkpoint import checkpoint
 
-        return checkpoint(checkpointed, x)
+        return checkpoint(self.linear, x)
 
-    @fix("rewrite", "call the function itself", documented=False)
+    @fix("rewrite", "call the layer itself", documented=False)
     def called(self, x):
-        return checkpointed(x)
+        return self.linear(x)
 
     not_inlined = fix(
         "export-option",

@@ -258,14 +258,14 @@ class MinimumOfTwoIntTypes(Case):
 
 
 class ScriptTensorConstantDouble(Case):
-    """torch.tensor(2.0, dtype=torch.float32) in a scripted module is written as a double."""
+    """Divided by torch.tensor(2.0, dtype=torch.float32) in a scripted module, whose constant is written as a double."""
 
     records = ("script-tensor-constant-double",)
     sources = ("pytorch/pytorch#58367",)
     aten_ops = ("aten::div", "aten::tensor")
     onnx_ops = ("Cast", "Div")
     exporters = ("torchscript-script",)
-    inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
+    inputs = ((f32(3, 2, 1),), (f32(3, 2, 1),), (f32(5, 2, 1),))
     dynamic = {"x": {0: "batch"}}
     claims = (
         Claim(
@@ -275,16 +275,21 @@ class ScriptTensorConstantDouble(Case):
             exporter="torchscript-script",
             opset="9-13",
             status="fail",
-            finding="So in 1.2 and 1.7. 1.8 and 1.9 write this one as a float; "
-            "in the report two reshapes to unpacked sizes come first.",
         ),
     )
 
     def forward(self, x):
-        return x.to(torch.float32) / torch.tensor(2.0, dtype=torch.float32)
+        rows, _columns, _depth = x.shape
+        x = x.reshape(rows, -1)
+        # without the sizes taken apart 1.8 and 1.9 write a float
+        _rows, columns = x.shape
+        return x.reshape(columns, -1).to(torch.float32) / torch.tensor(2.0, dtype=torch.float32)
 
     @fix("rewrite", "divide by a Python number", documented=False)
     def python_number(self, x):
-        return x / 2.0
+        rows, _columns, _depth = x.shape
+        x = x.reshape(rows, -1)
+        _rows, columns = x.shape
+        return x.reshape(columns, -1) / 2.0
 
     trace = fix("export-option", "trace instead of script", exporter="torchscript-trace", documented=False)

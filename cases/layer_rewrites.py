@@ -113,7 +113,7 @@ class SoftmaxOverChannels(Case):
 
 
 class FlipOfScriptedShapes(Case):
-    """torch.flip along axis 1 in a scripted helper: shape inference takes the tensor for one of one axis."""
+    """torch.flip of a tensor of sizes in a scripted function: shape inference takes it for one of one axis."""
 
     records = ("script-flip-axis-range",)
     sources = ("pytorch/pytorch#110693",)
@@ -132,17 +132,15 @@ class FlipOfScriptedShapes(Case):
             opset=">=10",
             status="fail",
             message="axis",
-            finding="The report flips what a scripted helper makes of sizes: it is taken for one axis, in 2.13, too. "
-            "The input, as here, is known to have two.",
         ),
     )
 
     def forward(self, x):
-        return torch.flip(x, [1]) * 2.0
+        return torch.flip(torch.tensor([[x.size(0), x.size(1)], [x.size(1), x.size(0)]]), [1])
 
-    @fix("rewrite", "the columns stacked in the other order", documented=False)
+    @fix("rewrite", "rows written in the other order, and stacked", documented=False)
     def stacked(self, x):
-        return torch.stack([x[:, 1], x[:, 0]], dim=1) * 2.0
+        return torch.stack([torch.tensor([x.size(1), x.size(0)]), torch.tensor([x.size(0), x.size(1)])])
 
     trace = fix("export-option", "trace instead of script", exporter="torchscript-trace", documented=False)
 

@@ -119,7 +119,7 @@ class IndexPutMaskAndColumn(Case):
 
 
 class IndexPutMaskOfRows(Case):
-    """x[mask] = v with a mask of fewer dimensions than x."""
+    """x[mask] = v, a tensor of rows, with a mask of fewer dimensions than x."""
 
     records = ("index-put-mask-lower-rank",)
     sources = ("pytorch/pytorch#92862",)
@@ -127,11 +127,11 @@ class IndexPutMaskOfRows(Case):
     onnx_ops = ("ScatterND", "NonZero")
     needs_torch = ">=1.2"
     inputs = (
-        (f32(3, 4), values([True, False, True], "bool")),
-        (f32(3, 4), values([False, True, False], "bool")),
-        (f32(5, 4), values([True, True, False, False, True], "bool")),
+        (f32(3, 4), values([True, False, True], "bool"), f32(2, 4)),
+        (f32(3, 4), values([False, True, True], "bool"), f32(2, 4)),
+        (f32(5, 4), values([True, True, False, False, True], "bool"), f32(3, 4)),
     )
-    dynamic = {"x": {0: "rows"}, "mask": {0: "rows"}}
+    dynamic = {"x": {0: "rows"}, "mask": {0: "rows"}, "v": {0: "picked"}}
     claims = (
         Claim(
             "pytorch/pytorch#92862",
@@ -146,18 +146,18 @@ class IndexPutMaskOfRows(Case):
             torch="==2.0.*",
             opset=">=11",
             status="pass",
-            finding="Where a tensor is assigned. For a number, as here, the mask is widened from 2.15 on only.",
         ),
     )
 
-    def forward(self, x, mask):
+    def forward(self, x, mask, v):
         x = x.clone()
-        x[mask] = 0.5
+        x[mask] = v
         return x
 
-    @fix("rewrite", "torch.where with the mask unsqueezed", documented=False)
-    def where(self, x, mask):
-        return torch.where(mask[..., None], torch.full_like(x, 0.5), x)
+    @fix("rewrite", "torch.where with the mask unsqueezed, the rows put at their places first", documented=False)
+    def where(self, x, mask, v):
+        place = (torch.cumsum(mask.to(torch.int64), 0) - 1).clamp(min=0)
+        return torch.where(mask[:, None], v[place], x)
 
 
 class WhereCondition(Case):

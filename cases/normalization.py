@@ -54,15 +54,17 @@ class InstanceNormTrackedStatisticsStatic(InstanceNormTrackedStatistics):
 
 
 class InstanceNormWithoutEpsilon(Case):
-    """InstanceNorm2d(eps=0) on planes of small values: said to be just out of tolerance."""
+    """InstanceNorm2d(eps=0) on large planes of small values, held to torch.testing's tolerances: just not close."""
 
     records = ("instance-norm-numerical-large-plane",)
     sources = ("pytorch/pytorch#60582",)
     aten_ops = ("aten::instance_norm",)
     onnx_ops = ("InstanceNormalization",)
+    rtol, atol = 1.3e-6, 1e-5
+    # planes of 200 by 200 are some 1e-6 off
     inputs = (
-        (f32(1, 2, 200, 200, low=-1e-3, high=1e-3),),
-        (f32(1, 2, 200, 200, low=0.0, high=1e-3),),
+        (f32(1, 1, 1200, 1200, low=-1e-3, high=1e-3),),
+        (f32(1, 1, 1200, 1200, low=0.0, high=1e-3),),
     )
     claims = (
         Claim(
@@ -71,13 +73,11 @@ class InstanceNormWithoutEpsilon(Case):
             torch="==1.9.*",
             opset=11,
             status="mismatch",
-            finding="The report's planes are 1200 by 1200: relatively 2e-5 off (onnxruntime 1.31.1). "
-            "These of 200 by 200 are some 1e-6 off; both are within the tolerance.",
         ),
     )
 
     def setup(self):
-        self.norm = torch.nn.InstanceNorm2d(2, eps=0.0)
+        self.norm = torch.nn.InstanceNorm2d(1, eps=0.0)
 
     def forward(self, x):
         return self.norm(x)
