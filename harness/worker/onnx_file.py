@@ -13,6 +13,8 @@ from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from harness.worker.status import Exporter
 
+#: bytes of a file that is put into an archive as it is
+_SMALL = 256
 _DYNAMO_MARKS = ("pkg.torch.onnx", "pkg.torch.export", "pkg.onnxscript", "pkg.torch")
 
 
@@ -107,7 +109,9 @@ def _write_archive(path: Path, files: List[Tuple[str, bytes]]) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files:
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+            # most are a few dozen bytes, for which setting a compression up takes longer than writing them
+            small = len(content) < _SMALL
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_STORED if small else zipfile.ZIP_DEFLATED)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=str(path.parent), prefix=".")
     with os.fdopen(handle, "wb") as file:

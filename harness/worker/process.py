@@ -6,10 +6,10 @@ import ctypes
 import os
 import signal
 import sys
-from operator import is_
+from itertools import chain
 from typing import Any, Dict, List
 
-from harness.worker.registrations import registered, tables_of_symbolics
+from harness.worker.registrations import Registrations, registered, tables_of_symbolics
 
 
 def die_with_parent() -> None:
@@ -82,7 +82,7 @@ class Watch:
     def is_changed(self) -> bool:
         """Whether a cell has left something behind."""
         bound = _bound()
-        if len(bound) == len(self._seen) and all(map(is_, bound, self._seen)) and _settings() == self._settings():
+        if _are_same(bound, self._seen) and _settings() == self._settings():
             return False
         if _differ(self._before, _fingerprint()):
             return True
@@ -91,6 +91,26 @@ class Watch:
 
     def _settings(self) -> int:
         return self._before["settings"]
+
+
+class State:
+    """What a process was before its first cell, for all the cells that it works through."""
+
+    def __init__(self) -> None:
+        self._modules = 0
+
+    def begin(self) -> None:
+        """Take it as it is now; known already where it was kept and nothing has been imported since."""
+        if len(sys.modules) != self._modules:
+            self._watch, self._registrations = Watch(), Registrations.now()
+            self._modules = len(sys.modules)
+
+    def is_kept(self) -> bool:
+        """Whether it is still that, once the symbolics that a cell left registered are taken back."""
+        if not self._watch.is_changed():
+            return True
+        self._registrations.restore()
+        return not self._watch.is_changed()
 
 
 def _fingerprint() -> _Fingerprint:
@@ -115,12 +135,16 @@ def _differ(before: _Fingerprint, now: _Fingerprint) -> bool:
 
 def _bound() -> List[Any]:
     """Everything that the watched modules and classes and the tables of symbolics hold now, in their order."""
-    found: List[Any] = []
-    for holder in _watched():
-        found += vars(holder).values()
-    for table in tables_of_symbolics():
-        found += table.values()
-    return found
+    holders = [vars(holder) for holder in _watched()] + tables_of_symbolics()
+    return list(chain.from_iterable([holder.values() for holder in holders]))
+
+
+def _are_same(now: List[Any], before: List[Any]) -> bool:
+    try:
+        # item by item, the very same object first, which is the quick way to find nothing
+        return now == before
+    except Exception:
+        return False  # what compares in a way of its own has taken another's place
 
 
 _holders: List[Any] = []

@@ -8,7 +8,8 @@ the tables are put back as they were.
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, Iterator, NamedTuple, Tuple
+from operator import is_
+from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 
 #: where a group of functions keeps them (``OverrideDict``): as registered by torch, by others, and both together
 _LAYERS = ("_base", "_overrides", "_merged")
@@ -27,17 +28,27 @@ def registered() -> int:
     return hash(tuple(sorted(map(hash, tables))))
 
 
-def tables_of_symbolics() -> Iterator[Dict[Any, Any]]:
+def tables_of_symbolics() -> List[Dict[Any, Any]]:
     """The tables themselves: one for each operator (1.13 on), one for each domain and opset (before).
 
     The groups of functions are in a table as well: unregistering the last function of one leaves it empty, and the
     exporter then fails with other words.
     """
-    for _, groups in _registries():
-        yield groups
-        for group in groups.values():
-            yield getattr(getattr(group, "_functions", None), "_merged", {})
-    yield from list(_tables().values())
+    holders = [groups for _, groups in _registries()] + [_tables()]
+    held = [item for holder in holders for item in holder.values()]
+    # some four hundred operators, asked for after every cell; a group keeps its tables as long as it lives
+    if len(held) != len(_held) or not all(map(is_, held, _held)):
+        _held[:] = held
+        _found[:] = holders[:-1] + [item if isinstance(item, dict) else _merged(item) for item in held]
+    return _found
+
+
+_held: List[Any] = []
+_found: List[Dict[Any, Any]] = []
+
+
+def _merged(group: Any) -> Dict[Any, Any]:
+    return getattr(getattr(group, "_functions", None), "_merged", {})
 
 
 class Registrations(NamedTuple):

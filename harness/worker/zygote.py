@@ -33,8 +33,7 @@ from typing import Any, Dict, NamedTuple, Optional, Sequence, Set
 from harness.worker import corpus as corpus_module
 from harness.worker.cell import EagerResults, measure
 from harness.worker.plan import Cell
-from harness.worker.process import Watch, die_with_parent, grown, kill_group, limit_memory
-from harness.worker.registrations import Registrations
+from harness.worker.process import State, die_with_parent, grown, kill_group, limit_memory
 from harness.worker.sharing import spoiled
 from harness.worker.stages import Stages
 from harness.worker.status import Exporter, Stage
@@ -70,13 +69,15 @@ class _Worker(NamedTuple):
     stages: Stages
     bundles: Optional[Path]
     known: EagerResults
+    state: State
 
     def serve(self, request: Dict[str, Any]) -> bool:
         """Measure the cells of one request; stop where one has changed the process that the next would share.
 
         Returns whether the process is still what it was.
         """
-        batch, watch, registrations = request["batch"], Watch(), Registrations.now()
+        batch = request["batch"]
+        self.state.begin()
         self._forget_other_cases(request["cells"][0][0])
         for index, fields in enumerate(request["cells"]):
             cell = Cell(*fields)
@@ -86,10 +87,8 @@ class _Worker(NamedTuple):
 
             outcome = measure(cell, self.loaded[cell.case].variants, announce, self.bundles, self.known)
             self.wire.send(batch=batch, cell=index, row=_plain(outcome.row), messages=outcome.messages)
-            if watch.is_changed():
-                registrations.restore()
-                if watch.is_changed():
-                    return False
+            if not self.state.is_kept():
+                return False
         return not spoiled()
 
     def traces(self, fields: Sequence[Any]) -> bool:
@@ -174,7 +173,7 @@ def main() -> int:
     gc.collect()
     gc.freeze()
     bundles = Path(arguments.bundles) if arguments.bundles else None
-    worker = _Worker(loaded, wire, Stages(arguments.stages), bundles, {})
+    worker = _Worker(loaded, wire, Stages(arguments.stages), bundles, {}, State())
     fork = hasattr(os, "fork") and threads() == 1 and not arguments.no_fork
     wire.send(ready=True, fork=fork, threads=threads())
     if fork:
