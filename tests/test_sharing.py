@@ -202,6 +202,51 @@ def test_a_module_that_a_cell_was_the_first_to_import_changes_nothing(torch, mon
     assert not watch.is_changed()
 
 
+def test_a_patch_in_a_later_batch_is_seen_and_a_symbolic_left_there_is_taken_back(torch):
+    state = process.State()
+    for _ in range(3):
+        state.begin()
+        assert state.is_kept()
+    register(torch)
+    assert state.is_kept()
+    assert torch.groups.keys() == {"aten::add"}
+
+    state.begin()
+    replace_export(torch)
+
+    assert not state.is_kept()
+
+
+def test_a_module_that_one_batch_imported_is_watched_in_the_next(torch, monkeypatch):
+    state = process.State()
+    state.begin()
+    imported = types.ModuleType("torch.onnx.operators")
+    monkeypatch.setitem(sys.modules, "torch.onnx.operators", imported)
+    assert state.is_kept()
+
+    state.begin()
+    imported.shape_as_tensor = len
+
+    assert not state.is_kept()
+
+
+def test_what_compares_in_a_way_of_its_own_is_seen_in_the_place_of_another(torch):
+    class Undecided:
+        def __eq__(self, other):
+            raise ValueError("neither")
+
+        def __call__(self):
+            pass
+
+    torch.onnx.verify = Undecided()
+    watch = process.Watch()
+    assert not watch.is_changed()
+
+    torch.onnx.verify = Undecided()
+
+    assert watch.is_changed()
+
+
 def test_what_moves_without_being_anything_a_cell_could_meet_is_no_change(torch):
     watch = process.Watch()
     torch.onnx.counter = 1
