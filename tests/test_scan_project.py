@@ -1,0 +1,156 @@
+"""What a project says of its releases, and the command that scans it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from scanned_texts import GATE, PIN, SYMBOLIC, only
+
+from harness import scan_source
+from harness.cli import main
+from harness.scanning import files, gates, pins
+from harness.scanning.files import Skipped, Source
+from harness.scanning.judge import together
+from harness.store import Dataset
+from harness.verdicts import Workaround
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return Dataset.open(ROOT / "results", None)
+
+
+def test_the_projects_own_files_say_which_releases(tmp_path, rows):
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\ndependencies = ["torchvision>=0.1", "torch>=1.10,<2.1"]\n'
+        '[project.optional-dependencies]\nnew = ["torch>=2.8"]\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").write_text(SYMBOLIC, encoding="utf-8")
+    found = scan_source(rows, tmp_path / "src")
+    assert (found.releases[0], found.releases[-1]) == ("1.10.2", "2.0.1")
+    assert found.said.startswith("torch<2.1,>=1.10 (pyproject.toml)")
+    assert only(found, "custom-symbolic").statement.startswith("needed at torch 1.10.2")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", "numpy\ntorch==1.13.1  # pinned\ntorch-geometric==2.0\n"),
+        ("requirements-dev.txt", "torch==1.13.1 ; python_version > '3'\n"),
+        ("setup.cfg", "[options]\ninstall_requires =\n    torch == 1.13.1\n    numpy\n"),
+        ("setup.py", "setup(install_requires=['torch==1.13.1', 'torchvision==0.1'])\n"),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntorch = "1.13.1"\n'),
+    ],
+)
+def test_each_file_in_which_a_project_pins_torch_is_read(tmp_path, name, text):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert pins.read(tmp_path, ("1.10.2", "1.13.1", "2.0.1")).torch == ("1.13.1",)
+
+
+def test_a_project_that_says_nothing_gets_the_newest_and_is_told(tmp_path):
+    (tmp_path / ".git").mkdir()
+    found = pins.read(tmp_path, ("1.13.1", "2.0.1"))
+    assert (found.torch, found.said) == (("2.0.1",), "the newest measured: the project names no torch")
+
+
+def test_a_pin_that_no_measured_release_meets_is_told(tmp_path):
+    (tmp_path / "requirements.txt").write_text("torch==0.4\n", encoding="utf-8")
+    found = pins.read(tmp_path, ("1.13.1", "2.0.1"))
+    assert found.torch == ("2.0.1",)
+    assert "no measured release is within torch==0.4" in found.said
+
+
+def test_a_file_of_pins_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pyproject.toml").write_text("[project\n", encoding="utf-8")
+    assert pins.read(tmp_path, ("2.0.1",)).problems == ("pyproject.toml: TOMLDecodeError",)
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_is(tmp_path):
+    (tmp_path / "good.py").write_text("import torch\n", encoding="utf-8")
+    (tmp_path / "other.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "two.py").write_text("print 'torch'\n", encoding="utf-8")
+    (tmp_path / "latin.py").write_bytes("import torch  # é\n".encode("latin-1"))
+    (tmp_path / "said.py").write_bytes("# coding: latin-1\nimport torch  # é\n".encode("latin-1"))
+    (tmp_path / "huge.py").write_bytes(b"import torch\n" + b"#" * files.LARGEST)
+    (tmp_path / "gone.py").symlink_to(tmp_path / "nowhere.py")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "venv").mkdir()
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
+    (tmp_path / "venv" / "inside.py").write_text("import torch\n", encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe.py")
+
+    found = list(files.read(tmp_path))
+
+    assert [item.path for item in found if isinstance(item, Source)] == ["good.py", "said.py"]
+    assert {item.path: item.reason for item in found if isinstance(item, Skipped)} == {
+        "gone.py": "not a file that can be read",
+        "huge.py": "larger than 2 MiB",
+        "latin.py": "its text is not in the encoding that it names, or UTF-8",
+        "pipe.py": "not a file that can be read",
+        "two.py": "does not parse (line 1)",
+    }
+
+
+def test_over_releases_obsolete_is_what_was_measured_so_in_each():
+    obsolete, unknown = Workaround.OBSOLETE, Workaround.UNKNOWN
+    assert together([obsolete, obsolete], among_releases=True) is obsolete
+    assert together([obsolete, unknown], among_releases=True) is unknown
+    assert together([Workaround.NEEDED, unknown], among_releases=True) is Workaround.NEEDED
+
+
+def test_a_form_feed_does_not_shift_the_lines(tmp_path):
+    (tmp_path / "a.py").write_text("import torch\n\x0c\nV = torch.__version__\n", encoding="utf-8")
+    (source,) = files.read(tmp_path)
+    (value,) = (value for _, value in gates.assignments(source.tree))
+    assert source.lines[value.lineno - 1] == "V = torch.__version__"
+
+
+def run(*words):
+    return CliRunner().invoke(main, ["workaround", *map(str, words)])
+
+
+def test_the_command_prints_place_word_and_evidence_and_stops_a_build_where_asked(tmp_path):
+    (tmp_path / "model.py").write_text(SYMBOLIC + PIN + GATE, encoding="utf-8")
+    (tmp_path / "two.py").write_text("print 'torch'\n", encoding="utf-8")
+    reply = run("--scan", tmp_path, "--torch", "1.10.2", "--exporter", "trace")
+    assert reply.exit_code == 0, reply.output
+    assert "● needed   model.py:5  custom-symbolic aten::cross" in reply.stdout
+    assert "    cross-no-symbolic/custom_symbolic: needed at torch 1.10.2" in reply.stdout
+    assert "Nothing measured here speaks to " in reply.stdout
+    assert "- not looked at: two.py: does not parse (line 1)" in reply.stdout
+    assert run("--scan", tmp_path, "--torch", "1.10.2", "--fail-on", "needed").exit_code == 1
+    assert run("--scan", tmp_path, "--torch", "1.10.2", "--fail-on", "harmful").exit_code == 0
+
+
+def test_the_command_gives_json(tmp_path):
+    (tmp_path / "model.py").write_text(SYMBOLIC, encoding="utf-8")
+    found = json.loads(run("--scan", tmp_path / "model.py", "--torch", "1.10.2", "--json").stdout)
+    assert found["findings"][0]["site"]["line"] == 5
+    assert found["findings"][0]["word"] == "needed"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--scan", "nowhere-at-all"], "there is no such file or folder"),
+        (["cross-no-symbolic", "--scan", "."], "no case or other filter"),
+        (["--scan", ".", "--theme", "pooling"], "no case or other filter"),
+        (["--scan", ".", "--opset", "9-11"], "a number is wanted"),
+        (["--scan", ".", "--exporter", "tracing"], "unknown exporter"),
+        (["--scan", ".", "--torch", "7.7"], "7.7"),
+    ],
+)
+def test_wrong_use_is_named(words, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    reply = run(*words)
+    assert reply.exit_code == 2
+    assert said in reply.stderr
