@@ -11,6 +11,7 @@ from scanned_texts import GATE, PIN, SYMBOLIC, only
 from harness import scan_source
 from harness.scanning import gates
 from harness.store import Dataset
+from harness.verdicts import Workaround
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -121,6 +122,25 @@ def test_the_old_registry_names_the_same_operator(scanned):
     text = "import torch.onnx.symbolic_registry as sym\nsym_registry = torch.onnx.symbolic_registry\n"
     text += "torch.onnx.symbolic_registry.register_op('asinh', None, '', 9)\n"
     assert only(scanned(text, torch=["1.10.2"]), "custom-symbolic").site.name == "aten::asinh"
+
+
+def test_a_symbolic_that_says_it_is_for_another_runtime_is_not_judged_by_onnx_runtimes_cells(scanned):
+    text = "import torch\n@R.register_symbolic('cross', is_pytorch=True{})\ndef cross(g, *_): pass\n"
+    for backend in (", backend='tensorrt'", ", backend=Backend.TENSORRT.value"):
+        found = only(scanned(text.format(backend), torch=("2.0.1",)), "custom-symbolic")
+        assert (found.word, found.spoken) == (Workaround.UNKNOWN, False)
+        assert "registered for tensorrt" in found.statement
+
+    for backend in ("", ", backend=Backend.ONNXRUNTIME.value", ", backend='default'"):
+        found = only(scanned(text.format(backend), torch=("2.0.1",)), "custom-symbolic")
+        assert (found.word, found.site.name) == (Workaround.OBSOLETE, "aten::cross")
+
+
+def test_a_pin_given_to_the_export_function_under_another_name_is_seen(scanned):
+    text = "import torch\nexport = torch.onnx.export\ndef patched(*a, **k):\n    return export(*a, **k, dynamo=False)\n"
+    assert only(scanned(text, torch=("2.9.1",)), "dynamo-pin").site.line == 4
+    # and whoever has nothing to do with the exporter may call an argument so
+    assert not scanned("import torch\nrun(dynamo=False)\n", torch=("2.9.1",)).findings
 
 
 @pytest.mark.parametrize("operator", ["mmcv::nms", "mydomain::cross", "aten::fft_hfft"])

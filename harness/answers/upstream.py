@@ -31,6 +31,8 @@ OPEN_PASSING = "open-passing"
 _ADJUDICATED = ("reproduced", "partly", "not-reproduced")
 _BAD = frozenset(status.value for status in Status) - {Status.PASS.value, Status.DEGRADED.value}
 _ANY = (Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value)
+#: beside the rows, for the next answer
+_REFUSED = "refused by torch itself"
 
 
 @dataclass(frozen=True)
@@ -118,8 +120,7 @@ class _Standing:
         where = {"variant": (PLAIN,), "case": tuple(cases), "provider": ("cpu",)}
         self._told = {(case, exporter): told for (case, _, exporter, _), told in lines(rows, where).items()}
         # what torch itself refuses says nothing about an export
-        eager = rows.grouped(("case", "exporter", "torch"), {}, {**where, "stage": (Stage.EAGER.value,)}, exactly=False)
-        self._eager = {row[:3] for row in eager}
+        self._eager = _refused_by_torch(rows)
         self._ruler = Ruler.of(rows)
         self._claims: dict[str, list[dict[str, Any]]] = {}
         for row in dataset.records("claims", {"case": tuple(cases), "variant": (PLAIN,)}):
@@ -185,6 +186,16 @@ class _Standing:
             return self._at_default(exporter)
         taken = {number for number in self._ruler.all_opsets() if versions.opset_in(number, opset)}
         return lambda _: taken
+
+
+def _refused_by_torch(rows: Rows) -> Collection[tuple[str, str, str]]:
+    """Case, exporter and release where eager already failed. Of all cases: hardly dearer than of one, and kept."""
+    where = {"variant": (PLAIN,), "provider": ("cpu",), "stage": (Stage.EAGER.value,)}
+    if _REFUSED not in rows.beside:
+        found = rows.grouped(("case", "exporter", "torch"), {}, where, exactly=False)
+        rows.beside[_REFUSED] = frozenset(row[:3] for row in found)
+    kept: frozenset[tuple[str, str, str]] = rows.beside[_REFUSED]
+    return kept
 
 
 def _exporters(claim: Mapping[str, Any]) -> Iterable[str]:

@@ -133,6 +133,9 @@ class Judge:
         return {case: self._plain_works(case) for case in found}
 
     def _symbolic(self, site: Site) -> Finding:
+        if site.runtime:
+            said = f"{NOTHING}: it is registered for {site.runtime}, and files are run on ONNX Runtime"
+            return Finding(site, Workaround.UNKNOWN, said, False, "", ())
         fixes = [
             (entry.case, entry.variant)
             for entry in self.seen.rows.catalogue.values()

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
 from harness.scanning import gates
 from harness.scanning.files import Source
@@ -15,6 +16,8 @@ from harness.scanning.shapes import Shapes
 _WIDTH = 110
 #: torch's own, and what projects call theirs
 _REGISTERING = ("register_custom_op_symbolic", "register_symbolic")
+#: what a registration calls the runtime that was measured, or no runtime in particular
+_MEASURED = ("", "default", "onnx", "onnxruntime", "ort")
 _EXPORTS = ("export", "_export", "export_to_pretty_string")
 #: words of a name that has to do with an export
 _ABOUT_EXPORT = ("onnx", "symbolic", "is_tracing", "is_exporting")
@@ -37,6 +40,7 @@ class Site:
     """One place. ``name`` is the operator, argument, number or option; ``condition`` is a gate's.
 
     ``ops`` are the functions that only one branch of a gate calls, where the gate has to do with an export.
+    ``runtime`` is another runtime than ONNX Runtime that a symbolic is registered for, as far as its call says.
     """
 
     path: str
@@ -47,6 +51,7 @@ class Site:
     condition: Condition | None = None
     ops: tuple[str, ...] = ()
     fixes: tuple[tuple[str, str], ...] = ()
+    runtime: str = ""
 
 
 def find(sources: Sequence[Source], shapes: Shapes) -> list[Site]:
@@ -96,6 +101,10 @@ class _Finder(ast.NodeVisitor):
     found: list[Site] = field(default_factory=list)
     functions: list[ast.AST] = field(default_factory=list)
 
+    @cached_property
+    def _names_exporter(self) -> bool:
+        return any("onnx.export" in line for line in self.source.lines)
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self.functions.append(node)
         self.generic_visit(node)
@@ -125,6 +134,9 @@ class _Finder(ast.NodeVisitor):
             self._registered(node, last)
         elif name.split(".")[-1] in _EXPORTS and "onnx" in name:
             self._exported(node, [(word.arg, word.value) for word in node.keywords if word.arg])
+        elif self._names_exporter:
+            # the export function under another name
+            self._exported(node, [(word.arg, word.value) for word in node.keywords if word.arg == "dynamo"])
         self.generic_visit(node)
 
     def visit_Dict(self, node: ast.Dict) -> None:
@@ -170,7 +182,7 @@ class _Finder(ast.NodeVisitor):
         operator = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
         if operator.isidentifier() and name != "register_custom_op_symbolic":
             operator = f"aten::{operator}"
-        self._add(node, Kind.SYMBOLIC, name=operator)
+        self._add(node, Kind.SYMBOLIC, name=operator, runtime=_runtime(node))
 
     def _exported(self, node: ast.AST, pairs: Sequence[tuple[str, ast.expr]]) -> None:
         for name, value in pairs:
@@ -198,3 +210,13 @@ def _called(nodes: Iterable[ast.AST]) -> set[str]:
     """The last names of what is called in these branches."""
     calls = (item for node in nodes for item in ast.walk(node) if isinstance(item, ast.Call))
     return {dotted(call.func).split(".")[-1] for call in calls} - {""}
+
+
+def _runtime(node: ast.Call) -> str:
+    """Whom a registration is for: ``backend="tensorrt"``, ``backend=Backend.TENSORRT.value``. Empty for everybody."""
+    given = next((word.value for word in node.keywords if word.arg == "backend"), None)
+    if isinstance(given, ast.Constant):
+        name = str(given.value)
+    else:
+        name = dotted(given).removesuffix(".value").split(".")[-1] if given else ""
+    return "" if name.lower() in _MEASURED else name.lower()
