@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 from click.testing import CliRunner
 from hypothesis import given
@@ -31,6 +32,27 @@ def test_a_table_reads_as_from_rich(names, cells, width):
         grid.add_row(*[Styled(text, "red"), text][: 1 + at % len(names)])
 
     assert printed(grid, width) == printed(grid._folded(), width)
+
+
+@given(
+    st.lists(st.text(st.sampled_from("abc é漢-  "), max_size=60), min_size=1, max_size=5),
+    st.integers(0, 2),
+    st.integers(20, 60),
+    st.booleans(),
+)
+def test_a_table_whose_widest_column_is_folded_reads_as_from_rich(texts, at, width, coloured):
+    grid = Grid(["a", "kind", "b"], 2)
+    for text in texts:
+        cells = ["○ no", "rewrite", "✗"]
+        cells[at] = Styled(text, "red")
+        grid.add_row(*cells)
+    terminal = {"force_terminal": True, "color_system": "standard"} if coloured else {}
+
+    assert plainly(printed(grid, width, **terminal)) == plainly(printed(grid._folded(), width, **terminal))
+
+
+def plainly(text):
+    return re.sub(r"\x1b\[[\d;]*m", "", text)
 
 
 def test_a_table_that_is_too_wide_is_folded():

@@ -1,7 +1,7 @@
 """Tables for the terminal: columns, a rule under their names, nothing around them.
 
-A table that fits is laid out here, as rich would, in a tenth of its time: thousands of lines are not rare. One that has
-to be folded is left to rich.
+A table that fits, or of which the widest column alone has to be folded, is laid out here, as rich would, in a tenth of
+its time: thousands of lines are not rare. Any other is left to rich.
 """
 
 from __future__ import annotations
@@ -51,20 +51,31 @@ class Grid:
         least = [1 if at == last or self._gap < 2 else 0 for at in range(last + 1)]
         widths = [max(low, *(cell_len(row[at].text) for row in self._rows)) for at, low in enumerate(least)]
         whole = sum(widths) + self._gap * (len(widths) - 1)
-        wide = whole > options.max_width and not self.no_wrap
-        if wide or any(_BREAKING & set(cell.text) for row in self._rows for cell in row):
+        over = 0 if self.no_wrap else whole - options.max_width
+        narrow = self._foldable(widths, over) if over > 0 else None
+        if (over > 0 and narrow is None) or any(_BREAKING & set(cell.text) for row in self._rows for cell in row):
             yield self._folded()
             return
+        if narrow is not None:
+            widths[narrow] -= over
+            whole -= over
         coloured = console.color_system is not None
         for number, row in enumerate(self._rows):
-            if coloured:
-                yield from self._in_colour(row, widths)
-            else:
-                yield Segment(self._line(row, widths))
-            yield _END
+            for line in [row] if narrow is None else _fold(row, narrow, widths[narrow], console):
+                if coloured:
+                    yield from self._in_colour(line, widths)
+                else:
+                    yield Segment(self._line(line, widths))
+                yield _END
             if number == 0:
                 yield Segment("─" * whole)
                 yield _END
+
+    def _foldable(self, widths: Sequence[int], over: int) -> int | None:
+        """The column that rich would narrow alone: the widest one, which is so even without what is too much."""
+        widest = max(range(len(widths)), key=widths.__getitem__)
+        others = [wide for at, wide in enumerate(widths) if at != widest]
+        return widest if widths[widest] - over > max(others, default=0) + self._gap else None
 
     def _line(self, row: Sequence[Styled], widths: Sequence[int]) -> str:
         # most texts are as wide as they are long
@@ -91,6 +102,20 @@ class Grid:
         for row in self._rows[1:]:
             made.add_row(*(Text(cell.text, style=cell.style) if cell.style else cell.text for cell in row))
         return made
+
+
+def _fold(row: Sequence[Styled], at: int, width: int, console: Console) -> Iterator[Sequence[Styled]]:
+    """A row with one of its cells on as many lines as it needs."""
+    cell = row[at]
+    if cell_len(cell.text) <= width:
+        yield row
+        return
+    from rich.text import Text
+
+    empty = [_EMPTY] * len(row)
+    for number, line in enumerate(Text(cell.text).wrap(console, width, overflow="fold")):
+        rest = empty if number else row
+        yield [*rest[:at], Styled(line.plain, cell.style), *rest[at + 1 :]]
 
 
 _EMPTY = Styled("", "")
