@@ -228,11 +228,14 @@ def _groups(found: Iterable[_Found], dataset: Dataset) -> list[Group]:
         if item.verdict in ORDER:
             signature = item.cell.signature if item.cell and item.verdict not in IMPROVEMENTS else None
             grouped[item.verdict, signature].append(item)
-    groups = []
-    for (verdict, signature), items in grouped.items():
-        identifier = next((item.cell.message_id for item in items if item.cell and signature), None)
-        text = dataset.message(identifier) if identifier else None
-        groups.append(Group(verdict, signature, text, tuple(item.change for item in items)))
+    told = {
+        key: next((item.cell.message_id for item in items if item.cell and key[1]), None)
+        for key, items in grouped.items()
+    }
+    texts = dataset.messages(told.values())
+    groups = [
+        Group(*key, texts.get(told[key] or ""), tuple(item.change for item in items)) for key, items in grouped.items()
+    ]
     return sorted(groups, key=lambda group: (ORDER.index(group.verdict), -len(group.changes), group.signature or ""))
 
 

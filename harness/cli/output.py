@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 import json
 import os
 import sys
@@ -133,14 +134,14 @@ def marked(text: str, sign: Sign) -> Styled:
 
 def labelled(label: str, text: str, console: Console, indent: int = 2, wide: int = 10) -> None:
     """``label  text``, the text wrapped in a column of its own."""
-    from rich.padding import Padding
-    from rich.table import Table
+    from rich.text import Text
 
-    made = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
-    made.add_column(width=wide)
-    made.add_column(overflow="fold")
-    made.add_row(label, text)
-    console.print(Padding(made, (0, 0, 0, indent)))
+    heads = itertools.chain([label], itertools.repeat(""))
+    folded = Text(text).wrap(console, console.width - indent - wide - 2, overflow="fold")
+    # hundreds of them, for which a table each would take longer than the answer
+    console.print(
+        "\n".join(f"{'':{indent}}{head:{wide}}  {line.plain}" for head, line in zip(heads, folded, strict=False))
+    )
 
 
 def opset_text(opsets: Iterable[int | None]) -> str:
