@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import claims_html, evidence_html, graph_html, links, params, scripts, search_html, strip_html
+from dashboard import claims_html, code_html, evidence_html, graph_html, links, params, scripts, search_html, strip_html
 from dashboard.frame import heading
 from dashboard.markup import chips, escape, facts, link, sources, status_badge, status_legend, word_legend
 from dashboard.reading import Kept
@@ -97,7 +97,7 @@ def evidence(kept: Kept, shown: Why, asked: tuple[str, str, str]) -> None:
         if row["message_id"]:
             st.html('<p class="hint">The text of the error, as it was raised</p>')
             missing = f"(the text {row['message_id']} is missing in the dataset)"
-            st.code(kept.message(row["message_id"]) or missing, language=None, wrap_lines=True)
+            st.html(code_html.block(kept.message(row["message_id"]) or missing, wrap=True))
         st.html(facts(evidence_html.facts_of(row, shown.detail)))
         drawn = _graph(kept, row) if row["bundle"] else ""
         if drawn:
@@ -107,11 +107,11 @@ def evidence(kept: Kept, shown: Why, asked: tuple[str, str, str]) -> None:
             st.html(evidence_html.runtimes(shown.runtimes))
         if shown.detail.warnings:
             with st.expander("Warnings during the export"):
-                st.code(shown.detail.warnings, language=None, wrap_lines=True)
+                st.html(code_html.block(shown.detail.warnings, wrap=True))
         with st.expander("Installed versions"):
             st.html(facts(evidence_html.packages(shown.detail)))
         st.html('<p class="hint">Measure this cell again</p>')
-        st.code(shown.detail.repeat, language=None, wrap_lines=True)
+        st.html(code_html.block(shown.detail.repeat, wrap=True))
         _script(kept, shown)
 
 
@@ -157,7 +157,7 @@ def _script(kept: Kept, shown: Why) -> None:
     name = f"{links.slug(shown.entry.case)}.py"
     st.download_button(f"Save {name}", text, file_name=name, mime="text/x-python", on_click="ignore")
     st.html(f'<p class="hint">Run it: <code>uv run --script {escape(name)}</code></p>')
-    st.code(text, language="python")
+    st.html(code_html.block(text, python=True))
 
 
 def fixes(
@@ -197,7 +197,7 @@ def _form(entry: Entry) -> None:
         if entry.caution:
             st.html('<p class="careful">Careful: documented as wrong or partial. Not a recommendation.</p>')
         if entry.code:
-            st.code(entry.code, language="python")
+            st.html(code_html.block(entry.code, python=True))
         elif entry.kind == FixKind.VERSION_UPGRADE.value:
             st.html(f'<p class="hint">torch {escape(entry.needs_torch)}; judged on the failing form there.</p>')
 

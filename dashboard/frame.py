@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard import links, params
+from dashboard import code_html, links, params
 from dashboard.markup import escape, link
 from dashboard.reading import Kept, source
 from harness.worker.errors import CaniexportError
@@ -76,7 +76,7 @@ def problems(kept: Kept) -> None:
 
 def _nothing(kept: Kept) -> None:
     heading("Nothing has been measured yet", "The dataset has no rows. This measures a release and fills these pages:")
-    st.code("caniexport measure --release 2.8.0", language="bash")
+    st.html(code_html.block("caniexport measure --release 2.8.0"))
     notes(kept.rows().notes)
 
 

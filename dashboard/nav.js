@@ -2,10 +2,11 @@
 // One listener for the whole session: Streamlit runs this again whenever it draws the element anew.
 if (!window.caniexport) {
   window.caniexport = true
-  const inside = node => node.closest && node.closest('.stHtml a[target=_self], .stMarkdown a[target=_self]')
+  // Streamlit's sanitizer takes the target from a link: what leads out of the app is told by its origin
+  const inside = node => node.closest && node.closest('.stHtml a[href], .stMarkdown a[href]')
   document.addEventListener('click', event => {
     const link = inside(event.target)
-    if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    if (!link || link.target === '_blank' || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     const to = new URL(link.href)
     if (to.origin !== location.origin || to.hash) return
     event.preventDefault()
@@ -14,6 +15,14 @@ if (!window.caniexport) {
     // Streamlit draws the page of an address when the history moves
     dispatchEvent(new PopStateEvent('popstate', {state: {}}))
     if (!samePage) document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0)
+  })
+  document.addEventListener('click', event => {
+    const button = event.target.closest && event.target.closest('.code > .copy')
+    if (!button) return
+    navigator.clipboard.writeText(button.nextElementSibling.textContent).then(() => {
+      button.textContent = '✓'
+      setTimeout(() => { button.textContent = '⧉' }, 1500)
+    })
   })
   const typing = node => /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName) || node.isContentEditable
   document.addEventListener('keydown', event => {

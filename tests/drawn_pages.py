@@ -47,6 +47,12 @@ def markup(app):
     return "\n".join(item.proto.body for item in app.get("html"))
 
 
+def codes(app):
+    """The texts of its blocks of code."""
+    blocks = re.findall(r"<pre[^>]*>(.*?)</pre>", markup(app), re.DOTALL)
+    return [html.unescape(re.sub(r"<[^>]+>", "", block)) for block in blocks]
+
+
 def words(app):
     """The text a reader sees of it."""
     return html.unescape(re.sub(r"<[^>]+>", " ", markup(app)))

@@ -52,6 +52,31 @@ def test_a_click_on_a_cell_leads_to_its_error_text_and_back_leads_to_the_matrix(
     assert page.locator("tr.theme").count() == 1
 
 
+def test_a_link_to_another_page_of_the_app_loads_nothing_anew_and_one_out_of_it_is_left_alone(visit):
+    page = visit("/matrix?theme=geometry")
+    page.evaluate("window.mark = 'kept'")
+    _cell(page, **PLAIN).click()
+    page.wait_for_selector(".strip")
+    drawn(page)
+    assert page.evaluate("window.mark") == "kept"
+
+    page.route("https://**", lambda route: route.fulfill(body="elsewhere"))
+    page.locator("a.src").first.click(modifiers=["Control"])
+    assert page.evaluate("window.mark") == "kept"
+
+
+def test_the_button_beside_code_copies_it_as_it_stands(visit):
+    page = visit("/case?case=cross-no-symbolic&torch=1.10.2&opset=14")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    block = page.locator(".code").filter(has_text="def forward").first
+    block.get_by_role("button", name="Copy").click()
+    page.get_by_text("✓").first.wait_for()
+
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == block.locator("pre").text_content()
+    assert copied.startswith("def forward(self, x):")
+
+
 def test_a_filter_chosen_is_in_the_address_and_the_address_shows_the_same_elsewhere(visit):
     page = visit("/matrix")
     assert page.locator("tr.theme").count() > 1

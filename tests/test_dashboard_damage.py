@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
 from dashboard_data import RELEASES, build
-from drawn_pages import PAGE, PAGES, markup, words
+from drawn_pages import PAGE, PAGES, codes, markup, words
 from streamlit.testing.v1 import AppTest
 
 from harness.answers.rows import records
@@ -28,7 +28,7 @@ def test_a_home_without_rows_gives_a_page_that_says_how_to_measure(tmp_path, mon
 
         assert not app.exception
         assert "Nothing has been measured yet" in words(app)
-        assert [item.value for item in app.code] == ["caniexport measure --release 2.8.0"]
+        assert codes(app) == ["caniexport measure --release 2.8.0"]
 
 
 def test_a_home_that_is_not_one_gives_a_page_that_says_so(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
 from dashboard_data import CROSS, DRAWN, HOSTILE, MARKED_ID, RELEASES, UNDRAWN
-from drawn_pages import APP, PAGE, PAGES, cells, markup, words
+from drawn_pages import APP, PAGE, PAGES, cells, codes, markup, words
 from onnx_bytes import MODEL, model, node
 from streamlit.testing.v1 import AppTest
 
@@ -24,7 +24,7 @@ def test_the_case_page_shows_the_real_error_text_of_the_cell_in_the_url(draw):
     asked = {"case": "cross-no-symbolic", "torch": "1.10.2", "exporter": "torchscript-trace"}
 
     for opset in (11, 14):
-        texts = [item.value for item in draw("case", **asked, opset=str(opset)).code]
+        texts = codes(draw("case", **asked, opset=str(opset)))
         assert CROSS.format(opset) in texts
 
 
@@ -46,7 +46,7 @@ def test_a_file_of_which_no_graph_is_kept_anywhere_has_a_page_all_the_same(draw)
 
 
 def test_the_case_page_shows_every_form_as_code_and_the_command_that_repeats_the_cell(draw):
-    texts = [item.value for item in draw("case", case="cross-no-symbolic", torch="1.10.2", opset="14").code]
+    texts = codes(draw("case", case="cross-no-symbolic", torch="1.10.2", opset="14"))
 
     assert any(text.startswith("def forward(self, x):  # plain") for text in texts)
     assert any(text.startswith("def forward(self, x):  # stack_rewrite") for text in texts)
@@ -73,7 +73,7 @@ def test_the_published_cell_is_shown_as_a_script_when_it_is_asked_for(monkeypatc
         for name, value in {**asked, **more}.items():
             app.query_params[name] = value
         assert not app.run().exception
-        return [item.value for item in app.code if "# /// script" in item.value]
+        return [text for text in codes(app) if "# /// script" in text]
 
     assert drawn() == []
     (text,) = drawn(script="1")
@@ -92,7 +92,7 @@ def test_a_cell_that_was_not_measured_says_so_and_shows_no_other(draw):
     app = draw("case", case="only-at-2-8", torch="2.0.1", opset="14")
 
     assert "Nothing was measured for torch 2.0.1, torchscript-trace, opset 14." in words(app)
-    assert not any("caniexport measure" in item.value for item in app.code)
+    assert not any("caniexport measure" in text for text in codes(app))
 
 
 def test_a_degraded_cell_says_which_opset_was_written(draw):
@@ -122,7 +122,7 @@ def test_a_fix_documented_as_wrong_is_marked_and_not_recommended(draw):
 def test_an_environment_case_shows_what_was_installed_and_its_error(draw):
     app = draw("case", case="numpy-2-breaks")
 
-    assert "ImportError: numpy.core.multiarray failed to import" in [item.value for item in app.code]
+    assert "ImportError: numpy.core.multiarray failed to import" in codes(app)
     assert "fail at import" in words(draw("matrix"))
 
 

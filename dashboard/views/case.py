@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dashboard import case_parts, frame, params, search_html
+from dashboard import case_parts, code_html, frame, params, search_html
 from dashboard.markup import escape, status_legend
 from dashboard.overview import cases, overview
 from dashboard.reading import Kept
@@ -141,7 +141,7 @@ def _beside(kept: Kept, subject: Subject) -> None:
         shown = kept.answer(_environment, subject.case, variant)
         st.html(f"<h3 class='sub'>{escape(variant)}</h3><p class='hint'>{escape(entry.note)}</p>")
         if entry.code:
-            st.code(entry.code, language="python")
+            st.html(code_html.block(entry.code, python=True))
         case_parts.evidence(kept, shown, ("", "", ""))
 
 
