@@ -14,10 +14,7 @@ def block(text: str, *, python: bool = False, wrap: bool = False) -> str:
     """A block of text, ``python`` in the colours of its syntax, ``wrap`` without a line that must be scrolled to."""
     shown = _coloured(text) if python else escape(text)
     name = "code wrap" if wrap else "code"
-    return (
-        f'<div class="{name}"><button class="copy" type="button" title="Copy" aria-label="Copy">⧉</button>'
-        f'<pre tabindex="0">{shown}</pre></div>'
-    )
+    return f'<div class="{name}"><button class="copy" type="button">Copy</button><pre tabindex="0">{shown}</pre></div>'
 
 
 @lru_cache(maxsize=1024)

@@ -20,8 +20,8 @@ if (!window.caniexport) {
     const button = event.target.closest && event.target.closest('.code > .copy')
     if (!button) return
     navigator.clipboard.writeText(button.nextElementSibling.textContent).then(() => {
-      button.textContent = '✓'
-      setTimeout(() => { button.textContent = '⧉' }, 1500)
+      button.textContent = 'Copied'
+      setTimeout(() => { button.textContent = 'Copy' }, 1500)
     })
   })
   const typing = node => /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName) || node.isContentEditable

@@ -70,7 +70,7 @@ def test_the_button_beside_code_copies_it_as_it_stands(visit):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     block = page.locator(".code").filter(has_text="def forward").first
     block.get_by_role("button", name="Copy").click()
-    page.get_by_text("✓").first.wait_for()
+    block.get_by_role("button", name="Copied").wait_for()
 
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == block.locator("pre").text_content()
