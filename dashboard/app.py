@@ -1,4 +1,4 @@
-"""The app: ``python -m streamlit run dashboard/app.py``, with ``CANIEXPORT_HOME`` naming the checkout to read."""
+"""The app behind serve.py; ``CANIEXPORT_HOME`` names the checkout to read."""
 
 from __future__ import annotations
 
@@ -13,24 +13,17 @@ if str(_FOLDER.parent) not in sys.path:
 import streamlit as st  # noqa: E402 - the path first
 
 from dashboard import frame  # noqa: E402
+from dashboard.first import PAGES  # noqa: E402
 from dashboard.views import about, alerts, case, claims, declared, home, matrix, op, runs, upgrade, workarounds  # noqa: E402
 
 st.set_page_config(page_title="Can I export it?", page_icon=_FOLDER / "icon.svg", layout="wide")
 st.html(_FOLDER / "style.css")
 frame.brand()
+_VIEWS = (home, matrix, case, op, upgrade, workarounds, claims, declared, alerts, runs, about)
 st.navigation(
     [
-        st.Page(frame.guarded(home.page), title="Search", url_path="search", default=True),
-        st.Page(frame.guarded(matrix.page), title="Matrix", url_path="matrix"),
-        st.Page(frame.guarded(case.page), title="Cases", url_path="case"),
-        st.Page(frame.guarded(op.page), title="Operators", url_path="op"),
-        st.Page(frame.guarded(upgrade.page), title="Upgrade", url_path="upgrade"),
-        st.Page(frame.guarded(workarounds.page), title="Workarounds", url_path="workarounds"),
-        st.Page(frame.guarded(claims.page), title="Claims", url_path="claims"),
-        st.Page(frame.guarded(declared.page), title="Declared", url_path="declared"),
-        st.Page(frame.guarded(alerts.page), title="Alerts", url_path="alerts"),
-        st.Page(frame.guarded(runs.page), title="Runs", url_path="runs"),
-        st.Page(frame.guarded(about.page), title="About", url_path="about"),
+        st.Page(frame.guarded(view.page), title=title, url_path=name, default=view is home)
+        for view, (name, title) in zip(_VIEWS, PAGES, strict=True)
     ],
     position="top",
 ).run()

@@ -40,6 +40,8 @@ _QUESTIONS = (
     ("What did a release break?", "alerts", "Each release against the one before it, one alert for each cause."),
 )
 
+LEAD = "PyTorch operators and models to ONNX: what exports, runs and gives the right values, on every torch release."
+
 
 def answers(supports: Iterable[Support], address: Mapping[str, str] | None = None) -> str:
     """One line for each exporter: its badge, where it works, what happens elsewhere. Links choose the exporter."""

@@ -43,7 +43,7 @@ def served() -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
-    line = [sys.executable, "-m", "streamlit", "run", str(ROOT / "dashboard" / "app.py"), *options]
+    line = [sys.executable, "-m", "streamlit", "run", str(ROOT / "dashboard" / "serve.py"), *options]
     server = subprocess.Popen(line, env={**os.environ, "CANIEXPORT_HOME": str(ROOT)}, stdout=subprocess.DEVNULL)
     try:
         _wait(f"http://127.0.0.1:{port}/_stcore/health")
@@ -72,7 +72,7 @@ def picture(browser: Browser, address: str, name: str) -> Path:
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
     page.goto(address + path)
-    page.wait_for_selector("header.page h1, [data-testid=stAlertContentError]")
+    page.wait_for_selector("#root header.page h1, [data-testid=stAlertContentError]")
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
     # boxes and code are drawn by parts of the app that come later than the page
     page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')")

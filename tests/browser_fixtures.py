@@ -17,7 +17,7 @@ from dashboard_data import build
 from harness.home import VARIABLE
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-APP = Path(__file__).resolve().parents[1] / "dashboard" / "app.py"
+APP = Path(__file__).resolve().parents[1] / "dashboard" / "serve.py"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 SECONDS = 60
 
@@ -101,7 +101,7 @@ def _ours(url, address):
 
 
 def drawn(page):
-    """Wait until the page is drawn; fail where it could not be."""
-    page.wait_for_selector("header.page h1, [data-testid=stAlertContentError]")
+    """Wait until the app has drawn the page; fail where it could not."""
+    page.wait_for_selector("#root header.page h1, [data-testid=stAlertContentError]")
     assert page.locator("[data-testid=stAlertContentError]").all_inner_texts() == []
     page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'")

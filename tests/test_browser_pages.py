@@ -74,3 +74,36 @@ _CONTRAST = """() => {
   }
   return [...new Set(found)]
 }"""
+
+
+@pytest.mark.parametrize(("path", "until"), [("/", "ul.questions a"), ("/case?case=cross-no-symbolic", ".strip td a")])
+def test_a_link_that_was_sent_shows_its_answer_before_the_app_is_loaded(chromium, address, path, until):
+    context = chromium.new_context(viewport={"width": 1440, "height": 1000})
+    page = context.new_page()
+    page.route("**/static/js/**", lambda route: route.abort())
+    page.goto(address + path, wait_until="commit")
+    page.locator(f"#first {until}").first.wait_for()
+
+    page.unroute("**/static/js/**")
+    page.locator(f"#first {until}").first.click()
+    page.wait_for_url(lambda url: url != address + path)
+    context.close()
+
+
+def test_the_app_takes_the_place_of_the_first_answer_and_keeps_to_where_it_was_read(visit):
+    page = visit("/case?case=cross-no-symbolic")
+
+    assert page.locator("#first").count() == 0
+    assert page.locator("#root .strip").count() == 1
+
+
+def test_without_scripts_an_answer_can_be_read_and_its_links_lead_on(chromium, address):
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{address}/case?case=cross-no-symbolic")
+    assert page.locator("#first .strip").is_visible()
+    page.locator("#first nav a", has_text="Search").click()
+    page.wait_for_load_state()
+
+    assert page.locator("#first ul.questions").is_visible()
+    context.close()

@@ -11,7 +11,6 @@ from tempfile import mkdtemp
 from dashboard import alerts_html, links, overview
 from dashboard.kept import Kept
 from dashboard.site import case_page, downloads, pages, shell
-from dashboard.site.case_page import Subject
 from dashboard.site.paths import FEED, addressing, case_file, op_file
 from dashboard.site.pictures import Pictures
 from harness import home as homes
@@ -110,20 +109,11 @@ class _Copy:
         for entry in wanted:
             by_case.setdefault(entry.case, {})[entry.variant] = entry
         for case in by_case:
-            subject = self._subject(case)
+            subject = case_page.subject(self._kept, case)
             body = case_page.body(self._kept, subject, pictures.of(case, "../"))
             lead = f"{case} · {subject.plain.theme or 'no theme'}"
             self._page(case_file(case), subject.plain.title or case, lead, lambda body=body: body)  # type: ignore[misc]  # bound now
         return len(by_case)
-
-    def _subject(self, case: str) -> Subject:
-        rows = self._kept.rows()
-        entries = {variant: entry for (name, variant), entry in rows.catalogue.items() if name == case}
-        cells = self._kept.cells_of(case)
-        tried = [cell for cell in rows.environment if cell.case == case]
-        claims = [claim for claim in self._kept.answer(all_claims) if claim.case == case]
-        texts = self._kept.messages({cell.message_id for cell in (*cells, *tried)})
-        return Subject(case, entries, cells, tried, claims, texts)
 
     def _assets(self) -> None:
         for name in ("style.css", "icon.svg"):

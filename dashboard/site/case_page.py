@@ -11,6 +11,7 @@ from dashboard.links import slug
 from dashboard.markup import chips, escape, facts, sources, status_badge, status_legend, word_legend
 from dashboard.site.paths import Anchors, addressing, case_file
 from harness.answers import Claim
+from harness.answers.documents import all_claims
 from harness.answers.rows import Cell
 from harness.answers.select import Entry
 from harness.answers.signs import EXPORTER_SHORT
@@ -49,6 +50,25 @@ def body(kept: Kept, subject: Subject, graphs: str) -> str:
             parts += [_measured(kept, subject, exporter) for exporter in _EXPORTERS]
         parts += [_texts(subject, numbered), _forms(subject), graphs, _claims(subject)]
     return "\n".join(filter(None, parts))
+
+
+def subject(kept: Kept, case: str) -> Subject:
+    """A case with everything that was measured of it."""
+    rows = kept.rows()
+    entries = {variant: entry for (name, variant), entry in rows.catalogue.items() if name == case}
+    cells = kept.cells_of(case)
+    tried = [cell for cell in rows.environment if cell.case == case]
+    claims = [claim for claim in kept.answer(all_claims) if claim.case == case]
+    texts = kept.messages({cell.message_id for cell in (*cells, *tried)})
+    return Subject(case, entries, cells, tried, claims, texts)
+
+
+def at_once(kept: Kept, subject: Subject, exporter: str) -> str:
+    """The answer alone, for the app: where it works, the strip of one exporter, the forms, what sources claim."""
+    measured = [name for name in _EXPORTERS if any(cell.exporter == name for cell in subject.cells)]
+    shown = exporter if exporter in measured else next(iter(measured), "")
+    strip = _measured(kept, subject, shown) if shown else ""
+    return "\n".join([_about(kept, subject), _answers(kept, subject), strip, _forms(subject), _claims(subject)])
 
 
 def _about(kept: Kept, subject: Subject) -> str:

@@ -22,7 +22,7 @@ def page(kept: Kept) -> None:
     """Draw it."""
     frame.heading(
         "Can I export it?",
-        "PyTorch operators and models to ONNX: what exports, runs and gives the right values, on every torch release.",
+        search_html.LEAD,
     )
     with st.container(key="search"):
         query = params.words(

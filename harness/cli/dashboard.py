@@ -15,7 +15,7 @@ from harness import home as homes
 from harness.cli.options import json_option
 from harness.worker.errors import CaniexportError
 
-_APP = Path(__file__).resolve().parents[2] / "dashboard" / "app.py"
+_APP = Path(__file__).resolve().parents[2] / "dashboard" / "serve.py"
 
 
 @click.command("dashboard")

@@ -1,0 +1,23 @@
+// Streamlit's scripts once the answer has been painted; the app takes over, at the same place, when it shows the same.
+(() => {
+  const first = document.getElementById('first'), wanted = '#root ' + first.dataset.until
+  const load = () => document.querySelectorAll('template[data-later]').forEach(held => {
+    const given = held.content.firstElementChild
+    // a script that is moved would not run: it must be made anew
+    const made = document.createElement(given.tagName)
+    for (const {name, value} of given.attributes) made.setAttribute(name, value)
+    held.replaceWith(made)
+  })
+  requestAnimationFrame(() => setTimeout(load))
+  // nothing is painted in a tab that is not looked at
+  setTimeout(load, 1000)
+  const look = () => {
+    if (!document.querySelector(wanted)) return
+    seen.disconnect()
+    const main = document.querySelector('[data-testid=stMain]')
+    if (main && first.scrollTop) main.scrollTop = first.scrollTop
+    first.remove()
+  }
+  const seen = new MutationObserver(look)
+  seen.observe(document.body, {childList: true, subtree: true})
+})()

@@ -1,0 +1,71 @@
+"""What a page answers at once: plain HTML in the very first reply, until the app behind it has been loaded.
+
+A browser needs two to three seconds of its own for Streamlit's scripts. A link that somebody was sent shows its answer
+before that: where the case works, the strip, the forms as code. The links in it work, also without JavaScript; the app
+takes its place as soon as it has drawn the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from dashboard import links, search_html
+from dashboard.kept import Kept
+from dashboard.markup import escape, link, status_legend
+from dashboard.overview import EXPORTERS, overview
+from dashboard.site import case_page
+from harness.worker.case import PLAIN
+
+#: of the app, in the order of its navigation: the name in the address and the title
+PAGES = (
+    ("search", "Search"),
+    ("matrix", "Matrix"),
+    ("case", "Cases"),
+    ("op", "Operators"),
+    ("upgrade", "Upgrade"),
+    ("workarounds", "Workarounds"),
+    ("claims", "Claims"),
+    ("declared", "Declared"),
+    ("alerts", "Alerts"),
+    ("runs", "Runs"),
+    ("about", "About"),
+)
+_HERE = Path(__file__).parent
+
+
+def answer(kept: Kept, path: str, asked: Mapping[str, str]) -> str | None:
+    """What goes before the end of the body of a page; ``None`` where the app alone answers."""
+    name = path.strip("/")
+    if name in ("", "search") and not asked.get("q"):
+        return _whole("Can I export it?", search_html.LEAD, _front(kept), until=".questions")
+    if name == "case":
+        return _case(kept, asked.get("case", "").partition("/")[0], asked)
+    return None
+
+
+def _front(kept: Kept) -> str:
+    found = kept.answer(overview)
+    return (
+        f'{search_html.questions()}<h2 class="sub">What works today, by theme</h2>'
+        f"{status_legend(only=found.seen)}{search_html.themes(found, EXPORTERS)}"
+    )
+
+
+def _case(kept: Kept, case: str, asked: Mapping[str, str]) -> str | None:
+    plain = kept.rows().catalogue.get((case, PLAIN))
+    if plain is None or any(cell.case == case for cell in kept.rows().environment):
+        return None
+    body = case_page.at_once(kept, case_page.subject(kept, case), asked.get("exporter", ""))
+    return _whole(plain.title or case, f"{case} · {plain.theme or 'no theme'}", body, until=".strip")
+
+
+def _whole(title: str, lead: str, body: str, *, until: str) -> str:
+    nav = "".join(f"<li>{link(links.page(name if name != 'search' else ''), title)}</li>" for name, title in PAGES)
+    style, own, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("style.css", "first.css", "first.js"))
+    return (
+        f'<div id="first" class="stApp stHtml" data-until="{until}"><style>{style}{own}</style>'
+        f'<nav aria-label="Pages"><ul>{nav}</ul></nav>'
+        f'<header class="page"><h1>{escape(title)}</h1><p>{escape(lead)}</p></header>'
+        f"<main>{body}</main></div><script>{script}</script>"
+    )

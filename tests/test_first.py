@@ -1,0 +1,120 @@
+"""The first answer of a page: plain HTML in the reply that has the app's scripts, right and harmless."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import re
+
+import pytest
+
+pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
+
+from dashboard_data import HOSTILE, RELEASES, build
+
+from dashboard import first, serve
+from dashboard.kept import Kept
+from harness.home import VARIABLE
+
+PAGE = b'<html><head><script type="module" crossorigin src="./a.js"></script></head><body><div id="root"></div></body>'
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def ask(home, monkeypatch):
+    """``ask("/case", "case=a")``: the reply's status, headers and body, and the request that the app was given."""
+    monkeypatch.setenv(VARIABLE, str(home))
+
+    def run(path, query="", status=200, body=PAGE):
+        given, sent = [], []
+
+        async def app(scope, receive, send):
+            given.append(scope)
+            headers = [(b"content-type", b"text/html"), (b"etag", b"x"), (b"content-length", str(len(body)).encode())]
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            await send({"type": "http.response.body", "body": body[:40], "more_body": True})
+            await send({"type": "http.response.body", "body": body[40:]})
+
+        async def receive():
+            return {"type": "http.request"}
+
+        async def send(message):
+            sent.append(message)
+
+        headers = [(b"accept-encoding", b"gzip"), (b"if-none-match", b"x"), (b"host", b"here")]
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": headers}
+        asyncio.run(serve.FirstAnswers(app)(scope, receive, send))
+        whole = b"".join(message.get("body", b"") for message in sent)
+        return sent[0]["status"], dict(sent[0]["headers"]), whole.decode(), dict(given[0]["headers"])
+
+    return run
+
+
+def read(body):
+    return html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"<(style|script).*?</\1>", "", body, flags=re.DOTALL)))
+
+
+def test_a_link_to_a_case_says_where_it_works_before_any_script_is_loaded(ask, home):
+    status, headers, body, asked = ask("/case", "case=cross-no-symbolic")
+    answer = body[body.index('<div id="first"') :]
+
+    assert status == 200
+    assert int(headers[b"content-length"]) == len(body.encode())
+    assert b"etag" not in headers and headers[b"cache-control"] == b"no-store"
+    assert asked == {b"host": b"here"}
+    for line in Kept.open(home / "results", None).supports("cross-no-symbolic", "plain"):
+        assert " ".join(line.text.split()) in " ".join(read(answer).split())
+    assert all(f">{torch}<" in answer for torch in RELEASES)
+    assert "def forward(self, x):" in read(answer)
+
+
+def test_the_scripts_wait_in_the_reply_until_the_answer_is_painted(ask):
+    _, _, body, _ = ask("/")
+    held = '<template data-later><script type="module" crossorigin src="./a.js"></script></template>'
+
+    assert held in body
+    assert body.index("</body>") > body.index('class="questions"') > body.index(held)
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/case", "case=nobody-knows-it"),
+        ("/case", ""),
+        ("/matrix", ""),
+        ("/", "q=cross"),
+        ("/_stcore/health", ""),
+        ("/case", "case=numpy-2-breaks"),
+    ],
+)
+def test_where_the_app_alone_answers_the_reply_is_as_it_was(ask, path, query):
+    _, headers, body, asked = ask(path, query)
+
+    assert body == PAGE.decode()
+    assert headers[b"etag"] == b"x"
+    assert asked[b"accept-encoding"] == b"gzip"
+
+
+def test_what_is_no_page_is_left_as_it_is(ask):
+    assert ask("/", status=500, body=b"broken on the way to a page of its own, with no end")[::2] == (
+        500,
+        "broken on the way to a page of its own, with no end",
+    )
+
+
+def test_a_home_that_cannot_be_read_is_the_apps_to_explain(ask, monkeypatch, tmp_path):
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "nowhere"))
+
+    assert ask("/")[2] == PAGE.decode()
+
+
+def test_texts_of_the_dataset_and_of_the_address_never_become_tags(ask, home):
+    kept = Kept.open(home / "results", None)
+    for case in {case for case, _ in kept.rows().catalogue}:
+        told = first.answer(kept, "/case", {"case": case, "exporter": HOSTILE}) or ""
+        assert HOSTILE not in told
+        assert "<img" not in told and "onerror" not in re.sub(r"&lt;.*?&gt;", "", told)
