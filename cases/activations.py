@@ -73,6 +73,7 @@ class GeluOpset20(_Activation):
             torch=">=2.4,<2.13",
             opset=20,
             ops={"Gelu": 0, "Erf": 1},
+            finding="The rule for opset 20 (pytorch/pytorch#128772) is in 2.5 already: there it is one Gelu.",
         ),
     )
 
@@ -98,6 +99,7 @@ class GeluTanhOpset20(_Activation):
             torch=">=2.4,<2.13",
             opset=20,
             ops={"Gelu": 0, "Tanh": 1},
+            finding="The rule for opset 20 (pytorch/pytorch#128772) is in 2.5 already: there it is one Gelu.",
         ),
     )
 

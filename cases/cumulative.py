@@ -87,6 +87,8 @@ class CumsumOfComparedDynamic(Case):
             status="fail",
             stage="load",
             message="CumSum",
+            finding="The report's file is a whole DETA from optimum. Of this part alone a valid file is written "
+            "on every release measured.",
         ),
     )
 

@@ -62,7 +62,14 @@ class DimOfBatchOne(_Dynamo):
     dynamic = {"x": {0: "batch"}}
     export = staticmethod(sizes("x", 0))
     claims = (
-        refused("pytorch/pytorch#134137", "inferred to be a constant", ">=2.5,<2.6", record="dim-inferred-constant"),
+        refused(
+            "pytorch/pytorch#134137",
+            "inferred to be a constant",
+            ">=2.5,<2.6",
+            record="dim-inferred-constant",
+            finding="torch.export does; the exporter of 2.5 then takes a traced program, "
+            "whose sizes are those of the example: the file is written and refuses another batch.",
+        ),
     )
 
     def forward(self, x):
@@ -178,7 +185,15 @@ class ViewOfOneDynamicDim(_Dynamo):
     inputs = ((f32(3, 4, 5),), (f32(3, 4, 5),), (f32(6, 4, 5),))
     dynamic = {"x": {0: "batch"}}
     export = staticmethod(sizes("x", 0))
-    claims = (refused("pytorch/pytorch#126607", "Mod", "==2.5.*"),)
+    claims = (
+        refused(
+            "pytorch/pytorch#126607",
+            "Mod",
+            "==2.5.*",
+            finding="torch.export does; the exporter of 2.5 then takes a traced program, "
+            "whose sizes are those of the example: the file is written and refuses another one.",
+        ),
+    )
 
     def forward(self, x):
         return x.view(x.size(1), -1)
@@ -204,7 +219,15 @@ class DimOfEvenHeight(_Dynamo):
     inputs = ((f32(1, 2, 6, 4),), (f32(1, 2, 6, 4),), (f32(1, 2, 10, 4),))
     dynamic = {"x": {2: "height"}}
     export = staticmethod(sizes("x", 2))
-    claims = (refused("pytorch/pytorch#124507", "Constraints violated", ">=2.5,<2.6"),)
+    claims = (
+        refused(
+            "pytorch/pytorch#124507",
+            "Constraints violated",
+            ">=2.5,<2.6",
+            finding="Asked strictly it does. The exporter of 2.5 then asks not strictly, and at last takes a traced "
+            "program: one of these gives a file that works.",
+        ),
+    )
 
     def forward(self, x):
         return x + F.interpolate(F.max_pool2d(x, 2), scale_factor=2.0, mode="nearest")
@@ -299,7 +322,15 @@ class SliceByItem(Case):
     aten_ops = ("aten::item", "aten::slice")
     onnx_ops = ("Slice",)
     inputs = ((f32(6), values(2, "int64")), (f32(6), values(5, "int64")), (f32(6), values(3, "int64")))
-    claims = (refused("pytorch/pytorch#131911", "Could not guard on data-dependent", ">=2.5,<2.8"),)
+    claims = (
+        refused(
+            "pytorch/pytorch#131911",
+            "Could not guard on data-dependent",
+            ">=2.5,<2.8",
+            finding="torch.export does; the exporter of 2.5 then takes a traced program, in which the number is a "
+            "constant: a wrong shape, and no word of it.",
+        ),
+    )
 
     def forward(self, x, n):
         return x[: n.item()]
@@ -325,7 +356,14 @@ class PythonRoundOfSize(Case):
     onnx_ops = ("Slice",)
     inputs = ((f32(2, 7),), (f32(2, 7),), (f32(2, 10),))
     dynamic = {"x": {1: "length"}}
-    claims = (refused("pytorch/pytorch#138852", "not an allowed operator type", ">=2.5,<2.7"),)
+    claims = (
+        refused(
+            "pytorch/pytorch#138852",
+            "not an allowed operator type",
+            ">=2.5,<2.7",
+            finding="Refused with other words: in 2.5 the rounded size is a constraint that is violated.",
+        ),
+    )
 
     def forward(self, x):
         return x[:, : round(x.shape[1] / 3)]

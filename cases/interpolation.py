@@ -204,6 +204,7 @@ class _Antialiased(Case):
             exporter="dynamo",
             opset=18,
             status="mismatch",
+            finding="2.5 takes a traced program for it, with the batch of the example: the file refuses another batch.",
         ),
         Claim(
             "microsoft/onnxruntime#25264",

@@ -31,6 +31,8 @@ class BoolIndexPut(Case):
             opset=11,
             status="fail",
             message="tensor(bool)",
+            finding="1.3 and 1.4 leave this write to an operator of their own, ATen, which no runtime has. "
+            "ScatterND is written from 1.5 on.",
         ),
     )
 
@@ -179,6 +181,7 @@ class WhereCondition(Case):
             opset="18-20",
             status="fail",
             stage="export",
+            finding="torch.export does; the exporter of 2.5 then takes a traced program, and the file works.",
         ),
         Claim(
             "pytorch/pytorch#27959",
