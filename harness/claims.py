@@ -14,7 +14,7 @@ from harness.worker import releases as release_table
 from harness.worker.case import PLAIN, Claim, Fix, attributes
 from harness.worker.corpus import LoadedCase
 from harness.worker.errors import CorpusError, UnknownName
-from harness.worker.status import MEASURED, Exporter, Status
+from harness.worker.status import MEASURED, Exporter, Stage, Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,6 +120,7 @@ def _only(records: Sequence[str]) -> str:
 def _verdict(item: LoadedCase, claim: Claim, rows: Sequence[Row], reach: Reach, messages: Texts) -> dict[str, Any]:
     chosen = [row for row in rows if _selects(item, claim, row)]
     measured = _without_refusals(claim, [row for row in chosen if row["status"] in _MEASURED])
+    measured = [row for row in measured if not _is_torchs_own(claim, row, messages)]
     agreeing: list[Row] = []
     against: list[Row] = []
     for row in measured:
@@ -127,7 +128,7 @@ def _verdict(item: LoadedCase, claim: Claim, rows: Sequence[Row], reach: Reach, 
     left = _left(item, claim, chosen, reach)
     if not measured:
         outcome = PENDING if left else NOT_MEASURED
-        return _outcome(outcome, left or _why_not(item, claim, chosen, reach), claim.finding, [])
+        return _outcome(outcome, left or _why_not(item, claim, chosen, reach, messages), claim.finding, [])
     left = f"; {left}" if left else ""
     if not against:
         return _outcome(REPRODUCED, f"{_count(agreeing)}, all as documented{left}", "", agreeing)
@@ -231,6 +232,17 @@ def _without_refusals(claim: Claim, rows: list[Row]) -> list[Row]:
     return [row for row in rows if row["status"] != Status.UNSUPPORTED] or rows
 
 
+def _is_torchs_own(claim: Claim, row: Row, messages: Texts) -> bool:
+    """Whether torch itself stops, before any export, with other words than a claim of a failure has.
+
+    No half floats on the CPU, for one. What is said to work and stops there is contradicted.
+    """
+    if row["stage"] != Stage.EAGER or row["status"] != Status.FAIL or claim.stage == Stage.EAGER:
+        return False
+    quoted = claim.message and any(claim.message in text for text in _texts(row, messages))
+    return bool(claim.status) and Status.PASS not in claim.status and not quoted
+
+
 def _agrees(claim: Claim, row: Row, messages: Texts) -> bool:
     return (
         (not claim.status or row["status"] in claim.status)
@@ -258,8 +270,11 @@ def _has_facts(text: str | None, wanted: Mapping[str, Any]) -> bool:
     return all(name in have and have[name] == json.loads(json.dumps(value)) for name, value in wanted.items())
 
 
-def _why_not(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach) -> str:
+def _why_not(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach, messages: Texts) -> str:
     """Why no measurement can answer the claim."""
+    torchs_own = [row for row in chosen if _is_torchs_own(claim, row, messages)]
+    if torchs_own:
+        return f"torch itself stops before the export: {_instead(torchs_own)}"
     if chosen:
         statuses = Counter(row["status"] for row in chosen)
         return "planned but not measured: " + ", ".join(f"{count} {status}" for status, count in statuses.items())

@@ -156,6 +156,24 @@ def test_a_claim_that_a_planned_cell_could_answer_is_pending_and_says_where(verd
     assert found["cells"] == []
 
 
+def test_what_torch_itself_refuses_says_nothing_of_an_export_but_what_is_said_to_work(verdict):
+    refused = cell(status="fail", stage="eager", opset=9, message_id="a" * 16)
+    here = "torch='==1.10.*', opset='9-14'"
+    texts = {"a" * 16: "slow_conv2d_cpu is not implemented for Half"}
+
+    silent = verdict(here + ", status='fail'", refused, messages=texts)
+    assert (silent["outcome"], silent["cells"]) == ("not-measured", [])
+    assert silent["reason"].startswith("torch itself stops before the export: torch 1.10.2")
+
+    assert verdict(here + ", status='fail', message='for Half'", refused, messages=texts)["outcome"] == "reproduced"
+    assert verdict(here + ", status='fail', stage='eager'", refused, messages=texts)["outcome"] == "reproduced"
+    assert verdict(here + ", status='pass'", refused, messages=texts)["outcome"] == "not-reproduced"
+    assert (
+        verdict(here + ", status='fail'", refused, cell(status="fail", stage="export"), messages=texts)["reason"]
+        == "1 cell on torch 1.10.2, all as documented"
+    )
+
+
 @pytest.mark.parametrize(
     ("claim", "rows", "reason"),
     [
