@@ -144,8 +144,8 @@ class ReflectPadOfNoImages(Case):
             status="fail",
             stage="run",
             message="reflect",
-            finding="The report's input is of int64, 0 by 3 by 3. A batch of no images, as here, every onnxruntime from "
-            "1.14.1 to 1.31.1 takes.",
+            finding="The report's input is of int64, 0 by 3 by 3. A batch of no images, as here, is taken "
+            "by every onnxruntime from 1.14.1 to 1.31.1.",
         ),
     )
 
