@@ -62,7 +62,7 @@ class Kept(Dataset):
 
     def cells_of(self, case: str) -> list[Cell]:
         """The measured cells of a case."""
-        return cast("list[Cell]", self._once(("cells", case), lambda: self.rows().cells(case=(case,))))
+        return cast("list[Cell]", self._once(("cells", case), lambda: [cell for cell, _ in self.rows().of_case(case)]))
 
     def all_supports(self) -> dict[str, tuple[Support, ...]]:
         """By case: where its failing form works, a line for each exporter; read in one pass."""

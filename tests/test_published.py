@@ -7,6 +7,7 @@ import pytest
 
 from harness import versions
 from harness.answers.runtimes import runtimes
+from harness.answers.select import load
 from harness.claims import adjudicate_dataset
 from harness.runtime_releases import RUNTIMES
 from harness.store import Dataset
@@ -231,3 +232,26 @@ def test_every_row_of_another_provider_says_how_the_cpu_provider_of_the_same_pac
     # whatever gave values on both says how far they are apart
     both = [item["cpu"] for item in facts[runs["status"].isin(["pass", "degraded"])] if item["cpu"]["status"] == "pass"]
     assert len(both) > 800 and all(item["agrees"] and item["max_abs_error"] < 1 for item in both)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {},
+        {"variant": ("plain",), "exporter": ("torchscript-trace",)},
+        {"torch": ("2.13.0", "1.10.2"), "opset": (9, None), "provider": ("cpu",)},
+        {"exporter": ("nobody",)},
+    ],
+    ids=str,
+)
+def test_a_case_that_is_kept_answers_as_the_files_do(where):
+    read, kept = (load(Dataset.open(ROOT / "results", None)) for _ in range(2))
+    every = kept.of_case("cross-no-symbolic")
+
+    assert kept.with_files(case=("cross-no-symbolic",), **where) == read.with_files(
+        case=("cross-no-symbolic",), **where
+    )
+    assert kept.of_case("cross-no-symbolic") is every
+    assert kept.with_files(case=("cross-no-symbolic", "bool-index-put"), **where) == read.with_files(
+        case=("cross-no-symbolic", "bool-index-put"), **where
+    )

@@ -66,7 +66,7 @@ def _subject(kept: Kept) -> Subject | None:
         return None  # the picker says which names are near
     entries = {variant: entry for (name, variant), entry in rows.catalogue.items() if name == case}
     beside = tuple(cell for cell in rows.environment if cell.case == case)
-    cells = beside or tuple(rows.cells(case=(case,)))
+    cells = beside or tuple(kept.cells_of(case))
     return Subject(case, entries, cells, bool(beside))
 
 

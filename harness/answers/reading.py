@@ -30,6 +30,9 @@ _OWN = (
     "AND opset_effective IS NOT DISTINCT FROM opset"
 )
 
+#: cases whose cells are kept at once
+_MOST_CASES = 16
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -74,8 +77,9 @@ class Rows:
         self._dataset = dataset
         self._runtimes = runtimes
         #: what answers keep for the next one, by their own names
-        self.beside: dict[str, Any] = {}
+        self.beside: dict[Any, Any] = {}
         self._moved_to = on
+        self._kept_cases: dict[str, list[tuple[Cell, str | None]]] = {}
 
     def on(self, runtime: Runtime) -> Rows:
         """The same cells as they end on one release of a runtime; a file that it has not run was not measured."""
@@ -94,10 +98,22 @@ class Rows:
     def with_files(self, **where: Iterable[Any]) -> list[tuple[Cell, str | None]]:
         """The same cells, each with the content hash of its exported file."""
         taken: Where = {name: tuple(values) for name, values in where.items()}
+        kept = self._kept_cases.get(next(iter(taken.get("case", ())), ""))
+        if kept is not None and len(taken["case"]) == 1:
+            return [pair for pair in kept if all(getattr(pair[0], name) in values for name, values in taken.items())]
         rows = self._dataset.select((*COLUMNS, "bundle"), taken, runtimes=self._runtimes, on=self._moved_to)
         named = [row for row in rows if row[1] is not None]
         found = zip(cells(row[:-1] for row in named), (row[-1] for row in named), strict=True)
         return [(cell, bundle) for cell, bundle in found if cell.exporter != NO_EXPORTER]
+
+    def of_case(self, case: str) -> list[tuple[Cell, str | None]]:
+        """All cells of a case with their files, kept for the questions about it that a page goes on to ask."""
+        if case not in self._kept_cases:
+            found = self.with_files(case=(case,))
+            if len(self._kept_cases) >= _MOST_CASES:
+                self._kept_cases.clear()
+            self._kept_cases[case] = found
+        return self._kept_cases[case]
 
     def grouped(
         self,

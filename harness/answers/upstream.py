@@ -88,6 +88,14 @@ class Source:
 def upstream(dataset: Dataset, cases: Collection[str] = ()) -> dict[str, tuple[Source, ...]]:
     """By case: its sources in its own order, each with its state as far as it is known. Without ``cases``, of all."""
     rows = load(dataset)
+    key = ("upstream", frozenset(cases))
+    if key not in rows.beside:
+        rows.beside[key] = _upstream(rows, dataset, cases)
+    found: dict[str, tuple[Source, ...]] = rows.beside[key]
+    return found
+
+
+def _upstream(rows: Rows, dataset: Dataset, cases: Collection[str]) -> dict[str, tuple[Source, ...]]:
     known = {row["source"]: row for row in dataset.records("sources")}
     wanted = {
         case: entry.sources
