@@ -12,12 +12,14 @@
   // nothing is painted in a tab that is not looked at
   setTimeout(load, 1000)
   const look = () => {
-    if (!document.querySelector(wanted)) return
+    const drawn = document.querySelector('[data-testid=stApp][data-test-script-state=notRunning] header.page')
+    // or the app has something else to say
+    if (!document.querySelector(wanted) && !drawn && !document.querySelector('#root [data-testid=stAlert]')) return
     seen.disconnect()
     const main = document.querySelector('[data-testid=stMain]')
     if (main && first.scrollTop) main.scrollTop = first.scrollTop
     first.remove()
   }
   const seen = new MutationObserver(look)
-  seen.observe(document.body, {childList: true, subtree: true})
+  seen.observe(document.body, {childList: true, subtree: true, attributeFilter: ['data-test-script-state']})
 })()

@@ -36,6 +36,8 @@ _HERE = Path(__file__).parent
 
 def answer(kept: Kept, path: str, asked: Mapping[str, str]) -> str | None:
     """What goes before the end of the body of a page; ``None`` where the app alone answers."""
+    if not kept.rows().count:
+        return None  # the app says how to measure
     name = path.strip("/")
     if name in ("", "search") and not asked.get("q"):
         return _whole("Can I export it?", search_html.LEAD, _front(kept), until=".questions")

@@ -118,3 +118,10 @@ def test_texts_of_the_dataset_and_of_the_address_never_become_tags(ask, home):
         told = first.answer(kept, "/case", {"case": case, "exporter": HOSTILE}) or ""
         assert HOSTILE not in told
         assert "<img" not in told and "onerror" not in re.sub(r"&lt;.*?&gt;", "", told)
+
+
+def test_a_home_without_rows_is_the_apps_to_explain(ask, monkeypatch, tmp_path):
+    (tmp_path / "cases").mkdir()
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+
+    assert ask("/")[2] == PAGE.decode()
