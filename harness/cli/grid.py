@@ -74,8 +74,11 @@ class Grid:
     def _foldable(self, widths: Sequence[int], over: int) -> int | None:
         """The column that rich would narrow alone: the widest one, which is so even without what is too much."""
         widest = max(range(len(widths)), key=widths.__getitem__)
+        left = widths[widest] - over
         others = [wide for at, wide in enumerate(widths) if at != widest]
-        return widest if widths[widest] - over > max(others, default=0) + self._gap else None
+        # a heading that is folded stands below the others
+        whole = cell_len(self._rows[0][widest].text) <= left
+        return widest if whole and left > max(others, default=0) + self._gap else None
 
     def _line(self, row: Sequence[Styled], widths: Sequence[int]) -> str:
         # most texts are as wide as they are long
