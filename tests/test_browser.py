@@ -80,8 +80,8 @@ def test_the_button_beside_code_copies_it_as_it_stands(visit):
 def test_a_filter_chosen_is_in_the_address_and_the_address_shows_the_same_elsewhere(visit):
     page = visit("/matrix")
     assert page.locator("tr.theme").count() > 1
-    page.get_by_label("Search").fill("slice products")
-    page.get_by_label("Search").press("Enter")
+    page.get_by_label("Search", exact=True).fill("slice products")
+    page.get_by_label("Search", exact=True).press("Enter")
     page.wait_for_url("**q=slice**")
     page.wait_for_function("document.querySelectorAll('tr.theme').length === 1")
     page.get_by_role("button", name="dynamo").click()
@@ -93,23 +93,23 @@ def test_a_filter_chosen_is_in_the_address_and_the_address_shows_the_same_elsewh
     there = visit(page.url.split("/", 3)[3].join(["/", ""]))
 
     assert there.locator(".matrix").inner_text() == here
-    sync_api.expect(there.get_by_label("Search")).to_have_value("slice products")
+    sync_api.expect(there.get_by_label("Search", exact=True)).to_have_value("slice products")
 
 
 def test_back_and_forward_step_through_the_filters(visit):
     page = visit("/matrix")
     every = page.locator(".matrix tbody tr").count()
-    page.get_by_label("Search").fill("torch.cross")
-    page.get_by_label("Search").press("Enter")
+    page.get_by_label("Search", exact=True).fill("torch.cross")
+    page.get_by_label("Search", exact=True).press("Enter")
     page.wait_for_function("document.querySelectorAll('tr.theme').length === 1")
 
     page.go_back()
     page.wait_for_function(f"document.querySelectorAll('.matrix tbody tr').length === {every}")
-    sync_api.expect(page.get_by_label("Search")).to_have_value("")
+    sync_api.expect(page.get_by_label("Search", exact=True)).to_have_value("")
 
     page.go_forward()
     page.wait_for_function("document.querySelectorAll('tr.theme').length === 1")
-    sync_api.expect(page.get_by_label("Search")).to_have_value("torch.cross")
+    sync_api.expect(page.get_by_label("Search", exact=True)).to_have_value("torch.cross")
 
 
 def test_the_heads_of_the_matrix_stay_while_it_is_scrolled(visit):
@@ -145,8 +145,8 @@ def test_is_this_workaround_still_needed_is_answered_from_the_front_page(visit):
     page = visit("/")
     page.get_by_role("link", name="Workarounds").click()
     page.wait_for_url("**/workarounds")
-    page.get_by_label("Search").fill("stack_rewrite")
-    page.get_by_label("Search").press("Enter")
+    page.get_by_label("Search", exact=True).fill("stack_rewrite")
+    page.get_by_label("Search", exact=True).press("Enter")
     page.wait_for_url("**q=stack_rewrite**")
     page.wait_for_function("document.querySelectorAll('table.plain tbody tr').length === 2")
 
