@@ -295,6 +295,7 @@ class UnbindColumns(Case):
             status="fail",
             stage="export",
             message="not iterable",
+            finding="Three columns were never refused: one column is (unbind-one-column).",
         ),
     )
 
@@ -305,3 +306,36 @@ class UnbindColumns(Case):
     @fix("rewrite", "index each column", documented=False)
     def indexed(self, x):
         return x[:, 0] + x[:, 1] * x[:, 2]
+
+
+class UnbindOneColumn(Case):
+    """x.unbind(1) of one column, as for an LSTM and a sequence of one: torchlib's Split then gave no list."""
+
+    sources = ("microsoft/onnxscript#2719", "pytorch/pytorch#168969")
+    aten_ops = ("aten::unbind",)
+    onnx_ops = ("Slice", "Split", "Squeeze")
+    inputs = ((f32(2, 1),), (f32(2, 1),), (f32(4, 1),))
+    dynamic = {"x": {0: "batch"}}
+    claims = (
+        Claim(
+            "microsoft/onnxscript#2719",
+            "SymbolicTensor is not iterable, before November 2025's onnxscript",
+            torch=">=2.7,<2.10",
+            exporter="dynamo",
+            opset=">=18",
+            status="fail",
+            stage="export",
+            message="not iterable",
+            finding="So with onnxscript 0.5.6. The environments here have one of 2026, which slices: gone everywhere.",
+        ),
+    )
+
+    def forward(self, x):
+        (only,) = x.unbind(1)
+        return only * 2.0
+
+    @fix("rewrite", "index the column", documented=False)
+    def indexed(self, x):
+        return x[:, 0] * 2.0
+
+    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace")

@@ -213,15 +213,21 @@ class SameOutputTwice(Case):
         return y, y + 0.0
 
 
+def input_keeps_its_name(model):
+    """Whether the file's one input is called as it was asked for."""
+    return {"input_keeps_its_name": names(model)["inputs"] == ["x"]}
+
+
 class InputAsOutput(Case):
-    """forward returns its input unchanged beside a result."""
+    """forward returns its input unchanged beside a result, and the outputs are given names: so is the input, then."""
 
     records = ("dynamo-identity-output-samples",)
     sources = ("pytorch/pytorch#173076",)
     aten_ops = ("aten::clone",)
     onnx_ops = ("Identity",)
     inputs = ((f32(2, 3),), (f32(2, 3),))
-    facts = staticmethod(names)
+    output_names = ("same", "result")
+    facts = staticmethod(input_keeps_its_name)
     claims = (
         Claim(
             "pytorch/pytorch#173076",
@@ -229,7 +235,15 @@ class InputAsOutput(Case):
             torch="==2.9.*",
             exporter="dynamo",
             opset=">=18",
-            facts={"inputs": ["x"]},
+            facts={"input_keeps_its_name": False},
+        ),
+        Claim(
+            "pytorch/pytorch#173076",
+            "the TorchScript exporter keeps its name",
+            torch="==2.9.*",
+            exporter="torchscript-trace",
+            opset=18,
+            facts={"input_keeps_its_name": True},
         ),
     )
 

@@ -13,7 +13,7 @@ from harness.worker.compare import compare
 from harness.worker.errors import DiskFull, UnknownName
 from harness.worker.journal import Journal
 from harness.worker.messages import KEPT, describe, describe_exception, tidy
-from harness.worker.runtimes import feeds
+from harness.worker.runtimes import copied, feeds, without_inputs
 from harness.worker.status import Stage, Status
 from harness.worker.tensors import f32, i64, materialise, values
 
@@ -262,3 +262,12 @@ def test_the_measuring_half_imports_nothing_but_what_an_environment_has():
                     foreign.setdefault(path.name, []).append(name)
 
     assert foreign == {}
+
+
+def test_an_output_that_is_its_inputs_memory_is_read_as_by_a_caller_whose_input_is_gone():
+    given = {"x": np.array([3.0, 4.0])}
+    fed = copied(given)
+    handed_through, own = fed["x"][1:], np.array([5.0])
+    outputs = without_inputs([handed_through, own], fed)
+    assert [item.tolist() for item in outputs] == [[0.0], [5.0]]
+    assert given["x"].tolist() == [3.0, 4.0]

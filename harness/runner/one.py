@@ -15,7 +15,7 @@ from harness.runner.adapters.base import Adapter, Given, Refused, Session
 from harness.runner.agreement import agreed
 from harness.runner.archive import Archive, Bundle, Entry, UnusableBundle
 from harness.runner.wire import Malformed
-from harness.worker import compare
+from harness.worker import compare, runtimes
 from harness.worker.messages import describe, describe_exception, message_id, signature, tidy
 from harness.worker.status import Stage, Status
 
@@ -171,13 +171,14 @@ def _outputs(session: Session, inputs: List[List[Any]], at: _At, row: Dict[str, 
     found, seconds = [], 0.0
     for index, arrays in enumerate(inputs):
         with at.stage(Stage.RUN):
-            feeds = _feeds(session.input_names, arrays)
+            feeds = runtimes.copied(_feeds(session.input_names, arrays))
             started = time.perf_counter()
             try:
-                found.append(list(session.run(feeds)))
+                outputs = list(session.run(feeds))
             except Exception as error:
                 raise at.in_set(index, error) from error
             seconds += time.perf_counter() - started
+            found.append(runtimes.without_inputs(outputs, feeds))
     row["seconds_run"] = _seconds(seconds)
     return found
 

@@ -200,15 +200,15 @@ class _Work:
         outputs, seconds = [], 0.0
         for index, inputs in enumerate(eager.inputs):
             with self._stage(Stage.RUN):
-                feeds = runtimes.feeds(
-                    session.input_names, subject.named(self.variant, inputs), subject.positional(inputs)
-                )
+                named, positional = subject.named(self.variant, inputs), subject.positional(inputs)
+                feeds = runtimes.copied(runtimes.feeds(session.input_names, named, positional))
                 started = time.perf_counter()
                 try:
-                    outputs.append(session.run(feeds))
+                    found = session.run(feeds)
                 except Exception as error:
                     raise _Stop(Stage.RUN, _status_of(Stage.RUN, error), _in_set(Stage.RUN, index, error)) from error
                 seconds += time.perf_counter() - started
+                outputs.append(runtimes.without_inputs(found, feeds))
         self.row["seconds_run"] = seconds
         return outputs
 
