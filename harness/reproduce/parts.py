@@ -91,6 +91,16 @@ def feeds(session, inputs):
 '''
 
 DIFFERENCES = '''
+def memory_of_inputs(index, outputs, given):
+    """Outputs that onnxruntime gives as an input's own memory: what they hold once the input is freed is chance."""
+    return [
+        "input set {}, output {}: it is the memory of input {}, and goes with it".format(index, position, name)
+        for position, output in enumerate(outputs)
+        for name, array in given.items()
+        if isinstance(output, np.ndarray) and output.size and np.may_share_memory(output, array)
+    ]
+
+
 def differences(index, expected, found, who):
     """Why the outputs of one input set do not agree, one line each; nothing where they do."""
     if len(expected) != len(found):

@@ -15,7 +15,7 @@ from harness.runner.adapters.base import Adapter, Given, Refused, Session
 from harness.runner.agreement import agreed
 from harness.runner.archive import Archive, Bundle, Entry, UnusableBundle
 from harness.runner.wire import Malformed
-from harness.worker import compare, runtimes
+from harness.worker import compare
 from harness.worker.messages import describe, describe_exception, message_id, signature, tidy
 from harness.worker.status import Stage, Status
 
@@ -79,13 +79,15 @@ def _run(
         session = adapter.load(Given(bundle.model, entry.options, inputs), at.announce)
     row["seconds_load"] = _seconds(time.perf_counter() - started)
     if adapter.computes:
-        found = _outputs(session, inputs, at, row)
+        found, borrowed = _outputs(session, inputs, at, row)
         if session.placement:
             row["placement"] = json.dumps(session.placement, sort_keys=True)
         if session.absent:
             raise _Stop(Stage.PLACE, Status.UNSUPPORTED, describe("place", "Absent", session.absent))
         outputs.extend(found)
         _compare(adapter, entry, expected, outputs, at, row)
+        if borrowed:
+            raise _Stop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Borrowed", "\n".join(borrowed)))
     if session.degraded:
         return ended(Stage.DONE, Status.DEGRADED, describe("done", "Degraded", session.degraded))
     return Outcome({"stage": Stage.DONE.value, "status": Status.PASS.value}, {})
@@ -167,20 +169,25 @@ def _array(data: bytes) -> Optional[Any]:
         return None
 
 
-def _outputs(session: Session, inputs: List[List[Any]], at: _At, row: Dict[str, Any]) -> List[List[Any]]:
-    found, seconds = [], 0.0
+def _outputs(
+    session: Session, inputs: List[List[Any]], at: _At, row: Dict[str, Any]
+) -> Tuple[List[List[Any]], List[str]]:
+    """The outputs of every input set, and which of them are not the caller's to keep."""
+    found: List[List[Any]] = []
+    borrowed: List[str] = []
+    seconds = 0.0
     for index, arrays in enumerate(inputs):
         with at.stage(Stage.RUN):
-            feeds = runtimes.copied(_feeds(session.input_names, arrays))
+            feeds = _feeds(session.input_names, arrays)
             started = time.perf_counter()
             try:
-                outputs = list(session.run(feeds))
+                found.append(list(session.run(feeds)))
             except Exception as error:
                 raise at.in_set(index, error) from error
             seconds += time.perf_counter() - started
-            found.append(runtimes.without_inputs(outputs, feeds))
+            borrowed += ["input set {}, {}".format(index, line) for line in compare.borrowed(found[-1], feeds)]
     row["seconds_run"] = _seconds(seconds)
-    return found
+    return found, borrowed
 
 
 def _feeds(names: Any, arrays: List[Any]) -> Dict[str, Any]:

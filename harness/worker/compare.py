@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 #: (rtol, atol) by dtype of the expected output: torch.testing's, with float32 widened to what one
 #: reordered sum of a few dozen terms costs
@@ -50,6 +50,38 @@ def compare(
         for i, (want, got) in enumerate(zip(expected, actual))
     ]
     return worst(parts) if parts else Difference("", 0.0, 0.0, 0.0, 0.0)
+
+
+def borrowed(outputs: Sequence[Any], feeds: Mapping[str, Any]) -> List[str]:
+    """Which outputs are the memory of an input that they do not keep alive, one line each.
+
+    ONNX Runtime hands an input out so where an output has its name (pytorch/pytorch#167848). The values are right as
+    long as the caller keeps the input, as a measuring process does; once it is freed they are whatever lies there.
+    """
+    return [
+        "output {}: it is the memory of input {}, and goes with it".format(position, name)
+        for position, output in enumerate(outputs)
+        for name, array in feeds.items()
+        if _borrows(output, array)
+    ]
+
+
+def _borrows(output: Any, array: Any) -> bool:
+    import numpy as np
+
+    both = isinstance(output, np.ndarray) and isinstance(array, np.ndarray)
+    if not both or not output.size or not np.may_share_memory(output, array):
+        return False
+    return not any(item is owner for item in _owners(output) for owner in _owners(array))
+
+
+def _owners(array: Any) -> List[Any]:
+    """An array and what it keeps alive."""
+    found = []
+    while array is not None:
+        found.append(array)
+        array = getattr(array, "base", None)
+    return found
 
 
 def worst(parts: Sequence[Difference]) -> Difference:

@@ -70,26 +70,6 @@ def version() -> str:
     return str(onnxruntime.__version__)
 
 
-def copied(feeds: Mapping[str, Any]) -> Dict[str, Any]:
-    """Copies of the arrays, to be fed and then handed to :func:`without_inputs`."""
-    import numpy as np
-
-    return {name: np.array(array) for name, array in feeds.items()}
-
-
-def without_inputs(outputs: Sequence[Any], feeds: Mapping[str, Any]) -> List[Any]:
-    """The outputs as a caller reads them whose inputs are gone: those are overwritten with zeros first.
-
-    ONNX Runtime hands out an input's own memory for an output of the same name (pytorch/pytorch#167848). A caller who
-    keeps the input, as this process would, never notices; for any other the values are what lies there by then.
-    """
-    import numpy as np
-
-    for array in feeds.values():
-        array.fill(0)
-    return [np.array(item) if isinstance(item, np.ndarray) else item for item in outputs]
-
-
 def feeds(names: Sequence[str], arguments: Mapping[str, Any], positional: Sequence[Any]) -> Dict[str, Any]:
     """Which array goes to which input of the file.
 
