@@ -175,6 +175,8 @@ class SqueezeAll(Case):
             opset="11-12",
             status="fail",
             stage="load",
+            finding="onnx#5967 mended the inference of this Squeeze; the onnx and onnxruntime beside torch 2.4 here "
+            "have it.",
         ),
         Claim(
             "tracel-ai/burn-onnx#542",
