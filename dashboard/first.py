@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from dashboard import links, search_html
+from dashboard import links, matrix_asked, search_html, search_told
 from dashboard.kept import Kept
 from dashboard.markup import escape, link, status_legend
 from dashboard.overview import EXPORTERS, overview
 from dashboard.site import case_page
+from harness.answers import search as searching
 from harness.worker.case import PLAIN
 
 #: of the app, in the order of its navigation: the name in the address and the title
@@ -31,6 +32,8 @@ PAGES = (
     ("runs", "Runs"),
     ("about", "About"),
 )
+#: characters of the largest table that is told at once
+_LARGEST = 700_000
 _HERE = Path(__file__).parent
 
 
@@ -41,9 +44,11 @@ def answer(kept: Kept, path: str, asked: Mapping[str, str]) -> str | None:
     name = path.strip("/")
     if name in ("", "search") and not asked.get("q"):
         return _whole("Can I export it?", search_html.LEAD, _front(kept), until=".questions")
+    if name in ("", "search"):
+        return _search(kept, asked["q"])
     if name == "case":
         return _case(kept, asked.get("case", "").partition("/")[0], asked)
-    return None
+    return _matrix(kept, asked) if name == "matrix" else None
 
 
 def _front(kept: Kept) -> str:
@@ -60,6 +65,20 @@ def _case(kept: Kept, case: str, asked: Mapping[str, str]) -> str | None:
         return None
     body = case_page.at_once(kept, case_page.subject(kept, case), asked.get("exporter", ""))
     return _whole(plain.title or case, f"{case} · {plain.theme or 'no theme'}", body, until=".strip")
+
+
+def _search(kept: Kept, query: str) -> str | None:
+    found = "".join(search_told.answer(kept, query[: searching.LONGEST]))
+    return _whole("Can I export it?", search_html.LEAD, found, until=".counts, #root .hits")
+
+
+def _matrix(kept: Kept, asked: Mapping[str, str]) -> str | None:
+    question = matrix_asked.of_address(asked, kept.rows())
+    told = matrix_asked.tell(kept, question) if question else None
+    # a browser that holds a large table twice is slower than one that waits for the app's
+    if question is None or told is None or not told.grid or len(told.grid) > _LARGEST:
+        return None
+    return _whole(matrix_asked.TITLE, matrix_asked.lead(question.rows), told.above + told.grid, until=".matrix")
 
 
 def _whole(title: str, lead: str, body: str, *, until: str) -> str:

@@ -60,6 +60,14 @@ def section(title: str, *parts: str) -> None:
     st.html(f'<section class="part"><h2 class="sub">{escape(title)}</h2>{"".join(parts)}</section>')
 
 
+def own(grid: str) -> None:
+    """HTML of this package's own making as it is: Streamlit's sanitizer takes a second over a table of the matrix.
+
+    Every text in it went through :func:`dashboard.markup.escape`, as in the first reply.
+    """
+    st.html(grid, unsafe_allow_javascript=True)
+
+
 def notes(said: Iterable[str]) -> None:
     """What an answer assumed or left out."""
     items = "".join(f"<li>{escape(item)}</li>" for item in dict.fromkeys(said))

@@ -151,15 +151,16 @@ def legend(items: Iterable[tuple[str, str, int | None]]) -> str:
     return f'<ul class="legend" aria-label="What the signs mean">{"".join(lines)}</ul>'
 
 
-def table(label: str, classes: str, heads: str, body: str, *, whole: bool = False) -> str:
+def table(label: str, classes: str, heads: str, body: str, *, whole: bool = False, more: str = "") -> str:
     """A table in a box of its own that scrolls, with sticky heads; ``whole`` lets it grow with its rows.
 
-    ``heads`` are cells of one row, ``body`` rows, both HTML already; ``label`` names it for a screen reader.
+    ``heads`` are cells of one row, ``body`` rows, ``more`` attributes, all HTML already; ``label`` names it for a
+    screen reader.
     """
     head = f"<thead><tr>{heads}</tr></thead>" if heads else ""
     return (
         f'<div class="scroll{" whole" if whole else ""}" tabindex="0" role="region" aria-label="{escape(label)}">'
-        f'<table class="{classes}">{head}<tbody>{body}</tbody></table></div>'
+        f'<table class="{classes}"{more}>{head}<tbody>{body}</tbody></table></div>'
     )
 
 

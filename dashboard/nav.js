@@ -4,8 +4,26 @@ if (!window.caniexport) {
   window.caniexport = true
   // Streamlit's sanitizer takes the target from a link: what leads out of the app is told by its origin
   const inside = node => node.closest && node.closest('.stHtml a[href], .stMarkdown a[href]')
+  // a cell of a light matrix has no link until somebody points at it or steps to it
+  const hints = new WeakMap()
+  const linked = cell => {
+    if (!cell || cell.tagName !== 'TD') return null
+    const made = cell.querySelector('a'), row = cell.parentElement, table = cell.closest('table')
+    if (made || !row.dataset.leads) return made
+    const place = cell.cellIndex - row.querySelectorAll('th').length
+    const head = table.tHead.querySelectorAll('th[data-adds]')[place]
+    if (!hints.has(table)) hints.set(table, JSON.parse(table.dataset.hints))
+    const link = document.createElement('a')
+    link.href = [row.dataset.leads, head.dataset.adds].filter(Boolean).join('&')
+    link.title = `${head.textContent}, ${row.querySelector('th.by')?.textContent ?? ''}\n${hints.get(table)[cell.dataset.hint]}`
+    link.append(...cell.childNodes)
+    cell.append(link)
+    return link
+  }
+  const light = node => node.closest && node.closest('.matrix.light td')
+  document.addEventListener('pointerover', event => linked(light(event.target)))
   document.addEventListener('click', event => {
-    const link = inside(event.target)
+    const link = inside(event.target) || linked(light(event.target))
     if (!link || link.target === '_blank' || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     const to = new URL(link.href)
     if (to.origin !== location.origin || to.hash) return
@@ -33,7 +51,7 @@ if (!window.caniexport) {
       return
     }
     const step = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]}[event.key]
-    const cell = step && event.target.closest && event.target.closest('.scroll td')
+    const cell = step && event.target.closest && event.target.closest('.scroll td, .scroll th')
     if (!cell) return
     const next = step[0] ? beside(cell, step[0]) : along(cell, step[1])
     if (next) { event.preventDefault(); next.focus() }
@@ -50,7 +68,6 @@ if (!window.caniexport) {
   const sizes = new ResizeObserver(newest)
   new MutationObserver(newest).observe(document.body, {childList: true, subtree: true})
   newest()
-  const linked = cell => cell && cell.tagName === 'TD' && cell.querySelector('a')
   const along = (cell, by) => {
     for (let next = cell; (next = by > 0 ? next.nextElementSibling : next.previousElementSibling);) {
       if (linked(next)) return linked(next)
@@ -58,6 +75,7 @@ if (!window.caniexport) {
   }
   const beside = (cell, by) => {
     const place = [...cell.parentElement.querySelectorAll('td')].indexOf(cell)
+    if (place < 0) return null
     for (let row = cell.parentElement; (row = by > 0 ? row.nextElementSibling : row.previousElementSibling);) {
       const next = linked(row.querySelectorAll('td')[place])
       if (next) return next

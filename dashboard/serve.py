@@ -21,14 +21,13 @@ from streamlit.starlette import App  # noqa: E402
 
 from dashboard import first  # noqa: E402
 from dashboard.reading import source  # noqa: E402
+from harness.answers.search import LONGEST  # noqa: E402
 from harness.worker.errors import CaniexportError  # noqa: E402
 
 _LOG = logging.getLogger(__name__)
 _END = b"</body>"
 #: Streamlit's scripts: once a browser has them it paints nothing until it has gone through them
 _LOADED = re.compile(rb'<(?:script type="module"|link rel="modulepreload")[^>]*>(?:</script>)?')
-#: longest parameter that is looked at
-_LONGEST = 300
 
 
 class FirstAnswers:
@@ -85,7 +84,7 @@ def _later(found: re.Match[bytes]) -> bytes:
 
 
 def _told(scope: Scope) -> str | None:
-    asked = {name: value[:_LONGEST] for name, value in parse_qsl(scope["query_string"].decode("latin-1"))}
+    asked = {name: value[:LONGEST] for name, value in parse_qsl(scope["query_string"].decode("latin-1"))}
     try:
         kept: Any = source()
         return first.answer(kept, scope["path"], asked)

@@ -198,7 +198,7 @@ def test_the_search_finds_cases_by_op_and_by_a_fix_and_says_so_where_there_is_no
     assert "torch.cross" in words(draw("matrix", q="aten::cross"))
     assert "torch.cross" in words(draw("matrix", q="Slice products"))
     nothing = draw("matrix", q="no-such-thing")
-    assert [item.value for item in nothing.info] == ["No case has all of these words: no\\-such\\-thing"]
+    assert [item.value for item in nothing.info] == ["No case has all of these words\\: no\\-such\\-thing"]
 
 
 @pytest.mark.parametrize(

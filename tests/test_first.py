@@ -14,6 +14,7 @@ from dashboard_data import HOSTILE, RELEASES, build
 
 from dashboard import first, serve
 from dashboard.kept import Kept
+from harness.answers import Filters, table
 from harness.home import VARIABLE
 
 PAGE = b'<html><head><script type="module" crossorigin src="./a.js"></script></head><body><div id="root"></div></body>'
@@ -72,6 +73,26 @@ def test_a_link_to_a_case_says_where_it_works_before_any_script_is_loaded(ask, h
     assert "def forward(self, x):" in read(answer)
 
 
+def test_a_link_to_a_matrix_has_the_table_before_any_script_is_loaded(ask, home):
+    _, _, body, _ = ask("/matrix", "theme=geometry&exporter=torchscript-trace")
+    answer = body[body.index('<div id="first"') :]
+    shown = table(
+        Kept.open(home / "results", None),
+        Filters(themes=("geometry",), variants=("plain",), exporters=("torchscript-trace",)),
+    )
+    places = [place for line in shown.lines for place in line.places.values()]
+
+    assert answer.count("<td class=") == len(places) > 0
+    assert all(place.short in read(answer) for place in places)
+
+
+def test_a_link_to_a_search_has_what_was_found_before_any_script_is_loaded(ask):
+    _, _, body, _ = ask("/", "q=slice+products")
+
+    assert 'class="hits"' in body
+    assert "case=cross-no-symbolic" in body[body.index('class="hits"') :]
+
+
 def test_the_scripts_wait_in_the_reply_until_the_answer_is_painted(ask):
     _, _, body, _ = ask("/")
     held = '<template data-later><script type="module" crossorigin src="./a.js"></script></template>'
@@ -85,8 +106,9 @@ def test_the_scripts_wait_in_the_reply_until_the_answer_is_painted(ask):
     [
         ("/case", "case=nobody-knows-it"),
         ("/case", ""),
-        ("/matrix", ""),
-        ("/", "q=cross"),
+        ("/matrix", "theme=nobody-knows-it"),
+        ("/matrix", "q=nobody+knows+it"),
+        ("/upgrade", ""),
         ("/_stcore/health", ""),
         ("/case", "case=numpy-2-breaks"),
     ],
@@ -118,6 +140,9 @@ def test_texts_of_the_dataset_and_of_the_address_never_become_tags(ask, home):
         told = first.answer(kept, "/case", {"case": case, "exporter": HOSTILE}) or ""
         assert HOSTILE not in told
         assert "<img" not in told and "onerror" not in re.sub(r"&lt;.*?&gt;", "", told)
+    for path, asked in (("/matrix", {"rows": "cases"}), ("/matrix", {"q": HOSTILE}), ("/", {"q": HOSTILE})):
+        told = first.answer(kept, path, asked) or ""
+        assert HOSTILE not in told and "<img" not in told
 
 
 def test_a_home_without_rows_is_the_apps_to_explain(ask, monkeypatch, tmp_path):

@@ -9,8 +9,8 @@ import streamlit as st
 
 from dashboard import fixes_html, frame, params
 from dashboard.markup import PROVIDER_NAME, word_legend
+from dashboard.matrix_asked import matching
 from dashboard.reading import Kept
-from dashboard.views.matrix import matching
 from harness.answers import Filters, Standing, workarounds
 from harness.answers.signs import EXPORTER_SHORT, WORKAROUND
 from harness.worker.status import Exporter

@@ -1,9 +1,9 @@
-"""Operators against releases: of the cases that use an operator, how many work there."""
+"""Operators or themes against releases: of the cases of each, how many work there."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.answers.matrix import Line
@@ -31,10 +31,10 @@ class Share:
 
 
 @dataclass(frozen=True)
-class OpLine:
-    """One operator with one exporter; ``places`` has every column of the table it was made of."""
+class Gathered:
+    """One operator or theme with one exporter; ``places`` has every column of the table it was made of."""
 
-    op: str
+    name: str
     exporter: str | None
     cases: int
     places: dict[str, Share]
@@ -42,22 +42,34 @@ class OpLine:
 
 def by_operator(
     lines: Iterable[Line], columns: Sequence[str], catalogue: Mapping[tuple[str, str], Entry]
-) -> list[OpLine]:
+) -> list[Gathered]:
     """The lines of a matrix (failing forms) gathered by operator: torch's first, then ONNX's, each by name."""
+    found = _gathered(lines, columns, lambda line: catalogue[line.case, line.variant].ops)
+    return sorted(found, key=lambda item: ("::" not in item.name, item.name.casefold(), item.name))
+
+
+def by_theme(lines: Iterable[Line], columns: Sequence[str]) -> list[Gathered]:
+    """The lines of a matrix gathered by theme, in the order of the lines."""
+    return _gathered(lines, columns, lambda line: (line.theme,))
+
+
+def _gathered(lines: Iterable[Line], columns: Sequence[str], names: Callable[[Line], Iterable[str]]) -> list[Gathered]:
+    """Those of one name stand beside each other, their exporters always in the same order."""
     grouped: dict[tuple[str, str | None], list[Line]] = defaultdict(list)
     for line in lines:
-        for op in catalogue[line.case, line.variant].ops:
-            grouped[op, line.exporter].append(line)
-    order = {line_exporter: index for index, line_exporter in enumerate(dict.fromkeys(by for _, by in grouped))}
-    ranked = sorted(grouped, key=lambda key: ("::" not in key[0], key[0].casefold(), key[0], order[key[1]]))
+        for name in names(line):
+            grouped[name, line.exporter].append(line)
+    exporters = list(dict.fromkeys(by for _, by in grouped))
     return [
-        OpLine(
-            op,
+        Gathered(
+            name,
             exporter,
-            len({line.case for line in grouped[op, exporter]}),
-            {name: _share(grouped[op, exporter], name) for name in columns},
+            len({line.case for line in grouped[name, exporter]}),
+            {column: _share(grouped[name, exporter], column) for column in columns},
         )
-        for op, exporter in ranked
+        for name in dict.fromkeys(name for name, _ in grouped)
+        for exporter in exporters
+        if (name, exporter) in grouped
     ]
 
 

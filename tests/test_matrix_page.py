@@ -1,0 +1,137 @@
+"""The matrix: themes first where there are many cases, and links that are made when a cell is pointed at."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
+
+from browser_fixtures import MARKS
+from dashboard_data import build
+
+from dashboard import links, matrix_asked, matrix_html
+from dashboard.kept import Kept
+from dashboard.matrix_asked import Asked
+from harness.answers import By, Filters, table
+
+ROOT = Path(__file__).resolve().parents[1]
+NAVIGATION = ROOT / "dashboard" / "nav.js"
+
+
+@pytest.fixture(scope="module")
+def published():
+    return Kept.open(ROOT / "results", None)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return Kept.open(build(tmp_path_factory.mktemp("home")) / "results", None)
+
+
+def _light(kept, by=By.TORCH):
+    shown = table(kept, Filters(variants=("plain",)), by)
+    return shown, [matrix_html.table(shown.lines, shown.columns, {}, by, light=light) for light in (False, True)]
+
+
+@pytest.mark.parametrize("by", [By.TORCH, By.OPSET, By.EXPORTER, By.RUNTIME])
+def test_a_light_table_has_the_same_texts_and_says_once_where_its_cells_lead(small, by, monkeypatch):
+    monkeypatch.setattr(matrix_html, "LIGHT", 0)
+    _, (_, light) = _light(small, by)
+    monkeypatch.setattr(matrix_html, "LIGHT", 10**6)
+    _, (full, same) = _light(small, by)
+
+    assert same == full
+    words = [re.sub(r"<[^>]+>", "\n", text).split("\n") for text in (full, light)]
+    assert [item for item in words[0] if item] == [item for item in words[1] if item]
+    adds = [html.unescape(item) for item in re.findall(r'data-adds="([^"]*)"', light)]
+    made = [
+        "&".join(filter(None, (html.unescape(leads), add)))
+        for leads, cells in re.findall(r'data-leads="([^"]*)">(.*?)</tr>', light, re.DOTALL)
+        for add, _ in zip(adds, re.findall("<td class=", cells), strict=True)
+    ]
+    wanted = [html.unescape(item) for item in re.findall(r'<td class="[^"]*"><a href="([^"]*)"', full)]
+    assert [_asked(item) for item in made] == [_asked(item) for item in wanted]
+    assert "<td><a" not in light and len(light) < len(full)
+
+
+def _asked(address):
+    return sorted(address.partition("?")[2].split("&"))
+
+
+def test_many_cases_are_first_shown_by_theme_and_a_theme_leads_to_its_cases(published):
+    rows = published.rows()
+    asked = matrix_asked.of_address({"exporter": "dynamo"}, rows)
+    told = matrix_asked.tell(published, asked)
+    (theme,) = re.findall(r'<a href="([^"]*)" target="_self">geometry</a>', told.grid)
+
+    assert asked == Asked("themes", exporters=("dynamo",))
+    assert html.unescape(theme) == "./matrix?theme=geometry&exporter=dynamo"
+    inside = matrix_asked.of_address({"theme": "geometry", "exporter": "dynamo"}, rows)
+    assert inside.rows == "cases"
+    cases = {line.case for line in matrix_asked.tell(published, inside).table.lines}
+    assert f"{len(cases)} cases</small>" in told.grid[told.grid.index(">geometry</a>") :][:80]
+
+
+def test_a_share_counts_the_cases_that_work(published):
+    told = matrix_asked.tell(published, Asked("themes", exporters=("dynamo",)))
+    cells = table(published, Filters(themes=("geometry",), variants=("plain",), exporters=("dynamo",)))
+    newest = cells.columns[-1]
+    works = [line.case for line in cells.lines if line.places[newest].status.value in ("pass", "degraded")]
+    row = told.grid[told.grid.index(">geometry</a>") :].partition("</tr>")[0]
+
+    assert re.findall(r"(\d+)/\d+</a></td>$", row) == [str(len(works))]
+
+
+def test_few_cases_are_shown_at_once(small):
+    assert matrix_asked.of_address({}, small.rows()).rows == "cases"
+    assert matrix_asked.of_address({"rows": "themes"}, small.rows()).rows == "themes"
+
+
+@pytest.mark.parametrize("asked", [{"theme": "x"}, {"by": "moon"}, {"torch": "9"}, {"exporter": "dynamo,x"}])
+def test_an_address_with_an_unknown_value_is_left_to_the_app_which_names_the_nearest(small, asked):
+    assert matrix_asked.of_address(asked, small.rows()) is None
+
+
+class TestInABrowser:
+    pytestmark = MARKS
+
+    @pytest.fixture
+    def page(self, chromium, published):
+        shown, (_, light) = _light(published)
+        page = chromium.new_context(viewport={"width": 1200, "height": 800}).new_page()
+        page.set_content(
+            f'<style>.scroll{{height:700px;overflow:auto}}</style><div class="stHtml">{light}</div>'
+            f"<script>{NAVIGATION.read_text(encoding='utf-8')}</script>"
+        )
+        yield page, shown
+        page.context.close()
+
+    def test_a_cell_that_is_pointed_at_is_a_link_to_its_evidence(self, page):
+        page, shown = page
+        line = shown.lines[3]
+        cell = page.locator(".matrix tr[data-leads]").nth(3).locator("td").nth(20)
+        text = cell.inner_text()
+        assert page.locator(".matrix td a").count() == 0
+
+        cell.hover()
+
+        link = cell.locator("a")
+        wanted = links.page("case", case=line.case, exporter=line.exporter, torch=shown.columns[20])
+        assert link.get_attribute("href") == wanted
+        assert link.inner_text() == text
+        assert link.get_attribute("title").startswith(f"{shown.columns[20]}, ")
+        assert page.locator(".matrix td a").count() == 1
+
+    def test_arrows_go_from_a_case_through_its_cells(self, page):
+        page, shown = page
+        page.locator(".matrix th.case a").first.focus()
+        for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+            page.keyboard.press(key)
+
+        where = page.evaluate("document.activeElement.getAttribute('href')")
+        below = shown.lines[1]
+        assert where == links.page("case", case=below.case, exporter=below.exporter, torch=shown.columns[1])
