@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 from browser_fixtures import address, chromium, visit  # noqa: F401 - fixtures of the tests marked browser
@@ -14,6 +15,14 @@ from hypothesis import HealthCheck, settings
 # a busy machine is slow at whatever it draws; how fast is no matter of these tests
 settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared machine")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _answers_kept_apart():
+    """Answers kept between processes lie in a folder of this run, not in the user's."""
+    with tempfile.TemporaryDirectory(prefix="caniexport-kept-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CANIEXPORT_CACHE", folder)
+        yield
 
 
 @pytest.fixture

@@ -32,6 +32,8 @@ _OWN = (
 
 #: cases whose cells are kept at once
 _MOST_CASES = 16
+#: questions whose cells are kept, and the most cells that one of them may have: all of a release at one opset
+_MOST_READS, _MOST_CELLS = 6, 20_000
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class Rows:
         self.beside: dict[Any, Any] = {}
         self._moved_to = on
         self._kept_cases: dict[str, list[tuple[Cell, str | None]]] = {}
+        self._kept_reads: dict[Any, list[Cell]] = {}
 
     def on(self, runtime: Runtime) -> Rows:
         """The same cells as they end on one release of a runtime; a file that it has not run was not measured."""
@@ -152,9 +155,17 @@ class Rows:
 
     def _read(self, where: dict[str, Iterable[Any]]) -> list[Cell]:
         taken: Where = {name: tuple(values) for name, values in where.items()}
-        rows = self._dataset.select(COLUMNS, taken, runtimes=self._runtimes, on=self._moved_to)
-        # a row without a case is a release that could not be entered
-        return cells(row for row in rows if row[1] is not None)
+        key = frozenset((name, frozenset(values)) for name, values in taken.items())
+        found = self._kept_reads.pop(key, None)
+        if found is None:
+            rows = self._dataset.select(COLUMNS, taken, runtimes=self._runtimes, on=self._moved_to)
+            # a row without a case is a release that could not be entered
+            found = cells(row for row in rows if row[1] is not None)
+        if len(found) <= _MOST_CELLS:
+            self._kept_reads[key] = found
+            for oldest in list(self._kept_reads)[:-_MOST_READS]:
+                del self._kept_reads[oldest]
+        return list(found)
 
     @cached_property
     def catalogue(self) -> dict[Key, Entry]:

@@ -316,7 +316,9 @@ def statement(words: Mapping[str, Mapping[int | None, Workaround]], torch: str) 
     """
     releases = list(words)
     upto = releases[: releases.index(torch) + 1]
-    known = [(name, _settled(words[name])) for name in upto]
+    # most releases say the same, and are then one object
+    settled = {key: _settled(found) for key, found in {id(found): found for found in words.values()}.items()}
+    known = [(name, settled[id(words[name])]) for name in upto]
     known = [(name, word) for name, word in known if word is not Workaround.UNKNOWN]
     if not known or known[-1][0] != torch:
         return "not measured" if not known else f"not measured at {torch}; {known[-1][1].value} at {known[-1][0]}"
@@ -338,8 +340,9 @@ def statement(words: Mapping[str, Mapping[int | None, Workaround]], torch: str) 
 
 def _settled(words: Mapping[int | None, Workaround]) -> Workaround:
     """One word for a release: obsolete where any opset makes the fix obsolete, else needed where any needs it."""
+    found = set(words.values())
     for word in (Workaround.OBSOLETE, Workaround.NEEDED, Workaround.HARMFUL, Workaround.BROKEN):
-        if word in words.values():
+        if word in found:
             return word
     return Workaround.UNKNOWN
 
@@ -347,7 +350,7 @@ def _settled(words: Mapping[int | None, Workaround]) -> Workaround:
 def _opset_clause(run: Sequence[Mapping[int | None, Workaround]], word: Workaround) -> str:
     """At which opsets the word holds on every release of the run that takes them; empty where at all."""
     everywhere: dict[int, bool] = {}
-    for words in run:
+    for words in {id(words): words for words in run}.values():
         for opset, found in words.items():
             if opset is not None and found is not Workaround.UNKNOWN:
                 everywhere[opset] = everywhere.get(opset, True) and found is word

@@ -14,12 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.store import files, small, sql
+from harness.store import files, memo, small, sql
 from harness.store.declared import gather
 from harness.store.elsewhere import On, Runtime
 from harness.store.frames import to_frame
 from harness.store.gates import Gates, mask
 from harness.store.journal_reader import Entries, read_journals
+from harness.store.memo import Memo
 from harness.store.merge import newest
 from harness.store.query import Query
 from harness.store.run_query import RunQuery
@@ -205,7 +206,14 @@ class Dataset:
     def _query(self) -> Query:
         gates = Gates(self.records("environments"))
         quarantined = gates.quarantined if gates.silencing else None
-        return Query(self._parts, quarantined, self._problems, self._run_query)
+        return Query(self._parts, quarantined, self._problems, self._run_query, self._memo)
+
+    @cached_property
+    def _memo(self) -> Memo:
+        """Answers of this state of the files; where rows are in journals yet, none is kept."""
+        paths = [path for home in self._folders.values() for at in ("cells", "runs") for path in (home / at).glob("*")]
+        settled = not self._fresh_runs and all(part.fresh is None for part in self._parts)
+        return Memo(paths, memo.folder() if settled else None)
 
     @cached_property
     def _run_query(self) -> RunQuery:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.store import elsewhere, files, sql
 from harness.store.elsewhere import On
+from harness.store.memo import Memo
 from harness.store.merge import IDENTITY
 from harness.worker.errors import StoreError
 from harness.worker.status import MEASURED
@@ -29,6 +30,8 @@ CELL = tuple(name for name in IDENTITY if not name.startswith("runtime"))
 #: filters that hold for every row of a cell or for none: they may be applied before rows are compared
 _EARLY = frozenset(CELL)
 _SAYS = ", ".join(sql.literal(status.value) for status in sorted(MEASURED, key=lambda status: status.value))
+
+_CLOCK = "epoch_us(measured_at) <="
 
 #: so many cases that their rows are rather compared than looked through beforehand
 _FEW = 50
@@ -45,7 +48,12 @@ class Query:
     """Questions to the parts of a dataset; what cannot be read is left out and told to ``problems``."""
 
     def __init__(
-        self, parts: Sequence[Part], quarantined: Quarantined | None, problems: list[str], runs: RunQuery | None = None
+        self,
+        parts: Sequence[Part],
+        quarantined: Quarantined | None,
+        problems: list[str],
+        runs: RunQuery | None = None,
+        memo: Memo | None = None,
     ) -> None:
         self._parts = list(parts)
         self._quarantined = quarantined
@@ -54,6 +62,7 @@ class Query:
         self._silenced: str | None = None
         self._tables: dict[str, str] = {}
         self._known_single: dict[str, bool] = {}
+        self._memo = memo or Memo((), None)
 
     def rows(
         self,
@@ -89,7 +98,7 @@ class Query:
         said = ", ".join([keys, *(f"{text} AS {sql.name(name)}" for name, text in measures.items())])
 
         text = f"SELECT {said} FROM ({{}}) GROUP BY {keys} ORDER BY {keys}"
-        return self._ask(self._counted(where, exactly, on), text)
+        return self._ask(self._counted(where, exactly, on), text, kept=True)
 
     def folded(
         self, by: Sequence[str], along: str, measure: str, where: sql.Where, *, exactly: bool, on: On | None = None
@@ -99,23 +108,29 @@ class Query:
         column = sql.name(along)
         inner = f"SELECT {keys}, {column}, {measure} AS said FROM ({{}}) GROUP BY {keys}, {column}"
         text = f"SELECT {keys}, list({column}), list(said) FROM ({inner}) GROUP BY {keys}"
-        return self._ask(self._counted(where, exactly, on), text)
+        return self._ask(self._counted(where, exactly, on), text, kept=True)
 
     def _counted(self, where: sql.Where, exactly: bool, on: On | None) -> _Source:
         if on:
             return lambda: self._on(where, on)
         return lambda: self._speaking(where, runtimes=False) if exactly else self._roughly(where)
 
-    def _ask(self, source: _Source, around: str) -> list[tuple[Any, ...]]:
-        """Ask once; where a file turns out to be damaged, without it again."""
+    def _ask(self, source: _Source, around: str, *, kept: bool = False) -> list[tuple[Any, ...]]:
+        """Ask once; where a file turns out to be damaged, without it again. ``kept``: few rows made of very many."""
         try:
             inner, values = source()
-            return sql.fetch(around.format(inner), values)
+            return self._fetch(around.format(inner), values) if kept else sql.fetch(around.format(inner), values)
         except sql.error():
             if not self._leave_out_damaged():
                 raise
             inner, values = source()
             return sql.fetch(around.format(inner), values)
+
+    def _fetch(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """As :func:`sql.fetch`, kept for the next process where it depends on nothing but parquet files."""
+        if _CLOCK in text or self._tables:
+            return sql.fetch(text, values)
+        return self._memo.rows(text, values, lambda: sql.fetch(text, values))
 
     def _leave_out_damaged(self) -> bool:
         found = False
@@ -173,7 +188,7 @@ class Query:
         if new:
             key = ", ".join(sql.name(name) for name in CELL)
             counted = f"SELECT filename, count(*) = count(DISTINCT hash({key})) FROM {sql.files(new, named=True)}"
-            counts = dict(sql.fetch(f"{counted} GROUP BY filename"))
+            counts = dict(self._fetch(f"{counted} GROUP BY filename"))
             self._known_single.update({name: counts.get(str(path), True) for path, name in new.items()})
         return {part.name for part in parts if self._known_single.get(part.name)}
 
@@ -183,7 +198,7 @@ class Query:
         key = ", ".join(sql.name(name) for name in (IDENTITY if runtimes else CELL))
         now = round(time.time() * 1e6)
         speaks = (
-            f"status IN ({_SAYS}) DESC, coalesce(epoch_us(measured_at) <= {now}, false) DESC, origin = 'local' DESC, "
+            f"status IN ({_SAYS}) DESC, coalesce({_CLOCK} {now}, false) DESC, origin = 'local' DESC, "
             "measured_at DESC NULLS LAST, line DESC, run_id DESC"
         )
         text = (
