@@ -292,7 +292,13 @@ class LogsumexpAtenNode(Case):
     inputs = ((f32(2, 5, high=9.0),), (values([[90, 1, 2, 3, 4], [-90, -91, -92, -93, 0]]),), (f32(3, 5),))
     dynamic = {"x": {0: "batch"}}
     claims = (
-        Claim("pytorch/pytorch#2591", "an ATen node is left in the file", torch="==1.1.*", ops={"ATen": 1}),
+        Claim(
+            "pytorch/pytorch#2591",
+            "an ATen node is left in the file",
+            torch="==1.1.*",
+            ops={"ATen": 1},
+            finding="1.1 refuses it, and leaves an ATen node only where the fallback is asked for.",
+        ),
         Claim("pytorch/pytorch#2591", "later releases have a rule", torch=">=1.2", opset=">=9", status="pass"),
     )
 
@@ -323,6 +329,7 @@ class ArgmaxWithoutDim(Case):
             torch="==1.1.*",
             status="fail",
             stage="export",
+            finding="1.1 exports it. What fails is another batch: dynamic axes came with 1.2.",
         ),
     )
 

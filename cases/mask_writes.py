@@ -68,6 +68,7 @@ class MaskZeroFill(Case):
             exporter="dynamo",
             status="fail",
             stage="load",
+            finding="The report's mask is a constant made in forward. With one that is given the session is made.",
         ),
     )
 

@@ -109,6 +109,8 @@ class MeshgridIndexingXy(Case):
             opset=">=9",
             status="fail",
             stage="export",
+            finding="The report makes both arguments by arange of a traced size. Of given tensors it works since 2.2 "
+            "(pytorch#109350).",
         ),
     )
 
@@ -175,6 +177,7 @@ class RollByHalfTheSize(Case):
             exporter="dynamo",
             status="fail",
             stage="export",
+            finding="2.3 does export it, to a file that onnx's shape inference refuses.",
         ),
     )
 
