@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import sys
+import threading
+import weakref
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -21,6 +24,7 @@ from streamlit.starlette import App  # noqa: E402
 
 from dashboard import first  # noqa: E402
 from dashboard.reading import source  # noqa: E402
+from harness.answers import search as searching  # noqa: E402
 from harness.answers.search import LONGEST  # noqa: E402
 from harness.worker.errors import CaniexportError  # noqa: E402
 
@@ -87,12 +91,28 @@ def _told(scope: Scope) -> str | None:
     asked = {name: value[:LONGEST] for name, value in parse_qsl(scope["query_string"].decode("latin-1"))}
     try:
         kept: Any = source()
-        return first.answer(kept, scope["path"], asked)
+        told = first.answer(kept, scope["path"], asked)
     except CaniexportError:
         return None  # the app says what is wrong
     except Exception:
         _LOG.exception("first answer of %s", scope["path"])
         return None
+    _prepare(kept)
+    return told
 
+
+def _prepare(kept: Any) -> None:
+    """Make the index of the search while the browser loads the app: a search is what people do first."""
+    if kept not in _PREPARED:
+        _PREPARED.add(kept)
+        threading.Thread(target=_index, args=(kept,), daemon=True).start()
+
+
+def _index(kept: Any) -> None:
+    with contextlib.suppress(CaniexportError):  # the page that asks says what is wrong
+        kept.answer(searching.index)
+
+
+_PREPARED: weakref.WeakSet[Any] = weakref.WeakSet()
 
 app = App(_FOLDER / "app.py", middleware=[Middleware(FirstAnswers)])

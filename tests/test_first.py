@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import re
+import threading
 
 import pytest
 
@@ -15,6 +16,7 @@ from dashboard_data import HOSTILE, RELEASES, build
 from dashboard import first, serve
 from dashboard.kept import Kept
 from harness.answers import Filters, table
+from harness.answers import search as searching
 from harness.home import VARIABLE
 
 PAGE = b'<html><head><script type="module" crossorigin src="./a.js"></script></head><body><div id="root"></div></body>'
@@ -91,6 +93,16 @@ def test_a_link_to_a_search_has_what_was_found_before_any_script_is_loaded(ask):
 
     assert 'class="hits"' in body
     assert "case=cross-no-symbolic" in body[body.index('class="hits"') :]
+
+
+def test_the_first_page_that_is_opened_has_the_index_of_the_search_made(ask, monkeypatch):
+    made = threading.Event()
+    index = searching.index
+    monkeypatch.setattr(searching, "index", lambda kept: made.set() or index(kept))
+    monkeypatch.setattr(serve, "_PREPARED", set())
+    ask("/case", "case=cross-no-symbolic")
+
+    assert made.wait(30)
 
 
 def test_the_scripts_wait_in_the_reply_until_the_answer_is_painted(ask):
