@@ -85,6 +85,7 @@ def visit(chromium, address):
         drawn(page)
         return page
 
+    visited.address = address
     yield visited
     for context in contexts:
         context.close()
