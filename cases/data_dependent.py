@@ -132,7 +132,14 @@ class DimBranchOnSizeOne(_Dynamo):
     inputs = ((f32(3, 4),), (f32(3, 4),), (f32(5, 4),))
     dynamic = {"x": {0: "batch"}}
     export = staticmethod(sizes("x", 0, min=1))
-    claims = (refused("ultralytics/ultralytics#20370", "size()[0] != 1", "==2.7.*"),)
+    claims = (
+        refused(
+            "ultralytics/ultralytics#20370",
+            "size()[0] != 1",
+            "==2.7.*",
+            finding="torch.export does; the exporter of 2.7 then takes a traced program, and the file works.",
+        ),
+    )
 
     def forward(self, x):
         return x * 2.0 if x.shape[0] == 1 else x * 3.0
@@ -297,7 +304,15 @@ class GuardOnItem(Case):
     aten_ops = ("aten::item",)
     onnx_ops = ("Where",)
     inputs = ((f32(4), values(2, "int64")), (f32(4), values(5, "int64")), (f32(4), values(0, "int64")))
-    claims = (refused("pytorch/pytorch#143222", "Could not guard on data-dependent", ">=2.6,<2.8"),)
+    claims = (
+        refused(
+            "pytorch/pytorch#143222",
+            "Could not guard on data-dependent",
+            ">=2.6,<2.8",
+            finding="torch.export does; the exporter of 2.7 then takes a traced program, in which the number is a "
+            "constant. That of 2.8 takes a draft without the guard.",
+        ),
+    )
 
     def forward(self, x, n):
         number = n.item()
