@@ -1,6 +1,8 @@
 // Streamlit's scripts once the answer has been painted; the app takes over, at the same place, when it shows the same.
 (() => {
   const first = document.getElementById('first'), wanted = '#root ' + first.dataset.until
+  // as nav.js has it: of many releases the newest are seen first
+  first.querySelectorAll('.scroll:has(> .matrix.many)').forEach(box => { box.scrollLeft = box.scrollWidth })
   const load = () => document.querySelectorAll('template[data-later]').forEach(held => {
     const given = held.content.firstElementChild
     // a script that is moved would not run: it must be made anew

@@ -98,6 +98,21 @@ def test_a_link_that_was_sent_shows_its_answer_before_the_app_is_loaded(chromium
     context.close()
 
 
+def test_of_many_releases_the_newest_are_seen_first_before_the_app_is_loaded(chromium, address):
+    context = chromium.new_context(viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    page.route("**/static/js/**", lambda route: route.abort())
+    page.goto(f"{address}/matrix?by=opset&rows=cases", wait_until="commit")
+    box = page.locator("#first .scroll:has(.matrix)")
+    box.wait_for()
+
+    seen, rest = box.evaluate("node => [node.scrollLeft, node.scrollWidth - node.clientWidth - node.scrollLeft]")
+    assert box.locator(".matrix.many").count() == 1
+    assert seen > 0
+    assert abs(rest) < 2
+    context.close()
+
+
 @pytest.mark.parametrize(("path", "until"), FIRST)
 def test_the_app_takes_the_place_of_the_first_answer_and_says_the_same(visit, chromium, path, until):
     context = chromium.new_context(java_script_enabled=False)
