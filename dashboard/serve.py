@@ -105,7 +105,9 @@ def _prepare(kept: Any) -> None:
     """Make the index of the search while the browser loads the app: a search is what people do first."""
     if kept not in _PREPARED:
         _PREPARED.add(kept)
-        threading.Thread(target=_index, args=(kept,), daemon=True).start()
+        later = threading.Timer(_PAUSE, _index, (kept,))
+        later.daemon = True
+        later.start()
 
 
 def _index(kept: Any) -> None:
@@ -113,6 +115,8 @@ def _index(kept: Any) -> None:
         kept.answer(searching.index)
 
 
+#: seconds in which the first page is sent and painted
+_PAUSE = 2.0
 _PREPARED: weakref.WeakSet[Any] = weakref.WeakSet()
 
 app = App(_FOLDER / "app.py", middleware=[Middleware(FirstAnswers)])
