@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,30 +63,40 @@ def main() -> int:
 
 
 def enlarge(published: Path, home: Path, wanted: int) -> int:
-    """Write a home whose dataset has at least ``wanted`` rows; how many it has."""
+    """Write a home whose dataset has about ``wanted`` rows; how many it has.
+
+    The last copy has as many of the cases as are needed, the same in every file.
+    """
     (home / "cases").mkdir()
     tables = {path.name: files.read(path, "cells") for path in files.cells_files(published)}
-    times = math.ceil(wanted / sum(table.num_rows for table in tables.values()))
-    for name, table in tables.items():
-        writer.write(home / "results" / "cells" / name, "cells", repeated(table, times))
-    writer.write(
-        home / "results" / "cases.parquet", "cases", repeated(files.read(published / "cases.parquet", "cases"), times)
-    )
+    times = wanted / sum(table.num_rows for table in tables.values())
+    many = {name: repeated(table, times) for name, table in tables.items()}
+    for name, table in many.items():
+        writer.write(home / "results" / "cells" / name, "cells", table)
+    cases = repeated(files.read(published / "cases.parquet", "cases"), times)
+    writer.write(home / "results" / "cases.parquet", "cases", cases)
     for name in ("claims", "declared", "environments", "messages"):
         (home / "results" / f"{name}.parquet").write_bytes((published / f"{name}.parquet").read_bytes())
     # a run is of a file's content, and the same files stand for every copy
     shutil.copytree(published / "runs", home / "results" / "runs")
-    return times * sum(table.num_rows for table in tables.values())
+    return sum(table.num_rows for table in many.values())
 
 
-def repeated(table: pa.Table, times: int) -> pa.Table:
-    """The rows as they are, and again under other case names."""
+def repeated(table: pa.Table, times: float) -> pa.Table:
+    """The rows as they are, and again under other case names; of the last copy a share of the cases."""
     at = table.column_names.index("case")
     copies = [table]
-    for number in range(2, times + 1):
-        renamed = pc.binary_join_element_wise(table.column("case"), f"copy-{number}", "-")
-        copies.append(table.set_column(at, table.schema.field("case"), renamed))
+    for number in range(2, math.ceil(times) + 1):
+        taken = _share(table, times - (number - 1))
+        renamed = pc.binary_join_element_wise(taken.column("case"), f"copy-{number}", "-")
+        copies.append(taken.set_column(at, table.schema.field("case"), renamed))
     return pa.concat_tables(copies)
+
+
+def _share(table: pa.Table, share: float) -> pa.Table:
+    names = [name for name in table.column("case").unique().to_pylist() if name is not None]
+    chosen = [name for name in names if zlib.crc32(name.encode()) < share * 2**32]
+    return table if share >= 1 else table.filter(pc.is_in(table.column("case"), pa.array(chosen, pa.string())))
 
 
 def cold(line: list[str], home: Path, repeat: int) -> tuple[float, float]:

@@ -33,7 +33,7 @@ _OWN = (
 #: cases whose cells are kept at once
 _MOST_CASES = 16
 #: questions whose cells are kept, and the most cells that one of them may have: all of a release at one opset
-_MOST_READS, _MOST_CELLS = 6, 20_000
+_MOST_READS, _MOST_CELLS = 4, 40_000
 
 
 @dataclass(frozen=True)
