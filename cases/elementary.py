@@ -107,6 +107,7 @@ class ArangeStartWithoutStep(Case):
             status="fail",
             stage="check",
             message="differs from existing elem type",
+            finding="With onnxscript 0.7.2, measured beside it here, it is right.",
         ),
     )
 
