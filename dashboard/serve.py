@@ -25,7 +25,6 @@ from streamlit.starlette import App  # noqa: E402
 from dashboard import first  # noqa: E402
 from dashboard.reading import source  # noqa: E402
 from harness.answers import search as searching  # noqa: E402
-from harness.answers.search import LONGEST  # noqa: E402
 from harness.worker.errors import CaniexportError  # noqa: E402
 
 _LOG = logging.getLogger(__name__)
@@ -88,7 +87,7 @@ def _later(found: re.Match[bytes]) -> bytes:
 
 
 def _told(scope: Scope) -> str | None:
-    asked = {name: value[:LONGEST] for name, value in parse_qsl(scope["query_string"].decode("latin-1"))}
+    asked = {name: value[: searching.LONGEST] for name, value in parse_qsl(scope["query_string"].decode("latin-1"))}
     try:
         kept: Any = source()
         told = first.answer(kept, scope["path"], asked)

@@ -31,6 +31,7 @@ CELL = tuple(name for name in IDENTITY if not name.startswith("runtime"))
 _EARLY = frozenset(CELL)
 _SAYS = ", ".join(sql.literal(status.value) for status in sorted(MEASURED, key=lambda status: status.value))
 
+#: what a comparison of competing rows says of the time: a text with it, here or of runs, is another one every moment
 _CLOCK = "epoch_us(measured_at) <="
 
 #: so many cases that their rows are rather compared than looked through beforehand
