@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -222,7 +223,8 @@ def _are_environment_cases(home: Home, cases: tuple[str, ...]) -> bool:
     from harness.worker import corpus
 
     known = corpus.load([home.cases], stand_in=True) if cases else {}
-    return bool(cases) and all(known[name.partition("/")[0]].is_environment for name in cases)
+    named = [case for name in cases for case in fnmatch.filter(known, name.partition("/")[0])]
+    return bool(named) and all(known[case].is_environment for case in named)
 
 
 def _measured_releases(frame: pd.DataFrame, reports: Sequence[ReleaseReport]) -> tuple[str, ...]:
