@@ -12,7 +12,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from harness.store.gates import GOOD
-from harness.worker.status import WORKS, Exporter, Stage, Status
+from harness.worker.canaries import CANARY, EXPECTED, surprises, tells
+from harness.worker.status import Stage, Status
 
 #: share of the planned cells that must have left a row
 ENOUGH = 0.95
@@ -24,18 +25,6 @@ ONE_REASON = 0.5
 #: share of the repeated cells that may differ
 DIFFERING = 0.01
 
-CANARY = "canary"
-#: the opset the dynamo exporter writes; every other is a conversion of its file
-_DYNAMO_WRITES = 18
-#: onnxruntime's words for a file whose opset it does not know
-_OPSET_TOO_NEW = "official released onnx opset"
-_WORKS = frozenset(status.value for status in WORKS)
-#: canary -> the statuses it must come out with wherever the exporter accepted the opset
-_EXPECTED: dict[str, frozenset[str]] = {
-    "canary-pass": _WORKS,
-    "canary-fail": frozenset({Status.FAIL.value}),
-    "canary-mismatch": frozenset({Status.MISMATCH.value}),
-}
 _BEFORE_THE_CASE = frozenset({Stage.RESOLVE.value, Stage.IMPORT.value})
 _FAILED = frozenset(
     member.value for member in (Status.FAIL, Status.TIMEOUT, Status.OOM, Status.CRASH, Status.MISMATCH, Status.INVALID)
@@ -55,6 +44,8 @@ def judge(rows: Sequence[Row], environment: Row, planned: int, pins: Sequence[st
     """
     checks: tuple[Callable[[], Iterator[str]], ...] = (
         lambda: versions_installed(environment, pins),
+        # before the counts: a run is ended at the first canary that surprises
+        lambda: surprises(rows),
         lambda: _counts(rows, planned),
         lambda: _one_reason(rows),
         lambda: _canaries(rows),
@@ -115,30 +106,10 @@ def _one_reason(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _canaries(rows: Sequence[Row]) -> Iterator[str]:
-    canaries = [row for row in rows if row["corpus"] == CANARY and not _beyond(row)]
-    for case, expected in _EXPECTED.items():
-        mine = [row for row in canaries if row["case"] == case]
-        if not mine:
+    seen = {row["case"] for row in rows if tells(row)}
+    for case in EXPECTED:
+        if case not in seen:
             yield f"no row of {case}: nothing shows that the measurement can be trusted"
-        for row in mine:
-            if row["status"] not in expected:
-                yield f"{case} came out as {row['status']} at stage {row['stage']} ({_cell(row)})"
-
-
-def _beyond(row: Row) -> bool:
-    """Whether the opset asked for is outside what the exporter takes, or above what the runtime loads.
-
-    The dynamo exporter refuses no opset: below 18 it converts, or fails to; its first file above the runtime's range
-    is refused at load.
-    """
-    too_new = row["stage"] == Stage.LOAD and _OPSET_TOO_NEW in (row["signature"] or "")
-    too_old = row["exporter"] == Exporter.DYNAMO and row["opset"] is not None and row["opset"] < _DYNAMO_WRITES
-    return bool(row["status"] == Status.UNSUPPORTED or too_new or too_old)
-
-
-def _cell(row: Row) -> str:
-    opset = "default opset" if row["opset"] is None else f"opset {row['opset']}"
-    return f"{row['exporter']}, {opset}, {row['provider']}"
 
 
 def _providers(rows: Sequence[Row], environment: Row) -> Iterator[str]:

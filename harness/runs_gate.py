@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness import probes
-from harness.gate import CANARY, ENOUGH, INVALID, versions_installed
+from harness.gate import ENOUGH, INVALID, versions_installed
 from harness.store.gates import GOOD
+from harness.worker.canaries import CANARY
 from harness.worker.status import WORKS, Status
 
 Row = Mapping[str, Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from harness.worker.canaries import surprises
 from harness.worker.journal import Journal
 from harness.worker.rows import CELLS, ENVIRONMENTS
 
@@ -47,13 +48,15 @@ def settle(
     written = len(rows)
     measured = {_identity(row) for row in rows}
     lost = [cell for cell in todo if (cell.case, cell.variant, cell.exporter, cell.opset) not in measured]
+    surprise = next(surprises(rows), "")
+    why = f"the run was ended: {surprise}" if surprise else "the process that measured it was lost"
     with Journal(local / "journal", f"settle-{run_id}") as journal:
         if not rows:
             journal.cell(*owed_row(release, provider, run_id, None, reason or "the environment wrote no row"))
             word = "not measured"
         else:
             for cell in lost:
-                row, messages = owed_row(release, provider, run_id, cell, "the process that measured it was lost")
+                row, messages = owed_row(release, provider, run_id, cell, why)
                 row["env_id"] = environment.get("env_id")
                 journal.cell(row, messages)
                 rows.append(row)

@@ -104,3 +104,62 @@ def test_rows_that_another_process_has_compacted_are_counted(home):
         len(home.cells(NEW)),
         len(home.cells(NEW)),
     )
+
+
+def test_a_canary_that_surprises_ends_the_run_of_its_release_and_the_next_one_goes_on(home):
+    """The old release bakes no number here any more, as if our measuring hid it; nothing of it may speak."""
+    canaries = home.cases / "canaries.py"
+    text = canaries.read_text()
+    wrong = text.replace("return x * x[0].item()", f'return x * 2 if torch.__version__ < "{NEW}" else x * x[0].item()')
+    assert wrong != text
+    canaries.write_text(wrong)
+    slow = home.cases / "slow.py"
+    slow.write_text(text[: text.index("class")] + "".join(_SLOW.format(number=number, new=NEW) for number in range(12)))
+
+    reply = home.caniexport("measure", "--release", OLD, "--release", NEW, "--json", code=1)
+
+    old, new = json.loads(reply.stdout)
+    assert old["problem"].startswith("quarantined: canary-mismatch came out as pass")
+    # a worker is given ten seconds for what it has begun
+    assert 0 < old["measured"] < old["planned"]
+    assert (new["problem"], new["measured"]) == ("", new["planned"])
+    texts = {row["message_id"]: row["text"] for row in home.table_rows("results-local", "messages")}
+    owed = [texts[row["message_id"]] for row in home.rows() if row["torch"] == OLD and row["status"] == "invalid"]
+    assert len(owed) == old["planned"] - old["measured"]
+    assert all("the run was ended: canary-mismatch came out as pass" in text for text in owed)
+
+    # mended, all of the release is measured: nothing of what was ended counts as done
+    canaries.write_text(text)
+    slow.unlink()
+    home.caniexport("measure", "--release", OLD)
+    good = {name: f"{row['stage']} {row['status']}" for name, row in runner.by_name(_speaking(home, OLD)).items()}
+    assert good == runner.expected(OLD)
+
+
+_SLOW = """
+class Slow{number}(Case):
+    "A slow addition of {number}."
+
+    sources = ("harness",)
+    exporters = ("torchscript-trace",)
+    inputs = ((values([1.0, 2.0]),), (values([3.0, 4.0]),))
+
+    def forward(self, x):
+        if torch.__version__ < "{new}":
+            __import__("time").sleep(1)
+        return x + {number}
+
+"""
+
+
+def _speaking(home, version):
+    """The rows of a release from runs that may speak."""
+    may = {row["run_id"] for row in home.table_rows("results-local", "environments") if row["gate"] == "good"}
+    return [row for row in home.rows() if row["torch"] == version and row["run_id"] in may]
+
+
+def test_measure_shows_the_table_of_the_cases_that_a_glob_names(home):
+    reply = home.caniexport("measure", "--release", NEW, "--case", "pass*")
+
+    assert [line for line in reply.stdout.splitlines() if "passes" in line]
+    assert {row["case"] for row in home.rows()} == {"passes", "canary-pass", "canary-fail", "canary-mismatch"}

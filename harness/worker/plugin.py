@@ -17,8 +17,8 @@ from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Sequence, Tup
 
 import pytest
 
+from harness.worker import canaries, envinfo, plan, releases
 from harness.worker import corpus as corpus_module
-from harness.worker import envinfo, plan, releases
 from harness.worker.case import Case
 from harness.worker.cell import Outcome
 from harness.worker.corpus import LoadedCase
@@ -75,6 +75,11 @@ def pytest_collect_file(file_path: Path, parent: Any) -> Any:
     return None
 
 
+def pytest_collection_modifyitems(items: List[Any]) -> None:
+    """Canaries first, for they may end the run."""
+    items.sort(key=lambda item: not item.name.startswith(canaries.CANARY + "-"))
+
+
 class CaseFile(pytest.File):
     """One file of the corpus."""
 
@@ -96,8 +101,8 @@ class CellItem(pytest.Item):
     def runtest(self) -> None:
         """Measure each cell and write its row at once."""
         run: Run = self.config.stash_run  # type: ignore[attr-defined]  # pytest_configure put it there
-        statuses = run.measure(self.cells)
-        self.user_properties.append(("statuses", statuses))
+        statuses, surprise = run.measure(self.cells)
+        self.user_properties += [("statuses", statuses), ("surprise", surprise)]
 
     def reportinfo(self) -> Tuple[Any, Optional[int], str]:
         """Where a report says the item is."""
@@ -141,14 +146,17 @@ class Run:
         cells = plan.cells(self._corpus(path), self.release, self.provider, self._selection)
         return plan.groups([cell for cell in cells if cell.key not in self._done and self._wants(cell)])
 
-    def measure(self, cells: Sequence[plan.Cell]) -> Dict[str, int]:
-        """Measure cells one by one, a row each; returns the counts of their statuses."""
+    def measure(self, cells: Sequence[plan.Cell]) -> Tuple[Dict[str, int], str]:
+        """Measure cells one by one, a row each; returns the counts of their statuses, and what a canary says."""
         counts: "Counter[str]" = Counter()
+        surprise = ""
         # outcomes first: asked once more after the last, they see the process of these cells to its end
         for outcome, cell in zip(self._outcomes(cells), cells):
-            self._write(cell, outcome)
-            counts[outcome.row["status"]] += 1
-        return dict(counts)
+            row = self._row(cell, outcome.row)
+            self._write(row, outcome.messages)
+            counts[row["status"]] += 1
+            surprise = surprise or next(canaries.surprises([row]), "")
+        return dict(counts), surprise
 
     @pytest.hookimpl
     def pytest_sessionstart(self) -> None:
@@ -159,9 +167,15 @@ class Run:
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Count statuses where the reports arrive: in the controller, or in the only process."""
+        """Count statuses where the reports arrive, in the controller or the only process, and hear the canaries.
+
+        A release that cannot speak is ended at once; its gate would say so after a quarter of an hour.
+        """
         if report.when == "call" and self.is_controller:
-            self._statuses.update(dict(report.user_properties).get("statuses", {}))
+            told = dict(report.user_properties)
+            self._statuses.update(told.get("statuses", {}))
+            if told.get("surprise"):
+                pytest.exit(told["surprise"], returncode=pytest.ExitCode.INTERRUPTED)
 
     @pytest.hookimpl
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -205,10 +219,10 @@ class Run:
             self._supervisor = Supervisor(Settings(cases, bundles, dynamo, limits, fork, bare))
         return self._supervisor
 
-    def _write(self, cell: plan.Cell, outcome: Outcome) -> None:
+    def _write(self, row: Dict[str, Any], messages: Dict[str, str]) -> None:
         if self._journal is None:
             self._journal = self._open_journal()
-        self._journal.cell(self._row(cell, outcome.row), outcome.messages)
+        self._journal.cell(row, messages)
 
     def _row(self, cell: plan.Cell, measured: Dict[str, Any]) -> Dict[str, Any]:
         packages = self._packages()
