@@ -129,7 +129,7 @@ class DimBranchOnSizeOne(_Dynamo):
     sources = ("ultralytics/ultralytics#20370",)
     aten_ops = ("aten::mul",)
     onnx_ops = ("Mul",)
-    inputs = ((f32(3, 4),), (f32(3, 4),), (f32(5, 4),))
+    inputs = ((f32(3, 4),), (f32(5, 4),), (f32(1, 4),))
     dynamic = {"x": {0: "batch"}}
     export = staticmethod(sizes("x", 0, min=1))
     claims = (
@@ -137,15 +137,27 @@ class DimBranchOnSizeOne(_Dynamo):
             "ultralytics/ultralytics#20370",
             "size()[0] != 1",
             "==2.7.*",
-            finding="torch.export does; the exporter of 2.7 then takes a traced program, and the file works.",
+            finding="torch.export does; the exporter of 2.7 then takes a traced program. The file is written, and "
+            "batch 1 goes through the other branch: a silent mismatch.",
         ),
     )
 
     def forward(self, x):
         return x * 2.0 if x.shape[0] == 1 else x * 3.0
 
-    from_2 = fix("export-option", "Dim('batch', min=2)", export=sizes("x", 0, min=2), documented=False)
-    dim_auto = fix("export-option", "Dim.AUTO", export=automatic("x", 0), documented=False)
+    from_2 = fix(
+        "export-option",
+        "Dim('batch', min=2), where no batch is 1",
+        export=sizes("x", 0, min=2),
+        inputs=((f32(3, 4),), (f32(5, 4),)),
+        documented=False,
+    )
+    dim_auto = fix("export-option", "Dim.AUTO", export=automatic("x", 0), caution=True, documented=False)
+
+    @fix("rewrite", "torch.where on the size", documented=False)
+    def where(self, x):
+        ones = torch.ones_like(x)
+        return x * torch.where(ones[:, :1].sum(0) == 1, 2.0, 3.0)
 
 
 class DimExampleAtTheMinimum(_Dynamo):
@@ -264,38 +276,6 @@ class DynamicShapesOfAnotherName(_Dynamo):
     forwards_name = fix("export-option", "the name of forward's argument", export=sizes("x", 0))
 
 
-class DefaultWithDynamicAxesThatCodeFixes(Case):
-    """dynamic_axes on sizes that the code fixes: the default export of 2.9 raises where that of 2.8 passed."""
-
-    records = ("dynamo-default-export-error",)
-    sources = ("pasteurlabs/tesseract-core#425",)
-    aten_ops = ("aten::reshape",)
-    onnx_ops = ("Reshape",)
-    exporters = ("default",)
-    needs_torch = ">=2.5"
-    inputs = ((f32(2, 3, 4),), (f32(2, 3, 4),), (f32(4, 3, 2),))
-    dynamic = {"x": {0: "batch", 2: "width"}}
-    claims = (
-        Claim(
-            "pasteurlabs/tesseract-core#425",
-            "TorchExportError since dynamo is the default",
-            torch=">=2.9",
-            exporter="default",
-            status="fail",
-            stage="export",
-            message="Failed to export the model with torch.export",
-            finding="2.13 exports this model; which model it was, the source does not say.",
-        ),
-    )
-
-    def forward(self, x):
-        if x.shape[0] * x.shape[2] != 8:
-            raise ValueError("eight values a channel are wanted")
-        return x.reshape(2, 12)
-
-    torchscript = fix("export-option", "dynamo=False", export={"dynamo": False}, documented=False)
-
-
 class GuardOnItem(Case):
     """A branch on the sign of a number read by item()."""
 
@@ -303,7 +283,7 @@ class GuardOnItem(Case):
     sources = ("pytorch/pytorch#143222", "pytorch/pytorch#153955")
     aten_ops = ("aten::item",)
     onnx_ops = ("Where",)
-    inputs = ((f32(4), values(2, "int64")), (f32(4), values(5, "int64")), (f32(4), values(0, "int64")))
+    inputs = ((f32(4), values(2, "int64")), (f32(4), values(5, "int64")), (f32(4), values(-3, "int64")))
     claims = (
         refused(
             "pytorch/pytorch#143222",
@@ -318,7 +298,12 @@ class GuardOnItem(Case):
         number = n.item()
         return x - 1.0 if number < 0 else x + number
 
-    @fix("rewrite", "torch._check that it is not negative", documented=False)
+    @fix(
+        "rewrite",
+        "torch._check that it is not negative, where it never is",
+        inputs=((f32(4), values(2, "int64")), (f32(4), values(5, "int64")), (f32(4), values(0, "int64"))),
+        documented=False,
+    )
     def checked(self, x, n):
         number = n.item()
         torch._check(number >= 0)
@@ -369,7 +354,7 @@ class PythonRoundOfSize(Case):
     sources = ("pytorch/pytorch#138852",)
     aten_ops = ("aten::slice",)
     onnx_ops = ("Slice",)
-    inputs = ((f32(2, 7),), (f32(2, 7),), (f32(2, 10),))
+    inputs = ((f32(2, 7),), (f32(2, 8),), (f32(2, 10),))
     dynamic = {"x": {1: "length"}}
     claims = (
         refused(

@@ -227,3 +227,35 @@ class DynamicAxesOfALaterInput(Case):
         dynamic={"x": {1: "width"}, "y": {0: "batch", 1: "width"}},
         documented=False,
     )
+
+
+class DefaultWithDynamicAxesThatCodeFixes(Case):
+    """dynamic_axes on sizes that the code fixes: the default export of 2.9 raises where that of 2.8 passed."""
+
+    records = ("dynamo-default-export-error",)
+    sources = ("pasteurlabs/tesseract-core#425",)
+    aten_ops = ("aten::reshape",)
+    onnx_ops = ("Reshape",)
+    exporters = ("default",)
+    needs_torch = ">=2.5"
+    inputs = ((f32(2, 3, 4),), (f32(2, 3, 4),), (f32(4, 3, 2),))
+    dynamic = {"x": {0: "batch", 2: "width"}}
+    claims = (
+        Claim(
+            "pasteurlabs/tesseract-core#425",
+            "TorchExportError since dynamo is the default",
+            torch=">=2.9",
+            exporter="default",
+            status="fail",
+            stage="export",
+            message="Failed to export the model with torch.export",
+            finding="2.13 exports this model; which model it was, the source does not say.",
+        ),
+    )
+
+    def forward(self, x):
+        if x.shape[0] * x.shape[2] != 8:
+            raise ValueError("eight values a channel are wanted")
+        return x.reshape(2, 12)
+
+    torchscript = fix("export-option", "dynamo=False", export={"dynamo": False}, documented=False)
