@@ -74,6 +74,8 @@ class BucketizeNoRule(_Bucketize):
             opset=18,
             exporter="dynamo",
             record="bucketize-dynamo-unsupported",
+            finding="With the onnxscript of that month (0.2.2) it is: onnxruntime refuses the file, a Floor of int64. "
+            "0.2.7 and the one measured, 0.7.2, have a function that works.",
         ),
     )
 
