@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from harness import versions
 from harness.answers import along, summary
@@ -32,6 +32,8 @@ _Key = TypeVar("_Key", bound=_LineKey)
 #: a runtime and its version
 _Runtime = tuple[str | None, str | None]
 _EXPORTERS = [member.value for member in Exporter]
+#: what releases were run on, kept beside the rows
+_RUNTIMES = "runtimes of releases"
 
 
 class By(StrEnum):
@@ -225,15 +227,16 @@ def _has(told: str, wanted: frozenset[Status]) -> bool:
     return any(ended.status in wanted for ended in along.endings(told))
 
 
-def _run_on(selection: Selection, lines: Container[along.Line]) -> list[_Runtime]:
-    """Runtimes and versions of the cells of these lines."""
-    by = ("case", "variant", "exporter", "provider") if selection.statuses else ("case", "variant")
-    where = {"exporter": _EXPORTERS, **selection.where()}
-    rows = selection.rows.grouped(
-        (*by, "runtime", "runtime_version"), {}, where, exactly=along.competing(selection.rows)
-    )
-    taken: Container[Any] = lines if selection.statuses else selection.catalogue
-    return [(row[-2], row[-1]) for row in rows if row[: len(by)] in taken]
+def _run_on(selection: Selection, found: Mapping[along.Line, along.Told]) -> list[_Runtime]:
+    """Runtimes and versions of the releases and providers of these lines."""
+    exactly = along.competing(selection.rows)
+    kept = selection.rows.beside.get((_RUNTIMES, exactly))
+    if kept is None:
+        by = ("torch", "provider", "runtime", "runtime_version")
+        rows = selection.rows.grouped(by, {}, {"exporter": _EXPORTERS}, exactly=exactly)
+        kept = selection.rows.beside[_RUNTIMES, exactly] = {(torch or "", *more) for torch, *more in rows}
+    places = {(torch, key[3]) for key, told in found.items() for torch in told}
+    return [row[2:] for row in kept if row[:2] in places]
 
 
 def _in_order(keys: Iterable[_Key], selection: Selection) -> list[_Key]:
