@@ -138,7 +138,8 @@ class DimBranchOnSizeOne(_Dynamo):
             "size()[0] != 1",
             "==2.7.*",
             finding="torch.export does; the exporter of 2.7 then takes a traced program. The file is written, and "
-            "batch 1 goes through the other branch: a silent mismatch.",
+            "batch 1 goes through the other branch: a silent mismatch. 2.9 refuses it in these words; from 2.10 on "
+            "torch.export takes the model without the guard, and the file is wrong again.",
         ),
     )
 
@@ -290,7 +291,7 @@ class GuardOnItem(Case):
             "Could not guard on data-dependent",
             ">=2.6,<2.8",
             finding="torch.export does; the exporter of 2.7 then takes a traced program, in which the number is a "
-            "constant. That of 2.8 takes a draft without the guard.",
+            "constant. That of 2.8 takes a draft without the guard: the other branch is gone, and no word of it.",
         ),
     )
 

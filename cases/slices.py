@@ -78,7 +78,8 @@ class ReflectPadLargerThanInput(Case):
 
     torch itself refuses such a pad; a dynamic axis can still become that short. ONNX Runtime 1.19.2 leaves what lies
     beyond the first reflection unwritten: it holds what the memory held before, zeros in a fresh process (300 runs of
-    one session on one input gave 102 different outputs), so how far a cell is off says nothing. 1.31.1 refuses the pad.
+    one session on one input gave 102 different outputs), so how far a cell is off says nothing, and one may even be
+    right. 1.31.1 refuses the pad.
     """
 
     records = ("reflect-pad-larger-than-dim-ort",)
