@@ -122,7 +122,23 @@ def _shapes(part: Any) -> Any:
     return tuple(map(_shapes, part)) if isinstance(part, tuple | list) else None
 
 
-_RULES: tuple[Callable[[LoadedCase], Iterable[Finding]], ...] = (_identifier, _sources, _claims, _fixes, _inputs)
+def _unfinished(item: LoadedCase) -> Iterator[Finding]:
+    """What the stub of ``cases new`` asked to be filled in."""
+    said = [item.cls.title(), *(claim.says for claim in item.cls.claims)]
+    said += [variant.fix.note for variant in item.variants.values() if variant.fix is not None]
+    for text in said:
+        if text.startswith("TODO"):
+            yield Finding(item.id, "unfinished", f"{text!r} is still to be written")
+
+
+_RULES: tuple[Callable[[LoadedCase], Iterable[Finding]], ...] = (
+    _identifier,
+    _sources,
+    _claims,
+    _fixes,
+    _inputs,
+    _unfinished,
+)
 
 
 def _operators(item: LoadedCase, known: Known) -> Iterator[Finding]:

@@ -92,6 +92,7 @@ def test_operators_that_no_exporter_has_a_rule_for_are_known_as_torchs():
         ('status="fail"', 'status="fail", variant="gone"', "claim", "is about gone, which is no variant"),
         ('"A roll by a negative shift"', '"Roll"', "title", "one sentence"),
         ("class RollNegative", "class RollNegative_", "id", "kebab case"),
+        ('"at 11"', '"TODO: what it does"', "unfinished", "'TODO: what it does' is still to be written"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_rule(tmp_path, old, new, rule, words):
@@ -142,6 +143,10 @@ def test_the_stub_of_a_new_case_is_a_case(home, theme, file):
     assert loaded.path.name == file
     assert list(loaded.variants) == ["plain", "rewritten"]
     assert loaded.cls.sources == ("pytorch/pytorch#7",)
+
+    told = CliRunner().invoke(main, ["cases", "lint", "roll-at-9x", "--json"])
+    unfinished = [item["text"] for item in json.loads(told.stdout)["findings"] if item["rule"] == "unfinished"]
+    assert [text.split("'")[1].split(":")[0] for text in unfinished] == ["TODO"] * 3
 
 
 def hashes(corpus, cases):

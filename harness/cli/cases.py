@@ -44,7 +44,8 @@ def lint_command(patterns: tuple[str, ...], as_json: bool) -> None:
         fixes = sum(
             len(item.environment_variants if item.is_environment else item.variants) - 1 for item in corpus.values()
         )
-        click.echo(f"{len(chosen)} cases, {fixes} fixes in the corpus: {len(found) or 'no'} finding(s)")
+        cases = f"{len(chosen)} case{'' if len(chosen) == 1 else 's'}"
+        click.echo(f"{cases}, {fixes} fixes in the corpus: {len(found) or 'no'} finding(s)")
     if found:
         raise click.exceptions.Exit(1)
 
