@@ -16,7 +16,7 @@ from dashboard import frame  # noqa: E402
 from dashboard.first import PAGES  # noqa: E402
 from dashboard.views import about, alerts, case, claims, declared, home, matrix, op, runs, upgrade, workarounds  # noqa: E402
 
-st.set_page_config(page_title="Can I export it?", page_icon=_FOLDER / "icon.svg", layout="wide")
+st.set_page_config(page_title="Can I export it?", layout="wide")
 st.html(_FOLDER / "style.css")
 frame.brand()
 _VIEWS = (home, matrix, case, op, upgrade, workarounds, claims, declared, alerts, runs, about)

@@ -32,7 +32,7 @@ PAGES = (
     ("runs", "Runs"),
     ("about", "About"),
 )
-#: characters of the largest table that is told at once
+#: characters of the largest table that is told at once as a whole
 _LARGEST = 700_000
 _HERE = Path(__file__).parent
 
@@ -75,10 +75,12 @@ def _search(kept: Kept, query: str) -> str | None:
 def _matrix(kept: Kept, asked: Mapping[str, str]) -> str | None:
     question = matrix_asked.of_address(asked, kept.rows())
     told = matrix_asked.tell(kept, question) if question else None
-    # a browser that holds a large table twice is slower than one that waits for the app's
-    if question is None or told is None or not told.grid or len(told.grid) > _LARGEST:
+    if question is None or told is None or told.table is None or not told.grid:
         return None
-    return _whole(matrix_asked.TITLE, matrix_asked.lead(question.rows), told.above + told.grid, until=".matrix")
+    # a browser that holds a large table twice is slower than one that waits for the app's
+    large = len(told.grid) > _LARGEST
+    grid = matrix_asked.beginning(kept, question, told.table) if large else told.grid
+    return _whole(matrix_asked.TITLE, matrix_asked.lead(question.rows), told.above + grid, until=".matrix")
 
 
 def _whole(title: str, lead: str, body: str, *, until: str) -> str:

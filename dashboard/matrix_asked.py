@@ -165,25 +165,38 @@ def _tell(kept: Kept, asked: Asked) -> Told:
     matched = matching(rows.catalogue.values(), asked.query) if asked.query else ()
     if asked.query and not matched:
         return Told(nothing=f"No case has all of these words: {asked.query}")
-    release = "" if asked.by is By.TORCH else asked.torch or "".join(rows.torch[-1:])
+    release = _release(rows, asked)
     shown = kept.answer(table, asked.filters(matched), asked.by)
     grid = _grid(shown, asked, release, rows) if shown.lines else ""
     nothing = "" if grid or shown.environments else "No measured cell passes these filters."
     return Told(_summary(shown, asked.by, release), grid, nothing, shown)
 
 
-def _grid(shown: Table, asked: Asked, release: str, rows: Rows) -> str:
+def beginning(kept: Kept, asked: Asked, shown: Table) -> str:
+    """The first rows of a large matrix as HTML: more than a screen of them, so few that a browser has them at once."""
+    rows = max(1, matrix_html.LIGHT // max(1, len(shown.columns)))
+    grid = _grid(shown, asked, _release(kept.rows(), asked), kept.rows(), rows)
+    return f'{grid}<p class="hint">The first {plural(rows, "row")}; the others follow.</p>'
+
+
+def _release(rows: Rows, asked: Asked) -> str:
+    """The one release that a matrix is about; none where it is along releases."""
+    return "" if asked.by is By.TORCH else asked.torch or "".join(rows.torch[-1:])
+
+
+def _grid(shown: Table, asked: Asked, release: str, rows: Rows, most: int | None = None) -> str:
+    """The table; ``most``: of how many rows."""
     if asked.rows == "operators":
-        found = by_operator(shown.lines, shown.columns, rows.catalogue)
+        found = by_operator(shown.lines, shown.columns, rows.catalogue)[:most]
         return matrix_html.gathered(found, shown.columns, "operator", lambda op: links.page("op", op=op), light=True)
     if asked.rows == "themes":
-        found = by_theme(shown.lines, shown.columns)
+        found = by_theme(shown.lines, shown.columns)[:most]
         return matrix_html.gathered(found, shown.columns, "theme", asked.of_theme, light=True)
     carried = {name: getattr(asked, item) for name, item in _CARRIED}
     if release:
         carried["torch"] = release
     label = f"Matrix of cases by {BY_NAME[asked.by.value]}"
-    return matrix_html.table(shown.lines, shown.columns, carried, asked.by, label, light=True)
+    return matrix_html.table(shown.lines[:most], shown.columns, carried, asked.by, label, light=True)
 
 
 def matching(entries: Iterable[Entry], query: str) -> tuple[str, ...]:

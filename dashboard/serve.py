@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import gc
 import logging
 import re
 import sys
@@ -19,6 +19,9 @@ if str(_FOLDER.parent) not in sys.path:
 
 from anyio import to_thread  # noqa: E402 - the path first
 from starlette.middleware import Middleware  # noqa: E402
+from starlette.requests import Request  # noqa: E402
+from starlette.responses import FileResponse  # noqa: E402
+from starlette.routing import Route  # noqa: E402
 from starlette.types import ASGIApp, Message, Receive, Scope, Send  # noqa: E402
 from streamlit.starlette import App  # noqa: E402
 
@@ -110,12 +113,31 @@ def _prepare(kept: Any) -> None:
 
 
 def _index(kept: Any) -> None:
-    with contextlib.suppress(CaniexportError):  # the page that asks says what is wrong
+    usual = sys.getswitchinterval()
+    # a page asked for meanwhile goes first
+    sys.setswitchinterval(_SHORT)
+    try:
         kept.answer(searching.index)
+    except CaniexportError:
+        pass  # the page that asks says what is wrong
+    finally:
+        sys.setswitchinterval(usual)
+    # Streamlit collects garbage after every run of a page: not through all that is kept for the dataset
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 #: seconds in which the first page is sent and painted
 _PAUSE = 2.0
+#: seconds for which the making of an index holds the interpreter
+_SHORT = 0.0005
 _PREPARED: weakref.WeakSet[Any] = weakref.WeakSet()
 
-app = App(_FOLDER / "app.py", middleware=[Middleware(FirstAnswers)])
+
+async def _icon(_: Request) -> FileResponse:
+    """The app's sign where Streamlit's page looks for one: told as ``page_icon`` it costs numpy and pillow."""
+    return FileResponse(_FOLDER / "icon.svg", media_type="image/svg+xml")
+
+
+app = App(_FOLDER / "app.py", middleware=[Middleware(FirstAnswers)], routes=[Route("/favicon.png", _icon)])

@@ -98,6 +98,14 @@ def test_a_link_that_was_sent_shows_its_answer_before_the_app_is_loaded(chromium
     context.close()
 
 
+def test_the_tab_has_the_apps_own_sign(visit):
+    page = visit("/matrix")
+    icon = page.request.get(page.locator("link[rel~=icon]").first.evaluate("node => node.href"))
+
+    assert icon.headers["content-type"].startswith("image/svg+xml")
+    assert icon.body() == (Path(__file__).parents[1] / "dashboard" / "icon.svg").read_bytes()
+
+
 def test_of_many_releases_the_newest_are_seen_first_before_the_app_is_loaded(chromium, address):
     context = chromium.new_context(viewport={"width": 390, "height": 800})
     page = context.new_page()

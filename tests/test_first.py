@@ -13,7 +13,7 @@ pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
 from dashboard_data import HOSTILE, RELEASES, build
 
-from dashboard import first, serve
+from dashboard import first, matrix_html, serve
 from dashboard.kept import Kept
 from harness.answers import Filters, table
 from harness.answers import search as searching
@@ -86,6 +86,19 @@ def test_a_link_to_a_matrix_has_the_table_before_any_script_is_loaded(ask, home)
 
     assert answer.count("<td class=") == len(places) > 0
     assert all(place.short in read(answer) for place in places)
+
+
+@pytest.mark.parametrize(("rows", "head"), [("cases", "case"), ("operators", "operator"), ("themes", "theme")])
+def test_a_large_matrix_begins_with_its_first_rows(ask, home, monkeypatch, rows, head):
+    whole = ask("/matrix", f"rows={rows}")[2]
+    monkeypatch.setattr(first, "_LARGEST", 100)
+    monkeypatch.setattr(matrix_html, "LIGHT", 2 * len(RELEASES))
+    begun = ask("/matrix", f"rows={rows}")[2]
+    names = [re.findall(r'<th class="by" scope="row">', body) for body in (whole, begun)]
+
+    assert len(names[0]) > len(names[1]) == 2
+    assert "The first 2 rows; the others follow." in begun and "the others follow" not in whole
+    assert f'<th class="case" scope="col">{head}</th>' in begun
 
 
 def test_a_link_to_a_search_has_what_was_found_before_any_script_is_loaded(ask):

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from harness import names, versions
+from harness import names
 from harness.answers.rows import NO_EXPORTER
 from harness.answers.select import CANARY, Entry, Rows, load
+from harness.store import sql
 from harness.worker.case import PLAIN
 from harness.worker.messages import signature, tidy
 from harness.worker.status import Exporter
@@ -34,8 +35,10 @@ _TOKEN = re.compile(r"[A-Za-z_][\w:.]*[\w]")
 #: share of an error's words, weighed by how rare they are, that a paste must have
 _LIKE = 0.6
 _SAME = 0.97
-#: the highest opset of a group of cells, null where there is none
-_HIGHEST = "max(opset)"
+#: as users mostly call them first
+_EXPORTERS = [member.value for member in Exporter]
+#: how many ranks of exporters, and opsets, a number tells apart
+_RANKS, _OPSETS = len(_EXPORTERS) + 1, 1000
 #: characters of a query that are looked at
 LONGEST = 4000
 
@@ -262,30 +265,40 @@ def _near(where: Index, query: str) -> list[str]:
 
 def _seen(rows: Rows, cases: set[str]) -> dict[str, tuple[_Seen, ...]]:
     """By error text: the variants that have it, each with its newest cell."""
-    by = ("case", "variant", "exporter", "message_id", "signature")
-    ended = rows.folded(by, "torch", _HIGHEST, {}, exactly=True)
-    found: dict[str, dict[tuple[str, str], _Seen]] = defaultdict(dict)
-    for case, variant, exporter, message_id, told, releases, opsets in sorted(ended, key=_alphabetical):
-        if not message_id or not told or case not in cases:
-            continue
-        key = case, variant or PLAIN
-        torch, opset = max(zip(releases, opsets, strict=True), key=lambda end: versions.parse(end[0] or "0"))
-        seen = _Seen(*key, told, message_id, torch or "", exporter or NO_EXPORTER, opset)
-        known = found[message_id].get(key)
-        if known is None or _newer(seen) > _newer(known):
-            found[message_id][key] = seen
-    return {message_id: tuple(items.values()) for message_id, items in found.items()}
+    by = ("message_id", "case", "variant", "signature")
+    found: dict[str, dict[tuple[str, str], tuple[int, str]]] = defaultdict(dict)
+    for message_id, case, variant, told, place in rows.grouped(by, {"newest": _newest(rows.torch)}, {}):
+        if message_id and told and case in cases:
+            key = case, variant or PLAIN
+            found[message_id][key] = max(found[message_id].get(key, (-1, "")), (place, told))
+    return {
+        message_id: tuple(
+            _told(key, message_id, told, _cell(place, rows.torch)) for key, (place, told) in items.items()
+        )
+        for message_id, items in found.items()
+    }
 
 
-def _alphabetical(ended: Sequence[object]) -> tuple[str, ...]:
-    return tuple(str(value or "") for value in ended[:5])
+def _told(key: tuple[str, str], message_id: str, told: str, newest: tuple[str, str, int | None]) -> _Seen:
+    case, variant = key
+    return _Seen(case, variant, told, message_id, *newest)
 
 
-def _newer(seen: _Seen) -> tuple[object, ...]:
-    """The newest release first, there the exporter that most people call."""
-    order = [member.value for member in Exporter]
-    rank = order.index(seen.exporter) if seen.exporter in order else len(order)
-    return versions.parse(seen.torch or "0"), -rank, seen.opset or 0
+def _newest(releases: Sequence[str]) -> str:
+    """SQL: of cells the newest release first, there the exporter that most people call: a number for :func:`_cell`."""
+    known = ", ".join(map(sql.literal, releases))
+    named = ", ".join(map(sql.literal, _EXPORTERS))
+    release = f"coalesce(list_position([{known}]::VARCHAR[], torch), 0)"
+    exporter = f"{len(_EXPORTERS)} + 1 - coalesce(list_position([{named}], exporter), {len(_EXPORTERS)} + 1)"
+    return f"max(({release} * {_RANKS} + {exporter}) * {_OPSETS} + coalesce(opset, 0))::BIGINT"
+
+
+def _cell(place: int, releases: Sequence[str]) -> tuple[str, str, int | None]:
+    """Release, exporter and opset of such a number."""
+    rest, opset = divmod(place, _OPSETS)
+    release, rank = divmod(rest, _RANKS)
+    exporter = _EXPORTERS[-rank] if rank else NO_EXPORTER
+    return releases[release - 1] if release else "", exporter, opset or None
 
 
 def _said(text: str) -> str:
