@@ -25,7 +25,7 @@ from starlette.routing import Route  # noqa: E402
 from starlette.types import ASGIApp, Message, Receive, Scope, Send  # noqa: E402
 from streamlit.starlette import App  # noqa: E402
 
-from dashboard import first  # noqa: E402
+from dashboard import code_html, first  # noqa: E402
 from dashboard.reading import source  # noqa: E402
 from harness.answers import search as searching  # noqa: E402
 from harness.worker.errors import CaniexportError  # noqa: E402
@@ -117,6 +117,7 @@ def _index(kept: Any) -> None:
     # a page asked for meanwhile goes first
     sys.setswitchinterval(_SHORT)
     try:
+        code_html.block("pass", python=True)  # the first that is coloured loads the lexers
         kept.answer(searching.index)
     except CaniexportError:
         pass  # the page that asks says what is wrong
