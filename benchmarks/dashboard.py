@@ -110,9 +110,10 @@ def go(page: Page, address: str, shown: str) -> None:
 
 
 def settled(page: Page) -> None:
-    """Wait until the app has taken over and draws nothing any more."""
+    """Wait until the app has taken over, and as long as a person looks at the least: what it drew is painted then."""
     page.wait_for_selector("#first", state="detached")
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    page.wait_for_timeout(1000)
 
 
 def times(home: Path, browser: Browser) -> None:
