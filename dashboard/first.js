@@ -20,6 +20,8 @@
     seen.disconnect()
     const main = document.querySelector('[data-testid=stMain]')
     if (main && first.scrollTop) main.scrollTop = first.scrollTop
+    // the app's own style may come a moment later
+    document.head.append(first.querySelector('style'))
     first.remove()
   }
   const seen = new MutationObserver(look)

@@ -33,11 +33,14 @@ def guarded(page: Callable[[Kept], None]) -> Callable[[], None]:
     def draw() -> None:
         try:
             kept = source()
+            above = st.container()
             if kept.rows().count or kept.rows().environment:
                 page(kept)
             else:
                 _nothing(kept)
-            problems(kept)
+            # above the page, though it is known only when the page has been drawn
+            with above:
+                problems(kept)
         except CaniexportError as error:
             st.error(params.plain(str(error)), icon=":material/help:")
         except Exception:

@@ -61,8 +61,10 @@ if (!window.caniexport) {
     if (!box.querySelector('.matrix.many')) { box.dataset.seen = '1'; return }
     sizes.observe(box)
     if (box.scrollWidth <= box.clientWidth) return
-    box.dataset.seen = '1'
     box.scrollLeft = box.scrollWidth
+    // no box to scroll yet where the style is not there
+    if (!box.scrollLeft) return
+    box.dataset.seen = '1'
     sizes.unobserve(box)
   })
   const sizes = new ResizeObserver(newest)

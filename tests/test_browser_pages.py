@@ -121,6 +121,24 @@ def test_of_many_releases_the_newest_are_seen_first_before_the_app_is_loaded(chr
     context.close()
 
 
+def test_the_newest_releases_are_seen_also_where_the_style_comes_after_the_table(chromium):
+    page = chromium.new_page(viewport={"width": 800, "height": 600})
+    wide = "".join(f"<td>torch {number} and all that</td>" for number in range(40))
+    page.set_content(f'<div class="scroll"><table class="matrix many" style="white-space:nowrap">{wide}</table></div>')
+    page.add_script_tag(path=Path(__file__).parents[1] / "dashboard" / "nav.js")
+    page.wait_for_timeout(100)
+    box = page.locator(".scroll")
+    assert box.evaluate("node => node.scrollLeft") == 0
+    page.add_style_tag(content=".scroll { overflow: auto; height: 9rem; }")
+
+    page.wait_for_function("document.querySelector('.scroll').scrollLeft > 1000")
+    box.evaluate("node => { node.scrollLeft = 0 }")
+    page.set_viewport_size({"width": 700, "height": 600})
+    page.wait_for_timeout(100)
+    assert box.evaluate("node => node.scrollLeft") == 0, "what a person did stays"
+    page.close()
+
+
 @pytest.mark.parametrize(("path", "until"), FIRST)
 def test_the_app_takes_the_place_of_the_first_answer_and_says_the_same(visit, chromium, path, until):
     context = chromium.new_context(java_script_enabled=False)

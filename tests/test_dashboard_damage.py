@@ -49,6 +49,8 @@ def test_a_damaged_file_is_named_on_the_page_and_the_rest_is_shown(tmp_path, mon
     assert not app.exception
     assert "torch-2.0.1-cpu.parquet" in app.warning[0].value.replace("\\", "")
     assert "2.8.0" in words(app)
+    drawn = [element.type for element in app.main]
+    assert drawn.index("warning") < drawn.index("html"), "above the page"
 
 
 def _older(path):
