@@ -123,7 +123,7 @@ class DimFixedByReshape(_Dynamo):
 
 
 class DimBranchOnSizeOne(_Dynamo):
-    """Code that treats a batch of 1 apart: the range of a Dim must leave 1 out."""
+    """Code that treats a batch of 1 apart: its branch is dropped, unless the range of the Dim leaves 1 out."""
 
     records = ("guard-size-not-equal-1",)
     sources = ("ultralytics/ultralytics#20370",)
