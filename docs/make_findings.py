@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from harness.answers import Filters, workarounds  # noqa: E402  # the path above comes first
+from harness.answers.failing_forms import FailingForm, failing_forms  # noqa: E402  # the path above comes first
+from harness.answers.signs import EXPORTER_SHORT  # noqa: E402  # the path above comes first
 from harness.answers.upstream import (  # noqa: E402  # the path above comes first
     CLOSED_FAILING,
     OPEN_PASSING,
@@ -28,13 +31,16 @@ from harness.claims import (  # noqa: E402  # the path above comes first
     release_runs,
 )
 from harness.store import Dataset  # noqa: E402  # the path above comes first
+from harness.verdicts import Workaround  # noqa: E402  # the path above comes first
 from harness.versions import ordered, within  # noqa: E402  # the path above comes first
+from harness.worker.status import Exporter, Status  # noqa: E402  # the path above comes first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
 
+    from harness.answers.standings import Standing
     from harness.answers.upstream import Source
 
 TARGET = ROOT / "docs" / "findings.md"
@@ -47,7 +53,9 @@ def text(dataset: Dataset) -> str:
     cells = cells[cells["exporter"].isin(_MEASURABLE)]
     claims = dataset.claims()
     titles = dict(dataset.cases().drop_duplicates("case")[["case", "title"]].itertuples(index=False))
-    parts = [_head(cells, claims), *_silent(cells, titles), *_gone(cells, titles)]
+    newest, forms = ordered(cells["torch"].unique())[-1], failing_forms(dataset)
+    parts = [_head(cells, claims), *_by_exporter(forms, newest), *_came_with_dynamo(forms, newest)]
+    parts += [*_silent(cells, titles), *_gone(cells, titles), *_fixes(dataset, newest)]
     parts += [*_odd(upstream(dataset), titles)]
     parts += [*_contradicted(claims), *_not_measured(claims)]
     return "\n".join(parts) + "\n"
@@ -79,6 +87,77 @@ def _naming_an_installable_version(claims: pd.DataFrame, releases: Sequence[str]
         for specifier in claims["torch"].fillna("")
     ]
     return claims[installable]
+
+
+def _by_exporter(forms: Sequence[FailingForm], newest: str) -> Iterator[str]:
+    yield f"## What became of the failing forms by torch {newest}\n"
+    yield "Each release at its own default opset, on cpu. «Failed once»: in some release measured; «gone»: works now.\n"
+    yield "| exporter | failed once | gone | still an error | wrong values | refused, not measured |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    for exporter in (member.value for member in Exporter):
+        failed = [form for form in forms if exporter in form.failed]
+        gone = sum(form.works(exporter) is True for form in failed)
+        wrong = sum(form.now.get(exporter) is Status.MISMATCH for form in failed)
+        unknown = sum(form.works(exporter) is None for form in failed)
+        error = len(failed) - gone - wrong - unknown
+        share = f" ({gone / len(failed):.0%})" if failed else ""
+        yield f"| {EXPORTER_SHORT[exporter]} | {len(failed)} | {gone}{share} | {error} | {wrong} | {unknown} |"
+    yield ""
+
+
+def _came_with_dynamo(forms: Sequence[FailingForm], newest: str) -> Iterator[str]:
+    """What the two exporters of the newest release do not have in common."""
+    trace, dynamo = Exporter.TRACE.value, Exporter.DYNAMO.value
+    for good, bad, title in (
+        (trace, dynamo, "Came with the dynamo exporter"),
+        (dynamo, trace, "Went with the dynamo exporter"),
+    ):
+        found = [form for form in forms if form.works(good) is True and form.works(bad) is False]
+        names = EXPORTER_SHORT[good], EXPORTER_SHORT[bad]
+        yield f"## {title}\n"
+        yield f"{len(found)} failing forms work with {names[0]} in torch {newest}, and not with {names[1]}.\n"
+        yield f"| case | with {names[1]} | what |\n| --- | --- | --- |"
+        for form in found:
+            yield f"| `{form.case}` | {form.now[bad].value} | {form.title} |"
+        yield ""
+
+
+def _fixes(dataset: Dataset, newest: str) -> Iterator[str]:
+    """The word of every fix at the newest release, those that are not to be used any more by name."""
+    told = workarounds(dataset, Filters(exporters=(Exporter.TRACE.value, Exporter.DYNAMO.value), providers=("cpu",)))
+    found = [item for item in (*told.standings, *told.cautions) if item.torch]
+    yield f"## The fixes at torch {newest}\n"
+    yield "At its default opset, on cpu; a fix counts once with each exporter.\n"
+    exporters = sorted({item.exporter for item in found}, key=list(EXPORTER_SHORT).index)
+    yield f"| word | {' | '.join(EXPORTER_SHORT[name] for name in exporters)} |"
+    yield f"| --- |{' ---: |' * len(exporters)}"
+    for word in Workaround:
+        counts = [sum(item.word is word and item.exporter == name for item in found) for name in exporters]
+        yield f"| {word.value} | {' | '.join(map(str, counts))} |"
+    yield ""
+    for word, lead in (
+        (Workaround.HARMFUL, "The failing form works, and the fix does not."),
+        (Workaround.BROKEN, "Neither works."),
+        (Workaround.OBSOLETE, "Both work: the fix may go. By the release from which on that is so."),
+    ):
+        yield from _of_word([item for item in found if item.word is word], word, lead)
+
+
+def _of_word(found: Sequence[Standing], word: Workaround, lead: str) -> Iterator[str]:
+    """Each fix with what it does; of the many that may go only the names, by release."""
+    yield f"### {word.value.capitalize()}\n\n{lead}\n"
+    named: dict[tuple[str, str], list[Standing]] = {}
+    for item in found:
+        since = item.obsolete_since or "" if word is Workaround.OBSOLETE else ""
+        named.setdefault((since, f"`{item.case}/{item.variant}`"), []).append(item)
+    told = {key: ", ".join(EXPORTER_SHORT[item.exporter] for item in items) for key, items in named.items()}
+    if word is Workaround.OBSOLETE:
+        for since in ordered({since for since, _ in told}):
+            fixes = [f"{fix} ({where})" for (at, fix), where in sorted(told.items()) if at == since]
+            yield f"- since {since}, {len(fixes)}: {'; '.join(fixes)}"
+    else:
+        yield from (f"- {key[1]} ({where}): {named[key][0].note}" for key, where in sorted(told.items()))
+    yield ""
 
 
 def _silent(cells: pd.DataFrame, titles: dict[str, str]) -> Iterator[str]:

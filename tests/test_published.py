@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness import versions
+from harness.answers.failing_forms import failing_forms
 from harness.answers.runtimes import runtimes
 from harness.answers.select import load
 from harness.claims import adjudicate_dataset
@@ -165,6 +166,23 @@ def test_the_nine_outcomes_of_the_dynamic_axes_table(cells):
         mine = only(rows, case=case)
         assert dict(zip(mine["variant"], mine["status"], strict=True)) == outcomes
         assert set(mine[mine["status"] == "fail"]["stage"]) <= {"run"}
+
+
+def test_what_became_of_the_failing_forms_is_what_a_plain_query_of_the_bare_call_says(dataset, cells):
+    """The bare call names no opset, so nothing has to be chosen for it."""
+    mine = only(cells, exporter="default", variant="plain", provider="cpu")
+    mine = mine[(mine["corpus"] == "documented") & ~mine["status"].isin(["unsupported", "skip", "not_run", "invalid"])]
+    works = mine["status"].isin(["pass", "degraded"])
+    newest = versions.ordered(mine["torch"].unique())[-1]
+    forms = {form.case: form for form in failing_forms(dataset)}
+
+    assert {name for name, form in forms.items() if "default" in form.failed} == set(mine[~works]["case"])
+    assert {name for name, form in forms.items() if form.works("default") is True} == set(
+        mine[works & (mine["torch"] == newest)]["case"]
+    )
+    assert forms["squeeze-of-nonsingleton"].works("torchscript-trace") is True
+    assert forms["squeeze-of-nonsingleton"].works("dynamo") is False
+    assert "torchscript-trace" in forms["cross-no-symbolic"].failed
 
 
 @pytest.mark.parametrize("script", ["make_findings.py", "make_dictionary.py"])
