@@ -7,7 +7,7 @@ import json
 import re
 
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -26,6 +26,7 @@ def printed(thing, width=100, **options):
 @given(
     st.lists(_TEXTS.map(str.strip), min_size=1, max_size=3), st.lists(_TEXTS, max_size=6), st.sampled_from([12, 100])
 )
+@example(["", "", ""], ["aaaa字字"], 12)
 def test_a_table_reads_as_from_rich(names, cells, width):
     grid = Grid(names, 2)
     for at, text in enumerate(cells):

@@ -78,7 +78,9 @@ class Grid:
         others = [wide for at, wide in enumerate(widths) if at != widest]
         # a heading that is folded stands below the others
         whole = cell_len(self._rows[0][widest].text) <= left
-        return widest if whole and left > max(others, default=0) + self._gap else None
+        # rich narrows a column further where a sign two cells wide does not fit its end
+        single = all(cell_len(row[widest].text) == len(row[widest].text) for row in self._rows)
+        return widest if whole and single and left > max(others, default=0) + self._gap else None
 
     def _line(self, row: Sequence[Styled], widths: Sequence[int]) -> str:
         # most texts are as wide as they are long
