@@ -11,7 +11,8 @@ from dashboard.kept import Kept
 from dashboard.markup import plural, status_legend
 from harness.answers import By, Filters, Table, table
 from harness.answers.gathered import by_operator, by_theme
-from harness.answers.select import CANARY, DEFAULT_OPSET, Entry, Rows
+from harness.answers.select import DEFAULT_OPSET, Entry, Rows
+from harness.worker.canaries import CANARY
 from harness.worker.case import PLAIN
 from harness.worker.status import Exporter, Status
 
@@ -165,17 +166,16 @@ def _tell(kept: Kept, asked: Asked) -> Told:
     matched = matching(rows.catalogue.values(), asked.query) if asked.query else ()
     if asked.query and not matched:
         return Told(nothing=f"No case has all of these words: {asked.query}")
-    release = _release(rows, asked)
     shown = kept.answer(table, asked.filters(matched), asked.by)
-    grid = _grid(shown, asked, release, rows) if shown.lines else ""
+    grid = _grid(shown, asked, rows) if shown.lines else ""
     nothing = "" if grid or shown.environments else "No measured cell passes these filters."
-    return Told(_summary(shown, asked.by, release), grid, nothing, shown)
+    return Told(_summary(shown, asked.by, _release(rows, asked)), grid, nothing, shown)
 
 
 def beginning(kept: Kept, asked: Asked, shown: Table) -> str:
     """The first rows of a large matrix as HTML: more than a screen of them, so few that a browser has them at once."""
     rows = max(1, matrix_html.LIGHT // max(1, len(shown.columns)))
-    grid = _grid(shown, asked, _release(kept.rows(), asked), kept.rows(), rows)
+    grid = _grid(shown, asked, kept.rows(), rows)
     return f'{grid}<p class="hint">The first {plural(rows, "row")}; the others follow.</p>'
 
 
@@ -184,7 +184,7 @@ def _release(rows: Rows, asked: Asked) -> str:
     return "" if asked.by is By.TORCH else asked.torch or "".join(rows.torch[-1:])
 
 
-def _grid(shown: Table, asked: Asked, release: str, rows: Rows, most: int | None = None) -> str:
+def _grid(shown: Table, asked: Asked, rows: Rows, most: int | None = None) -> str:
     """The table; ``most``: of how many rows."""
     if asked.rows == "operators":
         found = by_operator(shown.lines, shown.columns, rows.catalogue)[:most]
@@ -193,7 +193,7 @@ def _grid(shown: Table, asked: Asked, release: str, rows: Rows, most: int | None
         found = by_theme(shown.lines, shown.columns)[:most]
         return matrix_html.gathered(found, shown.columns, "theme", asked.of_theme, light=True)
     carried = {name: getattr(asked, item) for name, item in _CARRIED}
-    if release:
+    if release := _release(rows, asked):
         carried["torch"] = release
     label = f"Matrix of cases by {BY_NAME[asked.by.value]}"
     return matrix_html.table(shown.lines[:most], shown.columns, carried, asked.by, label, light=True)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dashboard.kept import Kept
-from harness.answers.select import CANARY, Entry
+from harness.answers.select import Entry
+from harness.worker.canaries import CANARY
 from harness.worker.case import PLAIN
 from harness.worker.status import Exporter, Status
 

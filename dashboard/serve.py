@@ -113,26 +113,29 @@ def _prepare(kept: Any) -> None:
 
 
 def _index(kept: Any) -> None:
-    usual = sys.getswitchinterval()
-    # a page asked for meanwhile goes first
-    sys.setswitchinterval(_SHORT)
-    try:
-        code_html.block("pass", python=True)  # the first that is coloured loads the lexers
-        kept.answer(searching.index)
-    except CaniexportError:
-        pass  # the page that asks says what is wrong
-    finally:
-        sys.setswitchinterval(usual)
-    # Streamlit collects garbage after every run of a page: not through all that is kept for the dataset
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
+    # one after the other: what is set here holds for the whole process
+    with _ONE:
+        usual = sys.getswitchinterval()
+        # a page asked for meanwhile goes first
+        sys.setswitchinterval(_SHORT)
+        try:
+            code_html.block("pass", python=True)  # the first that is coloured loads the lexers
+            kept.answer(searching.index)
+        except CaniexportError:
+            pass  # the page that asks says what is wrong
+        finally:
+            sys.setswitchinterval(usual)
+        # Streamlit collects garbage after every run of a page: not through all that is kept for the dataset
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
 
 
 #: seconds in which the first page is sent and painted
 _PAUSE = 2.0
 #: seconds for which the making of an index holds the interpreter
 _SHORT = 0.0005
+_ONE = threading.Lock()
 _PREPARED: weakref.WeakSet[Any] = weakref.WeakSet()
 
 

@@ -55,7 +55,7 @@ def text(dataset: Dataset) -> str:
     titles = dict(dataset.cases().drop_duplicates("case")[["case", "title"]].itertuples(index=False))
     newest, forms = ordered(cells["torch"].unique())[-1], failing_forms(dataset)
     parts = [_head(cells, claims), *_by_exporter(forms, newest), *_came_with_dynamo(forms, newest)]
-    parts += [*_silent(cells, titles), *_gone(cells, titles), *_fixes(dataset, newest)]
+    parts += [*_silent(cells, titles), *_gone(forms, newest), *_fixes(dataset, newest)]
     parts += [*_odd(upstream(dataset), titles)]
     parts += [*_contradicted(claims), *_not_measured(claims)]
     return "\n".join(parts) + "\n"
@@ -173,16 +173,12 @@ def _silent(cells: pd.DataFrame, titles: dict[str, str]) -> Iterator[str]:
     yield ""
 
 
-def _gone(cells: pd.DataFrame, titles: dict[str, str]) -> Iterator[str]:
-    newest = ordered(cells["torch"].unique())[-1]
-    plain = cells[(cells["variant"] == "plain") & (cells["status"] != "unsupported")]
-    works = plain["status"].isin(["pass", "degraded"])
-    ever_failed = set(plain[~works & (plain["exporter"] == "default")]["case"])
+def _gone(forms: Sequence[FailingForm], newest: str) -> Iterator[str]:
     yield f"## A bare torch.onnx.export failed once, and passes in torch {newest}\n"
-    now = plain[(plain["torch"] == newest) & (plain["exporter"] == "default") & works]
     yield "The failing form needs no workaround there any more.\n"
-    for case in sorted(ever_failed & set(now["case"])):
-        yield f"- `{case}`: {titles.get(case, '')}"
+    bare = Exporter.DEFAULT.value
+    gone = [form for form in forms if bare in form.failed and form.works(bare) is True]
+    yield from (f"- `{form.case}`: {form.title}" for form in sorted(gone, key=lambda form: form.case))
     yield ""
 
 

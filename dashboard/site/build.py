@@ -18,7 +18,7 @@ from harness.alerts import feed, noted
 from harness.alerts.releases import along
 from harness.answers import search
 from harness.answers.documents import all_claims
-from harness.answers.select import CANARY
+from harness.worker.canaries import CANARY
 from harness.worker.errors import CaniexportError
 
 _HERE = Path(__file__).resolve().parent

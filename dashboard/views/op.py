@@ -9,7 +9,7 @@ from dashboard.markup import escape, link, plural, status_legend
 from dashboard.reading import Kept
 from harness.answers import Filters, table
 from harness.answers.search import Hit
-from harness.answers.select import CANARY
+from harness.worker.canaries import CANARY
 from harness.worker.case import PLAIN
 
 

@@ -11,7 +11,8 @@ from dashboard.markup import plural
 from dashboard.reading import Kept
 from harness.answers import onnx_ops
 from harness.answers.onnx_ops import BadModel
-from harness.answers.select import CANARY, Entry
+from harness.answers.select import Entry
+from harness.worker.canaries import CANARY
 
 #: bytes of a file; Streamlit refuses a larger one before it is here (.streamlit/config.toml)
 LARGEST = 100 * 1024 * 1024

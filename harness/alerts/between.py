@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from harness import names, versions
 from harness.alerts.diff import QUIET, TOLD, Changed, Differences, Place, verdicts_of, with_signatures
 from harness.alerts.group import Alert, group
-from harness.answers.reading import CANARY, Rows, load
+from harness.answers.reading import Rows, load
 from harness.verdicts import Verdict
+from harness.worker.canaries import CANARY
 from harness.worker.case import PLAIN
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 from harness import versions
-from harness.answers.reading import CANARY, Rows
+from harness.answers.reading import Rows
 from harness.answers.rows import Cell
 from harness.verdicts import Outcome, Verdict, Workaround, compare, workaround
+from harness.worker.canaries import CANARY
 from harness.worker.case import PLAIN
 from harness.worker.status import FixKind, Status
 

@@ -18,10 +18,11 @@ from harness.alerts.expectations import Expectation, expected
 from harness.alerts.group import KINDS, Alert, group, identity
 from harness.alerts.lifecycle import Known, Stand
 from harness.alerts.reasons import Grid, Line, line_of, place_of
-from harness.answers.reading import CANARY, Rows, load
+from harness.answers.reading import Rows, load
 from harness.answers.rows import Cell
 from harness.answers.words import Ruler
 from harness.verdicts import Outcome, Verdict, compare, works
+from harness.worker.canaries import CANARY
 from harness.worker.status import Exporter, Status
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from harness import versions
 from harness.answers.along import Along
 from harness.answers.points import Place, Places
-from harness.answers.select import CANARY, Entry, Filters, Rows, Selection, load, select
+from harness.answers.select import Entry, Filters, Rows, Selection, load, select
 from harness.store.elsewhere import Runtime
 from harness.verdicts import REGRESSIONS, Outcome, Verdict, compare, works
+from harness.worker.canaries import CANARY
 from harness.worker.case import PLAIN
 from harness.worker.status import Exporter, FixKind, Status
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from harness import versions
 from harness.answers.along import Along
 from harness.answers.points import find_runtime
-from harness.answers.select import CANARY, Filters, Rows, Selection, load, select
+from harness.answers.select import Filters, Rows, Selection, load, select
 from harness.store import elsewhere
 from harness.store.elsewhere import Runtime
 from harness.verdicts import works
+from harness.worker.canaries import CANARY
 from harness.worker.case import PLAIN
 from harness.worker.errors import UnknownName
 from harness.worker.status import Exporter, Status

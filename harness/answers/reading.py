@@ -12,6 +12,7 @@ from harness.answers import defaults
 from harness.answers.defaults import Asked, Offer, Written
 from harness.answers.rows import COLUMNS, NO_EXPORTER, Cell, cells
 from harness.store.elsewhere import On, Runtime
+from harness.worker.canaries import CANARY
 from harness.worker.case import PLAIN
 from harness.worker.status import WORKS, Exporter, FixKind, Status
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from harness.store import Dataset
     from harness.store.sql import Where
 
-CANARY = "canary"
 Key = tuple[str, str]
 
 _WORKS = ", ".join(f"'{status.value}'" for status in Status if status in WORKS)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from harness import names
 from harness.answers.rows import NO_EXPORTER
-from harness.answers.select import CANARY, Entry, Rows, load
+from harness.answers.select import Entry, Rows, load
 from harness.store import sql
+from harness.worker.canaries import CANARY
 from harness.worker.case import PLAIN
 from harness.worker.messages import signature, tidy
 from harness.worker.status import Exporter

@@ -8,14 +8,15 @@ from functools import cached_property
 from typing import Any
 
 from harness import names, versions
-from harness.answers.reading import CANARY, Entry, Key, Rows, load
+from harness.answers.reading import Entry, Key, Rows, load
 from harness.answers.rows import Cell
 from harness.answers.signs import EXPORTER_SHORT
+from harness.worker.canaries import CANARY
 from harness.worker.case import PLAIN
 from harness.worker.errors import UnknownName
 from harness.worker.status import Exporter, Status
 
-__all__ = ["CANARY", "DEFAULT_OPSET", "Entry", "Filters", "Key", "Rows", "Selection", "load", "select"]
+__all__ = ["DEFAULT_OPSET", "Entry", "Filters", "Key", "Rows", "Selection", "load", "select"]
 
 DEFAULT_OPSET = "default"
 

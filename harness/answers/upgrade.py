@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from harness.answers.blame import NAMELESS, blame
 from harness.answers.points import Place, Places
 from harness.answers.rows import Cell
-from harness.answers.select import CANARY, Entry, Filters, Rows, Selection, load, select
+from harness.answers.select import Entry, Filters, Rows, Selection, load, select
 from harness.store.elsewhere import Runtime
 from harness.verdicts import IMPROVEMENTS, REGRESSIONS, Outcome, Verdict, Workaround, compare, workaround
+from harness.worker.canaries import CANARY
 from harness.worker.case import PLAIN
 from harness.worker.status import MEASURED, FixKind, Status
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from harness import names
 from harness.answers import onnx_ops
-from harness.answers.reading import CANARY, Entry, Key, load
+from harness.answers.reading import Entry, Key, load
 from harness.answers.select import Filters, bare_op, select
+from harness.worker.canaries import CANARY
 from harness.worker.errors import CorpusError
 
 if TYPE_CHECKING:

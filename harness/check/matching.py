@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from harness import versions
 from harness.answers import search
-from harness.answers.select import CANARY, Entry, Rows, bare_op, load
+from harness.answers.select import Entry, Rows, bare_op, load
 from harness.answers.words import Ruler, words
 from harness.check.operators import failing_operator
 from harness.verdicts import Workaround
+from harness.worker.canaries import CANARY
 from harness.worker.case import PLAIN
 from harness.worker.status import WORKS, Stage, Status
 

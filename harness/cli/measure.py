@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +126,7 @@ def command(
     describe(home)
     reports = measure(options, say=lambda line: click.echo(line, err=True))
     describe(home)
-    _show(home, reports, cases, exporters, as_json)
+    _show(home, reports, options.cases, exporters, as_json)
     if any(report.problem for report in reports):
         click.get_current_context().exit(1)
 
@@ -223,8 +222,7 @@ def _are_environment_cases(home: Home, cases: tuple[str, ...]) -> bool:
     from harness.worker import corpus
 
     known = corpus.load([home.cases], stand_in=True) if cases else {}
-    named = [case for name in cases for case in fnmatch.filter(known, name.partition("/")[0])]
-    return bool(named) and all(known[case].is_environment for case in named)
+    return bool(cases) and all(known[name.partition("/")[0]].is_environment for name in cases)
 
 
 def _measured_releases(frame: pd.DataFrame, reports: Sequence[ReleaseReport]) -> tuple[str, ...]:

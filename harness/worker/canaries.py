@@ -22,6 +22,11 @@ EXPECTED: Dict[str, FrozenSet[str]] = {
 _Row = Mapping[str, Any]
 
 
+def is_canary(case: str) -> bool:
+    """Whether a case of this name is one of them, or an item of one."""
+    return case.startswith(CANARY + "-")
+
+
 def tells(row: _Row) -> bool:
     """Whether a row is a canary's, and one that shows whether the measurement can be trusted.
 

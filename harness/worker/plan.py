@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
+from harness.worker.canaries import is_canary
 from harness.worker.case import PLAIN, Case
 from harness.worker.corpus import LoadedCase
 from harness.worker.releases import Release
@@ -47,7 +48,7 @@ class Selection(NamedTuple):
         return (
             not self.cases
             or bool(self.cases & wanted)
-            or cell.case.startswith("canary-")
+            or is_canary(cell.case)
             or (
                 # a fix is judged against its failing form in the same cell
                 cell.variant == PLAIN and any(name.startswith(cell.case + "/") for name in self.cases)

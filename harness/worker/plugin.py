@@ -77,7 +77,7 @@ def pytest_collect_file(file_path: Path, parent: Any) -> Any:
 
 def pytest_collection_modifyitems(items: List[Any]) -> None:
     """Canaries first, for they may end the run."""
-    items.sort(key=lambda item: not item.name.startswith(canaries.CANARY + "-"))
+    items.sort(key=lambda item: not canaries.is_canary(item.name))
 
 
 class CaseFile(pytest.File):

@@ -14,6 +14,7 @@ from typing import Any, List
 
 from harness.worker import corpus as corpus_module
 from harness.worker import plan, releases
+from harness.worker.canaries import is_canary
 from harness.worker.cell import measure
 from harness.worker.envinfo import version_of
 
@@ -31,7 +32,7 @@ def main() -> int:
     selection = plan.Selection(frozenset(arguments.case), frozenset(arguments.exporter), _opsets(arguments.opset))
     shown: List[str] = []
     for cell in plan.cells(corpus, release, "cpu", selection):
-        if cell.case.startswith("canary-") and cell.case not in arguments.case:
+        if is_canary(cell.case) and cell.case not in arguments.case:
             continue
         _show(_forked(cell, corpus), cell, shown)
     return 0
