@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _UNJUDGED = "not judged: the run did not finish; measure its release again"
-_REFERENCES = ("message_id", "warning_id")
+_REFERENCES = ("message_id", "warning_id", "checker_id")
 
 
 @dataclass(frozen=True)

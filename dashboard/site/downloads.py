@@ -96,7 +96,7 @@ def _tables(kept: Kept) -> Iterable[tuple[str, pa.Table]]:
 
     frame = kept.cells(columns=list(columns("cells")))
     yield "cells", pa.Table.from_pandas(frame, preserve_index=False)
-    texts = kept.messages({*frame["message_id"].dropna(), *frame["warning_id"].dropna()})
+    texts = kept.messages({*frame["message_id"].dropna(), *frame["warning_id"].dropna(), *frame["checker_id"].dropna()})
     yield "messages", pa.table({"message_id": sorted(texts), "text": [texts[name] for name in sorted(texts)]})
     for name, rows in (("environments", kept.environments()), ("cases", kept.cases()), ("claims", kept.claims())):
         yield name, pa.Table.from_pandas(rows, preserve_index=False)

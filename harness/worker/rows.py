@@ -70,6 +70,20 @@ CELLS: Tuple[Column, ...] = (
     ),
     Column("facts", "string", "what the case notes of the file, as a JSON object"),
     Column("attempts", "int32", "how often the cell was run; more than 1 where a timeout was confirmed"),
+    Column("code", "string", "hash of the measuring code that made the row; null for rows made before it was kept"),
+    Column("apart", "bool", "the cell had a process of its own, with nothing kept or shared"),
+    Column(
+        "checker",
+        "string",
+        "what onnx's checker said of the file: ok, strict (only its strict check refuses it), plain (its plain check "
+        "refuses it too); null where no file got that far or the row is older than the column",
+    ),
+    Column("checker_id", "string", "what the checker said (messages.parquet)"),
+    Column(
+        "unstable",
+        "list<string>",
+        "the statuses seen where repetitions of the cell differ; null where they agree or it was not repeated",
+    ),
 )
 
 RUNS: Tuple[Column, ...] = tuple(
@@ -87,6 +101,12 @@ RUNS: Tuple[Column, ...] = tuple(
         "facts",
         "string",
         "how the provider computed, and how far its outputs are from the CPU provider's, as a JSON object; null on cpu",
+    ),
+    Column("code", "string", "hash of the measuring code that made the row; null for rows made before it was kept"),
+    Column(
+        "unstable",
+        "list<string>",
+        "the statuses seen where repetitions of the run differ; null where they agree or it was not repeated",
     ),
 )
 

@@ -1,0 +1,101 @@
+"""Files written before the row contract gained a column: what they lack is null, wherever they are read."""
+
+from __future__ import annotations
+
+import io
+
+import pyarrow.parquet as pq
+import pytest
+from store_rows import cell, environment, write_cells, write_journal
+
+from harness.store import Dataset, compact, files, writer
+from harness.store.schema import columns, schema, to_arrow
+
+GAINED = {"code", "apart", "checker", "checker_id", "unstable"}
+RUN = {
+    **{name: cell().get(name) for name in columns("runs")},
+    "bundle": "b" * 64,
+    "runtime_version": "1.19.2",
+    "device": "cpu",
+    "code": None,
+}
+
+
+def write_older(path, table, rows, lacking):
+    """A file as it was written before its table had the columns ``lacking``."""
+    kept = [name for name in schema(table).names if name not in lacking]
+    data = to_arrow(table, rows).select(kept)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sink = io.BytesIO()
+    with pq.ParquetWriter(sink, data.schema, store_schema=False) as file:
+        file.write_table(data)
+        file.add_key_value_metadata(schema(table).metadata)
+    path.write_bytes(sink.getvalue())
+
+
+def older_cells(dataset, *rows):
+    write_older(dataset / "cells" / "torch-1.10.2-cpu.parquet", "cells", rows, GAINED)
+
+
+def test_columns_that_no_file_has_are_null_in_every_answer(tmp_path):
+    older_cells(tmp_path, cell())
+    dataset = Dataset.open(tmp_path, None)
+
+    assert dataset.select(sorted(GAINED)) == [(None,) * len(GAINED)]
+    assert dataset.grouped(("checker",), {"rows": "count(*)"}) == [(None, 1)]
+    assert dataset.cells(case="cross-no-symbolic")[sorted(GAINED)].isna().all(axis=None)
+    assert dataset.cells(columns=sorted(GAINED))[sorted(GAINED)].isna().all(axis=None)
+    assert dataset.problems == ()
+
+
+def test_older_and_newer_files_are_read_together(tmp_path):
+    older_cells(tmp_path, cell())
+    write_cells(tmp_path, [cell(torch="2.8.0", code="abc", apart=True, checker="strict", unstable=["pass", "fail"])])
+    dataset = Dataset.open(tmp_path, None)
+
+    expected = [("1.10.2", None, None, None, None), ("2.8.0", "abc", True, "strict", ["pass", "fail"])]
+    assert dataset.select(("torch", "code", "apart", "checker", "unstable")) == expected
+    frame = dataset.cells(columns=("torch", "code", "apart", "checker", "unstable")).sort_values("torch")
+    assert frame["code"].tolist() == [None, "abc"]
+    assert frame["unstable"].tolist() == [None, ["pass", "fail"]]
+
+
+@pytest.mark.parametrize("table", ["environments", "messages", "cases"])
+def test_a_small_table_without_its_last_column_is_read(tmp_path, table):
+    last = columns(table)[-1]
+    write_older(tmp_path / f"{table}.parquet", table, [{columns(table)[0]: "a"}], {last})
+    dataset = Dataset.open(tmp_path, None)
+
+    assert [row[last] for row in dataset.records(table)] == [None]
+    assert dataset.problems == ()
+
+
+def test_runs_without_the_new_columns_are_read(tmp_path):
+    write_older(tmp_path / "runs" / "onnxruntime-cpu.parquet", "runs", [RUN], GAINED)
+    dataset = Dataset.open(tmp_path, None)
+
+    assert dataset.run_rows(["b" * 64], ("runtime", "code", "unstable")) == [("onnxruntime", None, None, "published")]
+    assert dataset.run_groups(("code",), {"rows": "count(*)"}) == [(None, 1)]
+    assert dataset.runs()[["code", "unstable"]].isna().all(axis=None)
+
+
+def test_new_rows_are_compacted_into_an_older_file(tmp_path):
+    older_cells(tmp_path, cell())
+    write_journal(tmp_path, [cell(variant="fixed", code="abc", unstable=["pass"])], [environment()])
+
+    compact(tmp_path)
+
+    rows = files.read(tmp_path / "cells" / "torch-1.10.2-cpu.parquet", "cells").to_pylist()
+    assert {(row["variant"], row["code"], tuple(row["unstable"] or ())) for row in rows} == {
+        ("plain", None, ()),
+        ("fixed", "abc", ("pass",)),
+    }
+
+
+def test_a_file_that_is_read_and_written_again_has_every_column(tmp_path):
+    older_cells(tmp_path, cell())
+    path = tmp_path / "cells" / "torch-1.10.2-cpu.parquet"
+
+    writer.write(path, "cells", files.read(path, "cells"))
+
+    assert pq.read_schema(path).names == list(columns("cells"))
