@@ -1,5 +1,7 @@
 """The corpus: every record of the seed documents is accounted for, and every case could prove something."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,9 +106,44 @@ def test_a_case_file_that_does_not_import_is_named(tmp_path):
         corpus_module.load([file], stand_in=True)
 
 
-def test_loading_with_stand_ins_leaves_no_stand_in_behind(tmp_path):
-    import sys
+@pytest.mark.parametrize("ended", ["SystemExit(0)", "GeneratorExit('so')", "BaseException('it')"])
+def test_a_case_file_that_ends_the_program_is_named(tmp_path, ended):
+    file = tmp_path / "ending.py"
+    file.write_text(f"raise {ended}\n")
 
+    with pytest.raises(CorpusError, match=rf"ending\.py: a case file may not end the program: {ended[:5]}"):
+        corpus_module.load([file], stand_in=True)
+
+
+def test_a_case_file_that_is_no_text_is_named(tmp_path):
+    (tmp_path / "latin.py").write_bytes(b"# caf\xe9\n")
+
+    with pytest.raises(CorpusError, match=r"latin\.py: cannot be read .*utf-8"):
+        corpus_module.load([tmp_path], stand_in=True)
+
+
+@pytest.mark.parametrize("stand_in", [True, False])
+def test_a_case_file_is_loaded_as_it_reads_now_also_when_it_was_edited_in_the_same_second(
+    tmp_path, monkeypatch, stand_in
+):
+    """Python's cached bytecode knows a file by its size and the second of its last change."""
+    monkeypatch.setattr("sys.dont_write_bytecode", False)
+    file = tmp_path / f"edited_{stand_in}.py"
+    text = (
+        "from harness.worker.case import Case\nfrom harness.worker.tensors import f32\n"
+        "class Edited(Case):\n    'one'\n    sources = ('seed:000',)\n    inputs = ((f32(2),), (f32(3),))\n"
+        "    def forward(self, x):\n        return x\n"
+    )
+    for title in ("one", "two"):
+        file.write_text(text.replace("'one'", f"'{title}'"))
+        os.utime(file, (1.7e9, 1.7e9))
+        # another process begins with no module of this file
+        sys.modules.pop(f"caniexport_cases_{file.stem}", None)
+        assert corpus_module.load([file], stand_in=stand_in)["edited"].cls.title() == title
+    assert not (tmp_path / "__pycache__").exists()
+
+
+def test_loading_with_stand_ins_leaves_no_stand_in_behind(tmp_path):
     file = tmp_path / "plain.py"
     file.write_text(
         "import torch\nimport torch.nn.functional as F\nimport onnx\nclass G(torch.autograd.Function):\n    pass\n"

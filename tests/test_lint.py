@@ -206,3 +206,16 @@ def test_a_stub_that_cannot_be_is_refused_and_nothing_is_written(home, identifie
     assert reply.exit_code in (1, 2)
     assert words in reply.output
     assert {path: path.read_bytes() for path in (home / "cases").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["cases", "lint"], ["measure", "--release", "2.8.0", "--plan"], ["cases", "new", "roll", "--theme", "geometry"]],
+)
+def test_a_case_file_that_ends_the_program_ends_no_command_in_silence(home, words):
+    (home / "cases" / "ending.py").write_text("raise SystemExit(0)\n")
+
+    reply = CliRunner().invoke(main, words)
+
+    assert reply.exit_code == 2
+    assert "ending.py: a case file may not end the program: SystemExit: 0" in reply.output

@@ -87,9 +87,19 @@ def _checked_out(root: Path, revision: str, stack: ExitStack) -> Path:
         wanted = "a folder with a dataset, or a git revision whose tree has results/, is wanted"
         raise UnknownName(f"{revision!r} is no state of a dataset: {wanted} ({error})") from error
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="caniexport-")))
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        tar.extractall(folder, filter="data")
+    _unpack(archive, folder)
     return folder / _FOLDER
+
+
+def _unpack(archive: bytes, folder: Path) -> None:
+    """Write an archive's regular files below ``folder``; a dataset has no others, and none that lies elsewhere."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        for item in tar:
+            content = tar.extractfile(item) if item.isfile() else None
+            if content is not None and ".." not in Path(item.name).parts:
+                path = folder / item.name.lstrip("/")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content.read())
 
 
 def _git(root: Path, *words: str) -> str:

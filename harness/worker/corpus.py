@@ -8,7 +8,7 @@ import importlib.machinery
 import importlib.util
 import sys
 import types
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Type, Union
 
@@ -84,8 +84,8 @@ def _files(paths: Sequence[Path]) -> List[Path]:
 
 
 def _load_file(path: Path, stand_in: bool) -> List[LoadedCase]:
-    text = path.read_text(encoding="utf-8")
-    module = _import(path, stand_in)
+    text = _read(path)
+    module = _import(path, text, stand_in)
     hashes = FileHashes(text)
     cases = []
     for name, item in vars(module).items():
@@ -99,7 +99,15 @@ def _load_file(path: Path, stand_in: bool) -> List[LoadedCase]:
     return cases
 
 
-def _import(path: Path, stand_in: bool) -> types.ModuleType:
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorpusError("{}: cannot be read ({})".format(path, error)) from error
+
+
+def _import(path: Path, text: str, stand_in: bool) -> types.ModuleType:
+    """The module that ``text`` makes: Python's cache of bytecode would give one that was edited in the same second."""
     name = "caniexport_{}_{}".format("words" if stand_in else "cases", path.stem)
     if name in sys.modules and sys.modules[name].__file__ == str(path) and not stand_in:
         return sys.modules[name]
@@ -109,14 +117,15 @@ def _import(path: Path, stand_in: bool) -> types.ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        if stand_in:
-            with _stand_ins():
-                spec.loader.exec_module(module)
-        else:
-            spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
-        raise CorpusError("{}: {}: {}".format(path, type(error).__name__, error)) from error
+        code = compile(text, str(path), "exec", dont_inherit=True)
+        with _stand_ins() if stand_in else nullcontext():
+            exec(code, vars(module))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a file may end whatever imports it, by SystemExit for one
+        sys.modules.pop(name, None)
+        ends = "" if isinstance(error, Exception) else "a case file may not end the program: "
+        raise CorpusError("{}: {}{}: {}".format(path, ends, type(error).__name__, error)) from error
     return module
 
 
