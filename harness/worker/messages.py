@@ -1,23 +1,39 @@
 """Error texts: what is kept of them, and the signature by which equal failures are recognised.
 
-Kept is the end of a text (runtimes put the reason last, behind C++ prefixes), without addresses and local paths.
-A signature is ``stage|exception|first line`` with everything stripped that differs between equal failures.
+Kept are the head of a text, which says why, and its tail, which says where, without addresses, local paths and the
+frames of the measuring process. What lies between is left out where the text is long: dumped graphs first.
+A signature is ``stage|exception|first line`` of the innermost cause, with everything stripped that differs between
+equal failures.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from typing import Tuple
+from typing import List, Tuple
 
 #: characters kept of a message: the reason of every failure seen fits, a whole traceback does not
 KEPT = 4000
+#: of them at its beginning
+_HEAD = 2500
+#: of a text of megabytes no more than this at each end is looked at
+_LOOKED_AT = 200000
+#: what stands for the part that is left out
+_CUT = "\n…\n"
 _SIGNATURE_WIDTH = 200
 
 _CPP_PREFIX = re.compile(r"\S+\.(?:cc|h|cpp):\d+ [^\n]*?\) (?=\S)")
 _PATH = re.compile(r"(?:/[\w.+@-]+){2,}/([\w.+@-]+)|[A-Za-z]:\\(?:[\w. -]+\\)+([\w.-]+)")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
+#: a call stack as TorchScript prints it, from our first frame on: whoever exports by hand has none of these
+_OWN_FRAMES = re.compile(
+    r"^" + re.escape(os.path.dirname(os.path.abspath(__file__))) + r"[/\\]\w+\.py\(\d+\): .*\n?(?:^\S.*\(\d+\): .*\n?)*",
+    re.MULTILINE,
+)
+#: two and more lines of a graph as TorchScript prints it
+_GRAPH = re.compile(r"(?:^[ \t]*(?:graph\(|%[^\s,:]+ : |return \(|block\d+\(|-> \(|\}).*\n?){2,}", re.MULTILINE)
 _SIGNATURE_RULES = (
     (re.compile(r"\bopset version \d+"), "opset version N"),
     (re.compile(r"'[^']{1,80}'|\"[^\"]{1,80}\""), "'…'"),
@@ -31,11 +47,24 @@ _SIGNATURE_RULES = (
 
 
 def tidy(text: str) -> str:
-    """The text without colours, addresses and folders (file names stay), at most :data:`KEPT` characters of its end."""
-    text = _ANSI.sub("", text)
+    """The text without colours, addresses and folders (file names stay), of a long one its head and its tail.
+
+    Characters that no encoding has (half of a surrogate pair) are written as Python escapes them.
+    """
+    text = _OWN_FRAMES.sub("", _ANSI.sub("", _ends(text, _LOOKED_AT, _LOOKED_AT)))
+    if len(text) > KEPT:
+        text = _GRAPH.sub("  (graph)\n", text)
     text = _PATH.sub(lambda match: match.group(1) or match.group(2), text)
     text = _ADDRESS.sub("0x…", text).strip()
-    return text if len(text) <= KEPT else "…" + text[-KEPT:]
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return _ends(text, _HEAD, KEPT - _HEAD - len(_CUT))
+
+
+def _ends(text: str, head: int, tail: int) -> str:
+    """The text, or its two ends where it is longer than what is kept."""
+    if len(text) <= head + tail + len(_CUT):
+        return text
+    return text[:head] + _CUT + text[-tail:]
 
 
 def message_id(text: str) -> str:
@@ -62,12 +91,24 @@ def describe(stage: str, kind: str, text: str, reason: str = "") -> Tuple[str, s
 
 def describe_exception(stage: str, error: BaseException) -> Tuple[str, str, str]:
     """As :func:`describe`, for an exception with its chain of explicit causes, the innermost last."""
-    chain = [error]
-    while chain[-1].__cause__ is not None and chain[-1].__cause__ not in chain:
+    chain: List[BaseException] = [error]
+    while chain[-1].__cause__ is not None and not any(chain[-1].__cause__ is item for item in chain):
         chain.append(chain[-1].__cause__)
-    texts = ["{}: {}".format(type(item).__name__, str(item).strip()) for item in chain]
+    texts = ["{}: {}".format(type(item).__name__, tidy(words(item))) for item in chain]
+    if sum(map(len, texts)) > KEPT:
+        # half for the innermost: its reason is not lost behind what the outer ones dump
+        shares = [KEPT // 2 // len(texts)] * (len(texts) - 1) + [KEPT // 2]
+        texts = [_ends(text, share * 2 // 3, share // 3) for text, share in zip(texts, shares)]
     root = chain[-1]
-    return describe(stage, type(root).__name__, "\ncaused by ".join(texts), str(root))
+    return describe(stage, type(root).__name__, "\ncaused by ".join(texts), words(root))
+
+
+def words(error: BaseException) -> str:
+    """What an exception says of itself; one whose ``__str__`` raises says that."""
+    try:
+        return str(error).strip()
+    except Exception as problem:  # an exception class of a case or a library
+        return "(its text cannot be read: __str__ raised {})".format(type(problem).__name__)
 
 
 def _reason(text: str) -> str:
