@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import sys
 from pathlib import Path
 
-from harness.worker.casehash import canonical
+from harness.worker.codehash import code_hash, hash_sources
 from harness.worker.rows import MEASURING_VERSION
 
-WORKER = Path(__file__).resolve().parent.parent / "harness" / "worker"
 LOCK = Path(__file__).with_name("measuring.lock")
-#: what decides a row's content; scheduling, journals and progress do not
-MODULES = (
-    "cell",
-    "compare",
-    "exporters",
-    "keeping",
-    "messages",
-    "onnx_file",
-    "runtimes",
-    "sharing",
-    "subject",
-    "tensors",
-    "warm",
-)
 
 
 def line() -> str:
-    """The version and a hash over the syntax trees of the measuring modules: comments and layout do not count."""
-    trees = [canonical(ast.parse((WORKER / f"{name}.py").read_text(encoding="utf-8"))) for name in MODULES]
-    return f"{MEASURING_VERSION} {hashlib.sha256(chr(10).join(trees).encode()).hexdigest()[:16]}"
+    """The version and the hash of the measuring code."""
+    return f"{MEASURING_VERSION} {code_hash()}"
 
 
 def test_the_measuring_code_is_that_of_its_version():
@@ -39,6 +21,13 @@ def test_the_measuring_code_is_that_of_its_version():
         "the measuring code has changed: raise MEASURING_VERSION (harness/worker/rows.py) unless no row can change by "
         "it, then run `python tests/test_measuring_version.py` to note it"
     )
+
+
+def test_words_and_layout_do_not_change_the_hash_and_code_does():
+    plain = hash_sources(["def f(x):\n    return x + 1\n"])
+
+    assert hash_sources(["def f(x):\n    \"\"\"Words.\"\"\"\n    # a comment\n    return (x + 1)\n"]) == plain
+    assert hash_sources(["def f(x):\n    return x + 2\n"]) != plain
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 #: modules of ``harness.worker`` that the runner imports and an archive therefore carries
 WORKER_MODULES = (
+    "casehash",
+    "codehash",
     "compare",
     "envinfo",
     "errors",

@@ -21,6 +21,7 @@ from harness.runner.one import Outcome, ended
 from harness.runner.serve import serve
 from harness.runner.supervise import Settings, Supervisor, shares
 from harness.worker import envinfo
+from harness.worker.codehash import replay_code_hash
 from harness.worker.errors import CaniexportError, UnknownName
 from harness.worker.journal import Journal
 from harness.worker.messages import describe
@@ -154,6 +155,7 @@ class _Run:
             "runtime_version": envinfo.public(running.version) or None,
             "provider": self.options.provider,
             "device": running.device,
+            "code": replay_code_hash(),
         }
         if entry is not None:
             row.update(bundle=entry.bundle, corpus=entry.corpus, case=entry.case, variant=entry.variant)

@@ -12,10 +12,11 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 
 from harness.worker import compare, exporters, onnx_file, runtimes, subject
 from harness.worker.case import PLAIN, Variant
-from harness.worker.messages import describe, describe_exception, message_id, tidy
+from harness.worker.errors import CorpusError
+from harness.worker.messages import describe, describe_exception, message_id, tidy, words
 from harness.worker.plan import Cell
 from harness.worker.sharing import shared
-from harness.worker.status import Exporter, Stage, Status
+from harness.worker.status import Checker, Exporter, Stage, Status
 
 _OPSET_REFUSED = re.compile(
     r"[Uu]nsupported (ONNX )?opset|Unsupported onnx_opset_version|opset_version.{0,40}(not supported|unsupported)"
@@ -193,9 +194,20 @@ class _Work:
         bundle = onnx_file.Bundle(onnx_file.normalised(model), *_data(model, self.variant, eager))
         self.row["bundle"] = onnx_file.write_bundle(bundle, self.bundles)
         if self.variant.case.facts is not None:
-            self.facts.update(self.variant.case.facts(model))
-        _full_check(onnx, model)
+            self.facts.update(_json_values(self.variant.case.facts(model)))
+        self._note_checker(onnx, model)
         return bundle
+
+    def _note_checker(self, onnx: Any, model: Any) -> None:
+        """What onnx's checker says of the file. It ends no cell: whether the file runs is the runtime's word."""
+        strict, plain = _check_error(onnx, model, full_check=True), None
+        if strict is not None:
+            plain = _check_error(onnx, model)
+            _, identifier, text = describe_exception(Stage.CHECK.value, strict if plain is None else plain)
+            self.messages[identifier] = text
+            self.row["checker_id"] = identifier
+        refuses = Checker.PLAIN if plain is not None else Checker.STRICT
+        self.row["checker"] = (Checker.OK if strict is None else refuses).value
 
     def _run(self, session: runtimes.Session, eager: Eager) -> List[List[Any]]:
         outputs, seconds = [], 0.0
@@ -343,16 +355,29 @@ def _data(model: Any, variant: Variant, eager: Eager) -> Tuple[List[List[Any]], 
     return inputs, eager.truth
 
 
-def _full_check(onnx: Any, model: Any) -> None:
+def _check_error(onnx: Any, model: Any, **strictness: bool) -> Optional[Exception]:
+    """What the checker raises for a file; ``None`` where it takes it."""
     try:
-        onnx.checker.check_model(model, full_check=True)
-    except TypeError:
+        onnx.checker.check_model(model, **strictness)
+    except TypeError as error:
         # before onnx 1.6 the checker had no full check
-        onnx.checker.check_model(model)
+        return _check_error(onnx, model) if strictness else error
+    except Exception as error:  # what it says is noted
+        return error
+    return None
+
+
+def _json_values(facts: Any) -> Dict[str, Any]:
+    """The facts that a case noted, if they can be written down; raises where they cannot."""
+    try:
+        found: Dict[str, Any] = json.loads(json.dumps(facts, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise CorpusError("the case's facts are no JSON values: {}".format(words(error))) from error
+    return found
 
 
 def _status_of(stage: Stage, error: BaseException) -> Status:
-    text = str(error)
+    text = words(error)
     if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(text):
         return Status.OOM
     if stage is Stage.EXPORT and _OPSET_REFUSED.search(text):

@@ -21,6 +21,7 @@ from harness.worker import canaries, envinfo, plan, releases
 from harness.worker import corpus as corpus_module
 from harness.worker.case import Case
 from harness.worker.cell import Outcome
+from harness.worker.codehash import code_hash
 from harness.worker.corpus import LoadedCase
 from harness.worker.journal import Journal
 from harness.worker.messages import describe
@@ -49,6 +50,7 @@ def pytest_addoption(parser: Any) -> None:
     group.addoption("--cell-memory", type=int, default=2048, help="MiB a cell may allocate")
     group.addoption("--apart", action="store_true", help="a process of its own for every single cell")
     group.addoption("--bare", action="store_true", help="nothing kept between exports: what torch does by itself")
+    group.addoption("--reverse", action="store_true", help="variants and opsets in the opposite order")
     group.addoption("--no-fork", action="store_true", help="a fresh process for each cell instead of a forked one")
 
 
@@ -127,6 +129,7 @@ class Run:
         self._corpora: Dict[Path, Dict[str, LoadedCase]] = {}
         self._done = self._read_keys("--done")
         self._only = self._read_keys("--only")
+        self._is_apart = bool(config.getoption("--apart") and config.getoption("--bare"))
         self._statuses: "Counter[str]" = Counter()
         self._planned: List[plan.Cell] = []
         self._selection = plan.Selection(
@@ -144,6 +147,8 @@ class Run:
     def groups_of(self, path: Path) -> "Dict[Tuple[str, str, str], List[plan.Cell]]":
         """What is to be measured of one file."""
         cells = plan.cells(self._corpus(path), self.release, self.provider, self._selection)
+        if self.config.getoption("--reverse"):
+            cells.reverse()
         return plan.groups([cell for cell in cells if cell.key not in self._done and self._wants(cell)])
 
     def measure(self, cells: Sequence[plan.Cell]) -> Tuple[Dict[str, int], str]:
@@ -241,6 +246,8 @@ class Run:
             variant=cell.variant,
             case_hash=cell.case_hash,
             measuring=MEASURING_VERSION,
+            code=code_hash(),
+            apart=self._is_apart,
             exporter=cell.exporter,
             opset=cell.opset,
             runtime_version=envinfo.public(packages.get("onnxruntime") or packages.get("onnxruntime-gpu")),

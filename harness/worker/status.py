@@ -65,6 +65,16 @@ class Exporter(str, Enum):
     DEFAULT = "default"
 
 
+class Checker(str, Enum):
+    """What onnx's checker says of a file. It is a fact beside the row: the runtime decides whether the file runs."""
+
+    OK = "ok"
+    #: its strict check (with shape inference) refuses the file
+    STRICT = "strict"
+    #: its plain check refuses it too
+    PLAIN = "plain"
+
+
 class FixKind(str, Enum):
     """What sort of change a fix asks of its user."""
 
