@@ -40,6 +40,7 @@ class MeasureOptions:
 
     releases   names of releases; empty for the default ones, ``("all",)`` for the whole table
     cases      case ids or case/variant; empty for all
+    cells      names of cells as :func:`cell_name` gives them: these and nothing else, whether they are done or not
     missing    count published rows as done too: only what the published dataset does not hold yet
     fresh      measure everything again, whatever is done
     rolling    remove each environment after it has been measured, and downloads where ``disk_budget`` asks for it
@@ -56,6 +57,7 @@ class MeasureOptions:
     cases: tuple[str, ...] = ()
     exporters: tuple[str, ...] = ()
     opsets: tuple[int, ...] = ()
+    cells: frozenset[str] = frozenset()
     provider: str = "cpu"
     workers: int = 2
     missing: bool = False
@@ -70,7 +72,7 @@ class MeasureOptions:
     @property
     def whole(self) -> bool:
         """Whether all of a release is asked for."""
-        return not (self.cases or self.exporters or self.opsets)
+        return not (self.cases or self.exporters or self.opsets or self.cells)
 
     @property
     def budget(self) -> Budget:
@@ -144,6 +146,8 @@ def _todo(
     """The cells to measure, and the keys of those that need none. Canaries come with every run that measures."""
     selection = plan.Selection(frozenset(options.cases), frozenset(options.exporters), frozenset(options.opsets))
     cells = plan.cells(corpus, release, options.provider, selection)
+    if options.cells:
+        return _named(cells, corpus, release, options.cells), frozenset()
     done = frozenset() if options.fresh else _done(options.provider, release, dataset)
     new = [cell for cell in cells if cell.key not in done]
     canaries = {cell.case for cell in cells if corpus[cell.case].cls.corpus == "canary"}
@@ -153,6 +157,21 @@ def _todo(
         return [], done
     done = frozenset(key for key in done if key.split(":")[2] not in canaries)
     return [cell for cell in cells if cell.key not in done], done
+
+
+def cell_name(torch: str, cell: plan.Cell) -> str:
+    """``torch/case/variant/exporter/opset`` of a planned cell, as claims and files of cells name it."""
+    return "/".join(
+        (torch, cell.case, cell.variant, cell.exporter, "default" if cell.opset is None else str(cell.opset))
+    )
+
+
+def _named(
+    cells: list[plan.Cell], corpus: dict[str, LoadedCase], release: Release, names: frozenset[str]
+) -> list[plan.Cell]:
+    """The cells that are named, with the canaries that judge their run; none where none is named."""
+    wanted = {cell.key for cell in cells if cell_name(release.torch, cell) in names}
+    return [cell for cell in cells if wanted and (cell.key in wanted or corpus[cell.case].cls.corpus == "canary")]
 
 
 def _done(provider: str, release: Release, dataset: Dataset) -> frozenset[str]:
@@ -180,7 +199,8 @@ def _measure_release(
     name = f"torch{release.torch}-{options.provider}"
     log = options.home.local / "logs" / f"{name}.log"
     call = ToxCall(options, release, run_id, name, log)
-    code = call.run(done, progress)
+    only = frozenset(cell.key for cell in todo) if options.cells else frozenset()
+    code = call.run(done, progress, only)
     again = _measure_again(call, todo) if code == 0 and options.whole and options.repeat else None
     measured, problem = _settle(options, release, todo, run_id, code, log, again)
     if options.rolling:

@@ -41,10 +41,10 @@ class ToxCall:
     name: str
     log: Path
 
-    def run(self, done: frozenset[str], progress: Progress) -> int:
-        """Measure what is not ``done``; progress is read from the journals that it writes."""
-        done_file = self._write("done", done)
-        arguments = [*_pytest_arguments(self.options), "--run-id", self.run_id, "--done", str(done_file)]
+    def run(self, done: frozenset[str], progress: Progress, only: frozenset[str] = frozenset()) -> int:
+        """Measure what is not ``done``, or these cells ``only``; progress is read from the journals that it writes."""
+        chosen = ["--only", str(self._write("only", only))] if only else ["--done", str(self._write("done", done))]
+        arguments = [*_pytest_arguments(self.options), "--run-id", self.run_id, *chosen]
         local = self.options.home.local
         count = CellCount(local)
         note_plan(local, self.name, self.run_id, progress.planned(self.release.torch))

@@ -26,7 +26,7 @@ def test_the_measuring_code_is_that_of_its_version():
 def test_words_and_layout_do_not_change_the_hash_and_code_does():
     plain = hash_sources(["def f(x):\n    return x + 1\n"])
 
-    assert hash_sources(["def f(x):\n    \"\"\"Words.\"\"\"\n    # a comment\n    return (x + 1)\n"]) == plain
+    assert hash_sources(['def f(x):\n    """Words."""\n    # a comment\n    return (x + 1)\n']) == plain
     assert hash_sources(["def f(x):\n    return x + 2\n"]) != plain
 
 

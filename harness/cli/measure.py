@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -25,6 +25,13 @@ _OPSETS = range(1, 40)
 @click.option("--case", "cases", multiple=True, metavar="CASE[/VARIANT]", help="Only this case or variant; globs work.")
 @click.option("--exporter", "exporters", multiple=True, metavar="NAME", help="trace, script, dynamo, default.")
 @click.option("--opset", "opsets", multiple=True, metavar="N", help="Only these opsets: 14, 9-14.")
+@click.option(
+    "--cells",
+    "cells_file",
+    type=click.File(encoding="utf-8"),
+    metavar="FILE",
+    help="Only the cells named in a file, one torch/case/variant/exporter/opset a line, though they are done.",
+)
 @click.option(
     "--runtime",
     "runtimes",
@@ -57,6 +64,7 @@ def command(
     cases: tuple[str, ...],
     exporters: tuple[str, ...],
     opsets: tuple[str, ...],
+    cells_file: TextIO | None,
     runtimes: tuple[str, ...],
     provider: str,
     workers: int | None,
@@ -103,12 +111,14 @@ def command(
             rolling=rolling,
         )
         return
+    cells = cell_names(home, cells_file) if cells_file is not None else frozenset()
     options = MeasureOptions(
         home=home,
-        releases=_releases(releases),
+        releases=_releases(releases) or _releases_of(cells),
         cases=case_names(home, cases),
         exporters=exporter_names(exporters),
         opsets=opset_numbers(opsets),
+        cells=cells,
         provider=provider or "cpu",
         workers=workers or os.cpu_count() or 1,
         missing=missing,
@@ -126,7 +136,8 @@ def command(
     describe(home)
     reports = measure(options, say=lambda line: click.echo(line, err=True))
     describe(home)
-    _show(home, reports, options.cases, exporters, as_json)
+    shown = options.cases or tuple(sorted({name.split("/")[1] for name in cells}))
+    _show(home, reports, shown, exporters, as_json)
     if any(report.problem for report in reports):
         click.get_current_context().exit(1)
 
@@ -161,6 +172,13 @@ def _releases(asked: tuple[str, ...]) -> tuple[str, ...]:
     return ("all",) if "all" in asked else tuple(releases.find(text).torch for text in asked)
 
 
+def _releases_of(cells: frozenset[str]) -> tuple[str, ...]:
+    from harness.worker import releases
+
+    named = {name.partition("/")[0] for name in cells}
+    return tuple(item.torch for item in releases.table() if item.torch in named)
+
+
 def case_names(home: Home, asked: Iterable[str]) -> tuple[str, ...]:
     """The names as the corpus has them, globs resolved; raises :class:`UnknownName`."""
     from harness import names
@@ -178,6 +196,26 @@ def case_names(home: Home, asked: Iterable[str]) -> tuple[str, ...]:
             chosen = sorted(names.require_all(f"variant of {case}", [variant], variants)) if variant else []
             found += [f"{case}/{name}" for name in chosen] if variant else [case]
     return tuple(dict.fromkeys(found))
+
+
+def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
+    """The cells that a file names; raises :class:`UnknownName` for a release, case or variant that nobody knows."""
+    from harness import names
+    from harness.worker import corpus, releases
+
+    known = corpus.load([home.cases], stand_in=True)
+    found = set()
+    for number, line in enumerate(filter(None, map(str.strip, lines)), start=1):
+        parts = line.split("/")
+        if len(parts) != 5:
+            raise click.UsageError(f"line {number}: {line!r} is no torch/case/variant/exporter/opset")
+        torch, case, variant, exporter, opset = parts
+        names.require("case", case, known)
+        names.require(f"variant of {case}", variant, known[case].variants)
+        found.add("/".join((releases.find(torch).torch, case, variant, exporter_names([exporter])[0], opset)))
+    if not found:
+        raise click.UsageError("the file names no cell")
+    return frozenset(found)
 
 
 def exporter_names(asked: Iterable[str]) -> tuple[str, ...]:

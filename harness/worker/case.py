@@ -329,7 +329,9 @@ def check(case: Type[Case]) -> None:
     for limit in ("rtol", "atol"):
         value = getattr(case, limit)
         if value is not None and not (isinstance(value, (int, float)) and 0 <= value < float("inf")):
-            raise CorpusError("case {}: {} is {!r}; it takes a number of at least 0, or None".format(name, limit, value))
+            raise CorpusError(
+                "case {}: {} is {!r}; it takes a number of at least 0, or None".format(name, limit, value)
+            )
     for variant in variants(case).values():
         if len(variant.inputs) < 2:
             raise CorpusError(

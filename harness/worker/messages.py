@@ -29,7 +29,9 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 #: a call stack as TorchScript prints it, from our first frame on: whoever exports by hand has none of these
 _OWN_FRAMES = re.compile(
-    r"^" + re.escape(os.path.dirname(os.path.abspath(__file__))) + r"[/\\]\w+\.py\(\d+\): .*\n?(?:^\S.*\(\d+\): .*\n?)*",
+    r"^"
+    + re.escape(os.path.dirname(os.path.abspath(__file__)))
+    + r"[/\\]\w+\.py\(\d+\): .*\n?(?:^\S.*\(\d+\): .*\n?)*",
     re.MULTILINE,
 )
 #: two and more lines of a graph as TorchScript prints it
