@@ -22,6 +22,8 @@ import pytest
 from mini import build, runner
 from mini.home import MARK, Home, make_home
 
+from harness.worker.codehash import code_hash
+
 MEASURED = tuple(build.ERAS)
 MISSING = "93.0.0"
 
@@ -230,6 +232,26 @@ def test_tox_narrows_to_one_opset_and_one_case(measured, tmp_path):
     assert {runner.name_of(row) for row in runner.journal_rows(home.folder / "results-local")} == {
         ("fix-not-needed", variant, "torchscript-trace", 9) for variant in ("plain", "negatives")
     }
+
+
+def test_what_the_checker_refuses_is_noted_and_the_runtime_decides(measured):
+    rows = measured.home.cells("91.0.0")
+    texts = {row["message_id"]: row["text"] for row in measured.home.table_rows("results-local", "messages")}
+    refused_in_part = [row for row in rows.values() if row["checker"] == "strict"]
+    refused = [row for row in rows.values() if row["checker"] == "plain"]
+
+    assert {row["status"] for row in refused_in_part} == {"pass"}
+    assert {texts[row["checker_id"]] for row in refused_in_part} == {
+        "InferenceError: (op_type:Sign): Inferred shape and existing shape differ"
+    }
+    assert {(row["stage"], row["status"]) for row in refused} == {("load", "fail")}
+    assert all(texts[row["checker_id"]].startswith("ValidationError: No Op registered") for row in refused)
+    assert all(texts[row["message_id"]] != texts[row["checker_id"]] for row in refused)
+    assert {row["checker"] for row in rows.values() if row["stage"] == "export"} == {None}
+
+
+def test_each_row_has_the_hash_of_the_code_that_measured_it(measured):
+    assert {row["code"] for row in measured.home.cells("91.0.0").values()} == {code_hash()}
 
 
 def test_after_kill_9_measuring_goes_on_where_it_was(measured, tmp_path):

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.worker import plan, releases
+from harness.worker import messages, plan, releases
 from harness.worker.compare import borrowed, compare
 from harness.worker.errors import DiskFull, UnknownName
 from harness.worker.journal import Journal
-from harness.worker.messages import KEPT, describe, describe_exception, tidy
+from harness.worker.messages import KEPT, describe, describe_exception, message_id, tidy
 from harness.worker.runtimes import feeds
 from harness.worker.status import Stage, Status
 from harness.worker.tensors import f32, i64, materialise, values
@@ -81,11 +81,68 @@ def test_signatures_keep_stage_and_exception():
     assert describe("export", "RuntimeError", "no rule")[0] == "export|RuntimeError|no rule"
 
 
-def test_a_message_keeps_its_end_and_no_folder_of_this_machine():
-    kept = tidy("x" * (KEPT + 10) + " in /some/where/site-packages/torch/onnx/utils.py: reason")
+def test_a_message_keeps_both_ends_and_no_folder_of_this_machine():
+    kept = tidy("the reason, " + "x" * (KEPT + 10) + " in /some/where/site-packages/torch/onnx/utils.py: the place")
 
-    assert kept.endswith(" in utils.py: reason")
-    assert len(kept) <= KEPT + 1
+    assert kept.startswith("the reason, x")
+    assert kept.endswith(" in utils.py: the place")
+    assert len(kept) <= KEPT
+
+
+def test_the_reason_of_a_large_model_is_kept_and_its_graph_is_not():
+    line = "  %{0} : Float(4, 4, strides=[4, 1]) = onnx::Add(%x, %y), scope: Model::/Layer::{0} # /a/b/layer.py:7:0\n"
+    graph = (
+        "graph(%x : Float(4, 4),\n      %y : Float(4, 4)):\n"
+        + "".join(map(line.format, range(4000)))
+        + "  return (%9)\n"
+    )
+    said = "Unsupported: ONNX export of index_put in opset 9. Please try opset version 11."
+    signature, _, text = describe_exception("export", RuntimeError(said + "\n" + graph + "Hint: opset 11"))
+
+    assert signature == describe_exception("export", RuntimeError(said))[0]
+    assert text.startswith("RuntimeError: " + said)
+    assert text.endswith("Hint: opset 11")
+    assert "onnx::Add" not in text
+
+
+def test_the_innermost_cause_of_a_long_chain_is_kept():
+    try:
+        try:
+            raise KeyError("the real reason" + "y" * KEPT)
+        except KeyError as cause:
+            raise RuntimeError("outer" + "x" * KEPT) from cause
+    except RuntimeError as error:
+        signature, _, text = describe_exception("export", error)
+
+    assert signature.startswith("export|KeyError|")
+    assert text.startswith("RuntimeError: outer")
+    assert "caused by KeyError: 'the real reason" in text
+    assert len(text) <= KEPT
+
+
+def test_a_call_stack_ends_where_the_measuring_process_begins():
+    own = Path(messages.__file__).parent
+    text = (
+        "no rule\n/lib/torch/onnx/utils.py(104): export\n"
+        f"{own}/exporters.py(131): _default\n{own}/zygote.py(290): <module>\n<frozen runpy>(88): _run_code\n)\nEmpty"
+    )
+
+    assert tidy(text) == "no rule\nutils.py(104): export\n)\nEmpty"
+
+
+def test_half_of_a_surrogate_pair_is_written_as_an_escape():
+    _, identifier, text = describe_exception("export", ValueError("bad \udcff"))
+
+    assert text == "ValueError: bad \\udcff"
+    assert identifier == message_id(text)
+
+
+def test_an_error_whose_text_cannot_be_read_says_so():
+    class Odd(Exception):
+        def __str__(self):
+            raise KeyError("no text")
+
+    assert "__str__ raised KeyError" in describe_exception("export", Odd())[2]
 
 
 def test_the_signature_of_a_chained_exception_is_its_cause():

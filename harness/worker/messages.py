@@ -17,8 +17,8 @@ from typing import List, Tuple
 KEPT = 4000
 #: of them at its beginning
 _HEAD = 2500
-#: of a text of megabytes no more than this at each end is looked at
-_LOOKED_AT = 200000
+#: of a huge text no more than this at each end is searched for graphs, and of what is left for everything else
+_SEARCHED, _READ = 4000000, 100000
 #: what stands for the part that is left out
 _CUT = "\n…\n"
 _SIGNATURE_WIDTH = 200
@@ -53,9 +53,9 @@ def tidy(text: str) -> str:
 
     Characters that no encoding has (half of a surrogate pair) are written as Python escapes them.
     """
-    text = _OWN_FRAMES.sub("", _ANSI.sub("", _ends(text, _LOOKED_AT, _LOOKED_AT)))
     if len(text) > KEPT:
-        text = _GRAPH.sub("  (graph)\n", text)
+        text = _ends(_GRAPH.sub("  (graph)\n", _ends(text, _SEARCHED, _SEARCHED)), _READ, _READ)
+    text = _OWN_FRAMES.sub("", _ANSI.sub("", text))
     text = _PATH.sub(lambda match: match.group(1) or match.group(2), text)
     text = _ADDRESS.sub("0x…", text).strip()
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
