@@ -89,6 +89,10 @@ class InferenceSession:
         if self.word == "abort":
             print("terminate called", flush=True)
             os.abort()
+        if self.word == "reuse":
+            self.memory = vars(self).get("memory", np.zeros(3, "float32"))
+            np.maximum(feeds["x"], 0, out=self.memory)
+            return [self.memory]
         if self.word == "text":
             return [np.array(["0", "b", "c"], dtype=object)]
         x = np.maximum(feeds["x"], 0)
@@ -116,9 +120,16 @@ def install(folder: Path, *distributions: str) -> Path:
 
 
 def bundle(word: str) -> list[tuple[str, bytes]]:
-    """Names and contents of the bundle whose model is this word: three numbers in, those above zero out."""
+    """Names and contents of the bundle whose model is this word: three numbers in, those above zero out.
+
+    "reuse", whose outputs are always the same memory, has a second input set.
+    """
     _, _, files = next(probes.probes())
-    return [("model.onnx", word.encode()), *files[1:]]
+    again = [
+        ("test_data_set_1/input_0.pb", probes._tensor([3.0, -4.0, 5.0])),
+        ("test_data_set_1/output_0.pb", probes._tensor([3.0, 0.0, 5.0])),
+    ]
+    return [("model.onnx", word.encode()), *files[1:], *(again if word == "reuse" else [])]
 
 
 def archive(path: Path, *words: str, spoilt: str = "") -> list[Entry]:

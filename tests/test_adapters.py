@@ -202,6 +202,56 @@ def test_the_probes_run_on_the_real_runtime(tmp_path, runtime, provider, package
         assert all(item["cpu"]["status"] == "pass" and item["cpu"]["agrees"] for item in facts)
 
 
+#: what each runtime does with a size that the file fixes at another number
+OTHER_SIZE = [
+    ("onnxruntime", "onnxruntime==1.31.1", "Got: 5 Expected: 4"),
+    ("openvino", "openvino==2026.4.1", "incompatible"),
+    ("tract", "tract==0.23.9", "4=4 != 5"),
+]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(("runtime", "packages", "words"), OTHER_SIZE)
+def test_a_size_that_a_file_with_a_free_axis_fixes_is_refused_and_not_answered_with_the_output_before(
+    tmp_path, runtime, packages, words
+):
+    """y = Conv(x, 2) of sizes [batch, 1, 4]: the second input set has the size 5."""
+    files = [("model.onnx", convolution())]
+    for place, shape in enumerate([(1, 1, 4), (1, 1, 5)]):
+        values = np.arange(1, 1 + shape[-1], dtype="<f4").reshape(shape) + place
+        files.append((f"test_data_set_{place}/input_0.pb", tensor(values)))
+        files.append((f"test_data_set_{place}/output_0.pb", tensor(values * 2)))
+    name, data = make_bundle(files)
+    entry = Entry(name, "documented", "conv", "plain")
+    (tmp_path / "b.zip").write_bytes(archive_bytes([entry], {name: lambda: data}, {}))
+
+    done = with_packages(tmp_path, packages, "--runtime", runtime)
+
+    assert done.returncode == 0, done.stderr
+    found, texts = rows(tmp_path / "out")
+    said = texts[found["conv"]["message_id"]]
+    assert (ends(tmp_path / "out"), said.partition(":")[0]) == ({"conv": ("run", "fail")}, "input set 1")
+    assert words in said
+
+
+def convolution():
+    """``ModelProto``: a batch of one row of four floats, each times two, opset 13."""
+    node = probes._text(1, "x") + probes._text(1, "w") + probes._text(2, "y") + probes._text(4, "Conv")
+    weight = tensor(np.full((1, 1, 1), 2, "<f4")) + probes._text(8, "w")
+    graph = probes._bytes(1, node) + probes._text(2, "g") + probes._bytes(5, weight)
+    for field, name in ((11, "x"), (12, "y")):
+        shape = probes._bytes(1, probes._text(2, "batch"))
+        shape += b"".join(probes._bytes(1, probes._int(1, size)) for size in (1, 4))
+        graph += probes._bytes(field, probes._text(1, name) + probes._bytes(2, tensor_type(1, shape)))
+    return probes._int(1, 8) + probes._bytes(7, graph) + probes._bytes(8, probes._text(1, "") + probes._int(2, 13))
+
+
+def tensor(values):
+    """``TensorProto`` of float32 values in their shape."""
+    dims = b"".join(probes._int(1, size) for size in values.shape)
+    return dims + probes._int(2, 1) + probes._bytes(9, values.tobytes())
+
+
 @pytest.mark.real
 def test_the_real_tensorrt_rtx_builds_a_file_whose_input_is_a_shape(tmp_path):
     """y = Reshape(x, s): the values of s come from the bundle, without which nothing can be built."""

@@ -79,5 +79,6 @@ def test_an_input_that_openvino_leaves_out_is_not_fed_to_its_neighbour():
     assert taken([{"data"}], ["data", "axes"]) == ["data"]
     assert taken([{"data"}], ["axes", "data"]) == ["data"]
     assert taken([{"an output"}], ["x", "ratio"]) == ["x"]
+    assert taken([{"b"}, {"an output"}], ["a", "b"]) == ["b", "a"]
     _, _, files = next(probes())
     assert tensors.input_names(files[0][1]) == ["x"]

@@ -68,6 +68,15 @@ def test_an_archive_runs_itself_and_writes_a_row_for_each_bundle(tmp_path, packa
     assert "3 of 3 values differ" in texts[found["wrong"]["message_id"]]
 
 
+def test_a_runtime_that_gives_the_same_memory_for_each_input_set_is_judged_by_what_it_gave(tmp_path, packages):
+    archive(tmp_path / "b.zip", "reuse")
+
+    done = run(tmp_path / "b.zip", tmp_path / "out", packages)
+
+    assert done.returncode == 0, done.stderr
+    assert ends(tmp_path / "out") == {"reuse": ("done", "pass")}
+
+
 def test_a_crash_or_a_hang_is_that_bundles_row_and_its_neighbours_have_theirs(tmp_path, packages):
     archive(tmp_path / "b.zip", "relu", "segfault", "wrong", "hang", "abort", "refuse")
 

@@ -45,25 +45,27 @@ class OpenVino(Adapter):
 class _Session(Session):
     def __init__(self, compiled: Any, names: List[str]) -> None:
         self._compiled = compiled
-        self._request = compiled.create_infer_request()
         self._taken = taken([port.names for port in compiled.inputs], names)
         self.input_names = names
 
     def run(self, feeds: Dict[str, Any]) -> List[Any]:
-        found = self._request.infer({place: feeds[name] for place, name in enumerate(self._taken)})
-        # copies: the request's own memory is written again by the next input set
-        return [found[port].copy() for port in self._compiled.outputs]
+        """The compiled model is called. Its request's ``infer`` copies arrays without looking at their shape: a model
+        with a free axis then takes another size on an axis that is fixed, and gives old values or ends the process.
+        """
+        ports = self._compiled.inputs
+        named = {name if name in port.names else port: feeds[name] for port, name in zip(ports, self._taken)}
+        found = self._compiled(named)
+        return [found[port] for port in self._compiled.outputs]
 
 
 def taken(ports: Sequence[AbstractSet[str]], names: Sequence[str]) -> List[str]:
-    """Which of the file's inputs each of the compiled model's is, by the names that these have.
+    """Which of the file's inputs each of the compiled model's is: that of its name, else the first that no other has.
 
     OpenVINO leaves out an input whose value it does not need, and an input that is an output at once has only that
-    one's name: where none is left out they go by position, and so does one that has no name of the file's.
+    one's name.
     """
-    if len(ports) == len(names):
-        return list(names)
-    return [next((name for name in names if name in port), names[place]) for place, port in enumerate(ports)]
+    left = iter([name for name in names if not any(name in port for port in ports)])
+    return [next((name for name in names if name in port), None) or next(left) for port in ports]
 
 
 ADAPTER = OpenVino
