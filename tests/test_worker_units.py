@@ -128,6 +128,7 @@ def test_a_call_stack_ends_where_the_measuring_process_begins():
     )
 
     assert tidy(text) == "no rule\nutils.py(104): export\n)\nEmpty"
+    assert tidy(text.replace("\n", "\n\t")) == "no rule\n\tutils.py(104): export\n\t)\n\tEmpty"
 
 
 def test_half_of_a_surrogate_pair_is_written_as_an_escape():

@@ -31,7 +31,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _OWN_FRAMES = re.compile(
     r"^"
     + re.escape(os.path.dirname(os.path.abspath(__file__)))
-    + r"[/\\]\w+\.py\(\d+\): .*\n?(?:^\S.*\(\d+\): .*\n?)*",
+    + r"[/\\]\w+\.py\(\d+\): .*\n?(?:^[ \t]*\S.*\(\d+\): .*\n?)*",
     re.MULTILINE,
 )
 #: two and more lines of a graph as TorchScript prints it
