@@ -29,7 +29,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 #: a call stack as TorchScript prints it, from our first frame on: whoever exports by hand has none of these
 _OWN_FRAMES = re.compile(
-    r"^"
+    r"^[ \t]*"
     + re.escape(os.path.dirname(os.path.abspath(__file__)))
     + r"[/\\]\w+\.py\(\d+\): .*\n?(?:^[ \t]*\S.*\(\d+\): .*\n?)*",
     re.MULTILINE,
