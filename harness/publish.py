@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import publish_runs, upstream
 from harness.claims import COLUMNS, adjudicate
-from harness.store import files, graphs, writer
+from harness.store import digests, files, graphs, writer
 from harness.store.catalogue import case_rows, measured_variants
 from harness.store.compaction import compact, dataset_lock
 from harness.store.declared import gather
@@ -93,6 +93,8 @@ class _Publication:
 
     def run(self) -> None:
         """Read everything, then write: a dataset that cannot be read is not half rewritten."""
+        for sentence in digests.missing(self._published):
+            raise StoreError(f"{sentence} before publishing")
         self.problems += [f"{path}: its run has not finished; left for later" for path in journals(self._local)]
         cells = {name: self._promote(name) for name in self._names()}
         runs = {name: self._promote_runs(name) for name in publish_runs.names(self._published, self._local)}
@@ -108,6 +110,7 @@ class _Publication:
             self._write(f"runs/{name}", "runs", rows)
         self._trim(every, texts, environments)
         self._write_rest(cells, texts)
+        self.problems += writer.list_files(self._published)
 
     def report(self) -> PublishReport:
         """What :meth:`run` did."""
@@ -322,7 +325,7 @@ class _Publication:
         path = self._published / name
         if table in ("cells", "runs", "graphs") and not rows.num_rows:
             if path.is_file():
-                writer.guarded(path, path.unlink)
+                writer.remove(path)
                 self._removed.append(name)
             return
         if path.is_file() and _same_rows(files.read(path, table), rows, table):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -211,7 +212,7 @@ def test_the_same_rows_measured_in_another_order_are_published_as_the_same_bytes
         found.append(home.bytes())
 
     assert found[0] == found[1]
-    assert len(found[0]) == 7
+    assert len(found[0]) == 8
 
 
 def test_a_release_that_was_not_measured_again_keeps_its_bytes(home):
@@ -314,6 +315,45 @@ def test_a_published_file_that_is_damaged_stops_publishing_before_anything_is_wr
     home.measure(home.cell(opset=9), run="run-2")
 
     with pytest.raises(StoreError, match=r"torch-2.8.0-cpu.parquet.*restore"):
+        home.publish()
+
+    assert home.bytes() == before
+
+
+def test_every_published_file_is_named_with_its_digest_and_no_other(home):
+    home.measure(home.cell(message_id="m"), messages={"m": TEXT})
+    home.publish()
+    home.measure(home.cell(torch="2.8.0"), run="run-2")
+    home.publish()
+
+    expected = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.stat().st_size} {path.relative_to(home.published)}"
+        for path in sorted(home.published.rglob("*.parquet"), key=lambda path: str(path.relative_to(home.published)))
+    ]
+    assert len(expected) == 8
+    assert (home.published / "MANIFEST").read_text().splitlines() == expected
+
+
+def test_a_release_that_is_no_longer_published_has_no_line(home):
+    home.measure(home.cell(), home.cell(torch="2.8.0", variant="rewrite"))
+    home.publish()
+    home.write_corpus(CASE.replace("def rewrite", "def another_name"))
+
+    report = home.publish()
+
+    assert report.removed == ("cells/torch-2.8.0-cpu.parquet",)
+    assert "2.8.0" not in (home.published / "MANIFEST").read_text()
+    assert home.answers().problems == ()
+
+
+def test_publishing_stops_where_a_published_file_has_gone(home):
+    home.measure(home.cell(), home.cell(torch="2.8.0"))
+    home.publish()
+    (home.published / "cells" / "torch-2.8.0-cpu.parquet").unlink()
+    before = home.bytes()
+    home.measure(home.cell(opset=9), run="run-2")
+
+    with pytest.raises(StoreError, match=r"torch-2.8.0-cpu.parquet.*git checkout.*before publishing"):
         home.publish()
 
     assert home.bytes() == before

@@ -264,13 +264,16 @@ for folder in sorted(dataset.iterdir()):
 
 
 #: more than the steps that the compaction below takes
-POINTS = 60
+POINTS = 130
 
 
-def test_a_compaction_killed_at_any_of_its_steps_loses_no_row_and_the_next_one_finishes_it(tmp_path):
-    folders = [tmp_path / f"{point:02}" for point in range(1, POINTS)]
+@pytest.mark.parametrize("listed", [False, True], ids=["without MANIFEST", "with MANIFEST"])
+def test_a_compaction_killed_at_any_of_its_steps_loses_no_row_and_the_next_one_finishes_it(tmp_path, listed):
+    folders = [tmp_path / f"{point:03}" for point in range(1, POINTS)]
     for folder in folders:
         write_cells(folder, [cell(opset=7)])
+        if listed:
+            writer.list_files(folder)
         write_journal(folder, [cell(opset=9), cell(opset=9, torch="2.8.0", message_id="m")], messages={"m": TEXT})
 
     ended = subprocess.check_output([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, text=True).split()

@@ -55,6 +55,7 @@ def compact(local: Path) -> CompactReport:
         if not finished:
             return CompactReport()
         written, problems = _merge(local, list(finished.values()))
+        problems += writer.list_files(local)
         _remove(local, finished)
     return CompactReport(
         len(finished),
@@ -123,7 +124,7 @@ def _merge(local: Path, finished: list[Entries]) -> tuple[list[Path], list[str]]
         problems += problem
         data = writer.encode(table, _newest(local, table, [*before, rows]))
         if not path.is_file() or path.read_bytes() != data:
-            writer.replace_file(path, data)
+            writer.put(path, data)
             written.append(path)
     return written, problems
 
@@ -195,5 +196,7 @@ def _put_aside(path: Path) -> Path:
 
 
 def _rename(path: Path, aside: Path) -> None:
+    if path.suffix == ".parquet":
+        writer.forget(path)
     path.rename(aside)
     writer.sync_folder(path.parent)

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.store import files, memo, small, sql
+from harness.store import digests, files, memo, small, sql
 from harness.store.declared import gather
 from harness.store.elsewhere import On, Runtime
 from harness.store.frames import to_frame
@@ -273,7 +273,7 @@ class Dataset:
     def _find_parts(self, journals: Entries) -> list[Part]:
         parts: dict[str, Part] = {}
         for origin, folder in self._folders.items():
-            self._problems += files.put_aside(folder)
+            self._problems += [*files.put_aside(folder), *digests.told(folder)]
             usable, problems = files.usable(files.cells_files(folder))
             self._problems += problems
             for path in usable:

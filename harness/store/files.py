@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.store import sql
+from harness.store import digests, sql
 from harness.store.schema import VERSION_KEY, check_version, schema
 from harness.worker.errors import StoreError
 
@@ -29,10 +29,15 @@ def cells_files(dataset: Path) -> list[Path]:
 
 
 def check(path: Path) -> None:
-    """Look at a file's footer only. Raises :class:`DamagedFileError` or :class:`SchemaMismatch`."""
+    """Hold a file against ``MANIFEST`` and look at its footer.
+
+    Raises :class:`DamagedFileError` or :class:`SchemaMismatch`.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    for sentence in digests.changed([path]).values():
+        raise DamagedFileError(sentence)
     try:
         metadata = pq.read_metadata(path)
     except (pa.ArrowException, OSError) as error:
@@ -41,12 +46,14 @@ def check(path: Path) -> None:
 
 
 def usable(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    """The files whose footers can be read under this row contract, and a sentence for each that cannot."""
+    """The files that hold what ``MANIFEST`` says and can be read under this row contract; why the others do not."""
+    changed = digests.changed(paths)
+    paths = [path for path in paths if path not in changed]
     try:
         written = sql.contract_versions(paths)
     except sql.error():
         written = {}
-    good, problems = [], []
+    good, problems = [], list(changed.values())
     for path in paths:
         try:
             if path in written:
@@ -96,7 +103,19 @@ def conform(table: str, rows: pa.Table) -> pa.Table:
 def damaged(path: Path, error: Exception) -> DamagedFileError:
     """The sentence for a file that cannot be read."""
     first = str(error).strip().split("\n")[0].rstrip(".")
-    return DamagedFileError(f"{path}: damaged, its rows are left out ({first})")
+    return DamagedFileError(f"{path}: damaged, its rows are left out ({first}); {digests.restore(path)}")
+
+
+def fault(path: Path, table: str) -> str:
+    """Why a file cannot be read to its end, by arrow and by DuckDB; empty where it can."""
+    try:
+        read(path, table)
+        sql.fetch(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {sql.files([path])}")
+    except StoreError as error:
+        return str(error)
+    except sql.error() as error:
+        return str(damaged(path, error))
+    return ""
 
 
 def put_aside(dataset: Path) -> list[str]:

@@ -14,13 +14,14 @@ import hashlib
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 VARIABLE = "CANIEXPORT_CACHE"
 #: raised when rows are kept in another form
-_FORM = 1
+_FORM = 2
 #: megabytes that answers may take; the oldest go first
 _MOST = 64
 
@@ -77,7 +78,8 @@ def _key(state: str, query: str, values: Sequence[Any]) -> str:
 
 def _read(path: Path) -> Rows | None:
     try:
-        rows = json.loads(path.read_bytes())
+        checksum, _, text = path.read_text(encoding="utf-8").partition("\n")
+        rows = json.loads(text) if checksum == _checksum(text) else None
     except (OSError, ValueError):
         return None
     if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
@@ -86,15 +88,23 @@ def _read(path: Path) -> Rows | None:
 
 
 def _write(path: Path, rows: Rows) -> None:
-    try:
+    with contextlib.suppress(TypeError, ValueError):  # a value that JSON has no word for
         text = json.dumps(rows, separators=(",", ":"))
+        put(path, f"{_checksum(text)}\n{text}")
+
+
+def put(path: Path, text: str) -> None:
+    """Keep a text in the cache folder, if that can be done."""
+    with contextlib.suppress(OSError):  # a full disk
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix="new-", delete=False, encoding="utf-8") as file:
             file.write(text)
         Path(file.name).replace(path)
         _prune(path.parent)
-    except (OSError, TypeError, ValueError):
-        return  # a full disk, a value that JSON has no word for
+
+
+def _checksum(text: str) -> str:
+    return f"{zlib.crc32(text.encode()):08x}"
 
 
 def _prune(above: Path) -> None:

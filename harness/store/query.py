@@ -18,7 +18,6 @@ from harness.store import elsewhere, files, sql
 from harness.store.elsewhere import On
 from harness.store.memo import Memo
 from harness.store.merge import IDENTITY
-from harness.worker.errors import StoreError
 from harness.worker.status import MEASURED
 
 if TYPE_CHECKING:
@@ -121,11 +120,10 @@ class Query:
         try:
             inner, values = source()
             return self._fetch(around.format(inner), values) if kept else sql.fetch(around.format(inner), values)
-        except sql.error():
+        except sql.error() as error:
             if not self._leave_out_damaged():
-                raise
-            inner, values = source()
-            return sql.fetch(around.format(inner), values)
+                raise sql.unanswered(error) from error
+            return self._ask(source, around)
 
     def _fetch(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """As :func:`sql.fetch`, kept for the next process where it depends on nothing but parquet files."""
@@ -137,10 +135,9 @@ class Query:
         found = False
         for part in self._parts:
             for origin, path in list(part.paths.items()):
-                try:
-                    files.read(path, "cells")
-                except StoreError as problem:
-                    self._problems.append(str(problem))
+                problem = files.fault(path, "cells")
+                if problem:
+                    self._problems.append(problem)
                     del part.paths[origin]
                     found = True
         runs = self._runs_elsewhere
@@ -241,7 +238,8 @@ class Query:
 
     @cached_property
     def _runs(self) -> list[tuple[Any, ...]]:
-        return sql.fetch(f"SELECT env_id, run_id, count(*) FROM ({self._union(self._parts)}) GROUP BY env_id, run_id")
+        text = "SELECT env_id, run_id, count(*) FROM ({}) GROUP BY env_id, run_id"
+        return self._ask(lambda: (self._union(self._parts), []), text)
 
     def silenced_rows(self) -> int:
         """How many rows belong to quarantined runs."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from harness.store import files, sql
 from harness.store.merge import KEYS
-from harness.worker.errors import StoreError
 
 if TYPE_CHECKING:
     from harness.store.query import Quarantined
@@ -66,11 +65,10 @@ class RunQuery:
         try:
             text, values = self.speaking(where)
             return sql.fetch(around.format(text), values)
-        except sql.error():
+        except sql.error() as error:
             if not self.leave_out_damaged():
-                raise
-            text, values = self.speaking(where)
-            return sql.fetch(around.format(text), values)
+                raise sql.unanswered(error) from error
+            return self._ask(around, where)
 
     def speaking(self, where: sql.Where) -> tuple[str, list[Any]]:
         """The rows with these values as a relation, with the values of its parameters."""
@@ -124,10 +122,9 @@ class RunQuery:
         found = False
         for paths in self._paths.values():
             for path in list(paths):
-                try:
-                    files.read(path, "runs")
-                except StoreError as problem:
-                    self._problems.append(str(problem))
+                problem = files.fault(path, "runs")
+                if problem:
+                    self._problems.append(problem)
                     paths.remove(path)
                     found = True
         self._paths = {origin: paths for origin, paths in self._paths.items() if paths}

@@ -11,7 +11,6 @@ from harness.store import files, sql
 from harness.store.gates import Gates
 from harness.store.merge import KEYS
 from harness.store.schema import columns
-from harness.worker.errors import StoreError
 
 Row = dict[str, Any]
 
@@ -67,12 +66,11 @@ def _read(path: Path, table: str, where: sql.Where, problems: list[str]) -> list
     try:
         rows = sql.fetch(f"{text} WHERE {condition}", values)
     except sql.error() as error:
-        try:
-            files.read(path, table)
-        except StoreError as problem:
-            problems.append(str(problem))
-            return []
-        raise StoreError(f"{path}: cannot be read ({error})") from error
+        problem = files.fault(path, table)
+        if not problem:
+            raise sql.unanswered(error) from error
+        problems.append(problem)
+        return []
     return [_row(names, row) for row in rows]
 
 

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from harness.store.schema import VERSION_KEY
+from harness.worker.errors import StoreError
 from harness.worker.rows import TABLES
 
 if TYPE_CHECKING:
@@ -61,6 +62,12 @@ def error() -> type[Exception]:
     """What DuckDB raises."""
     kind: type[Exception] = _engine().Error
     return kind
+
+
+def unanswered(error: Exception) -> StoreError:
+    """What to raise where a question fails and no file of the dataset is found damaged."""
+    first = str(error).strip().split("\n")[0]
+    return StoreError(f"the dataset cannot be asked, though each of its files can be read ({first})")
 
 
 def _engine() -> ModuleType:

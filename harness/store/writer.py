@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.store import digests
 from harness.store.merge import in_order
 from harness.store.schema import schema
 from harness.worker.errors import DiskFull, StoreError
@@ -58,7 +59,57 @@ def write(path: Path, table: str, rows: pa.Table) -> None:
 
     Raises :class:`DiskFull` or :class:`StoreError`; the file that was there before is then untouched.
     """
-    replace_file(path, encode(table, rows))
+    put(path, encode(table, rows))
+
+
+def put(path: Path, data: bytes) -> None:
+    """Write a file of a dataset and its line in ``MANIFEST``, if the dataset has one; whole whenever it is cut off."""
+    folder, name, content = digests.home(path), digests.name_of(path), digests.content_of(data)
+    manifest = digests.read(folder)
+    if manifest is not None:
+        _list(folder, manifest.expecting(name, content))
+    replace_file(path, data)
+    if manifest is not None:
+        _list(folder, manifest.holding(name, content))
+
+
+def remove(path: Path) -> None:
+    """Remove a file of a dataset, its line first. Raises :class:`StoreError`."""
+    forget(path)
+    guarded(path, path.unlink)
+
+
+def forget(path: Path) -> None:
+    """Take a file's line out of ``MANIFEST``."""
+    manifest = digests.read(digests.home(path))
+    if manifest is not None and manifest.takes(digests.name_of(path)):
+        _list(digests.home(path), manifest.holding(digests.name_of(path), None))
+
+
+def list_files(folder: Path) -> list[str]:
+    """Bring ``MANIFEST`` up to what is there: a line for each file that can be read, a sentence for each that cannot.
+
+    A line that a file has already stays: what a file was to hold is not asked of the file.
+    """
+    from harness.store import files
+
+    before = digests.read(folder)
+    manifest, problems = digests.settled(folder), []
+    for path in digests.without_line(folder, manifest):
+        try:
+            files.read(path, path.parent.name if path.parent != folder else path.stem)
+            content = digests.content_of(path.read_bytes())
+        except (StoreError, OSError) as error:
+            problems.append(str(error))
+        else:
+            manifest = (manifest or digests.Manifest()).holding(digests.name_of(path), content)
+    if manifest is not None and manifest != before:
+        _list(folder, manifest)
+    return problems
+
+
+def _list(folder: Path, manifest: digests.Manifest) -> None:
+    replace_file(folder / digests.NAME, manifest.text().encode())
 
 
 def replace_file(path: Path, data: bytes) -> None:
