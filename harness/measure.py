@@ -153,7 +153,7 @@ def _todo(
     canaries = {cell.case for cell in cells if corpus[cell.case].cls.corpus == "canary"}
     # nothing but what comes along: all is done, or the cases named have no cell here (environment cases have none)
     asked = {name.partition("/")[0] for name in options.cases}
-    if (done or asked) and all(cell.case in canaries - asked for cell in new):
+    if (done or asked) and all(cell.case in canaries - asked for cell in new) and not _waits(release, dataset):
         return [], done
     done = frozenset(key for key in done if key.split(":")[2] not in canaries)
     return [cell for cell in cells if cell.key not in done], done
@@ -172,6 +172,13 @@ def _named(
     """The cells that are named, with the canaries that judge their run; none where none is named."""
     wanted = {cell.key for cell in cells if cell_name(release.torch, cell) in names}
     return [cell for cell in cells if wanted and (cell.key in wanted or corpus[cell.case].cls.corpus == "canary")]
+
+
+def _waits(release: Release, dataset: Dataset) -> bool:
+    """Whether rows wait for the gate's word: the newest run was ended after its last cell, before it was judged."""
+    environments = dataset.environments()
+    runs = environments[environments["spec"] == release.spec].sort_values("measured_at", kind="stable")
+    return bool(len(runs) and runs["gate"].isna().iloc[-1])
 
 
 def _done(provider: str, release: Release, dataset: Dataset) -> frozenset[str]:

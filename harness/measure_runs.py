@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -12,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness import calls
 from harness.bundles import COLUMNS, Stand, entries, pack
 from harness.interpreters import find as find_python
 from harness.runner.archive import Archive
 from harness.settle_runs import RunReport, count_runs, settle_runs
 from harness.tox_calls import failure
 from harness.worker import corpus as corpus_module
-from harness.worker.process import die_with_parent
 from harness.worker.status import MEASURED
 
 if TYPE_CHECKING:
@@ -180,32 +179,21 @@ def _tox(
     more = ["--run-id", run_id, "--done", str(done_file), "--workers", str(options.workers)]
     environment = {name: text for name, text in os.environ.items() if name != "TOXENV"}
     environment.update(CANIEXPORT_LOCAL=str(options.local), CANIEXPORT_ARCHIVE=str(archive.resolve()))
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*command, "-e", name, "--", *more, "--timeout", str(options.timeout)],
-            cwd=home.root,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=environment,
-            preexec_fn=die_with_parent if os.name == "posix" else None,
-        )
-        try:
-            _wait(process, lambda: say(f"{name}: {count_runs(options.local, run_id)}/{todo} bundles"))
-        except BaseException:
-            process.send_signal(signal.SIGINT)
-            process.wait()
-            raise
-    return process.returncode
+    tell = _Every(_SAID_EVERY, lambda: say(f"{name}: {count_runs(options.local, run_id)}/{todo} bundles"))
+    line = [*command, "-e", name, "--", *more, "--timeout", str(options.timeout)]
+    return calls.run(line, log, home.root, environment, tell)
 
 
-def _wait(process: subprocess.Popen[bytes], tell: Callable[[], None]) -> None:
-    told = time.monotonic()
-    while process.poll() is None:
-        time.sleep(0.2)
-        if time.monotonic() - told > _SAID_EVERY:
-            told = time.monotonic()
-            tell()
+class _Every:
+    """Calls a function every few seconds, however often it is called itself."""
+
+    def __init__(self, seconds: float, tell: Callable[[], None]) -> None:
+        self._seconds, self._tell, self._told = seconds, tell, time.monotonic()
+
+    def __call__(self) -> None:
+        if time.monotonic() - self._told > self._seconds:
+            self._told = time.monotonic()
+            self._tell()
 
 
 def run_here(archive: Path, arguments: Sequence[str], python: str = "") -> int:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import versions
+from harness import calls, versions
 from harness.progress import CellCount, Progress, note_plan
 from harness.worker import releases
-from harness.worker.process import die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +22,6 @@ if TYPE_CHECKING:
     from harness.worker import plan
     from harness.worker.releases import Release
 
-_POLL_SECONDS = 0.5
 #: names the file with the table of releases that tox reads
 _TABLE = "CANIEXPORT_RELEASES"
 
@@ -48,13 +43,13 @@ class ToxCall:
         local = self.options.home.local
         count = CellCount(local)
         note_plan(local, self.name, self.run_id, progress.planned(self.release.torch))
-        return self._tox(arguments, local, lambda: progress.update(self.release.torch, count.of(self.run_id)), "wb")
+        return self._tox(arguments, local, lambda: progress.update(self.release.torch, count.of(self.run_id)), False)
 
     def again(self, cells: list[plan.Cell], local: Path) -> int:
         """Measure these cells once more into ``local``, each alone, with nothing kept between exports."""
         only_file = self._write("again", frozenset(cell.key for cell in cells))
         arguments = [*_pytest_arguments(self.options), "--run-id", f"{self.run_id}-again", "--only", str(only_file)]
-        return self._tox([*arguments, "--apart", "--bare"], local, lambda: None, "ab")
+        return self._tox([*arguments, "--apart", "--bare"], local, lambda: None, True)
 
     def _write(self, folder: str, keys: frozenset[str]) -> Path:
         path = self.options.home.local / folder / f"{self.name}.txt"
@@ -62,30 +57,11 @@ class ToxCall:
         path.write_text("\n".join(sorted(keys)), encoding="utf-8")
         return path
 
-    def _tox(self, arguments: list[str], local: Path, tick: Callable[[], None], mode: str) -> int:
+    def _tox(self, arguments: list[str], local: Path, tick: Callable[[], None], append: bool) -> int:
         home = self.options.home
-        self.log.parent.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.root / ".tox")]
-        with self.log.open(mode) as output:
-            process = subprocess.Popen(
-                [*command, "-e", self.name, "--", *arguments],
-                cwd=home.root,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=_tox_environment(self.options, local),
-                preexec_fn=die_with_parent if os.name == "posix" else None,
-            )
-            try:
-                while process.poll() is None:
-                    time.sleep(_POLL_SECONDS)
-                    tick()
-            except BaseException:
-                # pytest gets the chance to end its workers; every finished cell is in a journal
-                process.send_signal(signal.SIGINT)
-                process.wait()
-                raise
-        return process.returncode
+        line = [*command, "-e", self.name, "--", *arguments]
+        return calls.run(line, self.log, home.root, _tox_environment(self.options, local), tick, append)
 
 
 def _pytest_arguments(options: MeasureOptions) -> Iterator[str]:

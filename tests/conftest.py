@@ -27,14 +27,18 @@ def _answers_kept_apart():
 
 @pytest.fixture
 def small_disk(request, tmp_path):
-    """A disk of its own, full when its few kibibytes are (``indirect`` parameter, default 256): a real tmpfs."""
-    size = getattr(request, "param", 256)
+    """A disk of its own, full when its few kibibytes are (``indirect`` parameter, default 256): a real tmpfs.
+
+    A parameter may be mount's own words: ``size=4m,nr_inodes=100``.
+    """
+    asked = getattr(request, "param", 256)
+    options = asked if isinstance(asked, str) else f"size={asked}k"
     if os.name != "posix" or os.geteuid() != 0 or not shutil.which("mount"):
         pytest.skip("mounting a small tmpfs needs root and mount")
     folder = tmp_path / "small-disk"
     folder.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}k", "tmpfs", str(folder)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, check=False
     )
     if mounted.returncode:
         pytest.skip(f"no tmpfs can be mounted here: {mounted.stderr.decode().strip()}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import time
 from dataclasses import replace
@@ -12,6 +13,7 @@ from mini import build, runner
 from mini.home import make_home
 
 from harness.store import compact
+from harness.store.gates import GOOD, Gates
 
 OLD, NEW = build.ERAS
 
@@ -163,3 +165,36 @@ def test_measure_shows_the_table_of_the_cases_that_a_glob_names(home):
 
     assert [line for line in reply.stdout.splitlines() if "passes" in line]
     assert {row["case"] for row in home.rows()} == {"passes", "canary-pass", "canary-fail", "canary-mismatch"}
+
+
+@pytest.mark.parametrize("small_disk", ["size=250k", "size=400k", "size=64m,nr_inodes=90"], indirect=True)
+def test_a_disk_that_fills_up_while_measuring_is_said_at_once_and_measuring_goes_on_where_it_was(home, small_disk):
+    home.caniexport("measure", "--release", OLD, "--case", "passes")
+    local = home.folder / "results-local"
+    shutil.rmtree(local)
+    local.symlink_to(small_disk)
+
+    begun = time.monotonic()
+    reply = home.caniexport("measure", "--release", OLD, code=1)
+
+    assert time.monotonic() - begun < 30
+    (said,) = [line for line in reply.stderr.splitlines() if line.startswith("caniexport: ")]
+    assert "no space left" in said.lower()
+    assert "is kept" in said
+    assert "Traceback" not in reply.stderr
+    before = {runner.name_of(row): row["run_id"] for row in runner.journal_rows(local)}
+    assert 0 < len(before) <= len(runner.expected(OLD))
+
+    # with room again
+    local.unlink()
+    shutil.copytree(small_disk, local)
+    home.caniexport("measure", "--release", OLD)
+
+    rows = home.cells(OLD)
+    assert {name: f"{row['stage']} {row['status']}" for name, row in rows.items()} == runner.expected(OLD)
+    run_ids = {runner.name_of(row): row["run_id"] for row in home.rows()}
+    again = {name[0] for name, run_id in before.items() if run_ids[name] != run_id}
+    assert all(case.startswith("canary-") for case in again), "what was finished was measured again"
+    assert {row["status"] for row in home.rows()}.isdisjoint({"invalid", "not_run"})
+    gates = Gates(home.table_rows("results-local", "environments"))
+    assert {gates.word(row["env_id"], row["run_id"]) for row in home.rows()} == {GOOD}

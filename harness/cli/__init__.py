@@ -5,6 +5,7 @@ Exit codes: 0 fine, 1 a finding that should stop a build or a failure to read or
 
 from __future__ import annotations
 
+import errno
 import importlib
 
 import click
@@ -63,6 +64,19 @@ class Commands(click.Group):
         except CaniexportError as error:
             click.echo(f"caniexport: {error}", err=True)
             ctx.exit(2 if isinstance(error, UnknownName | CorpusError) else 1)
+        except OSError as error:
+            if error.errno is None or error.errno == errno.EPIPE:  # whoever read the output has gone: click ends then
+                raise
+            click.echo(f"caniexport: {_worded(error)}", err=True)
+            ctx.exit(1)
+
+
+def _worded(error: OSError) -> str:
+    """What the system refused, and of which file."""
+    where = f" ({error.filename})" if error.filename else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"no space left{where}; what was there before is kept"
+    return f"{(error.strerror or str(error)).lower()}{where}"
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})

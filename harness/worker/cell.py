@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import time
@@ -384,7 +385,16 @@ def _status_of(stage: Stage, error: BaseException) -> Status:
         return Status.UNSUPPORTED
     if isinstance(error, runtimes.WrongProvider):
         return Status.UNSUPPORTED
-    return Status.FAIL
+    return Status.INVALID if _is_full_disk(error) else Status.FAIL
+
+
+def _is_full_disk(error: Optional[BaseException]) -> bool:
+    """Whether this machine had no space left, which says nothing of torch or a runtime."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _in_set(stage: Stage, index: int, error: BaseException) -> Tuple[str, str, str]:

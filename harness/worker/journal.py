@@ -19,10 +19,14 @@ class Journal:
     """One process's journal. Use as a context manager, or :meth:`close` it."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        """Begin one in ``folder``. Raises :class:`DiskFull`."""
         self._file: Optional[Any] = None
-        while self._file is None:
-            self.path, self._file = _create(folder, "{}-{}".format(name, os.getpid()))
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            while self._file is None:
+                self.path, self._file = _create(folder, "{}-{}".format(name, os.getpid()))
+        except OSError as error:
+            raise _worded(folder, error) from error
 
     def __enter__(self) -> Journal:
         return self
@@ -59,9 +63,13 @@ class Journal:
         except OSError as error:
             # leave no half line behind: the next line would be joined to it
             self._file.truncate(position)
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise DiskFull("no space left for {}; every finished cell is kept".format(self.path)) from error
-            raise StoreError("cannot write {}: {}".format(self.path, error)) from error
+            raise _worded(self.path, error) from error
+
+
+def _worded(path: Path, error: OSError) -> StoreError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull("no space left for {}; every finished cell is kept".format(path))
+    return StoreError("cannot write {}: {}".format(path, error))
 
 
 def _create(folder: Path, name: str) -> Tuple[Path, Optional[Any]]:

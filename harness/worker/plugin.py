@@ -10,6 +10,8 @@ from __future__ import annotations
 import datetime
 import os
 import random
+import shutil
+import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -23,6 +25,7 @@ from harness.worker.case import Case
 from harness.worker.cell import Outcome
 from harness.worker.codehash import code_hash
 from harness.worker.corpus import LoadedCase
+from harness.worker.errors import DiskFull, StoreError
 from harness.worker.journal import Journal
 from harness.worker.messages import describe
 from harness.worker.process import die_with_parent
@@ -30,6 +33,8 @@ from harness.worker.rows import CELLS, MEASURING_VERSION
 from harness.worker.status import Stage, Status
 from harness.worker.supervisor import Broken, Limits, Settings, Supervisor
 
+#: bytes: with less than this a disk has no room for what a cell writes
+_LEAST_FREE = 1 << 20
 _COLUMNS = [column.name for column in CELLS]
 
 
@@ -103,7 +108,12 @@ class CellItem(pytest.Item):
     def runtest(self) -> None:
         """Measure each cell and write its row at once."""
         run: Run = self.config.stash_run  # type: ignore[attr-defined]  # pytest_configure put it there
-        statuses, surprise = run.measure(self.cells)
+        try:
+            statuses, surprise = run.measure(self.cells)
+        except StoreError as error:
+            # nothing more can be written: the controller ends the run
+            self.user_properties.append(("surprise", str(error)))
+            raise
         self.user_properties += [("statuses", statuses), ("surprise", surprise)]
 
     def reportinfo(self) -> Tuple[Any, Optional[int], str]:
@@ -158,6 +168,8 @@ class Run:
         # outcomes first: asked once more after the last, they see the process of these cells to its end
         for outcome, cell in zip(self._outcomes(cells), cells):
             row = self._row(cell, outcome.row)
+            if row["status"] == Status.INVALID.value:
+                self._require_space()
             self._write(row, outcome.messages)
             counts[row["status"]] += 1
             surprise = surprise or next(canaries.surprises([row]), "")
@@ -223,6 +235,12 @@ class Run:
             fork, bare = not option("--no-fork"), option("--bare")
             self._supervisor = Supervisor(Settings(cases, bundles, dynamo, limits, fork, bare))
         return self._supervisor
+
+    def _require_space(self) -> None:
+        """Raise :class:`DiskFull` where a cell was lost for lack of space: it has no row and is measured again."""
+        for folder in (self.local, Path(tempfile.gettempdir())):
+            if _is_full(folder):
+                raise DiskFull("no space left on the disk of {}; every finished cell is kept".format(folder))
 
     def _write(self, row: Dict[str, Any], messages: Dict[str, str]) -> None:
         if self._journal is None:
@@ -306,6 +324,15 @@ def _import_failed(text: str) -> Outcome:
         "attempts": 1,
     }
     return Outcome(row, {identifier: kept})
+
+
+def _is_full(folder: Path) -> bool:
+    if shutil.disk_usage(str(folder)).free < _LEAST_FREE:
+        return True
+    if not hasattr(os, "statvfs"):
+        return False
+    found = os.statvfs(str(folder))
+    return found.f_files > 0 and found.f_favail == 0
 
 
 def _now() -> str:
