@@ -8,14 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mini import runner
 
-VERSION = "91.0.0"
+VERSION, SCRIPTING_VERSION = "91.0.0", "92.0.0"
 #: seconds; a cell takes hundredths of one, an endless one is killed at the limit and again at its double
 TIMEOUT = "3"
 MEMORY_MB = "256"
@@ -35,6 +35,14 @@ FAULTS = {
     "fault-kills-parent": ("eager", "crash", "SIGKILL"),
     "fault-closes-descriptors": ("eager", "crash", ""),
     "fault-leaves-process": ("done", "pass", None),
+    "fault-fork-both-go-on": ("done", "pass", None),
+    "fault-fork-exits-here": ("eager", "crash", "exited with code 0"),
+    "fault-session": ("done", "pass", None),
+    "fault-writes-everywhere": ("eager", "crash", "its process sent what was not asked for"),
+    "fault-foreign-row": ("eager", "crash", "its process sent what was not asked for"),
+    "fault-does-not-wait": ("done", "pass", None),
+    "fault-shared-memory": ("eager", "oom", "more than"),
+    "fault-memory-of-children": ("eager", "oom", "more than"),
     "fault-monkeypatch": ("export", "fail", "left behind by another cell"),
 }
 
@@ -48,9 +56,11 @@ class World:
     calm_cases: Path
     faulty_cases: Path
 
+    version: str = VERSION
+
     def line(self, cases: Path, local: Path, *options: str) -> list[str]:
         limits = ("--cell-timeout", TIMEOUT, "--cell-memory", MEMORY_MB)
-        return runner.command(self.python, VERSION, cases, local, *limits, *options)
+        return runner.command(self.python, self.version, cases, local, *limits, *options)
 
     def run(self, cases: Path, local: Path, *options: str, **variables: str) -> list[dict[str, Any]]:
         """Measure, and read the rows; the run itself must end well."""
@@ -74,6 +84,13 @@ def world(tmp_path_factory):
         runner.copy_cases(folder / "calm", runner.CASES),
         runner.copy_cases(folder / "faulty", runner.FAULTS, runner.CASES),
     )
+
+
+@pytest.fixture(scope="module")
+def world_that_scripts(world, tmp_path_factory):
+    """The same with a release that has scripting and dynamo."""
+    folder = tmp_path_factory.mktemp("scripting")
+    return replace(world, python=runner.environment(folder, SCRIPTING_VERSION), version=SCRIPTING_VERSION)
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +189,48 @@ def test_after_kill_9_the_next_run_does_only_what_is_missing(world, calm, tmp_pa
 
     assert len(both) == len(calm), "a cell was measured twice, or a row is lost"
     assert runner.by_name(both) == calm
+
+
+BORROWS = '''
+"""A fix that scripts only where the failing form was scripted before it in the same process."""
+
+import torch
+
+from harness.worker.case import Case, fix
+from harness.worker.tensors import f32
+
+SCRIPTED = []
+
+
+class Borrows(Case):
+    "Adds one."
+
+    sources = ("mini:fault",)
+    exporters = ("torchscript-script",)
+    inputs = ((f32(2),), (f32(2),))
+
+    def forward(self, x):
+        SCRIPTED.extend([1] * torch.onnx.is_in_onnx_export())
+        return x + 1
+
+    @fix("rewrite", "passes only after the plain form")
+    def cast(self, x):
+        if torch.onnx.is_in_onnx_export() and not SCRIPTED:
+            raise RuntimeError("Double expected, Float found")
+        return x + 1
+'''
+
+
+def test_a_scripted_variant_meets_nothing_that_another_one_left(world_that_scripts, tmp_path):
+    """Published so for conv2d-double/float32: it passed where the failing form had been scripted before it."""
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "borrows.py").write_text(BORROWS, encoding="utf-8")
+    rows = world_that_scripts.run(
+        tmp_path / "cases", tmp_path / "local", "-n", "0", "--case", "borrows", "--opset", "9"
+    )
+
+    found = {(row["variant"], row["status"]) for row in rows if row["case"] == "borrows"}
+    assert found == {("plain", "pass"), ("cast", "fail")}
 
 
 LINGERS = '''

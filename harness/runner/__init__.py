@@ -17,6 +17,7 @@ WORKER_MODULES = (
     "journal",
     "messages",
     "process",
+    "process_tree",
     "registrations",
     "rows",
     "runtimes",

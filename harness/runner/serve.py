@@ -21,7 +21,8 @@ from typing import Any, List
 from harness.runner import adapters, beside, one
 from harness.runner.adapters.base import Unavailable
 from harness.runner.archive import Archive
-from harness.worker.process import die_with_parent, limit_memory
+from harness.worker.process import limit_memory
+from harness.worker.process_tree import die_with_parent
 from harness.worker.status import Stage
 
 

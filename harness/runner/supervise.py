@@ -22,7 +22,7 @@ from harness.runner import beside
 from harness.runner.adapters.base import Running, Unavailable
 from harness.runner.one import Outcome, ended
 from harness.worker.messages import describe
-from harness.worker.process import kill_group
+from harness.worker.process_tree import kill_group
 from harness.worker.status import Stage, Status
 
 _TAIL = 16 * 1024

@@ -18,12 +18,14 @@ from harness.worker.casehash import canonical
 #: the modules of ``harness.worker`` that decide a cell's row; planning, journals and progress do not
 CELLS = (
     "cell",
+    "channel",
     "compare",
     "exporters",
     "keeping",
     "messages",
     "onnx_file",
     "process",
+    "process_tree",
     "registrations",
     "runtimes",
     "sharing",
@@ -35,7 +37,7 @@ CELLS = (
 )
 #: those that decide the row of a bundle on a runtime, beside the adapters
 _REPLAYS = (
-    ("harness.worker", ("compare", "messages", "process")),
+    ("harness.worker", ("compare", "messages", "process", "process_tree")),
     ("harness.runner", ("agreement", "beside", "one", "serve", "supervise", "tensors", "wire")),
 )
 _ADAPTERS = "harness.runner.adapters"

@@ -28,7 +28,7 @@ from harness.worker.corpus import LoadedCase
 from harness.worker.errors import DiskFull, StoreError
 from harness.worker.journal import Journal
 from harness.worker.messages import describe
-from harness.worker.process import die_with_parent
+from harness.worker.process_tree import die_with_parent
 from harness.worker.rows import CELLS, MEASURING_VERSION
 from harness.worker.status import Stage, Status
 from harness.worker.supervisor import Broken, Limits, Settings, Supervisor

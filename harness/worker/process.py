@@ -1,33 +1,13 @@
-"""What a process knows of its own end, its memory and its own state."""
+"""What a process knows of its own memory and its own state."""
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import sys
 from itertools import chain
 from typing import Any, Dict, List
 
 from harness.worker.registrations import Registrations, registered, tables_of_symbolics
-
-
-def die_with_parent() -> None:
-    """On Linux, end when the parent ends: a killed run must leave nothing running behind it. Elsewhere, nothing."""
-    if sys.platform.startswith("linux"):
-        pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
-
-
-def kill_group(pid: int) -> None:
-    """End a process that began a group of its own, and whatever it started and left behind."""
-    kill = getattr(os, "killpg", None)
-    if kill is None:  # no groups on Windows: whoever holds the process ends it alone
-        return
-    try:
-        kill(pid, signal.SIGKILL)
-    except OSError:
-        pass  # nothing is left of it
 
 
 def limit_memory(megabytes: int) -> None:

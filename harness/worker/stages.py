@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 from typing import Optional
 
+from harness.worker.channel import NOT_THE_OWNER
 from harness.worker.status import Stage
 
 _WIDTH = 64
+# taken before any case has run, since one may replace them in their module
+_pwrite, _getpid, _exit = os.pwrite, os.getpid, os._exit
 
 
 class Stages:
@@ -18,11 +21,18 @@ class Stages:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._owner = _getpid()
+
+    def take(self) -> None:
+        """It is this process that notes from now on; a fork of it ends where it would."""
+        self._owner = _getpid()
 
     def note(self, batch: int, cell: int, stage: Stage) -> None:
         """This process begins ``stage`` of a cell of a batch."""
+        if _getpid() != self._owner:
+            _exit(NOT_THE_OWNER)
         text = "{} {} {}\n".format(batch, cell, stage.value)
-        os.pwrite(self._descriptor, text.ljust(_WIDTH).encode("ascii"), 0)
+        _pwrite(self._descriptor, text.ljust(_WIDTH).encode("ascii"), 0)
 
     def at(self, batch: int, cell: int) -> Optional[Stage]:
         """The last stage begun of this cell; ``None`` where it was not begun."""

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Generator, Iterator, List, NamedTuple, Optional, Sequence
 
 from harness.worker.cell import Outcome
+from harness.worker.channel import Lines
 from harness.worker.messages import describe
 from harness.worker.plan import Cell
-from harness.worker.process import kill_group
+from harness.worker.process_tree import Memory, kill_group, kill_marked
 from harness.worker.stages import Stages
 from harness.worker.status import Stage, Status
 
@@ -28,6 +29,8 @@ _TAIL = 16 * 1024
 _POLL_SECONDS = 0.25
 #: these depend on the machine: measured once more with twice the limits
 _CONFIRMED = frozenset({Status.TIMEOUT.value, Status.OOM.value})
+#: environment variable by which everything that a zygote or a case has started is found
+_MARK = "CANIEXPORT_PROCESSES"
 _SIGNALS = {-member.value: member.name for member in signal.Signals}
 
 
@@ -121,7 +124,8 @@ class _Zygote:
         self._stages_file = tempfile.TemporaryFile()
         stages = self._stages_file.fileno()
         self._stages = Stages(stages)
-        self._buffer = b""
+        self._lines = Lines()
+        self._mark = os.urandom(8).hex()
         self._tail = b""
         self._process = subprocess.Popen(
             self._command(settings, results_write, output_write, stages),
@@ -129,7 +133,7 @@ class _Zygote:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=(results_write, output_write, stages),
-            env=_environment(),
+            env=dict(_environment(), **{_MARK: self._mark}),
             start_new_session=True,
         )
         os.close(results_write)
@@ -171,6 +175,8 @@ class _Zygote:
                 pass  # a dead zygote's pipe
         kill_group(self._process.pid)
         self._process.wait()
+        # what a case started in a session of its own outlives the zygote that would have ended it
+        kill_marked(_MARK, self._mark)
         self._selector.close()
         os.close(self._results)
         os.close(self._output)
@@ -183,8 +189,10 @@ class _Zygote:
         """
         watch = _Watch(limits, len(cells), lambda cell: self._stages.at(batch, cell))
         self._tail = b""
+        self._secret = os.urandom(8).hex()
         request = {
             "batch": batch,
+            "secret": self._secret,
             "cells": [list(cell) for cell in cells],
             "memory_mb": limits.memory_mb,
             "alone": alone,
@@ -197,37 +205,33 @@ class _Zygote:
             self._serves = False
             yield from watch.last(None, "the measuring process was gone", self._text())
             return
-        ended = yield from self._follow(batch, watch)
+        ended = yield from self._follow(watch)
         yield from watch.last(ended, "", self._text())
 
-    def _follow(self, batch: int, watch: _Watch) -> Generator[Outcome, None, Optional[int]]:
+    def _follow(self, watch: _Watch) -> Generator[Outcome, None, Optional[int]]:
         """Take messages until the child has ended; returns its exit code, ``None`` where the zygote went too."""
         while True:
             for message in self._receive(_POLL_SECONDS):
-                if message.get("batch") != batch:
-                    continue
-                yield from watch.take(message)
+                yield from watch.take(message, self._secret)
                 if "ended" in message:
                     return int(message["ended"])
             if self._process.poll() is not None:
                 # in-process mode ends like this; so does a cell that kills its parent
                 for message in self._receive(0):
-                    if message.get("batch") == batch:
-                        yield from watch.take(message)
+                    yield from watch.take(message, self._secret)
                 self._serves = False
                 return self._process.returncode
             watch.enforce(self._process.pid)
 
     def _receive(self, timeout: float) -> List[Dict[str, Any]]:
-        """Whole JSON messages that have arrived; output is drained to its tail on the way."""
+        """JSON messages that have arrived whole; output is drained to its tail on the way."""
         for key, _ in self._selector.select(timeout):
             data = _drain(key.fd)
             if key.fd == self._output:
                 self._tail = (self._tail + data)[-_TAIL:]
             else:
-                self._buffer += data
-        *lines, self._buffer = self._buffer.split(b"\n")
-        return [message for message in map(_message, lines) if message is not None]
+                self._lines.add(data)
+        return [_message(line) for line in self._lines.whole()]
 
     def _text(self) -> str:
         self._receive(0)
@@ -260,15 +264,24 @@ class _Watch:
         self._stage_of = stage_of
         self._started = time.monotonic()
         self._pid: Optional[int] = None
-        self._baseline: Optional[int] = None
+        self._memory: Optional[Memory] = None
+        self._looked = 0.0
+        #: what came that was no reply to the request
+        self._foreign = False
         self._killed: Optional[Status] = None
         self._measured = 0
 
-    def take(self, message: Dict[str, Any]) -> Iterator[Outcome]:
+    def take(self, message: Dict[str, Any], secret: str) -> Iterator[Outcome]:
         """Note what the child or the zygote says; gives the outcome that it brings."""
+        if message.get("secret") != secret or ("row" in message and message.get("cell") != self._measured):
+            # only where a case runs in the zygote itself could this be
+            self._foreign = True
+            return
+        self._foreign |= "foreign" in message
         if "pid" in message:
-            self._pid = message["pid"]
-            # the clock starts when the child does: building an opset's registry before is not the cell's
+            # another one where the first did not begin; its clock starts when it does: building an opset's registry
+            # before is not the cell's
+            self._pid, self._memory, self._killed = message["pid"], Memory(message["pid"]), None
             self._started = time.monotonic()
         if "row" in message:
             self._measured += 1
@@ -279,20 +292,22 @@ class _Watch:
         """Kill the child where it is over time or over memory."""
         if self._killed is not None:
             return
-        if time.monotonic() - self._started > self._limits.seconds:
+        if self._foreign or time.monotonic() - self._started > self._limits.seconds:
             self._kill(Status.TIMEOUT, zygote)
-        elif self._pid is not None and self._grown(self._pid) > self._limits.memory_mb * 1024:
-            self._kill(Status.OOM, zygote)
+        elif self._memory is not None and time.monotonic() - self._looked >= _POLL_SECONDS:
+            self._looked = time.monotonic()
+            if self._memory.exceeds(self._limits.memory_mb * 1024):
+                self._kill(Status.OOM, zygote)
 
     def last(self, ended: Optional[int], problem: str, output: str) -> Iterator[Outcome]:
         """Where the process ended badly, what its end says of the cell it was at."""
         whole = self._measured == self._cells
         retired = self._measured > 0 and ended == 0 and self._killed is None
-        if whole or retired:
+        if whole or (retired and not self._foreign):
             return
-        stage = self._stage_of(self._measured) or Stage.EAGER
+        stage = (None if self._foreign else self._stage_of(self._measured)) or Stage.EAGER
         status, kind, text = self._explain(stage, ended, problem, output)
-        if output:
+        if output and not self._foreign:
             text += "\nlast output:\n" + output[-1500:]
         signature, identifier, kept = describe(stage.value, kind, text)
         row = {
@@ -305,6 +320,9 @@ class _Watch:
         yield Outcome(row, {identifier: kept})
 
     def _explain(self, stage: Stage, ended: Optional[int], problem: str, output: str) -> Any:
+        if self._foreign:
+            # what it had reached by then is as much a matter of time as what it printed
+            return Status.CRASH, "ForeignReply", "its process sent what was not asked for"
         if self._killed is Status.TIMEOUT:
             return (
                 Status.TIMEOUT,
@@ -332,17 +350,6 @@ class _Watch:
         else:
             kill_group(zygote)
 
-    def _grown(self, pid: int) -> int:
-        """KiB of anonymous memory the child has gained since it was first looked at."""
-        try:
-            with open("/proc/{}/status".format(pid), encoding="ascii", errors="replace") as file:
-                have = next(int(line.split()[1]) for line in file if line.startswith("RssAnon"))
-        except (OSError, StopIteration, ValueError):
-            return 0
-        if self._baseline is None:
-            self._baseline = have
-        return have - self._baseline
-
 
 def _environment() -> Dict[str, str]:
     """One thread in every library: a fork is safe only from a single-threaded process.
@@ -367,14 +374,13 @@ def _drain(descriptor: int) -> bytes:
         return b""
 
 
-def _message(line: bytes) -> Optional[Dict[str, Any]]:
-    if not line.strip():
-        return None
+def _message(line: bytes) -> Dict[str, Any]:
+    """The message of a line; one that a case has written instead is none of this request."""
     try:
         message = json.loads(line.decode("utf-8"))
     except ValueError:
-        return None  # the unfinished line of a child that died while writing it
-    return message if isinstance(message, dict) else None
+        message = None
+    return message if isinstance(message, dict) else {}
 
 
 def _ending(code: int) -> str:

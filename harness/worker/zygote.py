@@ -1,18 +1,21 @@
 """A warmed, single-threaded process that forks children to measure batches of cells.
 
 A batch is all opsets of one variant with one exporter. Batches of one case go to the same child, one after the other;
-traced ones go to another child, which stays for the traced batches of many cases. They give the same rows together as
-apart (``tests/`` and the second measuring of every release hold them to it). A symbolic that a cell leaves registered
-is taken back. A child is replaced when it has died, when a cell has changed torch's exporter in another way (a patch),
-when it has grown, and for cells that ask for a process of their own.
+traced ones go to another child, which stays for the traced batches of many cases; a scripted one has a child that
+serves nothing else. They give the same rows together as apart (``tests/`` and the second measuring of every release
+hold them to it). A symbolic that a cell leaves registered is taken back. A child is replaced when it has died, when a
+cell has changed it in another way, when a cell left a process running, when it has grown, and for cells that ask for a
+process of their own.
 
 It reads one JSON request a line from standard input and writes JSON lines to the descriptor ``--results``; what the
-cells print goes to the descriptor ``--output``. Children note the cell and stage they are at in the file ``--stages``,
-and the zygote says how each batch ended, so its supervisor can turn a signal, an exit or silence into a row.
+cells print goes to the descriptor ``--output``. Children note the cell and stage they are at in the file ``--stages``.
 
-Requests:   ``{"batch": 7, "cells": [[...Cell fields...]], "memory_mb": 2048, "alone": false}``
-Answers:    ``{"ready": true, "fork": true}``, ``{"batch": 7, "pid": 123}``,
-            ``{"batch": 7, "cell": 0, "row": {...}, "messages": {...}}``, ``{"batch": 7, "ended": -11}``
+Requests:   ``{"batch": 7, "secret": "5f…", "cells": [[...Cell fields...]], "memory_mb": 2048, "alone": false}``
+Answers:    ``{"ready": true, "fork": true}``, ``{"batch": 7, "secret": "5f…", "pid": 123}``,
+            ``{…, "cell": 0, "row": {...}, "messages": {...}}``, ``{…, "ended": -11}``
+
+Each child has a pipe of its own to the zygote. Every line on it begins with the request's secret, the child's process
+number and the cell: anything else that comes ends the child and is told of the cell that it was at (``foreign``).
 
 Where a fork is not safe (threads were started while warming) it says ``"fork": false``, serves one request in this very
 process and ends; the supervisor then starts a fresh one for each batch.
@@ -21,19 +24,24 @@ process and ends; the supervisor then starts a fresh one for each batch.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import enum
 import gc
 import json
 import os
 import select
 import signal
 import sys
+import time
 from pathlib import Path
-from typing import Any, Dict, NamedTuple, Optional, Sequence, Set
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from harness.worker import corpus as corpus_module
-from harness.worker.cell import EagerResults, measure
+from harness.worker.cell import EagerResults, Outcome, measure
+from harness.worker.channel import Channel, Lines, encoded
 from harness.worker.plan import Cell
-from harness.worker.process import State, die_with_parent, grown, kill_group, limit_memory
+from harness.worker.process import State, grown, limit_memory
+from harness.worker.process_tree import adopt_orphans, die_with_parent, end_children, kill_group
 from harness.worker.sharing import spoiled
 from harness.worker.stages import Stages
 from harness.worker.status import Exporter, Stage
@@ -42,144 +50,239 @@ from harness.worker.warm import prepare_opset, threads, warm
 _POLL_SECONDS = 0.05
 #: cases that one child traces before it is replaced, whatever it says of itself; a new one costs as much as three cells
 _CASES_OF_A_TRACING_CHILD = 25
-_CLEAN, _RETIRED = b".", b"!"
+#: what a child says: it takes the request; a row; the request is served and it takes another; or it takes no more
+_BEGUN, _ROW, _CLEAN, _RETIRED = b"begun", b"row", b"clean", b"retired"
 
 
-class _Wire:
-    """Writes whole JSON lines to a descriptor that outlives every child."""
+class Kind(enum.Enum):
+    """What a child is for: tracing many cases, the other exporters of one case, or one batch alone."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    TRACES = "traces"
+    CASE = "case"
+    ALONE = "alone"
 
-    def send(self, **message: Any) -> None:
-        data = (json.dumps(message) + "\n").encode("utf-8")
-        while data:
-            data = data[os.write(self._descriptor, data) :]
 
-    def end_line(self) -> None:
-        """End whatever line a dead child left unfinished."""
-        os.write(self._descriptor, b"\n")
+#: how a child ended from which something came that its request had not asked for
+_FOREIGN = "foreign"
 
 
 class _Worker(NamedTuple):
     """What a process that measures needs."""
 
     loaded: Dict[str, Any]
-    wire: _Wire
     stages: Stages
     bundles: Optional[Path]
     known: EagerResults
     state: State
 
-    def serve(self, request: Dict[str, Any]) -> bool:
+    def serve(self, request: Dict[str, Any], send: Callable[[int, Outcome], None]) -> bool:
         """Measure the cells of one request; stop where one has changed the process that the next would share.
 
         Returns whether the process is still what it was.
         """
-        batch = request["batch"]
         self.state.begin()
         self._forget_other_cases(request["cells"][0][0])
+        self.stages.take()
         for index, fields in enumerate(request["cells"]):
-            cell = Cell(*fields)
-
-            def announce(stage: Stage, index: int = index) -> None:
-                self.stages.note(batch, index, stage)
-
-            outcome = measure(cell, self.loaded[cell.case].variants, announce, self.bundles, self.known)
-            self.wire.send(batch=batch, cell=index, row=_plain(outcome.row), messages=outcome.messages)
-            if not self.state.is_kept():
+            send(index, self._measure(request["batch"], index, Cell(*fields)))
+            # what a cell leaves running may change the next one, or speak for it
+            if end_children() or not self.state.is_kept():
                 return False
         return not spoiled()
 
-    def traces(self, fields: Sequence[Any]) -> bool:
-        """Whether a cell is exported by tracing alone: a fix may name another exporter than the cell's."""
-        cell = Cell(*fields)
+    def kind(self, request: Dict[str, Any]) -> Kind:
+        """Which child serves a request: what scripting leaves behind changes whether another variant scripts at all."""
+        exporters = {self._exporter(Cell(*fields)) for fields in request["cells"]}
+        if request["alone"] or Exporter.SCRIPT.value in exporters:
+            return Kind.ALONE
+        return Kind.TRACES if exporters == {Exporter.TRACE.value} else Kind.CASE
+
+    def _measure(self, batch: int, index: int, cell: Cell) -> Outcome:
+        def announce(stage: Stage) -> None:
+            self.stages.note(batch, index, stage)
+
+        return measure(cell, self.loaded[cell.case].variants, announce, self.bundles, self.known)
+
+    def _exporter(self, cell: Cell) -> str:
+        """The exporter that is used: a fix may name another one than the cell's."""
         exporter: str = self.loaded[cell.case].variants[cell.variant].exporter(cell.exporter)
-        return exporter == Exporter.TRACE.value
+        return exporter
 
     def _forget_other_cases(self, case: str) -> None:
         for key in [key for key in self.known if key[0] != case]:
             del self.known[key]
 
 
-class _Child(NamedTuple):
-    """A forked process: its number, the cases it worked for, where it takes requests and where it says it is done."""
+class _Child:
+    """A forked process as the zygote sees it: where it takes requests, and what it says."""
 
-    pid: int
-    cases: Set[str]
-    requests: int
-    done: int
+    def __init__(self, pid: int, requests: int, replies: int) -> None:
+        self.pid = pid
+        self.cases: Set[str] = set()
+        self._requests, self._replies = requests, replies
+        self._lines = Lines()
 
-    def takes(self, case: str, traces: bool) -> bool:
+    def takes(self, case: str, kind: Kind) -> bool:
         """Whether the next batch of this case may go to it."""
-        return case in self.cases or (traces and len(self.cases) < _CASES_OF_A_TRACING_CHILD)
+        return case in self.cases or (kind is Kind.TRACES and len(self.cases) < _CASES_OF_A_TRACING_CHILD)
 
     def send(self, line: bytes) -> None:
         try:
             while line:
-                line = line[os.write(self.requests, line) :]
+                line = line[os.write(self._requests, line) :]
         except OSError:
             pass  # it is dead; waiting for it says how
 
-    def wait(self) -> Optional[int]:
-        """Until the request is served: ``None`` where the child takes another, else its exit code."""
+    def lines(self) -> Iterator[Union[bytes, int]]:
+        """What it says, line by line; the exit code last, where it has ended."""
+        reads = True
         while True:
-            ready, _, _ = select.select([self.done], [], [], _POLL_SECONDS)
-            if ready:
-                return None if os.read(self.done, 1) == _CLEAN else self.end()
             # a grandchild may hold the pipe of a dead child open
             pid, status = os.waitpid(self.pid, os.WNOHANG)
+            reads = reads and self._read(0 if pid else _POLL_SECONDS, drain=bool(pid))
+            for line in self._lines.whole():
+                yield line
             if pid:
                 self._close()
-                return _exit_code(status)
+                yield _exit_code(status)
+                return
+            if not reads:
+                # it closed its end: what is left to hear is how it ends
+                time.sleep(_POLL_SECONDS)
 
-    def end(self) -> int:
-        """Take no more requests of it; returns its exit code."""
-        os.close(self.requests)
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.done)
+    def end(self) -> None:
+        """It is not needed any more."""
         kill_group(self.pid)
-        return _exit_code(status)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        self._close()
 
     def leave(self) -> None:
         """Close the pipes to it in this process."""
-        os.close(self.requests)
-        os.close(self.done)
+        os.close(self._requests)
+        os.close(self._replies)
+
+    def _read(self, seconds: float, drain: bool) -> bool:
+        """Take what there is to read, all of it to ``drain``; ``False`` where there never will be anything."""
+        while select.select([self._replies], [], [], seconds)[0]:
+            data = os.read(self._replies, 1 << 16)
+            self._lines.add(data)
+            if not data or not drain:
+                return bool(data)
+        return True
 
     def _close(self) -> None:
         self.leave()
         kill_group(self.pid)
 
 
-#: the living children: the one that traces, and the one for every other exporter
-_Children = Dict[bool, _Child]
+class _Zygote:
+    """Serves requests one by one by the child that each is for."""
+
+    def __init__(self, worker: _Worker, wire: Channel) -> None:
+        self._worker = worker
+        self._wire = wire
+        self._children: Dict[Kind, _Child] = {}
+
+    def serve(self, request: Dict[str, Any]) -> None:
+        """Have a request served, and tell the supervisor what comes and how it ended."""
+        case, kind = request["cells"][0][0], self._worker.kind(request)
+        built = [prepare_opset(fields[2], fields[3]) for fields in request["cells"]]
+        kept = self._children.get(kind)
+        ended: Union[int, str, None] = None
+        if kept is not None and kind is not Kind.ALONE and not any(built) and kept.takes(case, kind):
+            ended = self._through(kept, kind, request, is_new=False)
+        if ended is None:
+            self._end(kind)
+            self._children[kind] = _fork(self._worker, self._wire, list(self._children.values()))
+            ended = self._through(self._children[kind], kind, request, is_new=True)
+        if kind is Kind.ALONE:
+            self._end(kind)
+        self._sweep()
+        if ended == _FOREIGN:
+            self._say(request, foreign=True, ended=0)
+        else:
+            self._say(request, ended=ended or 0)
+
+    def _through(self, child: _Child, kind: Kind, request: Dict[str, Any], is_new: bool) -> Union[int, str, None]:
+        """Hand a request to a child and its rows on; ``None`` where one that had others before did not take it."""
+        child.cases.add(request["cells"][0][0])
+        self._say(request, pid=child.pid)
+        child.send((json.dumps(request) + "\n").encode("utf-8"))
+        begun, cell = False, 0
+        for line in child.lines():
+            if isinstance(line, int):
+                del self._children[kind]
+                return line if begun or is_new else None
+            word, body = _said(line, request, child.pid, cell)
+            if word == _ROW and begun and cell < len(request["cells"]):
+                self._wire.write(body + b"\n")
+                cell += 1
+            elif word == _BEGUN and not begun:
+                begun = True
+            elif word in (_CLEAN, _RETIRED) and begun and cell:
+                if word == _RETIRED:
+                    self._end(kind)
+                return 0
+            else:
+                self._end(kind)
+                return _FOREIGN
+        raise AssertionError("a child says nothing after its end")
+
+    def _say(self, request: Dict[str, Any], **message: Any) -> None:
+        self._wire.send(dict(message, batch=request["batch"], secret=request["secret"]))
+
+    def _end(self, kind: Kind) -> None:
+        child = self._children.pop(kind, None)
+        if child is not None:
+            child.end()
+
+    def _sweep(self) -> None:
+        """End what ended children have left behind."""
+        end_children(keep={child.pid for child in self._children.values()})
+
+
+def _said(line: bytes, request: Dict[str, Any], pid: int, cell: int) -> Tuple[bytes, bytes]:
+    """The word and the rest of a line that this child wrote for this request and cell; nothing for any other line."""
+    words = line.split(b" ", 4)
+    if len(words) != 5 or words[:3] != _address(request, pid, cell):
+        return b"", b""
+    return words[3], words[4]
+
+
+def _address(request: Dict[str, Any], pid: int, cell: int) -> List[bytes]:
+    return [request["secret"].encode("ascii"), str(pid).encode("ascii"), str(cell).encode("ascii")]
 
 
 def main() -> int:
     """Warm up, then serve requests until standard input closes."""
     arguments = _arguments()
     die_with_parent()
-    wire = _Wire(arguments.results)
+    adopt_orphans()
+    wire = Channel(arguments.results)
     # cells may print or flood; standard output belongs to them from here on
     os.dup2(arguments.output, 1)
     os.dup2(arguments.output, 2)
+    os.close(arguments.output)
     try:
         loaded = corpus_module.load([Path(path) for path in arguments.cases], stand_in=False)
         warm(arguments.dynamo, arguments.bare)
     except BaseException as error:  # torch may fail to import in any way, also by SystemExit
-        wire.send(ready=False, error="{}: {}".format(type(error).__name__, error))
+        wire.send({"ready": False, "error": "{}: {}".format(type(error).__name__, error)})
         return 1
     # what is warm stays shared with the children: the collector must not write into its pages
     gc.collect()
     gc.freeze()
     bundles = Path(arguments.bundles) if arguments.bundles else None
-    worker = _Worker(loaded, wire, Stages(arguments.stages), bundles, {}, State())
+    worker = _Worker(loaded, Stages(arguments.stages), bundles, {}, State())
     fork = hasattr(os, "fork") and threads() == 1 and not arguments.no_fork
-    wire.send(ready=True, fork=fork, threads=threads())
+    wire.send({"ready": True, "fork": fork, "threads": threads()})
     if fork:
-        _serve_forking(worker)
+        zygote = _Zygote(worker, wire)
+        for line in iter(sys.stdin.readline, ""):
+            zygote.serve(json.loads(line))
     else:
-        _serve_once(worker)
+        _serve_once(worker, wire)
     return 0
 
 
@@ -196,69 +299,47 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _serve_once(worker: _Worker) -> None:
-    for line in iter(sys.stdin.readline, ""):
+def _serve_once(worker: _Worker, wire: Channel) -> None:
+    line = sys.stdin.readline()
+    if line:
         request = json.loads(line)
-        worker.wire.send(batch=request["batch"], pid=os.getpid())
-        worker.serve(request)
-        return
+        wire.send({"batch": request["batch"], "secret": request["secret"], "pid": os.getpid()})
+        worker.serve(request, lambda cell, outcome: wire.write(_row(request, cell, outcome) + b"\n"))
 
 
-def _serve_forking(worker: _Worker) -> None:
-    children: _Children = {}
-    for line in iter(sys.stdin.readline, ""):
-        request = json.loads(line)
-        case, alone, traces = request["cells"][0][0], request["alone"], all(map(worker.traces, request["cells"]))
-        built = [prepare_opset(fields[2], fields[3]) for fields in request["cells"]]
-        if alone or any(built) or not (traces in children and children[traces].takes(case, traces)):
-            _end(children, traces)
-            children[traces] = _fork(worker, children)
-        child = children[traces]
-        child.cases.add(case)
-        worker.wire.send(batch=request["batch"], pid=child.pid)
-        child.send(line.encode("utf-8"))
-        ended = child.wait()
-        if ended is not None:
-            del children[traces]
-            worker.wire.end_line()
-        elif alone:
-            ended = _end(children, traces)
-        worker.wire.send(batch=request["batch"], ended=ended or 0)
-
-
-def _end(children: _Children, traces: bool) -> int:
-    child = children.pop(traces, None)
-    return child.end() if child is not None else 0
-
-
-def _fork(worker: _Worker, others: _Children) -> _Child:
+def _fork(worker: _Worker, wire: Channel, others: Sequence[_Child]) -> _Child:
     requests, requests_write = os.pipe()
-    done, done_write = os.pipe()
+    replies, replies_write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        # held open here, the pipe of another child would never end for it
-        for descriptor in [requests_write, done] + [
-            end for other in others.values() for end in (other.requests, other.done)
-        ]:
-            os.close(descriptor)
-        _child(requests, done_write, worker)
+        os.close(requests_write)
+        os.close(replies)
+        # held open here, the pipe of another child would never end for it, and a case could write into them
+        wire.close()
+        for other in others:
+            other.leave()
+        _child(requests, Channel(replies_write), worker)
     os.close(requests)
-    os.close(done_write)
+    os.close(replies_write)
     try:
         os.setpgid(pid, pid)
     except OSError:
         pass  # the child is already gone
-    return _Child(pid, set(), requests_write, done)
+    return _Child(pid, requests_write, replies)
 
 
-def _child(requests: int, done: int, worker: _Worker) -> None:
+def _child(requests: int, replies: Channel, worker: _Worker) -> None:
     code = 0
     try:
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
+        _have_own_output()
+        os.setpgid(0, 0)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         die_with_parent()
-        _take_requests(requests, done, worker)
+        adopt_orphans()
+        os.register_at_fork(after_in_child=die_with_parent)
+        _take_requests(requests, replies, worker)
     except BaseException:  # the zygote reports the exit; nothing may unwind into its loop
         code = 70
     finally:
@@ -266,16 +347,54 @@ def _child(requests: int, done: int, worker: _Worker) -> None:
         os._exit(code)
 
 
-def _take_requests(requests: int, done: int, worker: _Worker) -> None:
+def _have_own_output() -> None:
+    """Open the pipe for what cells print anew: what a case tells it (not to wait) is told to no other process's."""
+    with contextlib.suppress(OSError):  # only Linux has a way
+        own = os.open("/proc/self/fd/1", os.O_WRONLY)
+        os.dup2(own, 1)
+        os.dup2(own, 2)
+        os.close(own)
+
+
+def _take_requests(requests: int, replies: Channel, worker: _Worker) -> None:
     grown()
     with os.fdopen(requests, "rb") as lines:
         for line in iter(lines.readline, b""):
-            request = json.loads(line.decode("utf-8"))
-            limit_memory(request["memory_mb"])
-            clean = worker.serve(request) and grown() < request["memory_mb"] // 4
-            os.write(done, _CLEAN if clean else _RETIRED)
-            if not clean:
+            if not _serve(_Replies(replies, json.loads(line.decode("utf-8"))), worker):
                 return
+
+
+def _serve(replies: _Replies, worker: _Worker) -> bool:
+    """Serve one request; whether this process is fit for another."""
+    memory: int = replies.request["memory_mb"]
+    replies.say(_BEGUN)
+    limit_memory(memory)
+    clean = worker.serve(replies.request, replies.row) and grown() < memory // 4
+    replies.say(_CLEAN if clean else _RETIRED)
+    return clean
+
+
+class _Replies:
+    """What a child says to one request, each line with its address."""
+
+    def __init__(self, channel: Channel, request: Dict[str, Any]) -> None:
+        self.request = request
+        self._channel = channel
+        self._pid = os.getpid()
+        self._cells = 0
+
+    def say(self, word: bytes, body: bytes = b"") -> None:
+        self._channel.write(b" ".join(_address(self.request, self._pid, self._cells) + [word, body]) + b"\n")
+
+    def row(self, cell: int, outcome: Outcome) -> None:
+        self.say(_ROW, _row(self.request, cell, outcome))
+        self._cells += 1
+
+
+def _row(request: Dict[str, Any], cell: int, outcome: Outcome) -> bytes:
+    """A cell's outcome as the supervisor reads it."""
+    message = {"batch": request["batch"], "secret": request["secret"], "cell": cell}
+    return encoded(dict(message, row=_plain(outcome.row), messages=outcome.messages))
 
 
 def _plain(row: Dict[str, Any]) -> Dict[str, Any]:

@@ -1,6 +1,8 @@
 """Cells that break their process, or try to break their neighbours. The file's name sorts before the other cases'."""
 
+import contextlib
 import ctypes
+import mmap
 import os
 import signal
 import sys
@@ -130,6 +132,93 @@ class FaultLeavesProcess(_Fault):
     def forward(self, x):
         # not subprocess: its warning of a running process would name the process id
         os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "1000003")
+        return x + 1
+
+
+class FaultForkBothGoOn(_Fault):
+    """Forks, and both processes go on as if nothing had happened."""
+
+    def forward(self, x):
+        if not _exporting():
+            os.fork()
+        return x + 1
+
+
+class FaultForkExitsHere(_Fault):
+    """Forks; the one that measures ends well, the other goes on."""
+
+    def forward(self, x):
+        if os.fork():
+            os._exit(0)
+        return x + 1
+
+
+class FaultSession(_Fault):
+    """Starts a process in a session of its own, whose parent has ended, and is right."""
+
+    def forward(self, x):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                os.execlp("sleep", "sleep", "1000003")
+            os._exit(0)
+        return x + 1
+
+
+class FaultWritesEverywhere(_Fault):
+    """Writes to every pipe that is open."""
+
+    def forward(self, x):
+        for descriptor in range(3, 64):
+            with contextlib.suppress(OSError):
+                os.write(descriptor, b'{"batch": 1, "cell": 0, "row": {"status": "pass"}, "messages": {}}\n')
+        return x + 1
+
+
+class FaultForeignRow(_Fault):
+    """Tells a row of its own for whatever is measured, on every pipe, line after line."""
+
+    def forward(self, x):
+        while True:
+            for descriptor in range(3, 64):
+                with contextlib.suppress(OSError):
+                    os.write(descriptor, b'{"batch": 1, "ended": 0}\n')
+
+
+class FaultDoesNotWait(_Fault):
+    """Tells every open pipe not to wait, and prints more than one holds."""
+
+    def forward(self, x):
+        for descriptor in range(64):
+            with contextlib.suppress(OSError):
+                os.set_blocking(descriptor, False)
+        for _ in range(64):
+            with contextlib.suppress(BlockingIOError):
+                os.write(1, b"flood " * 10000)
+        return x + 1
+
+
+class FaultSharedMemory(_Fault):
+    """Takes memory without bound that it shares with another process."""
+
+    def forward(self, x):
+        kept = []
+        os.fork()
+        while True:
+            kept.append(mmap.mmap(-1, 8 << 20))
+            kept[-1].write(b"x" * (8 << 20))
+            time.sleep(0.005)
+
+
+class FaultMemoryOfChildren(_Fault):
+    """Has a few processes take more memory than it may, each of them less."""
+
+    def forward(self, x):
+        for _ in range(8):
+            if os.fork() == 0:
+                self.kept = bytearray(b"x" * (100 << 20))
+                time.sleep(1000000)
+        time.sleep(1000000)
         return x + 1
 
 
