@@ -310,6 +310,7 @@ class MhaBatchFromExample(Case):
             stage="run",
             finding="Every batch runs. The report's patch frees tgt_len, the first axis of layers without batch_first: "
             "the length, which is fixed indeed (transformer-encoder-dynamic-length).",
+            why_not="form-not-met",
         ),
     )
 

@@ -197,6 +197,7 @@ class NegativeValuesInIndex(Case):
             status=("fail", "mismatch"),
             finding="The document's example has two index tensors (pair-of-index-tensors-negative). "
             "One alone is a Gather, which counts from the end.",
+            why_not="form-not-met",
         ),
     )
 

@@ -192,6 +192,7 @@ class TrtShapeFixBakesSize(Case):
             status="pass",
             finding="it is one for the traced size only: with dynamic axes every other size is scaled by the old one, "
             "without an error",
+            why_not="contradicted",
         ),
         Claim(
             "seed:003",

@@ -29,6 +29,7 @@ class MinWithFullLike(Case):
             opset=">=12",
             status=("mismatch", "fail"),
             finding="So it was in nightlies from 28 March 2023 on. 2.1 as released keeps the integer.",
+            why_not="version-misattributed",
         ),
         Claim("pytorch/pytorch#99788", "2.0 is right", torch="==2.0.*", opset=">=12", status="pass"),
     )

@@ -25,6 +25,7 @@ class SamePaddingOfFixedSize(Case):
             opset=">=9",
             status="pass",
             finding="Only for that size: with a stride above one another size needs another padding.",
+            why_not="contradicted",
         ),
     )
 
@@ -104,11 +105,13 @@ class ConvTransposeSameLower(Case):
         Claim(
             "microsoft/onnxruntime#6067",
             "another shape",
-            torch="==1.7.*",
+            torch=">=1.7",
             opset=">=9",
             status="mismatch",
-            finding="The report is of onnxruntime's sources of December 2020. "
+            finding="The report is of onnxruntime's sources of December 2020, which is 1.6. "
             "Its releases here, 1.14.1 and later, give the shape that ONNX asks for.",
+            why_not="hidden-by-newer",
+            runtime="onnxruntime==1.6.*",
         ),
     )
 
@@ -170,6 +173,7 @@ class QuantisedConvolution(Case):
             status="mismatch",
             finding="The same values on every onnxruntime from 1.14.1 to 1.31.1, on the CPU that measured. "
             "Its integer kernels are chosen by the CPU.",
+            why_not="form-not-met",
         ),
     )
 

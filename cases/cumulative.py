@@ -89,6 +89,7 @@ class CumsumOfComparedDynamic(Case):
             message="CumSum",
             finding="The report's file is a whole DETA from optimum. Of this part alone a valid file is written "
             "on every release measured.",
+            why_not="form-not-met",
         ),
     )
 
@@ -163,6 +164,7 @@ class StdTwoDimsKeepdim(Case):
             opset="18-20",
             exporter="dynamo",
             finding="As documented with onnxscript 0.2.2 to 0.4.0; the one measured, 0.7.2, has a function for it.",
+            why_not="hidden-by-newer",
         ),
     )
 
@@ -307,6 +309,7 @@ class LogsumexpAtenNode(Case):
             torch="==1.1.*",
             ops={"ATen": 1},
             finding="1.1 refuses it, and leaves an ATen node only where the fallback is asked for.",
+            why_not="form-not-met",
         ),
         Claim("pytorch/pytorch#2591", "later releases have a rule", torch=">=1.2", opset=">=9", status="pass"),
     )
@@ -339,6 +342,7 @@ class ArgmaxWithoutDim(Case):
             status="fail",
             stage="export",
             finding="1.1 exports it. What fails is another batch: dynamic axes came with 1.2.",
+            why_not="contradicted",
         ),
     )
 

@@ -69,6 +69,7 @@ class DimOfBatchOne(_Dynamo):
             record="dim-inferred-constant",
             finding="torch.export does; the exporter of 2.5 then takes a traced program, "
             "whose sizes are those of the example: the file is written and refuses another batch.",
+            why_not="form-not-met",
         ),
     )
 
@@ -103,6 +104,7 @@ class DimFixedByReshape(_Dynamo):
             "inferred to be a constant",
             ">=2.5",
             finding="2.13 exports it without an error, and the file takes the example's batch only.",
+            why_not="form-not-met",
         ),
     )
 
@@ -140,6 +142,7 @@ class DimBranchOnSizeOne(_Dynamo):
             finding="torch.export does; the exporter of 2.7 then takes a traced program. The file is written, and "
             "batch 1 goes through the other branch: a silent mismatch. 2.9 refuses it in these words; from 2.10 on "
             "torch.export takes the model without the guard, and the file is wrong again.",
+            why_not="form-not-met",
         ),
     )
 
@@ -181,6 +184,7 @@ class DimExampleAtTheMinimum(_Dynamo):
             status="fail",
             stage="export",
             finding="2.13 takes it.",
+            why_not="form-not-met",
         ),
     )
 
@@ -212,6 +216,7 @@ class ViewOfOneDynamicDim(_Dynamo):
             "==2.5.*",
             finding="torch.export does; the exporter of 2.5 then takes a traced program, "
             "whose sizes are those of the example: the file is written and refuses another one.",
+            why_not="form-not-met",
         ),
     )
 
@@ -246,6 +251,7 @@ class DimOfEvenHeight(_Dynamo):
             ">=2.5,<2.6",
             finding="Asked strictly it does. The exporter of 2.5 then asks not strictly, and at last takes a traced "
             "program: one of these gives a file that works.",
+            why_not="form-not-met",
         ),
     )
 
@@ -292,6 +298,7 @@ class GuardOnItem(Case):
             ">=2.6,<2.8",
             finding="torch.export does; the exporter of 2.7 then takes a traced program, in which the number is a "
             "constant. That of 2.8 takes a draft without the guard: the other branch is gone, and no word of it.",
+            why_not="form-not-met",
         ),
     )
 
@@ -330,6 +337,7 @@ class SliceByItem(Case):
             ">=2.5,<2.8",
             finding="torch.export does; the exporter of 2.5 then takes a traced program, in which the number is a "
             "constant: a wrong shape, and no word of it.",
+            why_not="form-not-met",
         ),
     )
 
@@ -363,6 +371,7 @@ class PythonRoundOfSize(Case):
             "not an allowed operator type",
             ">=2.5,<2.7",
             finding="Refused with other words: in 2.5 the rounded size is a constraint that is violated.",
+            why_not="contradicted",
         ),
     )
 

@@ -29,6 +29,8 @@ class ArgmaxInt64NoKernel(Case):
             stage="load",
             message=NO_KERNEL,
             finding="onnxruntime 1.19 has no such kernel either; 1.23 has one.",
+            why_not="hidden-by-newer",
+            runtime="onnxruntime==1.17.*",
         ),
     )
 
@@ -181,6 +183,7 @@ class WherePythonScalar(Case):
             status="fail",
             message="tensor(double)",
             finding="torch's own exporter writes a float from 2.3 on.",
+            why_not="version-misattributed",
         ),
     )
 

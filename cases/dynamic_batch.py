@@ -81,6 +81,7 @@ class LinearToOneSqueezed(Case):
             opset=18,
             status=("mismatch", "fail"),
             finding="The report has a whole detector. These two operators alone are right, with onnxscript 0.5.6, too.",
+            why_not="form-not-met",
         ),
     )
 

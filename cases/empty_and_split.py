@@ -83,6 +83,7 @@ class ReshapeOfNoElements(Case):
             stage="run",
             message="cannot be reshaped",
             finding="A 0 in Reshape's shape copies the input's size: the file answers [1, 4, 1, 0] without an error.",
+            why_not="contradicted",
         ),
     )
 
@@ -146,6 +147,7 @@ class ReflectPadOfNoImages(Case):
             message="reflect",
             finding="The report's input is of int64, 0 by 3 by 3. A batch of no images, as here, is taken "
             "by every onnxruntime from 1.14.1 to 1.31.1.",
+            why_not="form-not-met",
         ),
     )
 
@@ -247,6 +249,7 @@ class ChunkOfDynamicAxis(Case):
             stage="export",
             finding="torch.export does; the exporter of 2.5 then takes a traced program, "
             "whose sizes are those of the example: the file is written and refuses another one.",
+            why_not="form-not-met",
         ),
         Claim(
             "pytorch/pytorch#42785",
@@ -258,6 +261,7 @@ class ChunkOfDynamicAxis(Case):
             stage="export",
             finding="The report does not show its model. Chunks that are unpacked at once are a Split by the example's "
             "sizes: 1.5 exports it, and it fails on other sizes.",
+            why_not="form-not-met",
         ),
     )
 
@@ -296,6 +300,7 @@ class UnbindColumns(Case):
             stage="export",
             message="not iterable",
             finding="Three columns were never refused: one column is (unbind-one-column).",
+            why_not="form-not-met",
         ),
     )
 
@@ -327,6 +332,7 @@ class UnbindOneColumn(Case):
             stage="export",
             message="not iterable",
             finding="So with onnxscript 0.5.6. The environments here have one of 2026, which slices: gone everywhere.",
+            why_not="hidden-by-newer",
         ),
     )
 

@@ -56,6 +56,7 @@ class Protobuf39LibprotobufSo20(EnvironmentCase):
             stage="import",
             message="libprotobuf.so.20",
             finding="The wheels fail in another way: protobuf 4 refuses onnx's generated code.",
+            why_not="contradicted",
         ),
         Claim(
             "seed:003",
@@ -65,6 +66,7 @@ class Protobuf39LibprotobufSo20(EnvironmentCase):
             variant="protobuf_3_20",
             status="fail",
             finding="Every protobuf 3 works with the wheels of onnx 1.6.0, 3.20 included.",
+            why_not="contradicted",
         ),
         Claim(
             "seed:003",
@@ -113,6 +115,7 @@ class Python369OnnxUnusable(EnvironmentCase):
             exporter="",
             status="fail",
             finding="Under Python 3.6 onnx 1.6.0 makes, stores, reads and checks a model like under 3.7.",
+            why_not="contradicted",
         ),
         Claim(
             "seed:003",
@@ -165,6 +168,7 @@ class Torch12NeedsCuda10(EnvironmentCase):
             status="pass",
             facts={"cuda": "10.0"},
             finding="The index's wheel of 1.3.1 is built for CUDA 10.1.",
+            why_not="contradicted",
         ),
     )
 
@@ -205,6 +209,7 @@ class Detectron2VersionPin(EnvironmentCase):
             variant="torch_1_10",
             status="pass",
             finding="1.10 has no is_fx_tracing either: it is the older detectron2 that helps, not the older torch.",
+            why_not="contradicted",
         ),
         Claim(
             "facebookresearch/detectron2#4491",
@@ -214,6 +219,7 @@ class Detectron2VersionPin(EnvironmentCase):
             exporter="",
             status="pass",
             finding="1.12.1 lacks it, too.",
+            why_not="version-misattributed",
         ),
         Claim(
             "facebookresearch/detectron2#4491",

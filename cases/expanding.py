@@ -53,6 +53,7 @@ class ExpandToInputSize(Case):
             status="fail",
             stage="run",
             finding="The traced sizes follow the input; only an int() around them writes the example's down.",
+            why_not="form-not-met",
         ),
     )
 

@@ -308,6 +308,7 @@ class CrossRewriteRejectsRankBroadcast(Case):
             opset=14,
             status="pass",
             finding="1.12 does in eager and writes an invalid file; 2.8 and later want equal ranks and raise in eager.",
+            why_not="contradicted",
         ),
     )
 

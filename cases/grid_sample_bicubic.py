@@ -66,11 +66,12 @@ class _Bicubic(Case):
         Claim(
             "microsoft/onnxscript#562",
             "the runtime's cubic kernel is another",
-            torch=">=2.0,<2.2",
+            torch=">=1.13",
             opset=">=16",
             status="mismatch",
-            finding="For the border alone, and in onnxruntime 1.11.1 to 1.16.3 (grid-sample-bicubic). "
-            "1.23.2, beside torch 2.0 here, is right for all three paddings.",
+            runtime="onnxruntime>=1.12,<1.17",
+            finding="For the border alone: 1.12.1 to 1.16.3 are right for zeros and for reflection.",
+            why_not="contradicted",
         ),
     )
 

@@ -109,6 +109,7 @@ class BilinearGridSampleShapeBaked(Case):
             status="mismatch",
             stage="compare",
             finding="So in torch 1.3. In 1.10 torch.tensor of a traced size follows it, for all its warning.",
+            why_not="version-misattributed",
         ),
         Claim(
             "catalogue",

@@ -26,6 +26,7 @@ class IndexPutByMatrix(Case):
             opset=">=11",
             status=("fail", "mismatch"),
             finding="1.8 exports it right.",
+            why_not="contradicted",
         ),
         Claim(
             "https://docs.pytorch.org/docs/stable/onnx_torchscript.html",
@@ -143,6 +144,7 @@ class GatherNegativeIndex(Case):
             stage="run",
             message="out of data bounds",
             finding="onnxruntime 1.14.1, beside torch 1.2 here, is newer than the report and counts from the end.",
+            why_not="hidden-by-newer",
         ),
         Claim(
             "NVIDIA/TensorRT#1229",

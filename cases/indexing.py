@@ -112,6 +112,7 @@ class ScatterRewriteSingleRowOnly(Case):
             variant="single_row_scatter",
             status="pass",
             finding="Only for one row: with two, scatter_ raises in eager.",
+            why_not="contradicted",
         ),
         Claim(
             "catalogue",

@@ -263,6 +263,7 @@ class CacheWrittenAtPosition(Case):
             status=("mismatch", "fail"),
             finding="The report writes a cache that the module holds. One that is an input and an output, which it is "
             "advised to be there, is right on every release measured.",
+            why_not="form-not-met",
         ),
     )
 

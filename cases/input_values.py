@@ -99,6 +99,7 @@ class NoneInTheMiddle(Case):
             torch=">=1.8,<1.10",
             status=("fail", "mismatch"),
             finding="1.8 takes it, with the names left to the exporter.",
+            why_not="contradicted",
         ),
     )
 

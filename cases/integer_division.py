@@ -79,6 +79,7 @@ class RemainderNegativeFloat(_FourSignsOfFloats):
             opset="9-12",
             status="mismatch",
             finding="Only integers were: the quotient of floats has a Floor in 1.7 to 1.9, too. 1.2 has no rule.",
+            why_not="contradicted",
         ),
         Claim("pytorch/pytorch#64230", "right from torch 1.10 on", torch=">=1.10", opset=">=9", status="pass"),
     )
@@ -113,6 +114,7 @@ class FloorDivideNegativeInteger(_FourSigns):
             opset=">=9",
             status="pass",
             finding="TorchScript still truncates, with a Div between casts (2.14, 2.15); dynamo floors.",
+            why_not="contradicted",
         ),
     )
 
@@ -147,6 +149,7 @@ class FloorDivideNegativeFloat(_FourSignsOfFloats):
             opset=">=9",
             status="pass",
             finding="TorchScript still truncates, with a Div between casts (2.14, 2.15); dynamo floors.",
+            why_not="contradicted",
         ),
     )
 
@@ -276,6 +279,7 @@ class FloorDivideLargeInteger(Case):
             opset=18,
             status="mismatch",
             finding="The fix is onnxscript's: a release measured with a later onnxscript has it.",
+            why_not="hidden-by-newer",
         ),
     )
 
@@ -306,6 +310,7 @@ class TruncLargeFloat(Case):
             status="mismatch",
             finding="The cast is that of div with rounding_mode='trunc' (div-trunc-large-float). "
             "torch.trunc itself has no rule in these releases.",
+            why_not="form-not-met",
         ),
     )
 

@@ -45,6 +45,7 @@ class InterpolateBilinearToOnePixel(Case):
             status="mismatch",
             finding="It was, with the onnxscript of the time: 0.2.7 on torch 2.6 gives the first pixel. The fix is "
             "onnxscript's own (microsoft/onnxscript#2918), and the one measured, 0.7.2, has it.",
+            why_not="hidden-by-newer",
         ),
     )
 
@@ -117,8 +118,9 @@ class ResizeNearestHalfPixel(Case):
 
     asymmetric_floor = fix(
         "graph-surgery",
-        "asymmetric coordinates, rounded down: what torch's own export writes",
+        "asymmetric coordinates, rounded down: what torch's own export writes, and one pixel off, too",
         surgery=resize_as(coordinate_transformation_mode="asymmetric", nearest_mode="floor"),
+        caution=True,
     )
 
     @fix("rewrite", "rows and columns picked by index", documented=False)
@@ -143,6 +145,7 @@ class InterpolateNearestInexactRatio(Case):
             opset=">=11",
             status="pass",
             finding="32 / (64 / 26) is a little under 13 in float32: row 32 shows row 12.",
+            why_not="contradicted",
         ),
     )
 
@@ -207,6 +210,7 @@ class _Antialiased(Case):
             opset=18,
             status="mismatch",
             finding="2.5 takes a traced program for it, with the batch of the example: the file refuses another batch.",
+            why_not="hidden-by-newer",
         ),
         Claim(
             "microsoft/onnxruntime#25264",
@@ -290,6 +294,14 @@ class InterpolateBicubicAntialiasAlignCorners(_Antialiased):
 
     def forward(self, x):
         return F.interpolate(x, size=(4, 4), mode="bicubic", align_corners=True, antialias=True)
+
+    exclude_outside = fix(
+        "graph-surgery",
+        "exclude_outside=1: weights outside the image are left out; not enough here",
+        surgery=resize_as(exclude_outside=1),
+        caution=True,
+        documented=False,
+    )
 
     @fix("rewrite", "antialias=False: other values", changes_values=True)
     def without_antialias(self, x):

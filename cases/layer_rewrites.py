@@ -142,7 +142,13 @@ class FlipOfScriptedShapes(Case):
     def stacked(self, x):
         return torch.stack([torch.tensor([x.size(1), x.size(0)]), torch.tensor([x.size(0), x.size(1)])])
 
-    trace = fix("export-option", "trace instead of script", exporter="torchscript-trace", documented=False)
+    trace = fix(
+        "export-option",
+        "trace instead of script: the sizes stay the example's",
+        exporter="torchscript-trace",
+        caution=True,
+        documented=False,
+    )
 
 
 class TensorLiteralInForward(Case):
@@ -160,6 +166,7 @@ class TensorLiteralInForward(Case):
             "lift_fresh",
             ">=2.0,<2.6",
             finding="A trace of torch.tensor has no lift_fresh but an aten::to (pytorch/pytorch#77588), which passes.",
+            why_not="form-not-met",
         ),
     )
 

@@ -160,6 +160,7 @@ class AndOfMasks(_TwoMasks):
             stage="load",
             message="tensor(bool)",
             finding="The report is older than the first release of onnxscript: 0.1.0, as installed here, is right.",
+            why_not="hidden-by-newer",
         ),
     )
 
@@ -248,6 +249,7 @@ class CountOfMask(_OneMask):
             status="fail",
             message="tensor(bool)",
             finding="torch sums a mask as int64: a Cast stands before the ReduceSum, which sees no bool.",
+            why_not="form-not-met",
         ),
     )
 

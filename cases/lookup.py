@@ -76,6 +76,7 @@ class BucketizeNoRule(_Bucketize):
             record="bucketize-dynamo-unsupported",
             finding="With the onnxscript of that month (0.2.2) it is: onnxruntime refuses the file, a Floor of int64. "
             "0.2.7 and the one measured, 0.7.2, have a function that works.",
+            why_not="hidden-by-newer",
         ),
     )
 
@@ -157,6 +158,7 @@ class OneHotNoRule(Case):
             message="OneHot",
             finding="The report's node had other types than int64, and its author mended it by int64. "
             "torch writes int64 throughout, which onnxruntime 1.19.2 takes.",
+            why_not="form-not-met",
         ),
     )
 

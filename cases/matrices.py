@@ -152,6 +152,7 @@ class InverseNoRule(Case):
             opset=12,
             ops={"Inverse": 1},
             finding="pytorch/pytorch#37005 took the rule out again within the month; no release from 1.10 on has one.",
+            why_not="version-misattributed",
         ),
         Claim("onnx/onnx#3504", "no runtime takes it", torch=">=1.6", opset=12, status="fail"),
     )

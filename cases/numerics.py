@@ -61,6 +61,7 @@ class DistanceOfTwoRanks(Case):
             status="pass",
             finding="The report's tensors are both matrices (distance-of-matrices). With two ranks 1.12 and 1.13 "
             "unsqueeze both by the first one's, and the checker refuses the Sub.",
+            why_not="form-not-met",
         ),
     )
 

@@ -68,6 +68,7 @@ class ListOfDictsAsOutput(Case):
             stage="export",
             message=JIT_TYPES,
             finding="1.2 refuses a dictionary. 1.7 and later take it apart: each value is an output.",
+            why_not="version-misattributed",
         ),
     )
 
@@ -193,7 +194,8 @@ class SameOutputTwice(Case):
             opset=">=9",
             status="fail",
             message="output",
-            finding="The file has one name twice; the checker and onnxruntime 1.19 take it.",
+            finding="The file has one name twice; the checker and onnxruntime 1.4.0, 1.8.1 and 1.19.2 take it.",
+            why_not="contradicted",
         ),
         Claim("pytorch/pytorch#64190", "an Identity makes another name", torch=">=1.10", opset=">=9", status="pass"),
     )

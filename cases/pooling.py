@@ -168,6 +168,7 @@ class AdaptivePoolStrideKernelFormula(Case):
             variant="stride_kernel_formula",
             status="pass",
             finding="The formula's bins coincide with torch's only for some sizes (7 to 3), not for 10 to 4.",
+            why_not="contradicted",
         ),
     )
 
@@ -238,6 +239,7 @@ class AdaptiveAvgPool1x1IsGlobal(Case):
             status="fail",
             stage="export",
             finding="It passes as one GlobalAveragePool, for inputs of any height and width.",
+            why_not="contradicted",
         ),
     )
 
@@ -300,5 +302,10 @@ class AdaptiveAvgPoolFixed7x7SwapAt14x14(AdaptiveAvgPoolFixed7x7Swap):
             variant="avg_pool_7x7",
             status="pass",
             finding="Only for 7 by 7 maps: at 14 by 14 it gives a 2 by 2 output, without an error.",
+            why_not="contradicted",
         ),
     )
+
+    @fix("module-swap", "AvgPool2d(kernel_size=(7, 7), stride=(7, 7)): for 7 by 7 maps only", caution=True)
+    def avg_pool_7x7(self, x):
+        return self.pool(x)

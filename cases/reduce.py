@@ -129,6 +129,7 @@ class AnySymbolicArity(Case):
             variant="patch_any_and_all",
             status="fail",
             finding="The documented patch calls torch's own ReduceSum helper, which switches at 13: it passes.",
+            why_not="contradicted",
         ),
         Claim(
             "catalogue",
@@ -254,6 +255,7 @@ class AnyAllWithoutDim(Case):
             opset="9-14",
             status="pass",
             finding="They export and load, but the outputs have shape [1] instead of [] (a zero of one element).",
+            why_not="contradicted",
         ),
     )
 

@@ -25,6 +25,7 @@ class ScriptedRelu6Twice(Case):
             status="mismatch",
             finding="One Clip is written, and Concat takes it twice, which is right. "
             "So is the report's own model on torch 2.13, as close to eager scripted as traced.",
+            why_not="contradicted",
         ),
     )
 

@@ -27,6 +27,7 @@ class ScatterReduceMaxOfMatrix(Case):
             opset=">=16",
             status="mismatch",
             finding="Equal on every onnxruntime from 1.17.3 to 1.31.1; before, the runtime refuses the file.",
+            why_not="contradicted",
         ),
         Claim("pytorch/pytorch#152419", "equal", torch=">=2.5,<2.8", exporter="dynamo", opset=18, status="pass"),
     )
@@ -133,6 +134,11 @@ class ScatterIntoZerosOfKnownSize(Case):
         documented=False,
     )
 
-    @fix("rewrite", "zeros_like of the source", documented=False)
+    @fix(
+        "rewrite",
+        "zeros_like of the source, with a dynamic batch",
+        dynamic={"index": {0: "batch"}, "source": {0: "batch"}},
+        documented=False,
+    )
     def zeros_like(self, index, source):
         return torch.zeros_like(source).scatter(1, index, source)

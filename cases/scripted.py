@@ -137,6 +137,7 @@ class ScriptedListOfFeatures(_Scripted):
             opset=">=11",
             status="fail",
             finding="1.12 exports this form: the loop of a constant number of rounds is unrolled.",
+            why_not="form-not-met",
         ),
     )
 

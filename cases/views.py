@@ -177,6 +177,7 @@ class SqueezeAll(Case):
             stage="load",
             finding="onnx#5967 mended the inference of this Squeeze; the onnx and onnxruntime beside torch 2.4 here "
             "have it.",
+            why_not="hidden-by-newer",
         ),
         Claim(
             "tracel-ai/burn-onnx#542",

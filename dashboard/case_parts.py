@@ -195,7 +195,7 @@ def _form(entry: Entry) -> None:
         if entry.note:
             st.html(f'<p class="hint">{escape(entry.note)}</p>')
         if entry.caution:
-            st.html('<p class="careful">Careful: documented as wrong or partial. Not a recommendation.</p>')
+            st.html('<p class="careful">Careful: known to be wrong or partial. Not a recommendation.</p>')
         if entry.code:
             st.html(code_html.block(entry.code, python=True))
         elif entry.kind == FixKind.VERSION_UPGRADE.value:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from dashboard import links
-from dashboard.markup import claim_badge, columns, escape, link, source_link
+from dashboard.markup import claim_badge, columns, escape, link, source_link, why_not_badge
 from dashboard.markup import table as boxed
 from harness.answers import Claim
 from harness.worker.case import PLAIN
@@ -23,10 +24,19 @@ def _row(claim: Claim, with_case: bool) -> str:
     case = f"<td>{link(links.page('case', case=claim.case), escape(claim.case))}</td>" if with_case else ""
     form = "" if claim.variant == PLAIN else f'<br><span class="quiet">with {escape(claim.variant)}</span>'
     return (
-        f'<tr><td class="tight">{claim_badge(claim.outcome)}</td><td>{escape(claim.says)}{form}</td>'
+        f'<tr><td class="tight">{claim_badge(claim.outcome)}{_why_not(claim)}</td><td>{escape(claim.says)}{form}</td>'
         f'<td class="quiet">{escape(claim.versions)}</td><td>{source_link(claim.source)}</td>'
         f"<td>{escape(claim.reason)}{_shown(claim)}</td>{case}</tr>"
     )
+
+
+def _why_not(claim: Claim) -> str:
+    return f"<br>{why_not_badge(claim.why_not)}" if claim.why_not else ""
+
+
+def words(claims: Iterable[Claim]) -> Counter[str]:
+    """How often each outcome occurs, and each word why one is not reproduced."""
+    return Counter(word for claim in claims for word in (claim.outcome, claim.why_not) if word)
 
 
 def _shown(claim: Claim) -> str:

@@ -38,7 +38,7 @@ def _head(name: str, shown: str, order: str, asked: Mapping[str, str]) -> str:
 def _row(item: Standing, title: str) -> str:
     where = {"torch": item.torch, "opset": opset_name(item.opset), "exporter": item.exporter} if item.torch else {}
     address = links.page("case", case=item.case, variant=item.variant, **where)
-    careful = "<br><b>documented as wrong or partial</b>" if item.caution else ""
+    careful = "<br><b>known to be wrong or partial</b>" if item.caution else ""
     by = f"{EXPORTER_SHORT.get(item.exporter, item.exporter)}, {opset_name(item.opset)}" if item.torch else "-"
     return (
         f'<tr class="{"caution" if item.caution else "fine"}"><td class="tight">{word_badge(item.word)}</td>'

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dashboard import links
-from harness.answers.signs import CLAIM, STATUS, WORKAROUND, word
+from harness.answers.signs import CLAIM, STATUS, WHY_NOT, WORKAROUND, word
 from harness.answers.summary import Summary
 from harness.answers.upstream import Source
 from harness.verdicts import Workaround
@@ -134,8 +134,15 @@ def word_legend(seen: Mapping[Workaround, int] | None = None) -> str:
 
 
 def claim_legend(seen: Mapping[str, int] | None = None) -> str:
-    """Every outcome of a claim explained, with how often each was ``seen``."""
-    return legend((claim_badge(item), sign.meaning, _count(seen, item)) for item, sign in CLAIM.items())
+    """Every outcome of a claim explained, and every word why not, with how often each was ``seen``."""
+    words = [(claim_badge(item), sign.meaning) for item, sign in CLAIM.items()]
+    words += [(why_not_badge(item), meaning) for item, meaning in WHY_NOT.items()]
+    return legend((*said, _count(seen, item)) for said, item in zip(words, (*CLAIM, *WHY_NOT), strict=True))
+
+
+def why_not_badge(item: str) -> str:
+    """The word why a claim is not reproduced."""
+    return f'<span class="badge c-not-reproduced">{escape(item)}</span>'
 
 
 def _count(seen: Mapping[Any, int] | None, item: Any) -> int | None:

@@ -65,7 +65,7 @@ def words(found: Words, fixes: Sequence[Entry], opsets: Mapping[str, int | None]
 
 
 def _fix(fix: Entry, by_release: Mapping[str, Workaround], opsets: Mapping[str, int | None], carried: _Carried) -> str:
-    more = ", documented as wrong or partial" if fix.caution else ""
+    more = ", known to be wrong or partial" if fix.caution else ""
     name = f'{escape(fix.variant)} <small class="quiet">{escape(fix.kind)}{more}</small>'
     variant = "" if fix.kind == FixKind.VERSION_UPGRADE.value else fix.variant
     cells = ""

@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT))
 
 from harness.answers import Filters, workarounds  # noqa: E402  # the path above comes first
 from harness.answers.failing_forms import FailingForm, failing_forms  # noqa: E402  # the path above comes first
-from harness.answers.signs import EXPORTER_SHORT  # noqa: E402  # the path above comes first
+from harness.answers.signs import EXPORTER_SHORT, WHY_NOT  # noqa: E402  # the path above comes first
 from harness.answers.upstream import (  # noqa: E402  # the path above comes first
     CLOSED_FAILING,
     OPEN_PASSING,
@@ -75,9 +75,17 @@ def _head(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
         f"{len(claims)} claims in the sources, {counts.get(REPRODUCED, 0)} are reproduced, "
         f"{counts.get(PARTLY, 0)} on some of the cells they speak of, {counts.get(NOT_REPRODUCED, 0)} are not; "
         f"{counts.get(PENDING, 0)} are not measured yet, {counts.get(NOT_MEASURED, 0)} cannot be measured here.\n"
+        f"{_why_not(claims)}"
         f"Of the {len(named)} claims that name a torch version which these releases have, {judged} are "
         f"adjudicated{share}.\n"
     )
+
+
+def _why_not(claims: pd.DataFrame) -> str:
+    """How many of those not reproduced have which word why not."""
+    counts = claims["why_not"].value_counts()
+    told = [f"{counts[word]} {word}" for word in WHY_NOT if word in counts]
+    return f"Of those not reproduced: {', '.join(told)}.\n" if told else ""
 
 
 def _naming_an_installable_version(claims: pd.DataFrame, releases: Sequence[str]) -> pd.DataFrame:
@@ -208,11 +216,17 @@ def _odd(found: Mapping[str, Sequence[Source]], titles: dict[str, str]) -> Itera
 
 
 def _contradicted(claims: pd.DataFrame) -> Iterator[str]:
+    rows = claims[claims["outcome"] == NOT_REPRODUCED]
+    words = rows["why_not"].fillna("")
     yield "## Said, and not so\n"
-    yield "Claims of the sources that the measured versions do not show.\n"
-    for row in claims[claims["outcome"] == NOT_REPRODUCED].itertuples():
-        yield f"- `{row.claim}` ({row.source}): “{row.says}” — {row.reason}"
-    yield "\n## Said, and so in part\n"
+    yield "Claims of the sources that the measured versions do not show, by the reviewed word why not.\n"
+    for word, title in {**WHY_NOT, "": "nobody has said why yet"}.items():
+        found = rows[words == word]
+        if len(found):
+            yield f"### {word or 'Not reviewed'}: {len(found)}\n\n{title.capitalize()}.\n"
+            yield from (f"- `{row.claim}` ({row.source}): “{row.says}” — {row.reason}" for row in found.itertuples())
+            yield ""
+    yield "## Said, and so in part\n"
     yield "Claims that hold on some of the cells they speak of.\n"
     for row in claims[claims["outcome"] == PARTLY].itertuples():
         yield f"- `{row.claim}` ({row.source}): “{row.says}” — {row.reason}"

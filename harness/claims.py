@@ -7,14 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from harness import versions
+from harness import replays, versions
 from harness.reach import Reach
+from harness.replays import Replays
 from harness.worker import plan
 from harness.worker import releases as release_table
 from harness.worker.case import PLAIN, Claim, Fix, attributes
 from harness.worker.corpus import LoadedCase
 from harness.worker.errors import CorpusError, UnknownName
-from harness.worker.status import MEASURED, Exporter, Stage, Status
+from harness.worker.status import MEASURED, Exporter, FixKind, Stage, Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,15 +43,24 @@ COLUMNS = (
     "exporter",
     "opset",
     "opset_effective",
+    "exporter_effective",
+    "runtime",
+    "runtime_version",
     "provider",
+    "bundle",
     "stage",
     "status",
     "signature",
     "message_id",
     "warning_id",
+    "checker",
+    "checker_id",
+    "unstable",
     "ops",
     "facts",
 )
+#: what onnx's checker says of a file that it refuses
+_REFUSED = frozenset({"strict", "plain"})
 _SHOWN = 4
 
 Row = Mapping[str, Any]
@@ -58,19 +68,23 @@ Texts = Mapping[str, str]
 
 
 def adjudicate(
-    cases: Mapping[str, LoadedCase], cells: pd.DataFrame | Iterable[Row], messages: Texts
+    cases: Mapping[str, LoadedCase],
+    cells: pd.DataFrame | Iterable[Row],
+    messages: Texts,
+    runs: Iterable[Row] = (),
 ) -> list[dict[str, Any]]:
     """Rows of ``CLAIMS`` for every claim of the cases, in their order; ids are ``case/1``, ``case/2``, ...
 
     cells     rows with the columns of ``CELLS`` (a frame or dictionaries); those of quarantined runs left out
     messages  texts by message id, for the claims that quote one
+    runs      how bundles of these cells end on further runtimes, for the claims that name versions of one
     """
     by_case: dict[str | None, list[Row]] = {}
     for row in _plain(cells):
         by_case.setdefault(row["case"], []).append(row)
-    reach = Reach(_barred(by_case))
+    reach, told = Reach(_barred(by_case)), Replays(runs)
     return [
-        {**_words(item, number, claim), **_verdict(item, claim, by_case.get(item.id, []), reach, messages)}
+        {**_words(item, number, claim), **_verdict(item, claim, by_case.get(item.id, []), reach, messages, told)}
         for item in cases.values()
         for number, claim in enumerate(item.cls.claims, start=1)
     ]
@@ -87,7 +101,14 @@ def adjudicate_dataset(cases: Mapping[str, LoadedCase], dataset: Dataset) -> lis
     with_claims = [item.id for item in cases.values() if item.cls.claims]
     cells = dataset.cells(columns=COLUMNS)
     mine = cells[cells["case"].isin(with_claims)]
-    return adjudicate(cases, cells, dataset.messages({*mine["message_id"], *mine["warning_id"]}))
+    runs = replays.of_bundles(dataset, cells[cells["case"].isin(naming_a_runtime(cases))]["bundle"].dropna())
+    ids = {*mine["message_id"], *mine["warning_id"], *mine["checker_id"], *(run["message_id"] for run in runs)}
+    return adjudicate(cases, cells, dataset.messages(ids), runs)
+
+
+def naming_a_runtime(cases: Mapping[str, LoadedCase]) -> list[str]:
+    """The cases that have a claim about versions of a runtime: it is judged on the runs of their bundles."""
+    return [item.id for item in cases.values() if any(claim.runtime for claim in item.cls.claims)]
 
 
 def _words(item: LoadedCase, number: int, claim: Claim) -> dict[str, Any]:
@@ -108,6 +129,7 @@ def _words(item: LoadedCase, number: int, claim: Claim) -> dict[str, Any]:
         "torch": claim.torch,
         "exporter": claim.exporter,
         "opset": claim.opset,
+        "runtime": claim.runtime or None,
         "expects": json.dumps({key: value for key, value in expects.items() if value}, sort_keys=True),
     }
 
@@ -117,26 +139,47 @@ def _only(records: Sequence[str]) -> str:
     return records[0] if len(records) == 1 else ""
 
 
-def _verdict(item: LoadedCase, claim: Claim, rows: Sequence[Row], reach: Reach, messages: Texts) -> dict[str, Any]:
-    chosen = [row for row in rows if _selects(item, claim, row)]
+def _verdict(
+    item: LoadedCase, claim: Claim, rows: Sequence[Row], reach: Reach, messages: Texts, told: Replays
+) -> dict[str, Any]:
+    chosen = _on_its_runtime(item, claim, [row for row in rows if _selects(item, claim, row)], told)
     measured = _without_refusals(claim, [row for row in chosen if row["status"] in _MEASURED])
     measured = [row for row in measured if not _is_torchs_own(claim, row, messages)]
-    agreeing: list[Row] = []
-    against: list[Row] = []
+    by_word: dict[bool | None, list[Row]] = {True: [], False: [], None: []}
     for row in measured:
-        (agreeing if _agrees(claim, row, messages) else against).append(row)
+        by_word[_judged(claim, row, messages)].append(row)
+    agreeing, against, unsteady = by_word[True], by_word[False], by_word[None]
     left = _left(item, claim, chosen, reach)
     if not measured:
         outcome = PENDING if left else NOT_MEASURED
-        return _outcome(outcome, left or _why_not(item, claim, chosen, reach, messages), claim.finding, [])
-    left = f"; {left}" if left else ""
-    if not against:
-        return _outcome(REPRODUCED, f"{_count(agreeing)}, all as documented{left}", "", agreeing)
-    if agreeing:
-        reason = f"{len(agreeing)} of {_count(measured)} as documented; instead {_instead(against)}{left}"
-        return _outcome(PARTLY, reason, claim.finding, against)
-    reason = f"{_count(measured)}, none as documented; instead {_instead(against)}{left}"
-    return _outcome(NOT_REPRODUCED, reason, claim.finding, against)
+        return _outcome(outcome, left or _why_not(item, claim, chosen, reach, messages), claim, [])
+    left = f"{_beside(agreeing)}{f'; {left}' if left else ''}"
+    if not against and not unsteady:
+        return _outcome(REPRODUCED, f"{_count(agreeing, claim)}, all as documented{left}", claim, agreeing)
+    instead = f"; instead {_instead(against, claim)}" if against else ""
+    instead += f"; not the same every time: {_unsteady(unsteady, claim)}" if unsteady else ""
+    if agreeing or unsteady:
+        reason = f"{len(agreeing)} of {_count(measured, claim)} as documented{instead}{left}"
+        return _outcome(PARTLY, reason, claim, [*against, *unsteady])
+    reason = f"{_count(measured, claim)}, none as documented{instead}{left}"
+    return _outcome(NOT_REPRODUCED, reason, claim, against)
+
+
+def _on_its_runtime(item: LoadedCase, claim: Claim, rows: list[Row], told: Replays) -> list[Row]:
+    """The cells as they end on the versions of a runtime that the claim names; as they are where it names none."""
+    if not claim.runtime:
+        return rows
+    wanted = _runtime(item, claim)
+    fix = attributes(item.cls).get(claim.variant)
+    asks = isinstance(fix, Fix) and fix.kind == FixKind.RUNTIME_OPTION.value
+    return [moved for row in rows for moved in told.of(row, wanted, asks=asks)]
+
+
+def _runtime(item: LoadedCase, claim: Claim) -> replays.Named:
+    try:
+        return replays.named(claim.runtime)
+    except UnknownName as error:
+        raise CorpusError(f"case {item.id}: {error}") from None
 
 
 def _left(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach) -> str:
@@ -145,6 +188,9 @@ def _left(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach) -
         return ""
     if item.is_environment:
         return "" if chosen else "not measured yet: this installation has not been tried"
+    if claim.runtime:
+        can = not chosen and _runtime(item, claim).releases
+        return f"not measured yet: none of its files was run on {claim.runtime}" if can else ""
     have = {row["torch"] for row in chosen}
     waiting = [
         torch
@@ -169,9 +215,11 @@ def _could(item: LoadedCase, claim: Claim, torch: str, cell: plan.Cell) -> bool:
     return _selects_place(item, claim, place) and (cell.opset is None or _takes_opset(item, claim, place))
 
 
-def _outcome(outcome: str, reason: str, finding: str, shown: Sequence[Row]) -> dict[str, Any]:
-    text = f"{reason}. {finding}" if finding else reason
-    return {"outcome": outcome, "reason": text, "cells": sorted(map(_cell_id, shown))}
+def _outcome(outcome: str, reason: str, claim: Claim, shown: Sequence[Row]) -> dict[str, Any]:
+    text = f"{reason}. {claim.finding}" if claim.finding and outcome != REPRODUCED else reason
+    why_not = claim.why_not if outcome == NOT_REPRODUCED else ""
+    cells = sorted(set(map(_cell_id, shown)))
+    return {"outcome": outcome, "reason": text, "cells": cells, "why_not": why_not or None}
 
 
 def _selects(item: LoadedCase, claim: Claim, row: Row) -> bool:
@@ -243,7 +291,24 @@ def _is_torchs_own(claim: Claim, row: Row, messages: Texts) -> bool:
     return bool(claim.status) and Status.PASS not in claim.status and not quoted
 
 
+def _judged(claim: Claim, row: Row, messages: Texts) -> bool | None:
+    """Whether a cell is as documented; ``None`` where it is so only sometimes: its repetitions differ."""
+    seen = row["unstable"]
+    if seen is None or not len(seen):
+        return _agrees(claim, row, messages)
+    return None if not claim.status or set(claim.status) & set(seen) else False
+
+
 def _agrees(claim: Claim, row: Row, messages: Texts) -> bool:
+    """What the runtime made of the file counts; what onnx's checker said, where the claim is about that."""
+    views = [row]
+    if row["checker"] in _REFUSED and (claim.stage == Stage.CHECK or claim.message):
+        ended = {"status": Status.FAIL.value, "stage": Stage.CHECK.value, "message_id": row["checker_id"]}
+        views.append({**row, **ended, "warning_id": None})
+    return any(_shows(claim, view, messages) for view in views)
+
+
+def _shows(claim: Claim, row: Row, messages: Texts) -> bool:
     return (
         (not claim.status or row["status"] in claim.status)
         and (not claim.stage or row["stage"] == claim.stage)
@@ -251,6 +316,12 @@ def _agrees(claim: Claim, row: Row, messages: Texts) -> bool:
         and (not claim.ops or _has_ops(row["ops"], claim.ops))
         and (not claim.facts or _has_facts(row["facts"], claim.facts))
     )
+
+
+def _beside(rows: Sequence[Row]) -> str:
+    """That onnx's checker refuses files which work: a pass is then no all-clear for other consumers."""
+    refused = [row for row in rows if row["status"] == Status.PASS and row["checker"] in _REFUSED]
+    return f"; onnx's checker refuses the file of {len(refused)} that pass" if refused else ""
 
 
 def _texts(row: Row, messages: Texts) -> list[str]:
@@ -274,12 +345,14 @@ def _why_not(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach
     """Why no measurement can answer the claim."""
     torchs_own = [row for row in chosen if _is_torchs_own(claim, row, messages)]
     if torchs_own:
-        return f"torch itself stops before the export: {_instead(torchs_own)}"
+        return f"torch itself stops before the export: {_instead(torchs_own, claim)}"
     if chosen:
         statuses = Counter(row["status"] for row in chosen)
         return "planned but not measured: " + ", ".join(f"{count} {status}" for status, count in statuses.items())
     if claim.needs:
         return f"needs {claim.needs}, on which nothing was measured"
+    if claim.runtime:
+        return f"no release {claim.runtime} is in the table of runtimes"
     named = _named(item, claim, reach)
     if not named:
         return f"no release {claim.torch} can be entered; the table has {release_runs(reach.releases())}"
@@ -299,10 +372,30 @@ def _asked(claim: Claim) -> str:
     return ", ".join([*parts, f"opset {claim.opset}"] if claim.opset else parts)
 
 
-def _count(rows: Sequence[Row]) -> str:
-    releases = release_runs(row["torch"] for row in rows if row["torch"])
-    cells = f"{len(rows)} cell{'' if len(rows) == 1 else 's'}"
-    return f"{cells} on torch {releases}" if releases else cells
+def _count(rows: Sequence[Row], claim: Claim) -> str:
+    """How many cells, or runs of how many cells' files, on which versions."""
+    cells = len(set(map(_cell_id, rows)))
+    told = f"{cells} cell{'' if cells == 1 else 's'}"
+    if claim.runtime:
+        told = f"{len(rows)} run{'' if len(rows) == 1 else 's'} of {told}"
+    where = _where(rows, claim)
+    return f"{told} on {where}" if where else told
+
+
+def _where(rows: Sequence[Row], claim: Claim) -> str:
+    """``torch 2.1.2-2.4.1``; the versions of the runtime first where the claim is about these."""
+    torch = release_runs(row["torch"] for row in rows if row["torch"])
+    parts = [f"torch {torch}"] if torch else []
+    if claim.runtime:
+        found = versions.ordered(row["runtime_version"] for row in rows if row["runtime_version"])
+        ends = found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
+        parts.insert(0, f"{_name(claim)} {ends}")
+    return ", ".join(parts)
+
+
+def _name(claim: Claim) -> str:
+    """The name of the runtime that a claim is about."""
+    return replays.named(claim.runtime).name
 
 
 def release_runs(texts: Iterable[str]) -> str:
@@ -314,24 +407,29 @@ def release_runs(texts: Iterable[str]) -> str:
     return ", ".join(steps[low] if low == high else f"{steps[low]}-{steps[high]}" for low, high in runs)
 
 
-def _instead(rows: Sequence[Row]) -> str:
+def _unsteady(rows: Sequence[Row], claim: Claim) -> str:
+    """The words that repetitions of these cells had."""
+    seen = sorted({word for row in rows for word in row["unstable"]})
+    return f"{', '.join(seen)} were seen ({_count(rows, claim)})"
+
+
+def _instead(rows: Sequence[Row], claim: Claim) -> str:
     """What was seen, most frequent first: ``torch 2.8.0, opset 11-13: fail at export (…)``."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["status"], row["stage"], row["signature"] or ""), []).append(row)
     ranked = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
-    told = [_seen(*key, group) for key, group in ranked[:_SHOWN]]
+    told = [_seen(*key, group, claim) for key, group in ranked[:_SHOWN]]
     if len(ranked) > _SHOWN:
         told.append(f"and {len(ranked) - _SHOWN} other outcomes")
     return "; ".join(told)
 
 
-def _seen(status: str, stage: str, signature: str, rows: Sequence[Row]) -> str:
+def _seen(status: str, stage: str, signature: str, rows: Sequence[Row], claim: Claim) -> str:
     opsets = sorted({int(row["opset"]) for row in rows if row["opset"] is not None})
     spans = versions.spans(opsets, range(opsets[0], opsets[-1] + 1)) if opsets else []
     at = ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
-    releases = release_runs(row["torch"] for row in rows if row["torch"])
-    where = ", ".join(filter(None, (f"torch {releases}" if releases else "", f"opset {at}" if at else "")))
+    where = ", ".join(filter(None, (_where(rows, claim), f"opset {at}" if at else "")))
     what = status if status == Status.PASS else f"{status} at {stage}"
     return (f"{where}: " if where else "") + what + (f" ({signature})" if signature else "")
 

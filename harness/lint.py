@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from harness import names, upstream
+from harness.replays import named
 from harness.worker.case import PLAIN, kebab
 from harness.worker.corpus import LoadedCase
+from harness.worker.errors import UnknownName
 
 #: seed documents, issues and pull requests, pages, and what we found ourselves
 _SOURCE = re.compile(r"seed:\d{3}|[\w.-]+/[\w.-]+#\d+|https://\S+|caniexport")
@@ -91,6 +93,17 @@ def _claims(item: LoadedCase) -> Iterator[Finding]:
             yield Finding(item.id, "claim", f"{claim.says!r} is about {claim.variant}, which is no variant")
         if claim.record and claim.record not in item.cls.records:
             yield Finding(item.id, "claim", f"{claim.says!r} names the record {claim.record}, which the case does not")
+        if claim.why_not and not claim.finding:
+            yield Finding(item.id, "claim", f"{claim.says!r} is {claim.why_not} without a finding that shows it")
+        if claim.runtime and not _names_runtimes(claim.runtime):
+            yield Finding(item.id, "claim", f"{claim.says!r}: {claim.runtime!r} names no runtime of the table")
+
+
+def _names_runtimes(text: str) -> bool:
+    try:
+        return bool(named(text))
+    except UnknownName:
+        return False
 
 
 def _fixes(item: LoadedCase) -> Iterator[Finding]:

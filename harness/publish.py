@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import publish_runs, upstream
-from harness.claims import COLUMNS, adjudicate
+from harness import publish_runs, replays, upstream
+from harness.claims import COLUMNS, adjudicate, naming_a_runtime
 from harness.store import digests, files, graphs, writer
 from harness.store.catalogue import case_rows, measured_variants
 from harness.store.compaction import compact, dataset_lock
@@ -109,7 +109,7 @@ class _Publication:
         for name, rows in runs.items():
             self._write(f"runs/{name}", "runs", rows)
         self._trim(every, texts, environments)
-        self._write_rest(cells, texts)
+        self._write_rest(cells, runs, texts)
         self.problems += writer.list_files(self._published)
 
     def report(self) -> PublishReport:
@@ -265,14 +265,26 @@ class _Publication:
         self._write("messages.parquet", "messages", messages)
         self._write("environments.parquet", "environments", self._referenced("environments", environments, every))
 
-    def _write_rest(self, cells: Mapping[str, pa.Table], messages: pa.Table) -> None:
+    def _write_rest(self, cells: Mapping[str, pa.Table], runs: Mapping[str, pa.Table], messages: pa.Table) -> None:
         self._write("cases.parquet", "cases", to_arrow("cases", case_rows(self._corpus)))
         self._write("sources.parquet", "sources", self._sources)
         self._write("declared.parquet", "declared", self._declared(cells))
         self._write("graphs.parquet", "graphs", self._graphs(cells))
         rows = [row for part in cells.values() for row in part.select(COLUMNS).to_pylist()]
         words = dict(zip(messages["message_id"].to_pylist(), messages["text"].to_pylist(), strict=True))
-        self._write("claims.parquet", "claims", to_arrow("claims", adjudicate(self._corpus, rows, words)))
+        claims = adjudicate(self._corpus, rows, words, self._replays(rows, runs))
+        self._write("claims.parquet", "claims", to_arrow("claims", claims))
+
+    def _replays(self, cells: Iterable[Mapping[str, Any]], runs: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
+        """The runs of the files that claims about versions of a runtime are judged on."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        cases = set(naming_a_runtime(self._corpus))
+        bundles = {row["bundle"] for row in cells if row["case"] in cases} - {None}
+        wanted = pa.array(sorted(bundles), pa.string())
+        parts = (part.select(replays.COLUMNS) for part in runs.values())
+        return [row for part in parts for row in part.filter(pc.is_in(part["bundle"], wanted)).to_pylist()]
 
     def _declared(self, cells: Mapping[str, pa.Table]) -> pa.Table:
         """The tables of the published releases; a newly read one takes the place of that release's older one."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from store_rows import TEXT, cell, write_journal
 
+from harness import replays
 from harness.claims import adjudicate, adjudicate_dataset
 from harness.store import Dataset
 from harness.worker import corpus
 from harness.worker.errors import CorpusError
-from harness.worker.rows import CLAIMS
+from harness.worker.journal import Journal
+from harness.worker.rows import CLAIMS, RUNS
 
 CASE = """
 from harness.worker.case import Case, Claim, EnvironmentCase, environment_fix, fix
@@ -233,6 +235,151 @@ def test_a_claim_about_an_installation_is_judged_by_variant_alone(verdict):
 def test_a_claim_that_cannot_be_understood_is_refused_with_its_case(verdict, claim):
     with pytest.raises(CorpusError, match="cross-no-symbolic"):
         verdict(claim, cell())
+
+
+def run(version, status="pass", **changes):
+    """How the file ``b`` ended on a version of onnxruntime."""
+    row = dict.fromkeys(replays.COLUMNS)
+    stage = "done" if status == "pass" else "compare"
+    row.update(bundle="b", runtime="onnxruntime", runtime_version=version, provider="cpu", status=status, stage=stage)
+    return {**row, **changes}
+
+
+@pytest.fixture
+def replayed(tmp_path):
+    """Adjudicates one claim over rows and the runs of their files on other runtimes."""
+
+    def adjudicated(claim, rows, runs):
+        path = tmp_path / "vectors.py"
+        path.write_text(CASE.format(claim=claim))
+        return adjudicate(corpus.load([path], stand_in=True), rows, {}, runs)[0]
+
+    return adjudicated
+
+
+OLD = "torch='==1.10.*', status='mismatch', runtime='onnxruntime>=1.8,<1.19'"
+
+
+def test_a_claim_about_old_versions_of_a_runtime_is_judged_on_how_its_files_end_there(replayed):
+    rows = [cell(bundle="b"), cell(opset=9, bundle="c")]
+    runs = [run("1.7.0"), run("1.8.1", "mismatch"), run("1.18.1", "mismatch"), run("1.20.1")]
+    found = replayed(OLD, rows, runs)
+
+    assert (found["outcome"], found["runtime"]) == ("reproduced", "onnxruntime>=1.8,<1.19")
+    assert found["reason"] == "2 runs of 1 cell on onnxruntime 1.8.1 to 1.18.1, torch 1.10.2, all as documented"
+    assert found["cells"] == ["1.10.2/cross-no-symbolic/plain/torchscript-trace/14"]
+
+    half = replayed(OLD, rows, [run("1.8.1", "mismatch"), run("1.18.1")])
+    assert half["outcome"] == "partly"
+    assert "instead onnxruntime 1.18.1, torch 1.10.2, opset 14: pass" in half["reason"]
+
+
+def test_the_runtime_beside_a_release_counts_where_the_claim_names_its_version(replayed):
+    own = "torch='==1.10.*', status='pass', runtime='onnxruntime==1.19.*'"
+
+    assert replayed(own, [cell(bundle="b")], [])["reason"].startswith("1 run of 1 cell on onnxruntime 1.19.2")
+
+
+def test_a_runtime_too_old_for_a_file_and_a_cell_without_a_file_say_nothing_about_a_claim(replayed):
+    too_new = "load|Fail|[ONNXRuntimeError] : N : FAIL : Unsupported model IR version: N, max supported IR version: N"
+    rows = [cell(bundle="b"), cell(opset=9, status="fail", stage="export")]
+    refused = run("1.8.1", "fail", stage="load", signature=too_new)
+
+    assert replayed(OLD, rows, [refused, run("1.18.1", "mismatch")])["outcome"] == "reproduced"
+
+    silent = replayed(OLD, rows, [refused])
+    assert silent["outcome"] == "pending"
+    assert silent["reason"] == "not measured yet: none of its files was run on onnxruntime>=1.8,<1.19"
+
+
+def test_a_claim_about_a_runtime_that_nobody_can_install_is_not_measured(replayed):
+    found = replayed("torch='==1.10.*', status='fail', runtime='onnxruntime<0.5'", [cell(bundle="b")], [])
+
+    assert found["outcome"] == "not-measured"
+    assert found["reason"] == "no release onnxruntime<0.5 is in the table of runtimes"
+
+
+def test_a_file_that_is_not_as_asked_is_degraded_wherever_it_runs(replayed):
+    rows = [cell(bundle="b", status="degraded", opset_effective=13)]
+
+    assert replayed(OLD.replace("mismatch", "degraded"), rows, [run("1.8.1")])["outcome"] == "reproduced"
+
+
+@pytest.mark.parametrize("text", ["tensor-board<1", "onnxruntime about 1", "onnxruntime>=new"])
+def test_a_runtime_that_cannot_be_understood_is_refused_with_its_case(replayed, text):
+    with pytest.raises(CorpusError, match="cross-no-symbolic"):
+        replayed(f"runtime={text!r}", [cell(bundle="b")], [])
+
+
+def test_why_a_claim_is_not_reproduced_is_said_only_of_one_that_is_not(verdict):
+    claim = "torch='==1.10.*', status='fail', why_not='form-not-met', finding='Another model.'"
+
+    assert verdict(claim, cell())["why_not"] == "form-not-met"
+    assert verdict(claim, cell(status="fail"))["why_not"] is None
+    assert verdict(claim, cell(), cell(opset=9, status="fail"))["why_not"] is None
+    with pytest.raises(CorpusError, match="perhaps"):
+        verdict("why_not='perhaps'")
+
+
+CHECKED = {"checker": "strict", "checker_id": "c"}
+REFUSED = {"c": "[ShapeInferenceError] Inferred shape and existing shape differ in rank"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "outcome"),
+    [
+        ("status='fail', stage='check'", "reproduced"),
+        ("status='fail', stage='check', message='differ in rank'", "reproduced"),
+        ("status='fail', message='differ in rank'", "reproduced"),
+        ("status='fail', message='another thing'", "not-reproduced"),
+        ("status='fail', stage='load'", "not-reproduced"),
+        ("status='fail'", "not-reproduced"),
+        ("status='pass'", "reproduced"),
+    ],
+)
+def test_a_claim_about_the_checker_is_judged_on_what_the_checker_said(verdict, claim, outcome):
+    """Another one on what the runtime made of the file."""
+    here = f"torch='==1.10.*', {claim}"
+
+    assert verdict(here, cell(**CHECKED), messages=REFUSED)["outcome"] == outcome
+
+
+def test_what_passes_while_the_checker_refuses_it_is_said_so_in_the_reason(verdict):
+    found = verdict("torch='==1.10.*', status='pass'", cell(**CHECKED), cell(opset=9, checker="ok"), messages=REFUSED)
+
+    assert found["reason"] == (
+        "2 cells on torch 1.10.2, all as documented; onnx's checker refuses the file of 1 that pass"
+    )
+
+
+def test_a_cell_that_is_not_the_same_every_time_never_reproduces_a_claim_alone(verdict):
+    unsteady = cell(status="mismatch", unstable=["mismatch", "pass"])
+
+    for status in ("pass", "mismatch"):
+        found = verdict(f"torch='==1.10.*', status={status!r}", unsteady)
+        assert found["outcome"] == "partly"
+        assert found["reason"] == (
+            "0 of 1 cell on torch 1.10.2 as documented; "
+            "not the same every time: mismatch, pass were seen (1 cell on torch 1.10.2)"
+        )
+    assert verdict("torch='==1.10.*', status='mismatch'", unsteady, cell(opset=9, status="mismatch"))["outcome"] == (
+        "partly"
+    )
+    assert verdict("torch='==1.10.*', status='crash'", unsteady)["outcome"] == "not-reproduced"
+
+
+def test_a_dataset_judges_a_claim_about_a_runtime_on_its_own_runs(tmp_path):
+    path = tmp_path / "vectors.py"
+    path.write_text(CASE.format(claim=OLD))
+    cases = corpus.load([path], stand_in=True)
+    write_journal(tmp_path, [cell(bundle="b")])
+    with Journal(tmp_path / "journal", "runs") as journal:
+        row = dict.fromkeys(column.name for column in RUNS)
+        journal.run(
+            {**row, **run("1.8.1", "mismatch"), "run_id": "r", "env_id": "e", "measured_at": "2026-01-02T03:04:05Z"}, {}
+        )
+
+    assert adjudicate_dataset(cases, Dataset.open(None, tmp_path))[0]["outcome"] == "reproduced"
 
 
 def test_a_dataset_gives_the_same_verdicts_as_its_rows(tmp_path):

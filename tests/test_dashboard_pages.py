@@ -112,11 +112,11 @@ def test_each_fix_has_its_word_on_every_release(draw):
 
 
 def test_a_fix_documented_as_wrong_is_marked_and_not_recommended(draw):
-    assert "Careful: documented as wrong or partial. Not a recommendation." in words(
+    assert "Careful: known to be wrong or partial. Not a recommendation." in words(
         draw("case", case="cross-no-symbolic")
     )
     assert "exchanged" not in words(draw("workarounds"))
-    assert "documented as wrong or partial" in words(draw("workarounds", careful="1"))
+    assert "known to be wrong or partial" in words(draw("workarounds", careful="1"))
 
 
 def test_an_environment_case_shows_what_was_installed_and_its_error(draw):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import make_commands  # noqa: E402  # the folder is not installed
 
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 DATA = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+VERDICTS = (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")
 #: what other parts of the project document on pages of their own
 ELSEWHERE = {"cases", "site", "reproduce", "bisect", "bundles", "run"}
 
@@ -42,6 +44,14 @@ def test_every_word_has_a_meaning(words):
 
     assert set(words) == set(kind)
     assert all(words.values())
+
+
+def test_every_rule_of_a_word_names_tests_that_are_there():
+    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", VERDICTS)
+
+    assert len(named) > 10
+    tests = ROOT / "tests"
+    assert [name for file, name in named if f"def {name}(" not in (tests / file).read_text(encoding="utf-8")] == []
 
 
 def test_a_page_without_an_option_a_command_or_a_word_is_found_out():

@@ -14,6 +14,7 @@ from harness.runtime_releases import RUNTIMES
 from harness.store import Dataset
 from harness.worker import corpus as corpus_module
 from harness.worker import plan, releases
+from harness.worker.canaries import CANARY
 from harness.worker.rows import MEASURING_VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -113,6 +114,48 @@ def test_the_published_claims_are_what_the_published_rows_say(dataset, corpus):
 
     # a claim that came since, after the others of its case, is judged when the case is published again
     assert have == {claim: now.get(claim) for claim in have}
+
+
+def test_a_claim_that_is_not_reproduced_says_why_not(dataset, corpus):
+    judged = adjudicate_dataset(corpus, dataset)
+
+    assert [row["claim"] for row in judged if row["outcome"] == "not-reproduced" and not row["why_not"]] == []
+
+
+def test_a_fix_that_passes_nowhere_is_marked_as_known_to_be_wrong(cells, corpus):
+    """One that nobody can use is no recommendation, whatever a source or we ourselves hoped."""
+    passing = _variants_with(cells, "pass", "degraded")
+    fixes = {
+        (item.id, name): variant.fix
+        for item in corpus.values()
+        for name, variant in item.variants.items()
+        if variant.fix is not None and variant.measured and item.cls.corpus != CANARY
+    }
+    measured = set(map(tuple, cells[["case", "variant"]].drop_duplicates().itertuples(index=False)))
+    unmarked = {key for key, fix in fixes.items() if key in measured - passing and not fix.caution}
+
+    assert unmarked == set()
+
+
+def test_a_failing_form_that_fails_nowhere_says_why(cells, corpus):
+    """It is a fact that a source states and that holds, or the report's own form could not be had."""
+    failing = _variants_with(cells, "fail", "mismatch", "crash", "timeout", "oom")
+    working = [
+        item
+        for item in corpus.values()
+        if not item.is_environment and item.cls.corpus != CANARY and (item.id, "plain") not in failing
+    ]
+
+    assert {item.id for item in working if not any(map(_states_or_explains, item.cls.claims))} == set()
+
+
+def _states_or_explains(claim):
+    return "pass" in claim.status or claim.why_not == "form-not-met"
+
+
+def _variants_with(cells, *statuses):
+    rows = cells[cells["status"].isin(statuses)]
+    return set(map(tuple, rows[["case", "variant"]].drop_duplicates().itertuples(index=False)))
 
 
 def test_cross_is_refused_by_1_10_with_its_own_words(dataset, cells):

@@ -59,7 +59,7 @@ def test_a_case_has_a_page_with_its_answers_its_texts_its_forms_and_its_claims(c
     assert CROSS.format(11) in said
     assert "● needed ○ obsolete ○ obsolete ○ obsolete" in said
     assert "def forward(self, x): # stack_rewrite" in said
-    assert "Careful: documented as wrong or partial" in said
+    assert "Careful: known to be wrong or partial" in said
     assert "cross is refused at opset 14" in said
 
 

@@ -176,7 +176,7 @@ def _forms(subject: Subject) -> str:
 def _form(entry: Entry) -> str:
     name = "Failing form" if entry.variant == PLAIN else entry.variant
     kind = "" if entry.variant == PLAIN else f"{entry.kind}{'' if entry.documented else ', our own proposal'}"
-    careful = "Careful: documented as wrong or partial. Not a recommendation."
+    careful = "Careful: known to be wrong or partial. Not a recommendation."
     return (
         f'<section id="form-{slug(entry.variant)}"><h3 class="sub">{escape(name)} '
         f'<small class="quiet">{escape(kind)}</small></h3>'

@@ -92,7 +92,7 @@ def fixes(kept: Kept) -> str:
 
 def claims(found: Sequence[Claim]) -> str:
     """Every claim with its outcome."""
-    return claim_legend(Counter(item.outcome for item in found)) + claims_html.table(found, with_case=True)
+    return claim_legend(claims_html.words(found)) + claims_html.table(found, with_case=True)
 
 
 def alerts(found: Along, environments: Sequence[Mapping[str, Any]]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import streamlit as st
 
 from dashboard import claims_html, frame, params
@@ -11,7 +9,7 @@ from dashboard.markup import claim_legend
 from dashboard.reading import Kept
 from harness.answers import Claim, Filters, claims
 from harness.answers.documents import all_claims
-from harness.answers.signs import CLAIM
+from harness.answers.signs import CLAIM, WHY_NOT
 
 #: what differs from its source first
 _ORDER = {"not-reproduced": 0, "partly": 1, "reproduced": 2, "not-measured": 3, "pending": 4}
@@ -22,6 +20,7 @@ def page(kept: Kept) -> None:
     frame.heading(
         "What the sources say, and what was measured",
         "A claim is reproduced when every measured cell that it speaks of ended as it says, partly when some did. "
+        "One that is not reproduced has a reviewed word why not. "
         "What is pending can be measured and has not been yet; "
         "what is not measured cannot be here, for the reason given.",
     )
@@ -33,12 +32,12 @@ def page(kept: Kept) -> None:
     with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
         query = params.words("q", "Search", "words of the claim, case, record")
         source = params.select("source", "Source", sources, default="all sources")
-        outcomes = params.pills("outcome", "Outcome", list(CLAIM))
+        outcomes = params.pills("outcome", "Outcome", [*CLAIM, *WHY_NOT])
     found = kept.answer(claims, Filters(statuses=outcomes), (source,) if source else ())
     shown = sorted(
         (claim for claim in found.claims if _has(claim, query)), key=lambda claim: _ORDER.get(claim.outcome, 0)
     )
-    st.html(claim_legend(Counter(claim.outcome for claim in shown)))
+    st.html(claim_legend(claims_html.words(shown)))
     if shown:
         st.html(claims_html.table(shown, with_case=True))
     else:

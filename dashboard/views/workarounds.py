@@ -59,7 +59,7 @@ def _filters(kept: Kept) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...], s
             "exporter", "Exporter", _EXPORTERS, default=_DEFAULT, shown=lambda name: EXPORTER_SHORT[name]
         )
         words = params.pills("word", "Word", _WORDS)
-        careful = params.switch("careful", "Show fixes documented as wrong")
+        careful = params.switch("careful", "Show fixes known to be wrong")
     asked = {"torch": torch, "opsets": opset, "providers": provider}
     return (
         {**{name: (value,) if value else () for name, value in asked.items()}, "exporters": exporters},

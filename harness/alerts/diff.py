@@ -241,7 +241,7 @@ def _moved(
     """Fixes whose word changed, looked for where their failing form or they themselves did."""
     fixes: dict[str, list[str]] = defaultdict(list)
     for (case, variant), entry in after.catalogue.items():
-        # a fix documented as wrong is never "needed", and a version upgrade has no cells of its own
+        # a fix known to be wrong is never "needed", and a version upgrade has no cells of its own
         if variant != PLAIN and not entry.caution and entry.kind != FixKind.VERSION_UPGRADE.value:
             fixes[case].append(variant)
     for case, place in dict.fromkeys((item.case, item.place) for item in found):

@@ -11,18 +11,25 @@ from typing import TYPE_CHECKING, Any
 from harness import names, versions
 from harness.answers.rows import Cell
 from harness.answers.select import Filters, load, select
-from harness.answers.signs import CLAIM
+from harness.answers.signs import CLAIM, WHY_NOT
 from harness.worker.errors import UnknownName
 
 if TYPE_CHECKING:
     from harness.store import Dataset
 
-_WORDS = ("claim", "case", "variant", "record", "source", "says", "torch", "exporter", "opset", "outcome", "reason")
+_WORDS = (
+    *("claim", "case", "variant", "record", "source", "says", "torch", "exporter", "opset", "outcome", "reason"),
+    *("runtime", "why_not"),
+)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim: who says what about which versions, and what the rows say. ``expects`` is its judgeable form."""
+    """One claim: who says what about which versions, and what the rows say. ``expects`` is its judgeable form.
+
+    ``why_not`` is the reviewed word of one that is not reproduced (:data:`~harness.answers.signs.WHY_NOT`), empty where
+    nobody has said.
+    """
 
     claim: str
     case: str
@@ -37,12 +44,20 @@ class Claim:
     outcome: str
     reason: str
     cells: tuple[str, ...]
+    runtime: str = ""
+    why_not: str = ""
 
     @property
     def versions(self) -> str:
         """The versions it names, for a person: ``torch ==1.10.*, torchscript-trace, opset 14``."""
         parts = [f"torch {self.torch}" if self.torch else "any torch", self.exporter]
-        return ", ".join([*filter(None, parts), *([f"opset {self.opset}"] if self.opset else [])])
+        parts += [f"opset {self.opset}" if self.opset else "", self.runtime]
+        return ", ".join(filter(None, parts))
+
+    @property
+    def word(self) -> str:
+        """The outcome, and why where it is not reproduced: ``not-reproduced (form-not-met)``."""
+        return f"{self.outcome} ({self.why_not})" if self.why_not else self.outcome
 
     def is_about(self, cell: Cell) -> bool:
         """Whether a cell is one of those the claim speaks of."""
@@ -57,19 +72,23 @@ class Claim:
 
 @dataclass(frozen=True)
 class Claims:
-    """Counts of every outcome, whatever the filter on outcomes, and the claims one by one."""
+    """Counts of every outcome, whatever the filter on outcomes, and the claims one by one.
+
+    ``why_not`` counts the words of those that are not reproduced.
+    """
 
     counts: dict[str, int]
     claims: tuple[Claim, ...]
+    why_not: dict[str, int]
 
 
 def claims(dataset: Dataset, filters: Filters, sources: Iterable[str] = ()) -> Claims:
-    """The claims that the filters and sources take; ``filters.statuses`` are outcomes here.
+    """The claims that the filters and sources take; ``filters.statuses`` are outcomes here, or words why not.
 
     ``sources`` are source names or record ids, globs allowed. Raises :class:`UnknownName` for a name nobody knows.
     """
     found = all_claims(dataset)
-    outcomes = names.require_all("outcome", filters.statuses, CLAIM)
+    outcomes = names.require_all("outcome", filters.statuses, (*CLAIM, *WHY_NOT))
     wanted = names.require_all("source", sources, _places(found))
     selection = select(load(dataset), Filters(cases=filters.cases, themes=filters.themes, ops=filters.ops))
     about = [
@@ -79,8 +98,9 @@ def claims(dataset: Dataset, filters: Filters, sources: Iterable[str] = ()) -> C
         and (not wanted or item.source in wanted or item.record in wanted)
     ]
     counts = Counter(item.outcome for item in about)
-    kept = tuple(item for item in about if not outcomes or item.outcome in outcomes)
-    return Claims({outcome: counts[outcome] for outcome in CLAIM}, kept)
+    why_not = Counter(item.why_not for item in about)
+    kept = tuple(item for item in about if not outcomes or outcomes & {item.outcome, item.why_not})
+    return Claims({outcome: counts[outcome] for outcome in CLAIM}, kept, {word: why_not[word] for word in WHY_NOT})
 
 
 def all_claims(dataset: Dataset, cases: Iterable[str] = ()) -> list[Claim]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.verdicts import Workaround
-from harness.worker.status import Exporter, Status
+from harness.worker.status import Exporter, Status, WhyNot
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,14 @@ CLAIM: dict[str, Sign] = {
     "not-reproduced": Sign("✗", "red", "otherwise"),
     "pending": Sign("○", "white", "not measured yet"),
     "not-measured": Sign("·", "white", "could not be, the reason is given"),
+}
+
+#: why a claim is not reproduced, as reviewed
+WHY_NOT: dict[str, str] = {
+    WhyNot.CONTRADICTED.value: "measured as the source has it, and otherwise",
+    WhyNot.FORM.value: "the source's own model, call or device is not the one measured",
+    WhyNot.NEWER.value: "a runtime or helper newer than the source hides it",
+    WhyNot.VERSION.value: "so in other versions than the source names",
 }
 
 EXPORTER_SHORT: dict[str, str] = {

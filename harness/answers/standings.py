@@ -57,7 +57,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Workarounds:
-    """The standings, fixes documented as wrong or partial apart in ``cautions``; ``notes`` say what was assumed."""
+    """The standings, fixes known to be wrong or partial apart in ``cautions``; ``notes`` say what was assumed."""
 
     torch: str | None
     standings: tuple[Standing, ...]

@@ -38,7 +38,7 @@ _OWN = (Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value)
 
 @dataclass(frozen=True)
 class FixWord:
-    """A fix of a case, and what it is worth at a point: ``caution`` marks one that is documented as wrong."""
+    """A fix of a case, and what it is worth at a point: ``caution`` marks one that is known to be wrong."""
 
     variant: str
     kind: str

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def command(sources: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -> None:
     """Set what the documents say against what was measured: counts by outcome, then each claim.
 
-    --status takes reproduced, partly, not-reproduced, pending (not measured yet) and not-measured (it cannot be).
+    --status takes reproduced, partly, not-reproduced, pending (not measured yet) and not-measured (it cannot be); of
+    those not reproduced contradicted, form-not-met, hidden-by-newer and version-misattributed.
     """
     from harness.answers import claims
     from harness.cli import output
@@ -35,12 +36,12 @@ def command(sources: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -
 
 def show(found: Claims, console: Console) -> None:
     """Print the claims, then the counts of every outcome."""
-    from harness.answers.signs import CLAIM
+    from harness.answers.signs import CLAIM, WHY_NOT
     from harness.cli.output import labelled, legend, styled
 
     for claim in found.claims:
         sign = CLAIM[claim.outcome]
-        console.print(styled(f"{sign.sign} {claim.outcome}", sign), f"  {claim.claim} ({claim.source})", sep="")
+        console.print(styled(f"{sign.sign} {claim.word}", sign), f"  {claim.claim} ({claim.source})", sep="")
         about = f"{claim.versions}" + (f", fix {claim.variant}" if claim.variant != "plain" else "")
         labelled("says", f"{claim.says} [{about}]", console, indent=4)
         if claim.reason:
@@ -48,3 +49,8 @@ def show(found: Claims, console: Console) -> None:
     total = sum(found.counts.values())
     console.print(f"\n{total} claims: " + ", ".join(f"{count} {name}" for name, count in found.counts.items()))
     console.print(legend(CLAIM.items(), console.width))
+    if any(found.why_not.values()):
+        console.print("not reproduced, because:")
+    for word, count in found.why_not.items():
+        if count:
+            console.print(f"- {count} {word}: {WHY_NOT[word]}")

@@ -73,7 +73,7 @@ def show(item: Why, console: Console) -> None:
         if line:
             console.print(line)
     if entry.caution:
-        console.print("Careful: this fix is documented as wrong or partial.")
+        console.print("Careful: this fix is known to be wrong or partial.")
     for source in item.sources:
         if source.text:
             console.print(f"{source.source}: {source.text}", soft_wrap=True, markup=False, highlight=False)
@@ -223,6 +223,6 @@ def _claims(item: Why, console: Console) -> None:
         console.print("\nClaims this bears on:")
     for claim in item.claims:
         sign = CLAIM[claim.outcome]
-        console.print("  ", styled(f"{sign.sign} {claim.outcome}", sign), f"  {claim.claim} ({claim.source})", sep="")
+        console.print("  ", styled(f"{sign.sign} {claim.word}", sign), f"  {claim.claim} ({claim.source})", sep="")
         labelled("says", f"{claim.says} [{claim.versions}]", console, indent=4)
         labelled("measured", claim.reason, console, indent=4)

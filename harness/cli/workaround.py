@@ -95,7 +95,7 @@ def show(found: Workarounds, console: Console, *, evidence: bool) -> None:
 
     if not found.standings and not found.cautions:
         console.print("No fix within these filters has been measured.")
-    for heading, standings in (("", found.standings), ("Documented as wrong or partial:", found.cautions)):
+    for heading, standings in (("", found.standings), ("Known to be wrong or partial:", found.cautions)):
         if standings and heading:
             console.print(heading)
         if evidence:

@@ -27,7 +27,7 @@ import re
 from typing import Any, Callable, ClassVar, Dict, Mapping, Optional, Tuple, Type, Union
 
 from harness.worker.errors import CorpusError
-from harness.worker.status import Exporter, FixKind, Stage, Status
+from harness.worker.status import Exporter, FixKind, Stage, Status, WhyNot
 
 #: ``{argument: {axis: name}}`` as torch's ``dynamic_axes`` takes it.
 Dynamic = Mapping[str, Any]
@@ -44,7 +44,8 @@ class Claim:
     range ``"9-10"``, a bound ``">=11"`` or empty, ``exporter`` one exporter or empty for both TorchScript ones and
     dynamo. The claim is reproduced when every measured cell so selected has one of ``status`` (and ``stage``, and
     ``message`` in its text, and at least these ``ops`` counts, and these ``facts``, where they are given).
-    ``needs`` names what cannot be measured here at all (``"cuda"``, ``"tensorrt"``).
+    ``needs`` names what cannot be measured here at all (``"cuda"``, ``"tensorrt"``). ``runtime`` names versions of a
+    runtime (``"onnxruntime>=1.8,<1.21"``): the claim is then judged on how the files of its cells end on these.
     """
 
     def __init__(
@@ -63,7 +64,9 @@ class Claim:
         ops: Optional[Mapping[str, int]] = None,
         facts: Optional[Mapping[str, Any]] = None,
         needs: str = "",
+        runtime: str = "",
         finding: str = "",
+        why_not: str = "",
     ) -> None:
         self.source = source
         self.says = says
@@ -78,8 +81,11 @@ class Claim:
         self.ops = dict(ops or {})
         self.facts = dict(facts or {})
         self.needs = needs
+        self.runtime = runtime
         #: what we found when the measurement disagreed with the source, in one sentence
         self.finding = finding
+        #: why the measurement does not show it, as reviewed; the finding has the evidence
+        self.why_not = WhyNot(why_not).value if why_not else ""
         for word in self.status:
             Status(word)
         if stage:
@@ -103,7 +109,8 @@ class Fix:
     surgery         ``surgery(model) -> model`` on the exported ``onnx.ModelProto``
     session         onnxruntime session options, ``{"graph_optimization_level": 0}``
     torch           for kind ``version-upgrade``: the releases that have it; judged on the plain form, not measured
-    caution         the fix is documented as wrong or partial; shown as a warning, never recommended
+    caution         the fix is known to be wrong or partial (a source says so, or it passes nowhere that was measured);
+                    shown as a warning, never recommended
     changes_values  the fix is meant to change values: its difference is shown, not held against it
     documented      whether a source states this fix (otherwise it is the catalogue's or our own proposal)
     """

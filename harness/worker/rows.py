@@ -148,7 +148,7 @@ CASES: Tuple[Column, ...] = (
     Column("sources", "list<string>", "owner/repo#number, a document, or seed:NNN"),
     Column("kind", "string", "plain or the fix's kind"),
     Column("note", "string", "the fix in one line"),
-    Column("caution", "bool", "documented as wrong or partial"),
+    Column("caution", "bool", "known to be wrong or partial"),
     Column("documented", "bool", "a source states this fix"),
     Column("changes_values", "bool", "the fix is meant to change values"),
     Column(
@@ -168,12 +168,24 @@ CLAIMS: Tuple[Column, ...] = (
     Column("torch", "string", "versions it names, as a specifier"),
     Column("exporter", "string", "exporter it is about"),
     Column("opset", "string", "opsets it names"),
+    Column(
+        "runtime",
+        "string",
+        "versions of a runtime it names: onnxruntime<1.21; it is judged on how its files end on these. Null: on the "
+        "runtime installed beside each release",
+    ),
     Column("expects", "string", "the documented outcome: statuses, stage, message, ops, facts as a JSON object"),
     Column(
         "outcome",
         "string",
         "reproduced, partly (on some of the cells), not-reproduced, pending (not measured yet), "
         "not-measured (cannot be)",
+    ),
+    Column(
+        "why_not",
+        "string",
+        "of one not reproduced, as reviewed: contradicted, form-not-met (the source's own model, call or device is not "
+        "the one measured), hidden-by-newer (by a newer runtime or helper), version-misattributed (so in others)",
     ),
     Column("reason", "string", "why: counts of cells, the differing outcome, or what could not be measured"),
     Column("cells", "list<string>", "cells that show it: torch/case/variant/exporter/opset"),

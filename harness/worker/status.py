@@ -87,3 +87,16 @@ class FixKind(str, Enum):
     VERSION_UPGRADE = "version-upgrade"
     GRAPH_SURGERY = "graph-surgery"
     RUNTIME_OPTION = "runtime-option"
+
+
+class WhyNot(str, Enum):
+    """Why what a source says is not what was measured: a reviewed word beside a claim."""
+
+    #: the form of the source was measured as it says, and does otherwise
+    CONTRADICTED = "contradicted"
+    #: the source's own form (its model, call, device or machine) is not the one measured
+    FORM = "form-not-met"
+    #: a runtime or helper (onnxscript, onnx) newer than the source does it right, or otherwise
+    NEWER = "hidden-by-newer"
+    #: it is so in other versions than those that the source names
+    VERSION = "version-misattributed"
