@@ -7,11 +7,18 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from harness import versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from harness.worker.releases import Release
+
+#: the oldest Python that this project runs on, the first torch with wheels for it, and the pins it has no wheels of
+_COMMON, _COMMON_SINCE = "3.11", "1.13"
+_COMMON_PINS = {"numpy==2.5.5": "numpy==2.4.6"}
 _PROBE = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 
@@ -25,7 +32,24 @@ def find(minor: str, fetch: bool = True) -> Path | None:
     for candidate in _candidates(minor):
         if _starts_as(candidate, minor):
             return candidate
-    return _fetched(minor) if fetch else None
+    return _fetched(minor).path if fetch else None
+
+
+def fitting(release: Release) -> Release | None:
+    """The release with a Python that this machine has or uv fetches: its own, else 3.11 from torch 1.13 on.
+
+    ``None`` where there is neither. On the other Python pins that are not made for it give way to their next older.
+    """
+    if find(release.python) is not None:
+        return release
+    if versions.parse(release.torch) < versions.parse(_COMMON_SINCE) or find(_COMMON) is None:
+        return None
+    return release._replace(python=_COMMON, pins=tuple(_COMMON_PINS.get(pin, pin) for pin in release.pins))
+
+
+def why_none(minor: str) -> str:
+    """Why uv could fetch no interpreter of a minor version that the machine has not, in one line."""
+    return _fetched(minor).problem
 
 
 def uv() -> str:
@@ -69,15 +93,32 @@ def _starts_as(candidate: Path, minor: str) -> bool:
     return reply.returncode == 0 and reply.stdout.strip() == minor
 
 
-def _fetched(minor: str) -> Path | None:
-    command = [uv(), "python", "install", "--quiet", minor]
+class _Fetched(NamedTuple):
+    """What uv installed; where that is nothing, what it said."""
+
+    path: Path | None
+    problem: str = ""
+
+
+@functools.cache
+def _fetched(minor: str) -> _Fetched:
     try:
-        if subprocess.run(command, capture_output=True, timeout=300, check=False).returncode != 0:
-            return None
-        reply = subprocess.run(
-            [uv(), "python", "find", "--managed-python", minor], capture_output=True, text=True, timeout=60, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    path = Path(reply.stdout.strip() or "/nonexistent")
-    return path if _starts_as(path, minor) else None
+        installed = _said([uv(), "python", "install", "--no-progress", "--color", "never", minor], 300)
+        if installed.returncode != 0:
+            return _Fetched(
+                None, _last_line(installed.stderr) or f"uv python install ended with {installed.returncode}"
+            )
+        reply = _said([uv(), "python", "find", "--managed-python", minor], 60)
+    except (OSError, subprocess.SubprocessError) as error:
+        return _Fetched(None, str(error))
+    path = Path(reply.stdout.strip() or "no such file")
+    return _Fetched(path) if _starts_as(path, minor) else _Fetched(None, f"{path} does not start")
+
+
+def _said(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False)
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1].removeprefix("cause: ") if lines else ""

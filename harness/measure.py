@@ -6,7 +6,8 @@ import datetime
 import random
 import shutil
 import time
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ from harness import interpreters
 from harness.disk import GIGABYTE, Budget
 from harness.progress import Progress
 from harness.repeats import REPEATED, sample
-from harness.tox_calls import ToxCall, failure
+from harness.tox_calls import ToxCall, failure, table_with
+from harness.turns import turn
 from harness.worker import corpus as corpus_module
 from harness.worker import plan, releases
 from harness.worker.journal import Journal
@@ -23,9 +25,10 @@ from harness.worker.rows import CELLS, MEASURING_VERSION, cell_key
 from harness.worker.status import Stage, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from harness.home import Home
+    from harness.settle import Settled
     from harness.store import Dataset
     from harness.worker.corpus import LoadedCase
     from harness.worker.releases import Release
@@ -82,13 +85,19 @@ class MeasureOptions:
 
 @dataclass(frozen=True)
 class ReleaseReport:
-    """How the measurement of one release ended; ``problem`` is empty where its rows may be published."""
+    """How the measurement of one release ended; ``problem`` is empty where its rows may be published.
+
+    ``lacks`` is what it needs and this machine has not (``Python 3.8``), ``invalid`` the rows that measured nothing by
+    reason.
+    """
 
     torch: str
     planned: int
     measured: int
     seconds: float
     problem: str = ""
+    lacks: str = ""
+    invalid: Mapping[str, int] = field(default_factory=dict)
 
 
 def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list[ReleaseReport]:
@@ -110,20 +119,59 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
         return [_only_planned(release, len(todo), say) for release, todo, _ in work]
     environment_cases = _environment_cases(options, corpus)
     progress.begin({release.torch: len(todo) for release, todo, _ in work if todo})
-    reports = []
-    for release, todo, done in work:
-        if not todo:
-            say(f"torch {release.torch}: nothing new to measure")
-            reports.append(ReleaseReport(release.torch, 0, 0, 0.0))
-            continue
-        if options.rolling:
-            options.budget.make_room(say)
-        reports.append(_measure_release(options, release, todo, done, progress, say))
+    reports = [_measure_in_turn(options, corpus, *planned, progress, say) for planned in work]
     if options.rolling:
         options.budget.finish()
     if environment_cases:
         reports.append(_measure_environment_cases(options, environment_cases, say))
     return reports
+
+
+def _measure_in_turn(
+    options: MeasureOptions,
+    corpus: dict[str, LoadedCase],
+    release: Release,
+    todo: list[plan.Cell],
+    done: frozenset[str],
+    progress: Progress,
+    say: Callable[[str], None],
+) -> ReleaseReport:
+    """One release, when no other process measures it into the same folder, with a Python that this machine has."""
+    from harness.store import Dataset
+
+    nothing = ReleaseReport(release.torch, 0, 0, 0.0)
+    name = f"torch{release.torch}-{options.provider}"
+    with turn(options.home.local, name, say) if todo else nullcontext(False) as waited:
+        fitting = interpreters.fitting(release) if todo else release
+        if fitting is None:
+            return _without_python(options, release, todo, say)
+        if waited or fitting is not release:
+            dataset = Dataset.open(options.home.published if options.missing else None, options.home.local)
+            todo, done = _todo(options, corpus, fitting, dataset)
+        if not todo:
+            say(f"torch {release.torch}: nothing new to measure")
+            return nothing
+        if options.rolling:
+            options.budget.make_room(say)
+        if fitting is release:
+            return _measure_release(options, release, todo, done, progress, say)
+        say(f"torch {release.torch}: measured with Python {fitting.python}, for this machine has no {release.python}")
+        with table_with(fitting, options.home.local):
+            return _measure_release(options, fitting, todo, done, progress, say)
+
+
+def _without_python(
+    options: MeasureOptions, release: Release, todo: list[plan.Cell], say: Callable[[str], None]
+) -> ReleaseReport:
+    """The report of a release whose Python is not to be had here; the dataset says so in one row."""
+    from harness.settle import settle
+
+    lacks = f"Python {release.python}"
+    why = interpreters.why_none(release.python)
+    reason = f"it needs {lacks}, which is not on this machine and which uv could not fetch ({why})"
+    settle(options.home.local, release, options.provider, todo, new_run_id(), reason)
+    say(f"torch {release.torch}: could not be measured: {reason}")
+    return ReleaseReport(release.torch, len(todo), 0, 0.0, f"could not be measured: {reason}", lacks)
 
 
 def _only_planned(release: Release, cells: int, say: Callable[[str], None]) -> ReleaseReport:
@@ -209,17 +257,20 @@ def _measure_release(
     only = frozenset(cell.key for cell in todo) if options.cells else frozenset()
     code = call.run(done, progress, only)
     again = _measure_again(call, todo) if code == 0 and options.whole and options.repeat else None
-    measured, problem = _settle(options, release, todo, run_id, code, log, again)
+    measured, problem, invalid = _settle(options, release, todo, run_id, code, log, again)
     if options.rolling:
         shutil.rmtree(options.home.root / ".tox" / name, ignore_errors=True)
     seconds = time.monotonic() - started
     progress.end_release(release.torch, len(todo), measured, problem)
+    if invalid:
+        words = "; ".join(f"{count} {reason}" for reason, count in invalid.items())
+        say(f"torch {release.torch}: {sum(invalid.values())} rows are invalid, their cells stay unmeasured: {words}")
     if problem:
         say(f"torch {release.torch}: {problem} (log: {log})")
     elif releases.is_proposal(release):
         say(f"torch {release.torch} is not in the table of releases; with these pins it was measured:")
         say(f"    {releases.as_entry(release)}")
-    return ReleaseReport(release.torch, len(todo), measured, seconds, problem)
+    return ReleaseReport(release.torch, len(todo), measured, seconds, problem, invalid=invalid)
 
 
 def _measure_again(call: ToxCall, todo: list[plan.Cell]) -> Path | None:
@@ -237,18 +288,19 @@ def _settle(
     code: int,
     log: Path,
     again: Path | None,
-) -> tuple[int, str]:
-    """After tox: judge the run, add the rows it owes, compact. Returns the rows written and the problem, if any."""
+) -> Settled:
+    """After tox: judge the run, add the rows it owes, compact."""
     from harness.settle import settle
 
     reason = failure(log) if code else ""
     # counted where they are by now: another process on the same folder may have compacted them
-    measured, problem = settle(options.home.local, release, options.provider, todo, run_id, reason, again)
+    settled = settle(options.home.local, release, options.provider, todo, run_id, reason, again)
     if again is not None:
         shutil.rmtree(again, ignore_errors=True)
-    if measured == 0:
-        return 0, f"could not be measured: {reason.splitlines()[0] if reason else 'tox wrote no row'}"
-    return measured, problem
+    if settled.rows == 0:
+        reason = reason.splitlines()[0] if reason else "tox wrote no row"
+        return settled._replace(problem=f"could not be measured: {reason}")
+    return settled
 
 
 def _environment_cases(options: MeasureOptions, corpus: dict[str, LoadedCase]) -> list[LoadedCase]:

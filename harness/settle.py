@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.worker.canaries import surprises
 from harness.worker.journal import Journal
 from harness.worker.rows import CELLS, ENVIRONMENTS
+from harness.worker.status import Status
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,10 +20,11 @@ if TYPE_CHECKING:
 
 
 class Settled(NamedTuple):
-    """How many rows a run wrote, and what the gate said of them: empty where they are good."""
+    """How many rows a run wrote, what the gate said of them (empty where they are good), the invalid ones by reason."""
 
     rows: int
     problem: str
+    invalid: dict[str, int]
 
 
 def settle(
@@ -67,7 +70,13 @@ def settle(
                 environment["measured_at"] = str(environment["measured_at"])
                 journal.environment(dict(environment, gate=word, planned=len(todo), rows=len(rows)))
     compact(local)
-    return Settled(written, "" if word == GOOD else word)
+    return Settled(written, "" if word == GOOD else word, _invalid(rows))
+
+
+def _invalid(rows: list[dict[str, Any]]) -> dict[str, int]:
+    """Rows that measured nothing, by the reason that their signatures end with; the most frequent first."""
+    found = Counter(str(row["signature"]).rpartition("|")[2] for row in rows if row["status"] == Status.INVALID.value)
+    return dict(found.most_common())
 
 
 def _written(local: Path, run_id: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:

@@ -111,7 +111,7 @@ def table_with(release: Release, folder: Path) -> Iterator[None]:
     others = [entry for entry in releases.table() if entry.torch != release.torch]
     entries = sorted([*others, release], key=lambda entry: versions.parse(entry.torch))
     lines = ["from harness.worker.releases import Release", f"RELEASES = ({', '.join(map(repr, entries))},)", ""]
-    path = folder / "releases.py"
+    path = folder / f"releases-{release.torch}.py"
     path.write_text("\n".join(lines), encoding="utf-8")
     before = os.environ.get(_TABLE)
     os.environ[_TABLE] = str(path.resolve())

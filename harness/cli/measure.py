@@ -80,7 +80,9 @@ def command(
     """Make the environments of torch releases and measure what is new in each.
 
     Without --release the releases that stand for an era each. A run that was ended goes on where it was. A release
-    that cannot be measured here is named and does not stop the others; the exit code is then 1. With --runtime
+    that cannot be measured here is named and does not stop the others; the exit code is then 1, but 0 where all that is
+    lacking is its Python and another release was measured. A second measurement of a release into the same folder
+    waits for the first. With --runtime
     nothing is exported: the bundles that earlier measurements left on this machine are run by other releases of a
     runtime, each once.
     """
@@ -138,8 +140,14 @@ def command(
     describe(home)
     shown = options.cases or tuple(sorted({name.split("/")[1] for name in cells}))
     _show(home, reports, shown, exporters, as_json)
-    if any(report.problem for report in reports):
+    if _failed(reports):
         click.get_current_context().exit(1)
+
+
+def _failed(reports: Sequence[ReleaseReport]) -> bool:
+    """Whether something went wrong: a Python that this machine lacks is no fault while another release has rows."""
+    problems = [report for report in reports if report.problem]
+    return any(not report.lacks for report in problems) or bool(problems and len(problems) == len(reports))
 
 
 def _measure_runs(home: Home, runtimes: Sequence[str], as_json: bool, **more: Any) -> None:
