@@ -111,7 +111,8 @@ class CellItem(pytest.Item):
         try:
             statuses, surprise = run.measure(self.cells)
         except StoreError as error:
-            # nothing more can be written: the controller ends the run
+            # the controller ends the run, and until then this process measures nothing more
+            run.refuse(error)
             self.user_properties.append(("surprise", str(error)))
             raise
         self.user_properties += [("statuses", statuses), ("surprise", surprise)]
@@ -134,6 +135,7 @@ class Run:
         self._supervisor: Optional[Supervisor] = None
         self._journal: Optional[Journal] = None
         self._broken = ""
+        self._refused: Optional[StoreError] = None
         self._environment = envinfo.environment(self.release.torch, self.release.spec, self.provider)
         self._roots = [Path(argument.split("::")[0]).resolve() for argument in config.args]
         self._corpora: Dict[Path, Dict[str, LoadedCase]] = {}
@@ -162,7 +164,12 @@ class Run:
         return plan.groups([cell for cell in cells if cell.key not in self._done and self._wants(cell)])
 
     def measure(self, cells: Sequence[plan.Cell]) -> Tuple[Dict[str, int], str]:
-        """Measure cells one by one, a row each; returns the counts of their statuses, and what a canary says."""
+        """Measure cells one by one, a row each; returns the counts of their statuses, and what a canary says.
+
+        Raises :class:`StoreError` where a row cannot be written.
+        """
+        if self._refused is not None:
+            raise self._refused
         counts: "Counter[str]" = Counter()
         surprise = ""
         # outcomes first: asked once more after the last, they see the process of these cells to its end
@@ -174,6 +181,10 @@ class Run:
             counts[row["status"]] += 1
             surprise = surprise or next(canaries.surprises([row]), "")
         return dict(counts), surprise
+
+    def refuse(self, error: StoreError) -> None:
+        """Measure nothing more: what could not be written is not to be measured, and half a batch is under way."""
+        self._refused = error
 
     @pytest.hookimpl
     def pytest_sessionstart(self) -> None:
