@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from mini import build, runner
@@ -77,7 +78,7 @@ def command_lines(home):
     lines = []
     for pid in runner.processes(MARK, home.mark):
         try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
+            with Path(f"/proc/{pid}/cmdline").open("rb") as file:
                 lines.append(file.read().replace(b"\0", b" ").decode())
         except OSError:
             continue  # it ended meanwhile
