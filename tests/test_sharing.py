@@ -8,7 +8,8 @@ import warnings
 
 import pytest
 
-from harness.worker import process, sharing
+from harness.worker import compare, sharing
+from harness.worker import watch as watching
 from harness.worker.registrations import Registrations, registered
 from harness.worker.stages import Stages
 from harness.worker.status import Stage
@@ -95,7 +96,7 @@ def torch(monkeypatch):
     modules["torch.onnx"].export = print
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.setattr(process, "_holders_of", 0)
+    monkeypatch.setattr(watching, "_holders", {})
     return types.SimpleNamespace(
         **{"onnx": modules["torch.onnx"], "root": modules["torch"], "groups": registry._registry}
     )
@@ -123,7 +124,7 @@ def change_the_default_type(torch):
 
 @pytest.mark.parametrize("change", [replace_export, register, override, leave_an_empty_group, change_the_default_type])
 def test_what_a_cell_leaves_behind_in_torch_makes_it_another_process(torch, change):
-    watch = process.Watch()
+    watch = watching.Watch()
     assert not watch.is_changed()
 
     change(torch)
@@ -131,19 +132,77 @@ def test_what_a_cell_leaves_behind_in_torch_makes_it_another_process(torch, chan
     assert watch.is_changed()
 
 
-def test_an_environment_variable_or_another_folder_makes_it_another_process(torch, monkeypatch, tmp_path):
-    watch = process.Watch()
-    monkeypatch.setenv("LEFT_BEHIND", "1")
-    assert watch.is_changed()
+def working_state():
+    state = watching.State()
+    state.enter()
+    state.begin()
+    return state
 
-    watch = process.Watch()
+
+def set_a_variable(monkeypatch, tmp_path):
+    monkeypatch.setenv("LEFT_BEHIND", "1")
+
+
+def go_elsewhere(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    assert watch.is_changed()
+
+
+def look_elsewhere_for_modules(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def forget_temporary_folders(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
+def widen_a_tolerance(monkeypatch, tmp_path):
+    monkeypatch.setitem(compare.TOLERANCES, "float32", (1.0, 1.0))
+
+
+def replace_our_comparison(monkeypatch, tmp_path):
+    monkeypatch.setattr(compare, "compare", len)
+
+
+def replace_json(monkeypatch, tmp_path):
+    monkeypatch.setattr("json.dumps", len)
+
+
+def warn_otherwise(monkeypatch, tmp_path):
+    monkeypatch.setattr("warnings.warn", len)
+
+
+def replace_a_builtin(monkeypatch, tmp_path):
+    monkeypatch.setattr("builtins.sorted", len)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        set_a_variable,
+        go_elsewhere,
+        look_elsewhere_for_modules,
+        forget_temporary_folders,
+        widen_a_tolerance,
+        replace_our_comparison,
+        replace_json,
+        warn_otherwise,
+        replace_a_builtin,
+    ],
+)
+def test_what_a_cell_leaves_behind_elsewhere_makes_it_another_process(torch, monkeypatch, tmp_path, change):
+    state = working_state()
+    assert state.is_kept()
+
+    with monkeypatch.context() as patch:
+        change(patch, tmp_path)
+        found = state.is_kept()
+
+    assert not found
 
 
 @pytest.mark.parametrize("change", [register, override, leave_an_empty_group])
 def test_a_symbolic_that_a_cell_leaves_registered_is_taken_back(torch, change):
-    watch, registrations = process.Watch(), Registrations.now()
+    watch, registrations = watching.Watch(), Registrations.now()
     change(torch)
     registrations.restore()
 
@@ -196,14 +255,15 @@ def test_a_table_that_torch_built_during_a_cell_stays_and_is_seen_as_a_change(ta
 
 
 def test_a_module_that_a_cell_was_the_first_to_import_changes_nothing(torch, monkeypatch):
-    watch = process.Watch()
+    watch = watching.Watch()
     monkeypatch.setitem(sys.modules, "torch.onnx.operators", types.ModuleType("torch.onnx.operators"))
 
     assert not watch.is_changed()
 
 
 def test_a_patch_in_a_later_batch_is_seen_and_a_symbolic_left_there_is_taken_back(torch):
-    state = process.State()
+    state = watching.State()
+    state.enter()
     for _ in range(3):
         state.begin()
         assert state.is_kept()
@@ -218,7 +278,8 @@ def test_a_patch_in_a_later_batch_is_seen_and_a_symbolic_left_there_is_taken_bac
 
 
 def test_a_module_that_one_batch_imported_is_watched_in_the_next(torch, monkeypatch):
-    state = process.State()
+    state = watching.State()
+    state.enter()
     state.begin()
     imported = types.ModuleType("torch.onnx.operators")
     monkeypatch.setitem(sys.modules, "torch.onnx.operators", imported)
@@ -239,7 +300,7 @@ def test_what_compares_in_a_way_of_its_own_is_seen_in_the_place_of_another(torch
             pass
 
     torch.onnx.verify = Undecided()
-    watch = process.Watch()
+    watch = watching.Watch()
     assert not watch.is_changed()
 
     torch.onnx.verify = Undecided()
@@ -248,7 +309,7 @@ def test_what_compares_in_a_way_of_its_own_is_seen_in_the_place_of_another(torch
 
 
 def test_what_moves_without_being_anything_a_cell_could_meet_is_no_change(torch):
-    watch = process.Watch()
+    watch = watching.Watch()
     torch.onnx.counter = 1
     assert not watch.is_changed()
     torch.onnx.counter = 2

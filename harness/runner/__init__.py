@@ -18,7 +18,6 @@ WORKER_MODULES = (
     "messages",
     "process",
     "process_tree",
-    "registrations",
     "rows",
     "runtimes",
     "status",

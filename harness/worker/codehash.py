@@ -26,13 +26,16 @@ CELLS = (
     "onnx_file",
     "process",
     "process_tree",
+    "probe",
     "registrations",
     "runtimes",
+    "settings",
     "sharing",
     "subject",
     "supervisor",
     "tensors",
     "warm",
+    "watch",
     "zygote",
 )
 #: those that decide the row of a bundle on a runtime, beside the adapters

@@ -40,12 +40,14 @@ from harness.worker import corpus as corpus_module
 from harness.worker.cell import EagerResults, Outcome, measure
 from harness.worker.channel import Channel, Lines, encoded
 from harness.worker.plan import Cell
-from harness.worker.process import State, grown, limit_memory
+from harness.worker.probe import Sound, answer, is_sound
+from harness.worker.process import grown, limit_memory
 from harness.worker.process_tree import adopt_orphans, die_with_parent, end_children, kill_group
 from harness.worker.sharing import spoiled
 from harness.worker.stages import Stages
 from harness.worker.status import Exporter, Stage
 from harness.worker.warm import prepare_opset, threads, warm
+from harness.worker.watch import State
 
 _POLL_SECONDS = 0.05
 #: cases that one child traces before it is replaced, whatever it says of itself; a new one costs as much as three cells
@@ -74,6 +76,8 @@ class _Worker(NamedTuple):
     bundles: Optional[Path]
     known: EagerResults
     state: State
+    #: what a process that measures right says of the probe
+    sound: Sound
 
     def serve(self, request: Dict[str, Any], send: Callable[[int, Outcome], None]) -> bool:
         """Measure the cells of one request; stop where one has changed the process that the next would share.
@@ -88,7 +92,11 @@ class _Worker(NamedTuple):
             # what a cell leaves running may change the next one, or speak for it
             if end_children() or not self.state.is_kept():
                 return False
-        return not spoiled()
+        return not spoiled() and self.state.is_kept_widely()
+
+    def takes(self, case: str, served: Set[str]) -> bool:
+        """Whether a process that has ``served`` these cases is fit for another one."""
+        return not served or case in served or is_sound(self.sound)
 
     def kind(self, request: Dict[str, Any]) -> Kind:
         """Which child serves a request: what scripting leaves behind changes whether another variant scripts at all."""
@@ -101,6 +109,7 @@ class _Worker(NamedTuple):
         def announce(stage: Stage) -> None:
             self.stages.note(batch, index, stage)
 
+        _seed()
         return measure(cell, self.loaded[cell.case].variants, announce, self.bundles, self.known)
 
     def _exporter(self, cell: Cell) -> str:
@@ -113,6 +122,14 @@ class _Worker(NamedTuple):
             del self.known[key]
 
 
+def _seed() -> None:
+    """Random numbers that nobody seeds are the same in every cell, whatever was measured before it."""
+    for module, name in (("random", "seed"), ("numpy.random", "seed"), ("torch", "manual_seed")):
+        seed = getattr(sys.modules.get(module), name, None)
+        if seed is not None:
+            seed(0)
+
+
 class _Child:
     """A forked process as the zygote sees it: where it takes requests, and what it says."""
 
@@ -121,6 +138,7 @@ class _Child:
         self.cases: Set[str] = set()
         self._requests, self._replies = requests, replies
         self._lines = Lines()
+        self._ended = False
 
     def takes(self, case: str, kind: Kind) -> bool:
         """Whether the next batch of this case may go to it."""
@@ -139,11 +157,12 @@ class _Child:
         while True:
             # a grandchild may hold the pipe of a dead child open
             pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self._ended = bool(pid)
             reads = reads and self._read(0 if pid else _POLL_SECONDS, drain=bool(pid))
             for line in self._lines.whole():
                 yield line
             if pid:
-                self._close()
+                self.end()
                 yield _exit_code(status)
                 return
             if not reads:
@@ -151,11 +170,12 @@ class _Child:
                 time.sleep(_POLL_SECONDS)
 
     def end(self) -> None:
-        """It is not needed any more."""
+        """End it, and what is left of its group."""
         kill_group(self.pid)
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        self._close()
+        if not self._ended:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        self.leave()
 
     def leave(self) -> None:
         """Close the pipes to it in this process."""
@@ -170,10 +190,6 @@ class _Child:
             if not data or not drain:
                 return bool(data)
         return True
-
-    def _close(self) -> None:
-        self.leave()
-        kill_group(self.pid)
 
 
 class _Zygote:
@@ -190,6 +206,8 @@ class _Zygote:
         built = [prepare_opset(fields[2], fields[3]) for fields in request["cells"]]
         kept = self._children.get(kind)
         ended: Union[int, str, None] = None
+        if any(built):
+            self._worker.state.take()
         if kept is not None and kind is not Kind.ALONE and not any(built) and kept.takes(case, kind):
             ended = self._through(kept, kind, request, is_new=False)
         if ended is None:
@@ -274,7 +292,9 @@ def main() -> int:
     gc.collect()
     gc.freeze()
     bundles = Path(arguments.bundles) if arguments.bundles else None
-    worker = _Worker(loaded, Stages(arguments.stages), bundles, {}, State())
+    state = State()
+    worker = _Worker(loaded, Stages(arguments.stages), bundles, {}, state, answer())
+    state.take()
     fork = hasattr(os, "fork") and threads() == 1 and not arguments.no_fork
     wire.send({"ready": True, "fork": fork, "threads": threads()})
     if fork:
@@ -304,6 +324,7 @@ def _serve_once(worker: _Worker, wire: Channel) -> None:
     if line:
         request = json.loads(line)
         wire.send({"batch": request["batch"], "secret": request["secret"], "pid": os.getpid()})
+        worker.state.enter()
         worker.serve(request, lambda cell, outcome: wire.write(_row(request, cell, outcome) + b"\n"))
 
 
@@ -358,10 +379,15 @@ def _have_own_output() -> None:
 
 def _take_requests(requests: int, replies: Channel, worker: _Worker) -> None:
     grown()
+    worker.state.enter()
+    served: Set[str] = set()
     with os.fdopen(requests, "rb") as lines:
         for line in iter(lines.readline, b""):
-            if not _serve(_Replies(replies, json.loads(line.decode("utf-8"))), worker):
+            request = json.loads(line.decode("utf-8"))
+            case = request["cells"][0][0]
+            if not worker.takes(case, served) or not _serve(_Replies(replies, request), worker):
                 return
+            served.add(case)
 
 
 def _serve(replies: _Replies, worker: _Worker) -> bool:
