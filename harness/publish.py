@@ -291,7 +291,7 @@ class _Publication:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        fresh = to_arrow("declared", gather(self._local))
+        fresh = to_arrow("declared", gather(self._local, self.problems))
         before = self._table(self._published, "declared")
         kept = before.filter(
             pc.invert(pc.is_in(before["release"], value_set=pc.unique(fresh["release"]).cast("string")))

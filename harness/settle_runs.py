@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+#: characters of a journal's name that are kept, with room for a number behind them
+_LONGEST_NAME = 60
+
+
 class NothingToMergeError(CaniexportError):
     """A folder without a readable row of a run."""
 
@@ -90,8 +94,9 @@ def merge(folder: Path, local: Path) -> tuple[list[RunReport], list[str]]:
         if entries.runs:
             found[path] = entries
     if not found:
+        why = f"; {problems[0]}" if problems else ""
         raise NothingToMergeError(
-            f"{folder}: no rows of bundles in it (expected is the folder that `python bundles.zip -o` was given)"
+            f"{folder}: no rows of bundles in it (expected is the folder that `python bundles.zip -o` was given){why}"
         )
     for path, entries in found.items():
         _copy(path, local, entries)
@@ -102,7 +107,7 @@ def merge(folder: Path, local: Path) -> tuple[list[RunReport], list[str]]:
 def _copy(path: Path, local: Path, entries: Entries) -> None:
     """The journal's good lines as one of our own; what was in flight when its writer died stays behind."""
     texts = entries.messages
-    with Journal(local / "journal", path.stem) as journal:
+    with Journal(local / "journal", path.stem[:_LONGEST_NAME]) as journal:
         for row in entries.environments:
             journal.environment(_plain(row))
         for row in entries.runs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 
@@ -77,7 +78,7 @@ def write_runs(local, *items):
                 "run_id": "run-1",
                 "env_id": "env-1",
                 "measured_at": "2026-01-02T03:04:05Z",
-                "bundle": f"{case}{place}",
+                "bundle": hashlib.sha256(f"{case}{place}".encode()).hexdigest(),
             }
             row.update(corpus="onnx-node", case=case, variant=variant, runtime="onnxruntime", runtime_version=version)
             journal.run({**row, "provider": "cpu", "device": "cpu", "stage": done, "status": status}, {})

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from harness.worker.errors import CaniexportError
+from harness.worker.rows import NAME
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -35,6 +36,8 @@ _MEMBER, _DIRECTORY = b"PK\x03\x04", b"PK\x01\x02"
 #: a member's local header: signature, version, flags, method, time, date, checksum, packed and full size, lengths
 _HEADER = struct.Struct("<4s5H3I2H")
 _NAME = re.compile(r"[0-9a-f]{64}")
+#: what a session option can be
+_SCALARS = (str, int, float, bool)
 #: what :mod:`zipfile` raises for bytes that are no zip file's, or one's of another kind (encrypted, a method unknown)
 _DAMAGED = (
     zipfile.BadZipFile,
@@ -137,7 +140,10 @@ class Archive:
 
     def cells(self) -> Dict[str, List[str]]:
         """The cells that each entry stands for, by its key."""
-        found: Dict[str, List[str]] = json.loads(self._zip.read(CELLS).decode("utf-8"))
+        try:
+            found: Dict[str, List[str]] = json.loads(self._zip.read(CELLS).decode("utf-8"))
+        except (*_DAMAGED, KeyError) as error:
+            raise UnusableArchive("{}: its {} cannot be read ({})".format(self.path, CELLS, error)) from error
         return found
 
     def _entries(self) -> List[Entry]:
@@ -150,10 +156,30 @@ class Archive:
             entries = [Entry(**item) for item in manifest["entries"]]
         except (*_DAMAGED, KeyError, TypeError) as error:
             raise UnusableArchive("{}: its {} cannot be read ({})".format(self.path, MANIFEST, error)) from error
-        for entry in entries:
-            if not _NAME.fullmatch(entry.bundle):
-                raise UnusableArchive("{}: {!r} is no bundle's name".format(self.path, entry.bundle))
+        for number, entry in enumerate(entries):
+            why = _unfit(entry)
+            if why:
+                raise UnusableArchive("{}: entry {} of its {}: {}".format(self.path, number, MANIFEST, why))
         return entries
+
+
+def _unfit(entry: Entry) -> str:
+    """Why an entry cannot be used, empty where it can: its words become rows, and these files and scripts."""
+    if not isinstance(entry.bundle, str) or not _NAME.fullmatch(entry.bundle):
+        return "{!r:.80} is no bundle's name".format(entry.bundle)
+    for name in ("corpus", "case", "variant"):
+        value = getattr(entry, name)
+        if not isinstance(value, str) or not NAME.fullmatch(value):
+            return "its {} is {!r:.80}, which is no name".format(name, value)
+    for name in ("rtol", "atol"):
+        value = getattr(entry, name)
+        # a comparison with nan is never true, so that nothing would agree with anything
+        if value is not None and not (type(value) in (int, float) and 0 <= value < float("inf")):
+            return "its {} is {!r:.80}, which is no tolerance".format(name, value)
+    options = entry.options
+    if not isinstance(options, dict) or not all(isinstance(value, _SCALARS) for value in options.values()):
+        return "its options are no session options"
+    return ""
 
 
 def unpack(name: str, data: bytes) -> Bundle:

@@ -190,7 +190,7 @@ class Dataset:
         if table == "environments":
             return self._fresh_environments
         local = self._folders.get("local")
-        return gather(local) if table == "declared" and local is not None else ()
+        return gather(local, self._problems) if table == "declared" and local is not None else ()
 
     def silenced(self) -> list[dict[str, Any]]:
         """The environments whose run is quarantined: its rows are left out."""
@@ -255,7 +255,7 @@ class Dataset:
     def declared(self) -> pd.DataFrame:
         """One row per release, table and operator: what torch's and onnx's own tables say; local before published."""
         local = self._folders.get("local")
-        fresh = to_arrow("declared", gather(local) if local is not None else [])
+        fresh = to_arrow("declared", gather(local, self._problems) if local is not None else [])
         return to_frame(newest("declared", [self._small("published", "declared"), fresh]))
 
     def message(self, message_id: str) -> str | None:

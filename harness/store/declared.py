@@ -8,20 +8,35 @@ from pathlib import Path
 from typing import Any
 
 from harness import versions
+from harness.store.entering import entered
+from harness.worker.errors import StoreError
+
+_HIGHEST = 1000
 
 
-def gather(local: Path) -> Iterator[dict[str, Any]]:
-    """Rows of ``DECLARED`` from a local dataset's JSON files; one that cannot be read is as if it were not there."""
+def gather(local: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
+    """Rows of ``DECLARED`` from a local dataset's JSON files; one that cannot be used is told to ``problems``."""
+    from harness.worker.declared import checksum
+
     for path in sorted((local / "declared").glob("torch-*.json")):
         try:
             told = json.loads(path.read_text(encoding="utf-8"))
-            made = [_row(told, *row) for row in told["rows"]]
-        except (OSError, ValueError, KeyError, TypeError):
+            if "crc" in told and told.pop("crc") != checksum(told):
+                raise ValueError("it has been changed: its checksum is that of another content")
+            made = [entered("declared", _row(told, *row))[0] for row in told["rows"]]
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, StoreError) as error:
+            problem = f"{path}: cannot be used ({error}); `caniexport measure` of its release writes it anew"
+            if problem not in problems:
+                problems.append(problem)
             continue
         yield from made
 
 
 def _row(told: dict[str, Any], by: str, op: str, opsets: Sequence[int]) -> dict[str, Any]:
+    if not all(type(opset) is int and 0 < opset < _HIGHEST for opset in opsets):
+        raise ValueError(f"{op}: its opsets are no opsets")
     version = f"onnx {told['onnx']}" if by == "onnx" else f"torch {told['torch']}"
     return {"release": told["release"], "by": by, "version": version, "op": op, "opsets": _spans(opsets)}
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: key of the file metadata that holds the version of the row contract
 VERSION_KEY = b"caniexport_schema"
 
+#: characters of a refused value that are shown
+_SHOWN = 80
 #: columns whose every value is a word of ours: a word nobody knows would be answered wrongly
 _WORDS: dict[str, frozenset[str]] = {
     "stage": frozenset(member.value for member in Stage),
@@ -77,15 +79,21 @@ def normalise(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
     converters = _converters(table)
     unknown = row.keys() - converters.keys()
     if unknown:
-        raise StoreError(f"{table}: no column {', '.join(sorted(unknown))} in the row contract")
+        raise StoreError(f"{table}: no column {', '.join(map(shown, sorted(unknown)[:5]))} in the row contract")
     found: dict[str, Any] = {}
     for name, convert in converters.items():
         value = row.get(name)
         try:
             found[name] = None if value is None else convert(value)
         except (TypeError, ValueError, OverflowError):
-            raise StoreError(f"{table}: {value!r} is no value of column {name}") from None
+            raise StoreError(f"{table}: {shown(value)} is no value of column {name}") from None
     return found
+
+
+def shown(value: Any) -> str:
+    """A value of somebody else's, short and on one line."""
+    said = ascii(value) if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
+    return said if len(said) <= _SHOWN else f"{said[:_SHOWN]}…"
 
 
 def to_arrow(table: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
@@ -103,14 +111,14 @@ def from_normalised(table: str, rows: list[dict[str, Any]]) -> pa.Table:
 @cache
 def _converters(table: str) -> dict[str, Callable[[Any], Any]]:
     kinds: dict[str, Callable[[Any], Any]] = {
-        "string": _text,
+        "string": text,
         "int32": lambda value: _integer(value, 31),
         "int64": lambda value: _integer(value, 63),
         "float32": _number,
         "float64": _number,
         "bool": _truth,
         "timestamp": _time,
-        "list<string>": lambda value: [_text(item) for item in _sequence(value)],
+        "list<string>": lambda value: [text(item) for item in _sequence(value)],
     }
     return {
         column.name: _word(_WORDS[column.name]) if column.name in _WORDS else kinds[column.type]
@@ -118,21 +126,21 @@ def _converters(table: str) -> dict[str, Callable[[Any], Any]]:
     }
 
 
-def _text(value: Any) -> str:
+def text(value: Any) -> str:
+    """A text that can be written: half of a surrogate pair is escaped. Raises :class:`TypeError` for anything else."""
     if isinstance(value, Enum):
         value = value.value
     if not isinstance(value, str):
         raise TypeError
-    # half of a surrogate pair cannot be written as UTF-8
-    return value.encode("utf-8", "replace").decode("utf-8")
+    return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _word(known: frozenset[str]) -> Callable[[Any], str]:
     def convert(value: Any) -> str:
-        text = _text(value)
-        if text not in known:
+        word = text(value)
+        if word not in known:
             raise ValueError
-        return text
+        return word
 
     return convert
 

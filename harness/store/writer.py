@@ -33,12 +33,19 @@ _TEMPORARY = ".writing"
 
 def cells_file(torch: str | None, provider: str | None) -> str:
     """Name of the file in ``cells/`` that holds a row: one per release and provider."""
-    return f"torch-{torch}-{provider or 'none'}.parquet" if torch else "environment-cases.parquet"
+    return _name(f"torch-{torch}-{provider or 'none'}.parquet") if torch else "environment-cases.parquet"
 
 
 def runs_file(runtime: str | None, provider: str | None) -> str:
     """Name of the file in ``runs/`` that holds a row: one per runtime and provider, all versions beside each other."""
-    return f"{runtime or 'none'}-{provider or 'none'}.parquet"
+    return _name(f"{runtime or 'none'}-{provider or 'none'}.parquet")
+
+
+def _name(text: str) -> str:
+    """A file's name made of a row's words, which no row can have that has entered through a journal otherwise."""
+    if "/" in text or "\\" in text or "\0" in text:
+        raise StoreError(f"{text!r} cannot be the name of a file")
+    return text
 
 
 def encode(table: str, rows: pa.Table) -> bytes:

@@ -15,6 +15,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Type, Union
 from harness.worker import case as model
 from harness.worker.casehash import FileHashes
 from harness.worker.errors import CorpusError
+from harness.worker.rows import NAME
 
 #: packages that answering a question must not import (torch alone takes seconds)
 STOOD_IN = ("torch", "torchvision", "onnx", "onnxruntime", "onnxscript")
@@ -65,6 +66,9 @@ def load(paths: Sequence[Path], stand_in: bool) -> Dict[str, LoadedCase]:
     found: Dict[str, LoadedCase] = {}
     for path in _files(paths):
         for item in _load_file(path, stand_in):
+            if not NAME.fullmatch(item.id):
+                words = "letters, digits and - _ . + are wanted"
+                raise CorpusError("{}: case {!r}: its id is no name ({})".format(item.path, item.id, words))
             if item.id in found:
                 raise CorpusError("case {}: defined in both {} and {}".format(item.id, found[item.id].path, item.path))
             found[item.id] = item

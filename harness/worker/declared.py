@@ -1,7 +1,7 @@
 """What the installed torch and onnx say of themselves: operator tables, for comparison with what is measured.
 
 ``python -m harness.worker.declared --release 2.8.0 --out FILE`` inside a release's environment writes one JSON file:
-``{"release", "torch", "onnx", "rows": [[by, op, opsets], ...]}`` where ``by`` is ``torchscript`` (the symbolic
+``{"release", "torch", "onnx", "rows": [[by, op, opsets], ...], "crc"}`` where ``by`` is ``torchscript`` (the symbolic
 registry), ``dynamo`` (torchlib's registry) or ``onnx`` (``onnx.defs``), ``op`` is named as torch and ONNX name it
 (``aten::add``, ``aten::add.Tensor``, ``Add``), and ``opsets`` are those at which it is registered; for ``onnx`` those
 that changed it. A registered rule is no promise: it may refuse what it is given.
@@ -18,6 +18,7 @@ import io
 import json
 import os
 import sys
+import zlib
 from typing import Any, Dict, FrozenSet, Iterator, List, Tuple
 
 from harness.worker import releases
@@ -140,6 +141,11 @@ def _merged(found: List[Row]) -> List[Row]:
     return [(by, op, sorted(set(opsets))) for (by, op), opsets in sorted(merged.items())]
 
 
+def checksum(told: Dict[str, Any]) -> int:
+    """The CRC-32 of what a file says, so that a changed bit is no operator."""
+    return zlib.crc32(json.dumps(told, sort_keys=True).encode("ascii"))
+
+
 def main() -> int:
     """Write the tables; the environment is tox's, or named by ``--release``."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -152,12 +158,13 @@ def main() -> int:
     release = releases.find(arguments.release)
     with contextlib.redirect_stdout(io.StringIO()):
         found = rows(release)
-    told = {
+    told: Dict[str, Any] = {
         "release": release.torch,
         "torch": public(torch.__version__),
         "onnx": onnx.__version__,
         "rows": found,
     }
+    told["crc"] = checksum(told)
     os.makedirs(arguments.out, exist_ok=True)
     path = os.path.join(arguments.out, "torch-{}.json".format(release.torch))
     with open(path + ".part", "w", encoding="utf-8") as file:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import zlib
 from pathlib import Path
 from typing import Any, Dict, Optional, Tuple
 
@@ -55,7 +56,7 @@ class Journal:
     def _append(self, entry: Dict[str, Any]) -> None:
         if self._file is None:
             raise StoreError("journal {} is closed".format(self.path))
-        data = (json.dumps(entry, sort_keys=True) + "\n").encode("utf-8")
+        data = _line(entry)
         position = self._file.seek(0, os.SEEK_END)
         try:
             while data:
@@ -70,6 +71,12 @@ def _worded(path: Path, error: OSError) -> StoreError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull("no space left for {}; every finished cell is kept".format(path))
     return StoreError("cannot write {}: {}".format(path, error))
+
+
+def _line(entry: Dict[str, Any]) -> bytes:
+    """An entry's line: first the checksum of the object without it, so that a changed bit is no value."""
+    text = json.dumps(entry, sort_keys=True).encode("utf-8")
+    return b'{"crc": "%08x", %s\n' % (zlib.crc32(text), text[1:])
 
 
 def _create(folder: Path, name: str) -> Tuple[Path, Optional[Any]]:

@@ -6,6 +6,7 @@ text in a journal) and ``list<string>``. A column may be null unless its meaning
 
 from __future__ import annotations
 
+import re
 from typing import Dict, NamedTuple, Optional, Tuple
 
 #: version of the row contract; a reader refuses rows of another major version and says which command migrates them
@@ -13,6 +14,10 @@ SCHEMA_VERSION = 1
 
 #: version of the measuring code: raised when the same case in the same environment could get another row
 MEASURING_VERSION = 3
+
+#: the name of a case, a variant or a corpus: letters of any language, digits, and what stands between them in a name;
+#: no path, no quote, no line feed
+NAME = re.compile(r"(?!.*\.\.)\w[\w.+-]{0,299}")
 
 
 class Column(NamedTuple):
