@@ -326,7 +326,8 @@ def test_a_case_whose_id_is_no_name_is_refused_before_it_is_measured(tmp_path, n
     path = tmp_path / "mine.py"
     path.write_text(
         "from harness.worker.case import Case\nfrom harness.worker.tensors import f32\n\n\n"
-        f"class A(Case):\n    'A title.'\n    id = {name!r}\n    sources = ('caniexport',)\n    inputs = ((f32(2),), (f32(3),))\n\n"
+        f"class A(Case):\n    'A title.'\n    id = {name!r}\n    sources = ('caniexport',)\n"
+        "    inputs = ((f32(2),), (f32(3),))\n\n"
         "    def forward(self, x):\n        return x\n"
     )
 
