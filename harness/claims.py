@@ -15,7 +15,7 @@ from harness.worker import releases as release_table
 from harness.worker.case import PLAIN, Claim, Fix, attributes
 from harness.worker.corpus import LoadedCase
 from harness.worker.errors import CorpusError, UnknownName
-from harness.worker.status import MEASURED, Exporter, FixKind, Stage, Status
+from harness.worker.status import MEASURED, Checker, Exporter, FixKind, Stage, Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ COLUMNS = (
     "facts",
 )
 #: what onnx's checker says of a file that it refuses
-_REFUSED = frozenset({"strict", "plain"})
+_REFUSED = frozenset({Checker.STRICT.value, Checker.PLAIN.value})
 _SHOWN = 4
 
 Row = Mapping[str, Any]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness import versions
 from harness.answers.refusals import Refusal, refusal
+from harness.answers.rows import as_asked
 from harness.runtime_releases import RUNTIMES
-from harness.worker.case import PLAIN
 from harness.worker.errors import UnknownName
-from harness.worker.status import Exporter, Stage, Status
+from harness.worker.status import Stage, Status
 
 if TYPE_CHECKING:
     from harness.store.dataset import Dataset
@@ -95,19 +95,14 @@ def _is_own(row: Row, run: Row) -> bool:
 def _on(row: Row, run: Row) -> Row:
     """The cell as it ends in a run; a file that is not as asked stays so wherever it runs."""
     found = {**row, **{name: run[name] for name in _MOVED}}
-    if found["status"] == Status.PASS and as_asked_otherwise(row):
+    if found["status"] == Status.PASS and not _as_asked(row):
         found["status"] = Status.DEGRADED.value
     return found
 
 
-def as_asked_otherwise(row: Row) -> bool:
-    """Whether the file of a cell is not as asked. A fix may ask for another exporter or opset itself."""
-    if row["status"] == Status.DEGRADED:
-        return True
-    if row["variant"] != PLAIN or row["exporter"] == Exporter.DEFAULT:
-        return False
-    pairs = (row["exporter_effective"], row["exporter"]), (row["opset_effective"], row["opset"])
-    return any(None not in pair and pair[0] != pair[1] for pair in pairs)
+def _as_asked(row: Row) -> bool:
+    asked, written = (row["exporter"], row["opset"]), (row["exporter_effective"], row["opset_effective"])
+    return as_asked(row["status"], row["variant"], asked, written)
 
 
 def of_bundles(dataset: Dataset, bundles: Iterable[str]) -> list[Row]:

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, cell, write
 
+from harness.answers.matrix import By, table
 from harness.answers.points import Places, parse
 from harness.answers.reading import load
 from harness.answers.select import Filters
@@ -87,6 +88,32 @@ def test_what_never_reached_a_runtime_is_the_same_on_each(local):
     found = ask(local, f"{at_14},ort=1.20", f"{POINT},ort=1.20", cases=("grid-sample",))
 
     assert changes(found) == {"grid-sample": ("fixed", "opset")}
+
+
+def test_a_cell_has_one_word_on_a_runtime_whatever_asks(local):
+    """A file of another opset stays degraded, and one that onnx's checker refused is what the runtime makes of it."""
+    rows = [cell("2.8.0", name, "plain", "torchscript-trace", 18) for name in ("cross", "grid-sample")]
+    rows[0].update(status="degraded", opset_effective=17, bundle="of-17", measured_at="2026-11-22T10:00:00Z")
+    rows[1].update(status="fail", stage="check", signature="check|x|y", bundle="strict")
+    rows[1].update(measured_at="2026-11-22T10:00:00Z")
+    append(local, *rows)
+    with Journal(local / "journal", "runs-more") as journal:
+        journal.run(run("of-17"), {})
+        journal.run(run("strict", case="grid-sample", stage="compare", status="mismatch"), {})
+        journal.environment(environment("r", "good"))
+    compact(local)
+    dataset = Dataset.open(None, local)
+    told = table(dataset, Filters(torch=("2.8.0",), opsets=("18",), exporters=("trace",)), By.RUNTIME)
+    in_table = {line.case: line.places[f"onnxruntime {OLD}"].status.value for line in told.lines}
+    moved = upgrade(dataset, parse(f"{POINT},ort=1.31"), parse(f"{POINT},ort=1.20"), Filters())
+    in_upgrade = {change.case: change.after.value for group in moved.groups for change in group.changes}
+
+    assert in_table["cross"] == "degraded"
+    assert in_table["grid-sample"] == in_upgrade["grid-sample"] == "mismatch"
+    cells = load(dataset).on(Runtime("onnxruntime", OLD, "cpu")).cells(torch=("2.8.0",), opset=(18,), case=("cross",))
+    assert [one.status.value for one in cells if (one.variant, one.exporter) == ("plain", "torchscript-trace")] == [
+        "degraded"
+    ]
 
 
 def test_of_several_axes_the_one_that_did_it_is_named(local):

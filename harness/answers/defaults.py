@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from harness.worker.status import Exporter, Stage
 
+_Key = TypeVar("_Key")
 #: a cell that ends here has not asked the exporter for its opset
 BEFORE_EXPORT = (Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value)
 
@@ -60,13 +61,31 @@ def offers(asked: Iterable[Asked]) -> dict[tuple[str, str], Offer]:
     return {key: Offer(*key, tuple(sorted(opsets))) for key, opsets in taken.items()}
 
 
-def default_opsets(written: Iterable[Written]) -> dict[str, int]:
-    """By torch release: the opset that a bare ``torch.onnx.export`` wrote, read back from most of its files."""
-    seen: dict[str, Counter[int]] = defaultdict(Counter)
-    for item in written:
-        if item.opset is not None:
-            seen[item.torch][item.opset] += item.files
-    return {torch: counts.most_common(1)[0][0] for torch, counts in seen.items()}
+class OwnOpsets:
+    """The opsets that are written where none is asked for, read back from most of the files that asked for none.
+
+    ``bare`` is by torch release what a bare ``torch.onnx.export`` writes. An exporter that is not the bare call's may
+    write another (dynamo 18 in 2.5 to 2.7, beside 17): fixes that only name it tell which.
+    """
+
+    def __init__(self, written: Iterable[Written]) -> None:
+        every = [item for item in written if item.opset is not None]
+        self.bare: Mapping[str, int] = _most((item.torch, item) for item in every)
+        self._exporters: Mapping[tuple[str, str | None], int] = _most(
+            ((item.torch, item.exporter), item) for item in every
+        )
+
+    def of(self, torch: str, exporter: str) -> int | None:
+        """What an exporter of a release writes by itself; what the bare call does where its own is not known."""
+        return self._exporters.get((torch, exporter), self.bare.get(torch))
+
+
+def _most(files: Iterable[tuple[_Key, Written]]) -> dict[_Key, int]:
+    """By key: the opset of most of its files."""
+    seen: dict[_Key, Counter[int]] = defaultdict(Counter)
+    for key, item in files:
+        seen[key][item.opset or 0] += item.files
+    return {key: counts.most_common(1)[0][0] for key, counts in seen.items()}
 
 
 def default_exporters(written: Iterable[Written]) -> dict[str, str]:
@@ -86,18 +105,19 @@ class OpsetChoice:
     why: str
 
 
-def choose_opset(torch: str, exporter: str, defaults: Mapping[str, int], opsets: Sequence[int]) -> OpsetChoice:
+def choose_opset(torch: str, exporter: str, own: OwnOpsets, opsets: Sequence[int]) -> OpsetChoice:
     """The opset at which a release's exporter is judged where none was asked for.
 
-    The release's own default; where this exporter was not measured there, the nearest that was. ``None`` for the
+    What this exporter writes by itself; where it was not measured there, the nearest that was. ``None`` for the
     exporter ``default``, which is asked for none, and where nothing was measured.
     """
     if exporter == Exporter.DEFAULT.value or not opsets:
         return OpsetChoice(None, "the release's own")
-    wanted = defaults.get(torch)
+    wanted = own.of(torch, exporter)
     if wanted is None:
         return OpsetChoice(opsets[-1], "the highest measured; the release's own default was not")
+    whose = "the release's own" if wanted == own.bare.get(torch) else "the exporter's own"
     if wanted in opsets:
-        return OpsetChoice(wanted, "the release's own")
+        return OpsetChoice(wanted, whose)
     nearest = min(opsets, key=lambda opset: (abs(opset - wanted), opset))
-    return OpsetChoice(nearest, f"the nearest to the release's own, {wanted}")
+    return OpsetChoice(nearest, f"the nearest to {whose}, {wanted}")

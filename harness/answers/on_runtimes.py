@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import versions
 from harness.answers.refusals import refusal
-from harness.answers.rows import Cell
+from harness.answers.rows import Cell, as_asked
 from harness.worker.case import PLAIN
 from harness.worker.status import FixKind, Status
 
@@ -42,7 +42,7 @@ def on_runtimes(
     """These cells as they end on every other runtime that has run their file; ``files`` are those, where known.
 
     A file that a variant runs with session options of its own has runs of its own; the cell's own runtime and version
-    is not repeated.
+    is not repeated. A file that is not as asked stays so (the rules are those of :mod:`harness.store.elsewhere`).
     """
     if not cells:
         return []
@@ -56,12 +56,21 @@ def on_runtimes(
         own = cell.runtime, cell.runtime_version, cell.provider
         for place, end in runs.get((files.get(place_of(cell)) or "", own_session), ()):
             if place != own:
-                found.append(Cell._make((*cell[:_AT], *place, *end[:-1], cell.case_hash, end[-1])))
+                found.append(_moved(cell, place, end))
     return found
 
 
+def _moved(cell: Cell, place: tuple[str, str, str], end: _End) -> Cell:
+    stage, status, *rest, local = end
+    asked, written = (cell.exporter, cell.opset), (cell.exporter_effective, cell.opset_effective)
+    if status is Status.PASS and not as_asked(cell.status, cell.variant, asked, written):
+        status = Status.DEGRADED
+    return Cell._make((*cell[:_AT], *place, stage, status, *rest, cell.case_hash, local))
+
+
 #: runtime, version, provider; and what makes the rest of a cell: stage, status, signature, text, environment, local
-_Run = tuple[tuple[str, str, str], tuple[str, Status, str | None, str | None, str | None, bool]]
+_End = tuple[str, Status, str | None, str | None, str | None, bool]
+_Run = tuple[tuple[str, str, str], _End]
 #: where a cell's runtime, version and provider begin
 _AT = Cell._fields.index("runtime")
 

@@ -34,12 +34,14 @@ _TOOL = "caniexport policy"
 class Rule:
     """One release and exporter on one runtime version.
 
-    ``usable`` is the highest opset at which a file is exported, loaded and run at all; ``passes`` the highest at
-    which every case asked about works as it is, ``with_fixes`` the same where a fix of the corpus may be used; all
-    ``None`` where there is no such opset. ``passes_maybe`` and ``with_fixes_maybe`` are higher opsets at which nothing
-    fails and not everything was measured, ``None`` where there is none. ``holds`` are the cases that work at no opset
-    up to ``usable``; ``cases`` are those that were measured there, ``unmeasured`` those of them that were not
-    measured at every opset that is usable. ``own`` says that the runtime is the one installed beside the release.
+    ``usable`` is the highest opset at which a file of that opset is exported, loaded and run at all; ``passes`` the
+    highest at which every case asked about works as it is, ``with_fixes`` the same where a fix of the corpus may be
+    used; all ``None`` where there is no such opset. ``usable_maybe``, ``passes_maybe`` and ``with_fixes_maybe`` are
+    higher opsets at which nothing fails and not everything was measured, ``None`` where there is none: without
+    ``usable`` and ``usable_maybe`` nothing runs at all, with the second alone it is not known. ``holds`` are the cases
+    that work at no opset up to ``usable``; ``cases`` are those that were measured there, ``unmeasured`` those of them
+    that were not measured at every opset that is usable. ``own`` says that the runtime is the one installed beside
+    the release.
     """
 
     torch: str
@@ -56,6 +58,7 @@ class Rule:
     with_fixes_maybe: int | None = None
     unmeasured: int = 0
     own: bool = True
+    usable_maybe: int | None = None
 
 
 @dataclass(frozen=True)
@@ -132,10 +135,9 @@ class _Judge:
             return None
         offered = self._rows.offers[torch, exporter].opsets
         place = (torch, exporter, runtime.provider)
-        usable = list(offered)
-        if self._canary is not None:
-            ran = _at(self._canary, place, _WORKS_AT_ALL, PLAIN, offered)
-            usable = [opset for opset in offered if ran[opset]]
+        ran = self._runs_at(place, offered)
+        usable = [opset for opset in offered if ran[opset]]
+        highest, highest_maybe = _highest([ran], offered)
         cases = [case for case in self._fixes if self._measured(place, case)]
         plain = {case: _at(self._along, place, case, PLAIN, usable) for case in cases}
         fixed = {
@@ -149,8 +151,8 @@ class _Judge:
             exporter,
             runtime.name,
             runtime.version,
-            self._rows.default_opsets.get(torch),
-            max(usable, default=None),
+            self._rows.own_opsets.of(torch, exporter),
+            highest,
             passes,
             with_fixes,
             len(cases),
@@ -159,7 +161,16 @@ class _Judge:
             fixed_maybe,
             sum(None in at.values() for at in plain.values()),
             runtime == self._rows.own_runtimes.get((torch, _CPU), runtime),
+            highest_maybe,
         )
+
+    def _runs_at(self, place: tuple[str, str, str], offered: Iterable[int]) -> _Works:
+        """By opset: whether a file of that opset is written and runs. A file of another opset is none."""
+        if self._canary is None:
+            return dict.fromkeys(offered, True)
+        found = self._canary.at(*place, _WORKS_AT_ALL, PLAIN)
+        works_ = _at(self._canary, place, _WORKS_AT_ALL, PLAIN, offered)
+        return {opset: ran and found[opset] is not Status.DEGRADED for opset, ran in works_.items()}
 
     def _measured(self, place: tuple[str, str, str], case: str) -> bool:
         statuses = self._along.at(*place, case, PLAIN).values()
@@ -202,7 +213,7 @@ def to_toml(found: Policy) -> str:
     for rule in found.rules:
         lines += ["", f'[release."{_name(rule, several)}"]', f"torch = {json.dumps(rule.torch)}"]
         lines += [f"{name} = {json.dumps(getattr(rule, name))}" for name in ("exporter", "runtime", "runtime_version")]
-        numbers = "default usable passes passes_maybe with_fixes with_fixes_maybe cases unmeasured".split()
+        numbers = "default usable usable_maybe passes passes_maybe with_fixes with_fixes_maybe cases unmeasured".split()
         lines += [f"{name} = {value}" for name in numbers if (value := getattr(rule, name)) is not None]
         lines += [f"holds = {json.dumps(list(rule.holds))}", f"evidence = {json.dumps(evidence(rule))}"]
     return "\n".join(lines) + "\n"

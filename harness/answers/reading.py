@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import versions
 from harness.answers import defaults
-from harness.answers.defaults import Asked, Offer, Written
+from harness.answers.defaults import Asked, Offer, OwnOpsets, Written
 from harness.answers.rows import COLUMNS, NO_EXPORTER, Cell, cells
 from harness.store.elsewhere import On, Runtime
 from harness.worker.canaries import CANARY
@@ -274,9 +274,14 @@ class Rows:
         return [Written(*row) for row in rows]
 
     @cached_property
-    def default_opsets(self) -> dict[str, int]:
+    def own_opsets(self) -> OwnOpsets:
+        """The opsets that releases and their exporters write where none is asked for."""
+        return OwnOpsets(self._written)
+
+    @property
+    def default_opsets(self) -> Mapping[str, int]:
         """By release: the opset that a bare call writes."""
-        return defaults.default_opsets(self._written)
+        return self.own_opsets.bare
 
     @cached_property
     def default_exporters(self) -> dict[str, str]:

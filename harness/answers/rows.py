@@ -47,6 +47,20 @@ class Cell(NamedTuple):
         return self.opset_effective if self.exporter == Exporter.DEFAULT.value else None
 
 
+def as_asked(
+    status: str, variant: str, asked: tuple[str | None, int | None], written: tuple[str | None, int | None]
+) -> bool:
+    """Whether a file is of the exporter and the opset ``asked`` for: one that is not stays so wherever it runs.
+
+    A fix may ask for others itself, so only of the failing form do the columns tell; of any other its status does.
+    """
+    if status == Status.DEGRADED:
+        return False
+    if variant != PLAIN or asked[0] == Exporter.DEFAULT:
+        return True
+    return all(None in pair or pair[0] == pair[1] for pair in zip(asked, written, strict=True))
+
+
 #: columns that make a :class:`Cell`, the last one for its ``local``
 COLUMNS = (*(name for name in Cell._fields if name != "local"), "origin")
 NO_EXPORTER = "-"

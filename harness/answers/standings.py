@@ -93,7 +93,7 @@ def _notes(filters: Filters, judge: _Judge) -> list[str]:
     if not filters.torch:
         notes.append(f"torch {torch}, the newest measured (--torch takes another)")
     if not filters.opsets:
-        own = judge.defaults.get(torch)
+        own = judge.own.bare.get(torch)
         notes.append(f"no opset named: each release at its own default{f', {own} in {torch}' if own else ''}")
     return notes
 
@@ -105,7 +105,7 @@ class _Judge:
         self.torch = torch
         self.asked = opsets
         self.releases = selection.rows.torch
-        self.defaults = selection.rows.default_opsets
+        self.own = selection.rows.own_opsets
         self.offers = selection.rows.offers
         self.along = Along(selection)
         self.beside = {(cell.case, cell.variant): cell for cell in selection.rows.environment}
@@ -206,7 +206,7 @@ class _Judge:
         offer = self.offers.get((torch, exporter))
         opsets = offer.opsets if offer else ()
         if not self.asked or exporter == Exporter.DEFAULT.value:
-            choice = choose_opset(torch, exporter, self.defaults, opsets)
+            choice = choose_opset(torch, exporter, self.own, opsets)
             return choice.opset, choice.why
         named = [number for number in range(1, 100) if any(_takes(text, number) for text in self.asked)]
         # a range was named: the highest of it that the release takes, else its highest (which is then refused)

@@ -109,7 +109,10 @@ def over_releases(cells: Sequence[Placed], releases: Sequence[str]) -> Summary:
 
 
 def counted(cells: Sequence[Placed]) -> Summary:
-    """Cells that differ in more than one way: ``✓ 3/14 ≠`` reads: 3 of 14 measured cells pass, the worst is wrong."""
+    """Cells that differ in more than one way: ``✓ 3/14 ~≠`` reads: 3 of 14 measured cells pass, the worst is wrong.
+
+    Where none passes and some are degraded it is these that are counted: ``~ 3/14``.
+    """
     if not cells:
         return NOTHING
     if len(cells) == 1:
@@ -119,10 +122,12 @@ def counted(cells: Sequence[Placed]) -> Summary:
     local = any(cell.local for cell in cells)
     if not measured:
         return _plain(cells[0].status, at, local)
-    good = [status for status in measured if status in (Status.PASS, Status.DEGRADED)]
+    good = [status for status in measured if status in WORKS]
     lead = _best(good) if good else collapse(measured) or Status.FAIL
-    share = " ".join([f"{len(good)}/{len(measured)}", *_other_signs(measured, lead)])
-    return Summary(f"{STATUS[lead].sign} {share}", share, lead, at, local)
+    count = f"{sum(status is lead for status in good)}/{len(measured)}"
+    rest = _other_signs(measured, lead)
+    short = f"~{count}" if lead is Status.DEGRADED else count
+    return Summary(" ".join([f"{STATUS[lead].sign} {count}", *rest]), " ".join([short, *rest]), lead, at, local)
 
 
 def _said(

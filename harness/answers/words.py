@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from harness import versions
-from harness.answers.defaults import Offer, choose_opset
+from harness.answers.defaults import Offer, OwnOpsets, choose_opset
 from harness.answers.rows import Cell
 from harness.answers.select import Entry, Rows
 from harness.verdicts import Workaround, workaround, works
@@ -22,13 +22,13 @@ class Ruler:
     """What decides the opset at which a release is judged; made once for a dataset."""
 
     releases: tuple[str, ...]
-    defaults: Mapping[str, int]
+    own: OwnOpsets
     offers: Mapping[tuple[str, str], Offer]
 
     @classmethod
     def of(cls, rows: Rows) -> Ruler:
         """From everything measured."""
-        return cls(rows.torch, rows.default_opsets, rows.offers)
+        return cls(rows.torch, rows.own_opsets, rows.offers)
 
     def all_opsets(self) -> set[int]:
         """Every opset that some exporter of some release takes."""
@@ -39,7 +39,7 @@ class Ruler:
         if exporter == Exporter.DEFAULT.value or asked is not None:
             return asked if exporter != Exporter.DEFAULT.value else None
         offer = self.offers.get((torch, exporter))
-        return choose_opset(torch, exporter, self.defaults, offer.opsets if offer else ()).opset
+        return choose_opset(torch, exporter, self.own, offer.opsets if offer else ()).opset
 
 
 def words(

@@ -73,8 +73,9 @@ def show(found: Policy, console: Console) -> None:
     else:
         _one_below_the_other(found, console)
     console.print(f"- about {found.about}", soft_wrap=True)
-    console.print("- usable: exports, loads and runs at all; all pass: every case, as it is", soft_wrap=True)
-    if any(rule.unmeasured for rule in found.rules):
+    said = "- usable: a file of that opset is exported, loads and runs at all; all pass: every case, as it is"
+    console.print(said, soft_wrap=True)
+    if any(rule.unmeasured or rule.usable_maybe for rule in found.rules):
         said = "- (18?): nothing fails up to there, but not every file was run on that runtime"
         console.print(said, soft_wrap=True)
     for note in found.notes:
@@ -92,14 +93,14 @@ def _one_below_the_other(found: Policy, console: Console) -> None:
             EXPORTER_SHORT.get(rule.exporter, rule.exporter),
             rule.runtime_version or "-",
             _number(rule.default),
-            _number(rule.usable),
+            _number(rule.usable, rule.usable_maybe),
             _number(rule.passes, rule.passes_maybe),
             _number(rule.with_fixes, rule.with_fixes_maybe),
             str(rule.cases),
             str(len(rule.holds)),
         )
     console.print(made)
-    console.print("- own: what a bare call writes", soft_wrap=True)
+    console.print("- own: what is written where no opset is asked for", soft_wrap=True)
     console.print("- at no opset: cases that work nowhere (--json and --format toml name them)", soft_wrap=True)
 
 
@@ -112,10 +113,13 @@ def _side_by_side(found: Policy, runtimes: list[str], console: Console) -> None:
     made = grid("torch", "exporter", *runtimes)
     for torch, exporter in dict.fromkeys((rule.torch, rule.exporter) for rule in sorted(found.rules, key=_age)):
         mine = [rules.get((torch, exporter, version)) for version in runtimes]
-        texts = [f"{_number(one.usable)}: {_number(one.passes, one.passes_maybe)}" if one else "·" for one in mine]
-        made.add_row(torch, EXPORTER_SHORT.get(exporter, exporter), *texts)
+        made.add_row(torch, EXPORTER_SHORT.get(exporter, exporter), *(_place(one) if one else "·" for one in mine))
     console.print(made)
     console.print("- usable: all pass, for each onnxruntime; -: nothing runs; ·: nothing was tried", soft_wrap=True)
+
+
+def _place(rule: Rule) -> str:
+    return f"{_number(rule.usable, rule.usable_maybe)}: {_number(rule.passes, rule.passes_maybe)}"
 
 
 def _age(rule: Rule) -> Version:

@@ -67,6 +67,8 @@ def show(found: Table, console: Console) -> None:
         console.print()
         console.print(output.status_legend(layout.statuses(), console.width))
         console.print(f"- {_READING[found.by.value]}")
+        if layout.counted:
+            console.print("- 3/14: of 14 measured cells 3 pass; ~3/14: none passes, 3 run, but not as asked")
         output.say_local(layout.local, console)
     for note in found.notes:
         console.print(f"- {note}")
@@ -107,6 +109,7 @@ class _Layout:
         self.width = width
         self.local = [place.local for line in found.lines for place in line.places.values() if place.at]
         self.marked = any(self.local) and not all(self.local)
+        self.counted = any("/" in place.short for line in found.lines for place in line.places.values())
         self.heading = ["case"]
         self.heading += ["exporter"] * any(line.exporter is not None for line in found.lines)
         self.heading += ["provider"] * any(line.provider for line in found.lines)

@@ -2,7 +2,8 @@
 
 A cell that never reached a runtime (its export failed, its opset was refused) is the same on every runtime. One that
 was measured on the runtime asked for is itself. For the others the run of its bundle speaks; where the bundle was not
-run there, the cell was not measured there (``not_run``): it neither passes nor fails.
+run there, the cell was not measured there (``not_run``): it neither passes nor fails. A row whose file onnx's checker
+refused (older rows end there) is the same everywhere but where its file was run.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ MOVED = frozenset(
 )
 #: the same, for SQL
 BEFORE = ", ".join(sql.literal(stage.value) for stage in BEFORE_RUNTIME)
+_CHECK = sql.literal(Stage.CHECK.value)
 _SAYS = ", ".join(sql.literal(status.value) for status in sorted(MEASURED, key=lambda status: status.value))
 _PLACE = ("torch", "case", "variant", "exporter", "opset")
 
@@ -66,7 +68,7 @@ def moved(cells: str, runs: str, on: On, *, once: bool) -> str:
     once  no cell has several rows, on other providers or versions of a runtime, among which one is to be chosen
     """
     here = (
-        f"(c.exporter IS NULL OR c.stage IN ({BEFORE}) OR "
+        f"(c.exporter IS NULL OR (c.stage IN ({BEFORE}) AND NOT (c.stage = {_CHECK} AND r.status IS NOT NULL)) OR "
         f"({_is('c.runtime', on.runtime.name)} AND {_is('c.runtime_version', on.runtime.version)} "
         f"AND {_is('c.provider', on.runtime.provider)}))"
     )

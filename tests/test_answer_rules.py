@@ -1,0 +1,132 @@
+"""The rules that decide words of answers and stand in docs/verdicts.md, each on rows made for it."""
+
+from __future__ import annotations
+
+import pytest
+from small_dataset import append, cell, environment, write
+
+from harness.answers import Filters, workarounds
+from harness.answers.defaults import OwnOpsets, Written, choose_opset
+from harness.answers.points import Places, parse
+from harness.answers.policy import policy, to_toml
+from harness.answers.reading import load
+from harness.answers.rows import Cell
+from harness.answers.summary import counted
+from harness.answers.words import Ruler
+from harness.store import Dataset, compact
+from harness.worker.journal import Journal
+from harness.worker.rows import RUNS
+from harness.worker.status import Status
+
+TRACE, DYNAMO = "torchscript-trace", "dynamo"
+
+
+@pytest.fixture
+def local(tmp_path):
+    return write(tmp_path / "results-local")
+
+
+def canary(torch, exporter, opset, **changes):
+    row = cell(torch, "cross", "plain", exporter, opset)
+    row.update(corpus="canary", case="canary-pass", status="pass", stage="done", signature=None, message_id=None)
+    row.update(opset_effective=opset, exporter_effective=exporter, measured_at="2026-11-21T10:00:00Z")
+    return {**row, **changes}
+
+
+def later():
+    """Newer than the rows of the small dataset."""
+    return {"measured_at": "2026-11-21T10:00:00Z"}
+
+
+def replayed(bundle, **changes):
+    row = dict.fromkeys(column.name for column in RUNS)
+    row.update(bundle=bundle, corpus="canary", case="canary-pass", variant="plain", runtime="onnxruntime")
+    row.update(runtime_version="1.20.1", provider="cpu", env_id="env-ort", run_id="r", status="pass", stage="done")
+    return {**row, **later(), **changes}
+
+
+# --- the opset at which a release is judged
+
+
+def test_an_exporter_is_judged_at_the_opset_that_it_writes_by_itself():
+    """torch 2.5: a bare call takes the TorchScript exporter and writes 17; dynamo, when only it is named, 18."""
+    own = OwnOpsets(
+        [Written("2.5.1", TRACE, 17, 850), Written("2.5.1", DYNAMO, 18, 20), Written("2.5.1", None, None, 9)]
+    )
+
+    assert own.bare == {"2.5.1": 17}
+    assert choose_opset("2.5.1", TRACE, own, (9, 17, 18)).opset == 17
+    dynamo = choose_opset("2.5.1", DYNAMO, own, (17, 18, 19))
+    assert (dynamo.opset, dynamo.why) == (18, "the exporter's own")
+    assert choose_opset("2.5.1", "torchscript-script", own, (9, 17)) == choose_opset("2.5.1", TRACE, own, (9, 17))
+
+
+def test_every_answer_judges_dynamo_at_the_opset_that_dynamo_writes(local):
+    row = cell("2.8.0", "item", "tensor_scale", "default", None)
+    append(local, {**row, "exporter_effective": DYNAMO, "opset_effective": 22, "measured_at": "2026-11-21T10:00:00Z"})
+    dataset = Dataset.open(None, local)
+    asked = Filters(cases=("cross",), torch=("2.8.0",), exporters=("dynamo", "trace"))
+    judged = {item.exporter: (item.opset, item.opset_why) for item in workarounds(dataset, asked).standings}
+
+    assert judged == {DYNAMO: (22, "the exporter's own"), TRACE: (18, "the release's own")}
+    assert Ruler.of(load(dataset)).opset("2.8.0", DYNAMO) == 22
+    assert Places(load(dataset)).fill(parse("torch=2.8.0,exporter=dynamo"), {}).opset == 22
+    (rule,) = policy(dataset, Filters(torch=("2.8.0",), exporters=("dynamo",))).rules
+    assert rule.default == 22
+
+
+# --- policy
+
+
+def test_an_opset_at_which_a_file_of_another_opset_is_written_is_not_usable(local):
+    """As torch 2.5's dynamo exporter: asked for 17 to 20 it writes 18, and every such file runs."""
+    rows = [
+        canary("2.8.0", DYNAMO, opset, opset_effective=18, status="pass" if opset == 18 else "degraded")
+        for opset in range(14, 27)
+    ]
+    append(local, *rows)
+    (rule,) = policy(Dataset.open(None, local), Filters(torch=("2.8.0",), exporters=("dynamo",))).rules
+
+    assert (rule.usable, rule.usable_maybe) == (18, None)
+
+
+def test_that_nothing_runs_and_that_nobody_tried_are_told_apart(local):
+    """Both have no usable opset; of the second the policy says up to which it may be."""
+    failing = {"status": "fail", "stage": "load"}
+    append(local, *(canary("2.8.0", TRACE, opset, bundle=f"b{opset}", **failing) for opset in range(7, 24)))
+    append(local, *(canary("2.15.0", TRACE, opset, bundle=f"c{opset}") for opset in range(7, 24)))
+    dataset = Dataset.open(None, local)
+    asked = Filters(torch=("2.8.0", "2.15.0"), exporters=("trace",))
+    here = {rule.torch: rule for rule in policy(dataset, asked).rules}
+
+    assert (here["2.8.0"].usable, here["2.8.0"].usable_maybe) == (None, None)
+    assert (here["2.15.0"].usable, here["2.15.0"].usable_maybe) == (23, None)
+
+    with Journal(local / "journal", "runs") as journal:
+        journal.run(replayed("other", case="cross"), {})
+        journal.run(replayed("b9", **failing), {})
+        journal.environment({**environment("2.8.0"), "env_id": "env-ort", "run_id": "r"})
+    append(local, cell("2.15.0", "cross", "stack_rewrite", TRACE, 9) | {"bundle": "other", **later()})
+    compact(local)
+    there = {rule.torch: rule for rule in policy(Dataset.open(None, local), asked, ["1.20"]).rules}
+
+    assert (there["2.15.0"].usable, there["2.15.0"].usable_maybe) == (None, 23)
+    told = to_toml(policy(Dataset.open(None, local), asked, ["1.20"]))
+    assert "usable_maybe = 23" in told
+
+
+# --- a fraction in a table
+
+
+def place(status, opset=14, torch="2.8.0"):
+    values = dict.fromkeys(Cell._fields)
+    return Cell(**{**values, "torch": torch, "opset": opset, "status": Status(status), "local": False, "stage": ""})
+
+
+def test_a_fraction_counts_what_passes_and_never_what_is_degraded():
+    found = counted([place("pass"), place("degraded", 15), place("degraded", 16), place("mismatch", 17)])
+
+    assert (found.text, found.short, found.status) == ("✓ 1/4 ≠~", "1/4 ≠~", Status.PASS)
+    none = counted([place("degraded"), place("degraded", 15), place("fail", 16), place("unsupported", 17)])
+    assert (none.text, none.short, none.status) == ("~ 2/3 ✗", "~2/3 ✗", Status.DEGRADED)
+    assert counted([place("fail"), place("mismatch", 15)]).short == "0/2 ✗"
