@@ -18,6 +18,7 @@ from harness.alerts import feed, noted
 from harness.alerts.releases import along
 from harness.answers import search
 from harness.answers.documents import all_claims
+from harness.audit.saved import last
 from harness.worker.canaries import CANARY
 from harness.worker.errors import CaniexportError
 
@@ -91,9 +92,9 @@ class _Copy:
     def _alerts(self) -> None:
         people = noted.read(homes.find().root)
         found = along(self._kept, people.expected, people.known)
-        environments = self._kept.environment_records()
+        environments, audited = self._kept.environment_records(), self._kept.answer(last)
         self._page("alerts.html", "Alerts", _ALERTS, lambda: pages.alerts(found, environments))
-        self._page("runs.html", "Runs and environments", _RUNS, lambda: pages.runs(environments))
+        self._page("runs.html", "Runs and environments", _RUNS, lambda: pages.runs(environments, audited))
         text = feed.write(alerts_html.entries(found), self._kept.rows().measured_at, link="alerts.html")
         (self._folder / FEED).write_text(text, encoding="utf-8")
 

@@ -7,7 +7,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dashboard import alerts_html, claims_html, fixes_html, matrix_html, runs_html, search_html, verdicts_html
+from dashboard import (
+    alerts_html,
+    audit_html,
+    claims_html,
+    fixes_html,
+    matrix_html,
+    runs_html,
+    search_html,
+    verdicts_html,
+)
 from dashboard.kept import Kept
 from dashboard.markup import claim_legend, escape, plural, status_class, status_legend, word_legend
 from dashboard.overview import EXPORTERS, cases, overview
@@ -18,6 +27,7 @@ from harness.answers.search import Hit, Index
 from harness.answers.select import Entry
 from harness.answers.signs import STATUS, word
 from harness.answers.support import Support
+from harness.audit.saved import LastAudit
 from harness.worker.case import PLAIN
 from harness.worker.status import Exporter, Status
 
@@ -109,9 +119,10 @@ def alerts(found: Along, environments: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def runs(environments: Sequence[Mapping[str, Any]]) -> str:
-    """What was measured when and with what, and what does not speak."""
+def runs(environments: Sequence[Mapping[str, Any]], audited: LastAudit | None) -> str:
+    """What was measured when and with what, what of it was measured again, and what does not speak."""
     return (
+        f'<h2 class="sub">Audit</h2>{audit_html.told(audited)}'
         f'<h2 class="sub">Left out</h2>{runs_html.quarantined([row for row in environments if row["quarantined"]])}'
         f'<h2 class="sub">How often we cry wolf</h2>{runs_html.repeats(environments)}'
         '<h2 class="sub">Environments that export</h2>'

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import frame, links, search_html
+from dashboard import audit_html, frame, links, search_html
 from dashboard.kept import Kept
 from dashboard.markup import claim_legend, escape, facts, link, status_legend, word_legend
 from dashboard.overview import overview
+from harness.audit import saved
 
 #: words of these pages, as they are used here
 WORDS = (
@@ -38,6 +39,7 @@ def page(kept: Kept) -> None:
         f"torch releases; {local:,} of them measured on this machine, the others published. "
         f"{link(links.page('runs'), 'When, and in which environments')}.</p>"
     )
+    frame.section("Audit", audit_html.told(kept.answer(saved.last)))
     frame.section("Words", facts((word, escape(meaning)) for word, meaning in WORDS))
     frame.section("Outcomes of a cell, best first", _list(status_legend()))
     frame.section("Words for a fix", _list(word_legend()))

@@ -29,6 +29,7 @@ COMMANDS = (
     "runtimes",
     "cases",
     "bundles",
+    "audit",
     "publish",
     "dashboard",
     "site",

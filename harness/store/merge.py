@@ -29,6 +29,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "sources": ("source",),
     "declared": ("release", "by", "op"),
     "graphs": ("bundle",),
+    "audit": ("torch",),
 }
 
 #: the order of rows in a file: what is asked for together lies together

@@ -222,6 +222,15 @@ GRAPHS: Tuple[Column, ...] = (
     ),
 )
 
+AUDIT: Tuple[Column, ...] = (
+    Column("torch", "string", "the release whose published cells were measured again by a plain script"),
+    Column("measured_at", "timestamp", "when they were, UTC"),
+    Column("seed", "int64", "the seed of the sample"),
+    Column("cells", "int32", "cells of the release in the sample"),
+    Column("agreeing", "int32", "of them, those that ended at the same stage with the same status and words"),
+    Column("differing", "list<string>", "the others: cell, what is published and what the script found"),
+)
+
 TABLES: Dict[str, Tuple[Column, ...]] = {
     "cells": CELLS,
     "runs": RUNS,
@@ -232,6 +241,7 @@ TABLES: Dict[str, Tuple[Column, ...]] = {
     "sources": SOURCES,
     "declared": DECLARED,
     "graphs": GRAPHS,
+    "audit": AUDIT,
 }
 
 
