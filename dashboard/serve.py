@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send  # noqa: E402
 from streamlit.starlette import App  # noqa: E402
 
 from dashboard import code_html, first  # noqa: E402
+from dashboard.access import Access  # noqa: E402
 from dashboard.reading import source  # noqa: E402
 from harness.answers import search as searching  # noqa: E402
 from harness.worker.errors import CaniexportError  # noqa: E402
@@ -144,4 +145,6 @@ async def _icon(_: Request) -> FileResponse:
     return FileResponse(_FOLDER / "icon.svg", media_type="image/svg+xml")
 
 
-app = App(_FOLDER / "app.py", middleware=[Middleware(FirstAnswers)], routes=[Route("/favicon.png", _icon)])
+app = App(
+    _FOLDER / "app.py", middleware=[Middleware(Access), Middleware(FirstAnswers)], routes=[Route("/favicon.png", _icon)]
+)

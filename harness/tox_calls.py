@@ -142,5 +142,5 @@ def _reason(lines: list[str]) -> str:
                     break
                 words.append(more)
             return " ".join(words)
-    marks = ("could not find python", "No interpreter found", "error:", "Error:")
+    marks = ("could not find python", "No interpreter found", "error:", "Error:", "ERROR:")
     return next((line for line in lines if any(mark in line for mark in marks)), lines[-1])

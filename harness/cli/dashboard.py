@@ -15,15 +15,20 @@ from harness import home as homes
 from harness.cli.options import json_option
 from harness.worker.errors import CaniexportError
 
+#: dashboard/access.py reads it
+_HOSTS = "CANIEXPORT_HOSTS"
 _APP = Path(__file__).resolve().parents[2] / "dashboard" / "serve.py"
 
 
 @click.command("dashboard")
 @click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True)
 @click.option("--address", default="127.0.0.1", show_default=True, help="Loopback unless you open it to others.")
+@click.option(
+    "--host", "hosts", multiple=True, metavar="NAME", help="A name under which others reach it; all others are refused."
+)
 @json_option
 @click.pass_context
-def command(ctx: click.Context, port: int, address: str, as_json: bool) -> None:
+def command(ctx: click.Context, port: int, address: str, hosts: tuple[str, ...], as_json: bool) -> None:
     """Open the dashboard in a browser. --json prints the address and the command instead of starting it."""
     if not _APP.is_file():
         raise CaniexportError(f"the dashboard is not where it is looked for: {_APP}")
@@ -37,7 +42,12 @@ def command(ctx: click.Context, port: int, address: str, as_json: bool) -> None:
     click.echo(f"http://{address}:{port}  (Ctrl+C ends it)")
     # a plain installation has no home to name: the app finds what this command found
     named = {homes.VARIABLE: str(home.root)} if home.cases.parent == home.root else {}
-    environ = {**os.environ, **named}
+    told = {_HOSTS: ",".join(filter(None, (os.environ.get(_HOSTS), *hosts)))}
+    environ = {**os.environ, **named, **told}
+    if os.name == "posix":
+        # this process becomes the server: whatever ends it ends all there is
+        sys.stdout.flush()
+        os.execve(line[0], line, environ)
     try:
         ctx.exit(subprocess.run(line, env=environ, check=False).returncode)
     except KeyboardInterrupt:

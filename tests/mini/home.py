@@ -77,7 +77,8 @@ def make_home(parent: Path) -> Home:
     """A home below ``parent`` with the cases of the mini-matrix, no rows, and wheels for its releases."""
     python = ".".join(map(str, sys.version_info[:2]))
     table = runner.releases_file(parent, python, importlib.metadata.version("numpy"))
-    home = Home(parent / "home", table, build.build(parent))
+    # a path with a space, as people have them
+    home = Home(parent / "a home", table, build.build(parent))
     runner.copy_cases(home.cases, runner.CASES)
     (home.folder / "results").mkdir()
     for name in ("tox.ini", "toxfile.py"):
