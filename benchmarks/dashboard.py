@@ -134,7 +134,8 @@ def times(home: Path, browser: Browser) -> None:
             page.evaluate(
                 "history.pushState({}, '', '/matrix?theme=pooling'); dispatchEvent(new PopStateEvent('popstate'))"
             )
-            page.wait_for_function("document.querySelectorAll('tr.theme').length === 1")
+            # one row of a theme, and no second
+            page.wait_for_selector("table:not(:has(tr.theme ~ tr.theme)) tr.theme")
         settled(page)
         with watch.over("case page"):
             page.locator(".matrix tr.theme + tr td a").last.click()

@@ -75,7 +75,7 @@ def picture(browser: Browser, address: str, name: str) -> Path:
     page.wait_for_selector("#root header.page h1, [data-testid=stAlertContentError]")
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
     # boxes and code are drawn by parts of the app that come later than the page
-    page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')")
+    page.wait_for_selector("[data-testid=stSkeleton]", state="detached")
     page.wait_for_timeout(800)
     if page.locator("[data-testid=stAlertContentError]").count():
         raise SystemExit(f"{path} could not be drawn: {page.inner_text('[data-testid=stAlertContentError]')}")

@@ -105,4 +105,13 @@ def drawn(page):
     """Wait until the app has drawn the page; fail where it could not."""
     page.wait_for_selector("#root header.page h1, [data-testid=stAlertContentError]")
     assert page.locator("[data-testid=stAlertContentError]").all_inner_texts() == []
-    page.wait_for_function("document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'")
+    until(page, "document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'")
+
+
+def until(page, expression):
+    """Wait until an expression is true in the page; Playwright's own way would evaluate text inside of it, as no script
+    of the page may."""
+    end = time.monotonic() + SECONDS
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, expression
+        page.wait_for_timeout(20)

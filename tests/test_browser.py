@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from browser_fixtures import MARKS, drawn
+from browser_fixtures import MARKS, drawn, until
 from dashboard_data import CROSS, MARKED_ID
 
 from dashboard import links
@@ -83,11 +83,11 @@ def test_a_filter_chosen_is_in_the_address_and_the_address_shows_the_same_elsewh
     page.get_by_label("Search", exact=True).fill("slice products")
     page.get_by_label("Search", exact=True).press("Enter")
     page.wait_for_url("**q=slice**")
-    page.wait_for_function("document.querySelectorAll('tr.theme').length === 1")
+    until(page, "document.querySelectorAll('tr.theme').length === 1")
     page.get_by_role("button", name="dynamo").click()
     page.wait_for_url("**exporter=torchscript-trace**")
     drawn(page)
-    page.wait_for_function("document.querySelectorAll('.matrix tbody tr').length === 2")
+    until(page, "document.querySelectorAll('.matrix tbody tr').length === 2")
     here = page.locator(".matrix").inner_text()
 
     there = visit(page.url.split("/", 3)[3].join(["/", ""]))
@@ -101,14 +101,14 @@ def test_back_and_forward_step_through_the_filters(visit):
     every = page.locator(".matrix tbody tr").count()
     page.get_by_label("Search", exact=True).fill("torch.cross")
     page.get_by_label("Search", exact=True).press("Enter")
-    page.wait_for_function("document.querySelectorAll('tr.theme').length === 1")
+    until(page, "document.querySelectorAll('tr.theme').length === 1")
 
     page.go_back()
-    page.wait_for_function(f"document.querySelectorAll('.matrix tbody tr').length === {every}")
+    until(page, f"document.querySelectorAll('.matrix tbody tr').length === {every}")
     sync_api.expect(page.get_by_label("Search", exact=True)).to_have_value("")
 
     page.go_forward()
-    page.wait_for_function("document.querySelectorAll('tr.theme').length === 1")
+    until(page, "document.querySelectorAll('tr.theme').length === 1")
     sync_api.expect(page.get_by_label("Search", exact=True)).to_have_value("torch.cross")
 
 
@@ -148,7 +148,7 @@ def test_is_this_workaround_still_needed_is_answered_from_the_front_page(visit):
     page.get_by_label("Search", exact=True).fill("stack_rewrite")
     page.get_by_label("Search", exact=True).press("Enter")
     page.wait_for_url("**q=stack_rewrite**")
-    page.wait_for_function("document.querySelectorAll('table.plain tbody tr').length === 2")
+    until(page, "document.querySelectorAll('table.plain tbody tr').length === 2")
 
     assert "obsolete since 2.0.1 (needed at 1.10.2)" in page.locator("table.plain").inner_text()
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from browser_fixtures import MARKS
+from browser_fixtures import MARKS, until
 
 pytestmark = MARKS
 WIDTHS = (1440, 800, 390)
@@ -37,7 +37,7 @@ def test_every_page_fits_its_window_can_be_read_and_has_no_serious_barrier(visit
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             # the app lays itself out anew a moment after its window has changed
-            page.wait_for_function(f"document.documentElement.scrollWidth <= {width}")
+            until(page, f"document.documentElement.scrollWidth <= {width}")
 
 
 def barriers(page):
@@ -131,7 +131,7 @@ def test_the_newest_releases_are_seen_also_where_the_style_comes_after_the_table
     assert box.evaluate("node => node.scrollLeft") == 0
     page.add_style_tag(content=".scroll { overflow: auto; height: 9rem; }")
 
-    page.wait_for_function("document.querySelector('.scroll').scrollLeft > 1000")
+    until(page, "document.querySelector('.scroll').scrollLeft > 1000")
     box.evaluate("node => { node.scrollLeft = 0 }")
     page.set_viewport_size({"width": 700, "height": 600})
     page.wait_for_timeout(100)

@@ -6,7 +6,7 @@ What a page answers is held against the same question asked of the dataset; its 
 from __future__ import annotations
 
 import pytest
-from browser_fixtures import MARKS, drawn
+from browser_fixtures import MARKS, drawn, until
 from dashboard_data import CROSS, build
 from onnx_bytes import model, node
 
@@ -93,7 +93,7 @@ def test_is_this_workaround_still_needed(visit, dataset, width, scheme):
     page.get_by_label("Search", exact=True).fill("stack_rewrite")
     page.get_by_label("Search", exact=True).press("Enter")
     page.wait_for_url("**q=stack_rewrite**")
-    page.wait_for_function("document.querySelectorAll('table.plain tbody tr').length === 2")
+    until(page, "document.querySelectorAll('table.plain tbody tr').length === 2")
 
     said = same_elsewhere(visit, page, width, scheme, "table.plain")
     for exporter in ("torchscript-trace", "dynamo"):
@@ -125,7 +125,7 @@ def test_show_me_the_table_and_the_cell_behind_it(visit, dataset, width, scheme)
     drawn(page)
     page.get_by_label("Search", exact=True).fill("torch.cross")
     page.get_by_label("Search", exact=True).press("Enter")
-    page.wait_for_function("document.querySelectorAll('tr.theme').length === 1")
+    until(page, "document.querySelectorAll('tr.theme').length === 1")
 
     shown = table(dataset, Filters(cases=("cross-no-symbolic",), exporters=("torchscript-trace",)))
     places = next(line.places for line in shown.lines if line.variant == "plain")
@@ -137,7 +137,7 @@ def test_show_me_the_table_and_the_cell_behind_it(visit, dataset, width, scheme)
     page.get_by_text(CROSS.format(14)).first.wait_for()
     page.go_back()
     page.wait_for_url("**/matrix?q=torch.cross")
-    page.wait_for_function("document.querySelectorAll('tr.theme').length === 1")
+    until(page, "document.querySelectorAll('tr.theme').length === 1")
 
 
 @laptop_and_phone
@@ -148,7 +148,7 @@ def test_what_did_a_release_break_and_the_cell_behind_an_alert(visit, dataset, w
     drawn(page)
     choose(page, "Made worse by", "torch 2.0.1")
     page.wait_for_url("**torch=2.0.1**")
-    page.wait_for_function("document.querySelectorAll('table.alerts tr.theme').length === 1")
+    until(page, "document.querySelectorAll('table.alerts tr.theme').length === 1")
 
     broken = [item for item in along(dataset).alerts if item.torch == "2.0.1" and not item.resolved]
     said = same_elsewhere(visit, page, width, scheme, "table.alerts")
