@@ -220,6 +220,28 @@ def test_a_release_newer_than_the_table_is_a_proposal_with_the_newest_pins():
     assert releases.as_entry(proposed) == 'Release("2.99.1", "3.12", _PY312, (7, 23), dynamo=(13, 27)),'
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "is no table of releases (FileNotFoundError"),
+        ("", "is no table of releases (has no RELEASES)"),
+        ("raise SystemExit(0)", "is no table of releases (SystemExit: 0)"),
+        ("RELEASES = (1,)", "whose RELEASES are no releases"),
+        ("RELEASES = 7", "is no table of releases (TypeError"),
+    ],
+)
+def test_a_file_that_is_no_table_of_releases_is_named(tmp_path, monkeypatch, text, said):
+    if text is not None:
+        (tmp_path / "table.py").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("CANIEXPORT_RELEASES", str(tmp_path / "table.py"))
+
+    with pytest.raises(UnknownName) as caught:
+        releases.find("2.8.0")
+
+    assert f"CANIEXPORT_RELEASES names {tmp_path / 'table.py'}, " in str(caught.value)
+    assert said in str(caught.value)
+
+
 def test_names_of_tox_environments_are_understood():
     assert releases.target("torch2.5-opset17-cpu") == ("2.5", [17], "cpu")
     assert releases.target("torch1.13.1-cuda") == ("1.13.1", [], "cuda")

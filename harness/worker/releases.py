@@ -143,7 +143,18 @@ def table() -> Tuple[Release, ...]:
     other = os.environ.get("CANIEXPORT_RELEASES")
     if not other:
         return RELEASES
-    return tuple(runpy.run_path(other)["RELEASES"])
+    try:
+        found = tuple(runpy.run_path(other)["RELEASES"])
+    except BaseException as error:  # whatever is in that file, SystemExit included
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        said = "has no RELEASES" if isinstance(error, KeyError) else "{}: {}".format(type(error).__name__, error)
+        raise UnknownName(
+            "CANIEXPORT_RELEASES names {}, which is no table of releases ({})".format(other, said)
+        ) from error
+    if not found or not all(isinstance(item, Release) for item in found):
+        raise UnknownName("CANIEXPORT_RELEASES names {}, whose RELEASES are no releases".format(other))
+    return found
 
 
 def find(name: str) -> Release:
