@@ -39,7 +39,7 @@ _NAME = re.compile(r"[0-9a-f]{64}")
 #: what a session option can be
 _SCALARS = (str, int, float, bool)
 #: what :mod:`zipfile` raises for bytes that are no zip file's, or one's of another kind (encrypted, a method unknown)
-_DAMAGED = (
+DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
@@ -105,7 +105,7 @@ class Archive:
             self._file = open(str(path), "rb")
         except FileNotFoundError:
             raise UnusableArchive("{}: there is no such file".format(path)) from None
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise UnusableArchive("{}: no archive of bundles, or cut off ({})".format(path, error)) from error
         names = self._zip.namelist()
         for name in names:
@@ -121,7 +121,7 @@ class Archive:
             return unpack(bundle, self._stored("bundles/{}/{}.zip".format(bundle[:2], bundle)))
         except KeyError:
             raise UnusableBundle("bundle {} is not in the archive".format(bundle)) from None
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise UnusableBundle("bundle {} is damaged ({})".format(bundle, error)) from error
 
     def _stored(self, name: str) -> bytes:
@@ -142,7 +142,7 @@ class Archive:
         """The cells that each entry stands for, by its key."""
         try:
             found: Dict[str, List[str]] = json.loads(self._zip.read(CELLS).decode("utf-8"))
-        except (*_DAMAGED, KeyError) as error:
+        except (*DAMAGED, KeyError) as error:
             raise UnusableArchive("{}: its {} cannot be read ({})".format(self.path, CELLS, error)) from error
         return found
 
@@ -154,7 +154,7 @@ class Archive:
                     "{}: written in format {}, this runner reads {}".format(self.path, manifest["format"], FORMAT)
                 )
             entries = [Entry(**item) for item in manifest["entries"]]
-        except (*_DAMAGED, KeyError, TypeError) as error:
+        except (*DAMAGED, KeyError, TypeError) as error:
             raise UnusableArchive("{}: its {} cannot be read ({})".format(self.path, MANIFEST, error)) from error
         for number, entry in enumerate(entries):
             why = _unfit(entry)

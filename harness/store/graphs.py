@@ -6,11 +6,11 @@ import contextlib
 import hashlib
 import re
 import zipfile
-import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.runner.archive import DAMAGED
 from harness.store.onnx_graph import Graph, of_model
 from harness.worker.errors import StoreError
 
@@ -39,7 +39,7 @@ def _model(path: Path, bundle: str) -> bytes:
     try:
         with zipfile.ZipFile(path) as archive:
             files = [(item.filename, archive.read(item)) for item in archive.infolist()]
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, ValueError) as error:
+    except DAMAGED as error:
         raise StoreError(f"{path}: no bundle that can be read ({error})") from error
     digest = hashlib.sha256()
     for name, content in files:
