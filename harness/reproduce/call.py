@@ -7,6 +7,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
+from harness.reproduce.quoting import quoted
 from harness.reproduce.source import VariantSource
 from harness.reproduce.values import WIDTH, written
 from harness.worker.case import Variant
@@ -145,7 +146,7 @@ class Call:
         return found
 
     def _dynamic_shapes(self) -> str:
-        parts = [f'"{name}": {self._dims(self.variant.dynamic.get(name))}' for name in self.arguments]
+        parts = [f"{quoted(name)}: {self._dims(self.variant.dynamic.get(name))}" for name in self.arguments]
         flat = "{" + ", ".join(parts) + "}"
         if len(flat) < WIDTH - 30:
             return flat
@@ -159,7 +160,7 @@ class Call:
 
     def _dim(self, name: str) -> str:
         # 2.5 cannot leave it to the exporter which sizes a dimension takes
-        return "torch.export.Dim.DYNAMIC" if self.version >= (2, 6) else f'torch.export.Dim("{name}")'
+        return "torch.export.Dim.DYNAMIC" if self.version >= (2, 6) else f"torch.export.Dim({quoted(str(name))})"
 
     def _export(
         self,
@@ -215,7 +216,7 @@ def _call(function: str, positional: list[str], options: dict[str, str]) -> str:
 
 
 def _dictionary(options: dict[str, str]) -> str:
-    return "{" + ", ".join(f'"{name}": {value}' for name, value in options.items()) + "}"
+    return "{" + ", ".join(f"{quoted(name)}: {value}" for name, value in options.items()) + "}"
 
 
 def _assigned(name: str, lines: list[str]) -> list[str]:

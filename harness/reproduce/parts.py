@@ -19,7 +19,7 @@ def with_measured_parameters(model):
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.dtype.is_floating_point:
-                stream = np.random.RandomState(zlib.crc32("{case}:{{}}".format(name).encode()))
+                stream = np.random.RandomState(zlib.crc32(({prefix} + name).encode()))
                 drawn = stream.uniform(-0.5, 0.5, size=tuple(parameter.shape)).astype("float32")
                 parameter.copy_(torch.from_numpy(np.asarray(drawn)))
     return model

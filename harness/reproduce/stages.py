@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from harness.reproduce.call import Call
 from harness.reproduce.source import VariantSource
 from harness.worker.case import PLAIN, Variant
+from harness.worker.errors import StoreError
 from harness.worker.runtimes import PROVIDERS
 
 
@@ -108,6 +109,8 @@ def _equivalence(variant: Variant) -> Iterator[str]:
 
 
 def _session(variant: Variant, provider: str) -> Iterator[str]:
+    if provider not in PROVIDERS:
+        raise StoreError(f"the row's provider is {provider!r}, which cannot be reproduced ({', '.join(PROVIDERS)} can)")
     wanted = PROVIDERS[provider]
     yield 'begin("load")'
     options = ""

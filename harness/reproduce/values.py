@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from harness.reproduce.quoting import quoted
 from harness.worker.tensors import Spec
 
 #: columns of a line of a script
@@ -57,12 +58,12 @@ def _flat(value: Any, seed: str) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return quoted(value)
     return repr(value)
 
 
 def _spec(spec: Spec, seed: str) -> str:
     if spec.data is not None:
-        return f'np.array({_flat(spec.data, "")}, dtype="{spec.dtype}")'
+        return f"np.array({_flat(spec.data, '')}, dtype={quoted(spec.dtype)})"
     bounds = "" if spec.dtype == "bool" else f", {spec.low!r}, {spec.high!r}"
-    return f'draw("{seed}", "{spec.dtype}", {spec.shape!r}{bounds})'
+    return f"draw({quoted(seed)}, {quoted(spec.dtype)}, {spec.shape!r}{bounds})"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from harness.environment_cases import wanted
 from harness.reproduce import parts, stages
 from harness.reproduce.call import Call
+from harness.reproduce.quoting import docstring, metadata, pins, quoted
 from harness.reproduce.source import VariantSource
 from harness.reproduce.values import WIDTH, is_drawn, written
 from harness.worker.case import EnvironmentCase, Variant
@@ -21,6 +22,7 @@ from harness.worker.cell import _OPSET_REFUSED  # the words by which a row is ca
 from harness.worker.compare import TOLERANCES, tolerance
 from harness.worker.corpus import LoadedCase
 from harness.worker.envinfo import TEST_TOOLS
+from harness.worker.errors import StoreError
 from harness.worker.status import Status
 from harness.worker.tensors import Spec
 
@@ -28,6 +30,7 @@ from harness.worker.tensors import Spec
 _FIRST = ("torch", "onnx", "onnxscript", "onnx-ir", "onnxruntime", "onnxruntime-gpu", "numpy", "protobuf")
 #: torch's wheel names its own CUDA libraries exactly; a run on the CPU is the same without
 _GPU_LIBRARIES = re.compile(r"^(nvidia-|cuda-|triton$|pytorch-triton)")
+_RELEASE = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})(?![0-9])")
 _MESSAGE_LINES = 8
 #: these end the process, or take so long that another has to end it
 _WATCHED = frozenset({Status.CRASH.value, Status.TIMEOUT.value, Status.OOM.value})
@@ -66,25 +69,22 @@ def script(loaded: LoadedCase, shown: Shown) -> str:
     call = Call(variant, source, version, variant.exporter(shown.exporter), variant.opset(shown.opset))
     text = "\n\n\n".join(block.strip("\n") for block in _body(loaded, variant, source, call, shown))
     # the imports are known when everything that uses them has been written
-    head = [_metadata(f"=={shown.python}.*", _pins(shown)), _words(loaded, shown), _imports(source, call, text)]
+    requirements, unnamed = _pins(shown)
+    head = [metadata(shown.python, requirements), _words(loaded, shown, unnamed), _imports(source, call, text)]
     return "\n".join(head) + "\n\n" + text + "\n"
 
 
-def _metadata(python: str, pins: Iterable[str]) -> str:
-    lines = ["# /// script", f'# requires-python = "{python}"', "# dependencies = ["]
-    return "\n".join([*lines, *(f'#     "{pin}",' for pin in pins), "# ]", "# ///"])
-
-
-def _pins(shown: Shown) -> list[str]:
+def _pins(shown: Shown) -> tuple[list[str], list[str]]:
+    """The requirements, and the packages whose name or version no index can have."""
     skipped = {name for name in shown.packages if name in TEST_TOOLS}
     if shown.provider == "cpu":
         skipped |= {name for name in shown.packages if _GPU_LIBRARIES.match(name)}
     names = [name for name in _FIRST if name in shown.packages]
     names += sorted(set(shown.packages) - skipped - set(names))
-    return [f"{name}=={shown.packages[name].split('+')[0]}" for name in names if name not in skipped]
+    return pins(shown.packages, [name for name in names if name not in skipped])
 
 
-def _words(loaded: LoadedCase, shown: Shown) -> str:
+def _words(loaded: LoadedCase, shown: Shown, unnamed: list[str]) -> str:
     """The file's docstring: what it shows and what was measured."""
     opset = "" if shown.opset is None else f", opset {shown.opset}"
     where = f"{loaded.id}/{shown.variant}: torch {shown.torch}, {shown.exporter}{opset}"
@@ -97,9 +97,10 @@ def _words(loaded: LoadedCase, shown: Shown) -> str:
     lines += ["", f"Measured{on}: {shown.status} at {shown.stage}", *_message(shown.message)]
     if shown.stale:
         lines += ["", "The case has changed since then: the result may differ."]
+    if unnamed:
+        lines += ["", f"Left out of the pins, for no index can have them: {', '.join(unnamed)[:WIDTH]}"]
     lines += ["", "`uv run --script FILE` makes the environment and runs it. Exit code 0: it is as it was measured."]
-    text = "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")
-    return f'"""{text}\n"""\n'
+    return docstring("\n".join([*lines, ""])) + "\n"
 
 
 def _message(text: str) -> list[str]:
@@ -142,7 +143,7 @@ def _body(loaded: LoadedCase, variant: Variant, source: VariantSource, call: Cal
         yield parts.DRAW
     yield _inputs(loaded.id, variant)
     if source.setup:
-        yield parts.FILL.format(case=loaded.id)
+        yield parts.FILL.format(prefix=quoted(f"{loaded.id}:"))
     yield function
     yield parts.TENSORS
     yield parts.FLAT
@@ -159,7 +160,7 @@ def _constants(variant: Variant, call: Call, shown: Shown) -> str:
     widths = {name: tolerance(name, case.rtol, case.atol) for name in TOLERANCES}
     return "\n".join(
         [
-            f'MEASURED = "{shown.status} at {shown.stage}"',
+            f"MEASURED = {quoted(f'{shown.status} at {shown.stage}')}",
             f"ARGUMENTS = {written(call.arguments)}",
             f"TOLERANCES = {written(widths)}  # rtol, atol; other types are exact",
             f'REFUSED = re.compile(r"{_OPSET_REFUSED.pattern}")',
@@ -205,11 +206,12 @@ def _environment_script(loaded: LoadedCase, shown: Shown) -> str:
     lines = [loaded.cls.title(), "", f"{loaded.id}/{shown.variant}: these packages on Python {what.python}", ""]
     lines += [f"Measured{on}: {shown.status} at {shown.stage}", *_message(shown.message), ""]
     lines += ["`uv run --no-build --script FILE` makes the environment (stage resolve) and runs it (stage import)."]
-    text = "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")
-    head = _metadata(f"=={what.python}.*", what.packages)
-    return f'{head}\n"""{text}\n"""\n\n{what.code.strip()}\n'
+    head = metadata(what.python, list(what.packages))
+    return f"{head}\n{docstring(chr(10).join([*lines, '']))}\n\n{what.code.strip()}\n"
 
 
 def _version(torch: str) -> tuple[int, int]:
-    major, minor = torch.split(".")[:2]
-    return int(major), int(minor)
+    numbers = _RELEASE.match(torch)
+    if numbers is None:
+        raise StoreError(f"the row's torch is {torch!r}, which is no release: it cannot be reproduced")
+    return int(numbers[1]), int(numbers[2])
