@@ -233,6 +233,59 @@ def test_a_scripted_variant_meets_nothing_that_another_one_left(world_that_scrip
     assert found == {("plain", "pass"), ("cast", "fail")}
 
 
+IMPORTS = '''
+"""A case that needs a package, which registers a rule when it is imported; and one that must not meet that rule."""
+
+import importlib
+import os
+import sys
+
+import torch
+
+from harness.worker.case import Case
+from harness.worker.tensors import f32
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+
+class ImportsPackage(Case):
+    "Cubes, with the rule that a package brings."
+
+    sources = ("mini:fault",)
+    exporters = ("torchscript-trace",)
+    inputs = ((f32(2),), (f32(2),))
+
+    def forward(self, x):
+        importlib.import_module("_registers")
+        return torch.cube(x)
+
+
+class ImportsNothing(ImportsPackage):
+    "Cubes without it."
+
+    def forward(self, x):
+        return torch.cube(x)
+'''
+REGISTERS = """
+import torch
+
+torch.onnx.register_custom_op_symbolic("mini::cube", lambda g, x: g.op("Mul", g.op("Mul", x, x), x), 7)
+"""
+
+
+def test_what_a_package_registers_when_it_is_imported_belongs_to_the_model_at_every_opset(world, tmp_path):
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "imports.py").write_text(IMPORTS, encoding="utf-8")
+    (tmp_path / "cases" / "_registers.py").write_text(REGISTERS, encoding="utf-8")
+    rows = world.run(
+        tmp_path / "cases", tmp_path / "local", "-n", "0", "--case", "imports-package", "--case", "imports-nothing"
+    )
+
+    found = {(row["case"], row["opset"]): row["status"] for row in rows if row["opset"] in (7, 8, 9)}
+    assert {found["imports-package", opset] for opset in (7, 8, 9)} == {"pass"}
+    assert {found["imports-nothing", opset] for opset in (7, 8, 9)} == {"fail"}
+
+
 LINGERS = '''
 """A case whose later opsets take their time."""
 

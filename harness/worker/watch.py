@@ -8,15 +8,18 @@ check or a run goes through. What neither sees shows in the canary (:mod:`harnes
 
 from __future__ import annotations
 
+import os
 import sys
 from itertools import chain
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
 from harness.worker.registrations import Registrations, registered, tables_of_symbolics
 from harness.worker.settings import Reader, compiled, data_limit
 
 _Fingerprint = Dict[str, int]
 _Holders = Callable[[], List[Any]]
+#: where Python's own modules are
+_LIBRARY = os.path.dirname(os.__file__)
 
 
 class Watch:
@@ -47,12 +50,14 @@ class State:
 
     def __init__(self) -> None:
         self._modules = 0
+        #: whether a package was imported that the process did not have
+        self.has_imported = False
 
     def take(self) -> None:
         """Take the names and tables as they are now: before the process is forked that is paid for all children."""
         self._watch, self._registrations = Watch(), Registrations.now()
         self._wide = Watch(_widely_watched)
-        self._modules = len(sys.modules)
+        self._packages, self._modules = _packages(), len(sys.modules)
 
     def enter(self) -> None:
         """Take the settings as they are now in the process that is to work."""
@@ -66,7 +71,15 @@ class State:
         self._limit, self._compiled = data_limit(), compiled()
 
     def is_kept(self) -> bool:
-        """Whether it is still that, once the symbolics that a cell left registered are taken back."""
+        """Whether it is still that, once the symbolics that a cell left registered are taken back.
+
+        What a package does when it is imported (registers symbolics and operators, replaces functions) belongs to the
+        model that needs it, for as long as the process has the package: then the process is taken as it is now.
+        """
+        if len(sys.modules) != self._modules and not _packages() <= self._packages:
+            self.has_imported = True
+            self.take()
+            self._settings = self._reader.read()
         if not self._has_settings():
             return False
         if not self._watch.is_changed():
@@ -83,6 +96,16 @@ class State:
             return data_limit() == self._limit and self._reader.read() == self._settings
         except Exception:
             return False  # what cannot even be read (a folder that is gone) is not what it was
+
+
+def _packages() -> FrozenSet[str]:
+    """Names of the imported packages and modules that are not Python's own."""
+    modules = [(name, getattr(module, "__file__", None)) for name, module in list(sys.modules.items())]
+    return frozenset(name for name, file in modules if "." not in name and file and not _is_of_python(file))
+
+
+def _is_of_python(file: str) -> bool:
+    return file.startswith(_LIBRARY) and "site-packages" not in file and "dist-packages" not in file
 
 
 def _fingerprint(holders: List[Any]) -> _Fingerprint:

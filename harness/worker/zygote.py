@@ -96,7 +96,9 @@ class _Worker(NamedTuple):
 
     def takes(self, case: str, served: Set[str]) -> bool:
         """Whether a process that has ``served`` these cases is fit for another one."""
-        return not served or case in served or is_sound(self.sound)
+        if not served or case in served:
+            return True
+        return not self.state.has_imported and is_sound(self.sound)
 
     def kind(self, request: Dict[str, Any]) -> Kind:
         """Which child serves a request: what scripting leaves behind changes whether another variant scripts at all."""
