@@ -10,6 +10,8 @@ from harness.worker.case import kebab
 from harness.worker.errors import CaniexportError
 
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+#: what may stand between the quotes of the stub
+_SOURCE = re.compile(r"[^\x00-\x1f\x7f\"\\\ud800-\udfff]+")
 
 _HEAD = '''"""{theme}."""
 
@@ -46,11 +48,13 @@ class {name}(Case):
 def add(folder: Path, identifier: str, theme: str, source: str) -> Path:
     """Append the stub of case ``identifier`` to the file of its theme, which is made where there is none.
 
-    Returns the file. Raises :class:`CaniexportError` where the id or the theme could not be one.
+    Returns the file. Raises :class:`CaniexportError` where the id, the theme or the source could not be one.
     """
     for what, text in (("a case id", identifier), ("a theme", theme)):
         if not _ID.fullmatch(text):
             raise CaniexportError(f"{text!r} cannot be {what}: small letters, digits and single hyphens")
+    if not _SOURCE.fullmatch(source):
+        raise CaniexportError(f"{source!a} cannot be a source: owner/repo#1, a document or seed:000")
     path = folder / f"{theme.replace('-', '_')}.py"
     name = "".join(part.capitalize() for part in identifier.split("-"))
     own = "" if kebab(name) == identifier else f'    id = "{identifier}"\n'

@@ -204,3 +204,26 @@ def test_elsewhere_the_home_is_the_checkout_that_this_package_is_in(tmp_path):
 def test_a_home_that_is_named_and_is_none_is_refused(tmp_path):
     with pytest.raises(CaniexportError, match="no folder cases"):
         homes.find(cwd=tmp_path, environ={homes.VARIABLE: str(tmp_path)})
+
+
+def test_a_file_of_cells_that_is_no_text_is_wrong_use(run, tmp_path):
+    (tmp_path / "cells").write_bytes(b"\x80\xff\x00")
+
+    found = run("measure", "--plan", "--cells", str(tmp_path / "cells"))
+
+    assert found.exit_code == 2
+    assert "is no torch/case/variant/exporter/opset" in found.output
+
+
+@pytest.mark.parametrize("words", [("table", "--case", "a\udcff"), ("why", "\udcff"), ("policy", "--theme", "\udcff")])
+def test_half_of_a_character_on_the_command_line_is_wrong_use(home, words):
+    done = subprocess.run(
+        [sys.executable, "-c", "from harness.cli import main; main()", *words],
+        env={**os.environ, "CANIEXPORT_HOME": str(home), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr
+    assert done.stderr

@@ -192,16 +192,18 @@ def test_a_stub_goes_into_any_file_of_the_corpus_and_changes_no_other_case(home)
 
 
 @pytest.mark.parametrize(
-    ("identifier", "theme", "words"),
+    ("identifier", "theme", "source", "words"),
     [
-        ("cross-no-symbolic", "geometry", "there is a case cross-no-symbolic already, in geometry.py"),
-        ("Roll", "geometry", "'Roll' cannot be a case id"),
-        ("roll", "../away", "'../away' cannot be a theme"),
+        ("cross-no-symbolic", "geometry", "a/b#1", "there is a case cross-no-symbolic already, in geometry.py"),
+        ("Roll", "geometry", "a/b#1", "'Roll' cannot be a case id"),
+        ("roll", "../away", "a/b#1", "'../away' cannot be a theme"),
+        ("roll", "geometry", 'a", __import__("os").getcwd(), "', "cannot be a source"),
+        ("roll", "geometry", "half a pair \udcff", "cannot be a source"),
     ],
 )
-def test_a_stub_that_cannot_be_is_refused_and_nothing_is_written(home, identifier, theme, words):
+def test_a_stub_that_cannot_be_is_refused_and_nothing_is_written(home, identifier, theme, source, words):
     before = {path: path.read_bytes() for path in (home / "cases").iterdir()}
-    reply = CliRunner().invoke(main, ["cases", "new", identifier, "--theme", theme])
+    reply = CliRunner().invoke(main, ["cases", "new", identifier, "--theme", theme, "--source", source])
 
     assert reply.exit_code in (1, 2)
     assert words in reply.output

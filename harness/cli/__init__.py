@@ -70,6 +70,9 @@ class Commands(click.Group):
                 raise
             click.echo(f"caniexport: {_worded(error)}", err=True)
             ctx.exit(1)
+        except UnicodeError as error:  # a name on the command line that is no text, or a file's
+            click.echo(f"caniexport: no text in UTF-8: {error}", err=True)
+            ctx.exit(2)
 
 
 def _worded(error: OSError) -> str:

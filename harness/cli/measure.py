@@ -28,7 +28,7 @@ _OPSETS = range(1, 40)
 @click.option(
     "--cells",
     "cells_file",
-    type=click.File(encoding="utf-8"),
+    type=click.File(encoding="utf-8", errors="replace"),
     metavar="FILE",
     help="Only the cells named in a file, one torch/case/variant/exporter/opset a line, though they are done.",
 )
