@@ -7,7 +7,7 @@ import random
 import shutil
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from harness import interpreters
 from harness.disk import GIGABYTE, Budget
 from harness.progress import Progress
 from harness.repeats import REPEATED, sample
+from harness.settle import Settled, settle
 from harness.tox_calls import ToxCall, failure, table_with
 from harness.turns import turn
 from harness.worker import corpus as corpus_module
@@ -44,6 +45,7 @@ class MeasureOptions:
     releases   names of releases; empty for the default ones, ``("all",)`` for the whole table
     cases      case ids or case/variant; empty for all
     cells      names of cells as :func:`cell_name` gives them: these and nothing else, whether they are done or not
+    apart      measure the cells each apart, twice, whether they are done or not
     missing    count published rows as done too: only what the published dataset does not hold yet
     fresh      measure everything again, whatever is done
     rolling    remove each environment after it has been measured, and downloads where ``disk_budget`` asks for it
@@ -61,6 +63,7 @@ class MeasureOptions:
     exporters: tuple[str, ...] = ()
     opsets: tuple[int, ...] = ()
     cells: frozenset[str] = frozenset()
+    apart: bool = False
     provider: str = "cpu"
     workers: int = 2
     missing: bool = False
@@ -153,11 +156,12 @@ def _measure_in_turn(
             return nothing
         if options.rolling:
             options.budget.make_room(say)
+        measure_it = _measure_apart if options.apart else _measure_release
         if fitting is release:
-            return _measure_release(options, release, todo, done, progress, say)
+            return measure_it(options, release, todo, done, corpus, progress, say)
         say(f"torch {release.torch}: measured with Python {fitting.python}, for this machine has no {release.python}")
         with table_with(fitting, options.home.local):
-            return _measure_release(options, fitting, todo, done, progress, say)
+            return measure_it(options, fitting, todo, done, corpus, progress, say)
 
 
 def _without_python(
@@ -196,7 +200,7 @@ def _todo(
     cells = plan.cells(corpus, release, options.provider, selection)
     if options.cells:
         return _named(cells, corpus, release, options.cells), frozenset()
-    done = frozenset() if options.fresh else _done(options.provider, release, dataset)
+    done = frozenset() if options.fresh or options.apart else _done(options.provider, release, dataset)
     new = [cell for cell in cells if cell.key not in done]
     canaries = {cell.case for cell in cells if corpus[cell.case].cls.corpus == "canary"}
     # nothing but what comes along: all is done, or the cases named have no cell here (environment cases have none)
@@ -245,61 +249,110 @@ def _measure_release(
     release: Release,
     todo: list[plan.Cell],
     done: frozenset[str],
+    corpus: dict[str, LoadedCase],
     progress: Progress,
     say: Callable[[str], None],
 ) -> ReleaseReport:
-    """One tox run, then the gate and the compaction of what it wrote."""
+    """One tox run, then the gate and the compaction of what it wrote; what its A/A sample saw differ is settled."""
     started = time.monotonic()
-    run_id = new_run_id()
-    name = f"torch{release.torch}-{options.provider}"
-    log = options.home.local / "logs" / f"{name}.log"
-    call = ToxCall(options, release, run_id, name, log)
+    call = _call(options, release)
     only = frozenset(cell.key for cell in todo) if options.cells else frozenset()
     code = call.run(done, progress, only)
     again = _measure_again(call, todo) if code == 0 and options.whole and options.repeat else None
-    measured, problem, invalid = _settle(options, release, todo, run_id, code, log, again)
-    if options.rolling:
-        shutil.rmtree(options.home.root / ".tox" / name, ignore_errors=True)
-    seconds = time.monotonic() - started
-    progress.end_release(release.torch, len(todo), measured, problem)
-    if invalid:
-        words = "; ".join(f"{count} {reason}" for reason, count in invalid.items())
-        say(f"torch {release.torch}: {sum(invalid.values())} rows are invalid, their cells stay unmeasured: {words}")
+    settled = _settle(call, todo, code, again)
+    for line in settled.interrupted:
+        say(f"torch {release.torch}: {line}")
+    differing = _differing(todo, settled)
+    if differing:
+        say(f"torch {release.torch}: {len(differing)} cells are of variants that differ when measured again")
+        _settle_apart(call, differing, corpus, say)
+    problem = settled.problem
+    progress.end_release(release.torch, len(todo), settled.rows, problem)
+    if settled.invalid:
+        words = "; ".join(f"{count} {reason}" for reason, count in settled.invalid.items())
+        count = sum(settled.invalid.values())
+        say(f"torch {release.torch}: {count} rows are invalid, their cells stay unmeasured: {words}")
     if problem:
-        say(f"torch {release.torch}: {problem} (log: {log})")
+        say(f"torch {release.torch}: {problem} (log: {call.log})")
     elif releases.is_proposal(release):
         say(f"torch {release.torch} is not in the table of releases; with these pins it was measured:")
         say(f"    {releases.as_entry(release)}")
-    return ReleaseReport(release.torch, len(todo), measured, seconds, problem, invalid=invalid)
+    return replace(_ended(call, len(todo), settled.rows, started, problem), invalid=settled.invalid)
+
+
+def _measure_apart(
+    options: MeasureOptions,
+    release: Release,
+    todo: list[plan.Cell],
+    _done: frozenset[str],
+    corpus: dict[str, LoadedCase],
+    progress: Progress,
+    say: Callable[[str], None],
+) -> ReleaseReport:
+    """The cells asked for, each apart and twice."""
+    started = time.monotonic()
+    call = _call(options, release)
+    wanted = [cell for cell in todo if corpus[cell.case].cls.corpus != "canary"] or todo
+    rows, problem = _settle_apart(call, wanted, corpus, say)
+    progress.end_release(release.torch, len(todo), rows, problem)
+    return _ended(call, len(wanted), rows, started, problem)
+
+
+def _settle_apart(
+    call: ToxCall, cells: list[plan.Cell], corpus: dict[str, LoadedCase], say: Callable[[str], None]
+) -> tuple[int, str]:
+    """Measure cells apart and twice as a run of its own; the rows and the problem, if any."""
+    from harness.apart import settle_apart
+
+    call = replace(call, run_id=new_run_id())
+    every = plan.cells(corpus, call.release, call.options.provider)
+    canaries = [cell for cell in every if corpus[cell.case].cls.corpus == "canary"]
+    settled = settle_apart(call, cells, canaries)
+    told = f"torch {call.release.torch}: {settled.rows} rows of cells measured apart and twice"
+    say(f"{told}, {settled.unstable} of them unstable" + (f"; {settled.problem}" if settled.problem else ""))
+    return settled.rows, settled.problem
+
+
+def _call(options: MeasureOptions, release: Release) -> ToxCall:
+    """A new run of a release: its environment, and where its output goes."""
+    name = f"torch{release.torch}-{options.provider}"
+    return ToxCall(options, release, new_run_id(), name, options.home.local / "logs" / f"{name}.log")
+
+
+def _ended(call: ToxCall, planned: int, rows: int, started: float, problem: str) -> ReleaseReport:
+    """The report of a release, whose environment goes where it was asked to."""
+    if call.options.rolling:
+        shutil.rmtree(call.options.home.root / ".tox" / call.name, ignore_errors=True)
+    return ReleaseReport(call.release.torch, planned, rows, time.monotonic() - started, problem)
 
 
 def _measure_again(call: ToxCall, todo: list[plan.Cell]) -> Path | None:
     """A/A: a sample measured a second time; where its rows are. A failure of it leaves the run without."""
     local = call.options.home.local / "again" / call.name
     shutil.rmtree(local, ignore_errors=True)
-    return local if call.again(sample(todo, call.options.repeat, call.run_id), local) == 0 else None
+    drawn = sample(todo, call.options.repeat, call.run_id)
+    ways = ((drawn.alone, ["--apart", "--bare"]), (drawn.together, ["--reverse"]))
+    return local if all(call.again(cells, local, how) == 0 for cells, how in ways if cells) else None
 
 
-def _settle(
-    options: MeasureOptions,
-    release: Release,
-    todo: list[plan.Cell],
-    run_id: str,
-    code: int,
-    log: Path,
-    again: Path | None,
-) -> Settled:
+def _differing(todo: list[plan.Cell], settled: Settled) -> list[plan.Cell]:
+    """The cells of every variant of which the A/A sample saw one differ; none where the run may not speak at all."""
+    from harness.held_back import differing_variants
+
+    found = set() if settled.problem or not settled.environment else differing_variants(settled.environment)
+    return [cell for cell in todo if (cell.case, cell.variant, cell.exporter) in found]
+
+
+def _settle(call: ToxCall, todo: list[plan.Cell], code: int, again: Path | None) -> Settled:
     """After tox: judge the run, add the rows it owes, compact."""
-    from harness.settle import settle
-
-    reason = failure(log) if code else ""
+    options, reason = call.options, failure(call.log) if code else ""
     # counted where they are by now: another process on the same folder may have compacted them
-    settled = settle(options.home.local, release, options.provider, todo, run_id, reason, again)
+    settled = settle(options.home.local, call.release, options.provider, todo, call.run_id, reason, again)
     if again is not None:
         shutil.rmtree(again, ignore_errors=True)
     if settled.rows == 0:
-        reason = reason.splitlines()[0] if reason else "tox wrote no row"
-        return settled._replace(problem=f"could not be measured: {reason}")
+        why = reason.splitlines()[0] if reason else "tox wrote no row"
+        return settled._replace(problem=f"could not be measured: {why}")
     return settled
 
 

@@ -2,32 +2,34 @@
 
 A cells file is written only when its rows change, so that a release that was not measured again keeps its bytes.
 Texts and environments go first and are trimmed last: wherever publishing is cut off, every published row has its own.
+What may not be published, and why, is in :mod:`harness.held_back`.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import publish_runs, replays, upstream
+from harness import held_back, publish_cells, publish_runs, replays, unstable, upstream
 from harness.claims import COLUMNS, adjudicate, naming_a_runtime
 from harness.store import digests, files, graphs, writer
 from harness.store.catalogue import case_rows, measured_variants
 from harness.store.compaction import compact, dataset_lock
 from harness.store.declared import gather
+from harness.store.frames import to_frame
 from harness.store.gates import GOOD, Gates, mask
 from harness.store.journal_reader import journals
 from harness.store.merge import in_order, newest
-from harness.store.scan import speaking
-from harness.store.schema import schema, to_arrow
+from harness.store.schema import from_normalised, schema, to_arrow
 from harness.store.shortening import shortened
 from harness.worker import plan, releases
 from harness.worker.corpus import LoadedCase
 from harness.worker.errors import StoreError, UnknownName
-from harness.worker.status import Status
+from harness.worker.status import FixKind, Status
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,6 +46,9 @@ class PublishReport:
     promoted     rows taken from the local dataset, by cells file
     dropped      published and local rows left out, by reason
     quarantined  runs left out: ``release (run)`` and the gate's word, or that nobody judged them
+    held         local cells held back, by reason: names of :func:`harness.held_back.cell_names`
+    doubtful     published cells that stay, though nothing shows that they are right: names by reason
+    unstable     rows of files that one runtime does not always answer alike
     problems     files and lines that could not be read
     """
 
@@ -52,20 +57,29 @@ class PublishReport:
     promoted: Mapping[str, int]
     dropped: Mapping[str, int]
     quarantined: Mapping[str, str]
+    held: Mapping[str, list[str]]
+    doubtful: Mapping[str, list[str]]
+    unstable: int
     problems: tuple[str, ...]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was left out that a person has to look after."""
+        return not (self.quarantined or self.held or self.problems)
 
-def publish(local: Path, published: Path, corpus: Mapping[str, LoadedCase]) -> PublishReport:
+
+def publish(local: Path, published: Path, corpus: Mapping[str, LoadedCase], *, write: bool = True) -> PublishReport:
     """Promote the rows of good local runs into ``published``; runs that are still going are left for later.
 
     A local row takes the place of the published one with its identity. Rows of variants that the corpus no longer
     has are dropped, and so are rows of a variant's older code where there are rows of newer code. ``cases``,
-    ``sources`` and ``claims`` are written anew from the corpus and the rows. Raises :class:`StoreError` where a
-    published file cannot be read: publishing over it would lose its rows.
+    ``sources`` and ``claims`` are written anew from the corpus and the rows. Unless it is to ``write``, it only says
+    what would happen. Raises :class:`StoreError` where a published file cannot be read: publishing over it would lose
+    its rows.
     """
     compacted = compact(local)
     with dataset_lock(local):
-        publication = _Publication(local, published, corpus)
+        publication = _Publication(local, published, corpus, write)
         publication.problems += compacted.problems
         publication.run()
     return publication.report()
@@ -74,7 +88,8 @@ def publish(local: Path, published: Path, corpus: Mapping[str, LoadedCase]) -> P
 class _Publication:
     """One promotion, step by step; what it did is gathered on the way."""
 
-    def __init__(self, local: Path, published: Path, corpus: Mapping[str, LoadedCase]) -> None:
+    def __init__(self, local: Path, published: Path, corpus: Mapping[str, LoadedCase], write: bool) -> None:
+        self._writes = write
         self._local = local
         self._published = published
         self._corpus = corpus
@@ -88,19 +103,26 @@ class _Publication:
         self._written: list[str] = []
         self._removed: list[str] = []
         self._promoted: dict[str, int] = {}
-        self._dropped: dict[str, int] = {}
+        self._dropped: Counter[str] = Counter()
         self._quarantined: dict[str, str] = {}
+        self._held: dict[str, list[str]] = {}
+        self._doubtful: dict[str, list[str]] = {}
+        self._unstable = 0
 
     def run(self) -> None:
         """Read everything, then write: a dataset that cannot be read is not half rewritten."""
         for sentence in digests.missing(self._published):
             raise StoreError(f"{sentence} before publishing")
         self.problems += [f"{path}: its run has not finished; left for later" for path in journals(self._local)]
-        cells = {name: self._promote(name) for name in self._names()}
-        runs = {name: self._promote_runs(name) for name in publish_runs.names(self._published, self._local)}
-        every = {**cells, **{f"runs/{name}": rows for name, rows in runs.items()}}
         texts = newest("messages", [self._table(side, "messages") for side in (self._published, self._local)])
-        environments = self._good_environments()
+        words = dict(zip(texts["message_id"].to_pylist(), texts["text"].to_pylist(), strict=True))
+        cells = self._promote(words)
+        runs = {name: self._promote_runs(name, words) for name in publish_runs.names(self._published, self._local)}
+        cells, runs = self._marked(cells, runs)
+        if not self._writes:
+            return
+        every = {**cells, **{f"runs/{name}": rows for name, rows in runs.items()}}
+        environments = self._judged_environments(every)
         for table, rows in (("messages", texts), ("environments", environments)):
             before = self._table(self._published, table)
             self._write(f"{table}.parquet", table, self._referenced(table, rows, every, also=before))
@@ -120,6 +142,9 @@ class _Publication:
             self._promoted,
             self._dropped,
             self._quarantined,
+            self._held,
+            self._doubtful,
+            self._unstable,
             tuple(self.problems),
         )
 
@@ -127,30 +152,76 @@ class _Publication:
         sides = (self._published, self._local)
         return sorted({path.name for side in sides for path in files.cells_files(side)})
 
-    def _promote(self, name: str) -> pa.Table:
-        """The rows that a cells file is to have."""
-        import pyarrow as pa
+    def _promote(self, words: Mapping[str, str]) -> dict[str, pa.Table]:
+        """The rows that each cells file is to have."""
+        sides = {name: self._sides(name) for name in self._names()}
+        environments = newest("environments", [self._environments[self._published], self._environments[self._local]])
+        found = publish_cells.promote(sides, self._current, environments.to_pylist(), words)
+        self._held, self._doubtful = found.held, found.doubtful
+        self._dropped += found.dropped
+        for name, rows in found.rows.items():
+            new = rows.num_rows - _same(rows, sides[name][0])
+            if new:
+                self._promoted[name] = new
+        return found.rows
 
+    def _sides(self, name: str) -> tuple[pa.Table, pa.Table]:
+        """The published rows of a cells file, and the local ones that may take their place."""
         before = self._table(self._published, "cells", f"cells/{name}")
         good = self._good(self._table(self._local, "cells", f"cells/{name}"))
-        if good.num_rows:
-            before, good = shortened(before), shortened(good)
-        sides = speaking([("published", before), ("local", good)])
-        rows = self._current(pa.concat_tables([table for _, table in sides]))
-        new = rows.num_rows - _same(rows, before)
-        if new:
-            self._promoted[name] = new
-        return rows
+        return (shortened(before), shortened(good)) if good.num_rows else (before, good)
 
-    def _promote_runs(self, name: str) -> pa.Table:
+    def _promote_runs(self, name: str, words: Mapping[str, str]) -> pa.Table:
         """The rows that a runs file is to have."""
-        before = self._table(self._published, "runs", f"runs/{name}")
-        local = self._table(self._local, "runs", f"runs/{name}")
+        before = self._not_ours(self._table(self._published, "runs", f"runs/{name}"), words)
+        local = self._not_ours(self._table(self._local, "runs", f"runs/{name}"), words)
         rows = publish_runs.promoted(before, local, self._is_held_back, self._variants)
         new = rows.num_rows - before.num_rows
         if new > 0:
             self._promoted[f"runs/{name}"] = new
         return rows
+
+    def _not_ours(self, rows: pa.Table, words: Mapping[str, str]) -> pa.Table:
+        """Runs without those whose error names the measuring code."""
+        import pyarrow as pa
+
+        ours = held_back.ours(to_frame(rows.select(["message_id", "signature"])), words)
+        self._drop(f"a run of a file, and {held_back.OURS}", int(ours.sum()))
+        return rows.filter(pa.array(~ours, pa.bool_()))
+
+    def _marked(
+        self, cells: dict[str, pa.Table], runs: dict[str, pa.Table]
+    ) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
+        """The rows, with those marked whose file one runtime does not always answer alike."""
+        import pandas as pd
+
+        tables = [("cells", name, rows) for name, rows in cells.items()]
+        # with options for its session a runtime is another one
+        tables += [("runs", name, rows.filter(rows["session"].is_null())) for name, rows in runs.items()]
+        frames = [to_frame(rows.select(list(unstable.COLUMNS))) for _, _, rows in tables]
+        if not frames:
+            return cells, runs
+        changes = unstable.unstable(pd.concat(frames, ignore_index=True), self._variants_with_options())
+        self._unstable = len(changes)
+        start = 0
+        for table, name, rows in tables:
+            mine = {place - start: values for place, values in changes.items() if 0 <= place - start < rows.num_rows}
+            start += rows.num_rows
+            if mine and table == "cells":
+                cells[name] = _changed("cells", rows, mine)
+            elif mine:
+                rest = runs[name].filter(runs[name]["session"].is_valid())
+                runs[name] = newest("runs", [rest, _changed("runs", rows, mine)])
+        return cells, runs
+
+    def _variants_with_options(self) -> set[tuple[str, str]]:
+        """Variants whose session has options of its own."""
+        return {
+            (case, name)
+            for case, loaded in self._corpus.items()
+            for name, variant in loaded.variants.items()
+            if variant.fix is not None and variant.fix.kind == FixKind.RUNTIME_OPTION
+        }
 
     def _good(self, rows: pa.Table) -> pa.Table:
         """Rows that say something and whose run the gate has passed; the others are noted.
@@ -180,8 +251,8 @@ class _Publication:
         found = next((release for known, release in pairs if known == env_id and release), None)
         return f"torch {found}" if found and found[0].isdigit() else found or f"{env_id}"
 
-    def _current(self, rows: pa.Table) -> pa.Table:
-        """The rows without those of variants that are gone, and of older code where there is newer."""
+    def _current(self, rows: pa.Table) -> tuple[pa.Table, Counter[str]]:
+        """The rows without those of variants that are gone, and of older code where there is newer; how many went."""
         import pyarrow as pa
 
         keys = list(zip(rows["case"].to_pylist(), rows["variant"].to_pylist(), strict=True))
@@ -189,17 +260,17 @@ class _Publication:
         newest_hash = self._newest_hashes(keys, hashes, rows["measured_at"].cast("int64").to_pylist())
         names = ("torch", "provider", "exporter", "opset")
         places = zip(*(rows[name].to_pylist() for name in names), strict=True)
-        keep = []
+        keep, dropped = [], Counter[str]()
         for position, (key, case_hash, place) in enumerate(zip(keys, hashes, places, strict=True)):
             if key not in self._variants:
-                self._drop("the corpus no longer has the variant")
+                dropped["the corpus no longer has the variant"] += 1
             elif case_hash != newest_hash[key]:
-                self._drop("the variant's code has changed and was measured again")
+                dropped["the variant's code has changed and was measured again"] += 1
             elif not self._is_planned(key, *place):
-                self._drop("the cell is no longer planned")
+                dropped["the cell is no longer planned"] += 1
             else:
                 keep.append(position)
-        return rows.take(pa.array(keep, pa.int64()))
+        return rows.take(pa.array(keep, pa.int64())), dropped
 
     def _is_planned(
         self, key: tuple[str, str], torch: str | None, provider: str, exporter: str | None, opset: int | None
@@ -227,37 +298,29 @@ class _Publication:
 
     def _drop(self, reason: str, count: int = 1) -> None:
         if count:
-            self._dropped[reason] = self._dropped.get(reason, 0) + count
+            self._dropped[reason] += count
 
-    def _good_environments(self) -> pa.Table:
-        """Published environments and the local ones whose run is good, one each: the newest.
-
-        A run of a few cells repeats none of them; what the last whole run found out by repeating stays.
-        """
-        rows = [row for row in self._environments[self._local].to_pylist() if row["gate"] == GOOD]
-        rows += self._environments[self._published].to_pylist()
-        by_id: dict[str, dict[str, Any]] = {}
-        for row in sorted(rows, key=lambda row: (str(row["measured_at"]), str(row["run_id"]))):
-            before = by_id.get(row["env_id"], {})
-            if row["repeated"] is None:
-                row.update(repeated=before.get("repeated"), differing=before.get("differing"))
-            by_id[row["env_id"]] = row
-        return to_arrow("environments", by_id.values())
+    def _judged_environments(self, every: Mapping[str, pa.Table]) -> pa.Table:
+        """The environment's row of each run that is published or was judged, with the measuring code of its rows."""
+        sides = [self._environments[side] for side in (self._published, self._local)]
+        known = newest("environments", sides).to_pylist()
+        codes = _codes(every.values())
+        for row in known:
+            found = codes.get((row["env_id"], row["run_id"]))
+            row["codes"] = sorted(found) if found else row["codes"]
+        return to_arrow("environments", known)
 
     def _referenced(
-        self, table: str, rows: pa.Table, cells: Mapping[str, pa.Table], also: pa.Table | None = None
+        self, table: str, rows: pa.Table, every: Mapping[str, pa.Table], also: pa.Table | None = None
     ) -> pa.Table:
         """The texts or environments that rows refer to, and those that ``also`` has."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
-        key, columns = ("message_id", _REFERENCES) if table == "messages" else ("env_id", ("env_id",))
-        ids = {
-            item for part in cells.values() for name in _in(part, columns) for item in pc.unique(part[name]).to_pylist()
-        }
+        key, references = ("message_id", _REFERENCES) if table == "messages" else ("run_id", ("run_id",))
+        parts = [part.select(_in(part, references)) for part in every.values()]
+        ids = {item for part in parts for name in part.column_names for item in part[name].unique().to_pylist()}
         ids |= set() if also is None else set(also[key].to_pylist())
-        wanted = pa.array(sorted(item for item in ids if item is not None), pa.string())
-        return rows.filter(pc.is_in(rows[key], value_set=wanted))
+        return rows.filter(_one_of(rows[key], pa.array(sorted(item for item in ids if item is not None), pa.string())))
 
     def _trim(self, every: Mapping[str, pa.Table], texts: pa.Table, environments: pa.Table) -> None:
         messages = self._referenced("messages", texts, every)
@@ -344,6 +407,32 @@ class _Publication:
             return
         writer.write(path, table, rows)
         self._written.append(name)
+
+
+def _changed(table: str, rows: pa.Table, changes: Mapping[int, Mapping[str, Any]]) -> pa.Table:
+    """The rows with other values at some places."""
+    found = rows.to_pylist()
+    for place, values in changes.items():
+        found[place] |= values
+    return from_normalised(table, found)
+
+
+def _codes(tables: Iterable[pa.Table]) -> dict[tuple[str | None, str | None], set[str]]:
+    """The measuring code of the rows of each (env_id, run_id), where it was kept."""
+    found: dict[tuple[str | None, str | None], set[str]] = {}
+    for table in tables:
+        for row in (
+            table.select(["env_id", "run_id", "code"]).group_by(["env_id", "run_id", "code"]).aggregate([]).to_pylist()
+        ):
+            if row["code"]:
+                found.setdefault((row["env_id"], row["run_id"]), set()).add(row["code"])
+    return found
+
+
+def _one_of(column: pa.ChunkedArray, values: pa.Array) -> pa.ChunkedArray:
+    import pyarrow.compute as pc
+
+    return pc.is_in(column, value_set=values)
 
 
 def _in(rows: pa.Table, columns: Iterable[str]) -> list[str]:

@@ -15,7 +15,7 @@ from harness.progress import CellCount, Progress, note_plan
 from harness.worker import releases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from harness.home import Home
     from harness.measure import MeasureOptions
@@ -45,11 +45,11 @@ class ToxCall:
         note_plan(local, self.name, self.run_id, progress.planned(self.release.torch))
         return self._tox(arguments, local, lambda: progress.update(self.release.torch, count.of(self.run_id)), False)
 
-    def again(self, cells: list[plan.Cell], local: Path) -> int:
-        """Measure these cells once more into ``local``, each alone, with nothing kept between exports."""
+    def again(self, cells: Sequence[plan.Cell], local: Path, how: Sequence[str]) -> int:
+        """Measure these cells and no others once more into ``local``; ``how`` are further options of the plugin."""
         only_file = self._write("again", frozenset(cell.key for cell in cells))
-        arguments = [*_pytest_arguments(self.options), "--run-id", f"{self.run_id}-again", "--only", str(only_file)]
-        return self._tox([*arguments, "--apart", "--bare"], local, lambda: None, True)
+        arguments = [*_limits(self.options), "--run-id", f"{self.run_id}-again", "--only", str(only_file), *how]
+        return self._tox(arguments, local, lambda: None, True)
 
     def _write(self, folder: str, keys: frozenset[str]) -> Path:
         path = self.options.home.local / folder / f"{self.name}.txt"
@@ -64,10 +64,14 @@ class ToxCall:
         return calls.run(line, self.log, home.root, _tox_environment(self.options, local), tick, append)
 
 
-def _pytest_arguments(options: MeasureOptions) -> Iterator[str]:
+def _limits(options: MeasureOptions) -> Iterator[str]:
     yield from ("--cell-timeout", str(options.timeout))
     if options.memory is not None:
         yield from ("--cell-memory", str(options.memory))
+
+
+def _pytest_arguments(options: MeasureOptions) -> Iterator[str]:
+    yield from _limits(options)
     for case in options.cases:
         yield from ("--case", case)
     for exporter in options.exporters:

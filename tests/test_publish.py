@@ -7,14 +7,20 @@ from pathlib import Path
 
 import pytest
 from onnx_bytes import MODEL, bundled, model, node
-from store_rows import TEXT, cell, environment, identities, write_journal
+from store_rows import TEXT, cell, environment, identities, write_cells, write_journal
 
+from harness import held_back
+from harness.own_names import own_name
 from harness.publish import publish
-from harness.store import Dataset, graphs
+from harness.store import Dataset, graphs, writer
 from harness.store.onnx_graph import of_model
+from harness.store.schema import to_arrow
 from harness.worker import corpus
 from harness.worker.errors import StoreError
 from harness.worker.journal import Journal
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+OWN = "TypeError: override_again() got an unexpected keyword argument"
 
 CASE = """
 import torch
@@ -405,12 +411,190 @@ def test_the_real_corpus_has_a_title_and_code_for_every_variant(tmp_path):
         compile(code, "code", "exec")
 
 
-def test_a_run_of_a_few_cells_keeps_what_the_whole_run_found_out_by_repeating(home):
-    found = ["a/plain/dynamo/18: status pass, fail"]
-    home.measure(home.cell(), run="whole", repeated=500, differing=found)
+def test_every_run_that_has_a_row_keeps_its_own_verdict_counts_and_measuring_code(home):
+    home.measure(home.cell(code="aaa"), run="whole", repeated=500, differing=[], planned=7, rows=7)
     home.publish()
-    home.measure(home.cell(opset=9), run="few", at="2026-01-03T03:00:00Z")
+    home.measure(home.cell(opset=9, code="bbb"), run="few", at="2026-01-03T03:00:00Z")
     home.publish()
 
-    (row,) = home.answers().environments().to_dict("records")
-    assert (row["run_id"], row["repeated"], list(row["differing"])) == ("few", 500, found)
+    kept = {row["run_id"]: row for row in home.answers().environments().to_dict("records")}
+    assert {run: (row["gate"], row["repeated"], row["planned"]) for run, row in kept.items()} == {
+        "whole": ("good", 500, 7),
+        "few": ("good", None, 1),
+    }
+    assert {run: list(row["codes"]) for run, row in kept.items()} == {"whole": ["aaa"], "few": ["bbb"]}
+
+
+def test_a_run_whose_last_row_was_replaced_has_no_verdict_any_more(home):
+    home.measure(home.cell(), run="old")
+    home.publish()
+    home.measure(home.cell(measured_at="2026-05-01T00:00:00Z"), run="new", at="2026-05-01T00:00:00Z")
+    home.publish()
+
+    assert home.answers().environments()["run_id"].tolist() == ["new"]
+
+
+def statuses(home):
+    return sorted(zip(*(home.answers().cells()[name] for name in ("opset", "status")), strict=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TypeError: _keep_overrides.<locals>.override_again() got an unexpected keyword argument 'safe'",
+        "TypeError: limit_memory() missing 1 required positional argument: 'mebibytes'",
+        "ImportError: cannot import name 'x' from 'harness.worker.cell'",
+        'Traceback (most recent call last):\n  File "api.py", line 1, in call\n    f()\n'
+        '  File "/a/harness/elsewhere/compare.py", line 9, in _compare_one\n    x\nKeyError: 3',
+    ],
+)
+def test_a_row_whose_error_names_the_measuring_code_is_held_back_and_the_rest_is_published(home, text):
+    home.measure(home.cell(), home.cell(opset=9, status="fail", stage="export", message_id="m"), messages={"m": text})
+
+    report = home.publish()
+
+    assert statuses(home) == [(14, "pass")]
+    assert report.held == {held_back.OURS: ["1.10.2/cross-no-symbolic/plain/torchscript-trace/9"]}
+    assert not report.is_whole
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RuntimeError: cell, export, compare and run are words of others too",
+        "TypeError: normal() takes 4 positional arguments but 9 were given",
+        "%1 = aten::relu(%x)\nexporters.py(76): _torchscript\nzygote.py(244): _serve_forking\n# a graph",
+        "TypeError: NamesAreNumbers.forward() got an unexpected keyword argument 'input_names'",
+    ],
+)
+def test_a_row_whose_error_is_of_others_is_published(home, text):
+    home.measure(home.cell(status="fail", stage="export", message_id="m"), messages={"m": text})
+
+    assert home.publish().is_whole
+    assert statuses(home) == [(14, "fail")]
+
+
+def test_no_text_that_is_published_is_blamed_on_the_measuring_code_but_the_one_that_is():
+    texts = {row["message_id"]: row["text"] for row in Dataset.open(RESULTS, None).records("messages")}
+
+    blamed = [text for text in texts.values() if own_name(text)]
+
+    assert len(texts) > 10_000
+    assert all("override_again" in text for text in blamed)
+
+
+def test_a_variant_that_differed_when_it_was_measured_again_is_held_back_until_each_cell_is_settled(home):
+    both = [home.cell(), home.cell(opset=9), home.cell(variant="rewrite")]
+    found = ["cross-no-symbolic/plain/torchscript-trace/9: status pass, fail"]
+    home.measure(*both, run="whole", repeated=500, differing=found)
+
+    report = home.publish()
+
+    assert home.answers().cells()["variant"].tolist() == ["rewrite"]
+    assert {reason: len(names) for reason, names in report.held.items()} == {held_back.DIFFERS: 2}
+
+    settled = {"apart": True, "attempts": 2, "measured_at": "2026-05-01T00:00:00Z"}
+    home.measure(home.cell(opset=9, **settled), run="apart", at="2026-05-01T00:00:00Z")
+    assert {reason: len(names) for reason, names in home.publish().held.items()} == {held_back.DIFFERS: 1}
+    assert len(home.answers().cells()) == 2
+
+
+def test_measuring_the_variant_again_as_it_was_measured_does_not_get_it_in(home):
+    found = ["cross-no-symbolic/plain/torchscript-trace/14: status pass, fail"]
+    home.measure(home.cell(code="a"), run="whole", repeated=500, differing=found, codes=["a"])
+    later = {"measured_at": "2026-05-01T00:00:00Z"}
+    home.measure(home.cell(code="a", **later), run="few", at="2026-05-01T00:00:00Z")
+    assert held_back.DIFFERS in home.publish().held
+
+    home.measure(
+        home.cell(code="b", **later | {"measured_at": "2026-05-02T00:00:00Z"}), run="mended", at="2026-05-02T00:00:00Z"
+    )
+    assert home.publish().held == {}
+
+
+def between(home, status="fail", **changes):
+    """A cell in three releases in a row; that in the middle fails in words of its own."""
+    words = {"signature": "export|E|only here", "stage": "export"}
+    return [
+        home.cell(torch="1.9.1"),
+        home.cell(torch="1.10.2", status=status, **words, **changes),
+        home.cell(torch="1.11.0"),
+    ]
+
+
+def test_what_fails_in_one_release_alone_is_held_back_until_it_is_settled_and_the_published_row_stays(home):
+    home.measure(home.cell(torch="1.10.2"))
+    home.publish()
+    later = {"measured_at": "2026-05-01T00:00:00Z"}
+    home.measure(*between(home, **later), run="suspect", at="2026-05-01T00:00:00Z")
+
+    report = home.publish()
+
+    assert report.held == {held_back.IMPLAUSIBLE: ["1.10.2/cross-no-symbolic/plain/torchscript-trace/14"]}
+    assert set(home.answers().cells()["status"]) == {"pass"}
+
+    settled = {"apart": True, "attempts": 2, "measured_at": "2026-05-02T00:00:00Z"}
+    home.measure(between(home, **settled)[1], run="apart", at="2026-05-02T00:00:00Z")
+    assert home.publish().held == {}
+    assert home.answers().cells(torch="1.10.2")["status"].tolist() == ["fail"]
+
+
+def test_published_rows_that_are_known_to_be_false_go_and_doubtful_ones_stay_and_are_named(home):
+    home.measure(*between(home))
+    write_cells(home.published, [{**row, "run_id": "gone"} for row in between(home)])
+    write_cells(home.published, [home.cell(torch="2.0.1", status="fail", message_id="m", run_id="gone")])
+    writer.write(
+        home.published / "messages.parquet", "messages", to_arrow("messages", [{"message_id": "m", "text": OWN}])
+    )
+
+    report = publish(home.local.with_name("empty"), home.published, home.corpus)
+
+    assert report.dropped == {f"published before, and {held_back.OURS}": 1}
+    assert {reason: len(names) for reason, names in report.doubtful.items()} == {
+        held_back.UNJUDGED: 2,
+        held_back.IMPLAUSIBLE: 1,
+    }
+    assert len(home.answers().cells()) == 3
+
+
+def test_a_row_of_a_quarantined_run_goes_though_it_was_published_before(home):
+    home.measure(home.cell())
+    home.publish()
+    (row,) = home.answers().records("environments")
+    quarantined = to_arrow("environments", [{**row, "gate": "quarantined: x"}])
+    writer.write(home.published / "environments.parquet", "environments", quarantined)
+
+    report = publish(home.local.with_name("empty"), home.published, home.corpus)
+
+    assert report.dropped == {f"published before, and {held_back.QUARANTINED}": 1}
+    assert home.answers().cells().empty
+
+
+def test_check_says_what_would_be_held_back_and_writes_nothing(home):
+    home.measure(*between(home))
+
+    report = publish(home.local, home.published, home.corpus, write=False)
+
+    assert list(report.held) == [held_back.IMPLAUSIBLE]
+    assert not home.published.exists()
+
+
+def test_a_file_that_one_runtime_does_not_always_answer_alike_is_unstable_in_every_row_of_it(home):
+    bundle = "b" * 64
+    wrong = {"status": "mismatch", "stage": "compare", "signature": "compare|Mismatch|x", "max_abs_error": 2.0}
+    home.measure(
+        home.cell(bundle=bundle), home.cell(opset=9, bundle=bundle, **wrong), home.cell(opset=10, bundle="c" * 64)
+    )
+
+    report = home.publish()
+
+    assert report.unstable == 2
+    assert statuses(home) == [(9, "mismatch"), (10, "pass"), (14, "mismatch")]
+    rows = {row["opset"]: row for row in home.answers().cells().to_dict("records")}
+    assert {opset: row["unstable"] and list(row["unstable"]) for opset, row in rows.items()} == {
+        9: ["mismatch", "pass"],
+        10: None,
+        14: ["mismatch", "pass"],
+    }
+    assert (rows[14]["stage"], rows[14]["max_abs_error"]) == ("compare", 2.0)
+    assert home.publish().written == (), "a published row keeps its word"

@@ -11,7 +11,11 @@ from harness.worker.plan import Cell
 
 
 def planned(exporter: str, count: int) -> list[Cell]:
-    return [Cell(f"case-{number}", "plain", exporter, 11, "hash", "cpu") for number in range(count)]
+    """Cells of cases with three variants at two opsets each."""
+    return [
+        Cell(f"case-{number // 6}", ("plain", "one", "two")[number // 2 % 3], exporter, 11 + number % 2, "hash", "cpu")
+        for number in range(count)
+    ]
 
 
 def test_the_sample_has_as_many_cells_as_asked_few_of_them_with_dynamo_and_is_the_same_for_the_same_run():
@@ -19,16 +23,30 @@ def test_the_sample_has_as_many_cells_as_asked_few_of_them_with_dynamo_and_is_th
 
     drawn = sample(cells, 500, "run-1")
 
-    assert len(drawn) == 500
-    assert 0 < sum(item.exporter == "dynamo" for item in drawn) <= 50
+    assert drawn.size == 500
+    assert 0 < sum(item.exporter == "dynamo" for item in [*drawn.alone, *drawn.together]) <= 100
     assert drawn == sample(cells, 500, "run-1")
     assert drawn != sample(cells, 500, "run-2")
+
+
+def test_half_of_the_sample_are_whole_cases_of_one_exporter_with_all_their_variants_and_opsets():
+    cells = planned("torchscript-trace", 900) + planned("torchscript-script", 900)
+
+    drawn = sample(cells, 500, "run-1")
+
+    groups = {(cell.case, cell.exporter) for cell in drawn.together}
+    assert 240 <= len(drawn.together) <= 260
+    assert drawn.together == [cell for cell in cells if (cell.case, cell.exporter) in groups]
+    assert not set(drawn.alone) & set(drawn.together)
 
 
 def test_a_release_with_fewer_cells_is_measured_twice_as_a_whole():
     cells = planned("torchscript-trace", 30)
 
-    assert sample(cells, 500, "run") == cells
+    drawn = sample(cells, 500, "run")
+
+    assert sorted([*drawn.alone, *drawn.together]) == sorted(cells)
+    assert 0 < len(drawn.together) < 30
 
 
 def test_a_cell_differs_where_its_answer_or_its_file_does_and_not_where_only_its_time_does():

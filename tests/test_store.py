@@ -13,6 +13,7 @@ from store_rows import cell, environment, identities, write_cells, write_journal
 
 from harness.store import Dataset, compact, writer
 from harness.store.dataset import fingerprint
+from harness.store.gates import Gates
 from harness.store.schema import columns, normalise, schema, to_arrow
 from harness.worker.case import PLAIN
 from harness.worker.errors import StoreError
@@ -285,12 +286,13 @@ def test_the_judged_row_of_an_environment_wins_over_the_one_written_when_the_run
     assert Dataset.open(None, tmp_path).environments()["gate"].tolist() == ["quarantined: x"]
 
 
-def test_a_killed_run_takes_the_word_of_the_run_that_resumed_it(tmp_path):
-    killed = environment(gate=None)
-    resumed = environment(run_id="run-2", gate="quarantined: x", measured_at="2026-01-03T00:00:00Z")
+@pytest.mark.parametrize("word", ["good", "quarantined: x"])
+def test_a_run_that_nobody_judged_takes_no_word_of_another_run_in_its_environment(tmp_path, word):
+    killed, resumed = environment(gate=None), environment(run_id="run-2", gate=word, measured_at="2026-01-03T00:00:00Z")
     write_journal(tmp_path, [cell()], [killed, resumed])
 
-    assert Dataset.open(None, tmp_path).cells().empty
+    assert len(Dataset.open(None, tmp_path).cells()) == 1
+    assert Gates(Dataset.open(None, tmp_path).records("environments")).word("env-1", "run-1") is None
 
 
 def test_an_earlier_quarantine_says_nothing_about_a_run_in_progress(tmp_path):

@@ -32,6 +32,8 @@ _OPSETS = range(1, 40)
     metavar="FILE",
     help="Only the cells named in a file, one torch/case/variant/exporter/opset a line, though they are done.",
 )
+@click.option("--held-back", is_flag=True, help="Only the cells that publish holds back, each apart and twice.")
+@click.option("--apart", is_flag=True, help="Each cell in a process of its own, twice; where they differ: unstable.")
 @click.option(
     "--runtime",
     "runtimes",
@@ -65,6 +67,8 @@ def command(
     exporters: tuple[str, ...],
     opsets: tuple[str, ...],
     cells_file: TextIO | None,
+    held_back: bool,
+    apart: bool,
     runtimes: tuple[str, ...],
     provider: str,
     workers: int | None,
@@ -114,6 +118,11 @@ def command(
         )
         return
     cells = cell_names(home, cells_file) if cells_file is not None else frozenset()
+    if held_back:
+        cells = _held_back(home, _releases(releases))
+        if not cells:
+            click.echo("nothing is held back", err=True)
+            return
     options = MeasureOptions(
         home=home,
         releases=_releases(releases) or _releases_of(cells),
@@ -121,6 +130,7 @@ def command(
         exporters=exporter_names(exporters),
         opsets=opset_numbers(opsets),
         cells=cells,
+        apart=apart or held_back,
         provider=provider or "cpu",
         workers=workers or os.cpu_count() or 1,
         missing=missing,
@@ -185,6 +195,16 @@ def _releases_of(cells: frozenset[str]) -> tuple[str, ...]:
 
     named = {name.partition("/")[0] for name in cells}
     return tuple(item.torch for item in releases.table() if item.torch in named)
+
+
+def _held_back(home: Home, asked: tuple[str, ...]) -> frozenset[str]:
+    """The cells that publish holds back and that a measurement apart can settle, of the releases asked for."""
+    from harness.cli.options import open_dataset
+    from harness.held_back import cells_to_settle
+
+    found = cells_to_settle(open_dataset(home))
+    wanted = set(asked) - {"all"}
+    return frozenset(name for name in found if not wanted or name.partition("/")[0] in wanted)
 
 
 def case_names(home: Home, asked: Iterable[str]) -> tuple[str, ...]:

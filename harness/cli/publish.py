@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -11,13 +12,19 @@ from harness.cli.options import json_option
 if TYPE_CHECKING:
     from harness.publish import PublishReport
 
+#: how a cell that is held back gets in
+WAY_OUT = "measure --held-back measures them apart and twice"
+#: cells that a line names
+_SHOWN = 3
+
 
 @click.command("publish")
+@click.option("--check", is_flag=True, help="Write nothing, only say what would be held back, and what is doubtful.")
 @json_option
-def command(as_json: bool) -> None:
+def command(check: bool, as_json: bool) -> None:
     """Promote the local rows of runs that passed the gate into results/.
 
-    A run that the gate holds back is named, and so is what cannot be read; the exit code is then 1.
+    What is held back is named, by reason, and so is what cannot be read; the exit code is then 1.
     """
     from harness import home as homes
     from harness.cli import output
@@ -25,16 +32,16 @@ def command(as_json: bool) -> None:
     from harness.worker import corpus
 
     home = homes.find()
-    report = publish(home.local, home.published, corpus.load([home.cases], stand_in=True))
+    report = publish(home.local, home.published, corpus.load([home.cases], stand_in=True), write=not check)
     if as_json:
         output.print_json(report)
     else:
-        show(report)
-    if report.quarantined or report.problems:
+        show(report, check)
+    if not report.is_whole or (check and report.doubtful):
         click.get_current_context().exit(1)
 
 
-def show(report: PublishReport) -> None:
+def show(report: PublishReport, check: bool) -> None:
     """Print what was promoted and what was not."""
     promoted = {name: count for name, count in report.promoted.items() if count}
     for name, count in promoted.items():
@@ -45,6 +52,18 @@ def show(report: PublishReport) -> None:
         click.echo(f"{count} rows left out: {reason}")
     for run, gate in report.quarantined.items():
         click.echo(f"{run} is held back: {gate}")
+    for reason, names in report.held.items():
+        click.echo(f"{_cells(names)} held back: {reason} ({WAY_OUT})")
+    for reason, names in report.doubtful.items():
+        click.echo(f"{_cells(names)} published, and doubtful: {reason}")
+    if report.unstable:
+        click.echo(f"{report.unstable} rows are unstable: one runtime does not always answer their file alike")
     for problem in report.problems:
         click.echo(f"problem: {problem}")
-    click.echo(f"{sum(promoted.values())} rows promoted, {len(report.written)} files written")
+    done = "would be promoted" if check else f"promoted, {len(report.written)} files written"
+    click.echo(f"{sum(promoted.values())} rows {done}")
+
+
+def _cells(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return f"{len(names)} cell{'s' if len(names) > 1 else ''} ({shown})"

@@ -16,10 +16,8 @@ class Gates:
 
     def __init__(self, environments: Iterable[Mapping[str, Any]]) -> None:
         self._runs: dict[tuple[str | None, str | None], Mapping[str, Any]] = {}
-        self._by_environment: dict[str | None, list[Mapping[str, Any]]] = {}
         for row in environments:
             self._runs[row["env_id"], row["run_id"]] = row
-            self._by_environment.setdefault(row["env_id"], []).append(row)
 
     @property
     def silencing(self) -> bool:
@@ -27,16 +25,9 @@ class Gates:
         return any(row["gate"] not in (None, GOOD) for row in self._runs.values())
 
     def word(self, env_id: str | None, run_id: str | None) -> str | None:
-        """``good``, why the run is quarantined, or ``None`` where nobody has judged it yet.
-
-        A run that ended unjudged (killed) takes the word of the newest run in the same environment that was judged
-        after it: that run resumed it, and was judged with its rows.
-        """
+        """``good``, why the run is quarantined, or ``None`` where nobody has judged it or no verdict was kept."""
         own = self._runs.get((env_id, run_id))
-        if own is not None and own["gate"] is not None:
-            return str(own["gate"])
-        later = [row for row in self._by_environment.get(env_id, ()) if row["gate"] is not None and _after(row, own)]
-        return str(max(later, key=_time)["gate"]) if later else None
+        return None if own is None or own["gate"] is None else str(own["gate"])
 
     def quarantined(self, env_id: str | None, run_id: str | None) -> bool:
         """Whether the run has been judged, and not as good."""
@@ -62,11 +53,3 @@ def _equals(rows: pa.Table, name: str, value: str | None) -> pa.ChunkedArray:
 
     column = rows.column(name)
     return column.is_null() if value is None else pc.equal(column, value).fill_null(False)
-
-
-def _after(row: Mapping[str, Any], own: Mapping[str, Any] | None) -> bool:
-    return own is None or _time(row) >= _time(own)
-
-
-def _time(row: Mapping[str, Any]) -> float:
-    return float(row["measured_at"].timestamp()) if row["measured_at"] else 0.0

@@ -128,11 +128,12 @@ ENVIRONMENTS: Tuple[Column, ...] = (
     Column("gpu", "string", "the GPU's name; null without one"),
     Column("run_id", "string", "the run that found it"),
     Column("measured_at", "timestamp", "when it was found, UTC"),
-    Column("gate", "string", "good, or why the run is quarantined"),
+    Column("gate", "string", "good, or why the run is quarantined; null where no verdict was kept"),
     Column("planned", "int32", "cells planned in the run"),
     Column("rows", "int32", "rows of the run"),
     Column("repeated", "int32", "cells measured a second time, alone and with nothing shared; null where none were"),
     Column("differing", "list<string>", "of those, the cells whose second row differs, and in what"),
+    Column("codes", "list<string>", "the measuring code of its rows (cells.code); null for runs before it was kept"),
 )
 
 MESSAGES: Tuple[Column, ...] = (

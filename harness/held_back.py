@@ -1,0 +1,123 @@
+"""Which rows are not published, and why. Pure.
+
+Two ways lead out: a run is measured again; a cell is measured apart and twice (:mod:`harness.apart`), after which it
+is what it is. That is what ``settled`` says of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from harness import plausible
+from harness.own_names import own_name
+from harness.store.gates import GOOD, Gates
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.store import Dataset
+
+Row = Mapping[str, Any]
+
+#: columns of cells that :func:`reasons` looks at
+COLUMNS = (*plausible.COLUMNS, "env_id", "run_id", "message_id", "code", "apart", "attempts")
+
+QUARANTINED = "its run is quarantined"
+UNJUDGED = "no verdict on its run was kept"
+OURS = "its error names the measuring code"
+DIFFERS = "its variant came out differently when it was measured again"
+IMPLAUSIBLE = "it fails in this release alone, as a broken measurement would make it"
+
+#: known to be wrong, or to be no fact: published rows go too
+FALSE = (QUARANTINED, OURS, DIFFERS)
+#: what measuring a cell apart and twice answers
+CELLS_TO_SETTLE = (OURS, DIFFERS, IMPLAUSIBLE)
+
+
+def reasons(cells: pd.DataFrame, environments: Sequence[Row], texts: Mapping[str, str]) -> pd.Series[str]:
+    """By row of a frame with :data:`COLUMNS` why it is held back, the gravest reason first; empty where it is not.
+
+    environments  rows of ``ENVIRONMENTS``: the verdicts on runs, and what each A/A sample saw differ
+    texts         error texts by id
+    """
+    import pandas as pd
+
+    if cells.empty:
+        return pd.Series(dtype=object)
+    words = _words(cells, environments)
+    found = pd.Series("", index=cells.index, dtype=object)
+    found[words.isna()] = UNJUDGED
+    open_to_doubt = ~settled(cells)
+    found[open_to_doubt & plausible.implausible(cells)] = IMPLAUSIBLE
+    found[open_to_doubt & _differing(cells, environments)] = DIFFERS
+    found[ours(cells, texts)] = OURS
+    found[words.notna() & (words != GOOD)] = QUARANTINED
+    return found
+
+
+def cells_to_settle(dataset: Dataset) -> list[str]:
+    """Names of the cells that are held back until they are measured apart and twice."""
+    cells = dataset.cells(columns=COLUMNS)
+    texts = dataset.messages(cells["message_id"].dropna().unique())
+    found = reasons(cells, dataset.records("environments"), texts)
+    return list(cell_names(cells[found.isin(CELLS_TO_SETTLE)]))
+
+
+def settled(cells: pd.DataFrame) -> pd.Series[bool]:
+    """Which rows are of cells that were measured apart and twice."""
+    attempts = cells["attempts"].fillna(1).astype("int64")
+    return cells["apart"].fillna(False).astype(bool) & (attempts >= 2)
+
+
+def _words(cells: pd.DataFrame, environments: Sequence[Row]) -> pd.Series[str]:
+    """The gate's words on the rows' runs. Environment cases have no run to judge."""
+    import pandas as pd
+
+    gates = Gates(environments)
+    names = ["env_id", "run_id"]
+    runs = cells[names].drop_duplicates()
+    pairs = runs.astype(object).where(runs.notna(), None).itertuples(index=False, name=None)
+    words = dict(zip(runs.index, (gates.word(*pair) for pair in pairs), strict=True))
+    first = cells.groupby(names, dropna=False)["torch"].transform(lambda run: run.index[0])
+    return pd.Series(first.map(words), dtype=object).mask(cells["torch"].isna(), GOOD)
+
+
+def ours(cells: pd.DataFrame, texts: Mapping[str, str]) -> pd.Series[bool]:
+    """Which rows have an error that names the measuring code."""
+    messages = set(cells["message_id"].dropna())
+    blamed = {item for item in messages if own_name(texts.get(item) or "")}
+    signatures = {item for item in set(cells["signature"].dropna()) if own_name(item)}
+    return cells["message_id"].isin(blamed) | cells["signature"].isin(signatures)
+
+
+def _differing(cells: pd.DataFrame, environments: Sequence[Row]) -> pd.Series[bool]:
+    """Rows of the variants that an A/A sample saw differ, measured by the same code in the same environment."""
+    import pandas as pd
+
+    found = pd.Series(False, index=cells.index)
+    for environment in environments:
+        for case, variant, exporter in sorted(differing_variants(environment)):
+            hit = (cells["case"] == case) & (cells["variant"] == variant) & (cells["exporter"] == exporter)
+            found |= hit & (cells["env_id"] == environment["env_id"]) & _by_code(cells, environment)
+    return found
+
+
+def differing_variants(environment: Row) -> set[tuple[str, str, str]]:
+    """(case, variant, exporter) of which a run's A/A sample saw a cell differ."""
+    names = (line.partition(": ")[0].split("/") for line in environment["differing"] or ())
+    return {(case, variant, exporter) for case, variant, exporter, _ in names}
+
+
+def _by_code(cells: pd.DataFrame, environment: Row) -> pd.Series[bool]:
+    codes = environment["codes"]
+    return cells["code"].isin(list(codes)) if codes else cells["code"].isna()
+
+
+def cell_names(cells: pd.DataFrame) -> Iterable[str]:
+    """``torch/case/variant/exporter/opset`` of each row."""
+    import pandas as pd
+
+    names = ["torch", "case", "variant", "exporter"]
+    for *words, opset in cells[[*names, "opset"]].astype(object).itertuples(index=False, name=None):
+        yield "/".join([*(str(word) for word in words), "default" if pd.isna(opset) else str(int(opset))])
