@@ -58,6 +58,8 @@ def facts_of(row: Mapping[str, Any], detail: Detail) -> list[tuple[str, str]]:
     when = str(row["measured_at"] or "")[:16].replace("T", " ")
     return [
         ("ended at stage", escape(row["stage"])),
+        ("beside the outcome", escape(detail.told)),
+        ("onnx's checker says", escape(detail.checker or "")),
         ("file written", escape(_file(row))),
         ("operators in it", escape(row["ops"] or "")),
         ("noted of the file", escape(", ".join(f"{name}: {value}" for name, value in detail.facts.items()))),

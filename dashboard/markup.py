@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dashboard import links
-from harness.answers.signs import CLAIM, STATUS, WHY_NOT, WORKAROUND, word
+from harness.answers.signs import CLAIM, REFUSED, STATUS, WHY_NOT, WORKAROUND, word
 from harness.answers.summary import Summary
 from harness.answers.upstream import Source
 from harness.verdicts import Workaround
@@ -25,6 +25,7 @@ _MEANING = {
     Status.TIMEOUT: "did not end in time, twice",
     Status.OOM: "ran out of the memory a cell may use",
     Status.CRASH: "kills the process",
+    Status.UNSTABLE: "not the same every time it is measured: it counts as no pass",
     Status.MISMATCH: "exports and runs without an error, and gives wrong values",
     Status.SKIP: "left out on purpose",
     Status.NOT_RUN: "nothing is known here; it is neither a pass nor a failure",
@@ -101,6 +102,8 @@ def worst_beside(at: Mapping[str, tuple[str, ...]], lead: Status) -> Status | No
 def summary_title(place: Summary) -> str:
     """What a place of a table says when pointed at: each status with where it was seen."""
     lines = [f"{word(Status(status))}: {', '.join(where)}" for status, where in place.at.items()]
+    if place.refused:
+        lines.append(f"onnx's checker refuses the file that works: {', '.join(place.refused)}")
     if place.local:
         lines.append("measured on this machine")
     return "\n".join(lines) or "not measured"
@@ -125,7 +128,11 @@ def claim_badge(outcome: str) -> str:
 def status_legend(seen: Mapping[Status, int] | None = None, *, only: Iterable[Status] = tuple(Status)) -> str:
     """Every status explained, best first, with how often each was ``seen`` where that is given."""
     taken = set(only)
-    return legend((status_badge(item), _MEANING[item], _count(seen, item)) for item in Status if item in taken)
+    items = [(status_badge(item), _MEANING[item], _count(seen, item)) for item in Status if item in taken]
+    if Status.PASS in taken and seen is None:
+        mark = f'<span class="badge s-pass">{REFUSED}</span>'
+        items.append((mark, "it works, and onnx's checker refuses the file", None))
+    return legend(items)
 
 
 def word_legend(seen: Mapping[Workaround, int] | None = None) -> str:

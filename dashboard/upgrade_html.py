@@ -23,12 +23,16 @@ VERDICTS: dict[Verdict, tuple[str, str, str]] = {
     Verdict.REGRESSED_CRASH: ("! crashes", "did not kill the process before, does now", "s-crash"),
     Verdict.REGRESSED: ("✗ breaks", "worked before, stops with an error now", "s-fail"),
     Verdict.WITHDRAWN: ("⊘ withdrawn", "worked before, is refused now", "s-fail"),
-    Verdict.SUSPECT: ("T too slow", "worked before, runs out of time or memory now", "s-timeout"),
+    Verdict.SUSPECT: (
+        "T not sure",
+        "worked before; runs out of time or memory now, or ends otherwise when repeated",
+        "s-timeout",
+    ),
     Verdict.DEGRADED: ("~ not as asked", "works, but the file is no longer what was asked for", "s-degraded"),
     Verdict.CHANGED_FAILURE: ("✗ other words", "failed before and fails now, with another error", "s-unsupported"),
     Verdict.CHANGED_FAILURE_SUSPECT: (
         "T other failure",
-        "failed before; runs out of time or memory now",
+        "failed before; runs out of time or memory now, or ends otherwise when repeated",
         "s-unsupported",
     ),
     Verdict.NOW_FAILS_CLEANLY: ("✗ now an error", "gave wrong values before, stops with an error now", "s-degraded"),
@@ -36,7 +40,11 @@ VERDICTS: dict[Verdict, tuple[str, str, str]] = {
     Verdict.NEWLY_FAILING: ("✗ newly tried", "was refused before; is tried now, and fails", "s-unsupported"),
     Verdict.FIXED: ("✓ fixed", "did not work before, does now", "s-pass"),
     Verdict.FIXED_DEGRADED: ("~ fixed, not as asked", "did not work before; works now, not as asked", "s-degraded"),
-    Verdict.FIXED_SUSPECT: ("✓ fixed", "ran out of time or memory before, works now", "s-pass"),
+    Verdict.FIXED_SUSPECT: (
+        "✓ fixed",
+        "ran out of time or memory before, or ended otherwise when repeated; works now",
+        "s-pass",
+    ),
     Verdict.NEWLY_SUPPORTED: ("✓ newly supported", "was refused before, works now", "s-pass"),
     Verdict.RESTORED: ("✓ as asked again", "worked, but not as asked; does now", "s-pass"),
 }
@@ -97,7 +105,25 @@ def _change(change: Change, after: Place) -> str:
         for case_id, _, variant in (name.partition("/") for name in change.fixes)
     )
     works = f'<br><span class="quiet">works there:</span> {helping}' if helping else ""
-    return f"<li>{case}<br>{_status(change.before)} → {_status(change.after)}{by}{works}</li>"
+    told = f'<br><span class="quiet">{escape(change.told)}</span>' if change.told else ""
+    return f"<li>{case}<br>{_status(change.before)} → {_status(change.after)}{by}{told}{works}</li>"
+
+
+def beside(found: Upgrade) -> str:
+    """The cases of which a pass or a failure is not all: a file that the checker refuses, repetitions that differ."""
+    parts = (
+        ("Works there, and onnx's checker refuses the file", found.refused),
+        ("Not the same every time at one of the two points", found.unstable),
+    )
+    return "".join(
+        f'<p class="hint">{escape(lead)}: {len(cases)} ({_cases(cases, found.after)})</p>'
+        for lead, cases in parts
+        if cases
+    )
+
+
+def _cases(cases: Sequence[str], after: Place) -> str:
+    return ", ".join(link(links.page("case", case=case, **_at(after)), escape(case)) for case in cases)
 
 
 def _status(status: Status | None) -> str:

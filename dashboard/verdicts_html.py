@@ -16,7 +16,11 @@ _QUIET: dict[Verdict, tuple[str, str, str]] = {
     Verdict.SAME_FAIL: ("✗ fails", "on both sides, with the same error", "s-fail"),
     Verdict.SAME_MISMATCH: ("≠ wrong values", "on both sides", "s-mismatch"),
     Verdict.SAME_CRASH: ("! crashes", "on both sides", "s-crash"),
-    Verdict.SAME_SUSPECT: ("T too slow", "out of time or memory on both sides", "s-timeout"),
+    Verdict.SAME_SUSPECT: (
+        "T too slow",
+        "out of time or memory, or otherwise when repeated, on both sides",
+        "s-timeout",
+    ),
     Verdict.SAME_UNSUPPORTED: ("⊘ refused", "by its own word on both sides", "s-unsupported"),
     Verdict.NEW_PASSING: ("+ new, passes", "only measured afterwards", "s-not-run"),
     Verdict.NEW_FAILING: ("+ new, fails", "only measured afterwards", "s-not-run"),

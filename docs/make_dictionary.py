@@ -59,6 +59,7 @@ STATUSES: Mapping[Status, str] = {
     Status.TIMEOUT: "longer than the limit, twice (the second time with the limit doubled)",
     Status.OOM: "more memory than the limit, twice",
     Status.CRASH: "the process was killed or ended",
+    Status.UNSTABLE: "no row has it: what an answer says of a cell whose repetitions differ (column `unstable`)",
     Status.MISMATCH: "no error anywhere, and the values differ from eager",
     Status.SKIP: "left out by us",
     Status.NOT_RUN: "never started: the environment could not be made",

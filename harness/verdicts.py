@@ -124,6 +124,8 @@ _KINDS = {
     # neither counts before a confirming run: a busy machine makes both
     Status.TIMEOUT: _Kind.SUSPECT,
     Status.OOM: _Kind.SUSPECT,
+    # the same cell ended otherwise when it was repeated: neither a pass nor a failure that counts
+    Status.UNSTABLE: _Kind.SUSPECT,
     Status.CRASH: _Kind.CRASH,
     Status.MISMATCH: _Kind.MISMATCH,
     Status.SKIP: _Kind.UNMEASURED,

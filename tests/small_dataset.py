@@ -6,6 +6,7 @@ does not have), ``item`` exports and is wrong wherever it is traced. Each has on
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -32,6 +33,11 @@ FIXES = {
     "grid-sample": {"opset_16": ("raise-opset", "")},
     "item": {"tensor_scale": ("rewrite", ""), "int_scale": ("rewrite", "")},
 }
+
+
+def bundle(name: str) -> str:
+    """The content hash of a file known by a name."""
+    return hashlib.sha256(name.encode()).hexdigest()
 
 
 def outcome(case: str, variant: str, torch: str, exporter: str, opset: int) -> tuple[str, str, str | None]:

@@ -20,6 +20,9 @@ ROOT = Path(__file__).resolve().parents[1]
 LINE = ("cross-no-symbolic", "plain", "torchscript-trace", "cpu")
 LATER = "2026-05-01T00:00:00Z"
 
+#: content hashes of files
+B1, B2, B3 = "b1" * 32, "b2" * 32, "b3" * 32
+
 
 def said(dataset, line=LINE, torch="1.10.2", **where):
     return [(one.opset, one.status.value, one.local) for one in endings(lines(load(dataset), where)[line][torch])]
@@ -94,7 +97,7 @@ def run(**changes):
     row = dict.fromkeys(column.name for column in RUNS)
     row.update(
         {name: cell()[name] for name in ("case", "variant", "provider", "runtime", "measured_at", "stage", "status")},
-        bundle="b1",
+        bundle=B1,
         runtime_version="1.23.2",
         device="cpu",
         env_id="env-1",
@@ -116,18 +119,18 @@ def journal_runs(folder, rows, environments=()):
             journal.run(row, {})
 
 
-def statuses(dataset, bundles=("b1", "b2")):
+def statuses(dataset, bundles=(B1, B2)):
     return sorted(dataset.run_rows(bundles, ("bundle", "runtime_version", "status")))
 
 
-def of_frame(dataset, bundles=("b1", "b2")):
+def of_frame(dataset, bundles=(B1, B2)):
     frame = dataset.runs(bundles, columns=["bundle", "runtime_version", "status"])
     return sorted(frame.itertuples(index=False, name=None))
 
 
 def test_of_runs_of_one_file_the_local_then_the_newest_speaks_as_in_the_frames(tmp_path):
     published, local = tmp_path / "results", tmp_path / "local"
-    write_runs(published, [run(), run(bundle="b2", status="fail"), run(bundle="b3")])
+    write_runs(published, [run(), run(bundle=B2, status="fail"), run(bundle=B3)])
     journal_runs(local, [run(status="mismatch", measured_at="2025-01-01T00:00:00Z")], [environment()])
     compact(local)
     journal_runs(local, [run(runtime_version="1.31.1"), run(runtime_version="1.31.1", status="crash")])
@@ -135,20 +138,18 @@ def test_of_runs_of_one_file_the_local_then_the_newest_speaks_as_in_the_frames(t
 
     assert statuses(dataset) == of_frame(dataset)
     assert statuses(dataset) == [
-        ("b1", "1.23.2", "mismatch", "local"),
-        ("b1", "1.31.1", "crash", "local"),
-        ("b2", "1.23.2", "fail", "published"),
+        (B1, "1.23.2", "mismatch", "local"),
+        (B1, "1.31.1", "crash", "local"),
+        (B2, "1.23.2", "fail", "published"),
     ]
 
 
 def test_runs_of_a_quarantined_run_do_not_speak(tmp_path):
     local = tmp_path / "local"
-    journal_runs(
-        local, [run(), run(bundle="b2", run_id="run-2")], [environment(), environment(run_id="run-2", gate="x")]
-    )
+    journal_runs(local, [run(), run(bundle=B2, run_id="run-2")], [environment(), environment(run_id="run-2", gate="x")])
     compact(local)
 
-    assert statuses(Dataset.open(None, local)) == [("b1", "1.23.2", "pass", "local")]
+    assert statuses(Dataset.open(None, local)) == [(B1, "1.23.2", "pass", "local")]
 
 
 def test_a_file_of_runs_that_breaks_after_it_was_opened_is_named_and_the_others_answer(tmp_path):

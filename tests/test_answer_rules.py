@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from small_dataset import append, cell, environment, write
+from small_dataset import append, bundle, cell, environment, write
 
 from harness.answers import Filters, workarounds
 from harness.answers.defaults import OwnOpsets, Written, choose_opset
@@ -38,9 +38,9 @@ def later():
     return {"measured_at": "2026-11-21T10:00:00Z"}
 
 
-def replayed(bundle, **changes):
+def replayed(name, **changes):
     row = dict.fromkeys(column.name for column in RUNS)
-    row.update(bundle=bundle, corpus="canary", case="canary-pass", variant="plain", runtime="onnxruntime")
+    row.update(bundle=bundle(name), corpus="canary", case="canary-pass", variant="plain", runtime="onnxruntime")
     row.update(runtime_version="1.20.1", provider="cpu", env_id="env-ort", run_id="r", status="pass", stage="done")
     return {**row, **later(), **changes}
 
@@ -93,8 +93,8 @@ def test_an_opset_at_which_a_file_of_another_opset_is_written_is_not_usable(loca
 def test_that_nothing_runs_and_that_nobody_tried_are_told_apart(local):
     """Both have no usable opset; of the second the policy says up to which it may be."""
     failing = {"status": "fail", "stage": "load"}
-    append(local, *(canary("2.8.0", TRACE, opset, bundle=f"b{opset}", **failing) for opset in range(7, 24)))
-    append(local, *(canary("2.15.0", TRACE, opset, bundle=f"c{opset}") for opset in range(7, 24)))
+    append(local, *(canary("2.8.0", TRACE, opset, bundle=bundle(f"b{opset}"), **failing) for opset in range(7, 24)))
+    append(local, *(canary("2.15.0", TRACE, opset, bundle=bundle(f"c{opset}")) for opset in range(7, 24)))
     dataset = Dataset.open(None, local)
     asked = Filters(torch=("2.8.0", "2.15.0"), exporters=("trace",))
     here = {rule.torch: rule for rule in policy(dataset, asked).rules}
@@ -106,7 +106,7 @@ def test_that_nothing_runs_and_that_nobody_tried_are_told_apart(local):
         journal.run(replayed("other", case="cross"), {})
         journal.run(replayed("b9", **failing), {})
         journal.environment({**environment("2.8.0"), "env_id": "env-ort", "run_id": "r"})
-    append(local, cell("2.15.0", "cross", "stack_rewrite", TRACE, 9) | {"bundle": "other", **later()})
+    append(local, cell("2.15.0", "cross", "stack_rewrite", TRACE, 9) | {"bundle": bundle("other"), **later()})
     compact(local)
     there = {rule.torch: rule for rule in policy(Dataset.open(None, local), asked, ["1.20"]).rules}
 

@@ -257,6 +257,7 @@ def replayed(tmp_path):
     return adjudicated
 
 
+FILE = "b" * 64
 OLD = "torch='==1.10.*', status='mismatch', runtime='onnxruntime>=1.8,<1.19'"
 
 
@@ -372,11 +373,19 @@ def test_a_dataset_judges_a_claim_about_a_runtime_on_its_own_runs(tmp_path):
     path = tmp_path / "vectors.py"
     path.write_text(CASE.format(claim=OLD))
     cases = corpus.load([path], stand_in=True)
-    write_journal(tmp_path, [cell(bundle="b")])
+    write_journal(tmp_path, [cell(bundle=FILE)])
     with Journal(tmp_path / "journal", "runs") as journal:
         row = dict.fromkeys(column.name for column in RUNS)
         journal.run(
-            {**row, **run("1.8.1", "mismatch"), "run_id": "r", "env_id": "e", "measured_at": "2026-01-02T03:04:05Z"}, {}
+            {
+                **row,
+                **run("1.8.1", "mismatch"),
+                "bundle": FILE,
+                "run_id": "r",
+                "env_id": "e",
+                "measured_at": "2026-01-02T03:04:05Z",
+            },
+            {},
         )
 
     assert adjudicate_dataset(cases, Dataset.open(None, tmp_path))[0]["outcome"] == "reproduced"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from small_dataset import append, cell, write
+from small_dataset import append, bundle, cell, write
 
 from harness.answers.matrix import By, table
 from harness.answers.points import Places, parse
@@ -27,9 +27,15 @@ FAILED = {"status": "fail", "stage": "load", "signature": "load|NotImplemented|n
 FILES = [("cross", "plain"), ("cross", "stack_rewrite"), ("grid-sample", "plain"), ("item", "plain")]
 
 
-def run(bundle, **more):
+def run(name, **more):
     return {
-        **{"bundle": bundle, "corpus": "documented", "case": "cross", "variant": "plain", "runtime": "onnxruntime"},
+        **{
+            "bundle": bundle(name),
+            "corpus": "documented",
+            "case": "cross",
+            "variant": "plain",
+            "runtime": "onnxruntime",
+        },
         **{"runtime_version": OLD, "provider": "cpu", "device": "cpu", "env_id": "env-ort", "run_id": "r"},
         **{"measured_at": "2026-11-20T10:00:00Z", "stage": "done", "status": "pass", "signature": None},
         **{"message_id": None, "session": None, **more},
@@ -47,7 +53,7 @@ def local(tmp_path):
     folder = write(tmp_path / "results-local")
     rows = [cell("2.8.0", *name, "torchscript-trace", opset) for name in FILES for opset in (17, 18)]
     for row in rows:
-        row.update(bundle=f"{row['case']}-{row['variant']}-{row['opset']}", measured_at="2026-11-21T10:00:00Z")
+        row.update(bundle=bundle(f"{row['case']}-{row['variant']}-{row['opset']}"), measured_at="2026-11-21T10:00:00Z")
     append(folder, *rows)
     with Journal(folder / "journal", "runs") as journal:
         for opset in (17, 18):
@@ -93,8 +99,8 @@ def test_what_never_reached_a_runtime_is_the_same_on_each(local):
 def test_a_cell_has_one_word_on_a_runtime_whatever_asks(local):
     """A file of another opset stays degraded, and one that onnx's checker refused is what the runtime makes of it."""
     rows = [cell("2.8.0", name, "plain", "torchscript-trace", 18) for name in ("cross", "grid-sample")]
-    rows[0].update(status="degraded", opset_effective=17, bundle="of-17", measured_at="2026-11-22T10:00:00Z")
-    rows[1].update(status="fail", stage="check", signature="check|x|y", bundle="strict")
+    rows[0].update(status="degraded", opset_effective=17, bundle=bundle("of-17"), measured_at="2026-11-22T10:00:00Z")
+    rows[1].update(status="fail", stage="check", signature="check|x|y", bundle=bundle("strict"))
     rows[1].update(measured_at="2026-11-22T10:00:00Z")
     append(local, *rows)
     with Journal(local / "journal", "runs-more") as journal:

@@ -26,7 +26,7 @@ def line(**releases):
     for name, statuses in releases.items():
         torch = name.removeprefix("v").replace("_", ".")
         for opset, status in statuses.items():
-            cells.append(Cell(torch, "case", "plain", "dynamo", opset, *[None] * 5, "done", status, *[None] * 4, False))
+            cells.append(Cell(torch, "case", "plain", "dynamo", opset, *[None] * 5, "done", status, *[None] * 6, False))
     return support("dynamo", cells)
 
 

@@ -15,7 +15,7 @@ from harness.answers.reading import Rows
 from harness.answers.rows import NO_EXPORTER
 from harness.answers.select import Selection
 from harness.worker.case import PLAIN
-from harness.worker.status import Exporter, Status
+from harness.worker.status import Checker, Exporter, Status
 
 #: case, variant, exporter, provider
 Line = tuple[str, str, str, str | None]
@@ -28,20 +28,31 @@ _KEPT, _ASKED, _COMPETING = "lines", "lines asked for", "lines compete"
 _FEW = 50
 _NOTHING: Told = MappingProxyType({})
 _STATUS = tuple(Status)
-_WORD = " ".join(f"WHEN '{status.value}' THEN {2 * number}" for number, status in enumerate(_STATUS))
+_WORD = " ".join(f"WHEN '{status.value}' THEN {4 * number}" for number, status in enumerate(_STATUS))
 _BARE = f"CASE WHEN exporter = '{Exporter.DEFAULT.value}' THEN coalesce(opset_effective, 0) ELSE 0 END"
 _PLACE = f"coalesce(opset, -1 - {_BARE})"
-#: a number for each cell: its opset (below zero for a bare call: the one that it wrote), its status, if it is local
-_TOLD = f"CAST(list({_PLACE} * 32 + CASE status {_WORD} END + CAST(origin = 'local' AS INTEGER)) AS VARCHAR)"
+_REFUSED = f"2 * CAST(coalesce(checker IN ('{Checker.STRICT.value}', '{Checker.PLAIN.value}'), false) AS INTEGER)"
+#: more than the numbers of all statuses
+_EACH = 64
+#: a number for each cell: its opset (below zero for a bare call: the one that it wrote), its status, whether onnx's
+#: checker refuses its file, if it is local
+_TOLD = (
+    f"CAST(list({_PLACE} * {_EACH} + CASE status {_WORD} END + {_REFUSED} + CAST(origin = 'local' AS INTEGER)) "
+    "AS VARCHAR)"
+)
 
 
 class Ended(NamedTuple):
-    """How one cell ended. ``opset`` is ``None`` for a bare call, ``written`` the opset that it then wrote."""
+    """How one cell ended. ``opset`` is ``None`` for a bare call, ``written`` the opset that it then wrote.
+
+    ``refused``: onnx's checker refuses its file, whatever the runtime makes of it.
+    """
 
     opset: int | None
     status: Status
     local: bool
     written: int | None
+    refused: bool = False
 
 
 class Along:
@@ -147,10 +158,11 @@ def endings(told: str) -> tuple[Ended, ...]:
 
 
 def _ended(number: int) -> Ended:
-    place, rest = divmod(number, 32)
-    status, local = divmod(rest, 2)
+    place, rest = divmod(number, _EACH)
+    status, marks = divmod(rest, 4)
     opset = place if place >= 0 else None
-    return Ended(opset, _STATUS[status], bool(local), None if opset is not None else -1 - place or None)
+    written = None if opset is not None else -1 - place or None
+    return Ended(opset, _STATUS[status], bool(marks & 1), written, bool(marks & 2))
 
 
 @lru_cache(maxsize=65536)

@@ -32,6 +32,7 @@ _RUN = (
     "signature",
     "message_id",
     "env_id",
+    "unstable",
 )
 _STATUS = {status.value: status for status in Status}
 
@@ -61,15 +62,16 @@ def on_runtimes(
 
 
 def _moved(cell: Cell, place: tuple[str, str, str], end: _End) -> Cell:
-    stage, status, *rest, local = end
+    stage, status, signature, text, env_id, unstable, local = end
     asked, written = (cell.exporter, cell.opset), (cell.exporter_effective, cell.opset_effective)
     if status is Status.PASS and not as_asked(cell.status, cell.variant, asked, written):
         status = Status.DEGRADED
-    return Cell._make((*cell[:_AT], *place, stage, status, *rest, cell.case_hash, local))
+    rest = (signature, text, env_id, cell.checker, unstable, cell.case_hash, local)
+    return Cell._make((*cell[:_AT], *place, stage, status, *rest))
 
 
-#: runtime, version, provider; and what makes the rest of a cell: stage, status, signature, text, environment, local
-_End = tuple[str, Status, str | None, str | None, str | None, bool]
+#: runtime, version, provider; and the rest of a cell: stage, status, signature, text, environment, words seen, local
+_End = tuple[str, Status, str | None, str | None, str | None, tuple[str, ...] | None, bool]
 _Run = tuple[tuple[str, str, str], _End]
 #: where a cell's runtime, version and provider begin
 _AT = Cell._fields.index("runtime")
@@ -96,7 +98,7 @@ def _runs(dataset: Dataset, bundles: set[str]) -> dict[tuple[str, bool], list[_R
     """By bundle, and whether it ran with session options: one run per runtime, version and provider, the newest."""
     newest: dict[tuple[str, bool, tuple[str, str, str]], _Run] = {}
     rows = dataset.run_rows(bundles, ("measured_at", *_RUN))
-    for _, bundle, session, *place, stage, status, signature, text, env_id, origin in sorted(rows, key=_when):
+    for _, bundle, session, *place, stage, status, signature, text, env_id, seen, origin in sorted(rows, key=_when):
         where = (place[0], place[1] or "", place[2])
         newest[bundle, bool(session), where] = (
             where,
@@ -106,6 +108,7 @@ def _runs(dataset: Dataset, bundles: set[str]) -> dict[tuple[str, bool], list[_R
                 signature,
                 text,
                 env_id,
+                seen and tuple(seen),
                 origin == "local",
             ),
         )

@@ -13,7 +13,7 @@ from harness import versions
 from harness.answers.declared import Declared, of_case
 from harness.answers.documents import Claim, all_claims
 from harness.answers.on_runtimes import Files, RuntimeOutcome, on_runtimes, place_of, side_by_side
-from harness.answers.rows import NO_EXPORTER, Cell
+from harness.answers.rows import NO_EXPORTER, Cell, told
 from harness.answers.select import Entry, Filters, Key, load, select
 from harness.answers.upstream import Source, upstream
 from harness.store.schema import columns
@@ -31,7 +31,8 @@ _EXPORTERS = [member.value for member in Exporter]
 class Group:
     """Cells of one release and exporter that ended alike; ``opsets`` ascending, ``None`` for the release's own.
 
-    ``message`` is the index of its text in :attr:`Why.messages`, ``None`` where it has none.
+    ``message`` is the index of its text in :attr:`Why.messages`, ``None`` where it has none. ``checker`` is what onnx's
+    checker said of the files, ``unstable`` the statuses seen where repetitions differ, ``told`` either in a sentence.
     """
 
     torch: str
@@ -46,11 +47,18 @@ class Group:
     runtime: str
     local: bool
     message: int | None
+    checker: str | None = None
+    unstable: tuple[str, ...] = ()
+    told: str = ""
 
 
 @dataclass(frozen=True)
 class Detail:
-    """One cell: its ``row`` with every column, the ``packages`` installed, ``repeat`` the shell command for it."""
+    """One cell: its ``row`` with every column, the ``packages`` installed, ``repeat`` the shell command for it.
+
+    ``told`` is what its status leaves out in one sentence: that its repetitions differ, or what onnx's checker makes of
+    the file and what the runtime does; ``checker`` the checker's own words.
+    """
 
     row: dict[str, Any]
     facts: dict[str, Any]
@@ -58,6 +66,8 @@ class Detail:
     packages: dict[str, str]
     platform: str
     repeat: str
+    told: str = ""
+    checker: str | None = None
 
 
 @dataclass(frozen=True)
@@ -128,7 +138,8 @@ def _alike(cells: list[Cell]) -> list[list[Cell]]:
     """Cells grouped by release, exporter, provider and how they ended; releases oldest first, opsets ascending."""
     grouped: dict[tuple[Any, ...], list[Cell]] = defaultdict(list)
     for cell in sorted(cells, key=_reading_order):
-        grouped[cell.torch, cell.exporter, cell.provider, cell.stage, cell.status, cell.signature].append(cell)
+        ended = (cell.stage, cell.status, cell.signature, cell.refused and cell.checker, cell.unstable)
+        grouped[cell.torch, cell.exporter, cell.provider, *ended].append(cell)
     return list(grouped.values())
 
 
@@ -165,6 +176,9 @@ def _group(cells: list[Cell], message: int | None) -> Group:
         ", ".join(runtimes),
         any(cell.local for cell in cells),
         message,
+        first.checker,
+        first.unstable or (),
+        told(first),
     )
 
 
@@ -188,6 +202,8 @@ def _detail(dataset: Dataset, cell: Cell) -> Detail:
         json.loads(environment.get("packages") or "{}"),
         environment.get("platform") or "",
         repeat(cell),
+        told(cell),
+        dataset.messages([row.get("checker_id")]).get(row.get("checker_id") or ""),
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from harness.answers.signs import checker_told, unstable_told
 from harness.worker.case import PLAIN
-from harness.worker.status import Exporter, Status
+from harness.worker.status import Checker, Exporter, Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +17,7 @@ class Cell(NamedTuple):
     """One measured cell, as far as tables and verdicts look at it.
 
     ``exporter`` is ``-`` for a cell of an environment case, ``torch`` is then empty where no torch was installed.
+    ``unstable`` has the statuses seen where its repetitions differ: its status is then ``unstable``.
     """
 
     torch: str
@@ -33,8 +35,15 @@ class Cell(NamedTuple):
     signature: str | None
     message_id: str | None
     env_id: str | None
+    checker: str | None
+    unstable: tuple[str, ...] | None
     case_hash: str | None
     local: bool
+
+    @property
+    def refused(self) -> bool:
+        """Whether onnx's checker refuses its file, whatever the runtime makes of it."""
+        return self.checker in (Checker.STRICT.value, Checker.PLAIN.value)
 
     @property
     def works(self) -> bool:
@@ -45,6 +54,14 @@ class Cell(NamedTuple):
     def written(self) -> int | None:
         """The opset that a bare call wrote; ``None`` for every other cell."""
         return self.opset_effective if self.exporter == Exporter.DEFAULT.value else None
+
+
+def told(cell: Cell) -> str:
+    """What a cell's status leaves out, in one sentence; of one that fails, too, what onnx's checker says."""
+    if cell.unstable:
+        return unstable_told(cell.unstable)
+    runtime = f"{cell.runtime} {cell.runtime_version}" if cell.runtime_version else None
+    return checker_told(cell.checker, runtime, works=cell.works)
 
 
 def as_asked(
@@ -81,7 +98,9 @@ def cells(rows: Iterable[Sequence[Any]]) -> list[Cell]:
                 row[3] or NO_EXPORTER,
                 *row[4:_AT],
                 statuses[row[_AT]],
-                *row[_AT + 1 : -1],
+                *row[_AT + 1 : _SEEN],
+                row[_SEEN] and tuple(row[_SEEN]),
+                *row[_SEEN + 1 : -1],
                 row[-1] == "local",
             )
         )
@@ -89,7 +108,7 @@ def cells(rows: Iterable[Sequence[Any]]) -> list[Cell]:
     ]
 
 
-_AT = Cell._fields.index("status")
+_AT, _SEEN = Cell._fields.index("status"), Cell._fields.index("unstable")
 
 
 def plain_values(frame: pd.DataFrame, columns: Iterable[str]) -> list[list[Any]]:

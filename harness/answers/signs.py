@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from harness.verdicts import Workaround
-from harness.worker.status import Exporter, Status, WhyNot
+from harness.worker.status import Checker, Exporter, Status, WhyNot
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ STATUS: dict[Status, Sign] = {
     Status.TIMEOUT: Sign("T", "magenta", "too slow"),
     Status.OOM: Sign("M", "magenta", "out of memory"),
     Status.CRASH: Sign("!", "red", "kills the process"),
+    Status.UNSTABLE: Sign("±", "magenta", "not the same every time"),
     Status.MISMATCH: Sign("≠", "red", "runs, wrong results"),
     Status.SKIP: Sign("s", "white", "by us"),
     Status.NOT_RUN: Sign("·", "white", ""),
@@ -33,6 +35,9 @@ STATUS: dict[Status, Sign] = {
 
 #: what stands where nothing was measured: never an empty place
 NOT_MEASURED = STATUS[Status.NOT_RUN].sign
+
+#: beside what passes: onnx's checker refuses the file
+REFUSED = "°"
 
 WORKAROUND: dict[Workaround, Sign] = {
     Workaround.NEEDED: Sign("●", "yellow", "plain fails, the fix works"),
@@ -66,13 +71,32 @@ EXPORTER_SHORT: dict[str, str] = {
     "-": "-",
 }
 
-_ASCII = dict(zip("✓✗≠⊘·●○→—≥≤…", "+x#0.*o>-><~", strict=True))
+#: by the checker's word: which of its checks refuses
+_CHECKS = {Checker.STRICT.value: "strict check", Checker.PLAIN.value: "check"}
+_ASCII = dict(zip("✓✗≠⊘·●○→—≥≤…±°", "+x#0.*o>-><~%^", strict=True))
 
 
 def ascii_only(text: str) -> str:
     """The same text for an output that has no more than ASCII."""
     known = text.translate({ord(sign): plain for sign, plain in _ASCII.items()})
     return known.encode("ascii", "replace").decode("ascii")
+
+
+def checker_told(checker: str | None, runtime: str | None, *, works: bool) -> str:
+    """What onnx's checker and the runtime make of a file, in one sentence; empty where the checker takes it.
+
+    ``onnx's strict check refuses this file; onnxruntime 1.31.1 runs it``.
+    """
+    if checker not in _CHECKS:
+        return ""
+    refuses = f"onnx's {_CHECKS[checker]} refuses this file"
+    return f"{refuses}; {runtime or 'the runtime'} runs it" if works else f"{refuses}, too"
+
+
+def unstable_told(seen: Iterable[str]) -> str:
+    """``not the same every time: pass, mismatch were seen``; empty where repetitions agree."""
+    words = sorted(seen, key=[status.value for status in Status].index)
+    return f"not the same every time: {', '.join(words)} were seen" if words else ""
 
 
 def word(status: Status) -> str:

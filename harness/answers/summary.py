@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from harness import versions
-from harness.answers.signs import NOT_MEASURED, STATUS, word
+from harness.answers.signs import NOT_MEASURED, REFUSED, STATUS, word
 from harness.verdicts import collapse
 from harness.worker.status import MEASURED, WORKS, Status
 
@@ -34,6 +34,10 @@ class Ended(Protocol):
     def written(self) -> int | None:
         """The opset that a bare call wrote."""
 
+    @property
+    def refused(self) -> bool:
+        """Whether onnx's checker refuses its file."""
+
 
 class Placed(Ended, Protocol):
     """A cell that also says its torch release."""
@@ -49,7 +53,8 @@ class Summary:
 
     ``text`` says it in words, ``short`` in signs and numbers only (numbers pass); ``status`` is what its
     colour follows, ``not_run`` where nothing was measured; ``at`` lists, for each status, where it was seen (opsets,
-    or releases); ``local`` says that rows of this machine are among them.
+    or releases); ``local`` says that rows of this machine are among them. ``refused`` lists where it works while onnx's
+    checker refuses the file; the texts then have a mark, for other consumers may mind.
     """
 
     text: str
@@ -57,6 +62,7 @@ class Summary:
     status: Status
     at: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     local: bool = False
+    refused: tuple[str, ...] = ()
 
 
 NOTHING = Summary(NOT_MEASURED, NOT_MEASURED, Status.NOT_RUN)
@@ -80,7 +86,8 @@ def over_opsets(cells: Sequence[Ended], offered: Sequence[int], *, all_asked: bo
         whole = all_asked and set(opsets) >= set(offered) and len(offered) > 1
         return "all" if whole else _spans(opsets)
 
-    return _said(by_opset, text, missing, at, any(cell.local for cell in cells))
+    said = _said(by_opset, text, missing, at, any(cell.local for cell in cells))
+    return _marked(said, _refused((str(cell.opset), cell) for cell in cells))
 
 
 def over_releases(cells: Sequence[Placed], releases: Sequence[str]) -> Summary:
@@ -100,8 +107,8 @@ def over_releases(cells: Sequence[Placed], releases: Sequence[str]) -> Summary:
 
     missing = len(by_index) < len(releases)
     said = _said(by_index, text, missing, at, any(cell.local for cell in cells))
-    refused = Status.UNSUPPORTED in by_index.values() and said.status is not Status.UNSUPPORTED
-    if not refused:
+    said = _marked(said, _refused((cell.torch, cell) for cell in cells))
+    if Status.UNSUPPORTED not in by_index.values() or said.status is Status.UNSUPPORTED:
         return said
     # along releases a refusal is an answer of its own: that release is too old for the opset
     sign = STATUS[Status.UNSUPPORTED].sign
@@ -118,7 +125,8 @@ def counted(cells: Sequence[Placed]) -> Summary:
     if len(cells) == 1:
         return _single(cells[0])
     measured = [cell.status for cell in cells if cell.status in MEASURED and cell.status is not Status.UNSUPPORTED]
-    at = _at((f"{cell.torch}:{'default' if cell.opset is None else cell.opset}", cell.status) for cell in cells)
+    labels = [f"{cell.torch}:{'default' if cell.opset is None else cell.opset}" for cell in cells]
+    at = _at((label, cell.status) for label, cell in zip(labels, cells, strict=True))
     local = any(cell.local for cell in cells)
     if not measured:
         return _plain(cells[0].status, at, local)
@@ -127,7 +135,24 @@ def counted(cells: Sequence[Placed]) -> Summary:
     count = f"{sum(status is lead for status in good)}/{len(measured)}"
     rest = _other_signs(measured, lead)
     short = f"~{count}" if lead is Status.DEGRADED else count
-    return Summary(" ".join([f"{STATUS[lead].sign} {count}", *rest]), " ".join([short, *rest]), lead, at, local)
+    said = Summary(" ".join([f"{STATUS[lead].sign} {count}", *rest]), " ".join([short, *rest]), lead, at, local)
+    return _marked(said, _refused(zip(labels, cells, strict=True)))
+
+
+def _refused(cells: Iterable[tuple[str, Ended]]) -> tuple[str, ...]:
+    """Where a file works that onnx's checker refuses."""
+    return tuple(label for label, cell in cells if cell.refused and cell.status in WORKS)
+
+
+def _marked(said: Summary, refused: tuple[str, ...]) -> Summary:
+    """The same with a mark behind what works, where onnx's checker refuses a file of it."""
+    if not refused:
+        return said
+    sign, _, rest = said.text.partition(" ")
+    first, _, more = rest.partition(" ")
+    text = " ".join(filter(None, (sign, f"{first}{REFUSED}", more)))
+    first, _, more = said.short.partition(" ")
+    return replace(said, text=text, short=" ".join(filter(None, (f"{first}{REFUSED}", more))), refused=refused)
 
 
 def _said(
@@ -154,11 +179,13 @@ def _said(
 
 
 def _single(cell: Ended) -> Summary:
-    at = {cell.status.value: ("default" if cell.opset is None else str(cell.opset),)}
+    label = "default" if cell.opset is None else str(cell.opset)
+    at = {cell.status.value: (label,)}
     if cell.status in WORKS and cell.written is not None:
         text = f"{STATUS[cell.status].sign} {cell.written}"
-        return Summary(text, text, cell.status, at, cell.local)
-    return _plain(cell.status, at, cell.local)
+        mark = REFUSED if cell.refused else ""
+        return Summary(text + mark, text + mark, cell.status, at, cell.local, (label,) if mark else ())
+    return _marked(_plain(cell.status, at, cell.local), _refused([(label, cell)]))
 
 
 def _plain(status: Status, at: Mapping[str, tuple[str, ...]], local: bool) -> Summary:

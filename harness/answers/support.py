@@ -26,6 +26,7 @@ _FAILING = {
     Status.CRASH: "the process is killed",
     Status.TIMEOUT: "too slow",
     Status.OOM: "out of memory",
+    Status.UNSTABLE: "not the same every time",
     Status.FAIL: "an error",
     Status.UNSUPPORTED: "refused",
 }

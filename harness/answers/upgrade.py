@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness.answers.blame import NAMELESS, blame
 from harness.answers.points import Place, Places
-from harness.answers.rows import Cell
+from harness.answers.rows import Cell, told
 from harness.answers.select import Entry, Filters, Rows, Selection, load, select
 from harness.store.elsewhere import Runtime
 from harness.verdicts import IMPROVEMENTS, REGRESSIONS, Outcome, Verdict, Workaround, compare, workaround
@@ -47,7 +47,11 @@ _Key = tuple[str, str, str, str, int | None, Runtime]
 
 @dataclass(frozen=True)
 class Change:
-    """One case whose answer differs between the two points; ``axes`` did it (:mod:`harness.answers.blame`)."""
+    """One case whose answer differs between the two points; ``axes`` did it (:mod:`harness.answers.blame`).
+
+    ``told`` is what the status afterwards leaves out: that repetitions differ, or that onnx's checker refuses the file
+    that works.
+    """
 
     case: str
     title: str
@@ -55,6 +59,7 @@ class Change:
     after: Status | None
     axes: str
     fixes: tuple[str, ...]
+    told: str = ""
 
     @property
     def blamed(self) -> str:
@@ -88,7 +93,8 @@ class FixChange:
 class Upgrade:
     """The answer. ``drop``, ``keep``, ``add`` and ``lost`` are workarounds; ``counts`` has every verdict's number.
 
-    ``unknown`` are the cases that were not measured at one of the two points.
+    ``unknown`` are the cases that were not measured at one of the two points; ``refused`` those that work at the second
+    while onnx's checker refuses their file, ``unstable`` those whose repetitions differ at one of them.
     """
 
     before: Place
@@ -101,6 +107,8 @@ class Upgrade:
     counts: Mapping[str, int]
     unknown: tuple[str, ...]
     notes: tuple[str, ...] = field(default=())
+    refused: tuple[str, ...] = ()
+    unstable: tuple[str, ...] = ()
 
     @property
     def breaks(self) -> bool:
@@ -139,6 +147,8 @@ def upgrade(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str
         _counts(verdicts.values()),
         tuple(entry.case for entry in plain if grid.unmeasured(entry.case, left, right)),
         _notes(left, right, len(every) - len(plain)),
+        tuple(entry.case for entry in plain if grid.refused(entry.case, right)),
+        tuple(entry.case for entry in plain if grid.unstable(entry.case, left, right)),
     )
 
 
@@ -183,6 +193,14 @@ class _Grid:
     def unmeasured(self, case: str, *places: Place) -> bool:
         return any(self.cell(case, PLAIN, place) is None for place in places)
 
+    def refused(self, case: str, place: Place) -> bool:
+        """Whether the failing form works there, and onnx's checker refuses its file."""
+        cell = self.cell(case, PLAIN, place)
+        return cell is not None and cell.works and cell.refused
+
+    def unstable(self, case: str, *places: Place) -> bool:
+        return any(cell is not None and cell.unstable for cell in (self.cell(case, PLAIN, place) for place in places))
+
 
 @dataclass(frozen=True)
 class _Found:
@@ -214,6 +232,7 @@ def _change(
             after.status if after else None,
             blame(verdict, left, right, partial(grid.outcome, entry.case, PLAIN)) if verdict in ORDER else "",
             tuple(helping),
+            told(after) if after and (after.unstable or after.works) else "",
         ),
         after,
     )
@@ -229,13 +248,13 @@ def _groups(found: Iterable[_Found], dataset: Dataset) -> list[Group]:
         if item.verdict in ORDER:
             signature = item.cell.signature if item.cell and item.verdict not in IMPROVEMENTS else None
             grouped[item.verdict, signature].append(item)
-    told = {
+    ids = {
         key: next((item.cell.message_id for item in items if item.cell and key[1]), None)
         for key, items in grouped.items()
     }
-    texts = dataset.messages(told.values())
+    texts = dataset.messages(ids.values())
     groups = [
-        Group(*key, texts.get(told[key] or ""), tuple(item.change for item in items)) for key, items in grouped.items()
+        Group(*key, texts.get(ids[key] or ""), tuple(item.change for item in items)) for key, items in grouped.items()
     ]
     return sorted(groups, key=lambda group: (ORDER.index(group.verdict), -len(group.changes), group.signature or ""))
 

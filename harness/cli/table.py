@@ -54,6 +54,7 @@ def command(by: str, as_json: bool, **given: tuple[str, ...]) -> None:
 
 def show(found: Table, console: Console) -> None:
     """Print the matrix, in as many blocks of columns as the width needs, then how to read it."""
+    from harness.answers.signs import REFUSED
     from harness.cli import output
 
     layout = _Layout(found, console.width)
@@ -69,6 +70,10 @@ def show(found: Table, console: Console) -> None:
         console.print(f"- {_READING[found.by.value]}")
         if layout.counted:
             console.print("- 3/14: of 14 measured cells 3 pass; ~3/14: none passes, 3 run, but not as asked")
+        if layout.refused:
+            console.print(
+                f"- {REFUSED} it works there, and onnx's checker refuses the file: `caniexport why` has its words"
+            )
         output.say_local(layout.local, console)
     for note in found.notes:
         console.print(f"- {note}")
@@ -109,6 +114,7 @@ class _Layout:
         self.width = width
         self.local = [place.local for line in found.lines for place in line.places.values() if place.at]
         self.marked = any(self.local) and not all(self.local)
+        self.refused = any(place.refused for line in found.lines for place in line.places.values())
         self.counted = any("/" in place.short for line in found.lines for place in line.places.values())
         self.heading = ["case"]
         self.heading += ["exporter"] * any(line.exporter is not None for line in found.lines)

@@ -93,10 +93,16 @@ def show(found: Upgrade, console: Console) -> None:
     _fixes("Workarounds still needed", found.keep, console)
     if not found.groups:
         console.print("\nNothing changes.")
-    if found.unknown:
-        names = ", ".join(found.unknown[:_SHOWN]) + (" …" if len(found.unknown) > _SHOWN else "")
-        console.print(f"\nNot measured at one of the two points: {len(found.unknown)} ({names})", soft_wrap=True)
+    _named("Works there, and onnx's checker refuses the file", found.refused, console)
+    _named("Not the same every time at one of the two points", found.unstable, console)
+    _named("Not measured at one of the two points", found.unknown, console)
     console.print("\n" + ", ".join(f"{count} {word}" for word, count in found.counts.items()))
+
+
+def _named(lead: str, cases: Sequence[str], console: Console) -> None:
+    if cases:
+        names = ", ".join(cases[:_SHOWN]) + (" …" if len(cases) > _SHOWN else "")
+        console.print(f"\n{lead}: {len(cases)} ({names})", soft_wrap=True)
 
 
 def _group(group: Group, console: Console) -> None:
@@ -118,6 +124,8 @@ def _group(group: Group, console: Console) -> None:
         console.print(
             f"  {change.case}: {_word(change.before)} → {_word(change.after)}{by}", soft_wrap=True, markup=False
         )
+        if change.told:
+            console.print(f"      {change.told}", soft_wrap=True, markup=False)
         if change.fixes:
             console.print(f"      works there: {', '.join(change.fixes)}", soft_wrap=True, markup=False)
     if len(group.changes) > _SHOWN:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from harness.answers.select import Entry, Filters
 
 _MOST_MESSAGES = 5
+_MOST_PLACES = 6
 _PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime", "numpy", "protobuf")
 
 
@@ -99,7 +100,7 @@ def _unmeasured(entry: Entry) -> str:
 
 
 def _outcomes(item: Why, groups: Sequence[Group], console: Console) -> None:
-    from harness.answers.signs import EXPORTER_SHORT, STATUS, word
+    from harness.answers.signs import EXPORTER_SHORT, REFUSED, STATUS, word
     from harness.cli import output
 
     made = output.grid("torch", "exporter", "opset", "outcome", "at stage", "file", "runtime", "message")
@@ -111,16 +112,39 @@ def _outcomes(item: Why, groups: Sequence[Group], console: Console) -> None:
             group.torch + "*" * (marked and group.local),
             EXPORTER_SHORT.get(group.exporter, group.exporter),
             output.opset_text(group.opsets),
-            output.marked(f"{sign.sign} {word(group.status)}", sign),
+            output.marked(f"{sign.sign} {word(group.status)}{REFUSED * _works_refused(group)}", sign),
             "" if group.stage == "done" else group.stage,
             _file(group),
             group.runtime.removeprefix("onnxruntime ") or "-",
             "" if group.message is None else f"[{group.message + 1}]",
         )
     console.print(made)
+    for told, where in _told(groups).items():
+        console.print(f"- {told} ({where})", soft_wrap=True, markup=False, highlight=False)
     output.say_local(local, console)
     if len(groups) < len(item.groups):
         console.print("- opsets that an exporter refuses are left out (--status refused shows them)")
+
+
+def _works_refused(group: Group) -> bool:
+    from harness.worker.status import WORKS
+
+    return bool(group.told) and group.status in WORKS
+
+
+def _told(groups: Sequence[Group]) -> dict[str, str]:
+    """What statuses leave out, each sentence once, and where it holds."""
+    from harness.answers.signs import EXPORTER_SHORT
+    from harness.cli.output import opset_text
+
+    found: dict[str, list[str]] = {}
+    for group in groups:
+        if group.told:
+            exporter = EXPORTER_SHORT.get(group.exporter, group.exporter)
+            found.setdefault(group.told, []).append(f"{group.torch} {exporter} {opset_text(group.opsets)}")
+    return {
+        told: "; ".join(where[:_MOST_PLACES]) + (" …" * (len(where) > _MOST_PLACES)) for told, where in found.items()
+    }
 
 
 def _declared(item: Why, console: Console) -> None:
@@ -188,6 +212,11 @@ def _show_detail(detail: Detail, cells: int, console: Console) -> None:
         opset = opset_text([None if row["opset"] is None else int(row["opset"])])
         console.print(f"One of these {cells} cells: torch {row['torch']}, {row['exporter']}, opset {opset}")
     _numbers(row, console)
+    if detail.told:
+        labelled("beside", detail.told, console)
+    if detail.checker:
+        console.print("  onnx's checker")
+        console.print(textwrap.indent(detail.checker.rstrip(), "    "), soft_wrap=True, markup=False, highlight=False)
     if row.get("ops"):
         labelled("operators", str(row["ops"]), console)
     if detail.facts:

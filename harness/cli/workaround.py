@@ -193,10 +193,12 @@ def _evidence(item: Standing) -> str:
 
 
 def _cell(cell: Cell | None, item: Standing) -> str:
+    from harness.answers.rows import told
     from harness.answers.signs import word
 
     if cell is None:
         return "not measured"
-    stage = "" if cell.works else f" at {cell.stage}"
+    stage = "" if cell.works or cell.unstable else f" at {cell.stage}"
     elsewhere = f" (plain on torch {cell.torch})" if cell.torch != item.torch else ""
-    return f"{word(cell.status)}{stage}{elsewhere}"
+    beside = f" ({told(cell)})" if cell.unstable or (cell.works and cell.refused) else ""
+    return f"{word(cell.status)}{stage}{elsewhere}{beside}"

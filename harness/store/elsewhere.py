@@ -21,7 +21,8 @@ from harness.worker.status import MEASURED, Stage, Status
 BEFORE_RUNTIME = (Stage.RESOLVE, Stage.IMPORT, Stage.EAGER, Stage.EXPORT, Stage.CHECK)
 #: columns that are another on another runtime: filters on them are applied afterwards
 MOVED = frozenset(
-    "runtime runtime_version provider device stage status signature message_id env_id run_id measured_at origin".split()
+    "runtime runtime_version provider device stage status signature message_id env_id run_id measured_at origin "
+    "unstable".split()
 )
 #: the same, for SQL
 BEFORE = ", ".join(sql.literal(stage.value) for stage in BEFORE_RUNTIME)
@@ -94,7 +95,7 @@ def _values(here: str, to: Runtime) -> dict[str, str]:
     )
     own = {
         name: f"CASE WHEN {here} THEN c.{name} ELSE r.{name} END"
-        for name in ("signature", "message_id", "env_id", "run_id", "measured_at")
+        for name in ("signature", "message_id", "env_id", "run_id", "measured_at", "unstable")
     }
     stage = f"CASE WHEN {here} THEN c.stage ELSE coalesce(r.stage, '{Stage.LOAD.value}') END"
     origin = f"CASE WHEN {here} THEN c.origin ELSE coalesce(r.origin, c.origin) END"

@@ -218,7 +218,7 @@ class Query:
         found += [
             f"SELECT *, 'local' AS origin FROM {self._journalled(part)}" for part in parts if part.fresh is not None
         ]
-        return " UNION ALL BY NAME ".join(found)
+        return f"SELECT * REPLACE ({sql.STATUS} AS status) FROM ({' UNION ALL BY NAME '.join(found)})"
 
     def _journalled(self, part: Part) -> str:
         """The table in DuckDB with the rows of a part that are still in journals, numbered in their order."""

@@ -97,7 +97,7 @@ class RunQuery:
         ]
         if self._fresh:
             found.append(f"SELECT *, 'local' AS origin FROM {self._journalled}")
-        return " UNION ALL BY NAME ".join(found)
+        return f"SELECT * REPLACE ({sql.STATUS} AS status) FROM ({' UNION ALL BY NAME '.join(found)})"
 
     @cached_property
     def _journalled(self) -> str:

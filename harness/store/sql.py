@@ -28,6 +28,9 @@ Where = Mapping[str, Collection[Any]]
 #: so many values of a filter that they are given as a list: each placeholder is parsed by itself
 _MANY = 64
 
+#: what a row says happened: repetitions that differ are a word of their own, for whoever asks
+STATUS = "CASE WHEN len(unstable) > 0 THEN 'unstable' ELSE status END"
+
 _TYPES = {
     "string": "VARCHAR",
     "int32": "INTEGER",

@@ -23,7 +23,7 @@ class Stage(str, Enum):
 
 
 class Status(str, Enum):
-    """What happened. The first eight are ordered from best to worst."""
+    """What happened. The first nine are ordered from best to worst."""
 
     PASS = "pass"
     DEGRADED = "degraded"
@@ -32,6 +32,8 @@ class Status(str, Enum):
     TIMEOUT = "timeout"
     OOM = "oom"
     CRASH = "crash"
+    #: no row has it: what an answer says of a cell whose repetitions differ (its column ``unstable``)
+    UNSTABLE = "unstable"
     MISMATCH = "mismatch"
     SKIP = "skip"
     NOT_RUN = "not_run"
@@ -48,6 +50,7 @@ MEASURED = frozenset(
         Status.TIMEOUT,
         Status.OOM,
         Status.CRASH,
+        Status.UNSTABLE,
         Status.MISMATCH,
     }
 )

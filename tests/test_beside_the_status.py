@@ -1,0 +1,185 @@
+"""What a status leaves out: onnx's checker refuses a file that runs; repetitions of a cell differ."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from small_dataset import append, cell, write
+
+from harness.answers import By, Filters, table, why, workarounds
+from harness.answers.failing_forms import failing_forms
+from harness.answers.points import parse
+from harness.answers.policy import policy
+from harness.answers.reading import load
+from harness.answers.upgrade import upgrade
+from harness.cli import main
+from harness.store import Dataset
+from harness.verdicts import Workaround
+from harness.worker.status import Status
+
+TRACE = "torchscript-trace"
+HERE = Filters(cases=("cross",), torch=("2.8.0",), exporters=("trace",))
+SAYS = "[ShapeInferenceError] Inferred shape and existing shape differ in rank: (1) vs (2)"
+STRICT = "onnx's strict check refuses this file; onnxruntime 1.31.1 runs it"
+UNSTEADY = "not the same every time: pass, mismatch were seen"
+LATER = {"measured_at": "2026-11-21T10:00:00Z"}
+
+
+def refused(variant="plain", opsets=range(7, 24), checker="strict"):
+    """Files of cross that pass and that the checker refuses."""
+    rows = [cell("2.8.0", "cross", variant, TRACE, opset) for opset in opsets]
+    return [{**row, **LATER, "checker": checker, "checker_id": "m-checker"} for row in rows]
+
+
+def unsteady(case="cross", variant="plain", opsets=range(7, 24), seen=("pass", "mismatch")):
+    """Cells whose rows say pass, and whose repetitions did not."""
+    rows = [cell("2.8.0", case, variant, TRACE, opset) for opset in opsets]
+    return [{**row, **LATER, "status": "pass", "stage": "done", "unstable": list(seen)} for row in rows]
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """A dataset with further rows, and the command line on it."""
+    (tmp_path / "cases").mkdir()
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    folder = write(tmp_path / "results-local")
+
+    def add(*rows):
+        append(folder, *rows, texts={"m-checker": SAYS})
+        return Dataset.open(None, folder)
+
+    return add
+
+
+def said(*words):
+    reply = CliRunner().invoke(main, list(words))
+    assert reply.exception is None or isinstance(reply.exception, SystemExit), reply.output
+    return " ".join(reply.output.split())
+
+
+def place(dataset, asked=HERE, by=By.TORCH, column="2.8.0"):
+    (line,) = [line for line in table(dataset, asked, by).lines if line.variant == "plain"]
+    return line.places[column]
+
+
+# --- onnx's checker refuses a file that runs
+
+
+def test_a_table_never_gives_a_plain_all_clear_where_the_checker_refuses_a_file_that_passes(made):
+    dataset = made(*refused(opsets=(17, 18)))
+    found = place(dataset)
+
+    assert (found.text, found.short, found.status) == ("✓ all°", "all°", Status.PASS)
+    assert found.refused == ("17", "18")
+    assert "°" in place(dataset, by=By.OPSET, column="18").text
+    assert "°" not in place(dataset, by=By.OPSET, column="16").text
+    told = said("table", "--case", "cross", "--torch", "2.8.0", "--exporter", "trace")
+    assert "all°" in told
+    assert "- ° it works there, and onnx's checker refuses the file" in told
+    assert "°" not in said("table", "--case", "cross", "--torch", "2.15.0", "--exporter", "trace")
+
+
+@pytest.mark.parametrize(("checker", "name"), [("strict", "strict check"), ("plain", "check")])
+def test_why_says_what_the_checker_and_what_the_runtime_make_of_the_file(made, checker, name):
+    (found,) = why(made(*refused(opsets=(18,), checker=checker)), HERE)
+    group = next(group for group in found.groups if group.opsets == (18,))
+
+    assert (group.status, group.checker) == (Status.PASS, checker)
+    assert group.told == f"onnx's {name} refuses this file; onnxruntime 1.31.1 runs it"
+    told = said("why", "cross", "--torch", "2.8.0", "--exporter", "trace", "--opset", "18")
+    assert group.told in told
+    assert "✓ pass°" in told
+    assert SAYS in told
+
+
+def test_a_file_that_the_checker_and_the_runtime_refuse_is_a_failure_of_both(made):
+    row = cell("2.8.0", "cross", "plain", TRACE, 18)
+    row.update(LATER, status="fail", stage="load", signature="load|Fail|x", checker="strict", checker_id="m-checker")
+    dataset = made(row)
+    (found,) = why(dataset, HERE)
+
+    assert next(group.told for group in found.groups if group.opsets == (18,)) == (
+        "onnx's strict check refuses this file, too"
+    )
+    assert place(dataset).refused == ()
+
+
+def test_the_word_of_a_fix_says_that_the_checker_refuses_its_file(made):
+    made(*refused("stack_rewrite"))
+    told = said("workaround", "cross/stack_rewrite", "--torch", "2.8.0", "--exporter", "trace")
+
+    assert f"fix pass ({STRICT})" in told
+    assert "plain pass;" in told
+
+
+def test_an_upgrade_names_what_works_there_while_the_checker_refuses_it(made):
+    dataset = made(*refused())
+    found = upgrade(dataset, parse("torch=1.12.1,exporter=trace,opset=14"), parse("torch=2.8.0,exporter=trace"), HERE)
+    (change,) = [change for group in found.groups for change in group.changes]
+
+    assert (change.case, change.after, change.told) == ("cross", Status.PASS, STRICT)
+    assert found.refused == ("cross",)
+    told = said("upgrade", "--from", "torch=1.12.1,exporter=trace,opset=14", "--to", "torch=2.8.0,exporter=trace")
+    assert "Works there, and onnx's checker refuses the file: 1 (cross)" in told
+    assert STRICT in told
+
+
+# --- repetitions of a cell differ
+
+
+def test_a_cell_that_is_not_the_same_every_time_passes_in_no_answer(made):
+    dataset = made(*unsteady())
+    (standing,) = [item for item in workarounds(dataset, HERE).standings if item.variant == "stack_rewrite"]
+    found = place(dataset)
+
+    assert {one.status for one in load(dataset).cells(case=("cross",), variant=("plain",), torch=("2.8.0",))} >= {
+        Status.UNSTABLE
+    }
+    assert (found.status, found.text) == (Status.UNSTABLE, "± unstable")
+    assert standing.word is Workaround.NEEDED
+    (rule,) = policy(dataset, HERE).rules
+    assert (rule.passes, rule.holds) == (None, ("cross",))
+    assert all(form.now.get(TRACE) is not None for form in failing_forms(dataset))
+
+
+def test_a_fix_that_is_not_the_same_every_time_is_not_obsolete_and_never_a_help(made):
+    dataset = made(*unsteady(variant="stack_rewrite"))
+    (standing,) = [item for item in workarounds(dataset, HERE).standings if item.variant == "stack_rewrite"]
+
+    assert standing.word is Workaround.HARMFUL
+    told = said("workaround", "cross/stack_rewrite", "--torch", "2.8.0", "--exporter", "trace")
+    assert f"fix unstable ({UNSTEADY})" in told
+
+
+def test_an_upgrade_to_a_cell_that_differs_when_repeated_is_suspect_and_says_so(made):
+    dataset = made(*unsteady())
+    before, after = "torch=2.0.1,exporter=trace,opset=14", "torch=2.8.0,exporter=trace,opset=18"
+    found = upgrade(dataset, parse(before), parse(after), HERE)
+    (group,) = found.groups
+
+    assert (group.verdict.value, group.changes[0].told) == ("suspect", UNSTEADY)
+    assert found.unstable == ("cross",)
+    back = upgrade(dataset, parse(after), parse(before), HERE)
+    assert [group.verdict.value for group in back.groups] == ["fixed-suspect"]
+    assert "Not the same every time at one of the two points: 1 (cross)" in said(
+        "upgrade", "--from", before, "--to", after
+    )
+
+
+def test_why_says_which_words_were_seen(made):
+    made(*unsteady(opsets=(18,)))
+    told = said("why", "cross", "--torch", "2.8.0", "--exporter", "trace", "--opset", "18")
+
+    assert "± unstable" in told
+    assert UNSTEADY in told
+    shown = json.loads(CliRunner().invoke(main, ["why", "cross", "--torch", "2.8.0", "--opset", "18", "--json"]).stdout)
+    assert {"unstable"} & {group["status"] for group in shown[0]["groups"]}
+
+
+def test_the_matrix_can_be_asked_for_what_is_not_the_same_every_time(made):
+    dataset = made(*unsteady("item", opsets=(18,)))
+    found = table(dataset, Filters(statuses=("unstable",)))
+
+    assert {line.case for line in found.lines} == {"item"}
