@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.guard import guarded
 from harness.worker.case import EnvironmentCase, EnvironmentFix
 from harness.worker.envinfo import public
 from harness.worker.messages import describe
@@ -208,18 +209,25 @@ def _versions(uv: str, place: Path) -> dict[str, str | None]:
 
 
 def _call(command: Sequence[str], place: Path, seconds: float) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if name not in _HIDDEN}
-    return subprocess.run(
-        command,
+    """What a command said. However it or this process ends, nothing that it started is left."""
+    process = subprocess.Popen(
+        guarded(list(command)),
         cwd=place,
-        env=environment,
+        env={name: value for name, value in os.environ.items() if name not in _HIDDEN},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-        timeout=seconds,
-        check=False,
+        start_new_session=True,
     )
+    with process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def _python(place: Path) -> Path:

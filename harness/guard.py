@@ -1,6 +1,6 @@
-"""Runs a command for a caller, and leaves nothing of it running: ``python -m harness.guard CALLER COMMAND...``.
+"""Runs a command for a caller, and leaves nothing of it running.
 
-``CALLER`` is the number of the process that asked. When the command has ended, or the caller has (however it was
+When the command has ended, or the caller has (however it was
 killed), whatever the command has started is ended too. An interrupt goes to the command, which may finish in order.
 """
 
@@ -11,22 +11,26 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import NoReturn
 
 from harness.worker.process_tree import adopt_orphans, die_with_parent, end_children
 
 _POLL_SECONDS = 0.05
+_ROOT = Path(__file__).resolve().parents[1]
 
 
 def guarded(command: list[str]) -> list[str]:
     """The command line that runs ``command`` for this very process; itself where the system has no such processes."""
     if os.name != "posix":
         return command
-    return [sys.executable, "-P", "-m", "harness.guard", str(os.getpid()), *command]
+    # what is run may be told another path, or none, to look for modules
+    start = f"import sys; sys.path.insert(0, {str(_ROOT)!r}); from harness.guard import main; main()"
+    return [sys.executable, "-P", "-c", start, str(os.getpid()), *command]
 
 
 def main() -> NoReturn:
-    """Run the command and end with its exit code; 128 and the signal's number where it was killed."""
+    """Run the command and end as it does, by its exit code or its signal. Arguments: the caller's number, the command."""
     caller, command = int(sys.argv[1]), sys.argv[2:]
     adopt_orphans()
     child = subprocess.Popen(command, preexec_fn=die_with_parent)
@@ -37,7 +41,19 @@ def main() -> NoReturn:
         status = _wait(child.pid, caller)
     finally:
         end_children()
-    sys.exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+    if os.WIFSIGNALED(status):
+        _die(os.WTERMSIG(status))
+    sys.exit(os.WEXITSTATUS(status))
+
+
+def _die(number: int) -> None:
+    """End by a signal, without a second file of the memory of what it ended."""
+    import resource  # not on Windows, where nothing is guarded
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def _wait(child: int, caller: int) -> int:
@@ -49,7 +65,3 @@ def _wait(child: int, caller: int) -> int:
         if pid == 0:
             time.sleep(_POLL_SECONDS)
     return int(signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    main()

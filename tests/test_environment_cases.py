@@ -35,6 +35,9 @@ class SixNeedsAName(EnvironmentCase):
     dies = environment_fix("rewrite", "killed", code="import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     hangs = environment_fix("rewrite", "hangs", code="import time; time.sleep(60)")
     exits = environment_fix("rewrite", "exits", code="import sys; sys.exit(3)")
+    leaves = environment_fix(
+        "rewrite", "leaves", code="import subprocess; subprocess.Popen(['sleep', '61234'], start_new_session=True)"
+    )
     a_python_that_never_was = environment_fix("version-upgrade", "none", python="2.0")
 '''
 
@@ -68,6 +71,19 @@ def _uv():
     return uv
 
 
+def test_what_a_line_leaves_running_neither_holds_the_row_up_nor_stays(measured):
+    row, _ = measured[0]["leaves"]
+    assert (row["stage"], row["status"]) == ("done", "pass")
+    assert not [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x0061234" in _bytes(path)]
+
+
+def _bytes(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""  # it ended meanwhile
+
+
 def _text(measured, variant):
     row, messages = measured[0][variant]
     return messages[row["message_id"]]
@@ -82,7 +98,8 @@ def test_there_is_one_row_with_every_column_for_each_variant(measured):
     rows = [row for row, _ in measured[0].values()]
 
     assert [row["variant"] for row in rows] == [
-        "plain", "an_older_six", "a_six_that_never_was", "dies", "hangs", "exits", "a_python_that_never_was",
+        "plain", "an_older_six", "a_six_that_never_was", "dies", "hangs", "exits", "leaves",
+        "a_python_that_never_was",
     ]  # fmt: skip
     assert all(set(row) == {column.name for column in CELLS} for row in rows)
     assert len({row["case_hash"] for row in rows}) == len(rows)
