@@ -30,7 +30,7 @@ def guarded(command: list[str]) -> list[str]:
 
 
 def main() -> NoReturn:
-    """Run the command and end as it does, by its exit code or its signal. Arguments: the caller's number, the command."""
+    """End as the command does, by its exit code or its signal. Arguments: the caller's number, the command."""
     caller, command = int(sys.argv[1]), sys.argv[2:]
     adopt_orphans()
     child = subprocess.Popen(command, preexec_fn=die_with_parent)

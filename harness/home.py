@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.worker.errors import CaniexportError
+from harness.worker.errors import CaniexportError, UnknownName
 
 VARIABLE = "CANIEXPORT_HOME"
 #: files in the root that people keep: what is expected to fail, and what became of alerts
@@ -31,23 +31,31 @@ def find(cwd: Path | None = None, environ: Mapping[str, str] | None = None) -> H
     """The home named by ``CANIEXPORT_HOME``, else the checkout around ``cwd``, else the one this package is in.
 
     Where there is none of these (a plain ``pip install``) the copies inside the package serve, and what is
-    measured goes to ``results-local`` in ``cwd``. Raises :class:`CaniexportError` where the variable names a
-    folder that is not a home.
+    measured goes to ``results-local`` in ``cwd``. Raises :class:`UnknownName` where the variable names what is no
+    home, :class:`CaniexportError` where that cannot be read.
     """
     environ = os.environ if environ is None else environ
     cwd = Path.cwd() if cwd is None else cwd
     named = environ.get(VARIABLE)
     if named:
-        return _named(Path(named).expanduser().resolve())
+        return _named(named)
     for folder in (cwd.resolve(), *cwd.resolve().parents, _PACKAGE.parent):
         if _is_checkout(folder):
             return _checkout(folder)
     return _installed(cwd.resolve())
 
 
-def _named(folder: Path) -> Home:
-    if not (folder / "cases").is_dir():
-        raise CaniexportError(f"{VARIABLE} names {folder}, which has no folder cases/")
+def _named(text: str) -> Home:
+    try:
+        folder = Path(text).expanduser().resolve()
+        if not folder.is_dir():
+            what = "a file" if folder.exists() else "not there"
+            raise UnknownName(f"{VARIABLE} names {folder}, which is {what}: a folder with cases/ is wanted")
+        if not (folder / "cases").is_dir():
+            raise UnknownName(f"{VARIABLE} names {folder}, which has no folder cases/")
+        next((folder / "cases").iterdir(), None)
+    except (OSError, RuntimeError) as error:  # RuntimeError: a user nobody knows, links that lead in a circle
+        raise CaniexportError(f"{VARIABLE} names {text}, which cannot be read ({error})") from error
     return _checkout(folder)
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 from browser_fixtures import address, chromium, visit  # noqa: F401 - fixtures of the tests marked browser
 from drawn_pages import draw, pages_home  # noqa: F401 - fixtures of the tests of pages
 from hypothesis import HealthCheck, settings
+
+from harness import home as homes
 
 # a busy machine is slow at whatever it draws; how fast is no matter of these tests
 settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -23,6 +27,33 @@ def _answers_kept_apart():
     with tempfile.TemporaryDirectory(prefix="caniexport-kept-") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("CANIEXPORT_CACHE", folder)
         yield
+
+
+@pytest.fixture
+def ordinary():
+    """``ordinary(folder, "table")``: the command as a user who may write into no folder but his own, and his folder.
+
+    Root may read and write whatever it likes; where the tests run as root they borrow another user's number.
+    """
+    own = Path(tempfile.mkdtemp(prefix="caniexport-ordinary-"))
+    user = {"user": 65534, "group": 65534, "extra_groups": []} if os.name == "posix" and os.geteuid() == 0 else {}
+    if user:
+        os.chown(own, 65534, 65534)
+    python = [sys.executable, "-c", "from harness.cli import main; main(prog_name='caniexport')"]
+    environ = {**os.environ, "CANIEXPORT_CACHE": str(own), "HOME": str(own)}
+    if subprocess.run(
+        [*python, "--version"], cwd=own, env=environ, capture_output=True, check=False, **user
+    ).returncode:
+        pytest.skip("an ordinary user cannot read this checkout")
+
+    def run(home, *words):
+        named = {**environ, homes.VARIABLE: str(home)}
+        return subprocess.run(
+            [*python, *words], cwd=own, env=named, capture_output=True, text=True, check=False, **user
+        )
+
+    yield run, own
+    shutil.rmtree(own)
 
 
 @pytest.fixture

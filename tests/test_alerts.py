@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import threading
 from datetime import date
@@ -362,6 +363,34 @@ def test_a_webhook_is_tried_again_where_that_can_help(receiver, refusals, code, 
 
     assert (len(receiver.bodies), says in problem, bool(problem)) == (attempts, True, bool(says))
     assert len(waited) == attempts - 1
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "http://",
+        "http://[",
+        "http://:80/",
+        "http://a:b/",
+        "http://a:99999/",
+        "http://a b/",
+        "http://a/\n",
+        "a.org/x",
+    ],
+)
+def test_an_address_that_can_be_none_is_refused_before_anything_is_compared(home, address):
+    reply = run("--webhook", address)
+    assert reply.exit_code == 2
+    assert f"--webhook {address!r}: an address such as https://example.org/hook is wanted" in reply.output
+    assert isinstance(reply.exception, SystemExit)
+
+
+def test_a_webhook_that_answers_with_no_http_is_one_sentence():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=lambda: server.accept()[0].sendall(b"what?\n\n"), daemon=True).start()
+        problem = webhook.send(f"http://127.0.0.1:{server.getsockname()[1]}/", {}, pauses=())
+    assert problem.startswith("webhook: ")
 
 
 def test_a_webhook_that_nobody_answers_changes_no_exit_code(home, monkeypatch):

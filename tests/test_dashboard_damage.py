@@ -36,7 +36,7 @@ def test_a_home_that_is_not_one_gives_a_page_that_says_so(tmp_path, monkeypatch)
     app = AppTest.from_string(PAGE.format("matrix"), default_timeout=60).run()
 
     assert not app.exception
-    assert "has no folder cases/" in app.error[0].value.replace("\\", "")
+    assert "which is not there: a folder with cases/ is wanted" in app.error[0].value.replace("\\", "")
 
 
 def test_a_damaged_file_is_named_on_the_page_and_the_rest_is_shown(tmp_path, monkeypatch):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import re
 import time
 import urllib.error
 import urllib.request
@@ -15,13 +17,20 @@ from harness.worker.errors import UnknownName
 #: seconds before the second, the third and the fourth attempt
 PAUSES = (1.0, 2.0, 4.0)
 _TIMEOUT = 10.0
+#: what an address is written with; all else stands in it as %20
+_CHARACTERS = re.compile(r"[\x21-\x7e]+")
 
 
 def checked(url: str) -> str:
-    """The address. Raises :class:`UnknownName` for one that is not http or https."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise UnknownName(f"--webhook {url!r}: an address with http:// or https:// is wanted")
+    """The address. Raises :class:`UnknownName` for one that is not http or https, or could be none."""
+    wanted = "an address such as https://example.org/hook is wanted"
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError as error:
+        raise UnknownName(f"--webhook {url!r}: {wanted} ({error})") from error
+    if not known or not _CHARACTERS.fullmatch(url):
+        raise UnknownName(f"--webhook {url!r}: {wanted}")
     return url
 
 
@@ -49,6 +58,6 @@ def _attempt(url: str, data: bytes) -> tuple[str, bool]:
             reply.read()
     except urllib.error.HTTPError as error:
         return f"{error.code} {error.reason}", 400 <= error.code < 500 and error.code not in (408, 429)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         return str(getattr(error, "reason", error)) or type(error).__name__, False
     return "", True

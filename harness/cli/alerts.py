@@ -73,7 +73,7 @@ def command(
     from harness.store.writer import replace_file
 
     home = homes.find()
-    if webhook:
+    if webhook is not None:
         hook.checked(webhook)
     listed = expectations or home.root / homes.EXPECTATIONS
     entries = expected.read(listed) if expectations or listed.exists() else []
@@ -89,7 +89,7 @@ def command(
     _print(found, "json" if as_json else form)
     if save or acknowledge:
         replace_file(kept, lifecycle.text(found.known).encode())
-    if webhook:
+    if webhook is not None:
         said = hook.send(webhook, output.plain(found))
         if said:
             click.echo(f"caniexport: warning: {said}", err=True)
