@@ -22,12 +22,14 @@ from harness.runner import beside
 from harness.runner.adapters.base import Running, Unavailable
 from harness.runner.one import Outcome, ended
 from harness.worker.messages import describe
-from harness.worker.process_tree import kill_group
+from harness.worker.process_tree import Memory, kill_group
 from harness.worker.status import Stage, Status
 
 _TAIL = 16 * 1024
 #: bytes that a pipe holds, and seconds in which it may fill: a hundred rows need half of either
 _PIPE, _COLLECT = 64 * 1024, 0.01
+#: seconds between two looks at the memory of a process that says nothing
+_POLL_SECONDS = 0.25
 _SIGNALS = {-member.value: member.name for member in signal.Signals}
 
 
@@ -127,11 +129,17 @@ class _Child:
         self.stage = Stage.LOAD
         #: the bundle's row, where only the CPU provider is still to be asked
         self.so_far: Optional[Outcome] = None
+        self._memory: Optional[Memory] = None
+        self._memory_mb = settings.memory_mb
         #: how many bundles it has begun: what ends it at its first cannot be charged to an earlier one
         self.begun = 0
         try:
             self._send(places)
             self.running = self._started(settings.start_seconds)
+            if settings.memory_mb and settings.provider == "cpu":
+                # what its processes gain together from here on, shared memory too; one's own it is limited in itself
+                self._memory = Memory(self._process.pid)
+                self._memory.exceeds(0)
         except BaseException:
             self.close()
             raise
@@ -188,16 +196,25 @@ class _Child:
         return Running(**found)
 
     def _line(self, deadline: float, seconds: float) -> Tuple[str, str]:
-        try:
-            line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
-        except queue.Empty:
-            self._process.kill()
-            text = "still running after {:g} s".format(seconds)
-            raise _Died(Status.TIMEOUT, "Timeout", text) from None
+        line = self._next(deadline, seconds)
         if line is None:
             raise self._how_it_ended()
         word, _, rest = line.decode("utf-8").partition(" ")
         return word, rest
+
+    def _next(self, deadline: float, seconds: float) -> Optional[bytes]:
+        """The next line, ``None`` at their end. Raises :class:`_Died` where it takes too long or too much memory."""
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                return self._lines.get(timeout=max(0.0, min(left, _POLL_SECONDS)))
+            except queue.Empty:
+                if left <= 0:
+                    self._process.kill()
+                    raise _Died(Status.TIMEOUT, "Timeout", "still running after {:g} s".format(seconds)) from None
+                if self._memory is not None and self._memory.exceeds(self._memory_mb * 1024):
+                    self._process.kill()
+                    raise _Died(Status.OOM, "OutOfMemory", "more than {} MiB".format(self._memory_mb)) from None
 
     def _read(self) -> None:
         """Lines into the queue; a line that has no end was cut off by the process's death.
