@@ -33,6 +33,7 @@ FAULTS = {
     "fault-flood-finite": ("done", "pass", None),
     "fault-flood-endless": ("eager", "timeout", "flood flood"),
     "fault-kills-parent": ("eager", "crash", "SIGKILL"),
+    "fault-stops-parent": ("compare", "timeout", "still in stage compare"),
     "fault-closes-descriptors": ("eager", "crash", ""),
     "fault-leaves-process": ("done", "pass", None),
     "fault-fork-both-go-on": ("done", "pass", None),
@@ -66,7 +67,7 @@ class World:
         """Measure, and read the rows; the run itself must end well."""
         line = self.line(cases, local, *options)
         environ = runner.environ(self.table, **variables)
-        reply = subprocess.run(line, cwd=cases, env=environ, capture_output=True, text=True, timeout=120, check=False)
+        reply = subprocess.run(line, cwd=cases, env=environ, capture_output=True, text=True, timeout=180, check=False)
         assert reply.returncode in (0, 5), reply.stdout[-3000:] + reply.stderr[-3000:]
         return runner.journal_rows(local)
 

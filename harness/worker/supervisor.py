@@ -27,6 +27,8 @@ from harness.worker.status import Stage, Status
 
 _TAIL = 16 * 1024
 _POLL_SECONDS = 0.25
+#: a zygote that does not tell the end of a child that was killed has been stopped: it is killed too
+_TELLS_WITHIN = 5.0
 #: these depend on the machine: measured once more with twice the limits
 _CONFIRMED = frozenset({Status.TIMEOUT.value, Status.OOM.value})
 #: environment variable by which everything that a zygote or a case has started is found
@@ -269,6 +271,7 @@ class _Watch:
         #: what came that was no reply to the request
         self._foreign = False
         self._killed: Optional[Status] = None
+        self._killed_at = 0.0
         self._measured = 0
 
     def take(self, message: Dict[str, Any], secret: str) -> Iterator[Outcome]:
@@ -289,8 +292,10 @@ class _Watch:
             yield Outcome(message["row"], message["messages"])
 
     def enforce(self, zygote: int) -> None:
-        """Kill the child where it is over time or over memory."""
+        """Kill the child where it is over time or over memory, and a zygote that is silent about its end."""
         if self._killed is not None:
+            if time.monotonic() - self._killed_at > _TELLS_WITHIN:
+                kill_group(zygote)
             return
         if self._foreign or time.monotonic() - self._started > self._limits.seconds:
             self._kill(Status.TIMEOUT, zygote)
@@ -340,7 +345,7 @@ class _Watch:
         return Status.CRASH, _SIGNALS.get(ended, "Exit"), "{} in stage {}".format(_ending(ended), stage.value)
 
     def _kill(self, status: Status, zygote: int) -> None:
-        self._killed = status
+        self._killed, self._killed_at = status, time.monotonic()
         if self._pid is not None and self._pid != zygote:
             kill_group(self._pid)
             try:

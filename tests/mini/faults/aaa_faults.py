@@ -118,6 +118,14 @@ class FaultKillsParent(_Fault):
         return x + 1
 
 
+class FaultStopsParent(_Fault):
+    """Stops the process it was forked from: it will never tell that this one has ended."""
+
+    def forward(self, x):
+        os.kill(os.getppid(), signal.SIGSTOP)
+        return x + 1
+
+
 class FaultClosesDescriptors(_Fault):
     """Closes every descriptor that is not its own."""
 
