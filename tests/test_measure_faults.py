@@ -203,3 +203,15 @@ def test_a_disk_that_fills_up_while_measuring_is_said_at_once_and_measuring_goes
     assert {row["status"] for row in home.rows()}.isdisjoint({"invalid", "not_run"})
     gates = Gates(home.table_rows("results-local", "environments"))
     assert {gates.word(row["env_id"], row["run_id"]) for row in home.rows()} == {GOOD}
+
+
+@pytest.mark.parametrize("small_disk", ["size=2m", "size=64m,nr_inodes=40"], indirect=True)
+def test_a_disk_without_room_for_an_environment_is_said_and_no_row_blames_the_release(home, small_disk):
+    (home.folder / ".tox").symlink_to(small_disk)
+
+    reply = home.caniexport("measure", "--release", OLD, "--case", "passes", code=1)
+
+    (said,) = [line for line in reply.stderr.splitlines() if line.startswith("caniexport: ")]
+    assert "no space left" in said.lower()
+    assert "Traceback" not in reply.stderr
+    assert home.rows() == []
