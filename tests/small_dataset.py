@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from harness.store import compact, writer
@@ -137,11 +138,16 @@ def claims() -> list[dict[str, object]]:
     ]
 
 
-def write(folder: Path, releases: tuple[str, ...] = tuple(RELEASES), gate: str = "good") -> Path:
-    """Write a dataset with the rows of these releases."""
+def write(
+    folder: Path,
+    releases: tuple[str, ...] = tuple(RELEASES),
+    gate: str = "good",
+    keep: Callable[[dict[str, object]], bool] = lambda row: True,
+) -> Path:
+    """Write a dataset with the rows of these releases, as far as they are to be kept."""
     for torch in releases:
         with Journal(folder / "journal", f"run-{torch}") as journal:
-            for row in cells(torch):
+            for row in filter(keep, cells(torch)):
                 message = row["message_id"]
                 journal.cell(row, {str(message): TEXTS[str(message)]} if message else {})
             journal.environment(environment(torch, gate))

@@ -6,14 +6,16 @@ import pytest
 from small_dataset import append, bundle, cell, environment, write
 
 from harness.answers import Filters, workarounds
+from harness.answers.blame import blame
 from harness.answers.defaults import OwnOpsets, Written, choose_opset
-from harness.answers.points import Places, parse
+from harness.answers.points import Place, Places, parse
 from harness.answers.policy import policy, to_toml
 from harness.answers.reading import load
 from harness.answers.rows import Cell
 from harness.answers.summary import counted
 from harness.answers.words import Ruler
 from harness.store import Dataset, compact
+from harness.verdicts import Outcome, Workaround, compare
 from harness.worker.journal import Journal
 from harness.worker.rows import RUNS
 from harness.worker.status import Status
@@ -130,3 +132,73 @@ def test_a_fraction_counts_what_passes_and_never_what_is_degraded():
     none = counted([place("degraded"), place("degraded", 15), place("fail", 16), place("unsupported", 17)])
     assert (none.text, none.short, none.status) == ("~ 2/3 ✗", "~2/3 ✗", Status.DEGRADED)
     assert counted([place("fail"), place("mismatch", 15)]).short == "0/2 ✗"
+
+
+# --- a fix's word and its sentence
+
+
+def test_the_word_of_a_fix_is_at_one_opset_and_its_sentence_ranges_over_all(local):
+    """grid-sample needs opset 16: at 13 the fix is needed, and the sentence says what a higher opset would do."""
+    asked = Filters(cases=("grid-sample",), torch=("1.12.1",), exporters=("trace",))
+    (standing,) = workarounds(Dataset.open(None, local), asked).standings
+
+    assert (standing.opset, standing.word) == (13, Workaround.NEEDED)
+    assert standing.statement == "obsolete since 1.12.1 with opset >= 16 (broken at 1.10.2)"
+
+
+# --- the axis that an upgrade names
+
+OLD = Place("2.8.0", TRACE, 17, "onnxruntime", "1.23.2", "cpu")
+NEW = Place("2.9.1", DYNAMO, 18, "onnxruntime", "1.31.1", "cpu")
+
+
+def blamed(outcomes, left=OLD, right=NEW):
+    """What is named where these sets of axes, moved from the old point, end so; all others were not measured."""
+
+    def at(place):
+        moved = frozenset(left.differing(place))
+        return Outcome(outcomes.get(moved))
+
+    verdict = compare(at(left), at(right))
+    return blame(verdict, left, right, at)
+
+
+def moved(*axes):
+    return frozenset(axes)
+
+
+EVERY = moved("torch", "opset", "exporter", "runtime")
+
+
+@pytest.mark.parametrize(
+    ("between", "named"),
+    [
+        # the old point with this axis alone moved shows the verdict already
+        ({moved("opset"): Status.FAIL, moved("torch"): Status.PASS}, "opset"),
+        ({moved("opset"): Status.FAIL, moved("torch"): Status.FAIL}, "torch or opset"),
+        # nothing moved alone shows it; the new point with this axis alone taken back does as before
+        ({moved("torch"): Status.PASS, EVERY - {"exporter"}: Status.PASS}, "exporter"),
+        # moved together only
+        ({moved("torch", "exporter"): Status.FAIL}, "torch and exporter together (not measured apart)"),
+        (
+            {
+                moved("torch", "exporter"): Status.FAIL,
+                **{moved(axis): Status.PASS for axis in ("torch", "opset", "exporter", "runtime")},
+            },
+            "torch and exporter together",
+        ),
+        # what was not measured, or refused, leaves it open
+        ({}, "unattributed (not measured apart: torch, opset, exporter, runtime)"),
+        ({moved("opset"): Status.UNSUPPORTED}, "unattributed (not measured apart: torch, opset, exporter, runtime)"),
+    ],
+)
+def test_an_axis_is_named_by_its_own_move_then_by_taking_it_back(between, named):
+    assert blamed({moved(): Status.PASS, EVERY: Status.FAIL, **between}) == named
+
+
+def test_an_interaction_is_what_every_single_move_and_every_single_way_back_leaves_open():
+    alone = {moved(axis): Status.PASS for axis in EVERY}
+    # neither as before nor as afterwards
+    back = {EVERY - {axis}: Status.MISMATCH for axis in EVERY}
+
+    assert blamed({moved(): Status.PASS, EVERY: Status.FAIL, **alone, **back}) == "interaction"

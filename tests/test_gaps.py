@@ -1,0 +1,154 @@
+"""Answers on a dataset with rows missing: what was not measured makes a word unknown or an interval wider, never new.
+
+No series of the published data has a gap, so these are made: rows of a whole small dataset are taken out by chance.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from itertools import pairwise
+
+import pytest
+from small_dataset import RELEASES, write
+
+from harness.answers import Filters, workarounds
+from harness.answers.history import history
+from harness.answers.points import parse
+from harness.answers.policy import policy
+from harness.answers.reading import load
+from harness.answers.support import supports
+from harness.answers.upgrade import upgrade
+from harness.store import Dataset
+from harness.verdicts import Workaround
+from harness.worker.status import Status
+
+ORDER = list(RELEASES)
+SEEDS = range(6)
+#: the share of rows that is missing, seed by seed
+SHARES = (0.02, 0.1, 0.2, 0.35, 0.5, 0.8)
+#: what an upgrade says of a case that was not measured at one of its points
+SILENT = {"unknown", "new-passing", "new-failing", "new-unsupported"}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return Dataset.open(None, write(tmp_path_factory.mktemp("whole")))
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def gapped(request, tmp_path_factory):
+    """The same with gaps. What releases offer and write by themselves is known from the rows of ``item``."""
+    lost = random.Random(request.param)
+    share = SHARES[request.param]
+
+    def keep(row):
+        return row["case"] == "item" or lost.random() >= share
+
+    return Dataset.open(None, write(tmp_path_factory.mktemp("gapped"), keep=keep))
+
+
+def at(torch):
+    return ORDER.index(torch)
+
+
+def bounds(changes):
+    return [(at(change.after), at(change.by)) for change in changes]
+
+
+def only_wider(found, before):
+    """Whether each interval holds one that was seen when nothing was missing."""
+    return all(any(low <= after and by <= high for after, by in before) for low, high in found)
+
+
+def words(dataset, torch):
+    found = workarounds(dataset, Filters(torch=(torch,), exporters=("trace", "dynamo", "default")))
+    return {(item.case, item.variant, item.exporter): item for item in (*found.standings, *found.cautions)}
+
+
+def test_the_dataset_has_gaps_within_its_series(whole, gapped):
+    assert load(gapped).count < load(whole).count
+    assert load(gapped).torch == load(whole).torch
+    assert {key: offer.opsets for key, offer in load(gapped).offers.items()} == {
+        key: offer.opsets for key, offer in load(whole).offers.items()
+    }
+
+
+@pytest.mark.parametrize("torch", ORDER)
+def test_the_word_of_a_fix_stays_or_becomes_unknown(whole, gapped, torch):
+    before, after = words(whole, torch), words(gapped, torch)
+
+    assert after
+    for key, item in after.items():
+        # an upgrade is judged on another release where the newest was not measured
+        if item.kind != "version-upgrade":
+            assert item.word in (before[key].word, Workaround.UNKNOWN), key
+            assert item.statement
+            if item.obsolete_since and before[key].obsolete_since:
+                assert at(item.obsolete_since) <= at(torch)
+
+
+@pytest.mark.parametrize("torch", ORDER)
+def test_the_interval_along_torch_only_widens(whole, gapped, torch):
+    before, after = words(whole, torch), words(gapped, torch)
+
+    for key, item in after.items():
+        assert only_wider(bounds(item.along.changes), bounds(before[key].along.changes)), key
+        assert len(item.along.changes) <= len(before[key].along.changes)
+
+
+def test_the_history_of_a_case_invents_no_change_and_names_the_releases_between(whole, gapped):
+    asked = Filters(cases=("cross", "grid-sample"), variants=("plain",))
+    lines = {
+        (item.entry.case, line.exporter, line.opset): line for item in history(whole, asked) for line in item.lines
+    }
+
+    for item in history(gapped, asked):
+        for line in item.lines:
+            full = lines[item.entry.case, line.exporter, line.opset]
+            assert only_wider(bounds(line.changes), bounds(full.changes))
+            shown = {torch for stretch in line.stretches for torch in stretch.torch}
+            assert not shown & set(line.unmeasured)
+            for change in line.changes:
+                between = ORDER[at(change.after) + 1 : at(change.by)]
+                assert set(change.unmeasured) == set(between) & set(line.unmeasured)
+
+
+def test_a_policy_is_never_surer_than_with_every_row(whole, gapped):
+    asked = Filters(cases=("cross", "grid-sample"), exporters=("trace", "dynamo"))
+    before = {(rule.torch, rule.exporter): rule for rule in policy(whole, asked).rules}
+
+    for rule in policy(gapped, asked).rules:
+        full = before[rule.torch, rule.exporter]
+        if rule.cases == full.cases:
+            # fewer opsets are sure, and what is sure is so with every row; what was known stays possible
+            assert (rule.passes or 0) <= (full.passes or 0)
+            assert full.passes is None or full.passes <= max(rule.passes or 0, rule.passes_maybe or 0)
+            assert set(rule.holds) <= set(full.holds)
+
+
+@pytest.mark.parametrize(("before", "after"), list(pairwise(ORDER)))
+def test_an_upgrade_says_the_same_or_that_it_was_not_measured(whole, gapped, before, after):
+    points = [parse(f"torch={torch},exporter=trace,opset=14") for torch in (before, after)]
+
+    def verdicts(dataset):
+        found = upgrade(dataset, *points, Filters())
+        return {change.case: group.verdict for group in found.groups for change in group.changes}, found
+
+    full, _ = verdicts(whole)
+    some, found = verdicts(gapped)
+
+    assert all(full.get(case) is verdict for case, verdict in some.items())
+    assert {case for case in full if case not in some} <= set(found.unknown)
+    assert sum(found.counts.values()) == 3
+    assert sum(found.counts.get(word, 0) for word in SILENT) == len(found.unknown)
+
+
+def test_where_a_case_works_names_only_releases_that_were_seen_to_work(gapped):
+    for case in ("cross", "grid-sample"):
+        cells = load(gapped).cells(case=(case,), variant=("plain",))
+        working = {(cell.exporter, cell.torch) for cell in cells if cell.works}
+        for support in supports(cells):
+            if support.status is Status.PASS:
+                named = re.findall(r"\d+\.\d+\.\d+", support.text)
+                assert {(support.exporter, torch) for torch in named} <= working, support.text
