@@ -270,8 +270,7 @@ def _measure_release(
     progress.end_release(release.torch, len(todo), settled.rows, problem)
     if settled.invalid:
         words = "; ".join(f"{count} {reason}" for reason, count in settled.invalid.items())
-        count = sum(settled.invalid.values())
-        say(f"torch {release.torch}: {count} rows are invalid, their cells stay unmeasured: {words}")
+        say(f"torch {release.torch}: invalid rows, whose cells stay unmeasured: {words}")
     if problem:
         say(f"torch {release.torch}: {problem} (log: {call.log})")
     elif releases.is_proposal(release):

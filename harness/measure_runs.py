@@ -18,6 +18,7 @@ from harness.runner.archive import Archive
 from harness.settle_runs import RunReport, count_runs, settle_runs
 from harness.tox_calls import failure
 from harness.worker import corpus as corpus_module
+from harness.worker.process_tree import die_with_parent
 from harness.worker.status import MEASURED
 
 if TYPE_CHECKING:
@@ -200,4 +201,5 @@ def run_here(archive: Path, arguments: Sequence[str], python: str = "") -> int:
     """Run an archive with the Python at hand (or another one: a path, or ``3.8``), in whatever is installed there."""
     found = find_python(python) if python and not Path(python).exists() else None
     command = str(found) if found else python or sys.executable
-    return subprocess.run([command, str(archive), *arguments], check=False).returncode
+    alone = die_with_parent if os.name == "posix" else None
+    return subprocess.run([command, str(archive), *arguments], check=False, preexec_fn=alone).returncode

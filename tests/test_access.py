@@ -148,7 +148,7 @@ def test_a_dashboard_that_is_ended_leaves_no_process(tmp_path, how):
     process.send_signal(how)
     process.wait(20)
 
-    end = time.monotonic() + 5
+    end = time.monotonic() + 30
     while runner.processes(MARK, mark) and time.monotonic() < end:
         time.sleep(0.05)
     assert runner.processes(MARK, mark) == []

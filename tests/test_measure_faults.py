@@ -129,7 +129,7 @@ def test_a_canary_that_surprises_ends_the_run_of_its_release_and_the_next_one_go
     owed = [texts[row["message_id"]] for row in home.rows() if row["torch"] == OLD and row["status"] == "invalid"]
     assert len(owed) == old["planned"] - old["measured"]
     assert all("the run was ended: canary-mismatch came out as pass" in text for text in owed)
-    (said,) = [line for line in reply.stderr.splitlines() if "rows are invalid" in line]
+    (said,) = [line for line in reply.stderr.splitlines() if "invalid rows" in line]
     assert said.startswith(
         f"torch {OLD}: {len(owed)} rows are invalid, their cells stay unmeasured: {len(owed)} the run"
     )
@@ -182,7 +182,7 @@ def test_a_disk_that_fills_up_while_measuring_is_said_at_once_and_measuring_goes
     begun = time.monotonic()
     reply = home.caniexport("measure", "--release", OLD, code=1)
 
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - begun < 60
     (said,) = [line for line in reply.stderr.splitlines() if line.startswith("caniexport: ")]
     assert "no space left" in said.lower()
     assert "is kept" in said
