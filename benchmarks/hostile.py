@@ -31,7 +31,7 @@ from mini.home import MARK, Home, make_home  # noqa: E402  # the paths above com
 Row = dict[str, Any]
 #: what differs between two measurements of the same
 VOLATILE = {*runner.VOLATILE, "attempts", "env_id"}
-SECONDS = 1500
+SECONDS = 3600
 
 #: name -> what ``forward`` does before it adds its two inputs
 FORWARD = {
