@@ -33,7 +33,7 @@ from harness.claims import (  # noqa: E402  # the path above comes first
 from harness.store import Dataset  # noqa: E402  # the path above comes first
 from harness.verdicts import Workaround  # noqa: E402  # the path above comes first
 from harness.versions import ordered, within  # noqa: E402  # the path above comes first
-from harness.worker.status import Exporter, Status  # noqa: E402  # the path above comes first
+from harness.worker.status import Checker, Exporter, Stage, Status  # noqa: E402  # the path above comes first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,7 +55,8 @@ def text(dataset: Dataset) -> str:
     titles = dict(dataset.cases().drop_duplicates("case")[["case", "title"]].itertuples(index=False))
     newest, forms = ordered(cells["torch"].unique())[-1], failing_forms(dataset)
     parts = [_head(cells, claims), *_by_exporter(forms, newest), *_came_with_dynamo(forms, newest)]
-    parts += [*_silent(cells, titles), *_gone(forms, newest), *_fixes(dataset, newest)]
+    parts += [*_silent(cells, titles), *_refused_by_the_checker(cells, titles), *_not_the_same_every_time(cells)]
+    parts += [*_gone(forms, newest), *_fixes(dataset, newest)]
     parts += [*_odd(upstream(dataset), titles)]
     parts += [*_contradicted(claims), *_not_measured(claims)]
     return "\n".join(parts) + "\n"
@@ -171,13 +172,43 @@ def _of_word(found: Sequence[Standing], word: Workaround, lead: str) -> Iterator
 def _silent(cells: pd.DataFrame, titles: dict[str, str]) -> Iterator[str]:
     newest = ordered(cells["torch"].unique())[-1]
     rows = cells[(cells["torch"] == newest) & (cells["variant"] == "plain") & (cells["status"] == "mismatch")]
-    rows = rows[rows["stage"] == "compare"]
+    rows = rows[(rows["stage"] == "compare") & rows["unstable"].isna()]
     yield f"## Exports and runs in torch {newest}, and is wrong\n"
     yield "Failing forms whose exported file gives other values than eager on at least one input, without any error.\n"
     yield "| case | exporters | what |\n| --- | --- | --- |"
     for case, group in rows.groupby("case"):
         exporters = ", ".join(sorted(group["exporter"].unique()))
         yield f"| `{case}` | {exporters} | {titles.get(str(case), '')} |"
+    yield ""
+
+
+def _refused_by_the_checker(cells: pd.DataFrame, titles: dict[str, str]) -> Iterator[str]:
+    """Forms and fixes whose file runs in the newest release while onnx's checker refuses it."""
+    newest = ordered(cells["torch"].unique())[-1]
+    rows = cells[(cells["torch"] == newest) & cells["checker"].isin((Checker.STRICT.value, Checker.PLAIN.value))]
+    rows = rows[rows["stage"].isin((Stage.DONE.value, Stage.COMPARE.value)) & rows["unstable"].isna()]
+    if rows.empty:
+        return
+    yield f"## Runs in torch {newest}, and onnx's checker refuses the file\n"
+    yield "The runtime runs the file; other consumers, which check it, may mind. By what the runtime's outputs are.\n"
+    yield "| case | form | exporters | checks that refuse | outputs | what |\n| --- | --- | --- | --- | --- | --- |"
+    for (case, variant), group in rows.groupby(["case", "variant"]):
+        told = [", ".join(sorted(group[name].unique())) for name in ("exporter", "checker", "status")]
+        yield f"| `{case}` | {variant} | {' | '.join(told)} | {titles.get(str(case), '')} |"
+    yield ""
+
+
+def _not_the_same_every_time(cells: pd.DataFrame) -> Iterator[str]:
+    """Forms and fixes whose repetitions differ."""
+    rows = cells[cells["unstable"].notna()]
+    if rows.empty:
+        return
+    yield "## Not the same every time\n"
+    yield "Cells whose repetitions differ: they count as neither a pass nor a failure.\n"
+    yield "| case | form | torch | cells | seen |\n| --- | --- | --- | ---: | --- |"
+    for (case, variant), group in rows.groupby(["case", "variant"]):
+        seen = sorted({word for words in group["unstable"] for word in words})
+        yield f"| `{case}` | {variant} | {release_runs(group['torch'])} | {len(group)} | {', '.join(seen)} |"
     yield ""
 
 
