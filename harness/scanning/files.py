@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import io
 import os
 import re
+import stat
+import time
 import tokenize
 import warnings
 from collections.abc import Iterator
@@ -19,6 +22,20 @@ LARGEST = 2 * 1024 * 1024
 _NOT_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages"})
 #: in a file without these words there is nothing to find
 _WORDS = (b"torch", b"onnx", b"opset", b"dynamo")
+
+
+#: seconds of processor time that one file may take
+SECONDS = 5.0
+#: what is said of a file whose expressions or statements lie within each other too deeply
+TOO_DEEP = "nested more deeply than can be read"
+#: codings of names, which take minutes for a file; one that is only a word
+_NO_CODINGS = frozenset({"punycode", "idna", "undefined"})
+#: characters of a path that are shown
+_SHOWN = 200
+
+
+class Unreadable(Exception):
+    """A file that is not looked at, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -38,57 +55,123 @@ class Skipped:
     reason: str
 
 
+class TooLong(Exception):
+    """A file that takes more than :data:`SECONDS` to look through."""
+
+
+class Clock:
+    """Ends the work on a file after :data:`SECONDS` of this thread's processor time."""
+
+    def __init__(self) -> None:
+        self._until = time.thread_time() + SECONDS
+
+    def check(self) -> None:
+        """Raise :class:`TooLong` once the time is over."""
+        if time.thread_time() > self._until:
+            raise TooLong
+
+
 def read(root: Path) -> Iterator[Source | Skipped]:
     """Every Python file below ``root`` (or ``root`` itself) that has to do with torch, in the order of its name.
 
     Links to folders are not followed. Raises :class:`UnknownName` where there is nothing at ``root``.
     """
-    if not root.exists():
-        raise UnknownName(f"--scan {root}: there is no such file or folder")
-    base = root if root.is_dir() else root.parent
+    base = root if _is_folder(root) else root.parent
     for path in _paths(root):
-        found = _source(path, path.relative_to(base).as_posix())
+        if isinstance(path, Skipped):
+            yield path
+            continue
+        found = _source(path, _named(path.relative_to(base)))
         if found is not None:
             yield found
 
 
-def _paths(root: Path) -> Iterator[Path]:
-    if root.is_file():
+def _is_folder(root: Path) -> bool:
+    try:
+        return stat.S_ISDIR(root.stat().st_mode)
+    except FileNotFoundError:
+        raise UnknownName(f"--scan {root}: there is no such file or folder") from None
+    except OSError as error:
+        raise UnknownName(f"--scan {str(root)[:_SHOWN]}: cannot be read ({error.strerror})") from None
+
+
+def _named(path: Path) -> str:
+    """A path as it can be printed: a name need not be text."""
+    return path.as_posix().encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _paths(root: Path) -> Iterator[Path | Skipped]:
+    """The Python files of a tree: those of a folder by name, then those of the folders in it."""
+    if not _is_folder(root):
         yield root
         return
-    for folder, names, files in os.walk(root):
-        here = Path(folder)
-        names[:] = sorted(name for name in names if _is_source(here / name))
-        yield from (here / name for name in sorted(files) if name.endswith(".py"))
+    left = [root]
+    while left:
+        folder = left.pop()
+        try:
+            with os.scandir(folder) as listed:
+                entries = sorted(listed, key=lambda entry: entry.name)
+        except OSError as error:
+            yield Skipped(_named(folder.relative_to(root)), f"a folder that cannot be read ({error.strerror})")
+            continue
+        folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+        left += [folder / entry.name for entry in reversed(folders) if _is_source(folder / entry.name)]
+        yield from (folder / entry.name for entry in entries if entry.name.endswith(".py") and entry not in folders)
 
 
 def _is_source(folder: Path) -> bool:
     """Neither hidden, nor installed, nor a virtual environment."""
-    return not (folder.name.startswith(".") or folder.name in _NOT_SOURCE or (folder / "pyvenv.cfg").is_file())
+    if folder.name.startswith(".") or folder.name in _NOT_SOURCE:
+        return False
+    try:
+        return not (folder / "pyvenv.cfg").is_file()
+    except OSError:  # told when its files are listed
+        return True
+
+
+def content(path: Path) -> bytes:
+    """The bytes of a file of source. Raises :class:`Unreadable` with the reason for anything else."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Unreadable("not a file")
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        reason = "a link to nothing" if path.is_symlink() and not path.exists() else error.strerror
+        raise Unreadable(f"cannot be read ({reason})") from None
+    if len(data) > LARGEST:
+        raise Unreadable(f"larger than {LARGEST // 1024 // 1024} MiB")
+    return data
 
 
 def _source(path: Path, name: str) -> Source | Skipped | None:
     try:
-        if not path.is_file():
-            return Skipped(name, "not a file that can be read")
-        if path.stat().st_size > LARGEST:
-            return Skipped(name, f"larger than {LARGEST // 1024 // 1024} MiB")
-        data = path.read_bytes()
-    except OSError as error:
-        return Skipped(name, f"cannot be read ({error.strerror})")
-    if not any(word in data.lower() for word in _WORDS):
-        return None
+        data = content(path)
+        if not any(word in data.lower() for word in _WORDS):
+            return None
+        text = _text(data)
+        return Source(name, _parsed(text), tuple(re.split(r"\r\n|\r|\n", text)))  # as the parser counts lines
+    except Unreadable as error:
+        return Skipped(name, str(error))
+
+
+def _text(data: bytes) -> str:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        text = data.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError, LookupError):
-        return Skipped(name, "its text is not in the encoding that it names, or UTF-8")
+        if codecs.lookup(encoding).name in _NO_CODINGS:
+            raise Unreadable(f"its coding is {encoding}, which no source has")
+        return data.decode(encoding)
+    except (SyntaxError, UnicodeError, LookupError):
+        raise Unreadable("its text is not in the encoding that it names, or UTF-8") from None
+
+
+def _parsed(text: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return ast.parse(text)
+    except (RecursionError, MemoryError):
+        raise Unreadable(TOO_DEEP) from None
+    except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
-        return Skipped(name, f"does not parse{f' (line {line})' if line else ''}")
-    # as the parser counts lines: a form feed ends none
-    return Source(name, tree, tuple(re.split(r"\r\n|\r|\n", text)))
+        raise Unreadable(f"does not parse{f' (line {line})' if line else ''}") from None

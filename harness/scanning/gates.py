@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from harness import versions
 from harness.worker.errors import UnknownName
 
+#: above any number of a version
+_HIGHEST = 10**9
 _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
     ast.LtE: "<=",
@@ -195,11 +197,14 @@ def _constant(node: ast.expr) -> str | None:
     if isinstance(node, ast.Constant):
         if isinstance(node.value, bool):
             return None
+        if isinstance(node.value, int) and abs(node.value) >= _HIGHEST:
+            return None
         text = str(node.value) if isinstance(node.value, str | int | float) else ""
         return text if _VERSION.match(text.rstrip(".")) else None
     if isinstance(node, ast.Tuple | ast.List) and node.elts:
         numbers = [item.value for item in node.elts if isinstance(item, ast.Constant) and type(item.value) is int]
-        return ".".join(map(str, numbers)) if len(numbers) == len(node.elts) else None
+        whole = len(numbers) == len(node.elts) and all(abs(number) < _HIGHEST for number in numbers)
+        return ".".join(map(str, numbers)) if whole else None
     if isinstance(node, ast.Call) and node.args:
         return _constant(node.args[0])
     return None

@@ -15,9 +15,22 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from harness import versions
+from harness.scanning.files import Unreadable, content
 
 #: folders above the tree that may have the project's files
 _UP = 3
+#: what a file that is no such file can end in
+_UNREADABLE = (
+    Unreadable,
+    OSError,
+    ValueError,
+    SyntaxError,
+    configparser.Error,
+    AttributeError,
+    TypeError,
+    RecursionError,
+    MemoryError,
+)
 _CARET = re.compile(r"^\^(\d+)(\.\d+)*$")
 
 
@@ -67,8 +80,8 @@ def _requirements(folder: Path, problems: list[str]) -> Iterator[tuple[str, Requ
     for path in _files(folder):
         try:
             texts = list(_texts(path))
-        except (OSError, UnicodeDecodeError, ValueError, SyntaxError, configparser.Error) as error:
-            problems.append(f"{path.name}: {type(error).__name__}")
+        except _UNREADABLE as error:
+            problems.append(f"{path.name}: {error if isinstance(error, Unreadable) else type(error).__name__}")
             continue
         for text in texts:
             requirement = _torch(text)
@@ -79,12 +92,12 @@ def _requirements(folder: Path, problems: list[str]) -> Iterator[tuple[str, Requ
 def _files(folder: Path) -> Iterator[Path]:
     names = ["pyproject.toml", "setup.cfg", "setup.py", "requirements*.txt", "requirements/*.txt", "*-info/METADATA"]
     for name in names:
-        yield from sorted(path for path in folder.glob(name) if path.is_file())
+        yield from sorted(path for path in folder.glob(name) if not path.is_dir())
 
 
 def _texts(path: Path) -> Iterable[str]:
     """Everything in a file that may be a requirement."""
-    text = path.read_text(encoding="utf-8")
+    text = content(path).decode("utf-8")
     if path.name == "pyproject.toml":
         return _of_toml(tomllib.loads(text))
     if path.name == "setup.cfg":

@@ -51,7 +51,7 @@ def scan(
         raise UnknownName("nothing has been measured yet: `caniexport measure` does")
     read = list(files.read(path))
     sources = [item for item in read if isinstance(item, Source)]
-    found = find(sources, shapes(rows.catalogue.values()))
+    found, unseen = find(sources, shapes(rows.catalogue.values()))
     if torch:
         chosen = tuple(versions.ordered(versions.resolve(text, rows.torch) for text in torch))
         asked = pins.Pins(chosen, "asked for")
@@ -84,9 +84,9 @@ def scan(
         asked.said,
         exporter,
         opset,
-        len(sources),
+        len(sources) - len(unseen),
         tuple(finding for finding in judged if _says(finding)),
-        tuple(item for item in read if isinstance(item, Skipped)),
+        (*(item for item in read if isinstance(item, Skipped)), *unseen),
         tuple(notes),
     )
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
+from typing import NamedTuple, TypeVar
 
 from harness.scanning import gates
-from harness.scanning.files import Source
+from harness.scanning.files import SECONDS, TOO_DEEP, Clock, Skipped, Source, TooLong
 from harness.scanning.gates import Condition, dotted
 from harness.scanning.shapes import Shapes
 
 _WIDTH = 110
+#: above the number of any opset
+_HIGHEST = 1000
 #: torch's own, and what projects call theirs
 _REGISTERING = ("register_custom_op_symbolic", "register_symbolic")
 #: what a registration calls the runtime that was measured, or no runtime in particular
@@ -21,6 +24,9 @@ _MEASURED = ("", "default", "onnx", "onnxruntime", "ort")
 _EXPORTS = ("export", "_export", "export_to_pretty_string")
 #: words of a name that has to do with an export
 _ABOUT_EXPORT = ("onnx", "symbolic", "is_tracing", "is_exporting")
+
+
+_T = TypeVar("_T")
 
 
 class Kind(StrEnum):
@@ -54,27 +60,71 @@ class Site:
     runtime: str = ""
 
 
-def find(sources: Sequence[Source], shapes: Shapes) -> list[Site]:
-    """Every site of these files, in their order. Flags that one file defines are known in all."""
-    given = [(source, name, value) for source in sources for name, value in gates.assignments(source.tree)]
-    derived = frozenset(_derived(given))
+def find(sources: Sequence[Source], shapes: Shapes) -> tuple[list[Site], list[Skipped]]:
+    """Every site of these files, in their order, and the files that cannot be looked through. Flags that one file
+    defines are known in all.
+    """
+    skipped: dict[str, str] = {}
+    given = {source.path: _tried(source, skipped, _given) for source in sources}
+    derived = frozenset(name for one in given.values() if one for name in one.derived)
     flags: dict[str, Condition] = {}
-    for _, name, value in given:
+    for source in sources:
+        one = given[source.path]
+        if one is not None:
+            flags.update(_tried(source, skipped, partial(_flags, one.values, derived)) or {})
+    sites: list[Site] = []
+    for source in sources:
+        if source.path not in skipped:
+            sites += _tried(source, skipped, _Finder(source, flags, derived, shapes).look) or ()
+    return sites, [Skipped(path, reason) for path, reason in skipped.items()]
+
+
+def _tried(source: Source, skipped: dict[str, str], act: Callable[[Source, Clock], _T]) -> _T | None:
+    """What ``act`` gives for a file; ``None`` where it cannot be looked through, which is told to ``skipped``."""
+    try:
+        return act(source, Clock())
+    except RecursionError:
+        skipped[source.path] = TOO_DEEP
+    except TooLong:
+        skipped[source.path] = f"takes more than {SECONDS:.0f} s to look through"
+    except MemoryError:
+        skipped[source.path] = "takes more memory than there is"
+    return None
+
+
+class _Given(NamedTuple):
+    """Names that a file gives one value, and those of them that hold torch's version."""
+
+    values: list[tuple[str, ast.expr]]
+    derived: list[str]
+
+
+def _given(source: Source, clock: Clock) -> _Given:
+    values = []
+    for name, value in gates.assignments(source.tree):
+        clock.check()
+        values.append((name, value))
+    return _Given(values, list(_derived(source, values, clock)))
+
+
+def _flags(
+    given: Iterable[tuple[str, ast.expr]], derived: frozenset[str], _: Source, clock: Clock
+) -> dict[str, Condition]:
+    """Names that stand for a comparison."""
+    flags = {}
+    for name, value in given:
+        clock.check()
         made = None if isinstance(value, ast.Name | ast.Attribute) else gates.condition(value, {}, derived)
         if made is not None:
             flags[name] = made
-    found = []
-    for source in sources:
-        finder = _Finder(source, flags, derived, shapes)
-        finder.visit(source.tree)
-        found += sorted(finder.found, key=lambda site: site.line)
-    return found
+    return flags
 
 
-def _derived(given: Iterable[tuple[Source, str, ast.expr]]) -> Iterator[str]:
+def _derived(source: Source, given: Iterable[tuple[str, ast.expr]], clock: Clock) -> Iterator[str]:
     """Names that hold torch's version, however it was cut up."""
     others = (ast.Compare, ast.BoolOp, ast.IfExp, ast.JoinedStr, ast.Dict)
-    for source, name, value in given:
+    for name, value in given:
+        clock.check()
         if isinstance(value, others) or not _may_hold_version(source, value):
             continue
         if not gates.holds_version(value, frozenset()):
@@ -100,6 +150,17 @@ class _Finder(ast.NodeVisitor):
     shapes: Shapes
     found: list[Site] = field(default_factory=list)
     functions: list[ast.AST] = field(default_factory=list)
+    clock: Clock = field(default_factory=Clock)
+
+    def look(self, source: Source, clock: Clock) -> list[Site]:
+        """The sites of the file, by line."""
+        self.clock = clock
+        self.visit(source.tree)
+        return sorted(self.found, key=lambda site: site.line)
+
+    def visit(self, node: ast.AST) -> None:
+        self.clock.check()
+        super().visit(node)
 
     @cached_property
     def _names_exporter(self) -> bool:
@@ -190,7 +251,7 @@ class _Finder(ast.NodeVisitor):
             if name == "dynamo" and isinstance(value, ast.Constant) and value.value is False:
                 self._add(place, Kind.DYNAMO, name="dynamo=False")
             elif name == "opset_version":
-                if isinstance(value, ast.Constant) and type(value.value) is int:
+                if isinstance(value, ast.Constant) and type(value.value) is int and 0 <= value.value < _HIGHEST:
                     self._add(place, Kind.OPSET, name=str(value.value))
             elif name == "operator_export_type":
                 self._add(place, Kind.FALLBACK, name=dotted(value).split(".")[-1])

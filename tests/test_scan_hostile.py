@@ -1,0 +1,183 @@
+"""Files that no scan can read: each is named with the reason, none stops the scan or takes more than seconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import scan_source
+from harness.scanning import files, sites
+from harness.scanning.shapes import Shapes
+from harness.store import Dataset
+
+ROOT = Path(__file__).resolve().parents[1]
+GOOD = 'import torch\nif torch.__version__ < "1.12":\n    pass\n'
+DEEP = "nested more deeply than can be read"
+CODING = "its text is not in the encoding that it names, or UTF-8"
+
+#: files with torch in them by what they are called, and the reason that is given
+UNREADABLE = {
+    "chain.py": ("import torch\nx = a" + ".b" * 20_000, DEEP),
+    "calls.py": ("import torch\nx = a" + ".b()" * 20_000, DEEP),
+    "sum.py": ("import torch\nx = " + "+".join(["1"] * 20_000), DEEP),
+    "minus.py": ("import torch\nx = " + "-" * 50_000 + "1", DEEP),
+    "lambdas.py": ("import torch\nx = " + "lambda: " * 20_000 + "1", DEEP),
+    "elif.py": ("import torch\nif torch: pass\n" + "elif torch.__version__ < '1': pass\n" * 5000, DEEP),
+    "longer.py": ("if torch.x(" + "+".join(["a.b"] * 700) + "): pass", DEEP),
+    "brackets.py": ("import torch\nx = " + "(" * 5000 + ")" * 5000, "does not parse (line 2)"),
+    "number.py": ("import torch\nx = " + "9" * 50_000, "does not parse (line 2)"),
+    "nul.py": ("import torch\n\0", "does not parse"),
+    "large.py": ("# torch\n" + "a" * 100_000_000, "larger than 2 MiB"),
+    "latin.py": (b"# torch \xe9\n", CODING),
+    "wide.py": ("import torch".encode("utf-16"), None),  # there is no word of torch in its bytes
+    "rot13.py": (b"# coding: rot13\nimport torch\n", CODING),
+    "hex.py": (b"# coding: hex\nimport torch\n", CODING),
+    "none.py": (b"# coding: " + b"x" * 10_000 + b"\nimport torch\n", CODING),
+    "undefined.py": (b"# coding: undefined\nimport torch\n", "its coding is undefined, which no source has"),
+    "puny.py": (b"# coding: punycode\nimport torch\n" + b"a" * 500_000 + b"-" + b"abcd" * 100_000, "punycode"),
+    "escapes.py": (b"# coding: raw_unicode_escape\nimport torch\nx = '\\ud800'\n", "does not parse"),
+}
+
+#: files that look as bad and can be read
+READABLE = {
+    "opset.py": f"torch.onnx.export(m, opset_version=0x{'f' * 9999})",
+    "hex.number.py": f"if torch.__version__ >= 0x{'f' * 9999}: pass",
+    "tuple.py": f"if torch.__version__ >= (0x{'f' * 9999}, 1): pass",
+    "version.py": f"if torch.__version__ < '{'1' * 4000}.2': pass\nif torch.__version__ < '{'1.' * 4000}2': pass",
+    "and.py": "if " + " and ".join(["torch.__version__ < '1.2'"] * 300) + ": pass",
+    "text.py": "import torch\nx = '" + "a" * 900_000 + "'",
+    "lines.py": "import torch" + "\n" * 300_000,
+}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return Dataset.open(ROOT / "results", None)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    tree = tmp_path_factory.mktemp("tree")
+    (tree / "good.py").write_text(GOOD)
+    for name, (text, _) in UNREADABLE.items():
+        (tree / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    for name, text in READABLE.items():
+        (tree / name).write_text(text)
+    (tree / "broken.py").symlink_to("/nowhere/at/all")
+    (tree / "loop.py").symlink_to("loop.py")
+    (tree / "endless.py").symlink_to("/dev/zero")
+    os.mkfifo(tree / "pipe.py")
+    (tree / os.fsdecode(b"odd\xff.py")).write_bytes(b"import torch\n\0")
+    below = os.open(tree, os.O_RDONLY)
+    for _ in range(2500):
+        os.mkdir("d", dir_fd=below)
+        deeper = os.open("d", os.O_RDONLY, dir_fd=below)
+        os.close(below)
+        below = deeper
+    os.close(below)
+    yield tree
+    subprocess.run(["rm", "-rf", str(tree / "d")], check=True)
+
+
+def test_what_cannot_be_read_is_named_with_its_reason_and_the_rest_is_judged(tree, rows):
+    started = time.thread_time()
+
+    found = scan_source(rows, tree)
+
+    assert time.thread_time() - started < 60
+    reasons = {item.path: item.reason for item in found.skipped}
+    for name, (_, why) in UNREADABLE.items():
+        assert (why in reasons[name]) if why else name not in reasons, name
+    assert reasons["broken.py"] == "cannot be read (a link to nothing)"
+    assert "cannot be read" in reasons["loop.py"]
+    assert reasons["endless.py"] == reasons["pipe.py"] == "not a file"
+    assert reasons["odd\\udcff.py"] == "does not parse"
+    assert [reason for path, reason in reasons.items() if path.startswith("d/d/")] == [
+        "a folder that cannot be read (File name too long)"
+    ]
+    assert not set(READABLE) & set(reasons)
+    assert [item.site.line for item in found.findings if item.site.path == "good.py"] == [2]
+
+
+def test_the_command_names_them_in_words_and_in_json(tree):
+    command = [sys.executable, "-c", "from harness.cli import main; main()", "workaround", "--scan", str(tree)]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    said = subprocess.run([*command, "--json"], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert (told.returncode, said.returncode) == (0, 0), told.stderr + said.stderr
+    assert "Traceback" not in told.stderr + said.stderr
+    assert "not looked at: pipe.py: not a file" in told.stdout
+    named = {item["path"]: item["reason"] for item in json.loads(said.stdout)["skipped"]}
+    assert named["chain.py"] == DEEP
+    assert all(f"not looked at: {path}: " in told.stdout for path in named if not path.startswith("d/"))
+
+
+def test_a_file_that_takes_too_long_is_left_and_named(tmp_path, monkeypatch):
+    (tmp_path / "many.py").write_text("torch = 1\n" * 100_000)
+    (tmp_path / "good.py").write_text(GOOD)
+    sources = list(files.read(tmp_path))
+    monkeypatch.setattr(files, "SECONDS", 0.02)
+
+    found, skipped = sites.find(sources, Shapes())
+
+    assert [site.path for site in found] == ["good.py"]
+    assert [item.path for item in skipped] == ["many.py"]
+    assert "to look through" in skipped[0].reason
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("pyproject.toml", b"a = " + b"[" * 100_000),
+        ("pyproject.toml", b"project = []"),
+        ("pyproject.toml", b"[project]\noptional-dependencies = 3"),
+        ("pyproject.toml", b"[project.optional-dependencies]\na = 3"),
+        ("setup.cfg", b"\xff\xfe"),
+        ("setup.cfg", b"no section"),
+        ("setup.py", b"x = " + b"(" * 1000),
+        ("setup.py", b"x = a" + b".b" * 50_000),
+        ("requirements.txt", b"torch" * 30_000_000),
+    ],
+)
+def test_a_projects_file_that_cannot_be_read_is_named(tmp_path, rows, name, content):
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / "model.py").write_text(GOOD)
+
+    found = scan_source(rows, tmp_path / "model.py")
+
+    assert any(note.startswith(f"{name}: ") for note in found.notes)
+    assert len(found.findings) == 1
+
+
+def test_a_pipe_in_the_place_of_a_projects_file_is_named_and_not_waited_for(tmp_path, rows):
+    os.mkfifo(tmp_path / "requirements.txt")
+    (tmp_path / "requirements-more.txt").symlink_to("/nowhere")
+    (tmp_path / "model.py").write_text(GOOD)
+
+    notes = scan_source(rows, tmp_path / "model.py").notes
+
+    assert [note.partition(":")[0] for note in notes] == ["requirements-more.txt", "requirements.txt"]
+
+
+@pytest.mark.parametrize("name", ["", "no/such/thing", "x" * 5000, "model.py/below"])
+def test_a_path_that_cannot_be_is_answered_in_words(tmp_path, name):
+    (tmp_path / "model.py").write_text(GOOD)
+    command = [
+        sys.executable,
+        "-c",
+        "from harness.cli import main; main()",
+        "workaround",
+        "--scan",
+        f"{tmp_path}/{name}",
+    ]
+
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert "Traceback" not in done.stderr
+    assert done.returncode == (0 if not name else 2)
