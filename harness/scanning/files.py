@@ -30,6 +30,7 @@ SECONDS = 5.0
 TOO_DEEP = "nested more deeply than can be read"
 #: codings of names, which take minutes for a file; one that is only a word
 _NO_CODINGS = frozenset({"punycode", "idna", "undefined"})
+_NO_FILE = "not a file that can be read"
 #: characters of a path that are shown
 _SHOWN = 200
 
@@ -133,12 +134,13 @@ def content(path: Path) -> bytes:
     """The bytes of a file of source. Raises :class:`Unreadable` with the reason for anything else."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise Unreadable("not a file")
+            raise Unreadable(_NO_FILE)
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
+    except FileNotFoundError:
+        raise Unreadable(_NO_FILE) from None  # a link to nothing
     except OSError as error:
-        reason = "a link to nothing" if path.is_symlink() and not path.exists() else error.strerror
-        raise Unreadable(f"cannot be read ({reason})") from None
+        raise Unreadable(f"cannot be read ({error.strerror})") from None
     if len(data) > LARGEST:
         raise Unreadable(f"larger than {LARGEST // 1024 // 1024} MiB")
     return data
