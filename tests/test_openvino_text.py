@@ -8,8 +8,9 @@ import pytest
 
 from harness.probes import probes
 from harness.runner import tensors
-from harness.runner.adapters.openvino import taken
+from harness.runner.adapters.openvino import OpenVino, taken
 from harness.runner.adapters.openvino_text import reason
+from harness.runner.one import _At
 from harness.store import Dataset
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,6 +65,17 @@ PROVIDER = (
 )
 def test_the_reason_is_the_line_that_says_why(text, said):
     assert reason(text) == said
+
+
+def test_the_reason_of_a_long_text_is_read_before_the_text_is_cut():
+    said = "OpenVINO does not support the following ONNX operations: Foo"
+    where = "Exception from src/frontends/onnx/frontend/src/frontend.cpp:343:\n" * 100
+    error = RuntimeError(f"{where}{said}\n{where}")
+
+    signature, _, kept = _At(OpenVino("cpu"), lambda stage: None)._described(error)
+
+    assert said not in kept
+    assert signature == f"load|RuntimeError|{said}"
 
 
 def test_no_published_row_of_openvino_says_only_where_it_was_noticed():

@@ -16,7 +16,7 @@ from harness.runner.agreement import agreed
 from harness.runner.archive import Archive, Bundle, Entry, UnusableBundle
 from harness.runner.wire import Malformed
 from harness.worker import compare
-from harness.worker.messages import describe, describe_exception, message_id, signature, tidy
+from harness.worker.messages import describe, describe_exception, message_id, signature, tidy, words
 from harness.worker.status import Stage, Status
 
 Announce = Callable[[Stage], None]
@@ -124,7 +124,8 @@ class _At:
 
     def _described(self, error: BaseException) -> Tuple[str, str, str]:
         sign, identifier, text = describe_exception(self._stage.value, error)
-        reason = self._adapter.reason(text)
+        # of the whole text: what is kept of a long one may have lost it
+        reason = self._adapter.reason(words(error))
         if reason:
             sign = signature(self._stage.value, type(error).__name__, tidy(reason))
         return sign, identifier, text

@@ -18,6 +18,9 @@ class Tract(Adapter):
 
     def start(self) -> Running:
         """Loads the library that the package brings."""
+        for name in ("RUST_BACKTRACE", "RUST_LIB_BACKTRACE"):
+            # an error's text says why, on a machine that asks for stacks too
+            os.environ[name] = "0"
         try:
             import tract
         except (ImportError, OSError) as error:
