@@ -81,7 +81,8 @@ def _show(found: Upgrade) -> None:
         st.html('<p class="hint">This goes back to an older release.</p>')
     st.html(upgrade_html.summary(found))
     st.html(f'<div class="two">{upgrade_html.groups(found)}</div>')
-    st.html(upgrade_html.beside(found))
+    if beside := upgrade_html.beside(found):
+        st.html(beside)
     fixes = upgrade_html.fixes(found)
     if fixes:
         st.html(f'<h2 class="sub">Workarounds</h2><div class="two">{fixes}</div>')
