@@ -33,7 +33,7 @@ def main() -> NoReturn:
     """End as the command does, by its exit code or its signal. Arguments: the caller's number, the command."""
     caller, command = int(sys.argv[1]), sys.argv[2:]
     adopt_orphans()
-    child = subprocess.Popen(command, preexec_fn=die_with_parent)
+    child = subprocess.Popen(command, preexec_fn=_begin)
     signal.signal(signal.SIGINT, lambda *_: os.kill(child.pid, signal.SIGINT))
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, lambda number, _: sys.exit(128 + number))
@@ -44,6 +44,12 @@ def main() -> NoReturn:
     if os.WIFSIGNALED(status):
         _die(os.WTERMSIG(status))
     sys.exit(os.WEXITSTATUS(status))
+
+
+def _begin() -> None:
+    """In the child: end with the guard, and hear an interrupt also where a shell started all this in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    die_with_parent()
 
 
 def _die(number: int) -> None:

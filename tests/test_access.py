@@ -42,7 +42,10 @@ def _free_port():
 def _start(home, port, *words, mark="none"):
     line = [sys.executable, "-c", "from harness.cli import main; main()", "dashboard", "--port", str(port), *words]
     environ = {**os.environ, VARIABLE: str(home), MARK: mark}
-    process = subprocess.Popen(line, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    # a shell's background command ignores interrupts, and so does all that it starts
+    hears = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    process = subprocess.Popen(line, env=environ, **quiet, **hears)
     end = time.monotonic() + 60
     while time.monotonic() < end:
         assert process.poll() is None
