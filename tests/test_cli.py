@@ -227,3 +227,19 @@ def test_half_of_a_character_on_the_command_line_is_wrong_use(home, words):
     assert done.returncode == 2
     assert b"Traceback" not in done.stderr
     assert done.stderr
+
+
+@pytest.mark.parametrize("words", [("why", "cross", "--json"), ("table",), ("claims",), ("table", "--json")])
+@pytest.mark.parametrize("encoding", ["latin-1"])
+def test_an_output_that_lacks_a_character_gets_it_escaped(home, words, encoding):
+    done = subprocess.run(
+        [sys.executable, "-c", "from harness.cli import main; main()", *words],
+        env={**os.environ, "CANIEXPORT_HOME": str(home), "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode(encoding)
+    if "--json" in words:
+        json.loads(done.stdout.decode(encoding))

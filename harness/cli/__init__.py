@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
+import sys
 
 import click
 
@@ -60,6 +62,9 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; an error raised on purpose is one line, never a traceback."""
+        if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+            # what the output's encoding has not is printed as Python escapes it
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
         except CaniexportError as error:
