@@ -234,6 +234,53 @@ def test_a_scripted_variant_meets_nothing_that_another_one_left(world_that_scrip
     assert found == {("plain", "pass"), ("cast", "fail")}
 
 
+SHARES = '''
+"""Two cases that say in which process they are."""
+
+import os
+
+from harness.worker.case import Case, fix
+from harness.worker.tensors import f32
+
+
+class SharesFirst(Case):
+    "Adds one."
+
+    sources = ("mini:fault",)
+    exporters = ("torchscript-trace",)
+    inputs = ((f32(2),), (f32(2),))
+
+    @staticmethod
+    def facts(model):
+        return {"process": os.getpid()}
+
+    def forward(self, x):
+        return x + 1
+
+    @fix("rewrite", "the other way round")
+    def swapped(self, x):
+        return -(-x + -1)
+
+
+class SharesSecond(SharesFirst):
+    "Adds one as well."
+
+    def forward(self, x):
+        return x + 1
+'''
+
+
+def test_cells_that_leave_nothing_behind_share_a_process(world, tmp_path):
+    """A process for each cell would be right too, and ten times as slow."""
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "shares.py").write_text(SHARES, encoding="utf-8")
+    names = [part for case in ("shares-first", "shares-second") for part in ("--case", case)]
+    rows = world.run(tmp_path / "cases", tmp_path / "local", "-n", "0", *names)
+
+    found = {row["facts"] for row in rows if row["case"].startswith("shares") and row["status"] == "pass"}
+    assert len(found) == 1
+
+
 IMPORTS = '''
 """A case that needs a package, which registers a rule when it is imported; and one that must not meet that rule."""
 

@@ -134,7 +134,6 @@ def test_what_a_cell_leaves_behind_in_torch_makes_it_another_process(torch, chan
 
 def working_state():
     state = watching.State()
-    state.enter()
     state.begin()
     return state
 
@@ -263,7 +262,6 @@ def test_a_module_that_a_cell_was_the_first_to_import_changes_nothing(torch, mon
 
 def test_a_patch_in_a_later_batch_is_seen_and_a_symbolic_left_there_is_taken_back(torch):
     state = watching.State()
-    state.enter()
     for _ in range(3):
         state.begin()
         assert state.is_kept()
@@ -279,7 +277,6 @@ def test_a_patch_in_a_later_batch_is_seen_and_a_symbolic_left_there_is_taken_bac
 
 def test_a_module_that_one_batch_imported_is_watched_in_the_next(torch, monkeypatch):
     state = watching.State()
-    state.enter()
     state.begin()
     imported = types.ModuleType("torch.onnx.operators")
     monkeypatch.setitem(sys.modules, "torch.onnx.operators", imported)

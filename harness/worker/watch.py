@@ -50,6 +50,8 @@ class State:
 
     def __init__(self) -> None:
         self._modules = 0
+        #: those of the process that works, which is a fork of the one that took its names and tables
+        self._settings: Optional[Tuple[Any, ...]] = None
         #: whether a package was imported that the process did not have
         self.has_imported = False
 
@@ -59,15 +61,13 @@ class State:
         self._wide = Watch(_widely_watched)
         self._packages, self._modules = _packages(), len(sys.modules)
 
-    def enter(self) -> None:
-        """Take the settings as they are now in the process that is to work."""
-        self._reader = Reader.now()
-        self._settings = self._reader.read()
-
     def begin(self) -> None:
         """Before cells: known already where it was kept and nothing has been imported since."""
         if len(sys.modules) != self._modules:
             self.take()
+        if self._settings is None:
+            self._reader = Reader.now()
+            self._settings = self._reader.read()
         self._limit, self._compiled = data_limit(), compiled()
 
     def is_kept(self) -> bool:
@@ -154,6 +154,10 @@ _MODULES = frozenset(
     "warnings os io time tempfile zlib zipfile inspect linecache hashlib struct random numpy.random "
     "onnxruntime.capi.onnxruntime_inference_collection onnxruntime.capi._pybind_state".split()
 )
+_CLASSES = (
+    "torch.Tensor torch.nn.Module onnxruntime.InferenceSession zipfile.ZipFile json.JSONEncoder json.JSONDecoder "
+    "tempfile.TemporaryDirectory warnings.catch_warnings"
+).split()
 #: asked about between batches: their classes too
 _WIDE_PREFIXES = ("torch.nn", "torch.autograd", "torch.utils._pytree", "torch.overrides", "harness.worker")
 #: what is cached for one number of imported modules: going through ``sys.modules`` takes longer than looking
@@ -191,9 +195,12 @@ def _modules(wanted: Callable[[str], bool]) -> Iterator[Any]:
 
 
 def _classes() -> Iterator[Any]:
-    torch, onnxruntime = sys.modules.get("torch"), sys.modules.get("onnxruntime")
-    places = ((torch, "Tensor"), (getattr(torch, "nn", None), "Module"), (onnxruntime, "InferenceSession"))
-    return (getattr(holder, name) for holder, name in places if hasattr(holder, name))
+    for place in _CLASSES:
+        holder: Any = None
+        for number, name in enumerate(place.split(".")):
+            holder = getattr(holder, name, None) if number else sys.modules.get(name)
+        if holder is not None:
+            yield holder
 
 
 def _is_watched(name: str) -> bool:
