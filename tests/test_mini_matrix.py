@@ -256,7 +256,7 @@ def test_each_row_has_the_hash_of_the_code_that_measured_it(measured):
 
 def test_after_kill_9_measuring_goes_on_where_it_was(measured, tmp_path):
     home = replace(measured.home.copy(tmp_path / "home", with_rows=False), mark=f"mark-{random.randrange(10**9)}")
-    _kill_midway(home)
+    kill_midway(home)
     before = {runner.name_of(row): row for row in runner.journal_rows(home.folder / "results-local")}
     assert 0 < len(before) < len(runner.expected("91.0.0"))
 
@@ -279,7 +279,7 @@ def _replaced(path: Path, old: str, new: str) -> str:
     return text.replace(old, new)
 
 
-def _kill_midway(home: Home) -> None:
+def kill_midway(home: Home) -> None:
     """Start measuring and kill every process of it after a random number of rows."""
     line = [sys.executable, "-c", "from harness.cli import main; main()", "measure", "--release", "91.0.0"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -1,0 +1,217 @@
+"""What publish refuses, planted in real runs on the stand-in packages, and the ways out of it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from mini import build, runner
+from mini.home import make_home
+from test_mini_matrix import kill_midway
+
+from harness import held_back
+from harness.store import writer
+from harness.store.schema import to_arrow
+
+OLD, NEW = build.ERAS
+BEFORE = "90.0.0"
+
+HEAD = """
+import torch
+
+from harness.worker import process
+from harness.worker.case import Case, fix
+from harness.worker.tensors import f32
+
+SEEN = []
+
+
+class Planted(Case):
+    '''A case that a test plants.'''
+
+    sources = ("mini:planted",)
+    exporters = ("default",)
+    inputs = ((f32(2),), (f32(2),))
+
+    def forward(self, x):
+        SEEN.append(1)
+"""
+
+CALLS_US = HEAD + "        process.limit_memory()\n        return x\n"
+FAILS_ON_OLD = (
+    HEAD + f"        if torch.__version__ == '{OLD}':\n            raise KeyError('only here')\n        return x + 1\n"
+)
+WORKS = HEAD + "        return x + 1\n"
+OWES_ITS_NEIGHBOUR = (
+    WORKS
+    + """
+    @fix("rewrite", "passes where the failing form was measured in the same process")
+    def second(self, x):
+        if not SEEN:
+            raise KeyError("not alone")
+        return x + 1
+"""
+)
+
+
+@pytest.fixture
+def home(tmp_path):
+    return make_home(tmp_path)
+
+
+def plant(home, text):
+    (home.cases / "planted.py").write_text(text)
+
+
+def measure(home, *more, release=OLD, code=0):
+    return home.caniexport("measure", "--release", release, "--case", "planted", "--json", *more, code=code)
+
+
+def publish(home, code=0):
+    import json
+
+    return json.loads(home.caniexport("publish", "--json", code=code).stdout)
+
+
+def words(home, version=OLD, dataset="results"):
+    """The statuses of the planted cells by variant and opset."""
+    rows = home.cells(version, dataset)
+    return {(name[1], name[3]): row["status"] for name, row in rows.items() if name[0] == "planted"}
+
+
+def test_a_quarantined_run_is_refused_until_its_release_is_measured_again(home):
+    plant(home, WORKS)
+    path = home.cases / "canaries.py"
+    whole = path.read_text()
+    path.write_text(whole.replace("return torch.bessel(x)", "return x + 2"))
+    measure(home, code=1)
+
+    (said,) = publish(home, code=1)["quarantined"].values()
+
+    assert said.startswith("quarantined: canary-fail came out as pass")
+    assert not (home.folder / "results" / "cells").exists()
+    path.write_text(whole)
+    measure(home)
+    assert publish(home)["quarantined"] == {}
+    assert words(home) == {("plain", None): "pass"}
+
+
+def test_a_run_without_a_verdict_is_refused_until_another_run_of_its_environment_was_judged(home):
+    marked = replace(home, mark=f"mark-{random.randrange(10**9)}")
+    kill_midway(marked)
+
+    report = publish(home, code=1)
+
+    assert [word for word in report["quarantined"].values() if word.startswith("not judged")]
+    assert not (home.folder / "results" / "cells").exists()
+    home.caniexport("measure", "--release", OLD)
+    publish(home)
+    assert home.cells(OLD, "results") == home.cells(OLD)
+
+
+def test_a_row_whose_error_names_a_function_of_ours_is_refused_until_the_cause_is_gone(home):
+    plant(home, CALLS_US)
+    measure(home)
+
+    report = publish(home, code=1)
+
+    assert report["held"] == {held_back.OURS: [f"{OLD}/planted/plain/default/default"]}
+    assert words(home) == {}
+    assert words(home, dataset="results-local") == {("plain", None): "fail"}
+    home.caniexport("measure", "--held-back")
+    assert list(publish(home, code=1)["held"]) == [held_back.OURS], "measured apart it is still ours"
+    plant(home, WORKS)
+    measure(home)
+    assert publish(home)["held"] == {}
+    assert words(home) == {("plain", None): "pass"}
+
+
+def test_a_cell_that_owes_its_answer_to_its_neighbour_is_found_and_settled_and_refused_where_it_is_not(home):
+    plant(home, OWES_ITS_NEIGHBOUR)
+    said = home.caniexport("measure", "--release", OLD, "--workers", "1").stderr
+
+    assert f"torch {OLD}: 2 cells are of variants that differ" in said or "1 cells are of variants that differ" in said
+    settled = {name: row for name, row in home.cells(OLD).items() if name[0] == "planted"}
+    row = settled["planted", "second", "default", None]
+    assert (row["status"], row["apart"], row["attempts"], row["unstable"]) == ("fail", True, 2, None)
+    assert publish(home)["held"] == {}
+    assert words(home)["second", None] == "fail"
+
+    # measured as it was, beside its neighbour, it passes again and is not believed
+    measure(home, "--fresh", "--workers", "1")
+    assert words(home, dataset="results-local")["second", None] == "pass"
+    report = publish(home, code=1)
+    assert f"{OLD}/planted/second/default/default" in report["held"][held_back.DIFFERS]
+    assert words(home)["second", None] == "fail"
+
+    home.caniexport("measure", "--held-back")
+    assert publish(home)["held"] == {}
+    assert words(home) == {("plain", None): "pass", ("second", None): "fail"}
+
+
+def test_what_fails_in_one_release_alone_is_refused_until_it_was_measured_apart_and_twice(home):
+    plant(home, FAILS_ON_OLD)
+    measure(home, release=NEW)
+    publish(home)
+    _publish_as(home, BEFORE)
+    measure(home)
+
+    report = publish(home, code=1)
+
+    assert report["held"] == {held_back.IMPLAUSIBLE: [f"{OLD}/planted/plain/default/default"]}
+    assert words(home) == {}
+    said = home.caniexport("measure", "--held-back").stderr
+    assert "measured apart and twice, 0 of them unstable" in said
+    assert publish(home)["held"] == {}
+    assert words(home) == {("plain", None): "fail"}
+    assert "nothing is held back" in home.caniexport("measure", "--held-back").stderr
+
+
+def _publish_as(home, version):
+    """The published rows of the newer release as those of another one, too."""
+    rows = [{**row, "torch": version} for row in home.rows("results") if row["torch"] == NEW]
+    path = home.folder / "results" / "cells" / writer.cells_file(version, "cpu")
+    writer.write(path, "cells", to_arrow("cells", rows))
+
+
+def test_a_cell_that_comes_out_differently_each_time_is_unstable_and_has_the_worse_word(home, tmp_path):
+    counter = tmp_path / "counter"
+    counter.write_text("0")
+    lines = [
+        f"        path = {str(counter)!r}",
+        "        count = int(open(path).read())",
+        "        open(path, 'w').write(str(count + 1))",
+        "        if count > {limit}:",
+        "            raise KeyError(count)",
+        "        return x + 1",
+    ]
+    plant(home, HEAD + "\n".join(lines).replace("{limit}", "10**6") + "\n")
+    measure(home, "--apart")
+    asked = int(counter.read_text())
+    assert words(home, dataset="results-local") == {("plain", None): "pass"}
+
+    # the next first half of that many calls passes, the second half fails
+    plant(home, HEAD + "\n".join(lines).replace("{limit}", str(asked + asked // 2 - 1)) + "\n")
+    measure(home, "--apart")
+
+    (row,) = [row for name, row in home.cells(OLD).items() if name[0] == "planted"]
+    assert (row["status"], row["unstable"], row["apart"]) == ("fail", ["fail", "pass"], True)
+    assert publish(home)["held"] == {}
+    assert runner.by_name(home.rows("results"))["planted", "plain", "default", None]["unstable"] == ["fail", "pass"]
+
+
+def test_every_run_keeps_its_own_verdict_when_another_of_its_environment_is_published(home):
+    plant(home, WORKS)
+    measure(home)
+    publish(home)
+    plant(home, WORKS + "\n    second = fix('export-option', 'the same once more', dynamic={'x': {0: 'batch'}})\n")
+    measure(home)
+    publish(home)
+
+    have = {(row["env_id"], row["run_id"]) for row in home.rows("results")}
+    kept = {(row["env_id"], row["run_id"]): row for row in home.table_rows("results", "environments")}
+    assert len(have) == 2
+    assert set(kept) == have
+    assert {row["gate"] for row in kept.values()} == {"good"}
+    assert all(row["rows"] == row["planned"] and len(row["codes"]) == 1 for row in kept.values())
