@@ -72,7 +72,8 @@ def _rows(row: Mapping[str, Any]) -> str:
 def gate(row: Mapping[str, Any]) -> str:
     """What the gate said of a run."""
     if row["gate"] is None:
-        return '<span class="badge w-unknown">· not judged yet</span>'
+        kept = "no verdict kept" if row.get("origin") == "published" else "not judged yet"
+        return f'<span class="badge w-unknown">· {kept}</span>'
     if row["quarantined"]:
         return f'<span class="badge c-not-reproduced">✗ quarantined</span> {escape(row["gate"])}'
     return '<span class="badge c-reproduced">✓ good</span>'
@@ -93,7 +94,7 @@ def _left_out(row: Mapping[str, Any]) -> str:
 
 
 def rate(found: Sequence[Mapping[str, Any]]) -> str:
-    """How often a cell measured a second time, alone, gave another row."""
+    """How often a cell measured a second time, alone or in the opposite order, gave another row."""
     measured = [row for row in found if row.get("repeated")]
     twice = sum(int(row["repeated"]) for row in measured)
     if not twice:
@@ -101,8 +102,9 @@ def rate(found: Sequence[Mapping[str, Any]]) -> str:
     differing = sum(len(row.get("differing") or ()) for row in measured)
     return (
         f'<p class="counts"><b>{differing / twice:.2%}</b> <span>{differing:,} of {twice:,} cells of '
-        f"{plural(len(measured), 'run')} that were measured twice, the second time each alone in a process of its own, "
-        f"gave another row. That is how often a change seen here may be no change.</span></p>"
+        f"{plural(len(measured), 'run')} that were measured twice, the second time alone in a process of their own or "
+        f"among their neighbours in the opposite order, gave another row. That is how often a change seen here may be "
+        f"no change.</span></p>"
     )
 
 

@@ -55,9 +55,17 @@ OWES_ITS_NEIGHBOUR = (
 )
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A home whose environments are made."""
+    home = make_home(tmp_path_factory.mktemp("prepared"))
+    home.caniexport("measure", "--release", OLD, "--release", NEW, "--case", "passes", "--opset", "9")
+    return home
+
+
 @pytest.fixture
-def home(tmp_path):
-    return make_home(tmp_path)
+def home(prepared, tmp_path):
+    return prepared.copy(tmp_path / "home", with_rows=False)
 
 
 def plant(home, text):

@@ -5,17 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from harness import versions
+from harness import held_back, versions
 from harness.answers.failing_forms import failing_forms
 from harness.answers.runtimes import runtimes
 from harness.answers.select import load
 from harness.claims import adjudicate_dataset
 from harness.runtime_releases import RUNTIMES
 from harness.store import Dataset
+from harness.unstable import COLUMNS, unstable
 from harness.worker import corpus as corpus_module
 from harness.worker import plan, releases
 from harness.worker.canaries import CANARY
 from harness.worker.rows import MEASURING_VERSION
+from harness.worker.status import FixKind
 
 ROOT = Path(__file__).resolve().parent.parent
 PUBLISHED = [path.name.split("-")[1] for path in sorted((ROOT / "results" / "cells").glob("torch-*-cpu.parquet"))]
@@ -65,8 +67,50 @@ def test_every_row_was_measured_by_this_measuring_code_on_this_corpus(cells, cor
     assert set(cells["measuring"]) == {MEASURING_VERSION}
 
 
-def test_every_run_passed_the_gate(dataset):
-    assert set(dataset.environments()["gate"]) == {"good"}
+def test_every_run_that_has_a_row_has_its_verdict_or_says_that_none_was_kept(dataset):
+    words = {(row["env_id"], row["run_id"]): row["gate"] for row in dataset.records("environments")}
+    cells = {row for row in dataset.grouped(("env_id", "run_id"), {}, None) if row[0] is not None}
+    runs = set(dataset.run_groups(("env_id", "run_id"), {}))
+
+    assert set(words) == cells | runs
+    assert set(words.values()) <= {"good", None}
+    # the runs before every run kept its own row; no new one may join them
+    assert sum(word is None for word in words.values()) <= 20
+
+
+def test_no_row_is_published_that_publish_would_refuse(dataset, cells):
+    texts = dataset.messages(cells["message_id"].dropna().unique())
+
+    found = held_back.reasons(cells, dataset.records("environments"), texts)
+
+    assert found.isin(held_back.FALSE).sum() == 0
+    assert set(found) <= {"", held_back.UNJUDGED, held_back.IMPLAUSIBLE}
+
+
+def test_no_row_is_published_whose_error_is_ours(cells):
+    assert not cells["signature"].str.contains("override_again", na=False).any()
+
+
+def test_what_failed_in_one_release_alone_was_measured_apart(dataset, cells):
+    texts = dataset.messages(cells["message_id"].dropna().unique())
+
+    found = held_back.reasons(cells, dataset.records("environments"), texts)
+
+    assert sorted(held_back.cell_names(cells[found == held_back.IMPLAUSIBLE])) == []
+
+
+def test_a_file_that_one_runtime_does_not_always_answer_alike_is_unstable_in_every_row(cells, corpus):
+    with_options = {
+        (case, name)
+        for case, loaded in corpus.items()
+        for name, variant in loaded.variants.items()
+        if variant.kind == FixKind.RUNTIME_OPTION
+    }
+
+    changes = unstable(cells[list(COLUMNS)], with_options)
+
+    rows = cells.reset_index(drop=True).iloc[sorted(changes)]
+    assert all(isinstance(words, list) and len(words) > 1 for words in rows["unstable"])
 
 
 def test_the_measurements_own_noise_is_under_one_in_a_thousand(dataset):

@@ -194,7 +194,7 @@ def _telling(cell: Cell) -> tuple[Any, ...]:
 
 def _detail(dataset: Dataset, cell: Cell) -> Detail:
     row = _row(dataset, cell)
-    environment = _environment(dataset, cell.env_id)
+    environment = _environment(dataset, cell.env_id, row["run_id"])
     return Detail(
         row,
         json.loads(row.get("facts") or "{}"),
@@ -224,9 +224,10 @@ def _row(dataset: Dataset, cell: Cell) -> dict[str, Any]:
     return {**row, "measured_at": moment(row["measured_at"]).isoformat() if row["measured_at"] else None}
 
 
-def _environment(dataset: Dataset, env_id: str | None) -> dict[str, Any]:
+def _environment(dataset: Dataset, env_id: str | None, run_id: str | None) -> dict[str, Any]:
+    """The environment's row of a run; where it has none, that of the newest run in the same environment."""
     found = dataset.records("environments", {"env_id": (env_id,)}) if env_id else []
-    return max(found, key=lambda row: str(row["measured_at"]), default={})
+    return max(found, key=lambda row: (row["run_id"] == run_id, str(row["measured_at"])), default={})
 
 
 def repeat(cell: Cell) -> str:
