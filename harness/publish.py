@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _UNJUDGED = "not judged: the run did not finish; measure its release again"
+#: what a cell is, on whatever version of a runtime
+_CELL = ("torch", "case", "variant", "exporter", "opset", "provider")
+_RUN = ("env_id", "run_id")
 _REFERENCES = ("message_id", "warning_id", "checker_id")
 
 
@@ -233,11 +236,22 @@ class _Publication:
         speaks = pc.and_(rows["case"].is_valid(), pc.invert(pc.is_in(rows["status"], value_set=_silent())))
         self._drop("nothing was measured (invalid, not run, or a release that cannot be entered)", _false(speaks))
         rows = rows.filter(speaks)
-        bad = mask(rows.filter(rows["torch"].is_valid()), self._is_held_back)
+        bad = mask(rows, lambda *run: self._gates.word(*run) != GOOD)
         if bad is None:
             return rows
-        held = pc.and_(rows["torch"].is_valid(), mask(rows, self._is_held_back))
-        return rows.filter(pc.invert(held))
+        held = pc.and_(rows["torch"].is_valid(), bad)
+        good = rows.filter(pc.invert(held))
+        self._note_runs(rows.filter(held), good)
+        return good
+
+    def _note_runs(self, held: pa.Table, good: pa.Table) -> None:
+        """Note the runs that are held back, as far as their cells were not measured again by a good one since."""
+        since: dict[tuple[Any, ...], Any] = {}
+        for cell, at in zip(_keys(good, _CELL), good["measured_at"].to_pylist(), strict=True):
+            since[cell] = max(since.get(cell, at), at)
+        rows = zip(_keys(held, _CELL), held["measured_at"].to_pylist(), _keys(held, _RUN), strict=True)
+        for run in dict.fromkeys(run for cell, at, run in rows if cell not in since or since[cell] < at):
+            self._is_held_back(*run)
 
     def _is_held_back(self, env_id: str | None, run_id: str | None) -> bool:
         word = self._gates.word(env_id, run_id)
@@ -453,8 +467,12 @@ def _same_rows(have: pa.Table, want: pa.Table, table: str) -> bool:
     return bool(in_order(table, have).equals(in_order(table, want)))
 
 
+def _keys(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    return zip(*(rows[name].to_pylist() for name in names), strict=True)
+
+
 def _same(rows: pa.Table, before: pa.Table) -> int:
     """How many rows are as they were published before, whatever their place."""
     key = ["env_id", "run_id", "measured_at", "case", "variant", "exporter", "opset", "runtime", "provider"]
-    known = set(zip(*(before[name].to_pylist() for name in key), strict=True))
-    return sum(item in known for item in zip(*(rows[name].to_pylist() for name in key), strict=True))
+    known = set(_keys(before, key))
+    return sum(item in known for item in _keys(rows, key))

@@ -252,6 +252,18 @@ def test_a_run_that_is_quarantined_or_was_never_judged_is_left_out_with_the_reas
     )
 
 
+def test_a_quarantined_run_is_not_named_any_more_once_its_cells_were_measured_again(home):
+    home.measure(home.cell(), home.cell(opset=9), run="bad", gate="quarantined: x")
+    later = {"measured_at": "2026-05-01T00:00:00Z"}
+    home.measure(home.cell(**later), run="one", at="2026-05-01T00:00:00Z")
+    assert list(home.publish().quarantined) == ["torch 1.10.2 (run bad)"]
+
+    home.measure(home.cell(opset=9, **later), run="other", at="2026-05-01T00:00:00Z")
+
+    assert home.publish().is_whole
+    assert sorted(home.answers().cells()["opset"]) == [9, 14]
+
+
 def test_a_run_that_is_still_going_is_left_for_later_and_named(home):
     home.measure(home.cell())
     with Journal(home.local / "journal", "going") as journal:
