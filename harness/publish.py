@@ -201,11 +201,13 @@ class _Publication:
         tables = [("cells", name, rows) for name, rows in cells.items()]
         # with options for its session a runtime is another one
         tables += [("runs", name, rows.filter(rows["session"].is_null())) for name, rows in runs.items()]
-        frames = [to_frame(rows.select(list(unstable.COLUMNS))) for _, _, rows in tables]
+        frames = [
+            to_frame(rows.select(list(unstable.COLUMNS))) for rows in [rows for _, _, rows in tables] + self._before()
+        ]
         if not frames:
             return cells, runs
         changes = unstable.unstable(pd.concat(frames, ignore_index=True), self._variants_with_options())
-        self._unstable = len(changes)
+        self._unstable = sum(place < sum(rows.num_rows for _, _, rows in tables) for place in changes)
         start = 0
         for table, name, rows in tables:
             mine = {place - start: values for place, values in changes.items() if 0 <= place - start < rows.num_rows}
@@ -216,6 +218,15 @@ class _Publication:
                 rest = runs[name].filter(runs[name]["session"].is_valid())
                 runs[name] = newest("runs", [rest, _changed("runs", rows, mine)])
         return cells, runs
+
+    def _before(self) -> list[pa.Table]:
+        """The published rows, of which some are replaced now."""
+        cells = [self._table(self._published, "cells", f"cells/{name}") for name in self._names()]
+        runs = [
+            self._table(self._published, "runs", f"runs/{name}")
+            for name in publish_runs.names(self._published, self._local)
+        ]
+        return cells + [rows.filter(rows["session"].is_null()) for rows in runs]
 
     def _variants_with_options(self) -> set[tuple[str, str]]:
         """Variants whose session has options of its own."""

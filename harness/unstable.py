@@ -30,13 +30,15 @@ _REACHED = frozenset(
 def unstable(rows: pd.DataFrame, left_out: Collection[tuple[str, str]]) -> dict[int, dict[str, Any]]:
     """By position in a frame with :data:`COLUMNS` the values that change: those of the worst row, the statuses seen.
 
+    Rows that others have taken the place of count too: what was seen once is not unseen by measuring again.
     ``left_out`` are variants (case, variant) whose session has options of its own: not one runtime, but two.
     """
     rows = rows.reset_index(drop=True)
     reached = rows[rows["bundle"].notna() & rows["stage"].isin(_REACHED) & rows["status"].isin(_ORDER)]
-    works = reached["status"].isin(_WORKS)
-    groups = works.groupby([reached[name].fillna("") for name in _KEY])
-    torn = reached[(groups.transform("any") & ~groups.transform("all"))]
+    places = [reached[name].fillna("") for name in _KEY]
+    works = reached["status"].isin(_WORKS).groupby(places)
+    known = reached["unstable"].map(_has).astype(bool).groupby(places)
+    torn = reached[(works.transform("any") & ~works.transform("all")) | known.transform("any")]
     found: dict[int, dict[str, Any]] = {}
     for _, group in torn.groupby(_KEY, dropna=False):
         first = group.iloc[0]

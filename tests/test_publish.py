@@ -610,3 +610,17 @@ def test_a_file_that_one_runtime_does_not_always_answer_alike_is_unstable_in_eve
     }
     assert (rows[14]["stage"], rows[14]["max_abs_error"]) == ("compare", 2.0)
     assert home.publish().written == (), "a published row keeps its word"
+
+
+def test_what_was_seen_once_is_not_unseen_by_measuring_again(home):
+    bundle = "b" * 64
+    wrong = {"status": "mismatch", "stage": "compare", "signature": "compare|Mismatch|x", "max_abs_error": 2.0}
+    home.measure(home.cell(bundle=bundle))
+    home.publish()
+
+    for _ in range(2):
+        home.measure(home.cell(bundle=bundle, **wrong))
+        home.publish()
+
+        (row,) = home.answers().cells().to_dict("records")
+        assert (row["status"], list(row["unstable"])) == ("mismatch", ["mismatch", "pass"])
