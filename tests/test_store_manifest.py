@@ -189,6 +189,27 @@ def test_a_damaged_local_file_is_named_and_measuring_again_mends_the_dataset(tmp
     assert [path.name for path in (tmp_path / "cells").glob("*.damaged")] == ["torch-2.8.0-cpu.parquet.damaged"]
 
 
+def test_a_flipped_bit_of_the_list_of_a_local_dataset_is_named_and_mended_by_removing_the_list(tmp_path):
+    write_journal(tmp_path, [cell(), cell(torch="2.8.0")], [environment()])
+    compact(tmp_path)
+    place = tmp_path / digests.NAME
+    whole = place.read_bytes()
+    for bit in range(0, len(whole) * 8, 101):
+        flip(place, bit)
+        found = Dataset.open(None, tmp_path)
+        found.records("environments")
+        assert str(place) in " ".join(found.problems)
+        place.write_bytes(whole)
+
+    flip(place, 8)
+    place.unlink()
+    write_journal(tmp_path, [cell(opset=9)])
+    compact(tmp_path)
+
+    assert Dataset.open(None, tmp_path).problems == ()
+    assert place.read_bytes().count(b"\n") == whole.count(b"\n")
+
+
 def test_a_local_file_that_was_removed_is_forgotten_with_the_next_measurement(tmp_path):
     write_journal(tmp_path, [cell(), cell(torch="2.8.0")], [environment()])
     compact(tmp_path)

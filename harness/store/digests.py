@@ -201,7 +201,8 @@ def restore(path: Path) -> str:
     folder = home(path)
     if (folder / "journal").is_dir() or (folder / ".lock").exists():
         written = "the next `caniexport measure` writes it anew"
-        return written if path.name == NAME else "remove it and measure again (`caniexport measure`)"
+        again = f"remove it and measure again (`caniexport measure`), or {folder / NAME} if that is what has changed"
+        return written if path.name == NAME else again
     names = " ".join(dict.fromkeys((str(path), str(folder / NAME))))
     return f"`git checkout -- {names}` restores it, or measure again"
 
