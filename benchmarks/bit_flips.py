@@ -152,7 +152,7 @@ class Asked:
 def asked_of(path: Path, whole: bool) -> Asked:
     """What is asked after a flip in a file: all tables where ``whole``, else its own and the smaller ones."""
     own = [path.name.split("-")[1]] if path.parent.name == "cells" and path.name.startswith("torch-") else []
-    mine = "runs" if path.parent.name == "runs" else path.stem
+    mine = path.parent.name if path.parent.name in ("runs", "declared") else path.stem
     tables = tuple(name for name in TABLES if whole or name not in _LARGE or name == mine)
     origin = "local" if "results-local" in path.parts else "published"
     return Asked(origin, tuple(sorted({*own, *_OTHERS})), tables, whole)
