@@ -275,6 +275,12 @@ SAME = [
     ("fail", CAUSED, Found("run", "fail", "B", "the reason"), True),
     ("fail", CAUSED, Found("run", "fail", "B", "another reason"), False),
     ("fail", "B: the reason", Found("run", "fail", "C", "the reason"), False),
+    (
+        "fail",
+        "E: no rule\n\nat cases/a.py(7): forward",
+        Found("run", "fail", "E", "no rule\n\nat plain.py(9): called"),
+        True,
+    ),
     ("fail", CUT, Found("run", "fail", "B", "y" * 9000 + "tail" * 30), True),
     ("mismatch", VALUES, Found("run", "mismatch", "", "values"), True),
     ("mismatch", VALUES, Found("run", "mismatch", "", "shape"), False),

@@ -63,9 +63,13 @@ def difference(cell: Published, text: str, found: Found) -> Difference | None:
 
 
 def _said(stage: str, status: str, words: str) -> str:
-    line = next((line.strip() for line in words.split("\n") if line.strip()), "")
+    line = _first_line(words)
     end = status if stage == "done" else f"{status} at {stage}"
     return f"{end} ({line[:160]})" if line else end
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.split("\n") if line.strip()), "")
 
 
 def _same_words(status: str, text: str, found: Found) -> bool:
@@ -75,8 +79,10 @@ def _same_words(status: str, text: str, found: Found) -> bool:
         return {name for name, pattern in _DIFFERENCES.items() if pattern.search(text)} == set(found.text.split())
     if status == "crash":
         return found.kind in text
-    kept, words = _plain(text), _plain(found.text)
-    return found.kind in kept and (words[:_COMPARED] in kept or words[-_COMPARED:] in kept)
+    kept = _plain(text)
+    # what follows the first line may be the stack of the process that measured
+    first, last = _plain(_first_line(found.text))[:_COMPARED], _plain(found.text)[-_COMPARED:]
+    return found.kind in kept and (first in kept or last in kept)
 
 
 def _plain(text: str) -> str:
