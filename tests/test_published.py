@@ -1,8 +1,10 @@
 """The published dataset: measured by this code on this corpus, whole, and saying what is known to be so."""
 
 import json
+import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from harness import held_back, versions
@@ -34,6 +36,13 @@ def cells(dataset):
 
 
 @pytest.fixture(scope="module")
+def texts(dataset, cells):
+    """What every error, warning and checker of a published row says."""
+    ids = pd.concat([cells["message_id"], cells["warning_id"], cells["checker_id"], dataset.runs()["message_id"]])
+    return list(dataset.messages(ids.dropna().unique()).values())
+
+
+@pytest.fixture(scope="module")
 def corpus(dataset):
     """The cases that are published; one that is not measured yet is in ``cases/`` only."""
     published = set(dataset.cases()["case"])
@@ -46,6 +55,48 @@ def only(cells, **filters):
         cells = cells[cells[name] == value]
     assert len(cells), filters
     return cells
+
+
+def test_no_text_names_a_function_or_a_frame_of_the_measuring_code(texts):
+    own = re.compile(r"override_again|_keep_overrides|\b(?:zygote|exporters|supervisor)\.py\b|harness[./]worker")
+
+    assert [text for text in texts if own.search(text)] == []
+
+
+def test_no_text_has_lost_its_first_line(texts):
+    assert [text for text in texts if text.startswith("…")] == []
+
+
+def test_no_cell_ends_where_only_the_checker_refuses_its_file(cells):
+    ended = cells[(cells["stage"] == "check") & cells["bundle"].notna()]
+    refused = cells[cells["checker"].isin(["strict", "plain"])]
+
+    assert ended[~ended["status"].isin(["crash", "timeout", "oom"])].empty
+    assert set(refused["stage"]) >= {"load", "run", "compare", "done"}
+    assert {"pass", "mismatch"} <= set(refused["status"])
+    assert refused["checker_id"].notna().all()
+
+
+def test_every_run_that_has_a_row_has_the_word_of_its_gate(dataset, cells):
+    judged = dataset.environments().set_index(["env_id", "run_id"])["gate"]
+    rows = pd.concat([cells[cells["exporter"].notna()], dataset.runs()])
+    runs = set(map(tuple, rows[["env_id", "run_id"]].drop_duplicates().to_numpy()))
+
+    assert {run: judged.get(run) for run in runs if judged.get(run) != "good"} == {}
+
+
+def test_a_fix_that_scripts_only_after_its_failing_form_is_no_pass(cells):
+    rows = only(cells, case="conv2d-double", variant="float32", exporter="torchscript-script")
+    alone = rows[rows["torch"].isin(["1.11.0", "1.12.1"])]
+
+    assert len(alone) > 20
+    assert "pass" not in set(alone["status"])
+
+
+def test_a_pad_that_reads_what_nobody_wrote_is_said_to_be_unstable(cells):
+    rows = only(cells, case="reflect-pad-larger-than-input")
+
+    assert rows["unstable"].notna().any()
 
 
 def test_the_releases_that_stand_for_an_era_are_there():
