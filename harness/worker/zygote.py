@@ -380,10 +380,14 @@ def _have_own_output() -> None:
 
 def _take_requests(requests: int, replies: Channel, worker: _Worker) -> None:
     grown()
+    served: Set[str] = set()
     with os.fdopen(requests, "rb") as lines:
         for line in iter(lines.readline, b""):
-            if not _serve(_Replies(replies, json.loads(line.decode("utf-8"))), worker):
+            request = json.loads(line.decode("utf-8"))
+            case = request["cells"][0][0]
+            if not worker.takes(case, served) or not _serve(_Replies(replies, request), worker):
                 return
+            served.add(case)
 
 
 def _serve(replies: _Replies, worker: _Worker) -> bool:
