@@ -153,7 +153,8 @@ def test_environments_as_plain_values_are_those_of_the_frame(tmp_path):
     home = build(tmp_path / "home")
     path = tmp_path / "local" / "journal" / "torch-2.8.0-cpu-20261122T010000-ab12-1.jsonl"
     path.parent.mkdir(parents=True)
-    row = {"env_id": "mine", "run_id": "20261122T010000-ab12", "torch": "2.8.0", "release": "2.8.0"}
+    row = {"env_id": "a" * 16, "run_id": "20261122T010000-ab12", "torch": "2.8.0", "release": "2.8.0"}
+    row["measured_at"] = "2026-11-22T01:00:00Z"
     path.write_text(json.dumps({"kind": "environment", "row": row}) + "\n", encoding="utf-8")
     dataset = Dataset.open(home / "results", tmp_path / "local")
 

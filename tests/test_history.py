@@ -13,6 +13,7 @@ from small_dataset import append, cell, write
 from harness import api
 from harness.answers.history import alike
 from harness.cli import main
+from harness.worker.messages import message_id
 
 ROOT = Path(__file__).resolve().parent.parent
 TRACE = "torchscript-trace"
@@ -23,7 +24,7 @@ def row(torch, status, signature=None, opset=14, runtime=None, **more):
     """A cell of one line; what failed while exporting has no runtime."""
     made = cell(torch, "several", "plain", TRACE, opset)
     stage = {"pass": "done", "mismatch": "compare", "not_run": "load", "invalid": "eager"}.get(status, "export")
-    made.update(status=status, stage=stage, signature=signature, message_id=signature, **more)
+    made.update(status=status, stage=stage, signature=signature, message_id=signature and message_id(signature), **more)
     if runtime:
         made["runtime_version"] = runtime
     return made
@@ -32,7 +33,7 @@ def row(torch, status, signature=None, opset=14, runtime=None, **more):
 def told(tmp_path, rows, **filters):
     """The lines of a dataset that has these rows."""
     write(tmp_path, RELEASES)
-    append(tmp_path, *rows, texts={"e|A|x": "A: x", "e|B|y": "B: y"})
+    append(tmp_path, *rows, texts={message_id("e|A|x"): "A: x", message_id("e|B|y"): "B: y"})
     (found,) = api.history(api.open_dataset(tmp_path), "several", **filters)
     return found
 
