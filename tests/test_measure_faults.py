@@ -130,9 +130,7 @@ def test_a_canary_that_surprises_ends_the_run_of_its_release_and_the_next_one_go
     assert len(owed) == old["planned"] - old["measured"]
     assert all("the run was ended: canary-mismatch came out as pass" in text for text in owed)
     (said,) = [line for line in reply.stderr.splitlines() if "invalid rows" in line]
-    assert said.startswith(
-        f"torch {OLD}: {len(owed)} rows are invalid, their cells stay unmeasured: {len(owed)} the run"
-    )
+    assert said.startswith(f"torch {OLD}: invalid rows, whose cells stay unmeasured: {len(owed)} the run")
     assert list(old["invalid"].values()) == [len(owed)]
 
     # mended, all of the release is measured: nothing of what was ended counts as done
