@@ -138,6 +138,33 @@ def test_half_of_a_surrogate_pair_is_written_as_an_escape():
     assert identifier == message_id(text)
 
 
+def test_nul_is_written_as_an_escape_in_text_and_signature():
+    signature, _, text = describe_exception("export", ValueError("bad \0 byte"))
+
+    assert (signature, text) == ("export|ValueError|bad \\x00 byte", "ValueError: bad \\x00 byte")
+
+
+def test_of_ten_thousand_causes_the_outer_and_the_inner_ones_are_kept():
+    error: Exception = ValueError("the reason")
+    for number in range(10_000):
+        outer = RuntimeError(f"layer {number}")
+        outer.__cause__ = error
+        error = outer
+    signature, _, text = describe_exception("export", error)
+
+    assert signature == "export|ValueError|the reason"
+    assert text.startswith("RuntimeError: layer 9999\ncaused by RuntimeError: layer 9998")
+    assert text.endswith("layer 0\ncaused by ValueError: the reason")
+
+
+def test_the_stack_of_a_runtime_written_in_rust_is_left_out():
+    stack = "\n\nStack backtrace:\n   0: <anyhow::Error>::msg\n   1: ffi_call\n             at callproc.c:931:17\n  12: _start"
+
+    assert tidy("TractError: no Pad\n\nCaused by:\n    it is not constant" + stack) == (
+        "TractError: no Pad\n\nCaused by:\n    it is not constant"
+    )
+
+
 def test_an_error_whose_text_cannot_be_read_says_so():
     class Odd(Exception):
         def __str__(self):

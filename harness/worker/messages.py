@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from typing import List, Tuple
+from typing import Tuple
 
 #: characters kept of a message: the reason of every failure seen fits, a whole traceback does not
 KEPT = 4000
@@ -36,6 +36,10 @@ _OWN_FRAMES = re.compile(
 )
 #: two and more lines of a graph as TorchScript prints it
 _GRAPH = re.compile(r"(?:^[ \t]*(?:graph\(|%[^\s,:]+ : |return \(|block\d+\(|-> \(|\}).*\n?){2,}", re.MULTILINE)
+#: a stack as a runtime written in Rust prints it: it goes on into the process that called it
+_RUST_STACK = re.compile(r"\s*^Stack backtrace:\n(?:[ \t]+(?:\d+: |at ).*(?:\n|\Z))+", re.MULTILINE)
+#: causes kept of a chain at each of its ends
+_CAUSES = 10
 _SIGNATURE_RULES = (
     (re.compile(r"\bopset version \d+"), "opset version N"),
     (re.compile(r"'[^']{1,80}'|\"[^\"]{1,80}\""), "'…'"),
@@ -51,14 +55,14 @@ _SIGNATURE_RULES = (
 def tidy(text: str) -> str:
     """The text without colours, addresses and folders (file names stay), of a long one its head and its tail.
 
-    Characters that no encoding has (half of a surrogate pair) are written as Python escapes them.
+    Characters that no encoding has (half of a surrogate pair) and NUL are written as Python escapes them.
     """
     if len(text) > KEPT:
         text = _ends(_GRAPH.sub("  (graph)\n", _ends(text, _SEARCHED, _SEARCHED)), _READ, _READ)
-    text = _OWN_FRAMES.sub("", _ANSI.sub("", text))
+    text = _RUST_STACK.sub("\n", _OWN_FRAMES.sub("", _ANSI.sub("", text)))
     text = _PATH.sub(lambda match: match.group(1) or match.group(2), text)
     text = _ADDRESS.sub("0x…", text).strip()
-    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
     return _ends(text, _HEAD, KEPT - _HEAD - len(_CUT))
 
 
@@ -93,9 +97,12 @@ def describe(stage: str, kind: str, text: str, reason: str = "") -> Tuple[str, s
 
 def describe_exception(stage: str, error: BaseException) -> Tuple[str, str, str]:
     """As :func:`describe`, for an exception with its chain of explicit causes, the innermost last."""
-    chain: List[BaseException] = [error]
-    while chain[-1].__cause__ is not None and not any(chain[-1].__cause__ is item for item in chain):
+    chain, seen = [error], {id(error)}
+    while chain[-1].__cause__ is not None and id(chain[-1].__cause__) not in seen:
         chain.append(chain[-1].__cause__)
+        seen.add(id(chain[-1]))
+    if len(chain) > 2 * _CAUSES:
+        chain = chain[:_CAUSES] + chain[-_CAUSES:]
     texts = ["{}: {}".format(type(item).__name__, tidy(words(item))) for item in chain]
     if sum(map(len, texts)) > KEPT:
         # half for the innermost: its reason is not lost behind what the outer ones dump
