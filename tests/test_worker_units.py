@@ -158,7 +158,7 @@ def test_of_ten_thousand_causes_the_outer_and_the_inner_ones_are_kept():
 
 
 def test_the_stack_of_a_runtime_written_in_rust_is_left_out():
-    stack = "\n\nStack backtrace:\n   0: <anyhow::Error>::msg\n   1: ffi_call\n             at callproc.c:931:17\n  12: _start"
+    stack = "\n\nStack backtrace:\n   0: <anyhow::Error>::msg\n   1: call\n             at call.c:9:17\n  12: _start"
 
     assert tidy("TractError: no Pad\n\nCaused by:\n    it is not constant" + stack) == (
         "TractError: no Pad\n\nCaused by:\n    it is not constant"
