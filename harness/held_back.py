@@ -7,9 +7,11 @@ is what it is. That is what ``settled`` says of a row.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import plausible
+from harness.moved import moved_cells
 from harness.own_names import own_name
 from harness.store.gates import GOOD, Gates
 
@@ -28,11 +30,12 @@ UNJUDGED = "no verdict on its run was kept"
 OURS = "its error names the measuring code"
 DIFFERS = "its variant came out differently when it was measured again"
 IMPLAUSIBLE = "it fails in this release alone, as a broken measurement would make it"
+MOVED = "it was published with another outcome, of the same case in the same environment"
 
 #: known to be wrong, or to be no fact: published rows go too
 FALSE = (QUARANTINED, OURS, DIFFERS)
 #: what measuring a cell apart and twice answers
-CELLS_TO_SETTLE = (OURS, DIFFERS, IMPLAUSIBLE)
+CELLS_TO_SETTLE = (OURS, DIFFERS, IMPLAUSIBLE, MOVED)
 
 
 def reasons(cells: pd.DataFrame, environments: Sequence[Row], texts: Mapping[str, str]) -> pd.Series[str]:
@@ -56,12 +59,12 @@ def reasons(cells: pd.DataFrame, environments: Sequence[Row], texts: Mapping[str
     return found
 
 
-def cells_to_settle(dataset: Dataset) -> list[str]:
-    """Names of the cells that are held back until they are measured apart and twice."""
+def cells_to_settle(dataset: Dataset, published: Path, local: Path) -> list[str]:
+    """Names of the cells of both folders' dataset that are held back until they are measured apart and twice."""
     cells = dataset.cells(columns=COLUMNS)
     texts = dataset.messages(cells["message_id"].dropna().unique())
     found = reasons(cells, dataset.records("environments"), texts)
-    return list(cell_names(cells[found.isin(CELLS_TO_SETTLE)]))
+    return [*cell_names(cells[found.isin(CELLS_TO_SETTLE)]), *moved_cells(published, local)]
 
 
 def settled(cells: pd.DataFrame) -> pd.Series[bool]:

@@ -38,6 +38,12 @@ if TYPE_CHECKING:
 _UNMEASURED = frozenset({Status.INVALID.value, Status.NOT_RUN.value, Status.SKIP.value})
 
 
+#: doubtful cells that are measured apart without being asked: each takes a process, twice
+_SETTLED_AT_ONCE = 500
+_DIFFER = "are of variants that differ when measured again"
+_MOVED = "were published with another outcome, of the same case in the same environment"
+
+
 @dataclass(frozen=True)
 class MeasureOptions:
     """What to measure, and how.
@@ -262,10 +268,15 @@ def _measure_release(
     settled = _settle(call, todo, code, again)
     for line in settled.interrupted:
         say(f"torch {release.torch}: {line}")
-    differing = _differing(todo, settled)
-    if differing:
-        say(f"torch {release.torch}: {len(differing)} cells are of variants that differ when measured again")
-        _settle_apart(call, differing, corpus, say)
+    moved = _moved(options, release.torch, todo, settled)
+    for doubtful, why in ((_differing(todo, settled), _DIFFER), (moved, _MOVED)):
+        if len(doubtful) > _SETTLED_AT_ONCE:
+            say(
+                f"torch {release.torch}: {len(doubtful)} cells {why}; measure --held-back measures them apart and twice"
+            )
+        elif doubtful:
+            say(f"torch {release.torch}: {len(doubtful)} cells {why}")
+            _settle_apart(call, doubtful, corpus, say)
     problem = settled.problem
     progress.end_release(release.torch, len(todo), settled.rows, problem)
     if settled.invalid:
@@ -340,6 +351,16 @@ def _differing(todo: list[plan.Cell], settled: Settled) -> list[plan.Cell]:
 
     found = set() if settled.problem or not settled.environment else differing_variants(settled.environment)
     return [cell for cell in todo if (cell.case, cell.variant, cell.exporter) in found]
+
+
+def _moved(options: MeasureOptions, torch: str, todo: list[plan.Cell], settled: Settled) -> list[plan.Cell]:
+    """The cells with another outcome than their published row has; none where the run may not speak at all."""
+    from harness.moved import moved_cells
+
+    if settled.problem:
+        return []
+    found = set(moved_cells(options.home.published, options.home.local, torch))
+    return [cell for cell in todo if cell_name(torch, cell) in found]
 
 
 def _settle(call: ToxCall, todo: list[plan.Cell], code: int, again: Path | None) -> Settled:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from harness import held_back
+from harness import moved as moving
 from harness.store.frames import to_frame
 from harness.store.scan import speaking
 
@@ -54,6 +55,7 @@ def promote(
     found = Promotion()
     numbered = {name: [_numbered(rows, side) for side, rows in enumerate(pair)] for name, pair in sides.items()}
     outdated: dict[str, Counter[str]] = {}
+    moved = _moved(numbered)
     again = set(numbered)
     while again:
         for name in again:
@@ -61,6 +63,7 @@ def promote(
             found.rows[name], outdated[name] = current(_together([rows for _, rows in merged]))
         frame = _frame(found.rows)
         why = held_back.reasons(frame, environments, texts)
+        why[(why == "") & _is_moved(frame, moved)] = held_back.MOVED
         false = why.isin(held_back.FALSE)
         out = frame[(why != "") & ((frame["_side"] == _LOCAL) | false)]
         _note(found, out, why[out.index])
@@ -73,6 +76,27 @@ def promote(
     found.dropped += sum(outdated.values(), Counter())
     found.rows = {name: rows.drop_columns(["_side", "_at"]) for name, rows in found.rows.items()}
     return found
+
+
+def _moved(numbered: Mapping[str, Sequence[pa.Table]]) -> set[tuple[str, int]]:
+    """File and place of the local rows with another outcome than was published, as far as they are not settled."""
+    found: set[tuple[str, int]] = set()
+    for name, (published, local) in numbered.items():
+        if published.num_rows and local.num_rows:
+            before, after = (to_frame(rows.select([*moving.COLUMNS])) for rows in (published, local))
+            out = moving.moved(before, after) & ~held_back.settled(to_frame(local.select(["apart", "attempts"])))
+            found |= {(name, int(place)) for place in out.index[out]}
+    return found
+
+
+def _is_moved(frame: pd.DataFrame, moved: set[tuple[str, int]]) -> pd.Series[bool]:
+    """Which rows of a frame of :func:`_frame` are among them."""
+    import pandas as pd
+
+    places = zip(frame["_side"], frame["_file"], frame["_at"], strict=True)
+    return pd.Series(
+        [side == _LOCAL and (name, at) in moved for side, name, at in places], index=frame.index, dtype=bool
+    )
 
 
 def _numbered(rows: pa.Table, side: int) -> pa.Table:

@@ -225,8 +225,8 @@ def test_a_release_that_was_not_measured_again_keeps_its_bytes(home):
     home.measure(home.cell(), home.cell(torch="2.8.0"))
     home.publish()
     before = home.bytes()
-    later = {"measured_at": "2026-05-01T00:00:00Z"}
-    home.measure(home.cell(torch="2.8.0", status="mismatch", **later), run="run-2", at="2026-05-01T00:00:00Z")
+    settled = {"apart": True, "attempts": 2, "measured_at": "2026-05-01T00:00:00Z"}
+    home.measure(home.cell(torch="2.8.0", status="mismatch", **settled), run="run-2", at="2026-05-01T00:00:00Z")
 
     report = home.publish()
 
@@ -549,6 +549,32 @@ def test_what_fails_in_one_release_alone_is_held_back_until_it_is_settled_and_th
     home.measure(between(home, **settled)[1], run="apart", at="2026-05-02T00:00:00Z")
     assert home.publish().held == {}
     assert home.answers().cells(torch="1.10.2")["status"].tolist() == ["fail"]
+
+
+@pytest.mark.parametrize(
+    ("known", "new", "held"),
+    [
+        ({}, {"status": "fail", "signature": "export|E|now"}, True),
+        ({"status": "fail", "signature": "export|E|x"}, {"status": "fail", "signature": "export|E|now"}, True),
+        ({}, {"status": "fail", "signature": "export|E|now", "runtime": None, "runtime_version": None}, True),
+        ({}, {"status": "fail", "signature": "export|E|now", "case_hash": "f" * 16}, False),
+        ({}, {"status": "fail", "signature": "export|E|now", "onnxscript": "0.7.2"}, False),
+        ({}, {"status": "fail", "signature": "export|E|now", "runtime_version": "1.0.0"}, False),
+        ({}, {"status": "fail", "signature": "export|E|now", "apart": True, "attempts": 2}, False),
+        ({}, {"max_abs_error": 1e-9}, False),
+        ({"unstable": ["fail", "pass"]}, {"status": "fail", "signature": "export|E|now"}, False),
+    ],
+)
+def test_another_outcome_than_was_published_is_held_back_where_nothing_else_has_changed(home, known, new, held):
+    home.measure(home.cell(**known))
+    home.publish()
+    at = "2026-05-01T00:00:00Z"
+    home.measure(home.cell(**new, measured_at=at), run="later", at=at)
+
+    report = home.publish()
+
+    name = "1.10.2/cross-no-symbolic/plain/torchscript-trace/14"
+    assert report.held == ({held_back.MOVED: [name]} if held else {})
 
 
 def test_published_rows_that_are_known_to_be_false_go_and_doubtful_ones_stay_and_are_named(home):

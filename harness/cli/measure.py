@@ -202,7 +202,7 @@ def _held_back(home: Home, asked: tuple[str, ...]) -> frozenset[str]:
     from harness.cli.options import open_dataset
     from harness.held_back import cells_to_settle
 
-    found = cells_to_settle(open_dataset(home))
+    found = cells_to_settle(open_dataset(home), home.published, home.local)
     wanted = set(asked) - {"all"}
     return frozenset(name for name in found if not wanted or name.partition("/")[0] in wanted)
 
