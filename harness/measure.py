@@ -97,7 +97,7 @@ class ReleaseReport:
     """How the measurement of one release ended; ``problem`` is empty where its rows may be published.
 
     ``lacks`` is what it needs and this machine has not (``Python 3.8``), ``invalid`` the rows that measured nothing by
-    reason.
+    reason, ``moved`` the cells that came out otherwise than their published row.
     """
 
     torch: str
@@ -107,6 +107,7 @@ class ReleaseReport:
     problem: str = ""
     lacks: str = ""
     invalid: Mapping[str, int] = field(default_factory=dict)
+    moved: tuple[str, ...] = ()
 
 
 def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list[ReleaseReport]:
@@ -277,6 +278,7 @@ def _measure_release(
         elif doubtful:
             say(f"torch {release.torch}: {len(doubtful)} cells {why}")
             _settle_apart(call, doubtful, corpus, say)
+    names = tuple(cell_name(release.torch, cell) for cell in moved)
     problem = settled.problem
     progress.end_release(release.torch, len(todo), settled.rows, problem)
     if settled.invalid:
@@ -287,7 +289,7 @@ def _measure_release(
     elif releases.is_proposal(release):
         say(f"torch {release.torch} is not in the table of releases; with these pins it was measured:")
         say(f"    {releases.as_entry(release)}")
-    return replace(_ended(call, len(todo), settled.rows, started, problem), invalid=settled.invalid)
+    return replace(_ended(call, len(todo), settled.rows, started, problem), invalid=settled.invalid, moved=names)
 
 
 def _measure_apart(

@@ -171,6 +171,10 @@ def test_a_fault_that_comes_and_goes_does_not_take_the_place_of_a_published_row(
 
     assert not flag.exists()
     assert "1 cells were published with another outcome" in said
+    flag.touch()
+    sampled = home.caniexport("measure", "--sample", "1000").stdout
+    assert sampled.splitlines()[0].endswith(" published cells were measured again: 1 came out otherwise")
+    assert sampled.splitlines()[1:] == [f"  {OLD}/planted/plain/default/default"]
     assert publish(home)["held"] == {}
     assert words(home) == {("plain", None): "pass"}
 

@@ -33,6 +33,13 @@ _OPSETS = range(1, 40)
     help="Only the cells named in a file, one torch/case/variant/exporter/opset a line, though they are done.",
 )
 @click.option("--held-back", is_flag=True, help="Only the cells that publish holds back, each apart and twice.")
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="N",
+    help="N published cells again, drawn from every status, release and exporter: did the measuring code change one?",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="What --sample draws by.")
 @click.option("--apart", is_flag=True, help="Each cell in a process of its own, twice; where they differ: unstable.")
 @click.option(
     "--runtime",
@@ -67,6 +74,8 @@ def command(
     exporters: tuple[str, ...],
     opsets: tuple[str, ...],
     cells_file: TextIO | None,
+    sample: int | None,
+    seed: int,
     held_back: bool,
     apart: bool,
     runtimes: tuple[str, ...],
@@ -84,11 +93,10 @@ def command(
     """Make the environments of torch releases and measure what is new in each.
 
     Without --release the releases that stand for an era each. A run that was ended goes on where it was. A release
-    that cannot be measured here is named and does not stop the others; the exit code is then 1, but 0 where all that is
-    lacking is its Python and another release was measured. A second measurement of a release into the same folder
-    waits for the first. With --runtime
-    nothing is exported: the bundles that earlier measurements left on this machine are run by other releases of a
-    runtime, each once.
+    that cannot be measured here is named and does not stop the others; the exit code is then 1, but 0 where all
+    that is lacking is its Python and another release was measured. A second measurement of a release into the same
+    folder waits for the first. With --runtime nothing is exported: the bundles that earlier measurements left on
+    this machine are run by other releases of a runtime, each once.
     """
     import os
 
@@ -118,6 +126,8 @@ def command(
         )
         return
     cells = cell_names(home, cells_file) if cells_file is not None else frozenset()
+    if sample:
+        cells = _sample(home, _releases(releases), sample, seed)
     if held_back:
         cells = _held_back(home, _releases(releases))
         if not cells:
@@ -149,7 +159,10 @@ def command(
     reports = measure(options, say=lambda line: click.echo(line, err=True))
     describe(home)
     shown = options.cases or tuple(sorted({name.split("/")[1] for name in cells}))
-    _show(home, reports, shown, exporters, as_json)
+    if sample and not as_json:
+        _show_moved(reports, len(cells))
+    else:
+        _show(home, reports, shown, exporters, as_json)
     if _failed(reports):
         click.get_current_context().exit(1)
 
@@ -205,6 +218,25 @@ def _held_back(home: Home, asked: tuple[str, ...]) -> frozenset[str]:
     found = cells_to_settle(open_dataset(home), home.published, home.local)
     wanted = set(asked) - {"all"}
     return frozenset(name for name in found if not wanted or name.partition("/")[0] in wanted)
+
+
+def _sample(home: Home, asked: tuple[str, ...], count: int, seed: int) -> frozenset[str]:
+    """Names of published cells drawn by a seed, of the releases asked for or of all."""
+    from harness.audit.sample import draw, published
+    from harness.store import Dataset
+    from harness.worker import corpus, releases
+
+    dataset, cases = Dataset.open(home.published, None), corpus.load([home.cases], stand_in=True)
+    wanted = set(asked) - {"all"} or {item.torch for item in releases.table()}
+    known = [cell for release in sorted(wanted) for cell in published(dataset, release, cases)]
+    return frozenset(cell.name for cell in draw(known, count, seed))
+
+
+def _show_moved(reports: Sequence[ReleaseReport], count: int) -> None:
+    moved = [name for report in reports for name in report.moved]
+    click.echo(f"{count} published cells were measured again: {len(moved) or 'none'} came out otherwise")
+    for name in moved:
+        click.echo(f"  {name}")
 
 
 def case_names(home: Home, asked: Iterable[str]) -> tuple[str, ...]:
