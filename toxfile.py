@@ -3,6 +3,6 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "harness"))
 
-from harness.tox_plugin import *  # noqa: F403  # the path above comes first
+from caniexport.measure.tox_plugin import *  # noqa: F403  # the path above comes first

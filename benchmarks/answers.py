@@ -27,9 +27,9 @@ import pyarrow.compute as pc
 
 ROOT = Path(__file__).resolve().parent.parent
 
-from harness.store import files, writer  # noqa: E402  # beside ROOT
+from caniexport.store import files, writer  # noqa: E402  # beside ROOT
 
-_LINE = "from harness.cli import main; main()"
+_LINE = "from caniexport.cli import main; main()"
 CASE = "cross-no-symbolic"
 QUESTIONS: dict[str, list[str]] = {
     "table, one theme": ["table", "--theme", "pooling"],
@@ -125,11 +125,11 @@ def warm(line: list[str], home: Path, repeat: int) -> tuple[float, float]:
 
 def in_process(line: list[str], home: str, repeat: int) -> tuple[float, float]:
     """The best of some calls of the answer behind a command line, the dataset open."""
-    from harness.answers import By, Filters, claims, table, why, workarounds
-    from harness.answers.declared import declared
-    from harness.answers.points import parse
-    from harness.answers.upgrade import upgrade
-    from harness.store import Dataset
+    from caniexport.answers import By, Filters, claims, table, why, workarounds
+    from caniexport.answers.declared import declared
+    from caniexport.answers.points import parse
+    from caniexport.answers.upgrade import upgrade
+    from caniexport.store import Dataset
 
     dataset = Dataset.open(Path(home) / "results", None)
     command, *rest = line

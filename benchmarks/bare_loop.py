@@ -15,10 +15,11 @@ import time
 import warnings
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "harness"))
 
-from harness.worker import corpus as corpus_module
-from harness.worker import exporters, plan, releases, subject
+from caniexport.model import corpus as corpus_module
+from caniexport.model import plan, releases
+from caniexport.worker import exporters, subject
 
 
 def main() -> None:

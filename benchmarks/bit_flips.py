@@ -39,13 +39,13 @@ import pyarrow.parquet  # noqa: F401  # as above
 
 ROOT = Path(__file__).resolve().parent.parent
 
-from harness import bundles  # noqa: E402  # beside ROOT
-from harness.store import Dataset, compact, files, graphs, memo  # noqa: E402  # beside ROOT
-from harness.store.schema import columns  # noqa: E402  # beside ROOT
-from harness.worker.declared import checksum  # noqa: E402  # beside ROOT
-from harness.worker.errors import CaniexportError  # noqa: E402  # beside ROOT
-from harness.worker.journal import Journal  # noqa: E402  # beside ROOT
-from harness.worker.rows import TABLES  # noqa: E402  # beside ROOT
+from caniexport.bundles import pack as bundles  # noqa: E402  # beside ROOT
+from caniexport.model.errors import CaniexportError  # noqa: E402  # beside ROOT
+from caniexport.model.journal import Journal  # noqa: E402  # beside ROOT
+from caniexport.model.rows import TABLES  # noqa: E402  # beside ROOT
+from caniexport.store import Dataset, compact, files, graphs, memo  # noqa: E402  # beside ROOT
+from caniexport.store.schema import columns  # noqa: E402  # beside ROOT
+from caniexport.worker.declared import checksum  # noqa: E402  # beside ROOT
 
 RELEASE = "2.15.0"
 _COMPACTED, _JOURNALLED = 3000, 300

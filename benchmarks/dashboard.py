@@ -25,8 +25,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from answers import enlarge
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from answers import enlarge
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = 10

@@ -31,7 +31,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 import click  # noqa: E402  # the paths above come first
 from mini import runner  # noqa: E402  # the paths above come first
 
-from harness import cli  # noqa: E402  # the paths above come first
+from caniexport import cli  # noqa: E402  # the paths above come first
 
 MARK = "CANIEXPORT_FUZZ_MARK"
 SECONDS = 90.0
@@ -257,8 +257,8 @@ def make_home(folder: Path) -> Path:
 
 def _dataset(folder: Path, cases: set[str]) -> None:
     """The published rows of these cases, of three releases, with their texts."""
-    from harness.store import writer
-    from harness.store.files import read
+    from caniexport.store import writer
+    from caniexport.store.files import read
 
     texts: set[str] = set()
     paths = sorted((ROOT / "results").rglob("*.parquet"), key=lambda path: path.stem == "messages")
@@ -277,7 +277,7 @@ def _dataset(folder: Path, cases: set[str]) -> None:
 
 
 def _cases(home: Path) -> set[str]:
-    from harness.worker import corpus
+    from caniexport.model import corpus
 
     return set(corpus.load([home / "cases"], stand_in=True))
 
@@ -332,7 +332,7 @@ def _ended(one: Call, place: Path, show: bool = False) -> str:
     }
     environ |= {"PYENV_ROOT": "/nonexistent", "XDG_CACHE_HOME": str(place / "cache"), "UV_PYTHON_DOWNLOADS": "never"}
     environ |= {name: text.replace("FILE:", f"{place}/") for name, text in one.variables}
-    program = "from harness.cli import main; main(prog_name='caniexport')"
+    program = "from caniexport.cli import main; main(prog_name='caniexport')"
     out, err = place / "out.txt", place / "err.txt"
     started = time.monotonic()
     with out.open("wb") as output, err.open("wb") as errors:

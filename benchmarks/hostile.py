@@ -60,12 +60,12 @@ FORWARD = {
     "replaces-checker": "import onnx.checker; onnx.checker.check_model = lambda *a, **k: 1 / 0",
     "replaces-from-array": "import onnx.numpy_helper; onnx.numpy_helper.from_array = lambda *a, **k: 1 / 0",
     "replaces-load-model": "import onnx; onnx.load_model_from_string = lambda *a: 1 / 0",
-    "replaces-our-compare": "from harness.worker import compare; compare.compare = lambda *a: compare.Difference('', 0, 0, 0, 0)",
-    "replaces-our-tolerances": "from harness.worker import compare; compare.TOLERANCES.clear()",
-    "replaces-our-signature": "from harness.worker import messages; messages.signature = lambda *a: 'x|y|z'",
-    "replaces-our-materialise": "from harness.worker import tensors; tensors.Spec.array = lambda self, seed: 1 / 0",
-    "replaces-our-exporter": "from harness.worker import exporters; exporters.export = lambda request: b''",
-    "replaces-our-flatten": "from harness.worker import subject; subject.flatten = lambda output: []",
+    "replaces-our-compare": "from caniexport.worker import compare; compare.compare = lambda *a: compare.Difference('', 0, 0, 0, 0)",
+    "replaces-our-tolerances": "from caniexport.worker import compare; compare.TOLERANCES.clear()",
+    "replaces-our-signature": "from caniexport.worker import messages; messages.signature = lambda *a: 'x|y|z'",
+    "replaces-our-materialise": "from caniexport.worker import tensors; tensors.Spec.array = lambda self, seed: 1 / 0",
+    "replaces-our-exporter": "from caniexport.worker import exporters; exporters.export = lambda request: b''",
+    "replaces-our-flatten": "from caniexport.worker import subject; subject.flatten = lambda output: []",
     "default-dtype": "torch.set_default_dtype(torch.float64)",
     "threads-and-determinism": "torch.set_num_threads(7); torch.use_deterministic_algorithms(True)",
     "grad-mode-stays-off": "torch.set_grad_enabled(False)",
@@ -154,8 +154,8 @@ MEMBERS = {
 }
 _HEAD = """
 import torch
-from harness.worker.case import Case, fix
-from harness.worker.tensors import f32, values
+from caniexport.model.case import Case, fix
+from caniexport.model.tensors import f32, values
 
 
 def _quietly(act, *given):
@@ -291,7 +291,7 @@ class Real(Home):
     @property
     def environ(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "TOX_"))}
-        return {**kept, "CANIEXPORT_HOME": str(self.folder), "PYTHONPATH": str(ROOT), MARK: self.mark}
+        return {**kept, "CANIEXPORT_HOME": str(self.folder), "PYTHONPATH": str(ROOT / "harness"), MARK: self.mark}
 
 
 def measured(home: Home, release: str, opsets: list[int], workers: int, troubles: list[str]) -> dict[runner.Name, Row]:

@@ -24,7 +24,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from mini import runner  # noqa: E402  # the folders are not installed
 
-from harness.worker import corpus, plan, releases  # noqa: E402  # as above
+from caniexport.model import corpus, plan, releases  # noqa: E402  # as above
 
 VERSION = "92.0.0"
 _CASE = '''
@@ -54,11 +54,11 @@ def main() -> int:
 def _planning() -> None:
     loaded = corpus.load([ROOT / "cases"], stand_in=True)
     cells = sum(len(plan.cells(loaded, release, "cpu")) for release in releases.table())
-    line = "from harness.cli import main; main()"
+    line = "from caniexport.cli import main; main()"
     started = time.perf_counter()
     reply = subprocess.run(
         [sys.executable, "-c", line, "measure", "--release", "all", "--missing", "--plan"],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "harness")},
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -100,7 +100,7 @@ def _cases(folder: Path, cells: int, table: Path) -> Path:
     (folder / "fixes.py").unlink()
     (release,) = [item for item in runner.read_table(table) if item.torch == VERSION]
     each = sum(len(release.opsets(exporter)) for exporter in _exporters())
-    head = '"""Generated."""\n\nfrom harness.worker.case import Case\nfrom harness.worker.tensors import f32\n'
+    head = '"""Generated."""\n\nfrom caniexport.model.case import Case\nfrom caniexport.model.tensors import f32\n'
     numbers = range(max(cells // each, 1))
     for start in range(0, len(numbers), 100):
         body = "".join(_CASE.format(number=number) for number in numbers[start : start + 100])
@@ -109,7 +109,7 @@ def _cases(folder: Path, cells: int, table: Path) -> Path:
 
 
 def _exporters() -> list[str]:
-    from harness.worker.status import Exporter
+    from caniexport.model.status import Exporter
 
     return [member.value for member in Exporter]
 

@@ -25,8 +25,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from harness.worker import corpus as corpus_module  # noqa: E402  # the folder is not installed
-from harness.worker.case import Case  # noqa: E402  # as above
+from caniexport.model import corpus as corpus_module  # noqa: E402  # the folder is not installed
+from caniexport.model.case import Case  # noqa: E402  # as above
 
 #: all opsets of these; the bare loop needs minutes for what ours does in seconds
 DYNAMO_CASES = (
@@ -113,10 +113,10 @@ def _bare(python: Path, arguments: argparse.Namespace, sample: Sample) -> float:
 def _pipeline(python: Path, arguments: argparse.Namespace, sample: Sample) -> tuple[float, float]:
     """Cells per second from the first row's time to the last one's, journals and bundles written; and peak MiB."""
     with tempfile.TemporaryDirectory(prefix="caniexport-") as local:
-        command = [str(python), "-m", "pytest", "-c", str(ROOT / "harness" / "worker" / "pytest.ini")]
-        command += ["--rootdir", str(ROOT), "-p", "harness.worker.plugin", "-n", str(arguments.workers)]
+        command = [str(python), "-m", "pytest", "-c", str(ROOT / "harness" / "caniexport" / "worker" / "pytest.ini")]
+        command += ["--rootdir", str(ROOT / "harness"), "-p", "caniexport.worker.plugin", "-n", str(arguments.workers)]
         command += ["--dist", "worksteal", "--release", arguments.release, "--results-local", local]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "harness")}
         started = time.time()
         process = subprocess.Popen(
             [*command, *sample.options(), arguments.cases],

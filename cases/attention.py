@@ -5,8 +5,7 @@ from contextlib import contextmanager
 import torch
 import torch.nn.functional as F
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import boolean, f16, f32
+from caniexport import Case, Claim, boolean, f16, f32, fix
 
 
 @contextmanager

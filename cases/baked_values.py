@@ -5,8 +5,7 @@ import math
 import numpy as np
 import torch
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32, values
+from caniexport import Case, Claim, f32, fix, values
 
 DOCUMENT = "https://docs.pytorch.org/docs/stable/onnx_torchscript.html"
 

@@ -4,8 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import u8, values
+from caniexport import Case, Claim, fix, u8, values
 
 _UINT32 = 12
 _INT32 = 6

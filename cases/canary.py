@@ -2,8 +2,7 @@
 
 from contextlib import contextmanager
 
-from harness.worker.case import Case
-from harness.worker.tensors import f32
+from caniexport import Case, f32
 
 
 class _Canary(Case):

@@ -2,8 +2,7 @@
 
 import torch
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import values
+from caniexport import Case, Claim, fix, values
 
 INTEGERS = (
     (values([[0, 1, 20, -3]], "int64"),),

@@ -2,8 +2,7 @@
 
 import torch
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import boolean, f16, f32, values
+from caniexport import Case, Claim, boolean, f16, f32, fix, values
 
 
 def no_rule(source, operator, torch, opset=">=9", **more):

@@ -7,8 +7,7 @@ weights (N, Q, M, L, P); the result is (N, Q, M * D).
 import torch
 import torch.nn.functional as F
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32, values
+from caniexport import Case, Claim, f32, fix, values
 
 #: two levels, 4 x 4 and 2 x 2 pixels
 LEVELS = values([[4, 4], [2, 2]], "int64")

@@ -2,8 +2,7 @@
 
 import torch
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import values
+from caniexport import Case, Claim, fix, values
 
 _INDICES = (
     (values([[-3, -1, 0, 2, 5, 9]], "int64"),),

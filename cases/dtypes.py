@@ -3,8 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import boolean, f32, f64, i32, i64, values
+from caniexport import Case, Claim, boolean, f32, f64, fix, i32, i64, values
 
 NO_KERNEL = "NOT_IMPLEMENTED"
 

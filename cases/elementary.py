@@ -4,8 +4,7 @@ import math
 
 import torch
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import boolean, f32, i64, values
+from caniexport import Case, Claim, boolean, f32, fix, i64, values
 
 
 def no_rule(source, operator, torch, opset=">=9", **more):

@@ -1,6 +1,6 @@
 """Failures of installing and importing."""
 
-from harness.worker.case import Claim, EnvironmentCase, environment_fix
+from caniexport import Claim, EnvironmentCase, environment_fix
 
 _ONNX_ROUND_TRIP = """
 import google.protobuf, json, onnx

@@ -3,8 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32, values
+from caniexport import Case, Claim, f32, fix, values
 
 #: points inside, on the border and outside of the image
 POINTS = values([[[[-1.3, -1.2], [-1.0, 0.9], [0.1, 0.3]], [[1.0, 1.0], [1.25, -0.4], [-0.55, 1.3]]]])

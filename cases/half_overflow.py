@@ -3,8 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f16, values
+from caniexport import Case, Claim, f16, fix, values
 
 HALF_TOLERANCE = 2e-2
 

@@ -3,8 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import boolean, f16, f32
+from caniexport import Case, Claim, boolean, f16, f32, fix
 
 NO_KERNEL = "NOT_IMPLEMENTED"
 

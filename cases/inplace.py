@@ -5,8 +5,7 @@ from typing import List
 import torch
 from torch import Tensor
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32, values
+from caniexport import Case, Claim, f32, fix, values
 
 
 class SliceAssignToRepeat(Case):

@@ -2,8 +2,7 @@
 
 import torch
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import boolean, i64, values
+from caniexport import Case, Claim, boolean, fix, i64, values
 
 BITS = 8
 

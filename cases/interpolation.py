@@ -3,8 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32
+from caniexport import Case, Claim, f32, fix
 
 TENS = (f32(1, 2, 10, 10, low=0.0, high=9.0), f32(1, 2, 10, 10), f32(3, 2, 10, 10))
 

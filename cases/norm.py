@@ -5,8 +5,7 @@ from contextlib import contextmanager
 import torch
 import torch.nn.functional as F
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32
+from caniexport import Case, Claim, f32, fix
 
 
 @contextmanager

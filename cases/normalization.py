@@ -3,8 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32, values
+from caniexport import Case, Claim, f32, fix, values
 
 IMAGES = ((f32(1, 3, 4, 4),), (f32(1, 3, 4, 4, low=2.0, high=5.0),), (f32(2, 3, 4, 4),))
 BATCH = {"x": {0: "batch"}}

@@ -3,8 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32, values
+from caniexport import Case, Claim, f32, fix, values
 
 SIXTEEN = [[[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0], [13.0, 14.0, 15.0, 16.0]]]]
 #: where the four largest of a plane of 4 by 4 lay, as torch counts: in the plane

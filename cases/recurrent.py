@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32, values
+from caniexport import Case, Claim, f32, fix, values
 
 
 def reset_before_recurrence(model):

@@ -4,8 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import values
+from caniexport import Case, Claim, fix, values
 
 _INT64 = 7
 

@@ -2,8 +2,7 @@
 
 import torch
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32, i64, values
+from caniexport import Case, Claim, f32, fix, i64, values
 
 
 class ScatterReduceMaxOfMatrix(Case):

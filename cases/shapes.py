@@ -1,7 +1,6 @@
 """Views and reshapes."""
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32
+from caniexport import Case, Claim, f32, fix
 
 
 class ViewNonContiguous(Case):

@@ -2,8 +2,7 @@
 
 import torch
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32
+from caniexport import Case, Claim, f32, fix
 
 INPUTS = ((f32(2, 3, 4),), (f32(2, 3, 4, low=2.0, high=5.0),), (f32(5, 3, 4),))
 FLATTENED = "before opset 13 the axes from this one on are one"

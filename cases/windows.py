@@ -3,8 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32
+from caniexport import Case, Claim, f32, fix
 
 
 def no_rule(source, operator, torch, opset=">=9", **more):

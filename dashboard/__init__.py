@@ -1,1 +1,1 @@
-"""The dashboard: pages over :mod:`harness.answers`, drawn with Streamlit. It reads the dataset and never writes."""
+"""The dashboard: pages over :mod:`caniexport.answers`, drawn with Streamlit. It reads the dataset and never writes."""

@@ -17,9 +17,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from caniexport import pages
+
 #: names besides those of this machine, with commas between them; what ``caniexport dashboard --host`` sets
 HOSTS = "CANIEXPORT_HOSTS"
-_HERE = Path(__file__).parent
+_ASSETS = Path(pages.__file__).parent
 _INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _WILDCARDS = frozenset({"", "0.0.0.0", "::"})
@@ -122,7 +124,7 @@ def _policy(scripts: str, host: str) -> str:
 
 def _inline_scripts() -> list[str]:
     """Streamlit's own in its page, and ours: the first answer's, and the one for links and keys."""
-    ours = [(_HERE / name).read_text(encoding="utf-8") for name in ("first.js", "nav.js")]
+    ours = [(_ASSETS / name).read_text(encoding="utf-8") for name in ("first.js", "nav.js")]
     return [*_INLINE.findall(_INDEX.read_text(encoding="utf-8")), *ours]
 
 

@@ -6,18 +6,19 @@ import sys
 from pathlib import Path
 
 _FOLDER = Path(__file__).resolve().parent
-# Streamlit puts this folder on the path, not the one that has harness/ and dashboard/
+# Streamlit puts this folder on the path, not the one that has dashboard/
 if str(_FOLDER.parent) not in sys.path:
     sys.path.insert(0, str(_FOLDER.parent))
 
 import streamlit as st  # noqa: E402 - the path first
 
+from caniexport import pages  # noqa: E402
+from caniexport.pages.first import PAGES  # noqa: E402
 from dashboard import frame  # noqa: E402
-from dashboard.first import PAGES  # noqa: E402
 from dashboard.views import about, alerts, case, claims, declared, home, matrix, op, runs, upgrade, workarounds  # noqa: E402
 
 st.set_page_config(page_title="Can I export it?", layout="wide")
-st.html(_FOLDER / "style.css")
+st.html(Path(pages.__file__).with_name("style.css"))
 frame.brand()
 _VIEWS = (home, matrix, case, op, upgrade, workarounds, claims, declared, alerts, runs, about)
 st.navigation(

@@ -7,23 +7,24 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import claims_html, code_html, evidence_html, graph_html, links, params, scripts, search_html, strip_html
+from caniexport import versions
+from caniexport.answers import Why
+from caniexport.answers.documents import all_claims
+from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.select import CatalogueEntry
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.model.case import PLAIN
+from caniexport.model.errors import CaniexportError
+from caniexport.model.status import FixKind, Status
+from caniexport.pages import claims_html, code_html, evidence_html, graph_html, links, search_html, strip_html
+from caniexport.pages.markup import chips, escape, facts, link, sources, status_badge, status_legend, word_legend
+from caniexport.store import graphs
+from dashboard import params, scripts
 from dashboard.frame import heading
-from dashboard.markup import chips, escape, facts, link, sources, status_badge, status_legend, word_legend
 from dashboard.reading import Kept
-from harness import versions
-from harness.answers import Why
-from harness.answers.documents import all_claims
-from harness.answers.rows import Cell
-from harness.answers.select import Entry
-from harness.answers.signs import EXPORTER_SHORT
-from harness.store import graphs
-from harness.worker.case import PLAIN
-from harness.worker.errors import CaniexportError
-from harness.worker.status import FixKind, Status
 
 
-def words(kept: Kept, entry: Entry) -> None:
+def words(kept: Kept, entry: CatalogueEntry) -> None:
     """What the case is about and where it is documented."""
     heading(entry.title or entry.case, f"{entry.case} · {entry.theme or 'no theme'}")
     row = _catalogue_row(kept, entry)
@@ -47,12 +48,12 @@ def answers(kept: Kept, case: str, variant: str) -> None:
         st.html(search_html.answers(found, {"case": case, "variant": "" if variant == PLAIN else variant}))
 
 
-def _catalogue_row(kept: Kept, entry: Entry) -> dict[str, Any]:
+def _catalogue_row(kept: Kept, entry: CatalogueEntry) -> dict[str, Any]:
     found = kept.records("cases", {"case": (entry.case,), "variant": (entry.variant,)})
     return found[0] if found else {}
 
 
-def strip(cells: Iterable[Cell], releases: Sequence[str], shown: Why, kept_params: Mapping[str, str]) -> None:
+def strip(cells: Iterable[MeasuredCell], releases: Sequence[str], shown: Why, kept_params: Mapping[str, str]) -> None:
     """Torch releases by opsets for the variant and exporter chosen."""
     mine = _chosen(cells, kept_params)
     row = shown.detail.row if shown.detail else None
@@ -61,12 +62,12 @@ def strip(cells: Iterable[Cell], releases: Sequence[str], shown: Why, kept_param
         st.html(strip_html.strip(mine, releases, chosen, kept_params))
 
 
-def legend(cells: Iterable[Cell], kept_params: Mapping[str, str]) -> None:
+def legend(cells: Iterable[MeasuredCell], kept_params: Mapping[str, str]) -> None:
     """The signs of the strip explained."""
     st.html(status_legend(only={cell.status for cell in _chosen(cells, kept_params)} | {Status.NOT_RUN}))
 
 
-def _chosen(cells: Iterable[Cell], kept_params: Mapping[str, str]) -> list[Cell]:
+def _chosen(cells: Iterable[MeasuredCell], kept_params: Mapping[str, str]) -> list[MeasuredCell]:
     """The cells of the variant, exporter and provider of the page."""
     variant = kept_params["variant"] or PLAIN
     provider = kept_params.get("provider", "cpu")
@@ -161,7 +162,12 @@ def _script(kept: Kept, shown: Why) -> None:
 
 
 def fixes(
-    kept: Kept, entries: Mapping[str, Entry], exporter: str, provider: str, opset: str, kept_params: Mapping[str, str]
+    kept: Kept,
+    entries: Mapping[str, CatalogueEntry],
+    exporter: str,
+    provider: str,
+    opset: str,
+    kept_params: Mapping[str, str],
 ) -> None:
     """The failing form and each fix as code, and each fix's word on every release."""
     found = [entry for entry in entries.values() if entry.variant != PLAIN]
@@ -182,12 +188,12 @@ def fixes(
             _form(entry)
 
 
-def _recommended(entry: Entry) -> tuple[bool, bool, bool]:
+def _recommended(entry: CatalogueEntry) -> tuple[bool, bool, bool]:
     """The failing form first, then what sources state, then our own proposals, then what is known to be wrong."""
     return entry.variant != PLAIN, entry.caution, not entry.documented
 
 
-def _form(entry: Entry) -> None:
+def _form(entry: CatalogueEntry) -> None:
     with st.container(key=f"form-{entry.variant}"):
         name = "Failing form" if entry.variant == PLAIN else entry.variant
         kind = "" if entry.variant == PLAIN else f"{entry.kind}{'' if entry.documented else ', our own proposal'}"

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard import code_html, links, params
-from dashboard.markup import escape, link
+from caniexport import pages
+from caniexport.model.errors import CaniexportError
+from caniexport.pages import code_html, links
+from caniexport.pages.markup import escape, link
+from dashboard import params
 from dashboard.reading import Kept, source
-from harness.worker.errors import CaniexportError
 
-_SCRIPT = Path(__file__).with_name("nav.js")
+_SCRIPT = Path(pages.__file__).with_name("nav.js")
 _LOG = logging.getLogger(__name__)
 
 
@@ -66,7 +68,7 @@ def section(title: str, *parts: str) -> None:
 def own(grid: str) -> None:
     """HTML of this package's own making as it is: Streamlit's sanitizer takes a second over a table of the matrix.
 
-    Every text in it went through :func:`dashboard.markup.escape`, as in the first reply.
+    Every text in it went through :func:`caniexport.pages.markup.escape`, as in the first reply.
     """
     st.html(grid, unsafe_allow_javascript=True)
 

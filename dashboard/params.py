@@ -10,8 +10,8 @@ from typing import Literal
 
 import streamlit as st
 
-from harness import names
-from harness.worker.errors import UnknownName
+from caniexport import names
+from caniexport.model.errors import UnknownName
 
 #: longest value of a parameter that is looked at
 _LONGEST = 300

@@ -9,9 +9,9 @@ from typing import cast
 
 import streamlit as st
 
-from dashboard.kept import Kept
-from harness import home as homes
-from harness.store.dataset import fingerprint
+from caniexport import home as homes
+from caniexport.pages.kept import Kept
+from caniexport.store.dataset import fingerprint
 
 __all__ = ["Kept", "source"]
 
@@ -23,7 +23,7 @@ PATIENCE = 30.0
 def source() -> Kept:
     """The dataset as its files are now, at most :data:`PATIENCE` seconds behind a measurement that goes on.
 
-    Raises :class:`harness.worker.errors.CaniexportError` where there is none.
+    Raises :class:`caniexport.model.errors.CaniexportError` where there is none.
     """
     home = homes.find()
     return _shelf(home.published, home.local).now(time.monotonic())

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard.kept import Kept
-from harness import home as homes
-from harness.answers import Why
-from harness.reproduce.find import of_answer
-from harness.worker import corpus
-from harness.worker.corpus import LoadedCase
+from caniexport import home as homes
+from caniexport.answers import Why
+from caniexport.model import corpus
+from caniexport.model.corpus import LoadedCase
+from caniexport.pages.kept import Kept
+from caniexport.reproduce.find import of_answer
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)

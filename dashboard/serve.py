@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 _FOLDER = Path(__file__).resolve().parent
-# Streamlit puts this folder on the path, not the one that has harness/ and dashboard/
+# Streamlit puts this folder on the path, not the one that has dashboard/
 if str(_FOLDER.parent) not in sys.path:
     sys.path.insert(0, str(_FOLDER.parent))
 
@@ -25,11 +25,12 @@ from starlette.routing import Route  # noqa: E402
 from starlette.types import ASGIApp, Message, Receive, Scope, Send  # noqa: E402
 from streamlit.starlette import App  # noqa: E402
 
-from dashboard import code_html, first  # noqa: E402
+from caniexport import pages  # noqa: E402
+from caniexport.answers import search as searching  # noqa: E402
+from caniexport.model.errors import CaniexportError  # noqa: E402
+from caniexport.pages import code_html, first  # noqa: E402
 from dashboard.access import Access  # noqa: E402
 from dashboard.reading import source  # noqa: E402
-from harness.answers import search as searching  # noqa: E402
-from harness.worker.errors import CaniexportError  # noqa: E402
 
 _LOG = logging.getLogger(__name__)
 _END = b"</body>"
@@ -142,7 +143,7 @@ _PREPARED: weakref.WeakSet[Any] = weakref.WeakSet()
 
 async def _icon(_: Request) -> FileResponse:
     """The app's sign where Streamlit's page looks for one: told as ``page_icon`` it costs numpy and pillow."""
-    return FileResponse(_FOLDER / "icon.svg", media_type="image/svg+xml")
+    return FileResponse(Path(pages.__file__).with_name("icon.svg"), media_type="image/svg+xml")
 
 
 app = App(

@@ -13,22 +13,21 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import click
+from click.testing import CliRunner
 
-import click  # noqa: E402  # the path above comes first
-from click.testing import CliRunner  # noqa: E402
-
-from harness.alerts.expectations import Trouble  # noqa: E402
-from harness.alerts.group import Kind  # noqa: E402
-from harness.alerts.lifecycle import Stand  # noqa: E402
-from harness.answers.declared import Agreement  # noqa: E402
-from harness.answers.signs import CLAIM, WORKAROUND  # noqa: E402
-from harness.cli import COMMANDS, main  # noqa: E402
-from harness.verdicts import RangeWord, Verdict  # noqa: E402
+from caniexport.alerts.expectations import Trouble
+from caniexport.alerts.group import AlertKind
+from caniexport.alerts.lifecycle import AlertStage
+from caniexport.answers.declared import Agreement
+from caniexport.answers.signs import CLAIM, WORKAROUND
+from caniexport.cli import COMMANDS, main
+from caniexport.corpus.verdicts import RangeWord, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+ROOT = Path(__file__).resolve().parent.parent
 
 TARGET = ROOT / "docs" / "commands.md"
 _MOST_LINES = 32
@@ -88,24 +87,24 @@ VERDICTS: Mapping[Verdict, str] = {
     Verdict.REBASELINED: "the case's code is another: not compared",
     Verdict.UNKNOWN: "not measured afterwards, or only a timeout without anything before",
 }
-KINDS: Mapping[Kind, str] = {
-    Kind.REGRESSED_SILENT: "new wrong values; stops a build",
-    Kind.REGRESSED_CRASH: "a new crash; stops a build",
-    Kind.REGRESSED: "a new error; stops a build",
-    Kind.WITHDRAWN: "newly refused; stops a build",
-    Kind.WORKAROUND_BROKEN: "a fix that was needed does not help any more; stops a build",
-    Kind.WORKAROUND_HARMFUL: "a fix fails where the plain form works; stops a build",
-    Kind.DEGRADED: "works, no longer as asked",
-    Kind.CHANGED_FAILURE: "still does not work, in another way",
-    Kind.WORKAROUND_NEEDED: "a fix is needed again",
-    Kind.WORKAROUND_OBSOLETE: "a fix may go",
-    Kind.FIXED: "works now",
-    Kind.SUSPECT: "timeouts and out of memory, until they are confirmed",
+KINDS: Mapping[AlertKind, str] = {
+    AlertKind.REGRESSED_SILENT: "new wrong values; stops a build",
+    AlertKind.REGRESSED_CRASH: "a new crash; stops a build",
+    AlertKind.REGRESSED: "a new error; stops a build",
+    AlertKind.WITHDRAWN: "newly refused; stops a build",
+    AlertKind.WORKAROUND_BROKEN: "a fix that was needed does not help any more; stops a build",
+    AlertKind.WORKAROUND_HARMFUL: "a fix fails where the plain form works; stops a build",
+    AlertKind.DEGRADED: "works, no longer as asked",
+    AlertKind.CHANGED_FAILURE: "still does not work, in another way",
+    AlertKind.WORKAROUND_NEEDED: "a fix is needed again",
+    AlertKind.WORKAROUND_OBSOLETE: "a fix may go",
+    AlertKind.FIXED: "works now",
+    AlertKind.SUSPECT: "timeouts and out of memory, until they are confirmed",
 }
-STATES: Mapping[Stand, str] = {
-    Stand.OPEN: "seen, nobody has looked at it",
-    Stand.ACKNOWLEDGED: "known: stops no build until it grows",
-    Stand.RESOLVED: "its cells were measured twice and were good",
+STATES: Mapping[AlertStage, str] = {
+    AlertStage.OPEN: "seen, nobody has looked at it",
+    AlertStage.ACKNOWLEDGED: "known: stops no build until it grows",
+    AlertStage.RESOLVED: "its cells were measured twice and were good",
 }
 TROUBLES: Mapping[Trouble, str] = {
     Trouble.EXPIRED: "past its review date",
@@ -188,8 +187,8 @@ def _words() -> Iterator[list[str]]:
     yield _table("Verdicts: what happened between two cells of a case", {w.value: VERDICTS[w] for w in Verdict})
     yield _table("Words for a workaround", {word.value: sign.meaning for word, sign in WORKAROUND.items()})
     yield _table("Words for a range along one axis", {word.value: RANGES[word] for word in RangeWord})
-    yield _table("Kinds of alerts, worst first", {kind.value: KINDS[kind] for kind in Kind})
-    yield _table("States of an alert", {state.value: STATES[state] for state in Stand})
+    yield _table("Kinds of alerts, worst first", {kind.value: KINDS[kind] for kind in AlertKind})
+    yield _table("States of an alert", {state.value: STATES[state] for state in AlertStage})
     yield _table("Expectations that do not hold", {word.value: TROUBLES[word] for word in Trouble})
     yield _table("Outcomes of a claim", {word: sign.meaning for word, sign in CLAIM.items()})
     yield _table("Operator tables against measurements", {word.value: "" for word in Agreement})

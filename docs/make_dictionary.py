@@ -9,16 +9,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from harness.store.merge import KEYS  # noqa: E402  # the path above comes first
-from harness.worker.rows import SCHEMA_VERSION, TABLES  # noqa: E402  # the path above comes first
-from harness.worker.status import Exporter, FixKind, Stage, Status  # noqa: E402  # the path above comes first
+from caniexport.model.rows import SCHEMA_VERSION, TABLES
+from caniexport.model.status import Exporter, FixKind, Stage, Status
+from caniexport.store.merge import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from enum import Enum
+
+ROOT = Path(__file__).resolve().parent.parent
 
 TARGET = ROOT / "docs" / "data.md"
 

@@ -10,18 +10,11 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from harness.answers import Filters, workarounds  # noqa: E402  # the path above comes first
-from harness.answers.failing_forms import FailingForm, failing_forms  # noqa: E402  # the path above comes first
-from harness.answers.signs import EXPORTER_SHORT, WHY_NOT  # noqa: E402  # the path above comes first
-from harness.answers.upstream import (  # noqa: E402  # the path above comes first
-    CLOSED_FAILING,
-    OPEN_PASSING,
-    upstream,
-)
-from harness.claims import (  # noqa: E402  # the path above comes first
+from caniexport.answers import Filters, workarounds
+from caniexport.answers.failing_forms import FailingForm, failing_forms
+from caniexport.answers.signs import EXPORTER_SHORT, WHY_NOT
+from caniexport.answers.upstream import CLOSED_FAILING, OPEN_PASSING, upstream
+from caniexport.corpus.claims import (
     ADJUDICATED,
     NOT_MEASURED,
     NOT_REPRODUCED,
@@ -30,18 +23,20 @@ from harness.claims import (  # noqa: E402  # the path above comes first
     REPRODUCED,
     release_runs,
 )
-from harness.store import Dataset  # noqa: E402  # the path above comes first
-from harness.verdicts import Workaround  # noqa: E402  # the path above comes first
-from harness.versions import ordered, within  # noqa: E402  # the path above comes first
-from harness.worker.status import Checker, Exporter, Stage, Status  # noqa: E402  # the path above comes first
+from caniexport.corpus.verdicts import Workaround
+from caniexport.model.status import Checker, Exporter, Stage, Status
+from caniexport.store import Dataset
+from caniexport.versions import ordered, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
 
-    from harness.answers.standings import Standing
-    from harness.answers.upstream import Source
+    from caniexport.answers.standings import Standing
+    from caniexport.answers.upstream import SourceState
+
+ROOT = Path(__file__).resolve().parent.parent
 
 TARGET = ROOT / "docs" / "findings.md"
 _MEASURABLE = ("torchscript-trace", "torchscript-script", "dynamo", "default")
@@ -221,7 +216,7 @@ def _gone(forms: Sequence[FailingForm], newest: str) -> Iterator[str]:
     yield ""
 
 
-def _odd(found: Mapping[str, Sequence[Source]], titles: dict[str, str]) -> Iterator[str]:
+def _odd(found: Mapping[str, Sequence[SourceState]], titles: dict[str, str]) -> Iterator[str]:
     """Threads whose state upstream is at odds with what was measured."""
     every = [(case, source) for case, sources in found.items() for source in sources]
     states = {source.source: source.state for _, source in every}

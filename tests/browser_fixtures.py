@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from dashboard_data import build
 
-from harness.home import VARIABLE
+from caniexport.home import VARIABLE
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 APP = Path(__file__).resolve().parents[1] / "dashboard" / "serve.py"

@@ -111,8 +111,8 @@ made = Adds()
 NEEDS = "import a_package_that_nobody_has\n\n\ndef make():\n    return None\n"
 
 CASES = '''
-from harness.worker.case import Case, fix
-from harness.worker.tensors import f32
+from caniexport.model.case import Case, fix
+from caniexport.model.tensors import f32
 import torch
 
 

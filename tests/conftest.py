@@ -14,7 +14,7 @@ from browser_fixtures import address, chromium, visit  # noqa: F401 - fixtures o
 from drawn_pages import draw, pages_home  # noqa: F401 - fixtures of the tests of pages
 from hypothesis import HealthCheck, settings
 
-from harness import home as homes
+from caniexport import home as homes
 
 # a busy machine is slow at whatever it draws; how fast is no matter of these tests
 settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -39,7 +39,7 @@ def ordinary():
     user = {"user": 65534, "group": 65534, "extra_groups": []} if os.name == "posix" and os.geteuid() == 0 else {}
     if user:
         os.chown(own, 65534, 65534)
-    python = [sys.executable, "-c", "from harness.cli import main; main(prog_name='caniexport')"]
+    python = [sys.executable, "-c", "from caniexport.cli import main; main(prog_name='caniexport')"]
     environ = {**os.environ, "CANIEXPORT_CACHE": str(own), "HOME": str(own)}
     if subprocess.run(
         [*python, "--version"], cwd=own, env=environ, capture_output=True, check=False, **user

@@ -9,11 +9,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from harness.store import writer
-from harness.store.onnx_graph import Graph, Node
-from harness.store.schema import to_arrow
-from harness.worker.messages import signature
-from harness.worker.rows import MEASURING_VERSION
+from caniexport.model.messages import signature
+from caniexport.model.rows import MEASURING_VERSION
+from caniexport.store import writer
+from caniexport.store.onnx_graph import Graph, Node
+from caniexport.store.schema import to_arrow
 
 RELEASES = ("1.10.2", "2.0.1", "2.8.0", "2.15.0")
 OPSETS = {"1.10.2": range(9, 16), "2.0.1": range(9, 18), "2.8.0": range(9, 21), "2.15.0": range(9, 21)}

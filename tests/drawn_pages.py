@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from dashboard_data import build
 
-from harness.home import VARIABLE
+from caniexport.home import VARIABLE
 
 APP = Path(__file__).resolve().parents[1] / "dashboard" / "app.py"
 PAGE = """

@@ -8,8 +8,8 @@ import os
 import sys
 from pathlib import Path
 
-from harness.worker import corpus as corpus_module
-from harness.worker import exporters, onnx_file, sharing, subject, warm
+from caniexport.model import corpus as corpus_module
+from caniexport.worker import exporters, onnx_file, sharing, subject, warm
 
 SAMPLE = ("cross-no-symbolic", "multi-input-tuple", "tracer-item-bakes-value", "trace-tensor-trip-count-baked")
 #: 23 has operators that lower opsets have not, so the program is decomposed otherwise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zipfile
 
-from harness.store import graphs
+from caniexport.store import graphs
 
 
 def varint(number):

@@ -11,9 +11,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.store import compact, writer
-from harness.store.schema import to_arrow
-from harness.worker.journal import Journal
+from caniexport.model.journal import Journal
+from caniexport.store import compact, writer
+from caniexport.store.schema import to_arrow
 
 #: release -> lowest and highest opset of the TorchScript exporter, its default, the dynamo exporter's, onnxruntime
 RELEASES = {

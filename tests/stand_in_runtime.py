@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness import probes
-from harness.bundles import archive_bytes, make_bundle
-from harness.runner.archive import Entry
+from caniexport.bundles import probes
+from caniexport.bundles.pack import archive_bytes, make_bundle
+from caniexport.runner.archive import ArchiveEntry
 
 _PACKAGE = """
 import json, mmap, os, signal, time
@@ -138,14 +138,14 @@ def bundle(word: str) -> list[tuple[str, bytes]]:
     return [("model.onnx", word.encode()), *files[1:], *(again if word == "reuse" else [])]
 
 
-def archive(path: Path, *words: str, spoilt: str = "") -> list[Entry]:
+def archive(path: Path, *words: str, spoilt: str = "") -> list[ArchiveEntry]:
     """Write an archive with a bundle for each word; that of the word ``spoilt`` has the content of another one."""
     entries, sources = [], {}
     for word in words:
         name, data = make_bundle(bundle(word))
         if word == spoilt:
             data = make_bundle(bundle("another"))[1]
-        entries.append(Entry(name, "documented", word, "plain"))
+        entries.append(ArchiveEntry(name, "documented", word, "plain"))
         sources[name] = data
     path.write_bytes(archive_bytes(entries, {name: lambda data=data: data for name, data in sources.items()}, {}))
     return entries

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness.store import writer
-from harness.store.schema import to_arrow
-from harness.worker.journal import Journal
-from harness.worker.rows import CELLS, ENVIRONMENTS
+from caniexport.model.journal import Journal
+from caniexport.model.rows import CELLS, ENVIRONMENTS
+from caniexport.store import writer
+from caniexport.store.schema import to_arrow
 
 TEXT = "Exporting the operator cross to ONNX opset version 14 is not supported"
 

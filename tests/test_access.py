@@ -15,8 +15,8 @@ import pytest
 from browser_fixtures import MARKS
 from mini import runner
 
+from caniexport.home import VARIABLE
 from dashboard.access import name_of
-from harness.home import VARIABLE
 
 MARK = "CANIEXPORT_TEST_MARK"
 
@@ -40,7 +40,7 @@ def _free_port():
 
 
 def _start(home, port, *words, mark="none"):
-    line = [sys.executable, "-c", "from harness.cli import main; main()", "dashboard", "--port", str(port), *words]
+    line = [sys.executable, "-c", "from caniexport.cli import main; main()", "dashboard", "--port", str(port), *words]
     environ = {**os.environ, VARIABLE: str(home), MARK: mark}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     # a shell's background command ignores interrupts, and so does all that it starts

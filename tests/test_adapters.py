@@ -12,12 +12,13 @@ import pytest
 from stand_in_runtime import archive, install
 from test_runner import ends, rows, run
 
-from harness import interpreters, probes
-from harness.bundles import archive_bytes, make_bundle, probe_entries
-from harness.runner import adapters
-from harness.runner.adapters import placement
-from harness.runner.archive import Entry
-from harness.worker.errors import UnknownName
+from caniexport.bundles import probes
+from caniexport.bundles.pack import archive_bytes, make_bundle, probe_entries
+from caniexport.machine import interpreters
+from caniexport.model.errors import UnknownName
+from caniexport.runner import adapters
+from caniexport.runner.adapters import placement
+from caniexport.runner.archive import ArchiveEntry
 
 
 @pytest.fixture(scope="module")
@@ -222,7 +223,7 @@ def test_a_size_that_a_file_with_a_free_axis_fixes_is_refused_and_not_answered_w
         files.append((f"test_data_set_{place}/input_0.pb", tensor(values)))
         files.append((f"test_data_set_{place}/output_0.pb", tensor(values * 2)))
     name, data = make_bundle(files)
-    entry = Entry(name, "documented", "conv", "plain")
+    entry = ArchiveEntry(name, "documented", "conv", "plain")
     (tmp_path / "b.zip").write_bytes(archive_bytes([entry], {name: lambda: data}, {}))
 
     monkeypatch.setenv("RUST_BACKTRACE", "1")
@@ -266,7 +267,7 @@ def test_the_real_tensorrt_rtx_builds_a_file_whose_input_is_a_shape(tmp_path):
             ("test_data_set_0/output_0.pb", probes._tensor(range(6))),
         ]
     )
-    entry = Entry(name, "documented", "reshape", "plain")
+    entry = ArchiveEntry(name, "documented", "reshape", "plain")
     (tmp_path / "b.zip").write_bytes(archive_bytes([entry], {name: lambda: data}, {}))
     packages = "tensorrt-rtx-cu13-libs==1.7.1.116 tensorrt-rtx-cu13-bindings==1.7.1.116"
 

@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, cell, environment, write
 
-from harness.alerts import webhook
-from harness.cli import main
-from harness.store import Dataset, writer
-from harness.store.schema import to_arrow
+from caniexport.alerts import webhook
+from caniexport.cli import main
+from caniexport.store import Dataset, writer
+from caniexport.store.schema import to_arrow
 
 TORCH = "2.8.0"
 LATER = "2026-11-21T10:00:00Z"
@@ -403,8 +403,8 @@ def test_a_webhook_that_nobody_answers_changes_no_exit_code(home, monkeypatch):
 
 
 def test_alerts_do_not_depend_on_the_day_but_expectations_do(home):
-    from harness.alerts import expectations
-    from harness.answers.reading import load
+    from caniexport.alerts import expectations
+    from caniexport.answers.reading import load
 
     write_expectations(home, torch="==1.10.2", opset="14")
     rows = load(Dataset.open(home / "results", None))

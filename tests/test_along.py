@@ -8,13 +8,13 @@ import pytest
 from small_dataset import write
 from store_rows import cell, environment, write_cells, write_journal
 
-from harness.answers import By, Filters, table, workarounds
-from harness.answers.along import endings, lines
-from harness.answers.reading import load
-from harness.store import Dataset, compact, writer
-from harness.store.schema import to_arrow
-from harness.worker.journal import Journal
-from harness.worker.rows import RUNS
+from caniexport.answers import By, Filters, table, workarounds
+from caniexport.answers.along import endings, lines
+from caniexport.answers.reading import load
+from caniexport.model.journal import Journal
+from caniexport.model.rows import RUNS
+from caniexport.store import Dataset, compact, writer
+from caniexport.store.schema import to_arrow
 
 ROOT = Path(__file__).resolve().parents[1]
 LINE = ("cross-no-symbolic", "plain", "torchscript-trace", "cpu")

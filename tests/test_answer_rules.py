@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 from small_dataset import append, bundle, cell, environment, write
 
-from harness.answers import Filters, workarounds
-from harness.answers.blame import blame
-from harness.answers.defaults import OwnOpsets, Written, choose_opset
-from harness.answers.points import Place, Places, parse
-from harness.answers.policy import policy, to_toml
-from harness.answers.reading import load
-from harness.answers.rows import Cell
-from harness.answers.summary import counted
-from harness.answers.words import Ruler
-from harness.store import Dataset, compact
-from harness.verdicts import Outcome, Workaround, compare
-from harness.worker.journal import Journal
-from harness.worker.rows import RUNS
-from harness.worker.status import Status
+from caniexport.answers import Filters, workarounds
+from caniexport.answers.blame import blame
+from caniexport.answers.defaults import DefaultFiles, OwnOpsets, choose_opset
+from caniexport.answers.points import MeasuredPoint, Places, parse
+from caniexport.answers.policy import policy, to_toml
+from caniexport.answers.reading import load
+from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.summary import counted
+from caniexport.answers.words import Ruler
+from caniexport.corpus.verdicts import ComparedCell, Workaround, compare
+from caniexport.model.journal import Journal
+from caniexport.model.rows import RUNS
+from caniexport.model.status import Status
+from caniexport.store import Dataset, compact
 
 TRACE, DYNAMO = "torchscript-trace", "dynamo"
 
@@ -53,7 +53,11 @@ def replayed(name, **changes):
 def test_an_exporter_is_judged_at_the_opset_that_it_writes_by_itself():
     """torch 2.5: a bare call takes the TorchScript exporter and writes 17; dynamo, when only it is named, 18."""
     own = OwnOpsets(
-        [Written("2.5.1", TRACE, 17, 850), Written("2.5.1", DYNAMO, 18, 20), Written("2.5.1", None, None, 9)]
+        [
+            DefaultFiles("2.5.1", TRACE, 17, 850),
+            DefaultFiles("2.5.1", DYNAMO, 18, 20),
+            DefaultFiles("2.5.1", None, None, 9),
+        ]
     )
 
     assert own.bare == {"2.5.1": 17}
@@ -121,8 +125,10 @@ def test_that_nothing_runs_and_that_nobody_tried_are_told_apart(local):
 
 
 def place(status, opset=14, torch="2.8.0"):
-    values = dict.fromkeys(Cell._fields)
-    return Cell(**{**values, "torch": torch, "opset": opset, "status": Status(status), "local": False, "stage": ""})
+    values = dict.fromkeys(MeasuredCell._fields)
+    return MeasuredCell(
+        **{**values, "torch": torch, "opset": opset, "status": Status(status), "local": False, "stage": ""}
+    )
 
 
 def test_a_fraction_counts_what_passes_and_never_what_is_degraded():
@@ -148,8 +154,8 @@ def test_the_word_of_a_fix_is_at_one_opset_and_its_sentence_ranges_over_all(loca
 
 # --- the axis that an upgrade names
 
-OLD = Place("2.8.0", TRACE, 17, "onnxruntime", "1.23.2", "cpu")
-NEW = Place("2.9.1", DYNAMO, 18, "onnxruntime", "1.31.1", "cpu")
+OLD = MeasuredPoint("2.8.0", TRACE, 17, "onnxruntime", "1.23.2", "cpu")
+NEW = MeasuredPoint("2.9.1", DYNAMO, 18, "onnxruntime", "1.31.1", "cpu")
 
 
 def blamed(outcomes, left=OLD, right=NEW):
@@ -157,7 +163,7 @@ def blamed(outcomes, left=OLD, right=NEW):
 
     def at(place):
         moved = frozenset(left.differing(place))
-        return Outcome(outcomes.get(moved))
+        return ComparedCell(outcomes.get(moved))
 
     verdict = compare(at(left), at(right))
     return blame(verdict, left, right, at)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 import small_dataset
 
-from harness.answers import By, Filters, claims, table, why, workarounds
-from harness.store import Dataset
-from harness.worker.errors import UnknownName
+from caniexport.answers import By, Filters, claims, table, why, workarounds
+from caniexport.model.errors import UnknownName
+from caniexport.store import Dataset
 
 TRACE = "torchscript-trace"
 

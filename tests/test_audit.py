@@ -11,13 +11,13 @@ import pytest
 from mini import build, runner
 from mini.home import make_home
 
-from dashboard import audit_html
-from harness import home as homes
-from harness.audit import environments, judge, sample, saved
-from harness.audit.judge import Found
-from harness.audit.run import ReleaseAudit
-from harness.store import Dataset, digests, writer
-from harness.store.schema import to_arrow
+from caniexport import home as homes
+from caniexport.audit import environments, judge, sample, saved
+from caniexport.audit.judge import ScriptOutcome
+from caniexport.audit.run import ReleaseAudit
+from caniexport.pages import audit_html
+from caniexport.store import Dataset, digests, writer
+from caniexport.store.schema import to_arrow
 
 OLD, NEW = build.ERAS
 
@@ -141,8 +141,8 @@ def test_a_dataset_without_published_cells_and_a_release_that_nobody_measured_ar
 HOSTILE = '''
 import os, signal, sys, time
 import torch
-from harness.worker.case import Case
-from harness.worker.tensors import f32
+from caniexport.model.case import Case
+from caniexport.model.tensors import f32
 
 
 class _Hostile(Case):
@@ -206,7 +206,7 @@ class Peeks(_Hostile):
     """imports what measures"""
 
     def forward(self, x):
-        import harness.worker.cell
+        import caniexport.worker.cell
         return x
 '''
 
@@ -271,24 +271,29 @@ MEMORY = "output 0: it is the memory of input x, and goes with it"
 CAUSED = "A: outer\ncaused by B: the reason"
 CUT = "B: " + "x" * 3000 + "\n…\n" + "tail" * 30
 SAME = [
-    ("fail", "E: no rule for /home/a/c.py at 0x…", Found("run", "fail", "E", "no rule for c.py at 0xffff12"), True),
-    ("fail", CAUSED, Found("run", "fail", "B", "the reason"), True),
-    ("fail", CAUSED, Found("run", "fail", "B", "another reason"), False),
-    ("fail", "B: the reason", Found("run", "fail", "C", "the reason"), False),
+    (
+        "fail",
+        "E: no rule for /home/a/c.py at 0x…",
+        ScriptOutcome("run", "fail", "E", "no rule for c.py at 0xffff12"),
+        True,
+    ),
+    ("fail", CAUSED, ScriptOutcome("run", "fail", "B", "the reason"), True),
+    ("fail", CAUSED, ScriptOutcome("run", "fail", "B", "another reason"), False),
+    ("fail", "B: the reason", ScriptOutcome("run", "fail", "C", "the reason"), False),
     (
         "fail",
         "E: no rule\n\nat cases/a.py(7): forward",
-        Found("run", "fail", "E", "no rule\n\nat plain.py(9): called"),
+        ScriptOutcome("run", "fail", "E", "no rule\n\nat plain.py(9): called"),
         True,
     ),
-    ("fail", CUT, Found("run", "fail", "B", "y" * 9000 + "tail" * 30), True),
-    ("mismatch", VALUES, Found("run", "mismatch", "", "values"), True),
-    ("mismatch", VALUES, Found("run", "mismatch", "", "shape"), False),
-    ("mismatch", MEMORY, Found("run", "mismatch", "", "memory"), True),
-    ("crash", "ended by SIGABRT", Found("run", "crash", "SIGSEGV", "SIGSEGV"), False),
-    ("pass", "", Found("run", "pass"), True),
-    ("pass", "", Found("load", "pass"), False),
-    ("pass", "", Found("run", "fail", "B", "c"), False),
+    ("fail", CUT, ScriptOutcome("run", "fail", "B", "y" * 9000 + "tail" * 30), True),
+    ("mismatch", VALUES, ScriptOutcome("run", "mismatch", "", "values"), True),
+    ("mismatch", VALUES, ScriptOutcome("run", "mismatch", "", "shape"), False),
+    ("mismatch", MEMORY, ScriptOutcome("run", "mismatch", "", "memory"), True),
+    ("crash", "ended by SIGABRT", ScriptOutcome("run", "crash", "SIGSEGV", "SIGSEGV"), False),
+    ("pass", "", ScriptOutcome("run", "pass"), True),
+    ("pass", "", ScriptOutcome("load", "pass"), False),
+    ("pass", "", ScriptOutcome("run", "fail", "B", "c"), False),
 ]
 
 
@@ -306,7 +311,7 @@ def test_no_cell_that_was_not_measured_counts_as_agreeing():
 @pytest.mark.real
 def test_the_published_rows_of_an_old_release_are_found_again_by_the_plain_script(capsys):
     """An environment of torch 1.10.2, made out of the table's pins; a handful of published cells."""
-    from harness.audit.run import AuditOptions, audit
+    from caniexport.audit.run import AuditOptions, audit
 
     (found,) = audit(AuditOptions(homes.find(), 25, 11, ("1.10.2",)), print)
 

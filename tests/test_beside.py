@@ -11,7 +11,7 @@ import pytest
 from stand_in_runtime import archive, install
 from test_runner import ends, rows, run
 
-from harness.worker import compare
+from caniexport.worker import compare
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "runtimes.md"
 

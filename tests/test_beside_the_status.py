@@ -8,16 +8,16 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, cell, write
 
-from harness.answers import By, Filters, table, why, workarounds
-from harness.answers.failing_forms import failing_forms
-from harness.answers.points import parse
-from harness.answers.policy import policy
-from harness.answers.reading import load
-from harness.answers.upgrade import upgrade
-from harness.cli import main
-from harness.store import Dataset
-from harness.verdicts import Workaround
-from harness.worker.status import Status
+from caniexport.answers import By, Filters, table, why, workarounds
+from caniexport.answers.failing_forms import failing_forms
+from caniexport.answers.points import parse
+from caniexport.answers.policy import policy
+from caniexport.answers.reading import load
+from caniexport.answers.upgrade import upgrade
+from caniexport.cli import main
+from caniexport.corpus.verdicts import Workaround
+from caniexport.model.status import Status
+from caniexport.store import Dataset
 
 TRACE = "torchscript-trace"
 HERE = Filters(cases=("cross",), torch=("2.8.0",), exporters=("trace",))

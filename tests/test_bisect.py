@@ -18,20 +18,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mini import build, runner
 
-from harness.bisect.probe import Asked, Outcome, with_pin
-from harness.bisect.run import NothingChangedError, bisect, difference, why
-from harness.bisect.search import Side, interval, middle
-from harness.cli import main
-from harness.worker import releases
-from harness.worker.errors import CaniexportError
+from caniexport.bisect.probe import BisectedCell, ProbedVersion, with_pin
+from caniexport.bisect.run import NothingChangedError, bisect, difference, why
+from caniexport.bisect.search import BisectSide, interval, middle
+from caniexport.cli import main
+from caniexport.model import releases
+from caniexport.model.errors import CaniexportError
 
 MARK = "CANIEXPORT_TEST_MARK"
-ASKED = Asked("cross", "plain", "hash", "default", None, "torch")
+ASKED = BisectedCell("cross", "plain", "hash", "default", None, "torch")
 PACKAGES = {"torch": "2.8.0", "onnxruntime": "1.31.1", "python": "3.12.1"}
 
 
 def outcome(version, status="pass", exporter="torchscript-trace", packages=PACKAGES):
-    return Outcome(version, "published", status, "done", "", "", exporter, 18, {**packages, "torch": version})
+    return ProbedVersion(version, "published", status, "done", "", "", exporter, 18, {**packages, "torch": version})
 
 
 class Table:
@@ -55,7 +55,9 @@ def test_the_change_is_found_whatever_is_known_and_whatever_cannot_be_installed(
     lost = data.draw(st.sets(st.sampled_from(ordered[1:-1]))) if count > 2 else set()
     seen = data.draw(st.sets(st.sampled_from(ordered))) - lost
     truth = {v: outcome(v, "pass" if index < change else "fail") for index, v in enumerate(ordered)}
-    table = Table({v: Outcome(v, "measured", message="no wheel") if v in lost else one for v, one in truth.items()})
+    table = Table(
+        {v: ProbedVersion(v, "measured", message="no wheel") if v in lost else one for v, one in truth.items()}
+    )
 
     found = bisect(ASKED, ordered, {v: truth[v] for v in seen}, table, lambda _: None)
 
@@ -69,7 +71,7 @@ def test_the_change_is_found_whatever_is_known_and_whatever_cannot_be_installed(
 
 def test_the_first_of_several_changes_is_the_answer():
     ordered = ["1", "2", "3", "4", "5"]
-    sides = {"1": Side.GOOD, "2": Side.BAD, "3": Side.GOOD, "5": Side.BAD}
+    sides = {"1": BisectSide.GOOD, "2": BisectSide.BAD, "3": BisectSide.GOOD, "5": BisectSide.BAD}
     assert interval(ordered, sides).bad == "2"
     assert middle(ordered, sides) is None
 
@@ -79,7 +81,7 @@ def test_ends_that_are_alike_and_ends_that_cannot_be_measured_are_said_to_be():
     with pytest.raises(NothingChangedError, match=r"nothing changed between torch 2.8.0 and 2.9.1: pass"):
         bisect(ASKED, list(ends), ends, Table({}), lambda _: None)
 
-    lost = Table({"2.9.1": Outcome("2.9.1", "measured", message="no wheel\nmore")})
+    lost = Table({"2.9.1": ProbedVersion("2.9.1", "measured", message="no wheel\nmore")})
     with pytest.raises(CaniexportError, match=r"torch 2.9.1: no wheel$"):
         bisect(ASKED, list(ends), {"2.8.0": ends["2.8.0"]}, lost, lambda _: None)
 
@@ -161,7 +163,7 @@ def environ(home, mark):
 
 def line():
     words = ["bisect", "passes", "--exporter", "trace", "--opset", "9", "--good", "torch=91.0.0", "--bad", "91.0.4"]
-    return [sys.executable, "-c", "from harness.cli import main; main(prog_name='caniexport')", *words, "--json"]
+    return [sys.executable, "-c", "from caniexport.cli import main; main(prog_name='caniexport')", *words, "--json"]
 
 
 @pytest.fixture(scope="module")

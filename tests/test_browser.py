@@ -9,7 +9,7 @@ import pytest
 from browser_fixtures import MARKS, drawn, until
 from dashboard_data import CROSS, MARKED_ID
 
-from dashboard import links
+from caniexport.pages import links
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 pytestmark = MARKS

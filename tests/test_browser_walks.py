@@ -10,11 +10,11 @@ from browser_fixtures import MARKS, drawn, until
 from dashboard_data import CROSS, build
 from onnx_bytes import model, node
 
-from dashboard.markup import plural
-from harness.alerts.releases import along
-from harness.answers import Filters, table, workarounds
-from harness.answers.upgrade import upgrade
-from harness.store import Dataset
+from caniexport.alerts.releases import along
+from caniexport.answers import Filters, table, workarounds
+from caniexport.answers.upgrade import upgrade
+from caniexport.pages.markup import plural
+from caniexport.store import Dataset
 
 pytestmark = MARKS
 #: the three questions are walked in every one

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from harness import interpreters
-from harness.worker.casehash import FileHashes
+from caniexport.machine import interpreters
+from caniexport.model.casehash import FileHashes
 
 ROOT = Path(__file__).resolve().parent.parent
 
 SOURCE = '''
 import torch
-from harness.worker.case import Case, Claim, fix
+from caniexport.model.case import Case, Claim, fix
 LIMIT = 3
 
 def helper(x):
@@ -93,10 +93,12 @@ def test_the_hash_is_the_same_on_every_python(minor, tmp_path):
     file = tmp_path / "thing.py"
     file.write_text(SOURCE)
     program = (
-        "import sys; from harness.worker.casehash import FileHashes; found = FileHashes(open(sys.argv[1]).read());"
+        "import sys; from caniexport.model.casehash import FileHashes; found = FileHashes(open(sys.argv[1]).read());"
         "print([found.variant('Thing', name) for name in ('plain', 'other', 'later')])"
     )
 
-    reply = subprocess.run([python, "-c", program, file], cwd=ROOT, capture_output=True, text=True, check=True)
+    reply = subprocess.run(
+        [python, "-c", program, file], cwd=ROOT / "harness", capture_output=True, text=True, check=True
+    )
 
     assert reply.stdout.strip() == str(list(hashes(SOURCE).values()))

@@ -8,18 +8,18 @@ import pytest
 from check_models import CASES, MODELS
 from click.testing import CliRunner
 
-from harness import home as homes
-from harness.check import run
-from harness.check.matching import Corpus, Point, sentences
-from harness.check.operators import failing_operator
-from harness.check.place import prepare
-from harness.check.subject import Options, UnusableModel, case_id, subject
-from harness.cli import main
-from harness.cli.check import axes
-from harness.store import Dataset
-from harness.worker import releases
-from harness.worker.errors import CaniexportError
-from harness.worker.status import Status
+from caniexport import home as homes
+from caniexport.check import run
+from caniexport.check.matching import Corpus, FailurePoint, sentences
+from caniexport.check.operators import failing_operator
+from caniexport.check.place import prepare
+from caniexport.check.subject import Options, UnusableModel, case_id, subject
+from caniexport.cli import main
+from caniexport.cli.check import axes
+from caniexport.model import releases
+from caniexport.model.errors import CaniexportError
+from caniexport.model.status import Status
+from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -171,7 +171,7 @@ def test_the_same_error_finds_its_case_with_what_each_fix_is_worth_there(corpus)
         "UnsupportedOperatorError: Exporting the operator 'aten::grid_sampler' to ONNX opset version 15 is not "
         "supported. Support for this operator was added in version 16, try exporting with this version."
     )
-    found = corpus.matches(Point("1.13.1", "torchscript-trace", 15, "export", Status.FAIL, text))
+    found = corpus.matches(FailurePoint("1.13.1", "torchscript-trace", 15, "export", Status.FAIL, text))
     case = next(match for match in found if match.case == "grid-sampler-unsupported-opset-11")
     assert (case.why, case.torch, case.status) == ("the same error", "1.13.1", Status.FAIL)
     assert {fix.variant: fix.word.value for fix in case.fixes}["gather_rewrite"] == "needed"
@@ -179,13 +179,13 @@ def test_the_same_error_finds_its_case_with_what_each_fix_is_worth_there(corpus)
 
 def test_a_patch_release_that_nobody_measured_is_answered_by_the_one_before(corpus):
     text = "RuntimeError: Exporting the operator cross to ONNX opset version 14 is not supported."
-    found = corpus.matches(Point("1.10.3", "torchscript-trace", 14, "export", Status.FAIL, text))
+    found = corpus.matches(FailurePoint("1.10.3", "torchscript-trace", 14, "export", Status.FAIL, text))
     assert (found[0].case, found[0].torch) == ("cross-no-symbolic", "1.10.2")
 
 
 def test_an_operator_of_the_words_of_others_is_not_taken_for_theirs(corpus):
     text = "UnsupportedOperatorError: Exporting the operator 'aten::fft_hfft' to ONNX opset version 15 is not supported"
-    assert corpus.matches(Point("1.13.1", "torchscript-trace", 15, "export", Status.FAIL, text)) == ()
+    assert corpus.matches(FailurePoint("1.13.1", "torchscript-trace", 15, "export", Status.FAIL, text)) == ()
 
 
 def test_wrong_values_are_matched_by_what_the_tracer_warned_of(corpus):
@@ -194,7 +194,9 @@ def test_wrong_values_are_matched_by_what_the_tracer_warned_of(corpus):
         "the data flow of Python values"
     )
     assert sentences(warned) == {"Converting a tensor to a Python number might cause the trace to be incorrect"}
-    point = Point("2.15.0", "torchscript-trace", 18, "compare", Status.MISMATCH, "input set 1, output 0: 1 of", warned)
+    point = FailurePoint(
+        "2.15.0", "torchscript-trace", 18, "compare", Status.MISMATCH, "input set 1, output 0: 1 of", warned
+    )
     found = corpus.matches(point)
     assert found
     assert {match.status for match in found} == {Status.MISMATCH}
@@ -203,4 +205,4 @@ def test_wrong_values_are_matched_by_what_the_tracer_warned_of(corpus):
 
 def test_what_the_models_own_code_raises_is_compared_with_nothing(corpus):
     text = "ValueError: Exporting the operator 'aten::grid_sampler' to ONNX opset version 15 is not supported"
-    assert corpus.matches(Point("1.13.1", "torchscript-trace", 15, "eager", Status.FAIL, text)) == ()
+    assert corpus.matches(FailurePoint("1.13.1", "torchscript-trace", 15, "eager", Status.FAIL, text)) == ()

@@ -39,7 +39,7 @@ class Checks:
     def inside(self, program):
         """Run a program in the environment that was made, with the machinery of the case file."""
         python = self.user / "caniexport-check" / ".tox" / "torch92.0.0-cpu" / "bin" / "python"
-        machinery = ROOT / "harness" / "check" / "inside.py"
+        machinery = ROOT / "harness" / "caniexport" / "check" / "inside.py"
         head = f"import json, runpy\nm = runpy.run_path({str(machinery)!r})\n"
         reply = subprocess.run(
             [str(python), "-c", head + program], cwd=self.user, capture_output=True, text=True, check=False

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import home as homes
-from harness.check.check import check
-from harness.check.run import Request
-from harness.check.subject import Options
-from harness.store import Dataset
+from caniexport import home as homes
+from caniexport.check.check import check
+from caniexport.check.run import CheckRequest
+from caniexport.check.subject import Options
+from caniexport.store import Dataset
 
 RELEASE = "2.15.0"
 MODELS = """
@@ -45,7 +45,7 @@ def checked(tmp_path_factory):
     lines: list[str] = []
 
     def run(opset):
-        request = Request((RELEASE,), ("torchscript-trace", "dynamo"), (opset,), packages=("einops",))
+        request = CheckRequest((RELEASE,), ("torchscript-trace", "dynamo"), (opset,), packages=("einops",))
         options = Options({"image": {0: "n"}, "grid": {0: "n"}}, packages=request.packages)
         found = check(
             "models:warp",

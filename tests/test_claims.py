@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 from store_rows import TEXT, cell, write_journal
 
-from harness import replays
-from harness.claims import adjudicate, adjudicate_dataset
-from harness.store import Dataset
-from harness.worker import corpus
-from harness.worker.errors import CorpusError
-from harness.worker.journal import Journal
-from harness.worker.rows import CLAIMS, RUNS
+from caniexport.corpus import replays
+from caniexport.corpus.claims import adjudicate, adjudicate_dataset
+from caniexport.model import corpus
+from caniexport.model.errors import CorpusError
+from caniexport.model.journal import Journal
+from caniexport.model.rows import CLAIMS, RUNS
+from caniexport.store import Dataset
 
 CASE = """
-from harness.worker.case import Case, Claim, EnvironmentCase, environment_fix, fix
-from harness.worker.tensors import f32
+from caniexport.model.case import Case, Claim, EnvironmentCase, environment_fix, fix
+from caniexport.model.tensors import f32
 
 class CrossNoSymbolic(Case):
     '''torch.cross has no rule.'''

@@ -13,10 +13,10 @@ import pytest
 import small_dataset
 from click.testing import CliRunner
 
-from harness import home as homes
-from harness.cli import COMMANDS, main
-from harness.cli.dashboard import streamlit_command
-from harness.worker.errors import CaniexportError
+from caniexport import home as homes
+from caniexport.cli import COMMANDS, main
+from caniexport.cli.dashboard import streamlit_command
+from caniexport.model.errors import CaniexportError
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -164,7 +164,7 @@ def test_measure_refuses_a_case_or_release_nobody_knows_before_it_starts_anythin
 
 def _process(home, *words, **environ):
     env = {**os.environ, homes.VARIABLE: str(home), **environ}
-    line = [sys.executable, "-c", "from harness.cli import main; main()", *words]
+    line = [sys.executable, "-c", "from caniexport.cli import main; main()", *words]
     return subprocess.run(line, cwd=ROOT, env=env, capture_output=True, check=False)
 
 
@@ -175,9 +175,11 @@ def test_an_output_that_knows_ascii_only_gets_ascii_signs(home):
 
 
 def test_help_loads_neither_pandas_nor_torch(home):
-    code = "import sys; from harness.cli import main; main(['--help'], standalone_mode=False); print(list(sys.modules))"
+    code = (
+        "import sys; from caniexport.cli import main; main(['--help'], standalone_mode=False); print(list(sys.modules))"
+    )
     found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True, text=True)
-    assert "'harness.cli.table'" in found.stdout
+    assert "'caniexport.cli.table'" in found.stdout
     for heavy in ("pandas", "pyarrow", "duckdb", "streamlit", "rich.table", "torch"):
         assert f"'{heavy}'" not in found.stdout
 
@@ -218,7 +220,7 @@ def test_a_file_of_cells_that_is_no_text_is_wrong_use(run, tmp_path):
 @pytest.mark.parametrize("words", [("table", "--case", "a\udcff"), ("why", "\udcff"), ("policy", "--theme", "\udcff")])
 def test_half_of_a_character_on_the_command_line_is_wrong_use(home, words):
     done = subprocess.run(
-        [sys.executable, "-c", "from harness.cli import main; main()", *words],
+        [sys.executable, "-c", "from caniexport.cli import main; main()", *words],
         env={**os.environ, "CANIEXPORT_HOME": str(home), "PYTHONPATH": str(ROOT)},
         capture_output=True,
         check=False,
@@ -233,7 +235,7 @@ def test_half_of_a_character_on_the_command_line_is_wrong_use(home, words):
 @pytest.mark.parametrize("encoding", ["latin-1"])
 def test_an_output_that_lacks_a_character_gets_it_escaped(home, words, encoding):
     done = subprocess.run(
-        [sys.executable, "-c", "from harness.cli import main; main()", *words],
+        [sys.executable, "-c", "from caniexport.cli import main; main()", *words],
         env={**os.environ, "CANIEXPORT_HOME": str(home), "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding},
         capture_output=True,
         check=False,

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from harness.cli import main
-from harness.cli.grid import Grid, Styled
+from caniexport.cli import main
+from caniexport.cli.grid import Grid, Styled
 
 _TEXTS = st.text(st.sampled_from("abc é✗≠·漢字 -\n"), max_size=12)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.worker import corpus as corpus_module
-from harness.worker.case import Case, kebab
-from harness.worker.errors import CorpusError
+from caniexport.model import corpus as corpus_module
+from caniexport.model.case import Case, kebab
+from caniexport.model.errors import CorpusError
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -69,7 +69,7 @@ def test_every_case_with_a_dynamic_dimension_has_an_input_of_another_shape(corpu
 
 
 def test_every_case_has_two_input_sets_that_differ_in_value(corpus):
-    from harness.worker.subject import arrays
+    from caniexport.worker.subject import arrays
 
     same = []
     for item in corpus.values():
@@ -89,7 +89,7 @@ def test_ids_are_the_class_names_in_kebab_case():
 def test_a_case_with_one_input_set_is_refused_with_its_name(tmp_path):
     file = tmp_path / "one.py"
     file.write_text(
-        "from harness.worker.case import Case\nfrom harness.worker.tensors import f32\n"
+        "from caniexport.model.case import Case\nfrom caniexport.model.tensors import f32\n"
         "class OneInput(Case):\n    'title'\n    sources = ('seed:000',)\n    inputs = ((f32(2),),)\n"
         "    def forward(self, x):\n        return x\n"
     )
@@ -130,7 +130,7 @@ def test_a_case_file_is_loaded_as_it_reads_now_also_when_it_was_edited_in_the_sa
     monkeypatch.setattr("sys.dont_write_bytecode", False)
     file = tmp_path / f"edited_{stand_in}.py"
     text = (
-        "from harness.worker.case import Case\nfrom harness.worker.tensors import f32\n"
+        "from caniexport.model.case import Case\nfrom caniexport.model.tensors import f32\n"
         "class Edited(Case):\n    'one'\n    sources = ('seed:000',)\n    inputs = ((f32(2),), (f32(3),))\n"
         "    def forward(self, x):\n        return x\n"
     )

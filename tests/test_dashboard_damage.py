@@ -14,10 +14,10 @@ from dashboard_data import RELEASES, build
 from drawn_pages import PAGE, PAGES, codes, markup, words
 from streamlit.testing.v1 import AppTest
 
-from harness.answers.rows import records
-from harness.home import VARIABLE
-from harness.store import Dataset
-from harness.store.schema import VERSION_KEY
+from caniexport.answers.rows import records
+from caniexport.home import VARIABLE
+from caniexport.store import Dataset
+from caniexport.store.schema import VERSION_KEY
 
 
 def test_a_home_without_rows_gives_a_page_that_says_how_to_measure(tmp_path, monkeypatch):

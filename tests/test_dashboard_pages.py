@@ -13,11 +13,12 @@ from drawn_pages import APP, PAGE, PAGES, cells, codes, markup, words
 from onnx_bytes import MODEL, model, node
 from streamlit.testing.v1 import AppTest
 
-from dashboard import links, params
-from dashboard.markup import escape, source_link
+from caniexport.answers.select import CatalogueEntry
+from caniexport.home import VARIABLE
+from caniexport.pages import links
+from caniexport.pages.markup import escape, source_link
+from dashboard import params
 from dashboard.views import upload
-from harness.answers.select import Entry
-from harness.home import VARIABLE
 
 
 def test_the_case_page_shows_the_real_error_text_of_the_cell_in_the_url(draw):
@@ -183,7 +184,10 @@ def test_workarounds_say_since_when_they_are_obsolete_and_are_sorted_by_it(draw)
     assert rewrite == ["2.0.1"], "torch.cross has no rule before 2.0"
 
 
-CATALOGUE = [Entry("a", "plain", ops=("aten::conv2d", "Conv")), Entry("b", "plain", ops=("aten::gather", "Gather"))]
+CATALOGUE = [
+    CatalogueEntry("a", "plain", ops=("aten::conv2d", "Conv")),
+    CatalogueEntry("b", "plain", ops=("aten::gather", "Gather")),
+]
 
 
 def test_the_operators_of_an_uploaded_file_are_those_that_cases_are_about():

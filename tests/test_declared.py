@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, cells, write
 
-from harness.answers.declared import Agreement, declared
-from harness.answers.select import Filters
-from harness.cli import main
-from harness.store import Dataset
+from caniexport.answers.declared import Agreement, declared
+from caniexport.answers.select import Filters
+from caniexport.cli import main
+from caniexport.store import Dataset
 
 TABLES = {
     "1.12.1": [["torchscript", "aten::grid_sampler", [16]], ["onnx", "GridSample", [16]]],

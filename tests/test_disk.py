@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from harness.disk import ENVIRONMENT, GIGABYTE, Budget, BudgetTooSmallError, used
+from caniexport.machine.disk import ENVIRONMENT, GIGABYTE, Budget, BudgetTooSmallError, used
 
 
 def budget(folder, limit=20 * GIGABYTE):
@@ -55,7 +55,7 @@ def test_a_full_disk_is_said_with_its_numbers(small_disk):
 def test_the_command_says_so_in_one_line(tmp_path):
     from click.testing import CliRunner
 
-    from harness.cli import main
+    from caniexport.cli import main
 
     reply = CliRunner().invoke(main, ["measure", "--release", "1.3.1", "--rolling", "--disk-budget", "1"])
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.worker.rows import TABLES
-from harness.worker.status import Exporter, FixKind, Stage, Status
+from caniexport.model.rows import TABLES
+from caniexport.model.status import Exporter, FixKind, Stage, Status
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -73,6 +73,6 @@ def test_every_word_of_a_row_is_in_the_data_dictionary(words):
 
 
 def test_the_python_functions_say_what_they_take_and_give():
-    import harness
+    import caniexport
 
-    assert all(getattr(harness, name).__doc__ for name in harness.__all__)
+    assert all(getattr(caniexport, name).__doc__ for name in caniexport.__all__)

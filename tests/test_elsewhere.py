@@ -9,17 +9,17 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, bundle, cell, write
 
-from harness.answers.matrix import By, table
-from harness.answers.points import Places, parse
-from harness.answers.reading import load
-from harness.answers.select import Filters
-from harness.answers.upgrade import upgrade
-from harness.api import plan, policy
-from harness.cli import main
-from harness.store import Dataset, compact
-from harness.store.elsewhere import Runtime
-from harness.worker.errors import UnknownName
-from harness.worker.journal import Journal
+from caniexport.answers.matrix import By, table
+from caniexport.answers.points import Places, parse
+from caniexport.answers.reading import load
+from caniexport.answers.select import Filters
+from caniexport.answers.upgrade import upgrade
+from caniexport.api import plan, policy
+from caniexport.cli import main
+from caniexport.model.errors import UnknownName
+from caniexport.model.journal import Journal
+from caniexport.store import Dataset, compact
+from caniexport.store.elsewhere import Runtime
 
 OLD, NEW = "1.20.1", "1.31.1"
 POINT = "torch=2.8.0,exporter=trace,opset=18"

@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from harness import environment_cases, interpreters
-from harness.cli import main
-from harness.environment_cases import exception_of, measure_environment_case, printed_facts
-from harness.worker import corpus as corpus_module
-from harness.worker.rows import CELLS
+from caniexport.cli import main
+from caniexport.machine import interpreters
+from caniexport.measure import environment_cases
+from caniexport.measure.environment_cases import exception_of, measure_environment_case, printed_facts
+from caniexport.model import corpus as corpus_module
+from caniexport.model.rows import CELLS
 
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 CASES = '''
-from harness.worker.case import EnvironmentCase, environment_fix
+from caniexport.model.case import EnvironmentCase, environment_fix
 
 
 class SixNeedsAName(EnvironmentCase):
@@ -184,8 +185,9 @@ def test_output_that_does_not_end_with_a_json_object_is_no_fact(stdout):
 
 def test_measuring_an_environment_case_measures_no_release_of_torch():
     """Canaries come along with cells; an environment case has none, whatever release is meant."""
-    from harness import home
-    from harness.measure import MeasureOptions, measure
+    from caniexport import home
+    from caniexport.measure.cells import measure
+    from caniexport.measure.job import MeasureOptions
 
     def planned(*cases):
         return {report.torch: report.planned for report in measure(options(cases), lambda _: None)}

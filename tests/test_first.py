@@ -13,11 +13,12 @@ pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
 from dashboard_data import HOSTILE, RELEASES, build
 
-from dashboard import first, matrix_html, serve
-from dashboard.kept import Kept
-from harness.answers import Filters, table
-from harness.answers import search as searching
-from harness.home import VARIABLE
+from caniexport.answers import Filters, table
+from caniexport.answers import search as searching
+from caniexport.home import VARIABLE
+from caniexport.pages import first, matrix_html
+from caniexport.pages.kept import Kept
+from dashboard import serve
 
 PAGE = b'<html><head><script type="module" crossorigin src="./a.js"></script></head><body><div id="root"></div></body>'
 

@@ -12,16 +12,16 @@ from itertools import pairwise
 import pytest
 from small_dataset import RELEASES, write
 
-from harness.answers import Filters, workarounds
-from harness.answers.history import history
-from harness.answers.points import parse
-from harness.answers.policy import policy
-from harness.answers.reading import load
-from harness.answers.support import supports
-from harness.answers.upgrade import upgrade
-from harness.store import Dataset
-from harness.verdicts import Workaround
-from harness.worker.status import Status
+from caniexport.answers import Filters, workarounds
+from caniexport.answers.history import history
+from caniexport.answers.points import parse
+from caniexport.answers.policy import policy
+from caniexport.answers.reading import load
+from caniexport.answers.support import supports
+from caniexport.answers.upgrade import upgrade
+from caniexport.corpus.verdicts import Workaround
+from caniexport.model.status import Status
+from caniexport.store import Dataset
 
 ORDER = list(RELEASES)
 SEEDS = range(6)

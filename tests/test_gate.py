@@ -7,7 +7,7 @@ import json
 import pytest
 from store_rows import cell, environment
 
-from harness.gate import judge
+from caniexport.gate.verdict import judge
 
 PINS = ("torch==2.8.0", "numpy==1.26.4", "onnx_ir==1.1.0")
 PACKAGES = {"torch": "2.8.0+cpu", "numpy": "1.26.4", "onnx-ir": "1.1.0", "pip": "25.0"}

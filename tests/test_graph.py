@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 import pytest
 from onnx_bytes import MODEL, bundled, model, node
 
-from dashboard import evidence_html, graph_html
-from harness.answers.on_runtimes import RuntimeOutcome
-from harness.store import graphs
-from harness.store.onnx_graph import MOST_NODES, Graph, of_model
-from harness.worker import onnx_file
-from harness.worker.errors import StoreError
+from caniexport.answers.on_runtimes import RuntimeOutcome
+from caniexport.model.errors import StoreError
+from caniexport.pages import evidence_html, graph_html
+from caniexport.store import graphs
+from caniexport.store.onnx_graph import MOST_NODES, Graph, of_model
+from caniexport.worker import onnx_file
 
 
 def test_the_operators_values_and_types_of_a_file_are_read():

@@ -10,9 +10,9 @@ from mini import build, runner
 from mini.home import make_home
 from test_mini_matrix import kill_midway
 
-from harness import held_back
-from harness.store import writer
-from harness.store.schema import to_arrow
+from caniexport.gate import held_back
+from caniexport.store import writer
+from caniexport.store.schema import to_arrow
 
 OLD, NEW = build.ERAS
 BEFORE = "90.0.0"
@@ -20,9 +20,9 @@ BEFORE = "90.0.0"
 HEAD = """
 import torch
 
-from harness.worker import process
-from harness.worker.case import Case, fix
-from harness.worker.tensors import f32
+from caniexport.worker import process
+from caniexport.model.case import Case, fix
+from caniexport.model.tensors import f32
 
 SEEN = []
 

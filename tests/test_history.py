@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, cell, write
 
-from harness import api
-from harness.answers.history import alike
-from harness.cli import main
-from harness.worker.messages import message_id
+from caniexport import api
+from caniexport.answers.history import alike
+from caniexport.cli import main
+from caniexport.model.messages import message_id
 
 ROOT = Path(__file__).resolve().parent.parent
 TRACE = "torchscript-trace"

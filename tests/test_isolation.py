@@ -197,8 +197,8 @@ BORROWS = '''
 
 import torch
 
-from harness.worker.case import Case, fix
-from harness.worker.tensors import f32
+from caniexport.model.case import Case, fix
+from caniexport.model.tensors import f32
 
 SCRIPTED = []
 
@@ -239,8 +239,8 @@ SHARES = '''
 
 import os
 
-from harness.worker.case import Case, fix
-from harness.worker.tensors import f32
+from caniexport.model.case import Case, fix
+from caniexport.model.tensors import f32
 
 
 class SharesFirst(Case):
@@ -290,8 +290,8 @@ import sys
 
 import torch
 
-from harness.worker.case import Case
-from harness.worker.tensors import f32
+from caniexport.model.case import Case
+from caniexport.model.tensors import f32
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -340,8 +340,8 @@ LINGERS = '''
 import time
 from contextlib import contextmanager
 
-from harness.worker.case import Case, fix
-from harness.worker.tensors import f32
+from caniexport.model.case import Case, fix
+from caniexport.model.tensors import f32
 
 
 @contextmanager

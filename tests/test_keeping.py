@@ -8,7 +8,7 @@ import types
 
 import pytest
 
-from harness.worker import keeping
+from caniexport.worker import keeping
 
 
 class Operator:

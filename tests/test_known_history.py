@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from harness import api
-from harness.answers.search import search
-from harness.cli import main
+from caniexport import api
+from caniexport.answers.search import search
+from caniexport.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 #: what a bare call changed its answer for when 2.9 made the dynamo exporter its default
@@ -56,7 +56,7 @@ def test_every_verdict_is_counted_and_what_is_left_out_is_said(flip):
 
 
 def _plain(dataset):
-    from harness.answers.reading import load
+    from caniexport.answers.reading import load
 
     rows = load(dataset)
     beside = {cell.case for cell in rows.environment}

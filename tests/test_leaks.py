@@ -40,8 +40,8 @@ LEAKS = {
     "compare-errors": "compare._errors.__code__ = (lambda want, got, rtol, atol: refuse()).__code__",
     "tolerances": "compare.TOLERANCES['float32'] = (10.0, 10.0)",
     "no-tolerances": "compare.TOLERANCES.clear()",
-    "messages": "sys.modules['harness.worker.cell'].describe = refuse",
-    "measuring": "sys.modules['harness.worker.zygote'].measure = refuse",
+    "messages": "sys.modules['caniexport.worker.cell'].describe = refuse",
+    "measuring": "sys.modules['caniexport.worker.zygote'].measure = refuse",
     "stages": "os.pwrite = refuse",
     "write": "os.write = refuse",
     "replace": "os.replace = refuse",
@@ -99,9 +99,9 @@ import onnx
 import onnxruntime
 import torch
 
-from harness.worker import compare
-from harness.worker.case import Case
-from harness.worker.tensors import f32
+from caniexport.worker import compare
+from caniexport.model.case import Case
+from caniexport.model.tensors import f32
 
 kept = []
 

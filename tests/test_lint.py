@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from harness.cli import main
-from harness.lint import Known, lint, torch_operators
-from harness.new_case import add
-from harness.worker import corpus as corpus_module
+from caniexport.cli import main
+from caniexport.corpus.lint import KnownNames, lint, torch_operators
+from caniexport.corpus.stub import add
+from caniexport.model import corpus as corpus_module
 
 ROOT = Path(__file__).resolve().parent.parent
-KNOWN = Known(frozenset({"aten::cross", "aten::add"}), frozenset({"Add"}))
+KNOWN = KnownNames(frozenset({"aten::cross", "aten::add"}), frozenset({"Add"}))
 
 CASE = """
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32, values
+from caniexport.model.case import Case, Claim, fix
+from caniexport.model.tensors import f32, values
 
 class RollNegative(Case):
     "A roll by a negative shift"
@@ -176,6 +176,8 @@ def test_a_stub_goes_into_any_file_of_the_corpus_and_changes_no_other_case(home)
             "ruff",
             "check",
             "--isolated",
+            "--config",
+            "lint.isort.known-first-party = ['caniexport']",
             "--line-length",
             "120",
             "--select",

@@ -9,8 +9,9 @@ import pytest
 
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
-from dashboard import live, reading, runs_html
-from harness.progress import CellCount, count_cells, note_plan
+from caniexport.measure.progress import CellCount, count_cells, note_plan
+from caniexport.pages import live, runs_html
+from dashboard import reading
 
 NOW = datetime(2026, 11, 22, 1, 10, 0, tzinfo=UTC).timestamp()
 RUN = "20261122T010000-ab12"

@@ -13,10 +13,10 @@ pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 from browser_fixtures import MARKS
 from dashboard_data import build
 
-from dashboard import links, matrix_asked, matrix_html
-from dashboard.kept import Kept
-from dashboard.matrix_asked import Asked
-from harness.answers import By, Filters, table
+from caniexport.answers import By, Filters, table
+from caniexport.pages import links, matrix_asked, matrix_html
+from caniexport.pages.kept import Kept
+from caniexport.pages.matrix_asked import MatrixParameters
 
 ROOT = Path(__file__).resolve().parents[1]
 NAVIGATION = ROOT / "dashboard" / "nav.js"
@@ -68,7 +68,7 @@ def test_many_cases_are_first_shown_by_theme_and_a_theme_leads_to_its_cases(publ
     told = matrix_asked.tell(published, asked)
     (theme,) = re.findall(r'<a href="([^"]*)" target="_self">geometry</a>', told.grid)
 
-    assert asked == Asked("themes", exporters=("dynamo",))
+    assert asked == MatrixParameters("themes", exporters=("dynamo",))
     assert html.unescape(theme) == "./matrix?theme=geometry&exporter=dynamo"
     inside = matrix_asked.of_address({"theme": "geometry", "exporter": "dynamo"}, rows)
     assert inside.rows == "cases"
@@ -77,7 +77,7 @@ def test_many_cases_are_first_shown_by_theme_and_a_theme_leads_to_its_cases(publ
 
 
 def test_a_share_counts_the_cases_that_work(published):
-    told = matrix_asked.tell(published, Asked("themes", exporters=("dynamo",)))
+    told = matrix_asked.tell(published, MatrixParameters("themes", exporters=("dynamo",)))
     cells = table(published, Filters(themes=("geometry",), variants=("plain",), exporters=("dynamo",)))
     newest = cells.columns[-1]
     works = [line.case for line in cells.lines if line.places[newest].status.value in ("pass", "degraded")]

@@ -16,7 +16,7 @@ import pytest
 from mini import build, runner
 from mini.home import MARK, make_home
 
-from harness.store.gates import GOOD, Gates
+from caniexport.store.gates import GOOD, Gates
 
 OLD, NEW = build.ERAS
 SECONDS = 300
@@ -26,8 +26,8 @@ LEAVING = """
 import os
 import subprocess
 
-from harness.worker.case import Case
-from harness.worker.tensors import values
+from caniexport.model.case import Case
+from caniexport.model.tensors import values
 
 
 class Leaving(Case):
@@ -94,7 +94,10 @@ def test_a_measurement_that_is_ended_leaves_no_process_and_every_finished_row(ho
 
     def everyone_is_there():
         said = "\n".join(command_lines(home))
-        return all(word in said for word in ("harness.guard", "tox", "harness.worker.zygote", "sleep 600", "sleep 601"))
+        return all(
+            word in said
+            for word in ("caniexport.machine.guard", "tox", "caniexport.worker.zygote", "sleep 600", "sleep 601")
+        )
 
     wait_for(everyone_is_there, process)
     os.kill(process.pid, how)

@@ -12,8 +12,8 @@ import pytest
 from mini import build, runner
 from mini.home import make_home
 
-from harness.store import compact
-from harness.store.gates import GOOD, Gates
+from caniexport.store import compact
+from caniexport.store.gates import GOOD, Gates
 
 OLD, NEW = build.ERAS
 

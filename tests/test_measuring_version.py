@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from harness.worker.codehash import code_hash, hash_sources
-from harness.worker.rows import MEASURING_VERSION
+from caniexport.model.rows import MEASURING_VERSION
+from caniexport.worker.codehash import code_hash, hash_sources
 
 LOCK = Path(__file__).with_name("measuring.lock")
 
@@ -18,7 +18,7 @@ def line() -> str:
 
 def test_the_measuring_code_is_that_of_its_version():
     assert line() == LOCK.read_text(encoding="utf-8").strip(), (
-        "the measuring code has changed: raise MEASURING_VERSION (harness/worker/rows.py) unless no row can change by "
+        "the measuring code has changed: raise MEASURING_VERSION (model/rows.py) unless no row can change by "
         "it, then run `python tests/test_measuring_version.py` to note it"
     )
 

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from dashboard_data import build
 
-from harness.answers import By, Filters, table
-from harness.store import memo, sql
-from harness.store.dataset import Dataset
+from caniexport.answers import By, Filters, table
+from caniexport.store import memo, sql
+from caniexport.store.dataset import Dataset
 
-CLI = [sys.executable, "-c", "from harness.cli import main; main()"]
+CLI = [sys.executable, "-c", "from caniexport.cli import main; main()"]
 
 
 @pytest.fixture

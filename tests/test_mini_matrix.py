@@ -22,7 +22,7 @@ import pytest
 from mini import build, runner
 from mini.home import MARK, Home, make_home
 
-from harness.worker.codehash import code_hash
+from caniexport.worker.codehash import code_hash
 
 MEASURED = tuple(build.ERAS)
 MISSING = "93.0.0"
@@ -281,7 +281,7 @@ def _replaced(path: Path, old: str, new: str) -> str:
 
 def kill_midway(home: Home) -> None:
     """Start measuring and kill every process of it after a random number of rows."""
-    line = [sys.executable, "-c", "from harness.cli import main; main()", "measure", "--release", "91.0.0"]
+    line = [sys.executable, "-c", "from caniexport.cli import main; main()", "measure", "--release", "91.0.0"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(line, cwd=home.folder, env=home.environ, **quiet)
     wanted, deadline = random.randint(20, 60), time.monotonic() + 60

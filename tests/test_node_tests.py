@@ -12,17 +12,17 @@ from click.testing import CliRunner
 from store_rows import environment
 from test_runner import ends, field, rows, run
 
-from harness import home as homes
-from harness import node_tests
-from harness.answers.node_tests import operators
-from harness.answers.runtimes import runtimes
-from harness.bundles import archive_bytes, make_bundle
-from harness.cli import main
-from harness.runner import tensors
-from harness.runner.archive import Archive, Entry
-from harness.store import Dataset, compact
-from harness.worker.errors import UnknownName
-from harness.worker.journal import Journal
+from caniexport import home as homes
+from caniexport.answers.node_tests import operators
+from caniexport.answers.runtimes import runtimes
+from caniexport.bundles import node_tests
+from caniexport.bundles.pack import archive_bytes, make_bundle
+from caniexport.cli import main
+from caniexport.model.errors import UnknownName
+from caniexport.model.journal import Journal
+from caniexport.runner import tensors
+from caniexport.runner.archive import Archive, ArchiveEntry
+from caniexport.store import Dataset, compact
 
 MONDAY = (
     field(1, 0, b"\x03") + field(2, 0, b"\x08") + b"".join(field(6, 2, b"\x01" + text) for text in (b"0", b"b", b"c"))
@@ -44,7 +44,7 @@ def test_texts_are_compared_as_texts(tmp_path):
     entries, sources = [], {}
     for case, expected in (("same", MONDAY), ("another", other)):
         name, content = make_bundle([model, data, ("test_data_set_0/output_0.pb", expected)])
-        entries.append(Entry(name, node_tests.CORPUS, case, "Identity-1"))
+        entries.append(ArchiveEntry(name, node_tests.CORPUS, case, "Identity-1"))
         sources[name] = lambda content=content: content
     (tmp_path / "b.zip").write_bytes(archive_bytes(entries, sources, {}))
 
@@ -162,8 +162,8 @@ def test_the_node_tests_of_a_release_of_onnx_are_packed_with_their_marks(tmp_pat
 
 def test_a_test_made_on_another_machine_takes_the_older_ones_place_in_what_is_published():
     """Values of another rounding make another bundle of it."""
-    from harness.publish_runs import promoted
-    from harness.store.schema import to_arrow
+    from caniexport.publish.replays import promoted
+    from caniexport.store.schema import to_arrow
 
     def row(bundle, corpus, day, status="pass"):
         return {

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.probes import probes
-from harness.runner import tensors
-from harness.runner.adapters.openvino import OpenVino, taken
-from harness.runner.adapters.openvino_text import reason
-from harness.runner.one import _At
-from harness.store import Dataset
+from caniexport.bundles.probes import probes
+from caniexport.runner import tensors
+from caniexport.runner.adapters.openvino import OpenVino, taken
+from caniexport.runner.adapters.openvino_text import reason
+from caniexport.runner.one import _At
+from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parent.parent
 WHERE = "Exception from src/inference/src/cpp/core.cpp:105:\n"

@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, cell, write
 
-from harness.answers import onnx_ops
-from harness.answers.select import bare_op
-from harness.cli import main
+from caniexport.answers import onnx_ops
+from caniexport.answers.select import bare_op
+from caniexport.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -256,20 +256,20 @@ def test_a_runtime_version_keeps_the_releases_that_were_run_on_it(home):
 
 
 def test_the_answers_are_python_functions_too(home):
-    import harness
+    import caniexport
 
-    here = harness.open_dataset()
+    here = caniexport.open_dataset()
 
-    assert {item.word.value for item in harness.workarounds(here, cases="cross", torch="1.12.1").standings} == {
+    assert {item.word.value for item in caniexport.workarounds(here, cases="cross", torch="1.12.1").standings} == {
         "needed"
     }
-    assert harness.upgrade(here, "2.0.1", "1.12.1").breaks
-    assert len(harness.cells(here, torch="2.8.0", status="mismatch")) > 0
-    assert harness.table(here, by="opset", cases=["cross"]).lines
-    assert harness.compare_datasets(here, here).alerts == ()
-    assert harness.plan(here, "2.0.1").newest is not None
-    with pytest.raises(harness.worker.errors.UnknownName, match="cases"):
-        harness.workarounds(here, case="cross")
+    assert caniexport.upgrade(here, "2.0.1", "1.12.1").breaks
+    assert len(caniexport.cells(here, torch="2.8.0", status="mismatch")) > 0
+    assert caniexport.table(here, by="opset", cases=["cross"]).lines
+    assert caniexport.compare_datasets(here, here).alerts == ()
+    assert caniexport.plan(here, "2.0.1").newest is not None
+    with pytest.raises(caniexport.model.errors.UnknownName, match="cases"):
+        caniexport.workarounds(here, case="cross")
 
 
 def test_importing_the_package_loads_nothing():

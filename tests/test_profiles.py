@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.runner.adapters.profiles import sizes, values
+from caniexport.runner.adapters.profiles import sizes, values
 
 
 def test_open_dimensions_take_the_inputs_sizes_and_a_few_more():

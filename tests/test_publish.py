@@ -9,15 +9,15 @@ import pytest
 from onnx_bytes import MODEL, bundled, model, node
 from store_rows import TEXT, cell, environment, identities, write_cells, write_journal
 
-from harness import held_back
-from harness.own_names import own_name
-from harness.publish import publish
-from harness.store import Dataset, graphs, writer
-from harness.store.onnx_graph import of_model
-from harness.store.schema import to_arrow
-from harness.worker import corpus
-from harness.worker.errors import StoreError
-from harness.worker.journal import Journal
+from caniexport.gate import held_back
+from caniexport.gate.own_names import own_name
+from caniexport.model import corpus
+from caniexport.model.errors import StoreError
+from caniexport.model.journal import Journal
+from caniexport.publish.publish import publish
+from caniexport.store import Dataset, graphs, writer
+from caniexport.store.onnx_graph import of_model
+from caniexport.store.schema import to_arrow
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 OWN = "TypeError: override_again() got an unexpected keyword argument"
@@ -25,8 +25,8 @@ OWN = "TypeError: override_again() got an unexpected keyword argument"
 CASE = """
 import torch
 from contextlib import contextmanager
-from harness.worker.case import Case, Claim, EnvironmentCase, environment_fix, fix
-from harness.worker.tensors import f32
+from caniexport.model.case import Case, Claim, EnvironmentCase, environment_fix, fix
+from caniexport.model.tensors import f32
 
 SIZE = 3
 
@@ -455,7 +455,7 @@ def statuses(home):
     [
         "TypeError: _keep_overrides.<locals>.override_again() got an unexpected keyword argument 'safe'",
         "TypeError: limit_memory() missing 1 required positional argument: 'mebibytes'",
-        "ImportError: cannot import name 'x' from 'harness.worker.cell'",
+        "ImportError: cannot import name 'x' from 'caniexport.worker.cell'",
         'Traceback (most recent call last):\n  File "api.py", line 1, in call\n    f()\n'
         '  File "/a/harness/elsewhere/compare.py", line 9, in _compare_one\n    x\nKeyError: 3',
     ],

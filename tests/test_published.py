@@ -7,19 +7,20 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness import held_back, versions
-from harness.answers.failing_forms import failing_forms
-from harness.answers.runtimes import runtimes
-from harness.answers.select import load
-from harness.claims import adjudicate_dataset
-from harness.runtime_releases import RUNTIMES
-from harness.store import Dataset
-from harness.unstable import COLUMNS, unstable
-from harness.worker import corpus as corpus_module
-from harness.worker import plan, releases
-from harness.worker.canaries import CANARY
-from harness.worker.rows import MEASURING_VERSION
-from harness.worker.status import FixKind
+from caniexport import versions
+from caniexport.answers.failing_forms import failing_forms
+from caniexport.answers.runtimes import runtimes
+from caniexport.answers.select import load
+from caniexport.bundles.runtime_releases import RUNTIMES
+from caniexport.corpus.claims import adjudicate_dataset
+from caniexport.gate import held_back
+from caniexport.gate.unstable import COLUMNS, unstable
+from caniexport.model import corpus as corpus_module
+from caniexport.model import plan, releases
+from caniexport.model.canaries import CANARY
+from caniexport.model.rows import MEASURING_VERSION
+from caniexport.model.status import FixKind
+from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parent.parent
 PUBLISHED = [path.name.split("-")[1] for path in sorted((ROOT / "results" / "cells").glob("torch-*-cpu.parquet"))]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from small_dataset import write
 from store_rows import cell, environment, write_cells, write_journal
 
-from harness.answers.reading import load
-from harness.store import Dataset, compact
+from caniexport.answers.reading import load
+from caniexport.store import Dataset, compact
 
 ROOT = Path(__file__).resolve().parents[1]
 WANTED = ("torch", "case", "opset", "status", "origin")
@@ -138,7 +138,7 @@ def test_a_name_with_a_quote_is_a_name(tmp_path):
 
 def test_an_answer_loads_neither_pandas_nor_arrow_nor_numpy():
     code = (
-        "from click.testing import CliRunner; from harness.cli import main; import sys;"
+        "from click.testing import CliRunner; from caniexport.cli import main; import sys;"
         "done = CliRunner().invoke(main, ['workaround', 'cross-no-symbolic']); assert done.exit_code == 0, done.output;"
         "print([name for name in ('pandas', 'pyarrow', 'numpy', 'streamlit') if name in sys.modules])"
     )

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import home
-from harness.measure import MeasureOptions, measure
-from harness.store import Dataset
+from caniexport import home
+from caniexport.measure.cells import measure
+from caniexport.measure.job import MeasureOptions
+from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parent.parent
 OLD, NEW = "1.10.2", "2.15.0"

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import pytest
 
-from harness import home, probes
-from harness.answers.runtimes import Refusal, refusal, runtimes
-from harness.bundles import archive_bytes, make_bundle, probe_entries
-from harness.measure_runs import RunOptions, measure_runs
-from harness.runner.archive import Entry
-from harness.runtime_releases import find
-from harness.store import Dataset
+from caniexport import home
+from caniexport.answers.runtimes import Refusal, refusal, runtimes
+from caniexport.bundles import probes
+from caniexport.bundles.pack import archive_bytes, make_bundle, probe_entries
+from caniexport.bundles.runtime_releases import find
+from caniexport.measure.replays import RunOptions, measure_runs
+from caniexport.runner.archive import ArchiveEntry
+from caniexport.store import Dataset
 
 pytestmark = pytest.mark.real
 
@@ -42,7 +43,7 @@ def dataset(tmp_path_factory):
     there = home.Home(here.root, here.cases, here.published, root / "results-local", here.tox_ini)
     found = list(probe_entries())
     name, data = make_bundle(custom_domain())
-    found.append((Entry(name, "documented", "custom-domain", "plain"), data))
+    found.append((ArchiveEntry(name, "documented", "custom-domain", "plain"), data))
     contents = {entry.bundle: (lambda data=data: data) for entry, data in found}
     (root / "b.zip").write_bytes(archive_bytes([entry for entry, _ in found], contents, {}))
     said = []

@@ -12,17 +12,17 @@ import pytest
 from dashboard_data import HOSTILE, MARKED_ID, RELEASES, build
 from drawn_pages import markup, words
 
-from dashboard.kept import Kept
-from dashboard.site import build as copy
-from harness.alerts import noted
-from harness.alerts.between import between, runs
-from harness.alerts.expectations import Expectation
-from harness.alerts.lifecycle import Known, Stand
-from harness.alerts.releases import along
-from harness.store import Dataset, writer
-from harness.verdicts import Verdict
-from harness.worker.errors import CorpusError, UnknownName
-from harness.worker.status import Status
+from caniexport.alerts import noted
+from caniexport.alerts.between import between, runs
+from caniexport.alerts.expectations import Expectation
+from caniexport.alerts.lifecycle import AlertStage, KnownAlert
+from caniexport.alerts.releases import along
+from caniexport.corpus.verdicts import Verdict
+from caniexport.model.errors import CorpusError, UnknownName
+from caniexport.model.status import Status
+from caniexport.pages.kept import Kept
+from caniexport.pages.site import build as copy
+from caniexport.store import Dataset, writer
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -55,10 +55,10 @@ def test_an_alert_is_open_while_its_cells_fail_and_resolved_after_two_good_relea
 
     crash, marked = found["roll-negative"], found[MARKED_ID]
     assert set(found) == {"roll-negative", MARKED_ID}
-    assert (crash.torch, crash.before, crash.state, crash.resolved) == ("2.0.1", "1.10.2", Stand.OPEN, None)
+    assert (crash.torch, crash.before, crash.state, crash.resolved) == ("2.0.1", "1.10.2", AlertStage.OPEN, None)
     assert crash.alert.kind == "regressed-crash"
     assert crash.opened.startswith("2026-11-20")
-    assert (marked.state, marked.resolved, marked.text) == (Stand.RESOLVED, "2.8.0", HOSTILE)
+    assert (marked.state, marked.resolved, marked.text) == (AlertStage.RESOLVED, "2.8.0", HOSTILE)
 
 
 def test_one_good_release_is_not_enough(home):
@@ -66,7 +66,7 @@ def test_one_good_release_is_not_enough(home):
 
     item = by_case(along(opened(home)))[MARKED_ID]
 
-    assert (item.state, item.resolved, item.good) == (Stand.OPEN, None, "2.8.0")
+    assert (item.state, item.resolved, item.good) == (AlertStage.OPEN, None, "2.8.0")
 
 
 def test_every_cell_of_both_releases_is_in_the_counts(home):
@@ -101,12 +101,14 @@ def test_another_run_of_the_same_gives_the_same_alerts(home):
 
 def test_what_people_noted_is_kept_and_what_is_expected_is_left_out(home):
     alert = by_case(along(opened(home)))["roll-negative"].alert
-    known = Known(alert.id, alert.kind, alert.cause, Stand.ACKNOWLEDGED, date(2026, 11, 21), (), "being looked at")
+    known = KnownAlert(
+        alert.id, alert.kind, alert.cause, AlertStage.ACKNOWLEDGED, date(2026, 11, 21), (), "being looked at"
+    )
     expected = Expectation(1, MARKED_ID.replace("[", "[[]") + "/*", frozenset({Status.FAIL}), "known", date(2030, 1, 1))
 
     found = along(opened(home), (expected,), (known,))
 
-    assert [(item.state, item.note) for item in found.alerts] == [(Stand.ACKNOWLEDGED, "being looked at")]
+    assert [(item.state, item.note) for item in found.alerts] == [(AlertStage.ACKNOWLEDGED, "being looked at")]
     assert found.expected == 2
 
 

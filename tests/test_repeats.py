@@ -5,9 +5,9 @@ from __future__ import annotations
 from store_rows import cell, environment
 from test_gate import PACKAGES, PINS, canaries
 
-from harness.gate import judge
-from harness.repeats import differing, sample
-from harness.worker.plan import Cell
+from caniexport.gate.repeats import differing, sample
+from caniexport.gate.verdict import judge
+from caniexport.model.plan import Cell
 
 
 def planned(exporter: str, count: int) -> list[Cell]:

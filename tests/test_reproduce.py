@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mini import runner
 
-from harness.cli import main
-from harness.reproduce import Shown, parts, script
-from harness.worker import compare, corpus, plan, releases
-from harness.worker.case import Case
+from caniexport.cli import main
+from caniexport.model import corpus, plan, releases
+from caniexport.model.case import Case
+from caniexport.reproduce import ShownCell, parts, script
+from caniexport.worker import compare
 
 ROOT = Path(__file__).resolve().parents[1]
 #: releases whose export calls differ: no opset argument, example_outputs, dynamo_export, one opset, dynamo the default
@@ -56,7 +57,7 @@ def cases():
 
 def shown(cell, release, stage="done", status="pass", **more):
     asked = (cell.variant, release.torch, release.python, cell.exporter, cell.opset)
-    return Shown(*asked, stage, status, packages={"torch": release.torch}, **more)
+    return ShownCell(*asked, stage, status, packages={"torch": release.torch}, **more)
 
 
 def one_script_a_variant(cases):
@@ -98,7 +99,7 @@ def imported(tree):
 def test_every_environment_case_becomes_its_packages_and_its_line(cases):
     for item in cases.values():
         for variant in item.environment_variants if item.is_environment else ():
-            text = script(item, Shown(variant, "", "3.7", "", None, "resolve", "fail", message="no wheel"))
+            text = script(item, ShownCell(variant, "", "3.7", "", None, "resolve", "fail", message="no wheel"))
             compile(text, item.id, "exec")
             assert text.startswith("# /// script\n# requires-python")
             assert "Measured: fail at resolve" in text
@@ -106,7 +107,7 @@ def test_every_environment_case_becomes_its_packages_and_its_line(cases):
 
 def test_the_pins_are_those_of_the_environment_and_nothing_that_only_tests(cases):
     packages = {"torch": "2.13.0+cpu", "pytest": "9.2.0", "onnx": "1.23.2", "nvidia-cudnn-cu12": "9.1", "sympy": "1.14"}
-    one = Shown("plain", "2.13.0", "3.12", "dynamo", 18, "done", "pass", packages=packages)
+    one = ShownCell("plain", "2.13.0", "3.12", "dynamo", 18, "done", "pass", packages=packages)
     head = script(cases["cross-no-symbolic"], one).split("# ///\n")[0]
 
     assert [line[7:-2] for line in head.splitlines() if "==" in line and "#     " in line] == [

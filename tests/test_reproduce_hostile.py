@@ -11,16 +11,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from harness.reproduce import Shown, script
-from harness.reproduce.quoting import docstring, quoted
-from harness.reproduce.values import written
-from harness.worker import corpus
-from harness.worker.errors import StoreError
-from harness.worker.tensors import f32
+from caniexport.model import corpus
+from caniexport.model.errors import StoreError
+from caniexport.model.tensors import f32
+from caniexport.reproduce import ShownCell, script
+from caniexport.reproduce.quoting import docstring, quoted
+from caniexport.reproduce.values import written
 
 CASES = '''
-from harness.worker.case import Case, EnvironmentCase, fix
-from harness.worker.tensors import f32
+from caniexport.model.case import Case, EnvironmentCase, fix
+from caniexport.model.tensors import f32
 
 
 class Hostile(Case):
@@ -87,7 +87,7 @@ def shown(variant="plain", **changes):
         "status": "pass",
         "packages": {"torch": "2.8.0+cpu"},
     }
-    return Shown(variant, **{**given, **changes})
+    return ShownCell(variant, **{**given, **changes})
 
 
 def code_of(text):

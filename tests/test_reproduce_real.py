@@ -6,8 +6,8 @@ import subprocess
 import pytest
 from click.testing import CliRunner
 
-from harness import interpreters
-from harness.cli import main
+from caniexport.cli import main
+from caniexport.machine import interpreters
 
 pytestmark = pytest.mark.real
 

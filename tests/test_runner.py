@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from stand_in_runtime import archive, install
 
-from harness.bundles import make_bundle, probe_entries
-from harness.runner import tensors, wire
-from harness.runner.archive import Archive, UnusableArchive, unpack
-from harness.worker.rows import RUNS
+from caniexport.bundles.pack import make_bundle, probe_entries
+from caniexport.model.rows import RUNS
+from caniexport.runner import tensors, wire
+from caniexport.runner.archive import Archive, UnusableArchive, unpack
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +197,7 @@ def test_an_entry_that_points_outside_the_archive_is_refused(tmp_path, name):
 
 
 def test_a_file_in_a_bundle_that_points_outside_is_refused():
-    from harness.runner.archive import UnusableBundle
+    from caniexport.runner.archive import UnusableBundle
 
     name, data = make_bundle([("model.onnx", b"relu"), ("../../evil.pb", b"x")])
 
@@ -251,7 +251,7 @@ def test_a_type_that_numpy_has_not_is_named():
 def test_the_archive_carries_what_the_runner_imports_and_no_more(tmp_path):
     archive(tmp_path / "b.zip", "relu")
     with zipfile.ZipFile(tmp_path / "b.zip") as file:
-        carried = {name for name in file.namelist() if name.startswith("harness/")}
+        carried = {name for name in file.namelist() if name.startswith("caniexport/")}
 
-    assert all(Path(name).parts[1] in ("runner", "worker", "__init__.py") for name in carried)
-    assert "harness/worker/cell.py" not in carried
+    assert all(Path(name).parts[1] in ("model", "runner", "worker", "__init__.py") for name in carried)
+    assert "caniexport/worker/cell.py" not in carried

@@ -10,10 +10,10 @@ import pytest
 from stand_in_runtime import archive
 from test_runner import field
 
-from harness.runner import tensors, wire
-from harness.runner.agreement import agreed
-from harness.runner.archive import Archive, UnusableArchive, UnusableBundle
-from harness.worker import compare
+from caniexport.runner import tensors, wire
+from caniexport.runner.agreement import agreed
+from caniexport.runner.archive import Archive, UnusableArchive, UnusableBundle
+from caniexport.worker import compare
 
 NUMBERS = [0.0, -0.0, 1.0, 1.00005, -2.5, 1e-7, 6e4, float("inf"), float("-inf"), float("nan")]
 DTYPES = ["float16", "float32", "float64", "int8", "int64", "uint8", "bool", "complex64"]

@@ -12,21 +12,21 @@ import stand_in_runtime
 from click.testing import CliRunner
 from store_rows import cell, environment, write_journal
 
-from harness import home as homes
-from harness import probes
-from harness.answers.refusals import Refusal, refusal
-from harness.bundles import make_bundle
-from harness.cli import main
-from harness.runner.archive import Archive
-from harness.runs_gate import judge_runs
-from harness.runtime_releases import RUNTIMES, Target, chosen, find, target
-from harness.store import Dataset, compact
-from harness.worker import corpus as corpus_module
-from harness.worker.errors import UnknownName
+from caniexport import home as homes
+from caniexport.bundles import probes
+from caniexport.bundles.pack import make_bundle
+from caniexport.bundles.runtime_releases import RUNTIMES, RuntimeTarget, chosen, find, target
+from caniexport.cli import main
+from caniexport.corpus.refusals import Refusal, refusal
+from caniexport.gate.replays_verdict import judge_runs
+from caniexport.model import corpus as corpus_module
+from caniexport.model.errors import UnknownName
+from caniexport.runner.archive import Archive
+from caniexport.store import Dataset, compact
 
 CORPUS = """
-from harness.worker.case import Case, fix
-from harness.worker.tensors import f32
+from caniexport.model.case import Case, fix
+from caniexport.model.tensors import f32
 
 class CrossNoSymbolic(Case):
     '''torch.cross has no rule.'''
@@ -293,10 +293,10 @@ def test_every_environment_has_a_name_that_means_it():
     for release in RUNTIMES:
         for provider in release.providers:
             one = release.on(provider)
-            assert target(one.environment(provider)) == Target(one, provider)
+            assert target(one.environment(provider)) == RuntimeTarget(one, provider)
     (older,) = chosen(["onnxruntime==1.14.0"], "")
     assert older.environment("cpu") == "ort1.14.0-cpu"
-    assert target("ort1.14.0-cpu") == Target(older, "cpu")
+    assert target("ort1.14.0-cpu") == RuntimeTarget(older, "cpu")
 
 
 def test_a_provider_brings_its_package_in_the_version_that_package_has():

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from scanned_texts import GATE, PIN, SYMBOLIC, only
 
-from harness import scan_source
-from harness.scanning import gates
-from harness.store import Dataset
-from harness.verdicts import Workaround
+from caniexport import scan_source
+from caniexport.corpus.verdicts import Workaround
+from caniexport.scan import gates
+from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -235,8 +235,8 @@ def test_an_argument_that_is_gone_is_harmful_where_it_is_gone_and_no_finding_bef
 
 def test_a_rewrite_of_the_corpus_is_recognised_under_other_names(scanned, rows):
     """The corpus's own expression, with every name and number another."""
-    from harness.answers.select import load
-    from harness.scanning.shapes import shapes
+    from caniexport.answers.select import load
+    from caniexport.scan.shapes import shapes
 
     known = shapes(load(rows).catalogue.values())
     entry = load(rows).catalogue["cross-no-symbolic", "stack_rewrite"]

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import scan_source
-from harness.scanning import files, sites
-from harness.scanning.shapes import Shapes
-from harness.store import Dataset
+from caniexport import scan_source
+from caniexport.scan import files, sites
+from caniexport.scan.shapes import Shapes
+from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 GOOD = 'import torch\nif torch.__version__ < "1.12":\n    pass\n'
@@ -106,7 +106,7 @@ def test_what_cannot_be_read_is_named_with_its_reason_and_the_rest_is_judged(tre
 
 
 def test_the_command_names_them_in_words_and_in_json(tree):
-    command = [sys.executable, "-c", "from harness.cli import main; main()", "workaround", "--scan", str(tree)]
+    command = [sys.executable, "-c", "from caniexport.cli import main; main()", "workaround", "--scan", str(tree)]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     said = subprocess.run([*command, "--json"], cwd=ROOT, capture_output=True, text=True, check=False)
 
@@ -171,7 +171,7 @@ def test_a_path_that_cannot_be_is_answered_in_words(tmp_path, name):
     command = [
         sys.executable,
         "-c",
-        "from harness.cli import main; main()",
+        "from caniexport.cli import main; main()",
         "workaround",
         "--scan",
         f"{tmp_path}/{name}",

@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner
 from scanned_texts import GATE, PIN, SYMBOLIC, only
 
-from harness import scan_source
-from harness.cli import main
-from harness.scanning import files, gates, pins
-from harness.scanning.files import Skipped, Source
-from harness.scanning.judge import together
-from harness.store import Dataset
-from harness.verdicts import Workaround
+from caniexport import scan_source
+from caniexport.cli import main
+from caniexport.corpus.verdicts import Workaround
+from caniexport.scan import files, gates, pins
+from caniexport.scan.files import ParsedFile, Skipped
+from caniexport.scan.judge import together
+from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -90,7 +90,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is(tmp_path):
 
     found = list(files.read(tmp_path))
 
-    assert [item.path for item in found if isinstance(item, Source)] == ["good.py", "said.py"]
+    assert [item.path for item in found if isinstance(item, ParsedFile)] == ["good.py", "said.py"]
     assert {item.path: item.reason for item in found if isinstance(item, Skipped)} == {
         "gone.py": "not a file that can be read",
         "huge.py": "larger than 2 MiB",

@@ -8,11 +8,11 @@ import warnings
 
 import pytest
 
-from harness.worker import compare, sharing
-from harness.worker import watch as watching
-from harness.worker.registrations import Registrations, registered
-from harness.worker.stages import Stages
-from harness.worker.status import Stage
+from caniexport.model.status import Stage
+from caniexport.worker import compare, sharing
+from caniexport.worker import watch as watching
+from caniexport.worker.registrations import Registrations, registered
+from caniexport.worker.stages import Stages
 
 
 @pytest.fixture

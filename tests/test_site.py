@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 from dashboard_data import CASES, CROSS, HOSTILE, MARKED_ID, RELEASES, build
 
-from dashboard.links import slug
-from harness.cli import main
-from harness.home import VARIABLE
+from caniexport.cli import main
+from caniexport.home import VARIABLE
+from caniexport.pages.links import slug
 
 
 @pytest.fixture(scope="module")

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from store_rows import cell, environment, identities, write_cells, write_journal
 
-from harness.store import Dataset, compact, writer
-from harness.store.dataset import fingerprint
-from harness.store.gates import Gates
-from harness.store.schema import columns, normalise, schema, to_arrow
-from harness.worker.case import PLAIN
-from harness.worker.errors import StoreError
-from harness.worker.rows import TABLES
-from harness.worker.status import Exporter, FixKind, Stage, Status
+from caniexport.model.case import PLAIN
+from caniexport.model.errors import StoreError
+from caniexport.model.rows import TABLES
+from caniexport.model.status import Exporter, FixKind, Stage, Status
+from caniexport.store import Dataset, compact, writer
+from caniexport.store.dataset import fingerprint
+from caniexport.store.gates import Gates
+from caniexport.store.schema import columns, normalise, schema, to_arrow
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -34,7 +34,7 @@ def read_one(dataset, **filters):
 
 @pytest.mark.parametrize("table", TABLES)
 def test_an_empty_row_of_every_table_survives_parquet_with_the_types_of_the_contract(tmp_path, table):
-    from harness.store import files
+    from caniexport.store import files
 
     path = tmp_path / "a.parquet"
     writer.write(path, table, to_arrow(table, [{}]))
@@ -90,7 +90,7 @@ def test_a_value_that_does_not_fit_is_refused_with_its_column(bad):
 
 
 def test_importing_the_store_loads_neither_pandas_nor_arrow():
-    code = "import harness.store, sys; print([m for m in ('pandas', 'pyarrow', 'numpy') if m in sys.modules])"
+    code = "import caniexport.store, sys; print([m for m in ('pandas', 'pyarrow', 'numpy') if m in sys.modules])"
 
     assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True).strip() == "[]"
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from store_rows import TEXT, cell, environment, identities, write_journal
 
-from harness.store import Dataset, compact, writer
-from harness.store.compaction import dataset_lock
-from harness.store.schema import to_arrow
-from harness.worker.errors import DiskFull
-from harness.worker.journal import Journal
+from caniexport.model.errors import DiskFull
+from caniexport.model.journal import Journal
+from caniexport.store import Dataset, compact, writer
+from caniexport.store.compaction import dataset_lock
+from caniexport.store.schema import to_arrow
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -117,7 +117,7 @@ WRITER = """
 import sys, time
 sys.path[:0] = [{root!r}, {tests!r}]
 from pathlib import Path
-from harness.worker.journal import Journal
+from caniexport.model.journal import Journal
 from store_rows import cell
 with Journal(Path({dataset!r}) / "journal", "other") as journal:
     for opset in range({first}, {last}):
@@ -172,7 +172,7 @@ def test_a_journal_that_was_just_made_is_not_taken_away_from_the_process_that_is
 
 
 def test_two_writers_and_two_compactions_at_once_lose_no_row(tmp_path):
-    code = "import sys; from pathlib import Path; from harness.store import compact\n"
+    code = "import sys; from pathlib import Path; from caniexport.store import compact\n"
     code += "while True: print(compact(Path(sys.argv[1])).journals, flush=True)"
     compactors = [
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, stdout=(tmp_path / name).open("w"))
@@ -210,7 +210,7 @@ def test_two_writers_and_two_compactions_at_once_lose_no_row(tmp_path):
 
 def test_a_compaction_waits_for_another_process_that_rewrites_the_dataset(tmp_path):
     journal = write_journal(tmp_path, [cell()])
-    code = "import sys; from pathlib import Path; from harness.store import compact, compaction\n"
+    code = "import sys; from pathlib import Path; from caniexport.store import compact, compaction\n"
     code += "import pandas, pyarrow.parquet; print('ready', flush=True); print(compact(Path(sys.argv[1])).journals)"
     with dataset_lock(tmp_path):
         other = subprocess.Popen(
@@ -231,7 +231,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import pandas, pyarrow.parquet
-from harness.store import compact
+from caniexport.store import compact
 
 point, dataset = 0, Path(sys.argv[1])
 step = 0

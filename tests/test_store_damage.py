@@ -7,9 +7,9 @@ import json
 import pytest
 from store_rows import cell, write_cells, write_journal
 
-from harness.store import Dataset, compact
-from harness.store.files import put_aside
-from harness.worker.errors import SchemaMismatch
+from caniexport.model.errors import SchemaMismatch
+from caniexport.store import Dataset, compact
+from caniexport.store.files import put_aside
 
 
 def test_a_line_in_flight_is_ignored_and_any_other_bad_line_is_reported_with_its_number(tmp_path):

@@ -11,15 +11,15 @@ import pytest
 from click.testing import CliRunner
 from store_rows import cell, environment, write_journal
 
-from harness.cli import main
-from harness.runner.archive import Archive, Entry, UnusableArchive
-from harness.store import Dataset, compact, writer
-from harness.store.journal_reader import read_journal
-from harness.store.schema import columns
-from harness.worker import corpus
-from harness.worker.declared import checksum
-from harness.worker.errors import CorpusError, StoreError
-from harness.worker.journal import Journal
+from caniexport.cli import main
+from caniexport.model import corpus
+from caniexport.model.errors import CorpusError, StoreError
+from caniexport.model.journal import Journal
+from caniexport.runner.archive import Archive, ArchiveEntry, UnusableArchive
+from caniexport.store import Dataset, compact, writer
+from caniexport.store.journal_reader import read_journal
+from caniexport.store.schema import columns
+from caniexport.worker.declared import checksum
 
 RUN = {
     **{name: value for name, value in cell().items() if name in columns("runs")},
@@ -281,7 +281,7 @@ def test_a_row_cannot_name_a_file_elsewhere_however_it_came_in():
             make("../../x", "cpu")
 
 
-GOOD = Entry("a" * 64, "probe", "probe-opset", "opset_9")
+GOOD = ArchiveEntry("a" * 64, "probe", "probe-opset", "opset_9")
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_a_manifest_of_200000_brackets_is_no_manifest(tmp_path):
 def test_a_case_whose_id_is_no_name_is_refused_before_it_is_measured(tmp_path, name):
     path = tmp_path / "mine.py"
     path.write_text(
-        "from harness.worker.case import Case\nfrom harness.worker.tensors import f32\n\n\n"
+        "from caniexport.model.case import Case\nfrom caniexport.model.tensors import f32\n\n\n"
         f"class A(Case):\n    'A title.'\n    id = {name!r}\n    sources = ('caniexport',)\n"
         "    inputs = ((f32(2),), (f32(3),))\n\n"
         "    def forward(self, x):\n        return x\n"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from store_rows import TEXT, cell, environment, write_cells, write_journal
 
-from harness.store import Dataset, compact, digests, memo, writer
-from harness.store.schema import columns, to_arrow
+from caniexport.store import Dataset, compact, digests, memo, writer
+from caniexport.store.schema import columns, to_arrow
 
 RUN = {**{name: cell().get(name) for name in columns("runs") if name in columns("cells")}, "bundle": "b" * 64}
 RELEASES = ("1.10.2", "2.8.0")

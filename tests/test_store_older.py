@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from store_rows import cell, environment, write_cells, write_journal
 
-from harness.store import Dataset, compact, files, writer
-from harness.store.schema import columns, schema, to_arrow
+from caniexport.store import Dataset, compact, files, writer
+from caniexport.store.schema import columns, schema, to_arrow
 
 GAINED = {"code", "apart", "checker", "checker_id", "unstable"}
 RUN = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from small_dataset import CROSS, GRID, write
 
-from harness.answers import search as searching
-from harness.answers.rows import Cell
-from harness.answers.support import support
-from harness.store import Dataset
-from harness.worker.status import Status
+from caniexport.answers import search as searching
+from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.support import support
+from caniexport.model.status import Status
+from caniexport.store import Dataset
 
 PASS, FAIL, WRONG, REFUSED, CONVERTED = (
     Status.PASS,
@@ -26,7 +26,9 @@ def line(**releases):
     for name, statuses in releases.items():
         torch = name.removeprefix("v").replace("_", ".")
         for opset, status in statuses.items():
-            cells.append(Cell(torch, "case", "plain", "dynamo", opset, *[None] * 5, "done", status, *[None] * 6, False))
+            cells.append(
+                MeasuredCell(torch, "case", "plain", "dynamo", opset, *[None] * 5, "done", status, *[None] * 6, False)
+            )
     return support("dynamo", cells)
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from small_dataset import append, cell, environment, write
 
-from harness.alerts import expectations
-from harness.answers import Filters, table
-from harness.answers.reading import load
-from harness.store import Dataset
+from caniexport.alerts import expectations
+from caniexport.answers import Filters, table
+from caniexport.answers.reading import load
+from caniexport.store import Dataset
 
 TESTS = Path(__file__).resolve().parent
 TORCH = "2.8.0"
@@ -128,7 +128,7 @@ def test_a_case_that_is_expected_to_crash_and_passes_is_reported(tmp_path):
 
 
 def test_an_answer_about_one_case_does_not_grow_with_the_others(tmp_path):
-    from harness.cli.output import plain
+    from caniexport.cli.output import plain
 
     small, large = write(tmp_path / "small"), write(tmp_path / "large")
     append(large, *(cell(TORCH, f"other-{n}", "plain", "torchscript-trace", 14) for n in range(200)))
@@ -137,7 +137,8 @@ def test_an_answer_about_one_case_does_not_grow_with_the_others(tmp_path):
     assert answers[0] == answers[1]
 
 
-FRONT = "harness/cli/table.py harness/answers/matrix.py harness/answers/summary.py dashboard/views/home.py"
+PACKAGE = "harness/caniexport"
+FRONT = f"{PACKAGE}/cli/table.py {PACKAGE}/answers/matrix.py {PACKAGE}/answers/summary.py dashboard/views/home.py"
 
 
 @pytest.mark.parametrize("name", FRONT.split())

@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, cell, write
 
-from harness.answers.points import parse
-from harness.answers.select import Filters
-from harness.answers.upgrade import upgrade
-from harness.cli import main
-from harness.store import Dataset
-from harness.worker.errors import UnknownName
+from caniexport.answers.points import parse
+from caniexport.answers.select import Filters
+from caniexport.answers.upgrade import upgrade
+from caniexport.cli import main
+from caniexport.model.errors import UnknownName
+from caniexport.store import Dataset
 
 
 @pytest.fixture

@@ -6,20 +6,20 @@ import pytest
 import small_dataset
 from click.testing import CliRunner
 
-from harness import upstream as file
-from harness.answers import why
-from harness.answers.select import Filters
-from harness.answers.upstream import CLOSED_FAILING, OPEN_PASSING, upstream
-from harness.cli import main
-from harness.store import Dataset, writer
-from harness.store.schema import to_arrow
-from harness.worker import corpus
-from harness.worker.errors import CorpusError
+from caniexport.answers import why
+from caniexport.answers.select import Filters
+from caniexport.answers.upstream import CLOSED_FAILING, OPEN_PASSING, upstream
+from caniexport.cli import main
+from caniexport.corpus import upstream as file
+from caniexport.model import corpus
+from caniexport.model.errors import CorpusError
+from caniexport.store import Dataset, writer
+from caniexport.store.schema import to_arrow
 
 HEAD = "source,kind,state,as_of,seen\n"
 CASE = '''
-from harness.worker.case import Case
-from harness.worker.tensors import f32
+from caniexport.model.case import Case
+from caniexport.model.tensors import f32
 
 class Roll(Case):
     """A roll by a negative shift"""

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.version import Version
 
-from harness import names, versions
-from harness.verdicts import (
+from caniexport import names, versions
+from caniexport.corpus.verdicts import (
     REGRESSIONS,
-    Outcome,
-    Point,
+    AxisPoint,
+    ComparedCell,
     RangeWord,
     Verdict,
     Workaround,
@@ -25,8 +25,8 @@ from harness.verdicts import (
     workaround,
     works,
 )
-from harness.worker.errors import UnknownName
-from harness.worker.status import MEASURED, Status
+from caniexport.model.errors import UnknownName
+from caniexport.model.status import MEASURED, Status
 
 UNMEASURED = [None, Status.SKIP, Status.NOT_RUN, Status.INVALID]
 #: a test's own copy of the decision table: before -> the verdicts for pass, degraded, fail (same signature),
@@ -57,15 +57,15 @@ ROWS = [
 ]
 
 statuses = st.sampled_from([*Status, None])
-outcomes = st.builds(Outcome, statuses, st.sampled_from(["a", "b", None]), st.sampled_from(["h1", "h2", None]))
+outcomes = st.builds(ComparedCell, statuses, st.sampled_from(["a", "b", None]), st.sampled_from(["h1", "h2", None]))
 points = st.lists(st.sampled_from([True, False, None]), max_size=12).map(
-    lambda values: [Point(f"v{index}", value) for index, value in enumerate(values)]
+    lambda values: [AxisPoint(f"v{index}", value) for index, value in enumerate(values)]
 )
 
 
 @pytest.mark.parametrize(("before", "after", "signature", "word"), ROWS)
 def test_each_pair_of_statuses_has_the_verdict_of_the_decision_table(before, after, signature, word):
-    found = compare(Outcome(Status(before), "same"), Outcome(Status(after), signature))
+    found = compare(ComparedCell(Status(before), "same"), ComparedCell(Status(after), signature))
     assert found.value == word, f"{before} -> {after} ({signature} signature)"
 
 
@@ -106,30 +106,30 @@ def test_swapping_the_sides_mirrors_the_verdict(before, after):
 
 
 def test_wrong_numbers_and_crashes_are_worse_than_each_other_in_both_directions():
-    wrong, crash = Outcome(Status.MISMATCH), Outcome(Status.CRASH)
+    wrong, crash = ComparedCell(Status.MISMATCH), ComparedCell(Status.CRASH)
     assert compare(wrong, crash) is Verdict.REGRESSED_CRASH
     assert compare(crash, wrong) is Verdict.REGRESSED_SILENT
 
 
 def test_a_clean_failure_that_becomes_wrong_numbers_is_a_silent_regression_and_no_progress():
-    assert compare(Outcome(Status.FAIL), Outcome(Status.MISMATCH)) is Verdict.REGRESSED_SILENT
+    assert compare(ComparedCell(Status.FAIL), ComparedCell(Status.MISMATCH)) is Verdict.REGRESSED_SILENT
 
 
 @given(outcomes, st.sampled_from(UNMEASURED))
 def test_what_was_not_measured_afterwards_says_nothing(before, nothing):
-    assert compare(before, Outcome(nothing)) is Verdict.UNKNOWN
+    assert compare(before, ComparedCell(nothing)) is Verdict.UNKNOWN
 
 
 @given(st.sampled_from(UNMEASURED), outcomes)
 def test_what_was_not_measured_before_never_regresses_and_is_never_fixed(nothing, after):
-    found = compare(Outcome(nothing), after)
+    found = compare(ComparedCell(nothing), after)
     assert found not in REGRESSIONS
     assert not found.value.startswith("fixed")
 
 
 @given(statuses, statuses)
 def test_cells_of_different_code_are_not_compared(before, after):
-    assert compare(Outcome(before, "a", "h1"), Outcome(after, "a", "h2")) is Verdict.REBASELINED
+    assert compare(ComparedCell(before, "a", "h1"), ComparedCell(after, "a", "h2")) is Verdict.REBASELINED
 
 
 @pytest.mark.parametrize(
@@ -167,8 +167,8 @@ def test_a_fix_that_does_as_the_plain_form_does_is_never_needed_nor_harmful(stat
 def test_reordering_repeats_changes_nothing(both):
     found, shuffled = both
     assert collapse(found) is collapse(shuffled)
-    assert compare(Outcome(collapse(found)), Outcome(Status.PASS)) is compare(
-        Outcome(collapse(shuffled)), Outcome(Status.PASS)
+    assert compare(ComparedCell(collapse(found)), ComparedCell(Status.PASS)) is compare(
+        ComparedCell(collapse(shuffled)), ComparedCell(Status.PASS)
     )
 
 
@@ -201,7 +201,7 @@ def test_only_pass_and_degraded_work_and_what_was_not_measured_is_neither():
 )
 def test_a_series_reads_as_one_range(series, word, text):
     values = {"ok": True, "no": False, "?": None}
-    found = ranges([Point(f"v{index}", values[item]) for index, item in enumerate(series.split())])
+    found = ranges([AxisPoint(f"v{index}", values[item]) for index, item in enumerate(series.split())])
     assert (found.word.value, found.text) == (word, text)
 
 
@@ -215,7 +215,7 @@ def test_a_point_that_becomes_unknown_never_narrows_a_range(series, data):
     if not known:
         return
     lost = data.draw(st.sampled_from(known))
-    fewer = [Point(point.label, None if index == lost else point.works) for index, point in enumerate(series)]
+    fewer = [AxisPoint(point.label, None if index == lost else point.works) for index, point in enumerate(series)]
     before, after = ranges(series), ranges(fewer)
 
     assert len(after.changes) <= len(before.changes)
@@ -228,7 +228,7 @@ def test_a_point_that_becomes_unknown_never_narrows_a_range(series, data):
 
 @given(points, st.integers(0, 12))
 def test_an_unmeasured_point_more_changes_no_bound(series, position):
-    more = [*series[:position], Point("between", None), *series[position:]]
+    more = [*series[:position], AxisPoint("between", None), *series[position:]]
     assert ranges(more).changes == ranges(series).changes
     assert ranges(more).word is ranges(series).word
 
@@ -243,7 +243,7 @@ def test_the_changes_of_a_range_tell_the_series_back(series):
     assert (found.word is RangeWord.UNKNOWN) == all(point.works is None for point in series)
 
 
-endings = st.builds(Outcome, statuses, st.sampled_from(["a", "b", None]), st.just("h"))
+endings = st.builds(ComparedCell, statuses, st.sampled_from(["a", "b", None]), st.just("h"))
 series_of = st.lists(endings, max_size=10).map(lambda found: [(f"v{at}", item) for at, item in enumerate(found)])
 
 
@@ -261,7 +261,7 @@ def test_stretches_tell_the_series_back_and_neighbours_are_not_alike(series):
 
 @given(series_of, st.integers(0, 10), st.sampled_from(UNMEASURED))
 def test_an_unmeasured_point_more_cuts_no_stretch(series, position, nothing):
-    more = [*series[:position], ("between", Outcome(nothing)), *series[position:]]
+    more = [*series[:position], ("between", ComparedCell(nothing)), *series[position:]]
     assert stretches(more) == stretches(series)
 
 
@@ -271,7 +271,7 @@ def test_a_point_that_becomes_unknown_only_widens_the_intervals_between_stretche
     if not known:
         return
     lost = data.draw(st.sampled_from(known))
-    fewer = [(label, Outcome(None) if at == lost else item) for at, (label, item) in enumerate(series)]
+    fewer = [(label, ComparedCell(None) if at == lost else item) for at, (label, item) in enumerate(series)]
     before, after = _bounds(stretches(series)), _bounds(stretches(fewer))
 
     assert len(after) <= len(before)

@@ -8,16 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.worker import messages, plan, releases
-from harness.worker.compare import borrowed, compare
-from harness.worker.errors import DiskFull, UnknownName
-from harness.worker.journal import Journal
-from harness.worker.messages import KEPT, describe, describe_exception, message_id, tidy
-from harness.worker.runtimes import feeds
-from harness.worker.status import Stage, Status
-from harness.worker.tensors import f32, i64, materialise, values
+from caniexport.model import plan, releases
+from caniexport.model.errors import DiskFull, UnknownName
+from caniexport.model.journal import Journal
+from caniexport.model.messages import KEPT, describe, describe_exception, message_id, tidy
+from caniexport.model.runtimes import feeds
+from caniexport.model.status import Stage, Status
+from caniexport.model.tensors import f32, i64, materialise, values
+from caniexport.worker.compare import borrowed, compare
 
 ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "harness" / "caniexport"
 
 
 def one(want, got, rtol=None, atol=None):
@@ -121,7 +122,7 @@ def test_the_innermost_cause_of_a_long_chain_is_kept():
 
 
 def test_a_call_stack_ends_where_the_measuring_process_begins():
-    own = Path(messages.__file__).parent
+    own = PACKAGE / "worker"
     text = (
         "no rule\n/lib/torch/onnx/utils.py(104): export\n"
         f"{own}/exporters.py(131): _default\n{own}/zygote.py(290): <module>\n<frozen runpy>(88): _run_code\n)\nEmpty"
@@ -334,13 +335,14 @@ def test_a_full_disk_is_said_and_leaves_whole_lines(small_disk):
 
 @pytest.mark.parametrize("minor", ["3.7", "3.8"])
 def test_the_measuring_half_compiles_on_old_pythons(minor):
-    from harness import interpreters
+    from caniexport.machine import interpreters
 
     python = interpreters.find(minor, fetch=False)
     if python is None:
         pytest.skip(f"no Python {minor} on this machine")
     program = "import sys\nfor path in sys.argv[1:]:\n    compile(open(path).read(), path, 'exec')\n"
-    files = [*ROOT.glob("harness/worker/*.py"), *ROOT.glob("cases/*.py")]
+    measuring = [path for room in ("model", "worker") for path in PACKAGE.glob(f"{room}/*.py")]
+    files = [PACKAGE / "__init__.py", *measuring, *ROOT.glob("cases/*.py")]
 
     reply = subprocess.run([python, "-c", program, *files], capture_output=True, text=True, check=False)
 
@@ -351,7 +353,7 @@ def test_the_measuring_half_imports_nothing_but_what_an_environment_has():
     import ast
 
     allowed = set(sys.stdlib_module_names) | {
-        "harness",
+        "caniexport",
         "pytest",
         "numpy",
         "torch",
@@ -360,13 +362,13 @@ def test_the_measuring_half_imports_nothing_but_what_an_environment_has():
         "importlib_metadata",
     }
     foreign = {}
-    for path in ROOT.glob("harness/worker/*.py"):
+    for path in [*PACKAGE.glob("model/*.py"), *PACKAGE.glob("worker/*.py")]:
         for node in ast.walk(ast.parse(path.read_text())):
             names = [item.name for item in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             for name in names:
                 if name.split(".")[0] not in allowed or (
-                    name.startswith("harness.") and not name.startswith("harness.worker")
+                    name.startswith("caniexport.") and name.split(".")[1] not in ("model", "worker")
                 ):
                     foreign.setdefault(path.name, []).append(name)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import audit_html, frame, links, search_html
-from dashboard.kept import Kept
-from dashboard.markup import claim_legend, escape, facts, link, status_legend, word_legend
-from dashboard.overview import overview
-from harness.audit import saved
+from caniexport.audit import saved
+from caniexport.pages import audit_html, links, search_html
+from caniexport.pages.kept import Kept
+from caniexport.pages.markup import claim_legend, escape, facts, link, status_legend, word_legend
+from caniexport.pages.overview import overview
+from dashboard import frame
 
 #: words of these pages, as they are used here
 WORDS = (

@@ -7,23 +7,24 @@ from datetime import UTC, date, datetime
 
 import streamlit as st
 
-from dashboard import alerts_html, frame, links, params, runs_html, verdicts_html
-from dashboard.kept import Kept
-from dashboard.markup import escape, link, plural
-from harness import home as homes
-from harness.alerts import formats, noted
-from harness.alerts.group import Kind
-from harness.alerts.lifecycle import Stand
-from harness.alerts.noted import Noted
-from harness.alerts.releases import Along, ReleaseAlert, along
-from harness.alerts.report import Report, report
-from harness.answers.signs import EXPORTER_SHORT
-from harness.store import Dataset
-from harness.worker.status import Exporter
+from caniexport import home as homes
+from caniexport.alerts import formats, noted
+from caniexport.alerts.group import AlertKind
+from caniexport.alerts.lifecycle import AlertStage
+from caniexport.alerts.noted import Noted
+from caniexport.alerts.releases import ReleaseAlert, ReleaseAlerts, along
+from caniexport.alerts.report import Report, report
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.model.status import Exporter
+from caniexport.pages import alerts_html, links, runs_html, verdicts_html
+from caniexport.pages.kept import Kept
+from caniexport.pages.markup import escape, link, plural
+from caniexport.store import Dataset
+from dashboard import frame, params
 
 _EXPORTERS = [member.value for member in Exporter]
-_STATES = [state.value for state in Stand]
-_DEFAULT = (Stand.OPEN.value, Stand.ACKNOWLEDGED.value)
+_STATES = [state.value for state in AlertStage]
+_DEFAULT = (AlertStage.OPEN.value, AlertStage.ACKNOWLEDGED.value)
 
 
 def page(kept: Kept) -> None:
@@ -51,14 +52,14 @@ def page(kept: Kept) -> None:
     frame.section("Every class, and every pair of releases", hint, tables)
 
 
-def _along(kept: Kept, people: Noted) -> Along:
+def _along(kept: Kept, people: Noted) -> ReleaseAlerts:
     return along(kept, people.expected, people.known)
 
 
-def _filters(found: Along) -> dict[str, Sequence[str]]:
+def _filters(found: ReleaseAlerts) -> dict[str, Sequence[str]]:
     releases = list(dict.fromkeys(item.torch for item in found.alerts))
-    kinds = [kind.value for kind in Kind if any(item.alert.kind is kind for item in found.alerts)]
-    names = {kind.value: verdicts_html.KINDS[kind][0] for kind in Kind}
+    kinds = [kind.value for kind in AlertKind if any(item.alert.kind is kind for item in found.alerts)]
+    names = {kind.value: verdicts_html.KINDS[kind][0] for kind in AlertKind}
     with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
         query = params.words("q", "Search", "case, fix, words of the error")
         torch = params.select("torch", "Made worse by", releases, default="any release", shown=_torch(releases))
@@ -80,7 +81,7 @@ def _torch(releases: Sequence[str]) -> dict[str, str]:
     return {torch: f"torch {torch}" for torch in releases}
 
 
-def _shown(found: Along, asked: dict[str, Sequence[str]]) -> list[ReleaseAlert]:
+def _shown(found: ReleaseAlerts, asked: dict[str, Sequence[str]]) -> list[ReleaseAlert]:
     return [item for item in found.alerts if _taken(item, asked)]
 
 
@@ -95,7 +96,7 @@ def _taken(item: ReleaseAlert, asked: dict[str, Sequence[str]]) -> bool:
     )
 
 
-def _nothing(found: Along) -> None:
+def _nothing(found: ReleaseAlerts) -> None:
     if found.alerts:
         st.info("No alert passes these filters.", icon=":material/filter_alt_off:")
         return

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dashboard import case_parts, code_html, frame, params, search_html
-from dashboard.markup import escape, status_legend
-from dashboard.overview import cases, overview
+from caniexport import names
+from caniexport.answers import Filters, Why, why
+from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.model.case import PLAIN
+from caniexport.model.errors import UnknownName
+from caniexport.model.status import Exporter, FixKind, Status
+from caniexport.pages import code_html, search_html
+from caniexport.pages.markup import escape, status_legend
+from caniexport.pages.overview import cases, overview
+from dashboard import case_parts, frame, params
 from dashboard.reading import Kept
-from harness import names
-from harness.answers import Filters, Why, why
-from harness.answers.rows import Cell
-from harness.answers.select import DEFAULT_OPSET, Entry
-from harness.answers.signs import EXPORTER_SHORT
-from harness.worker.case import PLAIN
-from harness.worker.errors import UnknownName
-from harness.worker.status import Exporter, FixKind, Status
 
 _EXPORTERS = [member.value for member in Exporter]
 
@@ -27,12 +28,12 @@ class Subject:
     """The case of the page: its variants in reading order and all of its cells."""
 
     case: str
-    entries: dict[str, Entry]
-    cells: tuple[Cell, ...]
+    entries: dict[str, CatalogueEntry]
+    cells: tuple[MeasuredCell, ...]
     beside: bool
 
     @property
-    def plain(self) -> Entry:
+    def plain(self) -> CatalogueEntry:
         """The failing form."""
         return self.entries.get(PLAIN) or next(iter(self.entries.values()))
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import claims_html, frame, params
-from dashboard.markup import claim_legend
+from caniexport.answers import Filters, JudgedClaim, claims
+from caniexport.answers.documents import all_claims
+from caniexport.answers.signs import CLAIM, WHY_NOT
+from caniexport.pages import claims_html
+from caniexport.pages.markup import claim_legend
+from dashboard import frame, params
 from dashboard.reading import Kept
-from harness.answers import Claim, Filters, claims
-from harness.answers.documents import all_claims
-from harness.answers.signs import CLAIM, WHY_NOT
 
 #: what differs from its source first
 _ORDER = {"not-reproduced": 0, "partly": 1, "reproduced": 2, "not-measured": 3, "pending": 4}
@@ -44,6 +45,6 @@ def page(kept: Kept) -> None:
         st.info("No claim passes these filters.", icon=":material/filter_alt_off:")
 
 
-def _has(claim: Claim, query: str) -> bool:
+def _has(claim: JudgedClaim, query: str) -> bool:
     text = "\n".join((claim.says, claim.case, claim.record, claim.source, claim.reason, claim.versions)).casefold()
     return all(part in text for part in query.casefold().split())

@@ -7,14 +7,15 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from dashboard import frame, links, params
-from dashboard.markup import columns, escape, legend, link, links_to_cases
-from dashboard.markup import table as boxed
+from caniexport.answers import Filters
+from caniexport.answers.declared import Agreement, Declared, declared
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.model.status import Exporter
+from caniexport.pages import links
+from caniexport.pages.markup import columns, escape, legend, link, links_to_cases
+from caniexport.pages.markup import table as boxed
+from dashboard import frame, params
 from dashboard.reading import Kept
-from harness.answers import Filters
-from harness.answers.declared import Agreement, Declared, declared
-from harness.answers.signs import EXPORTER_SHORT
-from harness.worker.status import Exporter
 
 _EXPORTERS = [Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value]
 #: agreement -> (sign and word, class of its colour, what it means)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import frame, params, search_html, search_told
-from dashboard.markup import escape, status_legend
-from dashboard.overview import EXPORTERS, overview
+from caniexport.answers import search as searching
+from caniexport.pages import search_html, search_told
+from caniexport.pages.markup import escape, status_legend
+from caniexport.pages.overview import EXPORTERS, overview
+from dashboard import frame, params
 from dashboard.reading import Kept
-from harness.answers import search as searching
 
 _EXAMPLES = ("grid_sampler", "aten::cross", "pooling", "is not a registered function/op")
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import frame, matrix_asked, matrix_html, params
-from dashboard.markup import PROVIDER_NAME, links_to_cases, plural
-from dashboard.matrix_asked import BY_NAME, DEFAULT, EXPORTERS, ROWS, SHOWN_BY, Asked
+from caniexport.answers import By, Table
+from caniexport.answers.select import Rows
+from caniexport.answers.signs import EXPORTER_SHORT, word
+from caniexport.model.status import Status
+from caniexport.pages import matrix_asked, matrix_html
+from caniexport.pages.markup import PROVIDER_NAME, links_to_cases, plural
+from caniexport.pages.matrix_asked import BY_NAME, DEFAULT, EXPORTERS, ROWS, SHOWN_BY, MatrixParameters
+from dashboard import frame, params
 from dashboard.reading import Kept
-from harness.answers import By, Table
-from harness.answers.select import Rows
-from harness.answers.signs import EXPORTER_SHORT, word
-from harness.worker.status import Status
 
 
 def page(kept: Kept) -> None:
@@ -36,7 +37,7 @@ def page(kept: Kept) -> None:
     _unmeasured(told.table)
 
 
-def _asked(rows: Rows, default: str) -> Asked:
+def _asked(rows: Rows, default: str) -> MatrixParameters:
     """The widgets in two bars, and the question that they stand for."""
     down, by = _axes(default)
     statuses = [status.value for status in Status]
@@ -57,7 +58,7 @@ def _asked(rows: Rows, default: str) -> Asked:
                 "exporter", "Exporter", EXPORTERS, default=DEFAULT, shown=lambda name: EXPORTER_SHORT[name]
             )
         fixes = params.switch("fixes", "Show the fixes")
-    return Asked(down, by, query, torch, theme, opset, provider, status, exporters, fixes)
+    return MatrixParameters(down, by, query, torch, theme, opset, provider, status, exporters, fixes)
 
 
 def _axes(default: str) -> tuple[str, By]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import frame, links, matrix_html, params, search_html
-from dashboard.markup import escape, link, plural, status_legend
+from caniexport.answers import Filters, table
+from caniexport.answers.search import Hit
+from caniexport.model.canaries import CANARY
+from caniexport.model.case import PLAIN
+from caniexport.pages import links, matrix_html, search_html
+from caniexport.pages.markup import escape, link, plural, status_legend
+from dashboard import frame, params
 from dashboard.reading import Kept
-from harness.answers import Filters, table
-from harness.answers.search import Hit
-from harness.worker.canaries import CANARY
-from harness.worker.case import PLAIN
 
 
 def page(kept: Kept) -> None:

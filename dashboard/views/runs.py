@@ -7,11 +7,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard import alerts_html, frame, live, params, runs_html, verdicts_html
-from dashboard.kept import Kept
-from harness import home as homes
-from harness.alerts.between import Between, Run, between, runs
-from harness.progress import CellCount
+from caniexport import home as homes
+from caniexport.alerts.between import Between, RunRows, between, runs
+from caniexport.measure.progress import CellCount
+from caniexport.pages import alerts_html, live, runs_html, verdicts_html
+from caniexport.pages.kept import Kept
+from dashboard import frame, params
 
 #: seconds between two looks at a run that goes on
 _EVERY = 5
@@ -54,7 +55,7 @@ def _differences(kept: Kept) -> None:
         st.html(verdicts_html.counts(found.counts))
 
 
-def _said(run: Run) -> str:
+def _said(run: RunRows) -> str:
     rows = f"{run.cells:,} cells"
     return f"torch {run.torch} · run {run.run_id} · {rows}" if run.run_id else f"torch {run.torch} · {rows}"
 

@@ -7,16 +7,17 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from dashboard import frame, params, upgrade_html
-from dashboard.markup import chips, escape, links_to_cases, plural
+from caniexport import versions
+from caniexport.answers import Filters
+from caniexport.answers.select import CatalogueEntry
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.upgrade import Upgrade, upgrade
+from caniexport.model.status import Exporter
+from caniexport.pages import upgrade_html
+from caniexport.pages.markup import chips, escape, links_to_cases, plural
+from dashboard import frame, params
 from dashboard.reading import Kept
 from dashboard.views import upload
-from harness import versions
-from harness.answers import Filters
-from harness.answers.select import Entry
-from harness.answers.signs import EXPORTER_SHORT
-from harness.answers.upgrade import Upgrade, upgrade
-from harness.worker.status import Exporter
 
 _EXPORTERS = [member.value for member in Exporter if member is not Exporter.DEFAULT]
 _OWN = "the bare call's"
@@ -70,7 +71,7 @@ def _ask(
     return upgrade(kept, dict(before), dict(after), Filters(ops=ops))
 
 
-def operators(text: str, catalogue: Iterable[Entry]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def operators(text: str, catalogue: Iterable[CatalogueEntry]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The operators of a text (names with commas, spaces or lines between them) that cases know, and the others."""
     return upload.known(filter(None, re.split(r"[,\s]+", text)), catalogue)
 

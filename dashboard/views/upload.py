@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import streamlit as st
 
+from caniexport.answers import onnx_ops
+from caniexport.answers.onnx_ops import BadModel
+from caniexport.answers.select import CatalogueEntry
+from caniexport.model.canaries import CANARY
+from caniexport.pages.markup import plural
 from dashboard import params
-from dashboard.markup import plural
 from dashboard.reading import Kept
-from harness.answers import onnx_ops
-from harness.answers.onnx_ops import BadModel
-from harness.answers.select import Entry
-from harness.worker.canaries import CANARY
 
 #: bytes of a file; Streamlit refuses a larger one before it is here (.streamlit/config.toml)
 LARGEST = 100 * 1024 * 1024
@@ -50,7 +50,7 @@ def _take(kept: Kept, longest: int) -> None:
         st.query_params["ops"] = found
 
 
-def told(name: str, content: bytes, catalogue: Iterable[Entry], longest: int) -> tuple[str, bool, str]:
+def told(name: str, content: bytes, catalogue: Iterable[CatalogueEntry], longest: int) -> tuple[str, bool, str]:
     """The operators of a file that cases are about, whether it could be read, and what is to be said of it."""
     shown = "".join(sign for sign in name if sign.isprintable())[-_LONGEST_NAME:] or "the file"
     if len(content) > LARGEST:
@@ -71,7 +71,7 @@ def told(name: str, content: bytes, catalogue: Iterable[Entry], longest: int) ->
     return listed, True, f"{shown}: cases are about {len(about)} of its {plural(len(found.all), 'operator')}.{rest}"
 
 
-def known(asked: Iterable[str], catalogue: Iterable[Entry]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def known(asked: Iterable[str], catalogue: Iterable[CatalogueEntry]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Of some operators, in whatever spelling, those that cases are about, and the others."""
     by_name = {_bare(op): op for entry in catalogue if entry.corpus != CANARY for op in entry.ops}
     named = list(dict.fromkeys(asked))

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import fixes_html, frame, params
-from dashboard.markup import PROVIDER_NAME, word_legend
-from dashboard.matrix_asked import matching
+from caniexport.answers import Filters, Standing, workarounds
+from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
+from caniexport.model.status import Exporter
+from caniexport.pages import fixes_html
+from caniexport.pages.markup import PROVIDER_NAME, word_legend
+from caniexport.pages.matrix_asked import matching
+from dashboard import frame, params
 from dashboard.reading import Kept
-from harness.answers import Filters, Standing, workarounds
-from harness.answers.signs import EXPORTER_SHORT, WORKAROUND
-from harness.worker.status import Exporter
 
 _EXPORTERS = [member.value for member in Exporter]
 _DEFAULT = (Exporter.TRACE.value, Exporter.DYNAMO.value)

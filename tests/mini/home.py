@@ -70,7 +70,7 @@ class Home:
 
     def line(self, *arguments: str) -> list[str]:
         """The command line of ``caniexport``, as this Python has it."""
-        return [sys.executable, "-c", "from harness.cli import main; main(prog_name='caniexport')", *arguments]
+        return [sys.executable, "-c", "from caniexport.cli import main; main(prog_name='caniexport')", *arguments]
 
 
 def make_home(parent: Path) -> Home:

@@ -15,7 +15,7 @@ from typing import Any
 
 from mini import build
 
-from harness.worker import corpus, plan, releases, rows
+from caniexport.model import corpus, plan, releases, rows
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = Path(__file__).parent / "cases"
@@ -48,7 +48,7 @@ def uv(*arguments: str) -> None:
 
 def releases_file(folder: Path, python: str, numpy: str) -> Path:
     """A table of releases for ``CANIEXPORT_RELEASES``: the eras, and one release that no index has."""
-    lines = ["from harness.worker.releases import Release", "", "RELEASES = ("]
+    lines = ["from caniexport.model.releases import Release", "", "RELEASES = ("]
     for version, era in build.ERAS.items():
         lines.append(f"    {_release(version, python, numpy, era)},")
     lines.append(f"    {_release('93.0.0', python, numpy, build.ERAS['92.0.0'])},")
@@ -75,7 +75,7 @@ def copy_cases(folder: Path, *sources: Path) -> Path:
 def command(python: Path, version: str, cases: Path, local: Path, *options: str) -> list[str]:
     """The line that tox writes, for one release."""
     return [
-        *(str(python), "-m", "pytest", "-p", "harness.worker.plugin", "-p", "no:cacheprovider", "-q"),
+        *(str(python), "-m", "pytest", "-p", "caniexport.worker.plugin", "-p", "no:cacheprovider", "-q"),
         *("--release", version, "--results-local", str(local), *options, str(cases)),
     ]
 
@@ -83,7 +83,7 @@ def command(python: Path, version: str, cases: Path, local: Path, *options: str)
 def environ(table: Path, **extra: str) -> dict[str, str]:
     """Variables of a measuring run: the table of releases, and where the harness is."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "TOX_"))}
-    return {**kept, "PYTHONPATH": str(ROOT), "CANIEXPORT_RELEASES": str(table), **extra}
+    return {**kept, "PYTHONPATH": str(ROOT / "harness"), "CANIEXPORT_RELEASES": str(table), **extra}
 
 
 def journal_entries(local: Path) -> Iterator[dict[str, Any]]:

@@ -2,8 +2,7 @@
 
 import torch
 
-from harness.worker.case import Case
-from harness.worker.tensors import values
+from caniexport import Case, values
 
 
 class CanaryPass(Case):

@@ -4,8 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from harness.worker.case import Case, Claim, fix
-from harness.worker.tensors import f32
+from caniexport import Case, Claim, f32, fix
 
 
 @contextmanager

@@ -4,8 +4,7 @@
 
 import torch
 
-from harness.worker.case import Case, fix
-from harness.worker.tensors import f32, values
+from caniexport import Case, f32, fix, values
 
 
 class Passes(Case):

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import torch
 
-from harness.worker.case import Case, fix
-from harness.worker.tensors import f32
+from caniexport.model.case import Case, fix
+from caniexport.model.tensors import f32
 
 
 class _Fault(Case):

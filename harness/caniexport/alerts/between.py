@@ -1,0 +1,93 @@
+"""Two runs of one dataset, of the same release or of two: every cell that both could have, at the same opset."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from caniexport import names, versions
+from caniexport.alerts.diff import QUIET, TOLD, CellPlace, Changed, Differences, verdicts_of, with_signatures
+from caniexport.alerts.group import Alert, group
+from caniexport.answers.reading import Rows, load
+from caniexport.corpus.verdicts import Verdict
+from caniexport.model.canaries import CANARY
+from caniexport.model.case import PLAIN
+
+if TYPE_CHECKING:
+    from caniexport.store import Dataset
+
+_BY = ("exporter", "provider", "case", "variant")
+_Line = tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class RunRows:
+    """Rows that speak, of one run, or of every run of a release where ``run_id`` is empty."""
+
+    torch: str
+    run_id: str
+    cells: int
+
+    @property
+    def name(self) -> str:
+        """As addresses and pickers have it: ``2.8.0``, ``2.8.0/20261121T101310-ee54``."""
+        return f"{self.torch}/{self.run_id}" if self.run_id else self.torch
+
+    def where(self) -> dict[str, Iterable[str]]:
+        """The filter that takes its rows."""
+        return {"torch": (self.torch,), **({"run_id": (self.run_id,)} if self.run_id else {})}
+
+
+@dataclass(frozen=True)
+class Between:
+    """The answer: how many cells there are of every verdict, and the changes by kind and cause, worst first."""
+
+    before: RunRows
+    after: RunRows
+    counts: Mapping[Verdict, int]
+    changes: tuple[Alert, ...]
+
+
+def runs(dataset: Dataset) -> dict[str, RunRows]:
+    """By name, newest release first: each release, and behind it its runs where it has several."""
+    by_release: dict[str, dict[str, int]] = {}
+    for torch, run_id, cells in load(dataset).grouped(("torch", "run_id"), {"cells": "count(*)"}, {}):
+        if torch and run_id:
+            by_release.setdefault(torch, {})[run_id] = cells
+    found = []
+    for torch in reversed(versions.ordered(by_release)):
+        mine = by_release[torch]
+        found.append(RunRows(torch, "", sum(mine.values())))
+        found += [RunRows(torch, run_id, mine[run_id]) for run_id in sorted(mine, reverse=True) if len(mine) > 1]
+    return {item.name: item for item in found}
+
+
+def between(dataset: Dataset, before: str, after: str) -> Between:
+    """What is different in the run ``after``. Raises :class:`caniexport.model.errors.UnknownName`."""
+    rows = load(dataset)
+    known = runs(dataset)
+    one, other = (known[names.require("run", name, list(known))] for name in (before, after))
+    left, right = _lines(rows, one), _lines(rows, other)
+    counts: Counter[Verdict] = Counter()
+    changed: list[Changed] = []
+    for line in sorted({*left, *right}, key=lambda line: tuple(item or "" for item in line)):
+        exporter, provider, case, variant = line
+        for opset, was, is_now, verdict in verdicts_of(left.get(line, ""), right.get(line, "")):
+            counts[verdict] += 1
+            if verdict not in QUIET:
+                place = CellPlace(other.torch, exporter or "", opset, provider)
+                changed.append(Changed(case or "", variant or PLAIN, place, was, is_now, verdict))
+    axes = {axis: frozenset(values) for axis, values in rows.axes.items()}
+    found = Differences({}, tuple(with_signatures(changed, rows)), (), 0)
+    return Between(one, other, {verdict: counts[verdict] for verdict in Verdict}, tuple(group(found, axes)))
+
+
+def _lines(rows: Rows, run: RunRows) -> dict[_Line, str]:
+    found = rows.grouped(_BY, {"told": TOLD}, run.where())
+    return {
+        tuple(row[:4]): row[-1]
+        for row in found
+        if row[0] is not None and row[2] is not None and not row[2].startswith(CANARY)
+    }

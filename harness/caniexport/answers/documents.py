@@ -1,0 +1,119 @@
+"""What the documents say against what was measured."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from caniexport import names, versions
+from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.select import Filters, load, select
+from caniexport.answers.signs import CLAIM, WHY_NOT
+from caniexport.model.errors import UnknownName
+
+if TYPE_CHECKING:
+    from caniexport.store import Dataset
+
+_WORDS = (
+    *("claim", "case", "variant", "record", "source", "says", "torch", "exporter", "opset", "outcome", "reason"),
+    *("runtime", "why_not"),
+)
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """One claim: who says what about which versions, and what the rows say. ``expects`` is its judgeable form.
+
+    ``why_not`` is the reviewed word of one that is not reproduced (:data:`~caniexport.answers.signs.WHY_NOT`), empty
+    where nobody has said.
+    """
+
+    claim: str
+    case: str
+    variant: str
+    record: str
+    source: str
+    says: str
+    torch: str
+    exporter: str
+    opset: str
+    expects: dict[str, Any]
+    outcome: str
+    reason: str
+    cells: tuple[str, ...]
+    runtime: str = ""
+    why_not: str = ""
+
+    @property
+    def versions(self) -> str:
+        """The versions it names, for a person: ``torch ==1.10.*, torchscript-trace, opset 14``."""
+        parts = [f"torch {self.torch}" if self.torch else "any torch", self.exporter]
+        parts += [f"opset {self.opset}" if self.opset else "", self.runtime]
+        return ", ".join(filter(None, parts))
+
+    @property
+    def word(self) -> str:
+        """The outcome, and why where it is not reproduced: ``not-reproduced (form-not-met)``."""
+        return f"{self.outcome} ({self.why_not})" if self.why_not else self.outcome
+
+    def is_about(self, cell: MeasuredCell) -> bool:
+        """Whether a cell is one of those the claim speaks of."""
+        if (cell.case, cell.variant) != (self.case, self.variant) or self.exporter not in ("", cell.exporter):
+            return False
+        try:
+            in_torch = versions.within(cell.torch, self.torch)
+            return in_torch and (cell.opset is None or versions.opset_in(cell.opset, self.opset))
+        except UnknownName:
+            return False
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Counts of every outcome, whatever the filter on outcomes, and the claims one by one.
+
+    ``why_not`` counts the words of those that are not reproduced.
+    """
+
+    counts: dict[str, int]
+    claims: tuple[JudgedClaim, ...]
+    why_not: dict[str, int]
+
+
+def claims(dataset: Dataset, filters: Filters, sources: Iterable[str] = ()) -> Claims:
+    """The claims that the filters and sources take; ``filters.statuses`` are outcomes here, or words why not.
+
+    ``sources`` are source names or record ids, globs allowed. Raises :class:`UnknownName` for a name nobody knows.
+    """
+    found = all_claims(dataset)
+    outcomes = names.require_all("outcome", filters.statuses, (*CLAIM, *WHY_NOT))
+    wanted = names.require_all("source", sources, _places(found))
+    selection = select(load(dataset), Filters(cases=filters.cases, themes=filters.themes, ops=filters.ops))
+    about = [
+        item
+        for item in found
+        if (item.case, item.variant) in selection.catalogue
+        and (not wanted or item.source in wanted or item.record in wanted)
+    ]
+    counts = Counter(item.outcome for item in about)
+    why_not = Counter(item.why_not for item in about)
+    kept = tuple(item for item in about if not outcomes or outcomes & {item.outcome, item.why_not})
+    return Claims({outcome: counts[outcome] for outcome in CLAIM}, kept, {word: why_not[word] for word in WHY_NOT})
+
+
+def all_claims(dataset: Dataset, cases: Iterable[str] = ()) -> list[JudgedClaim]:
+    """Every claim of the dataset, or those about ``cases``, by case and number."""
+    wanted = tuple(dict.fromkeys(cases))
+    rows = dataset.records("claims", {"case": wanted} if wanted else None)
+    return [_claim(row) for row in sorted(rows, key=lambda row: str(row["claim"]))]
+
+
+def _places(found: Iterable[JudgedClaim]) -> list[str]:
+    return list(dict.fromkeys(name for item in found for name in (item.source, item.record) if name))
+
+
+def _claim(row: dict[str, Any]) -> JudgedClaim:
+    words = {name: str(row.get(name) or "") for name in _WORDS}
+    return JudgedClaim(**words, expects=json.loads(row.get("expects") or "{}"), cells=tuple(row.get("cells") or ()))

@@ -1,0 +1,82 @@
+"""Operators or themes against releases: of the cases of each, how many work there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from caniexport.answers.matrix import MatrixRow
+from caniexport.answers.select import CatalogueEntry
+from caniexport.corpus.verdicts import collapse
+from caniexport.model.status import MEASURED, WORKS, Status
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of ``measured`` cases, ``works`` work at some opset; ``worst`` is how the worst of the others ends."""
+
+    works: int
+    measured: int
+    worst: Status | None
+
+    @property
+    def status(self) -> Status:
+        """What the place looks like: pass where all work, the worst where none does, degraded in between."""
+        if not self.measured:
+            return Status.NOT_RUN
+        if self.works == self.measured:
+            return Status.PASS
+        return Status.DEGRADED if self.works else self.worst or Status.FAIL
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """One operator or theme with one exporter; ``places`` has every column of the table it was made of."""
+
+    name: str
+    exporter: str | None
+    cases: int
+    places: dict[str, Share]
+
+
+def by_operator(
+    lines: Iterable[MatrixRow], columns: Sequence[str], catalogue: Mapping[tuple[str, str], CatalogueEntry]
+) -> list[Gathered]:
+    """The lines of a matrix (failing forms) gathered by operator: torch's first, then ONNX's, each by name."""
+    found = _gathered(lines, columns, lambda line: catalogue[line.case, line.variant].ops)
+    return sorted(found, key=lambda item: ("::" not in item.name, item.name.casefold(), item.name))
+
+
+def by_theme(lines: Iterable[MatrixRow], columns: Sequence[str]) -> list[Gathered]:
+    """The lines of a matrix gathered by theme, in the order of the lines."""
+    return _gathered(lines, columns, lambda line: (line.theme,))
+
+
+def _gathered(
+    lines: Iterable[MatrixRow], columns: Sequence[str], names: Callable[[MatrixRow], Iterable[str]]
+) -> list[Gathered]:
+    """Those of one name stand beside each other, their exporters always in the same order."""
+    grouped: dict[tuple[str, str | None], list[MatrixRow]] = defaultdict(list)
+    for line in lines:
+        for name in names(line):
+            grouped[name, line.exporter].append(line)
+    exporters = list(dict.fromkeys(by for _, by in grouped))
+    return [
+        Gathered(
+            name,
+            exporter,
+            len({line.case for line in grouped[name, exporter]}),
+            {column: _share(grouped[name, exporter], column) for column in columns},
+        )
+        for name in dict.fromkeys(name for name, _ in grouped)
+        for exporter in exporters
+        if (name, exporter) in grouped
+    ]
+
+
+def _share(lines: Sequence[MatrixRow], column: str) -> Share:
+    found = [line.places[column].status for line in lines]
+    measured = [status for status in found if status in MEASURED and status is not Status.UNSUPPORTED]
+    works = [status for status in measured if status in WORKS]
+    return Share(len(works), len(measured), collapse(status for status in measured if status not in WORKS))

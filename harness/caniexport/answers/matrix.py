@@ -1,0 +1,306 @@
+"""The matrix: cases and their variants against releases, opsets, exporters, runtimes or providers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+
+from caniexport import versions
+from caniexport.answers import along, summary
+from caniexport.answers.defaults import Offer
+from caniexport.answers.on_runtimes import on_runtimes
+from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.select import CaseSelection, Filters, load, select
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.summary import Summary
+from caniexport.model.case import PLAIN
+from caniexport.model.status import Exporter, FixKind, Status
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+    from caniexport.store import Dataset
+
+#: case, variant, exporter, provider; ``None`` where it is the table's columns
+_LineKey = tuple[str, str, str | None, str | None]
+#: such a line or one along releases, which has all of them
+_Key = TypeVar("_Key", bound=_LineKey)
+#: a runtime and its version
+_Runtime = tuple[str | None, str | None]
+_EXPORTERS = [member.value for member in Exporter]
+#: what releases were run on, kept beside the rows
+_RUNTIMES = "runtimes of releases"
+
+
+class By(StrEnum):
+    """What the columns of a table are."""
+
+    TORCH = "torch"
+    OPSET = "opset"
+    EXPORTER = "exporter"
+    RUNTIME = "runtime"
+    PROVIDER = "provider"
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """One row of the table; ``places`` has a summary for every column."""
+
+    case: str
+    variant: str
+    exporter: str | None
+    provider: str | None
+    title: str
+    theme: str
+    places: dict[str, Summary]
+
+
+@dataclass(frozen=True)
+class EnvironmentLine:
+    """One variant of an environment case: how far it came, and how it ended."""
+
+    case: str
+    variant: str
+    title: str
+    status: Status
+    stage: str
+    local: bool
+
+
+@dataclass(frozen=True)
+class Table:
+    """The matrix. ``notes`` say what was assumed; ``unmeasured`` are variants without a cell;
+    ``measured`` counts the cells of the dataset, whatever the filters.
+
+    ``environments`` are the environment cases (what cannot be installed or imported together), which have no columns.
+    """
+
+    by: By
+    columns: tuple[str, ...]
+    lines: tuple[MatrixRow, ...]
+    environments: tuple[EnvironmentLine, ...]
+    notes: tuple[str, ...]
+    unmeasured: tuple[str, ...]
+    measured: int
+
+
+def table(dataset: Dataset, filters: Filters, by: By = By.TORCH) -> Table:
+    """The matrix of what the filters take. Raises :class:`UnknownName` for a filter value that nobody knows.
+
+    Without a case or variant filter it has the failing forms only, with the tracing and the dynamo exporter.
+    ``--status`` keeps the lines that have such a cell, and shows those lines whole. By anything but torch it is
+    about one release, the newest measured, unless the filters name some.
+    """
+    notes: list[str] = []
+    rows = load(dataset, runtimes=by is By.RUNTIME)
+    selection = select(rows, _narrowed(filters, by, rows.torch, notes))
+    if by is By.TORCH:
+        columns, lines, together = _along_releases(selection)
+    else:
+        cells = _whole_lines(selection, _with_runtimes(dataset, selection, by), by)
+        columns = _columns(cells, by)
+        lines = _lines(selection, cells, by, columns)
+        together = [] if by is By.RUNTIME else [(cell.runtime, cell.runtime_version) for cell in cells]
+    environments = tuple(_environments(select(rows, filters))) if by is By.TORCH else ()
+    shown = {(line.case, line.variant) for line in lines} | {(line.case, line.variant) for line in environments}
+    unmeasured = set() if selection.statuses else _measurable(selection) - shown
+    notes += [*_runtime_notes(together), *rows.notes]
+    missing = tuple(sorted("/".join(key) for key in unmeasured))
+    return Table(by, columns, tuple(lines), environments, tuple(notes), missing, rows.count)
+
+
+def _narrowed(filters: Filters, by: By, releases: Sequence[str], notes: list[str]) -> Filters:
+    """What a table is about where the filters leave it open; each assumption is noted."""
+    if by is not By.TORCH and not filters.torch and releases:
+        filters = replace(filters, torch=(releases[-1],))
+        notes.append(f"torch {releases[-1]}, the newest measured (--torch takes others)")
+    if not filters.cases and not filters.variants:
+        filters = replace(filters, variants=(PLAIN,))
+        notes.append("failing forms only (--variant '*' adds the fixes)")
+    if not filters.cases and not filters.exporters and by is not By.EXPORTER:
+        filters = replace(filters, exporters=(Exporter.TRACE.value, Exporter.DYNAMO.value))
+    return filters
+
+
+def _measurable(selection: CaseSelection) -> set[tuple[str, str]]:
+    """A version upgrade has no cells of its own: the failing form's answer for it."""
+    return {key for key, entry in selection.catalogue.items() if entry.kind != FixKind.VERSION_UPGRADE.value}
+
+
+def _with_runtimes(dataset: Dataset, selection: CaseSelection, by: By) -> list[MeasuredCell]:
+    """The cells selected, and by runtime or provider the same files on further ones."""
+    if by not in (By.RUNTIME, By.PROVIDER):
+        return selection.cells
+    more = on_runtimes(dataset, selection.cells, selection.catalogue)
+    if by is By.PROVIDER:
+        # as installed together on each provider: other versions on the same one are the runtimes' table
+        own = {cell.provider for cell in selection.cells}
+        more = [cell for cell in more if cell.provider not in own]
+    return selection.in_order([*selection.cells, *more])
+
+
+def _whole_lines(selection: CaseSelection, cells: list[MeasuredCell], by: By) -> list[MeasuredCell]:
+    """Lines that have a cell of the statuses asked for, whole: a line cut to its failures would hide what passes."""
+    if not selection.statuses:
+        return cells
+    keys = {_line_key(cell, by) for cell in cells if cell.status in selection.statuses}
+    return [cell for cell in cells if _line_key(cell, by) in keys]
+
+
+def _line_key(cell: MeasuredCell, by: By) -> _LineKey:
+    exporter = None if by is By.EXPORTER else cell.exporter
+    provider = None if by is By.PROVIDER else cell.provider
+    return cell.case, cell.variant, exporter, provider
+
+
+def _column(cell: MeasuredCell, by: By) -> str:
+    match by:
+        case By.TORCH:
+            return cell.torch
+        case By.OPSET:
+            return "default" if cell.opset is None else str(cell.opset)
+        case By.EXPORTER:
+            return EXPORTER_SHORT.get(cell.exporter, cell.exporter)
+        case By.RUNTIME:
+            return f"{cell.runtime} {cell.runtime_version}" if cell.runtime else "none"
+        case By.PROVIDER:
+            return cell.provider or "none"
+
+
+def _columns(cells: Sequence[MeasuredCell], by: By) -> tuple[str, ...]:
+    found = list(dict.fromkeys(_column(cell, by) for cell in cells))
+    match by:
+        case By.TORCH:
+            return tuple(versions.ordered(found))
+        case By.OPSET:
+            return tuple(sorted(found, key=lambda text: (text == "default", int(text) if text.isdigit() else 0)))
+        case By.EXPORTER:
+            short = [*EXPORTER_SHORT.values(), "-"]
+            return tuple(sorted(found, key=short.index))
+        case By.RUNTIME:
+            return tuple(sorted(found, key=_runtime_order))
+        case _:
+            return tuple(sorted(found))
+
+
+def _runtime_order(text: str) -> tuple[str, Version]:
+    name, _, version = text.partition(" ")
+    return name, versions.parse(version or "0")
+
+
+def _along_releases(selection: CaseSelection) -> tuple[tuple[str, ...], list[MatrixRow], list[_Runtime]]:
+    """The columns, the lines, and the runtimes that the lines were run on."""
+    found = along.lines(selection.rows, selection.where())
+    found = {key: told for key, told in found.items() if key[:2] in selection.catalogue}
+    if selection.statuses:
+        wanted = selection.statuses
+        found = {key: told for key, told in found.items() if any(_has(text, wanted) for text in told.values())}
+    columns = tuple(versions.ordered({torch for told in found.values() for torch in told}))
+    offered: dict[tuple[str, str], tuple[int, ...]] = {
+        key: offer.opsets for key, offer in selection.rows.offers.items()
+    }
+    whole = not selection.filters.opsets
+    lines = []
+    several = len({key[3] for key in found}) > 1
+    for key in _in_order(found, selection):
+        case, variant, exporter, provider = key
+        entry, told = selection.catalogue[case, variant], found[key]
+        places = {
+            torch: _place(told[torch], offered.get((torch, exporter), ()), whole) if torch in told else summary.NOTHING
+            for torch in columns
+        }
+        lines.append(
+            MatrixRow(case, variant, exporter, provider if several else None, entry.title, entry.theme, places)
+        )
+    return columns, lines, _run_on(selection, found)
+
+
+@lru_cache(maxsize=65536)
+def _place(told: str, offered: tuple[int, ...], whole: bool) -> Summary:
+    return summary.over_opsets(along.endings(told), offered, all_asked=whole)
+
+
+@lru_cache(maxsize=65536)
+def _has(told: str, wanted: frozenset[Status]) -> bool:
+    return any(ended.status in wanted for ended in along.endings(told))
+
+
+def _run_on(selection: CaseSelection, found: Mapping[along.Line, along.Told]) -> list[_Runtime]:
+    """Runtimes and versions of the releases and providers of these lines."""
+    exactly = along.competing(selection.rows)
+    kept = selection.rows.beside.get((_RUNTIMES, exactly))
+    if kept is None:
+        by = ("torch", "provider", "runtime", "runtime_version")
+        rows = selection.rows.grouped(by, {}, {"exporter": _EXPORTERS}, exactly=exactly)
+        kept = selection.rows.beside[_RUNTIMES, exactly] = {(torch or "", *more) for torch, *more in rows}
+    places = {(torch, key[3]) for key, told in found.items() for torch in told}
+    return [row[2:] for row in kept if row[:2] in places]
+
+
+def _in_order(keys: Iterable[_Key], selection: CaseSelection) -> list[_Key]:
+    order = {key: index for index, key in enumerate(selection.catalogue)}
+    return sorted(keys, key=lambda key: (order[key[0], key[1]], _exporter_rank(key[2]), key[3] or ""))
+
+
+def _lines(
+    selection: CaseSelection, cells: Sequence[MeasuredCell], by: By, columns: tuple[str, ...]
+) -> list[MatrixRow]:
+    grouped: dict[_LineKey, dict[str, list[MeasuredCell]]] = defaultdict(lambda: defaultdict(list))
+    for cell in cells:
+        grouped[_line_key(cell, by)][_column(cell, by)].append(cell)
+    offered = selection.rows.offers
+    keys = _in_order(grouped, selection)
+    several = len({key[3] for key in keys}) > 1
+    lines = []
+    for key in keys:
+        case, variant, exporter, provider = key
+        entry = selection.catalogue[case, variant]
+        places = {name: _summary(grouped[key][name], selection, offered, by) for name in columns}
+        lines.append(
+            MatrixRow(case, variant, exporter, provider if several else None, entry.title, entry.theme, places)
+        )
+    return lines
+
+
+def _exporter_rank(exporter: str | None) -> int:
+    return _EXPORTERS.index(exporter) if exporter in _EXPORTERS else len(_EXPORTERS)
+
+
+def _summary(
+    cells: list[MeasuredCell], selection: CaseSelection, offered: dict[tuple[str, str], Offer], by: By
+) -> Summary:
+    """How the cells of one place are said: over opsets, over releases, or counted where both differ."""
+    if not cells:
+        return summary.NOTHING
+    releases = {cell.torch for cell in cells}
+    if by is By.OPSET:
+        if len(selection.torch) == 1 and len(cells) == 1:
+            return summary.counted(cells)
+        return summary.over_releases(cells, selection.torch)
+    if len(releases) > 1 or len({cell.opset for cell in cells}) < len(cells):
+        return summary.counted(cells)
+    offer = offered.get((cells[0].torch, cells[0].exporter))
+    return summary.over_opsets(cells, offer.opsets if offer else (), all_asked=not selection.filters.opsets)
+
+
+def _environments(selection: CaseSelection) -> Iterator[EnvironmentLine]:
+    """Failing forms and fixes together: an environment case is nothing without the environment that works."""
+    for cell in selection.environment:
+        if not selection.statuses or cell.status in selection.statuses:
+            title = selection.catalogue[cell.case, cell.variant].title
+            yield EnvironmentLine(cell.case, cell.variant, title, cell.status, cell.stage, cell.local)
+
+
+def _runtime_notes(together: Iterable[_Runtime]) -> list[str]:
+    seen: dict[str, set[str]] = defaultdict(set)
+    for runtime, version in together:
+        if runtime and version:
+            seen[runtime].add(version)
+    return [
+        f"as installed together: each release on its own {runtime} ({', '.join(versions.ordered(found))})"
+        for runtime, found in seen.items()
+    ]

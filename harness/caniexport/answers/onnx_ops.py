@@ -1,0 +1,171 @@
+"""The operators of an ONNX file, read off its bytes: no onnx package, no weights in memory, whatever its size.
+
+Only the fields that name operators are looked at (onnx.proto: ModelProto, GraphProto, NodeProto); everything else is
+stepped over. The torch operators are those that the dynamo exporter leaves in its nodes' metadata.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from caniexport.model.errors import CaniexportError
+from caniexport.runner import wire
+
+# field numbers of onnx.proto
+_IR, _PRODUCER, _GRAPH, _OPSETS, _FUNCTIONS = 1, 2, 7, 8, 25
+_NODE, _INITIALIZER = 1, 5
+_FUNCTION_NODE = 7
+_OP_TYPE, _ATTRIBUTE, _DOMAIN, _METADATA = 4, 5, 7, 9
+_SUBGRAPH, _SUBGRAPHS = 6, 11
+_EXTERNAL_DATA = 13
+_KEY, _VALUE = 1, 2
+_TORCH = re.compile(rb"torch\.ops\.aten\.(\w+)")
+#: how deep subgraphs may lie in each other: a file that goes deeper was made to hurt
+_DEEPEST = 100
+
+
+class BadModel(CaniexportError):
+    """A file that is no readable ONNX model."""
+
+
+@dataclass(frozen=True)
+class ModelOps:
+    """What a model uses: ONNX operators (``GridSample``), torch operators (``aten::grid_sampler``) as far as the file
+    names them, the opset of the ai.onnx domain, who wrote it, and external data that does not lie beside it.
+    """
+
+    onnx: tuple[str, ...]
+    torch: tuple[str, ...]
+    opset: int | None
+    producer: str
+    missing: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Both kinds."""
+        return (*self.onnx, *self.torch)
+
+
+def read(path: Path) -> ModelOps:
+    """The operators of a model. Raises :class:`BadModel` naming the file and what is wrong with it."""
+    try:
+        with path.open("rb") as file:
+            if not path.stat().st_size:
+                raise BadModel(f"{path} is empty")
+            # closed when nothing looks at it any more: an error on its way still does
+            return _model(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), str(path), path.parent)
+    except (OSError, ValueError) as error:
+        raise BadModel(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
+
+
+def of_bytes(content: bytes, name: str) -> ModelOps:
+    """The operators of a model that lies nowhere, called ``name``: no file is looked for beside it.
+
+    Raises :class:`BadModel` as :func:`read` does.
+    """
+    if not content:
+        raise BadModel(f"{name} is empty")
+    return _model(memoryview(content), name, None)
+
+
+def _model(data: memoryview, name: str, folder: Path | None) -> ModelOps:
+    found = _SeenOps()
+    try:
+        return _walked(data, name, folder, found)
+    except (wire.Malformed, RecursionError) as error:
+        whole = "is truncated or damaged" if found.looks_like_onnx else "is not an ONNX file"
+        raise BadModel(f"{name} {whole} ({error})") from error
+
+
+def _walked(data: memoryview, name: str, folder: Path | None, found: _SeenOps) -> ModelOps:
+    producer, opset = "", None
+    for field, value in _fields(data):
+        if field == _IR and isinstance(value, int):
+            found.looks_like_onnx = True
+        elif field == _PRODUCER and isinstance(value, memoryview):
+            producer = bytes(value[:200]).decode("utf-8", "replace")
+        elif field == _OPSETS and isinstance(value, memoryview):
+            domain, version = _opset(value)
+            opset = version if domain in ("", "ai.onnx") else opset
+        elif field == _GRAPH and isinstance(value, memoryview):
+            found.graphs += 1
+            found.graph(value, 0)
+        elif field == _FUNCTIONS and isinstance(value, memoryview):
+            found.nodes(value, _FUNCTION_NODE, 0)
+    if not found.looks_like_onnx or not found.graphs:
+        raise BadModel(f"{name} is not an ONNX file (no {'graph' if found.looks_like_onnx else 'IR version'} in it)")
+    missing = sorted(item for item in found.external if folder is None or not (folder / item).is_file())
+    return ModelOps(tuple(sorted(found.onnx)), tuple(sorted(found.torch)), opset, producer, tuple(missing))
+
+
+class _SeenOps:
+    """What has been seen so far."""
+
+    def __init__(self) -> None:
+        self.onnx: set[str] = set()
+        self.torch: set[str] = set()
+        self.external: set[str] = set()
+        self.graphs = 0
+        self.looks_like_onnx = False
+
+    def graph(self, data: memoryview, depth: int) -> None:
+        if depth > _DEEPEST:
+            raise wire.Malformed(f"subgraphs lie more than {_DEEPEST} deep")
+        self.nodes(data, _NODE, depth)
+        for field, value in _fields(data):
+            if field == _INITIALIZER and isinstance(value, memoryview):
+                self.external |= _external(value)
+
+    def nodes(self, data: memoryview, number: int, depth: int) -> None:
+        for field, value in _fields(data):
+            if field == number and isinstance(value, memoryview):
+                self._node(value, depth)
+
+    def _node(self, data: memoryview, depth: int) -> None:
+        op, domain = "", ""
+        for field, value in _fields(data):
+            if not isinstance(value, memoryview):
+                continue
+            if field == _OP_TYPE:
+                op = bytes(value).decode("utf-8", "replace")
+            elif field == _DOMAIN:
+                domain = bytes(value).decode("utf-8", "replace")
+            elif field == _METADATA:
+                self.torch |= {f"aten::{name.decode()}" for name in _TORCH.findall(bytes(value))}
+            elif field == _ATTRIBUTE:
+                for inner, sub in _fields(value):
+                    if inner in (_SUBGRAPH, _SUBGRAPHS) and isinstance(sub, memoryview):
+                        self.graph(sub, depth + 1)
+        if op and domain in ("", "ai.onnx"):
+            self.onnx.add(op)
+
+
+def _opset(data: memoryview) -> tuple[str, int]:
+    domain, version = "", 0
+    for field, value in _fields(data):
+        if field == _KEY and isinstance(value, memoryview):
+            domain = bytes(value).decode("utf-8", "replace")
+        elif field == _VALUE and isinstance(value, int):
+            version = value
+    return domain, version
+
+
+def _external(data: memoryview) -> set[str]:
+    """Names of the files that hold a tensor's values."""
+    found = set()
+    for field, value in _fields(data):
+        if field == _EXTERNAL_DATA and isinstance(value, memoryview):
+            pair = dict(_fields(value))
+            key, name = pair.get(_KEY), pair.get(_VALUE)
+            if isinstance(key, memoryview) and isinstance(name, memoryview) and bytes(key) == b"location":
+                found.add(bytes(name).decode("utf-8", "replace"))
+    return found
+
+
+def _fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """Number and value of each field of a message: whole numbers, or bytes that are not copied."""
+    return ((number, value) for number, kind, value in wire.fields(data) if kind in (wire.VARINT, wire.BYTES))

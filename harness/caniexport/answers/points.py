@@ -1,0 +1,185 @@
+"""Points: torch, opset, exporter, runtime and provider, as a user writes them and as they are filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from caniexport import names, versions
+from caniexport.answers.defaults import choose_opset
+from caniexport.answers.reading import Rows
+from caniexport.answers.select import exporter_name
+from caniexport.model.errors import UnknownName
+from caniexport.model.status import Exporter
+from caniexport.store.elsewhere import Runtime
+
+AXES = ("torch", "opset", "exporter", "runtime", "provider")
+_FIELDS = {"runtime": ("runtime", "runtime_version")}
+_CPU = "cpu"
+_ORT = "onnxruntime"
+#: other names of a runtime
+_SHORT = {"ort": _ORT}
+
+
+@dataclass(frozen=True)
+class MeasuredPoint:
+    """One point of the measured space, complete; ``runtime`` is empty where nothing is known of one.
+
+    ``notes`` say what was filled in, and from where.
+    """
+
+    torch: str
+    exporter: str
+    opset: int | None
+    runtime: str
+    runtime_version: str
+    provider: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """``torch 2.9.1, dynamo, opset 18, onnxruntime 1.31.1``; the provider where it is not cpu."""
+        opset = "its own opset" if self.opset is None else f"opset {self.opset}"
+        runtime = f", {self.on.text}" if self.runtime else ""
+        return f"torch {self.torch}, {self.exporter}, {opset}{runtime}"
+
+    @property
+    def assumed(self) -> str:
+        """What was left out and filled in, in one line; empty where nothing was."""
+        return f"assumed for torch {self.torch}: {'; '.join(self.notes)}" if self.notes else ""
+
+    @property
+    def on(self) -> Runtime:
+        """The runtime with its provider."""
+        return Runtime(self.runtime, self.runtime_version, self.provider)
+
+    def moved(self, other: MeasuredPoint, axes: Iterable[str]) -> MeasuredPoint:
+        """This place with some axes as in another."""
+        fields = [name for axis in axes for name in _FIELDS.get(axis, (axis,))]
+        return replace(self, **{name: getattr(other, name) for name in fields})
+
+    def differing(self, other: MeasuredPoint) -> list[str]:
+        """The axes on which two places are not the same."""
+        return [axis for axis in AXES if self.moved(other, [axis]) != self]
+
+
+def parse(text: str) -> dict[str, str]:
+    """``torch=2.8.0,opset=17,ort=1.20`` as a dictionary; a bare version is torch's. Raises :class:`UnknownName`.
+
+    The runtime is ``runtime=onnxruntime==1.20.1``, ``ort=1.20`` or ``tensorrt-rtx=1.7``.
+    """
+    found: dict[str, str] = {}
+    for part in filter(None, (item.strip() for item in text.split(","))):
+        axis, value = _part(part)
+        if axis in found:
+            raise UnknownName(f"{text!r}: {axis} is given twice")
+        found[axis] = value
+    return found
+
+
+def _part(part: str) -> tuple[str, str]:
+    axis, equals, value = (item.strip() for item in part.partition("="))
+    if not equals:
+        axis, value = "torch", part
+    if not value:
+        raise UnknownName(f"{part!r}: nothing is given after =")
+    if axis.casefold() in AXES:
+        return axis.casefold(), value
+    runtimes = (_ORT, *_SHORT, "tensorrt-rtx", "openvino", "tract", "onnx-reference")
+    name = names.require("axis", axis, (*AXES, *runtimes))
+    return "runtime", f"{_SHORT.get(name, name)}=={value.lstrip('=')}"
+
+
+class Places:
+    """Fills points in from what was measured: a release's own exporter, opset and runtime where none is named."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def fill(self, asked: Mapping[str, str], like: Mapping[str, str]) -> MeasuredPoint:
+        """A complete place. What ``asked`` leaves out is the release's default; ``like`` only lends the torch release.
+
+        Raises :class:`UnknownName` for a release or runtime that was not measured, an exporter nobody knows, an opset
+        that is no number.
+        """
+        if not self._rows.torch:
+            raise UnknownName("nothing has been measured yet: `caniexport measure` does")
+        named = asked.get("torch") or like.get("torch") or ""
+        torch = versions.resolve(named, self._rows.torch) if named else self._rows.torch[-1]
+        notes = [] if asked.get("torch") else [f"torch {torch}, the newest measured"]
+        exporter = self._exporter(torch, asked.get("exporter"), notes)
+        opset = self._opset(torch, exporter, asked.get("opset"), notes)
+        runtime = self._runtime(torch, asked.get("runtime"), asked.get("provider"), notes)
+        return MeasuredPoint(torch, exporter, opset, *runtime, tuple(notes))
+
+    def _exporter(self, torch: str, asked: str | None, notes: list[str]) -> str:
+        if asked:
+            known = [member.value for member in Exporter if member is not Exporter.DEFAULT]
+            name = exporter_name(asked)
+            if name != Exporter.DEFAULT.value:
+                return names.require("exporter", name, known)
+        own = self._rows.default_exporters.get(torch, Exporter.TRACE.value)
+        notes.append(f"{own}, the exporter of a bare call")
+        return own
+
+    def _opset(self, torch: str, exporter: str, asked: str | None, notes: list[str]) -> int | None:
+        if asked and asked != Exporter.DEFAULT.value:
+            if not asked.isdigit():
+                raise UnknownName(f"opset {asked!r}: a number, or default, is wanted")
+            return int(asked)
+        offer = self._rows.offers.get((torch, exporter))
+        choice = choose_opset(torch, exporter, self._rows.own_opsets, offer.opsets if offer else ())
+        if choice.opset is not None:
+            notes.append(f"opset {choice.opset}, {choice.why}")
+        return choice.opset
+
+    def _runtime(self, torch: str, asked: str | None, provider: str | None, notes: list[str]) -> Runtime:
+        own = self._rows.own_runtimes
+        if asked and asked != Exporter.DEFAULT.value:
+            return find_runtime(self._rows, asked, provider, notes)
+        wanted = _CPU if provider is None else provider
+        if provider is not None:
+            known = {one.provider for one in (*self._rows.runtimes, *own.values())} | {_CPU}
+            wanted = names.require("provider", provider, sorted(known))
+        beside = own.get((torch, wanted)) or own.get((torch, _CPU))
+        if beside is None:
+            return Runtime("", "", wanted)
+        filled = "" if provider else f" on {wanted}"
+        notes.append(f"{beside.name} {beside.version}{filled}, measured beside it")
+        return Runtime(beside.name, beside.version, wanted)
+
+
+def find_runtime(rows: Rows, asked: str, provider: str | None, notes: list[str]) -> Runtime:
+    """The runtime that ``onnxruntime==1.20``, ``ort1.20`` or ``1.20`` means, on its only provider or on the cpu.
+
+    What was filled in is told to ``notes``. Raises :class:`UnknownName` for one that ran no file of the corpus.
+    """
+    name, version = _split(asked)
+    known = [*rows.runtimes, *rows.own_runtimes.values()]
+    name = names.require("runtime", name, dict.fromkeys(one.name for one in known))
+    mine = [one for one in known if one.name == name and provider in (None, one.provider)]
+    if not mine:
+        providers = {one.provider for one in known if one.name == name}
+        raise names.unknown(f"provider of {name}", provider or "", sorted(providers))
+    if version:
+        version = versions.resolve(version, {one.version for one in mine}, name)
+    else:
+        version = versions.newest(one.version for one in mine) or ""
+        notes.append(f"{name} {version}, the newest that ran files of the corpus")
+    on = {one.provider for one in mine if one.version == version}
+    if provider is None:
+        provider = _CPU if _CPU in on else min(on)
+        notes.append(f"provider {provider}")
+    return Runtime(name, version, provider)
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Name and version of ``onnxruntime==1.20``, ``ort1.20``, ``onnxruntime``, ``1.20``."""
+    name, _, version = text.partition("==")
+    if not version and name[:1].isdigit():
+        return _ORT, name
+    short = re.fullmatch(r"([a-z][a-z-]*?)(\d+(?:\.\d+)*)", name)
+    if not version and short is not None:
+        name, version = short.groups()
+    return _SHORT.get(name.casefold(), name), version

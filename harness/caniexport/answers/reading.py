@@ -1,0 +1,325 @@
+"""A dataset as answers read it: the catalogue, what was measured in all, and the cells that an answer looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from caniexport import versions
+from caniexport.answers import defaults
+from caniexport.answers.defaults import DefaultFiles, Offer, OpsetRequests, OwnOpsets
+from caniexport.answers.rows import COLUMNS, NO_EXPORTER, MeasuredCell, cells
+from caniexport.model.canaries import CANARY
+from caniexport.model.case import PLAIN
+from caniexport.model.status import WORKS, Exporter, FixKind, Status
+from caniexport.store.elsewhere import On, Runtime
+
+if TYPE_CHECKING:
+    from caniexport.store import Dataset
+    from caniexport.store.sql import Where
+
+Key = tuple[str, str]
+
+_WORKS = ", ".join(f"'{status.value}'" for status in Status if status in WORKS)
+_BEFORE = ", ".join(f"'{stage}'" for stage in defaults.BEFORE_EXPORT)
+#: a fix may go to another exporter or opset, which says nothing about this one
+_OWN = (
+    f"status IN ({_WORKS}) AND (exporter_effective IS NULL OR exporter_effective = exporter) "
+    "AND opset_effective IS NOT DISTINCT FROM opset"
+)
+
+#: cases whose cells are kept at once
+_MOST_CASES = 16
+#: questions whose cells are kept, and the most cells that one of them may have: all of a release at one opset
+_MOST_READS, _MOST_CELLS = 4, 40_000
+
+
+@dataclass(frozen=True)
+class CatalogueEntry:
+    """One variant of a case, as the dataset's catalogue describes it; empty words where there are only rows of it."""
+
+    case: str
+    variant: str
+    title: str = ""
+    theme: str = ""
+    corpus: str = ""
+    kind: str = PLAIN
+    note: str = ""
+    caution: bool = False
+    documented: bool = True
+    needs_torch: str = ""
+    ops: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Everything measured of a release, exporter, opset and provider, counted."""
+
+    torch: str
+    exporter: str
+    opset: int | None
+    provider: str | None
+    cells: int
+    asked: bool
+    works: bool
+    refused: bool
+
+
+class Rows:
+    """A dataset, each part of it read when it is first asked for, and then kept.
+
+    ``runtimes`` asks for a cell on every version of a runtime it was measured on; else the row that speaks is one.
+    """
+
+    def __init__(self, dataset: Dataset, *, runtimes: bool = False, on: On | None = None) -> None:
+        self._dataset = dataset
+        self._runtimes = runtimes
+        #: what answers keep for the next one, by their own names
+        self.beside: dict[Any, Any] = {}
+        self._moved_to = on
+        self._kept_cases: dict[str, list[tuple[MeasuredCell, str | None]]] = {}
+        self._kept_reads: dict[Any, list[MeasuredCell]] = {}
+
+    def on(self, runtime: Runtime) -> Rows:
+        """The same cells as they end on one release of a runtime; a file that it has not run was not measured."""
+        asking = frozenset(key for key, entry in self.catalogue.items() if entry.kind == FixKind.RUNTIME_OPTION.value)
+        made = Rows(self._dataset, on=On(runtime, asking))
+        # what there is does not depend on where it ran
+        for name in ("catalogue", "_places", "_written", "own_runtimes", "runtimes"):
+            made.__dict__[name] = getattr(self, name)
+        kept: Rows = self._dataset.beside.setdefault(f"rows on {runtime.text}", made)
+        return kept
+
+    def cells(self, **where: Iterable[Any]) -> list[MeasuredCell]:
+        """The measured cells whose columns have one of these values; environment cases are not among them."""
+        return [cell for cell in self._read(where) if cell.exporter != NO_EXPORTER]
+
+    def with_files(self, **where: Iterable[Any]) -> list[tuple[MeasuredCell, str | None]]:
+        """The same cells, each with the content hash of its exported file."""
+        taken: Where = {name: tuple(values) for name, values in where.items()}
+        kept = self._kept_cases.get(next(iter(taken.get("case", ())), ""))
+        if kept is not None and len(taken["case"]) == 1:
+            return [pair for pair in kept if all(getattr(pair[0], name) in values for name, values in taken.items())]
+        rows = self._dataset.select((*COLUMNS, "bundle"), taken, runtimes=self._runtimes, on=self._moved_to)
+        named = [row for row in rows if row[1] is not None]
+        found = zip(cells(row[:-1] for row in named), (row[-1] for row in named), strict=True)
+        return [(cell, bundle) for cell, bundle in found if cell.exporter != NO_EXPORTER]
+
+    def of_case(self, case: str) -> list[tuple[MeasuredCell, str | None]]:
+        """All cells of a case with their files, kept for the questions about it that a page goes on to ask."""
+        if case not in self._kept_cases:
+            found = self.with_files(case=(case,))
+            if len(self._kept_cases) >= _MOST_CASES:
+                self._kept_cases.clear()
+            self._kept_cases[case] = found
+        return self._kept_cases[case]
+
+    def grouped(
+        self,
+        by: Sequence[str],
+        measures: Mapping[str, str],
+        where: Mapping[str, Iterable[Any]],
+        *,
+        exactly: bool = True,
+    ) -> list[tuple[Any, ...]]:
+        """Measures (SQL over the columns of ``CELLS``) of groups of cells, each cell counted once.
+
+        Where no rows compete, or it does not matter, it need not be asked for ``exactly``, which takes longer.
+        """
+        taken: Where = {name: tuple(values) for name, values in where.items()}
+        return self._dataset.grouped(by, measures, taken, exactly=exactly, on=self._moved_to)
+
+    def folded(
+        self, by: Sequence[str], along: str, measure: str, where: Mapping[str, Iterable[Any]], *, exactly: bool
+    ) -> list[tuple[Any, ...]]:
+        """For each group of cells: its columns, its values of the column ``along``, and a measure (SQL) at each.
+
+        Rows whose place a newer row has taken may count too where it need not be ``exactly`` one row for each cell.
+        """
+        taken: Where = {name: tuple(values) for name, values in where.items()}
+        return self._dataset.folded(by, along, measure, taken, exactly=exactly, on=self._moved_to)
+
+    @cached_property
+    def measured(self) -> list[MeasuredCell]:
+        """Every measured cell. An answer that needs a part of them asks for :meth:`cells`."""
+        return self.cells()
+
+    @cached_property
+    def environment(self) -> list[MeasuredCell]:
+        """The cells of environment cases: what is installed beside each other, no exporter asked."""
+        return self._read({"exporter": (None,)})
+
+    def _read(self, where: dict[str, Iterable[Any]]) -> list[MeasuredCell]:
+        taken: Where = {name: tuple(values) for name, values in where.items()}
+        key = frozenset((name, frozenset(values)) for name, values in taken.items())
+        found = self._kept_reads.pop(key, None)
+        if found is None:
+            rows = self._dataset.select(COLUMNS, taken, runtimes=self._runtimes, on=self._moved_to)
+            # a row without a case is a release that could not be entered
+            found = cells(row for row in rows if row[1] is not None)
+        if len(found) <= _MOST_CELLS:
+            self._kept_reads[key] = found
+            for oldest in list(self._kept_reads)[:-_MOST_READS]:
+                del self._kept_reads[oldest]
+        return list(found)
+
+    @cached_property
+    def catalogue(self) -> dict[Key, CatalogueEntry]:
+        """By (case, variant), in reading order: what is described, and what was measured of a case nobody describes."""
+        found = {(row["case"], row["variant"]): _entry(row) for row in self._dataset.records("cases")}
+        described = {case for case, _ in found}
+        for case, variant in self._dataset.grouped(("case", "variant"), {}):
+            # rows of a fix that its case no longer has are history, not an answer
+            if case is not None and case not in described:
+                key = (case, variant or PLAIN)
+                found[key] = CatalogueEntry(*key, corpus=CANARY if case.startswith(CANARY) else "")
+        ranked = sorted(found, key=lambda key: (found[key].theme, key[0], key[1] != PLAIN))
+        return {key: found[key] for key in ranked}
+
+    @cached_property
+    def _places(self) -> list[_Place]:
+        measures = {
+            "cells": "count(*)",
+            "asked": f"bool_or(stage NOT IN ({_BEFORE}))",
+            "works": f"bool_or(stage NOT IN ({_BEFORE}) AND {_OWN})",
+            "refused": f"bool_or(stage NOT IN ({_BEFORE}) AND status = '{Status.UNSUPPORTED.value}')",
+            "named": 'bool_or("case" IS NOT NULL)',
+        }
+        rows = self._dataset.grouped(("torch", "exporter", "opset", "provider"), measures)
+        return [_Place(row[0] or "", *row[1:-1]) for row in rows if row[1] is not None and row[-1]]
+
+    @cached_property
+    def torch(self) -> tuple[str, ...]:
+        """The measured releases, oldest first."""
+        return tuple(versions.ordered(place.torch for place in self._places))
+
+    @cached_property
+    def providers(self) -> tuple[str, ...]:
+        """The providers that anything was measured on."""
+        return tuple(sorted({place.provider for place in self._places if place.provider}))
+
+    @cached_property
+    def runtimes(self) -> tuple[Runtime, ...]:
+        """The releases of runtimes that ran files of the corpus, oldest first within a name and provider."""
+        found = self._dataset.runtimes()
+        return tuple(sorted(found, key=lambda one: (one.name, one.provider, versions.parse(one.version))))
+
+    @cached_property
+    def own_runtimes(self) -> dict[tuple[str, str], Runtime]:
+        """By (torch, provider): the runtime that most cells were measured on, installed beside the release."""
+        by = ("torch", "provider", "runtime", "runtime_version")
+        counted = self._dataset.grouped(by, {"cells": "count(*)"})
+        found: dict[tuple[str, str], tuple[int, Runtime]] = {}
+        for torch, provider, name, version, cells_ in counted:
+            if None not in (torch, provider, name, version) and cells_ > found.get((torch, provider), (0,))[0]:
+                found[torch, provider] = cells_, Runtime(name, version, provider)
+        return {key: runtime for key, (_, runtime) in found.items()}
+
+    @cached_property
+    def opsets(self) -> tuple[int, ...]:
+        """The opsets that anything was asked for, ascending."""
+        return tuple(sorted({place.opset for place in self._places if place.opset is not None}))
+
+    @property
+    def axes(self) -> dict[str, set[str]]:
+        """The values of each axis that anything was measured at, as text."""
+        return {
+            "torch": set(self.torch),
+            "exporter": {place.exporter for place in self._places},
+            "opset": {"default" if place.opset is None else str(place.opset) for place in self._places},
+            "provider": set(self.providers),
+        }
+
+    @cached_property
+    def measured_at(self) -> str | None:
+        """When the newest run was made, as text in UTC; ``None`` where there is none."""
+        times = [row["measured_at"] for row in self._dataset.records("environments") if row["measured_at"]]
+        return max(times).isoformat() if times else None
+
+    @cached_property
+    def quarantined(self) -> int:
+        """How many rows do not speak because their run is quarantined."""
+        return self._dataset.silenced_rows()
+
+    @cached_property
+    def count(self) -> int:
+        """How many cells were measured."""
+        return sum(place.cells for place in self._places)
+
+    @cached_property
+    def local(self) -> int:
+        """How many of them were measured on this machine."""
+        where = {"origin": ("local",)}
+        return sum(
+            number for exporter, number in self._dataset.grouped(("exporter",), {"n": "count(*)"}, where) if exporter
+        )
+
+    @cached_property
+    def offers(self) -> dict[tuple[str, str], Offer]:
+        """By (torch, exporter): the opsets that it takes."""
+        return defaults.offers(
+            OpsetRequests(place.torch, place.exporter, place.opset, place.works, place.refused)
+            for place in self._places
+            if place.asked and place.opset is not None
+        )
+
+    @cached_property
+    def _written(self) -> list[DefaultFiles]:
+        by = ("torch", "exporter_effective", "opset_effective")
+        rows = self._dataset.grouped(by, {"files": "count(*)"}, {"exporter": (Exporter.DEFAULT.value,)})
+        return [DefaultFiles(*row) for row in rows]
+
+    @cached_property
+    def own_opsets(self) -> OwnOpsets:
+        """The opsets that releases and their exporters write where none is asked for."""
+        return OwnOpsets(self._written)
+
+    @property
+    def default_opsets(self) -> Mapping[str, int]:
+        """By release: the opset that a bare call writes."""
+        return self.own_opsets.bare
+
+    @cached_property
+    def default_exporters(self) -> dict[str, str]:
+        """By release: the exporter that a bare call uses."""
+        return defaults.default_exporters(self._written)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What was measured or tried and does not speak: quarantined runs, releases that cannot be entered."""
+        return tuple(self._silent())
+
+    def _silent(self) -> Iterator[str]:
+        lost = self._dataset.select(("torch", "message_id"), {"case": (None,)})
+        lost = [row for row in lost if row[0] not in self.torch]
+        texts = self._dataset.messages(message for _, message in lost)
+        for torch, message in lost:
+            reason = texts.get(message, "").strip().split("\n")[0]
+            yield f"torch {torch} could not be measured: {reason or 'no reason was kept'}"
+        for row in self._dataset.silenced():
+            yield f"torch {row['torch']}: the rows of run {row['run_id']} are left out: {row['gate']}"
+
+
+def load(dataset: Dataset, *, runtimes: bool = False) -> Rows:
+    """The dataset as answers read it; see :class:`Rows`. Rows without ``runtimes`` are read once for a dataset."""
+    if runtimes:
+        return Rows(dataset, runtimes=True)
+    kept: Rows = dataset.beside.setdefault("rows", Rows(dataset))
+    return kept
+
+
+def _entry(row: dict[str, Any]) -> CatalogueEntry:
+    words = {name: row[name] or "" for name in ("title", "theme", "corpus", "kind", "note", "needs_torch", "code")}
+    return CatalogueEntry(
+        row["case"],
+        row["variant"],
+        **words,
+        caution=bool(row["caution"]),
+        documented=row["documented"] is not False,
+        ops=(*(row["aten_ops"] or ()), *(row["onnx_ops"] or ())),
+        sources=tuple(row["sources"] or ()),
+    )

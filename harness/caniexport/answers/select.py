@@ -1,0 +1,201 @@
+"""Filters: names as a user writes them, resolved against what is in the dataset, and applied to its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+from caniexport import names, versions
+from caniexport.answers.reading import CatalogueEntry, Key, Rows, load
+from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.model.canaries import CANARY
+from caniexport.model.case import PLAIN
+from caniexport.model.errors import UnknownName
+from caniexport.model.status import Exporter, Status
+
+__all__ = ["DEFAULT_OPSET", "CaseSelection", "CatalogueEntry", "Filters", "Key", "Rows", "load", "select"]
+
+DEFAULT_OPSET = "default"
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What a user asked for; an empty tuple takes everything. Names may be globs, versions series, opsets ranges."""
+
+    cases: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    torch: tuple[str, ...] = ()
+    opsets: tuple[str, ...] = ()
+    exporters: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ()
+    themes: tuple[str, ...] = ()
+    ops: tuple[str, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        """Whether anything was asked for at all."""
+        return any(getattr(self, item.name) for item in fields(self))
+
+
+@dataclass(frozen=True)
+class CaseSelection:
+    """What a user asked for, in catalogue order.
+
+    ``catalogue`` has every variant that the filters on case, variant, theme and op take, measured or not; ``torch``
+    the measured releases selected, oldest first; ``exporters`` and ``providers`` are empty where none was named.
+    """
+
+    rows: Rows
+    filters: Filters
+    catalogue: dict[Key, CatalogueEntry]
+    torch: tuple[str, ...]
+    exporters: frozenset[str]
+    providers: frozenset[str]
+    statuses: frozenset[Status]
+
+    @cached_property
+    def cells(self) -> list[MeasuredCell]:
+        """The cells that every filter but the one on status takes, in catalogue order."""
+        return self.in_order(self.rows.cells(**self.where()))
+
+    @cached_property
+    def environment(self) -> list[MeasuredCell]:
+        """The cells of environment cases among them; none where a filter asks for what those do not have."""
+        if _names_an_axis(self.filters):
+            return []
+        return self.in_order(self.rows.environment)
+
+    def in_order(self, cells: Iterable[MeasuredCell]) -> list[MeasuredCell]:
+        """The cells of variants selected, in catalogue order."""
+        order = {key: index for index, key in enumerate(self.catalogue)}
+        taken = [cell for cell in cells if (cell.case, cell.variant) in order]
+        return sorted(taken, key=lambda cell: order[cell.case, cell.variant])
+
+    def where(self) -> dict[str, Iterable[Any]]:
+        """What of the filters can be asked of the dataset: columns and the values taken."""
+        where: dict[str, Iterable[Any]] = {}
+        if len(self.catalogue) < len(self.rows.catalogue):
+            where["case"] = {case for case, _ in self.catalogue}
+            where["variant"] = {variant for _, variant in self.catalogue}
+        if len(self.torch) < len(self.rows.torch):
+            where["torch"] = self.torch
+        if self.exporters:
+            where["exporter"] = self.exporters
+        if self.providers:
+            where["provider"] = self.providers
+        if self.filters.opsets:
+            where["opset"] = opsets(self.filters.opsets, self.rows.opsets)
+        return where
+
+
+def opsets(asked: Iterable[str], known: Iterable[int]) -> set[int | None]:
+    """The known opsets that ``9-14``, ``>=11`` or ``default`` (``None``) mean."""
+    texts = tuple(asked)
+    numbers = [text for text in texts if text != DEFAULT_OPSET]
+    found: set[int | None] = {opset for opset in known if any(versions.opset_in(opset, text) for text in numbers)}
+    return found | ({None} if DEFAULT_OPSET in texts else set())
+
+
+def select(rows: Rows, filters: Filters) -> CaseSelection:
+    """Apply the filters; a filter value that nobody knows raises :class:`UnknownName` with the nearest ones.
+
+    Canaries are left out unless a case filter names them.
+    """
+    if filters.opsets:
+        _require_opsets(filters.opsets, rows.opsets)
+    return CaseSelection(
+        rows,
+        filters,
+        _entries(filters, rows.catalogue),
+        _torch(filters.torch, rows.torch),
+        names.require_all("exporter", map(exporter_name, filters.exporters), [member.value for member in Exporter]),
+        names.require_all("provider", filters.providers, rows.providers),
+        _statuses(filters.statuses),
+    )
+
+
+def _names_an_axis(filters: Filters) -> bool:
+    """Whether the filters ask for something that cells of environment cases do not have."""
+    return bool(filters.torch or filters.opsets or filters.exporters or filters.providers)
+
+
+def exporter_name(text: str) -> str:
+    """``trace`` and ``script`` for the long names."""
+    return {short: name for name, short in EXPORTER_SHORT.items()}.get(text.casefold(), text)
+
+
+def _statuses(asked: Iterable[str]) -> frozenset[Status]:
+    words = ["unsupported" if text.casefold() == "refused" else text for text in asked]
+    return frozenset(Status(item) for item in names.require_all("status", words, [status.value for status in Status]))
+
+
+def _torch(asked: Iterable[str], measured: tuple[str, ...]) -> tuple[str, ...]:
+    found = {versions.resolve(text, measured) for text in asked if text != "all"}
+    return tuple(text for text in measured if text in found) if found else measured
+
+
+def _require_opsets(asked: tuple[str, ...], known: tuple[int, ...]) -> None:
+    for text in asked:
+        if text != DEFAULT_OPSET and not any(versions.opset_in(opset, text) for opset in known):
+            shown = f"measured are {known[0]} to {known[-1]}" if known else "nothing has been measured yet"
+            raise UnknownName(f"opset {text} has not been measured ({shown}; {DEFAULT_OPSET} is the release's own)")
+
+
+def _entries(
+    filters: Filters, catalogue: dict[tuple[str, str], CatalogueEntry]
+) -> dict[tuple[str, str], CatalogueEntry]:
+    """The catalogue's variants that the filters on case, variant, theme and op take."""
+    taken = catalogue
+    if filters.cases:
+        wanted = _cases(filters.cases, catalogue)
+        taken = {key: item for key, item in taken.items() if key in wanted}
+    else:
+        taken = {key: item for key, item in taken.items() if item.corpus != CANARY}
+    if filters.variants:
+        known = dict.fromkeys([PLAIN, *(variant for _, variant in taken)])
+        found = names.require_all("variant", filters.variants, known)
+        taken = {key: item for key, item in taken.items() if key[1] in found}
+    if filters.themes:
+        found = names.require_all("theme", filters.themes, dict.fromkeys(item.theme for item in catalogue.values()))
+        taken = {key: item for key, item in taken.items() if item.theme in found}
+    if filters.ops:
+        taken = _with_ops(filters.ops, catalogue, taken)
+    return taken
+
+
+def _cases(asked: Iterable[str], catalogue: dict[tuple[str, str], CatalogueEntry]) -> set[tuple[str, str]]:
+    """Keys that ``CASE`` or ``CASE/VARIANT`` mean."""
+    known = list(dict.fromkeys(case for case, _ in catalogue))
+    found: set[tuple[str, str]] = set()
+    for text in asked:
+        case_pattern, _, variant_pattern = text.partition("/")
+        for case in names.require_all("case", [case_pattern], known):
+            variants = [variant for name, variant in catalogue if name == case]
+            if variant_pattern:
+                variants = list(names.require_all(f"variant of {case}", [variant_pattern], variants))
+            found.update((case, variant) for variant in variants)
+    return found
+
+
+def _with_ops(
+    asked: Iterable[str], catalogue: dict[tuple[str, str], CatalogueEntry], taken: dict[tuple[str, str], CatalogueEntry]
+) -> dict[tuple[str, str], CatalogueEntry]:
+    known: dict[str, str] = {}
+    for item in catalogue.values():
+        known.update({bare_op(op): op for op in item.ops})
+    wanted = set()
+    for text in asked:
+        if bare_op(text) not in known:
+            raise names.unknown("op", text, dict.fromkeys(known.values()))
+        wanted.add(bare_op(text))
+    return {key: item for key, item in taken.items() if wanted & {bare_op(op) for op in item.ops}}
+
+
+def bare_op(op: str) -> str:
+    """``aten::grid_sampler``, ``torch.grid_sampler`` and ``GridSampler`` in one spelling."""
+    name = op.split("::")[1].split(".")[0] if "::" in op else op.split(".")[-1]
+    return name.replace("_", "").casefold()

@@ -1,0 +1,367 @@
+"""Is this workaround still needed: the word at a point, since when, and the rows that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import repeat
+from typing import TYPE_CHECKING, TypeVar
+
+from caniexport import names, versions
+from caniexport.answers.along import Along, Told, along_filters, statuses
+from caniexport.answers.defaults import choose_opset
+from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
+from caniexport.answers.select import CaseSelection, CatalogueEntry, Filters, load, select
+from caniexport.corpus.verdicts import AxisPoint, AxisRange, Workaround, ranges, workaround, works
+from caniexport.model.case import PLAIN
+from caniexport.model.status import Exporter, FixKind, Status
+
+if TYPE_CHECKING:
+    from caniexport.store import Dataset
+
+#: (exporter, provider, case, variant, opset) -> cell of one release
+_Grid = Mapping[tuple[str, str | None, str, str, int | None], MeasuredCell]
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One fix with one exporter on one provider.
+
+    ``word`` holds at ``torch`` and ``opset`` (``None``: the release's own, of exporter ``default``); ``opset_why``
+    says where the opset comes from. ``statement`` is the sentence along torch and opset. ``plain`` and ``fix`` are
+    the cells that show the word. ``along`` is the range, along torch, of the failing form at the point's opset rule.
+    ``obsolete_since`` is the release from which on, by the same rule, the fix is obsolete; ``None`` where it is not.
+    """
+
+    case: str
+    variant: str
+    kind: str
+    note: str
+    caution: bool
+    documented: bool
+    exporter: str
+    provider: str | None
+    torch: str
+    opset: int | None
+    opset_why: str
+    word: Workaround
+    statement: str
+    along: AxisRange
+    plain: MeasuredCell | None
+    fix: MeasuredCell | None
+    obsolete_since: str | None = None
+
+
+@dataclass(frozen=True)
+class Workarounds:
+    """The standings, fixes known to be wrong or partial apart in ``cautions``; ``notes`` say what was assumed."""
+
+    torch: str | None
+    standings: tuple[Standing, ...]
+    cautions: tuple[Standing, ...]
+    notes: tuple[str, ...]
+
+
+def workarounds(dataset: Dataset, filters: Filters) -> Workarounds:
+    """The standing of every fix that the filters take, at one torch release (the newest measured if none is named).
+
+    Raises :class:`UnknownName` for a filter value nobody knows. Where no opset is named, each release is judged at
+    its own default opset.
+    """
+    rows = load(dataset)
+    selection = select(rows, replace(filters, opsets=(), statuses=()))
+    words = names.require_all("word", filters.statuses, [word.value for word in Workaround])
+    if not selection.torch:
+        return Workarounds(None, (), (), ("nothing has been measured yet", *rows.notes))
+    judge = _FixJudge(selection, selection.torch[-1], filters.opsets)
+    fixes = [entry for entry in selection.catalogue.values() if entry.variant != PLAIN]
+    found = [item for entry in fixes for item in judge.standings(entry) if not words or item.word in words]
+    return Workarounds(
+        judge.torch,
+        tuple(item for item in found if not item.caution),
+        tuple(item for item in found if item.caution),
+        (*_notes(filters, judge), *rows.notes),
+    )
+
+
+def _notes(filters: Filters, judge: _FixJudge) -> list[str]:
+    notes = []
+    torch = judge.torch
+    if not filters.torch:
+        notes.append(f"torch {torch}, the newest measured (--torch takes another)")
+    if not filters.opsets:
+        own = judge.own.bare.get(torch)
+        notes.append(f"no opset named: each release at its own default{f', {own} in {torch}' if own else ''}")
+    return notes
+
+
+class _FixJudge:
+    """Everything that is the same for all fixes: what is known along releases, and the cells of the point asked for."""
+
+    def __init__(self, selection: CaseSelection, torch: str, opsets: tuple[str, ...]) -> None:
+        self.torch = torch
+        self.asked = opsets
+        self.releases = selection.rows.torch
+        self.own = selection.rows.own_opsets
+        self.offers = selection.rows.offers
+        self.along = Along(selection)
+        self.beside = {(cell.case, cell.variant): cell for cell in selection.rows.environment}
+        self.places = sorted(self.along.places(), key=_place_rank)
+        self._selection = selection
+        self._grids: dict[str, _Grid] = {}
+        self._choices: dict[tuple[str, str], tuple[int | None, str]] = {}
+        self._opsets = {
+            exporter: tuple(self._opset(torch, exporter)[0] for torch in self.releases) for exporter, _ in self.places
+        }
+
+    def standings(self, entry: CatalogueEntry) -> list[Standing]:
+        """One standing for each exporter and provider that the release was measured with."""
+        if (entry.case, PLAIN) in self.beside:
+            return [self._beside(entry)]
+        found = []
+        for exporter, provider in self.places:
+            if self.torch in self.along.line(entry.case, PLAIN, exporter, provider):
+                found.append(self._standing(entry, exporter, provider))
+        return found
+
+    def _standing(self, entry: CatalogueEntry, exporter: str, provider: str | None) -> Standing:
+        upgrade = entry.kind == FixKind.VERSION_UPGRADE.value
+        opset, why = self._opset(self.torch, exporter)
+        plain = self._cell(self.torch, exporter, provider, entry.case, PLAIN, opset)
+        if upgrade:
+            fix = self._upgraded(entry, exporter, provider)
+        else:
+            fix = self._cell(self.torch, exporter, provider, entry.case, entry.variant, opset)
+        word = workaround(plain.status if plain else None, fix.status if fix else None)
+        told = self._texts(self.along.line(entry.case, PLAIN, exporter, provider))
+        if upgrade:
+            fixed = told
+            statement = _upgrade_statement(self.releases, told, entry.needs_torch, self.torch)
+        else:
+            fixed = self._texts(self.along.line(entry.case, entry.variant, exporter, provider))
+            statement = _statement(self.releases, told, fixed, self.torch)
+        return Standing(
+            entry.case,
+            entry.variant,
+            entry.kind,
+            entry.note,
+            entry.caution,
+            entry.documented,
+            exporter,
+            provider,
+            self.torch,
+            opset,
+            why,
+            word,
+            statement,
+            _range(self.releases, told, self._opsets[exporter]),
+            plain,
+            fix,
+            _since(self._upto(told), self._upto(fixed), self._upto(self._opsets[exporter]), self._upto(self.releases))
+            if word is Workaround.OBSOLETE
+            else None,
+        )
+
+    def _upto(self, along: tuple[_Item, ...]) -> tuple[_Item, ...]:
+        """What of something along the releases is not behind the one asked for."""
+        return along[: self.releases.index(self.torch) + 1]
+
+    def _beside(self, entry: CatalogueEntry) -> Standing:
+        """The standing of an environment fix, which is about no release: both environments were made and tried."""
+        plain, fix = self.beside[entry.case, PLAIN], self.beside.get((entry.case, entry.variant))
+        word = workaround(plain.status, fix.status if fix else None)
+        where = "in the environments that the case names"
+        return Standing(
+            entry.case,
+            entry.variant,
+            entry.kind,
+            entry.note,
+            entry.caution,
+            entry.documented,
+            NO_EXPORTER,
+            None,
+            "",
+            None,
+            where,
+            word,
+            f"{word.value} {where}",
+            ranges(()),
+            plain,
+            fix,
+        )
+
+    def _texts(self, line: Told) -> tuple[str, ...]:
+        """What happened on each release, empty where nothing was measured."""
+        return tuple(map(line.get, self.releases, repeat("")))
+
+    def _opset(self, torch: str, exporter: str) -> tuple[int | None, str]:
+        if (torch, exporter) not in self._choices:
+            self._choices[torch, exporter] = self._choice(torch, exporter)
+        return self._choices[torch, exporter]
+
+    def _choice(self, torch: str, exporter: str) -> tuple[int | None, str]:
+        offer = self.offers.get((torch, exporter))
+        opsets = offer.opsets if offer else ()
+        if not self.asked or exporter == Exporter.DEFAULT.value:
+            choice = choose_opset(torch, exporter, self.own, opsets)
+            return choice.opset, choice.why
+        named = [number for number in range(1, 100) if any(_takes(text, number) for text in self.asked)]
+        # a range was named: the highest of it that the release takes, else its highest (which is then refused)
+        usable = [number for number in named if number in opsets]
+        return (usable or named)[-1] if named else None, "asked for"
+
+    def _cell(
+        self, torch: str, exporter: str, provider: str | None, case: str, variant: str, opset: int | None
+    ) -> MeasuredCell | None:
+        if torch not in self._grids:
+            opsets = {self._opset(torch, name)[0] for name, _ in self.places}
+            self._grids[torch] = _grid(self._selection, torch, opsets)
+        return self._grids[torch].get((exporter, provider, case, variant, opset))
+
+    def _upgraded(self, entry: CatalogueEntry, exporter: str, provider: str | None) -> MeasuredCell | None:
+        """The failing form on the newest measured release that the fix names; on this release if it is one of them."""
+        named = [torch for torch in self.releases if versions.within(torch, entry.needs_torch)]
+        for torch in [self.torch] * (self.torch in named) + named[::-1]:
+            opset, _ = self._opset(torch, exporter)
+            status = self.along.at(torch, exporter, provider, entry.case, PLAIN).get(opset)
+            if works(status) is not None:
+                return self._cell(torch, exporter, provider, entry.case, PLAIN, opset)
+        return None
+
+
+# the same texts come back case after case, release after release: what follows from them is worked out once
+
+
+@lru_cache(maxsize=65536)
+def _words(plain: str, fixed: str) -> Mapping[int | None, Workaround]:
+    """By opset: the word on one release."""
+    fixes = statuses(fixed)
+    return {opset: workaround(status, fixes.get(opset)) for opset, status in statuses(plain).items()}
+
+
+@lru_cache(maxsize=65536)
+def _statement(releases: tuple[str, ...], plain: tuple[str, ...], fixed: tuple[str, ...], torch: str) -> str:
+    return statement(dict(zip(releases, map(_words, plain, fixed), strict=True)), torch)
+
+
+@lru_cache(maxsize=65536)
+def _upgrade_statement(releases: tuple[str, ...], plain: tuple[str, ...], needs_torch: str, torch: str) -> str:
+    """Of a version upgrade: a release either has it or has not."""
+    words: dict[str, Mapping[int | None, Workaround]] = {}
+    for name, told in zip(releases, plain, strict=True):
+        has_it = versions.within(name, needs_torch)
+        words[name] = {opset: _upgrade_word(status, has_it) for opset, status in statuses(told).items()}
+    return statement(words, torch)
+
+
+@lru_cache(maxsize=65536)
+def _range(releases: tuple[str, ...], plain: tuple[str, ...], opsets: tuple[int | None, ...]) -> AxisRange:
+    """Along torch: where the failing form works at the opset of each release."""
+    return ranges(
+        tuple(
+            AxisPoint(torch, works(statuses(told).get(opset)))
+            for torch, told, opset in zip(releases, plain, opsets, strict=True)
+        )
+    )
+
+
+@lru_cache(maxsize=65536)
+def _since(
+    plain: tuple[str, ...], fixed: tuple[str, ...], opsets: tuple[int | None, ...], releases: tuple[str, ...]
+) -> str | None:
+    """Counted back from the last release, the first on which both work; one that was not measured is passed over."""
+    since = None
+    for one, other, opset, torch in zip(*(side[::-1] for side in (plain, fixed, opsets, releases)), strict=True):
+        both = works(statuses(one).get(opset)), works(statuses(other).get(opset))
+        if None in both:
+            continue
+        if both != (True, True):
+            break
+        since = torch
+    return since
+
+
+def _upgrade_word(status: Status, has_it: bool) -> Workaround:
+    alive = works(status)
+    if alive is None or status is Status.UNSUPPORTED:
+        return Workaround.UNKNOWN
+    if alive:
+        return Workaround.OBSOLETE
+    return Workaround.BROKEN if has_it else Workaround.NEEDED
+
+
+def _takes(text: str, opset: int) -> bool:
+    return text != "default" and versions.opset_in(opset, text)
+
+
+def _place_rank(place: tuple[str, str | None]) -> tuple[int, str]:
+    order = [member.value for member in Exporter]
+    return (order.index(place[0]) if place[0] in order else len(order), place[1] or "")
+
+
+def _grid(selection: CaseSelection, torch: str, opsets: set[int | None]) -> _Grid:
+    """The cells of one release at the opsets at which its exporters are judged."""
+    found = selection.rows.cells(**along_filters(selection), torch=(torch,), opset=opsets)
+    return {(cell.exporter, cell.provider, cell.case, cell.variant, cell.opset): cell for cell in found}
+
+
+def statement(words: Mapping[str, Mapping[int | None, Workaround]], torch: str) -> str:
+    """One sentence along torch and opset: ``obsolete since 2.0.1 with opset >= 10 (needed at 1.12.1)``.
+
+    ``words`` is by release (oldest first), then by opset. ``since`` counts back from ``torch`` over releases that say
+    the same; a release that was not measured neither ends the run nor begins it.
+    """
+    releases = list(words)
+    upto = releases[: releases.index(torch) + 1]
+    # most releases say the same, and are then one object
+    settled = {key: _settled(found) for key, found in {id(found): found for found in words.values()}.items()}
+    known = [(name, settled[id(words[name])]) for name in upto]
+    known = [(name, word) for name, word in known if word is not Workaround.UNKNOWN]
+    if not known or known[-1][0] != torch:
+        return "not measured" if not known else f"not measured at {torch}; {known[-1][1].value} at {known[-1][0]}"
+    word = known[-1][1]
+    run = [known[-1][0]]
+    before = None
+    for name, earlier in reversed(known[:-1]):
+        if earlier is not word:
+            before = f"{earlier.value} at {name}"
+            break
+        run.append(name)
+    if before:
+        since = f"since {run[-1]}"
+    else:
+        since = f"on every measured release from {run[-1]}" if len(run) > 1 else f"at {torch}"
+    text = f"{word.value} {since}{_opset_clause([words[name] for name in run], word)}"
+    return f"{text} ({before})" if before else text
+
+
+def _settled(words: Mapping[int | None, Workaround]) -> Workaround:
+    """One word for a release: obsolete where any opset makes the fix obsolete, else needed where any needs it."""
+    found = set(words.values())
+    for word in (Workaround.OBSOLETE, Workaround.NEEDED, Workaround.HARMFUL, Workaround.BROKEN):
+        if word in found:
+            return word
+    return Workaround.UNKNOWN
+
+
+def _opset_clause(run: Sequence[Mapping[int | None, Workaround]], word: Workaround) -> str:
+    """At which opsets the word holds on every release of the run that takes them; empty where at all."""
+    everywhere: dict[int, bool] = {}
+    for words in {id(words): words for words in run}.values():
+        for opset, found in words.items():
+            if opset is not None and found is not Workaround.UNKNOWN:
+                everywhere[opset] = everywhere.get(opset, True) and found is word
+    holding = sorted(opset for opset, holds in everywhere.items() if holds)
+    if not everywhere or len(holding) == len(everywhere):
+        return ""
+    if not holding:
+        return " at some opsets, not the same on each release"
+    if holding == [opset for opset in sorted(everywhere) if opset >= holding[0]]:
+        return f" with opset >= {holding[0]}"
+    if holding == [opset for opset in sorted(everywhere) if opset <= holding[-1]]:
+        return f" with opset <= {holding[-1]}"
+    spans = versions.spans(holding, range(holding[0], holding[-1] + 1))
+    return " with opset " + ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)

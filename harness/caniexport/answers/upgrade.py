@@ -1,0 +1,291 @@
+"""From one point to another: what breaks, what is fixed, which workarounds may go or must come, which axis did it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from caniexport.answers.blame import NAMELESS, blame
+from caniexport.answers.points import MeasuredPoint, Places
+from caniexport.answers.rows import MeasuredCell, told
+from caniexport.answers.select import CaseSelection, CatalogueEntry, Filters, Rows, load, select
+from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, ComparedCell, Verdict, Workaround, compare, workaround
+from caniexport.model.canaries import CANARY
+from caniexport.model.case import PLAIN
+from caniexport.model.status import MEASURED, FixKind, Status
+from caniexport.store.elsewhere import Runtime
+
+if TYPE_CHECKING:
+    from caniexport.store import Dataset
+
+#: worst first: wrong numbers reach production unseen
+ORDER = (
+    Verdict.REGRESSED_SILENT,
+    Verdict.REGRESSED_CRASH,
+    Verdict.REGRESSED,
+    Verdict.WITHDRAWN,
+    Verdict.SUSPECT,
+    Verdict.DEGRADED,
+    Verdict.CHANGED_FAILURE,
+    Verdict.CHANGED_FAILURE_SUSPECT,
+    Verdict.NOW_FAILS_CLEANLY,
+    Verdict.NOW_DECLARED,
+    Verdict.NEWLY_FAILING,
+    Verdict.FIXED,
+    Verdict.FIXED_DEGRADED,
+    Verdict.FIXED_SUSPECT,
+    Verdict.NEWLY_SUPPORTED,
+    Verdict.RESTORED,
+)
+#: what is worse afterwards, for a build that should stop
+_WORSE = REGRESSIONS | {Verdict.WITHDRAWN}
+_Key = tuple[str, str, str, str, int | None, Runtime]
+
+
+@dataclass(frozen=True)
+class CaseChange:
+    """One case whose answer differs between the two points; ``axes`` did it (:mod:`caniexport.answers.blame`).
+
+    ``told`` is what the status afterwards leaves out: that repetitions differ, or that onnx's checker refuses the file
+    that works.
+    """
+
+    case: str
+    title: str
+    before: Status | None
+    after: Status | None
+    axes: str
+    fixes: tuple[str, ...]
+    told: str = ""
+
+    @property
+    def blamed(self) -> str:
+        """``by exporter``; what is known where no axis is named."""
+        return self.axes if self.axes.startswith(NAMELESS) else f"by {self.axes}"
+
+
+@dataclass(frozen=True)
+class ChangeGroup:
+    """Changes of one verdict with one signature afterwards; ``message`` is the text of one of them."""
+
+    verdict: Verdict
+    signature: str | None
+    message: str | None
+    changes: tuple[CaseChange, ...]
+
+
+@dataclass(frozen=True)
+class FixChange:
+    """A workaround whose word changes, or that must stay."""
+
+    case: str
+    variant: str
+    kind: str
+    note: str
+    before: Workaround
+    after: Workaround
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """The answer. ``drop``, ``keep``, ``add`` and ``lost`` are workarounds; ``counts`` has every verdict's number.
+
+    ``unknown`` are the cases that were not measured at one of the two points; ``refused`` those that work at the second
+    while onnx's checker refuses their file, ``unstable`` those whose repetitions differ at one of them.
+    """
+
+    before: MeasuredPoint
+    after: MeasuredPoint
+    groups: tuple[ChangeGroup, ...]
+    drop: tuple[FixChange, ...]
+    keep: tuple[FixChange, ...]
+    add: tuple[FixChange, ...]
+    lost: tuple[FixChange, ...]
+    counts: Mapping[str, int]
+    unknown: tuple[str, ...]
+    notes: tuple[str, ...] = field(default=())
+    refused: tuple[str, ...] = ()
+    unstable: tuple[str, ...] = ()
+
+    @property
+    def breaks(self) -> bool:
+        """Whether something that worked does not work afterwards."""
+        return any(group.verdict in _WORSE for group in self.groups)
+
+
+def upgrade(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str], filters: Filters) -> Upgrade:
+    """What changes between two points for the failing forms in the filters, and for their fixes.
+
+    ``before`` and ``after`` are what :func:`caniexport.answers.points.parse` gives. Raises :class:`UnknownName`.
+    """
+    rows = load(dataset)
+    selection = select(rows, replace(filters, torch=(), opsets=(), exporters=(), providers=(), statuses=()))
+    places = Places(rows)
+    left, right = places.fill(before, {}), places.fill(after, {})
+    grid = _Grid({on: _between(rows.on(on), selection, left, right) for on in _runtimes(left, right)})
+    beside = {cell.case for cell in rows.environment}
+    every = [entry for key, entry in selection.catalogue.items() if key[1] == PLAIN and entry.corpus != CANARY]
+    plain = [entry for entry in every if entry.case not in beside]
+    fixes = _by_case(entry for key, entry in selection.catalogue.items() if key[1] != PLAIN)
+    verdicts = {
+        entry.case: compare(grid.outcome(entry.case, PLAIN, left), grid.outcome(entry.case, PLAIN, right))
+        for entry in plain
+    }
+    changes = [_change(entry, verdicts[entry.case], grid, left, right, fixes) for entry in plain]
+    moved = [item for entry in plain for item in _fix_changes(fixes.get(entry.case, ()), grid, left, right)]
+    return Upgrade(
+        left,
+        right,
+        tuple(_groups(changes, dataset)),
+        _moved(moved, {Workaround.NEEDED}, {Workaround.OBSOLETE, Workaround.HARMFUL}),
+        _moved(moved, {Workaround.NEEDED}, {Workaround.NEEDED}),
+        _moved(moved, {Workaround.OBSOLETE, Workaround.HARMFUL}, {Workaround.NEEDED}),
+        _moved(moved, {Workaround.NEEDED}, {Workaround.BROKEN}),
+        _counts(verdicts.values()),
+        tuple(entry.case for entry in plain if grid.unmeasured(entry.case, left, right)),
+        _notes(left, right, len(every) - len(plain)),
+        tuple(entry.case for entry in plain if grid.refused(entry.case, right)),
+        tuple(entry.case for entry in plain if grid.unstable(entry.case, left, right)),
+    )
+
+
+def _notes(left: MeasuredPoint, right: MeasuredPoint, installing: int) -> tuple[str, ...]:
+    said = [left.assumed, right.assumed]
+    if installing:
+        said.append(f"left out, about what can be installed and not about exporting: {installing}")
+    return tuple(dict.fromkeys(filter(None, said)))
+
+
+def _runtimes(left: MeasuredPoint, right: MeasuredPoint) -> set[Runtime]:
+    """The runtimes at the two points and wherever only runtime or provider is moved."""
+    return {place.on for place in (left, right, left.moved(right, ["runtime"]), right.moved(left, ["runtime"]))}
+
+
+def _between(rows: Rows, selection: CaseSelection, left: MeasuredPoint, right: MeasuredPoint) -> list[MeasuredCell]:
+    """The cells, on one runtime, at the two points and wherever only some axes are moved."""
+    where = {axis: {getattr(left, axis), getattr(right, axis)} for axis in ("torch", "opset", "exporter")}
+    if "case" in selection.where():
+        where["case"] = {case for case, _ in selection.catalogue}
+    return rows.cells(**where)
+
+
+class _Grid:
+    """Cells by everything that places them; one whose file was not run at a place is not there."""
+
+    def __init__(self, measured: Mapping[Runtime, Iterable[MeasuredCell]]) -> None:
+        self._cells: dict[_Key, MeasuredCell] = {
+            (cell.case, cell.variant, cell.torch, cell.exporter, cell.opset, runtime): cell
+            for runtime, cells in measured.items()
+            for cell in cells
+            if cell.status in MEASURED
+        }
+
+    def cell(self, case: str, variant: str, place: MeasuredPoint) -> MeasuredCell | None:
+        return self._cells.get((case, variant, place.torch, place.exporter, place.opset, place.on))
+
+    def outcome(self, case: str, variant: str, place: MeasuredPoint) -> ComparedCell:
+        cell = self.cell(case, variant, place)
+        return ComparedCell(cell.status, cell.signature, cell.case_hash) if cell else ComparedCell(None)
+
+    def unmeasured(self, case: str, *places: MeasuredPoint) -> bool:
+        return any(self.cell(case, PLAIN, place) is None for place in places)
+
+    def refused(self, case: str, place: MeasuredPoint) -> bool:
+        """Whether the failing form works there, and onnx's checker refuses its file."""
+        cell = self.cell(case, PLAIN, place)
+        return cell is not None and cell.works and cell.refused
+
+    def unstable(self, case: str, *places: MeasuredPoint) -> bool:
+        return any(cell is not None and cell.unstable for cell in (self.cell(case, PLAIN, place) for place in places))
+
+
+@dataclass(frozen=True)
+class _ChangesFound:
+    verdict: Verdict
+    change: CaseChange
+    cell: MeasuredCell | None
+
+
+def _change(
+    entry: CatalogueEntry,
+    verdict: Verdict,
+    grid: _Grid,
+    left: MeasuredPoint,
+    right: MeasuredPoint,
+    fixes: Mapping[str, Sequence[CatalogueEntry]],
+) -> _ChangesFound:
+    before, after = grid.cell(entry.case, PLAIN, left), grid.cell(entry.case, PLAIN, right)
+    helping = [
+        f"{entry.case}/{fix.variant}"
+        for fix in fixes.get(entry.case, ())
+        if verdict in _WORSE and not fix.caution and _works(grid.cell(entry.case, fix.variant, right))
+    ]
+    return _ChangesFound(
+        verdict,
+        CaseChange(
+            entry.case,
+            entry.title,
+            before.status if before else None,
+            after.status if after else None,
+            blame(verdict, left, right, partial(grid.outcome, entry.case, PLAIN)) if verdict in ORDER else "",
+            tuple(helping),
+            told(after) if after and (after.unstable or after.works) else "",
+        ),
+        after,
+    )
+
+
+def _works(cell: MeasuredCell | None) -> bool:
+    return cell is not None and cell.works
+
+
+def _groups(found: Iterable[_ChangesFound], dataset: Dataset) -> list[ChangeGroup]:
+    grouped: dict[tuple[Verdict, str | None], list[_ChangesFound]] = defaultdict(list)
+    for item in found:
+        if item.verdict in ORDER:
+            signature = item.cell.signature if item.cell and item.verdict not in IMPROVEMENTS else None
+            grouped[item.verdict, signature].append(item)
+    ids = {
+        key: next((item.cell.message_id for item in items if item.cell and key[1]), None)
+        for key, items in grouped.items()
+    }
+    texts = dataset.messages(ids.values())
+    groups = [
+        ChangeGroup(*key, texts.get(ids[key] or ""), tuple(item.change for item in items))
+        for key, items in grouped.items()
+    ]
+    return sorted(groups, key=lambda group: (ORDER.index(group.verdict), -len(group.changes), group.signature or ""))
+
+
+def _fix_changes(
+    fixes: Iterable[CatalogueEntry], grid: _Grid, left: MeasuredPoint, right: MeasuredPoint
+) -> Iterable[FixChange]:
+    for fix in fixes:
+        if fix.kind == FixKind.VERSION_UPGRADE.value or fix.caution:
+            continue
+        words = []
+        for place in (left, right):
+            plain, fixed = grid.cell(fix.case, PLAIN, place), grid.cell(fix.case, fix.variant, place)
+            words.append(workaround(plain.status if plain else None, fixed.status if fixed else None))
+        yield FixChange(fix.case, fix.variant, fix.kind, fix.note, *words)
+
+
+def _moved(found: Iterable[FixChange], before: set[Workaround], after: set[Workaround]) -> tuple[FixChange, ...]:
+    return tuple(item for item in found if item.before in before and item.after in after)
+
+
+def _by_case(entries: Iterable[CatalogueEntry]) -> dict[str, list[CatalogueEntry]]:
+    found: dict[str, list[CatalogueEntry]] = defaultdict(list)
+    for entry in entries:
+        found[entry.case].append(entry)
+    return found
+
+
+def _counts(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    tally = dict.fromkeys((verdict.value for verdict in Verdict), 0)
+    for verdict in verdicts:
+        tally[verdict.value] += 1
+    return {word: count for word, count in tally.items() if count}

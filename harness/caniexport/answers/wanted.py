@@ -1,0 +1,125 @@
+"""What a project depends on, as the cases that speak of it: an operator list, an ONNX file, a TOML list of cases."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from caniexport import names
+from caniexport.answers import onnx_ops
+from caniexport.answers.reading import CatalogueEntry, Key, load
+from caniexport.answers.select import Filters, bare_op, select
+from caniexport.model.canaries import CANARY
+from caniexport.model.errors import CorpusError
+
+if TYPE_CHECKING:
+    from caniexport.store import Dataset
+
+_KEYS = ("cases", "ops", "themes")
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class WantedFilters:
+    """Filters that take what is depended on, what has to be said, and whether ``nothing`` of the corpus is about it."""
+
+    filters: Filters
+    notes: tuple[str, ...] = ()
+    nothing: bool = False
+
+
+def wanted(
+    dataset: Dataset,
+    filters: Filters,
+    op_list: Path | None = None,
+    model: Path | None = None,
+    cases: Path | None = None,
+) -> WantedFilters:
+    """The filters with what the files name: a case is taken that one of them names, or that has one of their operators.
+
+    Operators that torch or onnx know and no case is about are noted. Raises :class:`UnknownName` for an operator or
+    case that nobody knows, :class:`CorpusError` for a list that cannot be read, and
+    :class:`caniexport.answers.onnx_ops.BadModel` for a file that is no model.
+    """
+    if op_list is None and model is None and cases is None:
+        return WantedFilters(filters)
+    listed = _listed(cases)
+    notes: list[str] = []
+    ops = [*(read_ops(op_list) if op_list else ()), *listed["ops"]]
+    _require_ops(dataset, ops)
+    if model is not None:
+        found = onnx_ops.read(model)
+        notes += _about(model, found)
+        ops += found.all
+    taken, uncovered = _with_ops(load(dataset).catalogue, ops)
+    if listed["cases"] or listed["themes"]:
+        for asked in (Filters(cases=listed["cases"]), Filters(themes=listed["themes"])):
+            if asked.any:
+                taken |= {case for case, _ in select(load(dataset), asked).catalogue}
+    if uncovered:
+        more = f" and {len(uncovered) - _SHOWN} more" if len(uncovered) > _SHOWN else ""
+        notes.append(f"no case of the corpus is about {', '.join(uncovered[:_SHOWN])}{more}")
+    narrowed = select(load(dataset), filters).catalogue if filters.any else load(dataset).catalogue
+    both = tuple(sorted(taken & {case for case, _ in narrowed}))
+    return WantedFilters(replace(filters, cases=both), tuple(notes), nothing=not both)
+
+
+def _about(path: Path, found: onnx_ops.ModelOps) -> list[str]:
+    count = f"{len(found.onnx)} ONNX operators" + (f", {len(found.torch)} torch operators" if found.torch else "")
+    by = f", written by {found.producer}" if found.producer else ""
+    missing = ", ".join(found.missing[:3])
+    return [f"{path.name}: opset {found.opset}, {count}{by}"] + [
+        f"{path.name}: external data is missing beside it ({missing}); its operators are read all the same"
+    ] * bool(found.missing)
+
+
+def read_ops(path: Path) -> list[str]:
+    """The operators of a file, one a line, ``#`` begins a comment. Raises :class:`CorpusError`."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorpusError(f"{path}: cannot be read as a list of operators ({error})") from error
+    return [text for text in (line.split("#")[0].strip() for line in lines) if text]
+
+
+def _listed(path: Path | None) -> dict[str, tuple[str, ...]]:
+    """The lists of a project's file: ``cases``, ``ops``, ``themes``."""
+    if path is None:
+        return dict.fromkeys(_KEYS, ())
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CorpusError(f"{path}: cannot be read as a list of cases ({error})") from error
+    for key, value in data.items():
+        names.require("key", key, _KEYS)
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise CorpusError(f"{path}: {key} is a list of names")
+    if not any(data.values()):
+        raise CorpusError(f"{path}: it names nothing (cases = [...], ops = [...] or themes = [...] is wanted)")
+    return {key: tuple(data.get(key, ())) for key in _KEYS}
+
+
+def _require_ops(dataset: Dataset, ops: Sequence[str]) -> None:
+    """An operator is one of the corpus, or one that the newest release's torch or onnx lists."""
+    rows = load(dataset)
+    known = {bare_op(op): op for entry in rows.catalogue.values() for op in entry.ops}
+    if all(bare_op(op) in known for op in ops):
+        return
+    tables = dataset.records("declared", {"release": rows.torch[-1:]})
+    known = {**{bare_op(row["op"]): row["op"] for row in tables}, **known}
+    for op in ops:
+        if bare_op(op) not in known:
+            raise names.unknown("op", op, known.values())
+
+
+def _with_ops(catalogue: dict[Key, CatalogueEntry], ops: Sequence[str]) -> tuple[set[str], list[str]]:
+    """The cases that are about one of these operators, and the operators that none is about."""
+    covered: dict[str, set[str]] = {}
+    for (case, _), entry in catalogue.items():
+        for op in entry.ops if entry.corpus != CANARY else ():
+            covered.setdefault(bare_op(op), set()).add(case)
+    taken: set[str] = set().union(*(covered.get(bare_op(op), set()) for op in ops))
+    return taken, list(dict.fromkeys(op for op in ops if bare_op(op) not in covered))

@@ -1,0 +1,84 @@
+"""The word of every fix on every release, made in one pass over the cells of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from caniexport import versions
+from caniexport.answers.defaults import Offer, OwnOpsets, choose_opset
+from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.select import CatalogueEntry, Rows
+from caniexport.corpus.verdicts import Workaround, workaround, works
+from caniexport.model.case import PLAIN
+from caniexport.model.status import Exporter, FixKind
+
+#: variant -> release -> word
+Words = dict[str, dict[str, Workaround]]
+
+
+@dataclass(frozen=True)
+class Ruler:
+    """What decides the opset at which a release is judged; made once for a dataset."""
+
+    releases: tuple[str, ...]
+    own: OwnOpsets
+    offers: Mapping[tuple[str, str], Offer]
+
+    @classmethod
+    def of(cls, rows: Rows) -> Ruler:
+        """From everything measured."""
+        return cls(rows.torch, rows.own_opsets, rows.offers)
+
+    def all_opsets(self) -> set[int]:
+        """Every opset that some exporter of some release takes."""
+        return {opset for offer in self.offers.values() for opset in offer.opsets}
+
+    def opset(self, torch: str, exporter: str, asked: int | None = None) -> int | None:
+        """The opset asked for, else the release's own or the nearest to it that this exporter takes."""
+        if exporter == Exporter.DEFAULT.value or asked is not None:
+            return asked if exporter != Exporter.DEFAULT.value else None
+        offer = self.offers.get((torch, exporter))
+        return choose_opset(torch, exporter, self.own, offer.opsets if offer else ()).opset
+
+
+def words(
+    cells: Iterable[MeasuredCell],
+    fixes: Iterable[CatalogueEntry],
+    ruler: Ruler,
+    exporter: str,
+    opset: int | None = None,
+) -> Words:
+    """The words of a case's fixes with one exporter. ``cells`` are the case's on one provider; those of other
+    exporters are passed over. A release without a cell of the failing form is ``unknown``.
+    """
+    grid = {(cell.variant, cell.torch, cell.opset): cell for cell in cells if cell.exporter == exporter}
+
+    def at(variant: str, torch: str) -> MeasuredCell | None:
+        return grid.get((variant, torch, ruler.opset(torch, exporter, opset)))
+
+    found: Words = {}
+    for fix in fixes:
+        found[fix.variant] = {}
+        for torch in ruler.releases:
+            plain = at(PLAIN, torch)
+            helping = _upgraded(fix, torch, ruler, at) if _is_upgrade(fix) else at(fix.variant, torch)
+            word = workaround(plain.status if plain else None, helping.status if helping else None)
+            found[fix.variant][torch] = word
+    return found
+
+
+def _is_upgrade(fix: CatalogueEntry) -> bool:
+    return fix.kind == FixKind.VERSION_UPGRADE.value
+
+
+def _upgraded(
+    fix: CatalogueEntry, torch: str, ruler: Ruler, at: Callable[[str, str], MeasuredCell | None]
+) -> MeasuredCell | None:
+    """The failing form on this release if the fix names it, else on the newest named one that says something."""
+    named = [name for name in ruler.releases if versions.within(name, fix.needs_torch)]
+    for name in [torch] * (torch in named) + named[::-1]:
+        cell = at(PLAIN, name)
+        if cell is not None and works(cell.status) is not None:
+            return cell
+    return None

@@ -1,0 +1,143 @@
+"""The audit: draw cells, measure them again release by release, hold what is found against what is published."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from caniexport import versions
+from caniexport.audit.environments import environment, measured
+from caniexport.audit.judge import AuditDifference, ScriptOutcome, difference
+from caniexport.audit.sample import Published, draw, published
+from caniexport.machine.disk import GIGABYTE, Budget
+from caniexport.model import corpus as corpus_module
+from caniexport.model import releases
+from caniexport.model.errors import EnvironmentUnavailable, UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from caniexport.home import Home
+    from caniexport.model.corpus import LoadedCase
+    from caniexport.store import Dataset
+
+_LOST = ScriptOutcome("eager", "invalid", "Lost", "the script ended before it came to this cell")
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """What is asked for; empty ``releases`` are all that are published. ``timeout`` is in seconds a cell."""
+
+    home: Home
+    cells: int = 300
+    seed: int = 0
+    releases: tuple[str, ...] = ()
+    workers: int = 2
+    timeout: float = 60.0
+    disk_budget: int = 20 * GIGABYTE
+
+
+@dataclass(frozen=True)
+class ReleaseAudit:
+    """One release of the sample; ``problem`` says why none of its cells could be measured, empty where they were."""
+
+    torch: str
+    measured_at: datetime
+    seed: int
+    cells: int
+    differing: tuple[AuditDifference, ...]
+    problem: str = ""
+
+    @property
+    def agreeing(self) -> int:
+        """Cells that are as they are published."""
+        return 0 if self.problem else self.cells - len(self.differing)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is not as published, as the dataset keeps it."""
+        return tuple(item.text for item in self.differing) or ((self.problem,) if self.problem else ())
+
+
+def audit(options: AuditOptions, say: Callable[[str], None]) -> list[ReleaseAudit]:
+    """Measure a sample of the published cells again; a release that has no environment here does not stop the others.
+
+    Raises :class:`UnknownName` for a release without published cells, before anything is made.
+    """
+    from caniexport.store import Dataset
+
+    dataset = Dataset.open(options.home.published, None)
+    corpus = corpus_module.load([options.home.cases], stand_in=True)
+    sample = _sample(dataset, corpus, options)
+    by_release: dict[str, list[Published]] = {}
+    for cell in sample:
+        by_release.setdefault(cell.torch, []).append(cell)
+    with tempfile.TemporaryDirectory(prefix="caniexport-audit-", ignore_cleanup_errors=True) as folder:
+        budget = Budget(options.disk_budget, Path(folder), Path(folder) / "downloads")
+        budget.check()
+        found = []
+        for release in versions.ordered(by_release):
+            say(f"torch {release}: {len(by_release[release])} cells, making an environment")
+            budget.make_room(say)
+            found.append(_release(dataset, corpus, options, release, by_release[release], Path(folder)))
+            say(_words(found[-1]))
+    return found
+
+
+def _sample(dataset: Dataset, corpus: Mapping[str, LoadedCase], options: AuditOptions) -> list[Published]:
+    have = [torch for (torch,) in dataset.grouped(("torch",), {}, {"provider": ("cpu",)}) if torch]
+    if not have:
+        raise UnknownName(f"{options.home.published} has no published cells: there is nothing to audit")
+    wanted = [versions.resolve(text, have) for text in options.releases] or have
+    kept: list[Published] = []
+    for release in wanted:
+        # no more than the sample can take of one release: the whole dataset would be a million rows
+        kept += draw(published(dataset, release, corpus), options.cells, options.seed)
+    return draw(kept, options.cells, options.seed)
+
+
+def _release(
+    dataset: Dataset,
+    corpus: Mapping[str, LoadedCase],
+    options: AuditOptions,
+    release: str,
+    cells: Sequence[Published],
+    folder: Path,
+) -> ReleaseAudit:
+    asked = [
+        {
+            "file": str(corpus[cell.case].path.resolve()),
+            **{name: getattr(cell, name) for name in ("case", "variant", "exporter", "opset")},
+        }
+        for cell in cells
+    ]
+    problem = ""
+    ends: list[dict[str, Any] | None] = []
+    try:
+        with environment(releases.find(release), folder, folder / "downloads") as python:
+            ends = measured(python, asked, folder, options.timeout, options.workers)
+    except (EnvironmentUnavailable, UnknownName) as error:
+        problem = f"no environment: {error}"
+    if ends and not any(ends):
+        problem = "the script measured nothing in this environment: torch, onnx or onnxruntime does not import"
+    texts = dataset.messages(cell.message_id for cell in cells)
+    differing = (
+        []
+        if problem
+        else [
+            found
+            for cell, end in zip(cells, ends, strict=True)
+            if (found := difference(cell, texts.get(cell.message_id or "", ""), ScriptOutcome(**end) if end else _LOST))
+        ]
+    )
+    return ReleaseAudit(release, datetime.now(UTC), options.seed, len(cells), tuple(differing), problem)
+
+
+def _words(found: ReleaseAudit) -> str:
+    if found.problem:
+        return f"torch {found.torch}: not audited: {found.problem}"
+    return f"torch {found.torch}: {found.agreeing} of {found.cells} cells agree"

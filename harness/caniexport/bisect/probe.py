@@ -1,0 +1,198 @@
+"""One version looked at: its row from a dataset, or measured in an environment that is removed again.
+
+What a bisection measures stays in ``results-bisect/<package>-<version>`` beside the local dataset, each version a
+dataset of its own: asked again, also after a kill, it is not measured again, and nothing of it is ever published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from caniexport import versions
+from caniexport.model import releases
+from caniexport.model.status import Exporter
+
+if TYPE_CHECKING:
+    from caniexport.home import Home
+    from caniexport.model.releases import Release
+    from caniexport.store import Dataset
+
+#: what every dynamo exporter writes
+_DYNAMO_OPSET = 18
+#: statuses that say nothing about the version
+_SILENT = ("invalid", "not_run", "skip")
+
+
+@dataclass(frozen=True)
+class BisectedCell:
+    """The cell that is followed along an axis; ``torch`` is the release held fixed where the axis is another."""
+
+    case: str
+    variant: str
+    case_hash: str
+    exporter: str
+    opset: int | None
+    axis: str
+    torch: str = ""
+
+
+@dataclass(frozen=True)
+class ProbedVersion:
+    """What a version gave; ``origin`` is published, local or measured (now or by an earlier bisection).
+
+    A version that could not be measured has no ``status`` and the reason as its ``message``.
+    """
+
+    version: str
+    origin: str
+    status: str = ""
+    stage: str = ""
+    signature: str = ""
+    message: str = ""
+    exporter_effective: str = ""
+    opset_effective: int | None = None
+    packages: Mapping[str, str] | None = None
+
+    @property
+    def works(self) -> bool:
+        """Whether a user's model works there."""
+        return self.status in ("pass", "degraded")
+
+    @property
+    def text(self) -> str:
+        """``fail at export``; ``pass, opset 18 by dynamo`` where a file came of it."""
+        if not self.status:
+            return "could not be measured"
+        said = self.status if self.stage == "done" else f"{self.status} at {self.stage}"
+        opset = f"opset {self.opset_effective} by {self.exporter_effective}" if self.opset_effective else ""
+        return f"{said}, {opset}" if opset else said
+
+
+def known(dataset: Dataset, asked: BisectedCell) -> dict[str, ProbedVersion]:
+    """Outcomes by version, from rows of the same case code; the newest row of each version speaks."""
+    frame = dataset.cells(case=asked.case, variant=asked.variant, exporter=asked.exporter, provider="cpu")
+    frame = frame[(frame["case_hash"] == asked.case_hash) & ~frame["status"].isin(_SILENT)]
+    frame = frame[frame["opset"].isna() if asked.opset is None else frame["opset"] == asked.opset]
+    if asked.torch:
+        frame = frame[frame["torch"] == asked.torch]
+    found = {}
+    for row in _rows(frame.sort_values("measured_at", kind="stable")):
+        packages = _packages(dataset, row["env_id"])
+        version = versions.public(packages.get(asked.axis) or row["torch"])
+        texts = dataset.messages([row["message_id"]])
+        found[version] = ProbedVersion(
+            version,
+            row["origin"],
+            row["status"],
+            row["stage"],
+            row["signature"] or "",
+            texts.get(row["message_id"] or "", ""),
+            row["exporter_effective"] or "",
+            None if row["opset_effective"] is None else int(row["opset_effective"]),
+            packages,
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Prober:
+    """Measures one version after the other; ``disk_budget`` is in bytes, ``timeout`` seconds a cell."""
+
+    home: Home
+    asked: BisectedCell
+    disk_budget: int
+    timeout: float
+    say: Callable[[str], None]
+
+    def kept(self, version: str) -> ProbedVersion | None:
+        """What an earlier bisection measured."""
+        from caniexport.store import Dataset
+
+        found = known(Dataset.open(None, self._local(version)), self.asked).get(version)
+        return None if found is None else _measured(found)
+
+    def measure(self, version: str) -> ProbedVersion:
+        """Make the environment, measure the cell, remove the environment."""
+        from caniexport.measure.cells import measure
+        from caniexport.measure.job import MeasureOptions
+        from caniexport.measure.tox_calls import table_with
+
+        release, asked = self._release(version), self.asked
+        local = self._local(version)
+        local.mkdir(parents=True, exist_ok=True)
+        options = MeasureOptions(
+            home=self._home(local),
+            releases=(release.torch,),
+            cases=(f"{asked.case}/{asked.variant}",),
+            exporters=(asked.exporter,),
+            opsets=_opsets(release, asked),
+            workers=1,
+            fresh=True,
+            rolling=True,
+            disk_budget=self.disk_budget,
+            timeout=self.timeout,
+        )
+        with table_with(release, local):
+            reports = measure(options, self.say)
+        problem = next((report.problem for report in reports if report.problem), "")
+        return self.kept(version) or ProbedVersion(version, "measured", message=problem or "its run left no row")
+
+    def _release(self, version: str) -> Release:
+        if self.asked.axis == "torch":
+            return releases.find(version)._replace(torch=version)
+        return with_pin(releases.find(self.asked.torch)._replace(torch=self.asked.torch), self.asked.axis, version)
+
+    def _local(self, version: str) -> Path:
+        held = f"-torch-{self.asked.torch}" if self.asked.torch else ""
+        return folder(self.home) / f"{self.asked.axis}-{version}{held}"
+
+    def _home(self, local: Path) -> Home:
+        from caniexport.home import Home
+
+        # environments of its own: those of `measure` stay as they are
+        return Home(folder(self.home), self.home.cases, self.home.published, local, self.home.tox_ini)
+
+
+def folder(home: Home) -> Path:
+    """Where bisections keep their environments and rows: beside the local dataset, whose readers never look there."""
+    return home.local.with_name("results-bisect")
+
+
+def with_pin(release: Release, package: str, version: str) -> Release:
+    """The release with another version of one of its packages."""
+    pins = [pin for pin in release.pins if pin.partition("==")[0].replace("_", "-") != package]
+    return release._replace(pins=(*pins, f"{package}=={version}"))
+
+
+def _opsets(release: Release, asked: BisectedCell) -> tuple[int, ...]:
+    """The opset asked for, and one that the release surely takes: where it refuses the first, the canaries do too."""
+    if asked.opset is None:  # a bare call asks for no opset
+        return ()
+    sure = _DYNAMO_OPSET if asked.exporter == Exporter.DYNAMO.value else release.torchscript[0]
+    return tuple({asked.opset: None, sure: None})
+
+
+def _measured(found: ProbedVersion) -> ProbedVersion:
+    from dataclasses import replace
+
+    return replace(found, origin="measured")
+
+
+def _rows(frame: Any) -> list[dict[str, Any]]:
+    from caniexport.answers.rows import records
+
+    return records(frame)
+
+
+def _packages(dataset: Dataset, env_id: str | None) -> dict[str, str]:
+    import json
+
+    from caniexport.answers.rows import records
+
+    frame = dataset.environments()
+    found = records(frame[frame["env_id"] == env_id]) if env_id else []
+    packages = json.loads(found[-1]["packages"] or "{}") if found else {}
+    return {**packages, "python": found[-1]["python"]} if found else {}

@@ -1,0 +1,114 @@
+"""The corpus that nobody here wrote: ONNX's own node tests, as bundles.
+
+A row's ``case`` is the test's name; its ``variant`` is the operator and the opset of its file, ``CenterCropPad-18``,
+with a mark where a failure is no failure: ``Bernoulli-22.random``.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from caniexport.bundles.pack import PackReport, archive_bytes, make_bundle, probe_entries
+from caniexport.machine import interpreters
+from caniexport.model.errors import CaniexportError
+from caniexport.runner.archive import ArchiveEntry
+from caniexport.store import writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CORPUS = "onnx-node"
+#: the release whose tests are meant where none is named
+ONNX = "1.23.2"
+#: a failure of a test so marked is not counted: values by chance, types that numpy has not (bfloat16, float8) or that
+#: are packed into less than a byte, values that are no tensors, files that are to be refused
+MARKS = ("random", "dtype", "sequence", "negative")
+
+_WRITER = Path(__file__).with_name("node_tests_writer.py")
+_PYTHON = "3.12"
+#: onnx's own tolerances are 1e-3 and 1e-7; sums of float32 in another order need more than the latter
+_ATOL = 1e-5
+#: any value passes, its type and shape are compared
+_ANY = 3e38
+
+
+class NoNodeTestsError(CaniexportError):
+    """The tests of a release of onnx cannot be made here."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What a row's variant says: the operator, the opset of the file, the mark (empty for most)."""
+
+    operator: str
+    opset: int
+    mark: str
+
+    @property
+    def variant(self) -> str:
+        """``CenterCropPad-18``, ``Bernoulli-22.random``."""
+        return f"{self.operator}-{self.opset}" + f".{self.mark}" * bool(self.mark)
+
+
+def about(variant: str) -> About:
+    """Read a variant back."""
+    operator, _, rest = variant.rpartition("-")
+    opset, _, mark = rest.partition(".")
+    return About(operator, int(opset), mark)
+
+
+def pack(file: Path, onnx: str = ONNX) -> PackReport:
+    """Write an archive of the node tests of this release of onnx, made by that release in an environment of its own.
+
+    Raises :class:`NoNodeTestsError`.
+    """
+    kept: list[ArchiveEntry] = []
+    sources: dict[str, Callable[[], bytes]] = {}
+    for entry, data in (*_tests(onnx), *probe_entries()):
+        kept.append(entry)
+        sources[entry.bundle] = _giver(data)
+    writer.replace_file(file, archive_bytes(kept, sources, {}))
+    return PackReport(file, len(kept), 0, 0, file.stat().st_size)
+
+
+def _tests(onnx: str) -> list[tuple[ArchiveEntry, bytes]]:
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "tests.zip"
+        python = str(interpreters.find(_PYTHON) or _PYTHON)
+        command = [interpreters.uv(), "run", "--quiet", "--no-project", "--isolated", "--python", python]
+        # -P: the folder of the writer has modules that are named like some of the standard library
+        command += ["--with", f"onnx=={onnx}", "python", "-P", str(_WRITER), str(made)]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            reason = done.stderr.strip().splitlines()[-1:] or ["it says nothing"]
+            raise NoNodeTestsError(f"the node tests of onnx {onnx} cannot be made: {reason[0]}")
+        with zipfile.ZipFile(made) as tests:
+            return list(_entries(tests))
+
+
+def _entries(tests: zipfile.ZipFile) -> Iterator[tuple[ArchiveEntry, bytes]]:
+    files: dict[str, list[tuple[str, bytes]]] = {}
+    for name in tests.namelist():
+        test, _, rest = name.partition("/")
+        if rest:
+            place = rest if rest == "model.onnx" else f"test_data_set_0/{rest}"
+            files.setdefault(test, []).append((place, tests.read(name)))
+    for item in json.loads(tests.read("index.json"))["tests"]:
+        bundle, data = make_bundle(files[item["name"]])
+        yield _entry(bundle, item), data
+
+
+def _entry(bundle: str, item: dict[str, Any]) -> ArchiveEntry:
+    found = About(item["operator"], item["opset"], item["mark"])
+    atol = _ANY if found.mark == "random" else _ATOL
+    return ArchiveEntry(bundle, CORPUS, item["name"], found.variant, item["rtol"], atol)
+
+
+def _giver(data: bytes) -> Callable[[], bytes]:
+    return lambda: data

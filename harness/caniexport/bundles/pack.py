@@ -1,0 +1,177 @@
+"""Packing bundles: which of them stand for the cells asked for, and the archive that carries them and their runner."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from caniexport import versions
+from caniexport.bundles import probes
+from caniexport.model.errors import CaniexportError
+from caniexport.runner import CARRIED
+from caniexport.runner.archive import CELLS, FORMAT, MANIFEST, ArchiveEntry, session_text
+from caniexport.store import writer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from caniexport.model.corpus import LoadedCase
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_MAIN = '''"""An archive of bundles that runs itself: python FILE --runtime onnxruntime -o DIR (or --help)."""
+
+import sys
+
+from caniexport.runner.main import run_itself
+
+sys.exit(run_itself())
+'''
+#: columns of a cell that :func:`entries` reads
+COLUMNS = ("bundle", "torch", "corpus", "case", "variant", "exporter", "opset")
+
+
+class NothingToPack(CaniexportError):
+    """No bundle of the cells asked for is on this machine."""
+
+
+@dataclass(frozen=True)
+class PackReport:
+    """What an archive holds: bundles of so many cells; ``missing`` bundles of those cells are not on this machine."""
+
+    file: Path
+    bundles: int
+    cells: int
+    missing: int
+    size: int
+
+
+@dataclass(frozen=True)
+class PackedBundle:
+    """A bundle and every cell that it stands for: ``torch/case/variant/exporter/opset``."""
+
+    entry: ArchiveEntry
+    cells: tuple[str, ...]
+
+
+def entries(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[PackedBundle]:
+    """The distinct bundles of a frame of cells (:data:`COLUMNS`), in reading order; rows without one are left out.
+
+    A bundle with other session options is another entry: the same file, run another way.
+    """
+    frame = frame[frame["bundle"].notna() & frame["case"].isin(list(corpus))]
+    order = {torch: place for place, torch in enumerate(versions.ordered(frame["torch"].unique()))}
+    frame = frame.assign(_release=frame["torch"].map(order))
+    frame = frame.sort_values(["case", "variant", "_release", "exporter", "opset"], kind="stable")
+    # a case makes its variants anew each time it is asked for them: once for each case, not for each of its cells
+    variants = {case: corpus[case].variants for case in frame["case"].unique()}
+    found: dict[str, ArchiveEntry] = {}
+    cells: dict[str, list[str]] = {}
+    for bundle, torch, kind, case, variant, exporter, opset in frame[list(COLUMNS)].itertuples(index=False, name=None):
+        declared = variants[case].get(variant)
+        if declared is None:
+            continue
+        key = bundle + session_text(declared.session)
+        if key not in found:
+            options = dict(declared.session)
+            found[key] = ArchiveEntry(bundle, kind, case, variant, declared.case.rtol, declared.case.atol, options)
+        number = "default" if _is_null(opset) else int(opset)
+        cells.setdefault(key, []).append(f"{torch}/{case}/{variant}/{exporter}/{number}")
+    return [PackedBundle(entry, tuple(cells[key])) for key, entry in found.items()]
+
+
+def pack(file: Path, wanted: Sequence[PackedBundle], bundles: Path) -> PackReport:
+    """Write an archive of these bundles and of the probes, with the runner in it; whole or not there.
+
+    Raises :class:`NothingToPack` where none of the bundles is in ``bundles``.
+    """
+    there = [stand for stand in wanted if _place(bundles, stand.entry.bundle).is_file()]
+    missing = len({stand.entry.bundle for stand in wanted} - {stand.entry.bundle for stand in there})
+    if not there:
+        raise NothingToPack(
+            f"none of the {missing} bundles of these cells is in {bundles}: `caniexport measure` of their releases "
+            "makes them"
+            if missing
+            else "no cell within these filters has a bundle"
+        )
+    kept = [stand.entry for stand in there]
+    sources = {entry.bundle: _reader(_place(bundles, entry.bundle)) for entry in kept}
+    for entry, data in probe_entries():
+        kept.append(entry)
+        sources[entry.bundle] = _giver(data)
+    cells = {stand.entry.key: stand.cells for stand in there}
+    writer.replace_file(file, archive_bytes(kept, sources, cells))
+    return PackReport(file, len(kept), sum(map(len, cells.values())), missing, file.stat().st_size)
+
+
+def probe_entries() -> Iterator[tuple[ArchiveEntry, bytes]]:
+    """The probes with the contents of their bundle files."""
+    for case, variant, files in probes.probes():
+        name, data = make_bundle(files)
+        yield ArchiveEntry(name, probes.CORPUS, case, variant), data
+
+
+def make_bundle(files: Iterable[tuple[str, bytes]]) -> tuple[str, bytes]:
+    """A bundle's name and its zip file, as :func:`caniexport.worker.onnx_file.write_bundle` makes them."""
+    digest, buffer = hashlib.sha256(), io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files:
+            digest.update(f"{name}:{len(content)}\n".encode("ascii"))
+            digest.update(content)
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return digest.hexdigest(), buffer.getvalue()
+
+
+def archive_bytes(
+    wanted: Sequence[ArchiveEntry], sources: Mapping[str, Callable[[], bytes]], cells: Mapping[str, Sequence[str]]
+) -> bytes:
+    """The archive's content: the same entries give the same bytes.
+
+    sources  gives each bundle's zip file, by the bundle's name
+    cells    the cells that an entry stands for, by its key; they are not read to run it
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in _code():
+            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
+        manifest = {"format": FORMAT, "entries": [entry._asdict() for entry in wanted]}
+        for name, value in ((MANIFEST, manifest), (CELLS, cells)):
+            archive.writestr(zipfile.ZipInfo(name), json.dumps(value, sort_keys=True), zipfile.ZIP_DEFLATED)
+        for bundle in dict.fromkeys(entry.bundle for entry in wanted):
+            # a bundle is compressed already
+            archive.writestr(zipfile.ZipInfo(f"bundles/{bundle[:2]}/{bundle}.zip"), sources[bundle]())
+    return buffer.getvalue()
+
+
+def _code() -> Iterator[tuple[str, str]]:
+    """Names and texts of the modules that an archive carries."""
+    yield "__main__.py", _MAIN
+    paths = [_PACKAGE / name for name in ("__init__.py", "model/__init__.py", "worker/__init__.py")]
+    paths += [_PACKAGE / f"{name}.py" for name in CARRIED]
+    paths += (_PACKAGE / "runner").rglob("*.py")
+    for path in sorted(paths):
+        yield str(path.relative_to(_PACKAGE.parent).as_posix()), path.read_text(encoding="utf-8")
+
+
+def _place(bundles: Path, name: str) -> Path:
+    return bundles / name[:2] / f"{name}.zip"
+
+
+def _reader(path: Path) -> Callable[[], bytes]:
+    return path.read_bytes
+
+
+def _giver(data: bytes) -> Callable[[], bytes]:
+    return lambda: data
+
+
+def _is_null(value: Any) -> bool:
+    """Whether a number of a frame is missing: ``None``, ``NaN``, or pandas's own ``NA``."""
+    import pandas as pd
+
+    return value is None or value is pd.NA or bool(value != value)

@@ -1,0 +1,100 @@
+"""A check from a user's words to the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from caniexport.answers import Filters
+from caniexport.check import run
+from caniexport.check.answer import Checked, answer
+from caniexport.check.place import CheckFolder, prepare
+from caniexport.check.subject import Options, UnusableModel, subject
+from caniexport.model.status import Stage
+
+if TYPE_CHECKING:
+    from caniexport.home import Home
+    from caniexport.model.corpus import LoadedCase
+    from caniexport.store import Dataset
+
+    _Cases = Mapping[str, LoadedCase]
+
+_WRONG, _RAISED = "WrongFactory: ", "FactoryRaised: "
+
+
+def check(
+    target: str,
+    request: run.CheckRequest,
+    options: Options,
+    *,
+    into: Path,
+    home: Home,
+    corpus: Dataset,
+    cwd: Path,
+    say: Callable[[str], None],
+) -> Checked:
+    """Measure ``target`` and answer. Everything that is written goes below ``into``.
+
+    Raises :class:`~caniexport.model.errors.UnknownName` for a name that is not there,
+    :class:`~caniexport.check.subject.UnusableModel` for what cannot be checked on any release,
+    :class:`~caniexport.model.errors.CorpusError` for a case file that cannot be used.
+    """
+    for text in request.packages:
+        run.requirement(text)
+    chosen = run.chosen(request.releases)
+    run.require_opsets(request, chosen)
+    asked = subject(target, cwd, options)
+    place = prepare(into, home, asked.files, keep=request.resume)
+    cases = run.cases(place)
+    problems: dict[str, str] = {}
+    for release in chosen:
+        problem = run.measure_release(release, request, place, say)
+        if problem:
+            problems[release.torch] = problem
+        _refuse_wrong(place, cases, release.torch)
+    found = answer(
+        asked.label,
+        _dataset(place),
+        corpus,
+        Filters(
+            cases=tuple(cases),
+            torch=tuple(release.torch for release in reversed(chosen)),
+            exporters=request.exporters,
+            opsets=tuple(map(str, request.opsets)),
+        ),
+        problems,
+    )
+    _refuse_raised(place, cases, found)
+    return found
+
+
+def _dataset(place: CheckFolder) -> Dataset:
+    from caniexport.store import Dataset
+
+    return Dataset.open(None, place.local)
+
+
+def _refuse_wrong(place: CheckFolder, cases: _Cases, torch: str) -> None:
+    """What a factory returned is wrong on every release: the first that says so ends the check."""
+    for text in _eager_texts(place, cases, torch):
+        if text.startswith(_WRONG):
+            raise UnusableModel(text.splitlines()[0].removeprefix(_WRONG))
+
+
+def _refuse_raised(place: CheckFolder, cases: _Cases, found: Checked) -> None:
+    """A factory that raises on some releases is a finding there; one that raises on all is wrong use."""
+    said = {torch: _eager_texts(place, cases, torch) for torch in found.releases}
+    if said and all(texts and all(text.startswith(_RAISED) for text in texts) for texts in said.values()):
+        text = next(iter(said[found.releases[-1]]))
+        reason = text.removeprefix(_RAISED).replace("\ncaused by ", ": ").splitlines()[0]
+        raise UnusableModel(f"{reason} (torch {found.releases[-1]})")
+
+
+def _eager_texts(place: CheckFolder, cases: _Cases, torch: str) -> list[str]:
+    dataset = _dataset(place)
+    # with --resume rows of an earlier source may be there too
+    hashes = tuple({item.case_hash(variant) for item in cases.values() for variant in item.variants})
+    where = {"case": tuple(cases), "torch": (torch,), "stage": (Stage.EAGER.value,), "case_hash": hashes}
+    ids = {message for (message,) in dataset.select(("message_id",), where)}
+    return list(dataset.messages(ids).values())

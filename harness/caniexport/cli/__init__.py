@@ -1,0 +1,98 @@
+"""The command ``caniexport``: one module per command, imported when it is asked for.
+
+Exit codes: 0 fine, 1 a finding that should stop a build or a failure to read or write, 2 wrong use.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import io
+import sys
+
+import click
+
+from caniexport import __version__, names
+from caniexport.model.errors import CaniexportError, CorpusError, UnknownName
+
+COMMANDS = (
+    "measure",
+    "table",
+    "why",
+    "reproduce",
+    "bisect",
+    "check",
+    "workaround",
+    "upgrade",
+    "alerts",
+    "policy",
+    "claims",
+    "declared",
+    "runtimes",
+    "cases",
+    "bundles",
+    "audit",
+    "publish",
+    "dashboard",
+    "site",
+)
+
+
+class Commands(click.Group):
+    """The commands, each in the module of its name as ``command``."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """In the order in which a newcomer meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"caniexport.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest names for an unknown command."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(str(names.unknown("command", args[0], COMMANDS)), ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; an error raised on purpose is one line, never a traceback."""
+        if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+            # what the output's encoding has not is printed as Python escapes it
+            sys.stdout.reconfigure(errors="backslashreplace")
+        try:
+            return super().invoke(ctx)
+        except CaniexportError as error:
+            click.echo(f"caniexport: {error}", err=True)
+            ctx.exit(2 if isinstance(error, UnknownName | CorpusError) else 1)
+        except OSError as error:
+            if error.errno is None or error.errno == errno.EPIPE:  # whoever read the output has gone: click ends then
+                raise
+            click.echo(f"caniexport: {_worded(error)}", err=True)
+            ctx.exit(1)
+        except UnicodeError as error:  # a name on the command line that is no text, or a file's
+            click.echo(f"caniexport: no text in UTF-8: {error}", err=True)
+            ctx.exit(2)
+
+
+def _worded(error: OSError) -> str:
+    """What the system refused, and of which file."""
+    where = f" ({error.filename})" if error.filename else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"no space left{where}; what was there before is kept"
+    return f"{(error.strerror or str(error)).lower()}{where}"
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(__version__, prog_name="caniexport")
+def main() -> None:
+    """Can I export it? Which PyTorch ops, failures and workarounds pass where, measured.
+
+    Answers come from the published dataset and from what `measure` found on this machine; rows of this
+    machine win and are marked. Every command takes --json.
+    """

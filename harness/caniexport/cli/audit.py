@@ -1,0 +1,71 @@
+"""``caniexport audit``: published cells measured again by a plain script."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport.cli.options import json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from caniexport.audit.run import ReleaseAudit
+
+
+@click.command("audit")
+@click.option("--cells", type=click.IntRange(1), default=300, show_default=True, help="Cells in the sample.")
+@click.option("--seed", type=click.IntRange(0, 2**62), help="Seed of the sample.  [default: drawn, and printed]")
+@click.option("--release", "--torch", "releases", multiple=True, metavar="VERSION", help="Of this torch release only.")
+@click.option("--workers", type=click.IntRange(1, 256), default=2, show_default=True, help="Processes side by side.")
+@click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
+@click.option("--disk-budget", type=click.FloatRange(0), default=20.0, show_default=True, help="GB for environments.")
+@click.option("--save", is_flag=True, help="Keep the result in results/: the pages show the last one.")
+@json_option
+def command(
+    cells: int,
+    seed: int | None,
+    releases: tuple[str, ...],
+    workers: int,
+    timeout: float,
+    disk_budget: float,
+    save: bool,
+    as_json: bool,
+) -> None:
+    """Measure a sample of the published cells again with a plain script, and name each that is not as published.
+
+    The sample has cells of every status, and of every release and exporter as far as it goes. Each release gets an
+    environment of its own out of the table's pins, removed afterwards; each cell a process of its own. Exit code 1
+    where a cell differs or a release could not be audited.
+    """
+    from caniexport import home as homes
+    from caniexport.audit import run, saved
+    from caniexport.cli import output
+    from caniexport.machine.disk import GIGABYTE
+
+    home = homes.find()
+    seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
+    options = run.AuditOptions(home, cells, seed, releases, workers, timeout, int(disk_budget * GIGABYTE))
+    found = run.audit(options, lambda line: click.echo(line, err=True))
+    if save:
+        saved.save(home.published, found)
+    if as_json:
+        output.print_json(saved.rows(found))
+    else:
+        show(found, seed)
+    if any(item.differing or item.problem for item in found):
+        click.get_current_context().exit(1)
+
+
+def show(found: Sequence[ReleaseAudit], seed: int) -> None:
+    """Print what differs, then how many agree."""
+    for release in found:
+        for item in release.differing:
+            click.echo(f"{item.cell}\n  published  {item.published}\n  found      {item.found}")
+        if release.problem:
+            click.echo(f"torch {release.torch}: not audited: {release.problem}")
+    audited = [item for item in found if not item.problem]
+    agreeing, cells = sum(item.agreeing for item in audited), sum(item.cells for item in audited)
+    click.echo(f"{agreeing} of {cells} cells agree, of {len(audited)} torch releases (seed {seed})")

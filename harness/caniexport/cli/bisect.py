@@ -1,0 +1,104 @@
+"""``caniexport bisect``: the first release along an axis that changed a cell."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport.cli.options import json_option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from caniexport.bisect.probe import ProbedVersion
+    from caniexport.bisect.run import Bisection
+
+AXES = ("torch", "onnxscript", "onnxruntime")
+
+
+@click.command("bisect")
+@click.argument("case", metavar="CASE[/VARIANT]")
+@click.option("--good", required=True, metavar="VERSION", help="The end that is taken as good: 2.8.0, torch=2.8.0.")
+@click.option("--bad", required=True, metavar="VERSION", help="The other end, newer than the good one.")
+@click.option("--axis", type=click.Choice(AXES), help="The package whose releases are searched.  [default: torch]")
+@click.option("--torch", metavar="VERSION", help="The release held fixed, with another axis.  [default: the newest]")
+@click.option(
+    "--exporter", default="default", show_default=True, metavar="NAME", help="trace, script, dynamo, default."
+)
+@click.option("--opset", type=int, metavar="N", help="The opset asked for; none for the default exporter.")
+@click.option("--disk-budget", type=click.FloatRange(0), default=20.0, show_default=True, help="GB for environments.")
+@click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
+@json_option
+def command(
+    case: str,
+    good: str,
+    bad: str,
+    axis: str | None,
+    torch: str | None,
+    exporter: str,
+    opset: int | None,
+    disk_budget: float,
+    timeout: float,
+    as_json: bool,
+) -> None:
+    """Find the first release that changed a cell, among every release on the index: an interval (a, b].
+
+    Rows that are there already, published or of this machine, are not measured again. For the others an environment
+    is made and removed; one that cannot be installed is passed over. Ended and started again, it goes on where it was.
+    """
+    from caniexport import home as homes
+    from caniexport.bisect.ask import Question, answer
+    from caniexport.cli import output
+    from caniexport.cli.options import open_dataset
+    from caniexport.machine.disk import GIGABYTE
+
+    home = homes.find()
+    question = Question(case, good, bad, axis or "", torch or "", exporter, opset)
+    found = answer(
+        question,
+        home,
+        open_dataset(home),
+        disk_budget=round(disk_budget * GIGABYTE),
+        timeout=timeout,
+        say=lambda line: click.echo(line, err=True),
+    )
+    if as_json:
+        output.print_json(found)
+    else:
+        show(found, output.console())
+
+
+def show(found: Bisection, console: Console) -> None:
+    """Print the interval, both rows and what is known of the cause."""
+    from rich.text import Text
+
+    from caniexport.cli.output import grid
+
+    asked, ends = found.asked, found.interval
+    opset = "" if asked.opset is None else f", opset {asked.opset}"
+    held = f", torch {asked.torch}" if asked.torch else ""
+    console.print(f"{asked.case}/{asked.variant}, {asked.exporter}{opset}{held}")
+    made = grid(asked.axis, "outcome", "from")
+    for step in found.steps:
+        made.add_row(step.version, step.text, step.origin)
+    console.print(made)
+    console.print()
+    console.print(Text(f"The first change is in {asked.axis} ({ends.good}, {ends.bad}]", style="bold"))
+    if ends.between:
+        console.print(f"- not known, because they could not be measured: {', '.join(ends.between)}", soft_wrap=True)
+    _row(asked.axis, found.good, console)
+    _row(asked.axis, found.bad, console)
+    console.print(f"- what changed: {found.changed}")
+    if found.cause:
+        console.print(f"- cause: {found.cause}", soft_wrap=True)
+    if found.differing:
+        console.print(f"- besides {asked.axis} differ: {', '.join(found.differing)}", soft_wrap=True)
+
+
+def _row(axis: str, one: ProbedVersion, console: Console) -> None:
+    console.print(f"  {axis} {one.version}: {one.text}", soft_wrap=True)
+    first = one.message.strip().splitlines()[:1]
+    if first:
+        console.print(textwrap.indent(textwrap.shorten(first[0], 300), "      "), soft_wrap=True)

@@ -1,0 +1,168 @@
+"""``caniexport bundles``: exported files that travel, and the rows that come back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport.cli.options import json_option, open_dataset, release_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from caniexport.measure.settle_replays import RunReport
+
+
+@click.group("bundles")
+def command() -> None:
+    """Carry exported files with their inputs and outputs to any runtime, on any machine.
+
+    `pack` writes one archive that needs Python, numpy and the runtime alone: `python bundles.zip --runtime
+    onnxruntime -o rows` there, then `caniexport bundles merge rows` here.
+    """
+
+
+@command.command("pack")
+@click.option(
+    "--release", "--torch", "releases", multiple=True, metavar="VERSION", help="Bundles of this torch release, or all."
+)
+@click.option("--case", "cases", multiple=True, metavar="CASE[/VARIANT]", help="Only of this case; globs work.")
+@click.option("--exporter", "exporters", multiple=True, metavar="NAME", help="trace, script, dynamo, default.")
+@click.option("--opset", "opsets", multiple=True, metavar="N", help="Only of these opsets: 14, 9-14.")
+@click.option("--corpus", type=click.Choice(["onnx-node"]), help="ONNX's own node tests instead.")
+@click.option("--onnx", default="1.23.2", show_default=True, metavar="VERSION", help="The release that makes them.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE")
+@json_option
+def pack(
+    releases: tuple[str, ...],
+    cases: tuple[str, ...],
+    exporters: tuple[str, ...],
+    opsets: tuple[str, ...],
+    corpus: str | None,
+    onnx: str,
+    output: Path,
+    as_json: bool,
+) -> None:
+    """Write the bundles of releases and cases, with what runs them, into one archive.
+
+    Only bundles that were made on this machine can be packed: `caniexport measure` keeps them in results-local.
+    With --corpus onnx-node, the tests of every operator that onnx brings, made by that release of onnx.
+    """
+    if corpus:
+        _pack_node_tests(output, onnx, bool(releases or cases or exporters or opsets), as_json)
+        return
+    from caniexport import home
+    from caniexport.bundles import pack as bundles
+    from caniexport.cli import output as out
+    from caniexport.cli.options import case_names, exporter_names, opset_numbers
+    from caniexport.measure.replays import missing_words, selected
+
+    place = home.find()
+    dataset = open_dataset(place)
+    measured = dataset.cells(columns=["torch", "case"])
+    torch = release_names(releases, measured["torch"].dropna())
+    chosen = exporter_names(exporters), opset_numbers(opsets)
+    wanted = selected(dataset, place, torch, case_names(place, cases), *chosen)
+    report = bundles.pack(output, wanted, place.local / "bundles")
+    if as_json:
+        out.print_json({**out.plain(report), "file": str(report.file)})
+        return
+    click.echo(f"{report.file}: {report.bundles} bundles for {report.cells} cells, {report.size / 1e6:.1f} MB")
+    if report.missing:
+        click.echo(missing_words(report.missing).removeprefix("; "))
+    click.echo(f"anywhere: python {report.file.name} --runtime onnxruntime --provider cpu -o rows")
+
+
+def _pack_node_tests(file: Path, onnx: str, filtered: bool, as_json: bool) -> None:
+    from caniexport.bundles import node_tests
+    from caniexport.cli import output as out
+
+    if filtered:
+        raise click.UsageError("--corpus onnx-node has no torch releases and no cases of ours: leave those filters out")
+    report = node_tests.pack(file, onnx)
+    if as_json:
+        out.print_json({**out.plain(report), "file": str(report.file)})
+        return
+    click.echo(f"{report.file}: {report.bundles} bundles of onnx {onnx}, {report.size / 1e6:.1f} MB")
+    click.echo(f"anywhere: python {report.file.name} --runtime onnxruntime --provider cpu -o rows")
+
+
+@command.command("run")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--runtime", required=True, metavar="NAME[==VERSION]", help="onnxruntime, onnxruntime==1.14.1, ort1.14.")
+@click.option("--provider", default="", metavar="NAME", help="Execution provider [default: the runtime's first].")
+@click.option("--python", default="", metavar="PATH", help="Where no version is named: the Python with the runtime.")
+@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="For the rows.")
+@click.option("--workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes side by side.")
+@click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a bundle.")
+@json_option
+def run(
+    file: Path,
+    runtime: str,
+    provider: str,
+    python: str,
+    output: Path | None,
+    workers: int,
+    timeout: float,
+    as_json: bool,
+) -> None:
+    """Run an archive's bundles on a runtime and write a row for each.
+
+    With a version, its environment is made first. Without, the runtime is the one that the Python at hand has, or
+    that of --python. Rows go into the local dataset, or into DIR (`caniexport bundles merge DIR` brings them in).
+    """
+    from caniexport import home
+    from caniexport.bundles import runtime_releases
+    from caniexport.measure.replays import RunOptions, measure_runs, run_here
+    from caniexport.measure.settle_replays import merge
+    from caniexport.runner.archive import Archive
+
+    Archive(file)
+    place = home.find()
+    versioned = "==" in runtime or runtime[-1:].isdigit()
+    found = runtime_releases.chosen([runtime], provider) if versioned else ()
+    if found:
+        options = RunOptions(
+            place, found, provider=provider, workers=workers, timeout=timeout, fresh=True, archive=file, output=output
+        )
+        reports = measure_runs(options, lambda line: click.echo(line, err=True))
+    else:
+        rows = output or place.local / "arrived" / file.stem
+        arguments = ["--runtime", runtime, "--provider", provider, "-o", str(rows), "--workers", str(workers)]
+        code = run_here(file, [*arguments, "--timeout", str(timeout)], python)
+        if code:
+            click.get_current_context().exit(code)
+        reports = [] if output else merge(rows, place.local)[0]
+    show_reports(reports, as_json)
+
+
+@command.command("merge")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
+@json_option
+def bring_in(folder: Path, as_json: bool) -> None:
+    """Bring the rows that an archive wrote elsewhere into the local dataset; `caniexport publish` promotes them."""
+    from caniexport import home
+    from caniexport.measure.settle_replays import merge
+
+    reports, problems = merge(folder, home.find().local)
+    for problem in problems:
+        click.echo(f"caniexport: warning: {problem}", err=True)
+    show_reports(reports, as_json)
+
+
+def show_reports(reports: Sequence[RunReport], as_json: bool) -> None:
+    """What was run, and whether the gate took it; exit code 1 where it did not."""
+    from caniexport.cli import output
+
+    if as_json:
+        output.print_json(reports)
+    else:
+        for report in reports:
+            words = ", ".join(f"{count} {status}" for status, count in report.statuses.items()) or "nothing new"
+            click.echo(f"{report.runtime} {report.version} on {report.provider}: {words}")
+            if report.problem:
+                click.echo(f"  {report.problem}")
+    if any(report.problem for report in reports):
+        click.get_current_context().exit(1)

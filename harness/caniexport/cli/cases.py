@@ -1,0 +1,114 @@
+"""``caniexport cases``: what the corpus holds, whether it is in order, and a stub for a new case."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport import home as homes
+from caniexport.cli.options import json_option
+
+if TYPE_CHECKING:
+    from caniexport.corpus.lint import Graphs, KnownNames
+    from caniexport.home import Home
+    from caniexport.model.corpus import LoadedCase
+
+
+@click.group("cases")
+def command() -> None:
+    """The corpus: lint it, or add a case to it."""
+
+
+@command.command("lint")
+@click.argument("patterns", nargs=-1, metavar="[CASE]...")
+@json_option
+def lint_command(patterns: tuple[str, ...], as_json: bool) -> None:
+    """Check the case files: sources, claims, inputs, fixes, operators' names, and cases that are the same.
+
+    Exit code 1 where something is to be mended.
+    """
+    from caniexport import names
+    from caniexport.cli import output
+    from caniexport.corpus.lint import lint
+
+    home = homes.find()
+    corpus = _corpus(home)
+    chosen = names.require_all("case", patterns, corpus) if patterns else frozenset(corpus)
+    found = [item for item in lint(corpus, _known(home), _graphs(home)) if item.case in chosen or not patterns]
+    if as_json:
+        output.print_json({"cases": len(chosen), "findings": found})
+    else:
+        for item in found:
+            click.echo(f"{item.case}: {item.rule}: {item.text}")
+        fixes = sum(
+            len(item.environment_variants if item.is_environment else item.variants) - 1 for item in corpus.values()
+        )
+        cases = f"{len(chosen)} case{'' if len(chosen) == 1 else 's'}"
+        click.echo(f"{cases}, {fixes} fixes in the corpus: {len(found) or 'no'} finding(s)")
+    if found:
+        raise click.exceptions.Exit(1)
+
+
+@command.command("new")
+@click.argument("identifier", metavar="ID")
+@click.option("--theme", required=True, metavar="NAME", help="Op family: the file it goes to, pooling or a new one.")
+@click.option("--source", default="owner/repo#1", metavar="NAME", help="Where the failure is documented.")
+@json_option
+def new_command(identifier: str, theme: str, source: str, as_json: bool) -> None:
+    """Write the stub of a case ID (like roll-negative-shift) into the file of its op family.
+
+    Then fill it in, and `caniexport measure --case ID --release 2.15.0` judges it.
+    """
+    from caniexport.cli import output
+    from caniexport.corpus.stub import add
+    from caniexport.model.errors import CorpusError
+
+    home = homes.find()
+    corpus = _corpus(home)
+    if identifier in corpus:
+        raise CorpusError(f"there is a case {identifier} already, in {corpus[identifier].path.name}")
+    path = add(home.cases, identifier, theme, source)
+    if as_json:
+        output.print_json({"case": identifier, "file": str(path)})
+        return
+    click.echo(f"{path}: the stub is at its end. Fill in what says TODO, then")
+    click.echo(f"  caniexport measure --case {identifier} --release 2.15.0")
+    click.echo(f"  caniexport cases lint {identifier}")
+
+
+def _corpus(home: Home) -> dict[str, LoadedCase]:
+    from caniexport.model import corpus
+
+    return corpus.load([home.cases], stand_in=True)
+
+
+def _known(home: Home) -> KnownNames:
+    """Operators that any release's tables name, and those of torch that no exporter has a rule for."""
+    from caniexport.corpus.lint import KnownNames, torch_operators
+    from caniexport.store import Dataset
+
+    table = Dataset.open(home.published, home.local).declared()
+    onnx = table.loc[table["by"] == "onnx", "op"]
+    # dynamo's table names overloads: aten::xlogy.Tensor
+    torch = table.loc[table["by"] != "onnx", "op"].str.split(".").str[0]
+    return KnownNames(frozenset(torch) | torch_operators(), frozenset(onnx))
+
+
+def _graphs(home: Home) -> dict[str, Graphs]:
+    """The exported files of every case's failing form at the newest release that has rows."""
+    from caniexport import versions
+    from caniexport.store import Dataset
+
+    dataset = Dataset.open(home.published, home.local)
+    newest = versions.newest(dataset.environments()["torch"].dropna())
+    if newest is None:
+        return {}
+    cells = dataset.cells(torch=newest, provider="cpu")
+    cells = cells[(cells["variant"] == "plain") & cells["bundle"].notna()]
+    found: dict[str, dict[tuple[str, int], str]] = {}
+    # the default exporter's opset is its own: 0 stands for it
+    opsets = cells["opset"].fillna(0).astype(int)
+    for case, exporter, opset, bundle in zip(cells["case"], cells["exporter"], opsets, cells["bundle"], strict=True):
+        found.setdefault(case, {})[exporter, opset] = bundle
+    return dict(found)

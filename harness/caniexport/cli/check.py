@@ -1,0 +1,231 @@
+"""``caniexport check``: a user's own model, or case files of theirs, through the same matrix."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport.cli.options import json_option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from caniexport.check.answer import Checked, Failure, Where
+    from caniexport.check.matching import Match
+
+_AXIS = re.compile(r"^(?P<name>\w+):(?P<axis>\d+)(?:=(?P<label>[A-Za-z_]\w*))?$")
+_MESSAGE_WIDTH = 300
+_MOST_FIXES = 5
+
+
+@click.command("check")
+@click.argument("target", metavar="MODULE:FACTORY")
+@click.option(
+    "--release",
+    "--torch",
+    "releases",
+    multiple=True,
+    metavar="VERSION",
+    help="A torch release, or all. Repeatable.  [default: the newest]",
+)
+@click.option("--exporter", "exporters", multiple=True, metavar="NAME", help="trace, script, dynamo, default.")
+@click.option("--opset", "opsets", multiple=True, metavar="N", help="Only these opsets: 14, 9-14.")
+@click.option(
+    "--dynamic", multiple=True, metavar="NAME:AXIS[=LABEL]", help="An axis of an input that varies: x:0=batch."
+)
+@click.option("--rtol", type=click.FloatRange(0), help="Relative tolerance against eager.  [default: by dtype]")
+@click.option("--atol", type=click.FloatRange(0), help="Absolute tolerance against eager.  [default: by dtype]")
+@click.option(
+    "--with",
+    "packages",
+    multiple=True,
+    metavar="PACKAGE",
+    help="Install this too, in the environment of each release: torchvision, timm==1.0.9.",
+)
+@click.option(
+    "--into",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("caniexport-check"),
+    show_default=True,
+    help="The folder for environments and rows.",
+)
+@click.option("--workers", type=click.IntRange(1, 256), help="Processes side by side.  [default: one a core]")
+@click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
+@click.option("--memory", type=click.IntRange(64), default=2048, show_default=True, help="MiB a cell may allocate.")
+@click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
+@click.option("--disk-budget", type=click.FloatRange(0), default=20.0, show_default=True, help="GB, with --rolling.")
+@click.option("--resume", is_flag=True, help="Go on with a check that was ended: keep the rows of the same source.")
+@click.option("--keep-files", is_flag=True, help="Keep the exported files in FOLDER/results/bundles.")
+@json_option
+def command(
+    target: str,
+    releases: tuple[str, ...],
+    exporters: tuple[str, ...],
+    opsets: tuple[str, ...],
+    dynamic: tuple[str, ...],
+    rtol: float | None,
+    atol: float | None,
+    packages: tuple[str, ...],
+    into: Path,
+    workers: int | None,
+    timeout: float,
+    memory: int,
+    rolling: bool,
+    disk_budget: float,
+    resume: bool,
+    keep_files: bool,
+    as_json: bool,
+) -> None:
+    """Take your own model through torch releases, exporters and opsets: where it passes, what fails, known fixes.
+
+    MODULE:FACTORY (or FILE.py:FACTORY) names a function without arguments that returns (module, inputs): a tuple is one
+    set of arguments, a list several sets, of which the first is exported and all are run. It is imported from the
+    working directory, in the environment of each release. A case file or a folder of them is taken as well. Exit code
+    1: wrong values, a release in which nothing works, or an exporter or opset that was named and does not work there.
+    """
+    import os
+
+    from caniexport import home as homes
+    from caniexport.check.check import check
+    from caniexport.check.run import CheckRequest
+    from caniexport.check.subject import Options
+    from caniexport.cli import output
+    from caniexport.cli.options import exporter_names, open_dataset, opset_numbers
+    from caniexport.machine.disk import GIGABYTE
+
+    numbers = opset_numbers(opsets)
+    if opsets and not numbers:
+        raise click.UsageError(f"--opset {' '.join(opsets)}: a number or a range such as 9-14 is wanted")
+    home = homes.find()
+    request = CheckRequest(
+        releases=releases,
+        exporters=exporter_names(exporters),
+        opsets=numbers,
+        packages=packages,
+        workers=workers or os.cpu_count() or 1,
+        timeout=timeout,
+        memory=memory,
+        rolling=rolling,
+        disk_budget=round(disk_budget * GIGABYTE),
+        resume=resume,
+        keep_files=keep_files,
+    )
+    found = check(
+        target,
+        request,
+        Options(axes(dynamic), rtol, atol, packages),
+        into=into,
+        home=home,
+        corpus=open_dataset(home),
+        cwd=Path.cwd(),
+        say=lambda line: click.echo(line, err=True),
+    )
+    if as_json:
+        output.print_json(found)
+    else:
+        show(found, output.console())
+    if found.findings:
+        click.get_current_context().exit(1)
+
+
+def axes(texts: Iterable[str]) -> dict[str, dict[int, str]]:
+    """``x:0=batch`` as ``{"x": {0: "batch"}}``; an axis without a label gets one."""
+    found: dict[str, dict[int, str]] = {}
+    for text in texts:
+        match = _AXIS.match(text)
+        if match is None:
+            raise click.UsageError(f"--dynamic {text!r}: NAME:AXIS or NAME:AXIS=LABEL is wanted, such as x:0=batch")
+        name, axis = match["name"], int(match["axis"])
+        found.setdefault(name, {})[axis] = match["label"] or f"{name}_{axis}"
+    return found
+
+
+def show(found: Checked, console: Console) -> None:
+    """Print where it works, the table, then each way of failing with what the corpus knows of it."""
+    from caniexport.answers.signs import STATUS
+    from caniexport.cli import table
+    from caniexport.cli.output import styled
+
+    console.print(found.target + (f" ({found.module})" if found.module else ""), soft_wrap=True)
+    several = len(found.works) > 1
+    for item in found.works:
+        if several:
+            console.print(f"\n{item.case}/{item.variant}")
+        _works(item.lines, console)
+    if found.works:
+        console.print()
+        table.show(found.table, console)
+    if found.failures:
+        console.print("\nWhere it fails, wrong values first:")
+    for failure in found.failures:
+        console.print()
+        named = f"{failure.case}/{failure.variant}: " if several else ""
+        sign = STATUS[failure.status]
+        operator = failure.operator or "no operator named"
+        console.print(styled(f"{sign.sign} {named}{failure.status.value} at {failure.stage}: {operator}", sign))
+        _failure(failure, console)
+    if found.notes or found.findings:
+        console.print()
+    for note in found.notes:
+        console.print(f"- {note}")
+    for finding in found.findings:
+        console.print(f"! {finding}", soft_wrap=True)
+
+
+def _works(lines: Sequence[object], console: Console) -> None:
+    from caniexport.answers.signs import EXPORTER_SHORT, STATUS
+    from caniexport.answers.support import Support
+
+    for line in lines:
+        assert isinstance(line, Support)
+        rest = f" ({line.otherwise_text})" if line.otherwise_text else ""
+        console.print(
+            f"  {EXPORTER_SHORT[line.exporter]:8} {STATUS[line.status].sign} {line.text}{rest}", soft_wrap=True
+        )
+
+
+def _failure(failure: Failure, console: Console) -> None:
+    for place in failure.where:
+        console.print(f"    {_place(place)}")
+    console.print(textwrap.indent(_shortened(failure.message), "      "), soft_wrap=True)
+    if failure.warnings:
+        console.print(f"    the exporter warned: {textwrap.shorten(failure.warnings, _MESSAGE_WIDTH)}", soft_wrap=True)
+    if failure.hint:
+        console.print(f"    {failure.hint}", soft_wrap=True)
+    for match in failure.matches:
+        _match(match, failure, console)
+
+
+def _place(place: Where) -> str:
+    from caniexport.answers.signs import EXPORTER_SHORT
+    from caniexport.cli.output import opset_text
+
+    opsets = "its own opset" if place.opsets == (None,) else f"opset {opset_text(place.opsets)}"
+    return f"torch {place.torch}, {EXPORTER_SHORT[place.exporter]}, {opsets}"
+
+
+def _shortened(message: str) -> str:
+    """The first line of a message and, where there are causes behind it, the last of them."""
+    lines = [line for line in message.splitlines() if line.strip()]
+    causes = [line for line in lines[1:] if line.startswith("caused by ")]
+    return "\n".join(textwrap.shorten(line, _MESSAGE_WIDTH) for line in [*lines[:1], *causes[-1:]])
+
+
+def _match(match: Match, failure: Failure, console: Console) -> None:
+    from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
+
+    console.print(f"    {match.case}: {match.title} ({match.why})", soft_wrap=True)
+    place = failure.where[0]
+    opset = "" if place.opsets == (None,) else f", opset {place.opsets[-1]}"
+    words = [fix for fix in match.fixes if not fix.caution][:_MOST_FIXES]
+    if words:
+        console.print(f"      its fixes at torch {match.torch}, {EXPORTER_SHORT[place.exporter]}{opset}:")
+    wide = max((len(fix.variant) for fix in words), default=0)
+    for fix in words:
+        sign = WORKAROUND[fix.word]
+        console.print(f"      {sign.sign} {fix.word.value:8} {fix.variant:{wide}}  {fix.note}", soft_wrap=True)

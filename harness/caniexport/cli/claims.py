@@ -1,0 +1,56 @@
+"""``caniexport claims``: what the documents say against what was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from caniexport.answers import Claims
+
+
+@click.command("claims")
+@click.option("--source", "sources", multiple=True, metavar="NAME", help="seed:000, owner/repo#1, a record, a glob.")
+@filter_options("variants", "torch", "opsets", "exporters", "providers")
+@json_option
+def command(sources: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -> None:
+    """Set what the documents say against what was measured: counts by outcome, then each claim.
+
+    --status takes reproduced, partly, not-reproduced, pending (not measured yet) and not-measured (it cannot be); of
+    those not reproduced contradicted, form-not-met, hidden-by-newer and version-misattributed.
+    """
+    from caniexport.answers import claims
+    from caniexport.cli import output
+
+    found = claims(open_dataset(), filters(given), sources)
+    if as_json:
+        output.print_json(found)
+        return
+    show(found, output.console())
+
+
+def show(found: Claims, console: Console) -> None:
+    """Print the claims, then the counts of every outcome."""
+    from caniexport.answers.signs import CLAIM, WHY_NOT
+    from caniexport.cli.output import labelled, legend, styled
+
+    for claim in found.claims:
+        sign = CLAIM[claim.outcome]
+        console.print(styled(f"{sign.sign} {claim.word}", sign), f"  {claim.claim} ({claim.source})", sep="")
+        about = f"{claim.versions}" + (f", fix {claim.variant}" if claim.variant != "plain" else "")
+        labelled("says", f"{claim.says} [{about}]", console, indent=4)
+        if claim.reason:
+            labelled("measured", claim.reason, console, indent=4)
+    total = sum(found.counts.values())
+    console.print(f"\n{total} claims: " + ", ".join(f"{count} {name}" for name, count in found.counts.items()))
+    console.print(legend(CLAIM.items(), console.width))
+    if any(found.why_not.values()):
+        console.print("not reproduced, because:")
+    for word, count in found.why_not.items():
+        if count:
+            console.print(f"- {count} {word}: {WHY_NOT[word]}")

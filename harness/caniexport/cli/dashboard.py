@@ -1,0 +1,66 @@
+"""``caniexport dashboard``: the Streamlit app on this machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+import click
+
+from caniexport import home as homes
+from caniexport.cli.options import json_option
+from caniexport.model.errors import CaniexportError
+
+#: dashboard/access.py reads it
+_HOSTS = "CANIEXPORT_HOSTS"
+_APP = homes.dashboard_folder() / "serve.py"
+
+
+@click.command("dashboard")
+@click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True)
+@click.option("--address", default="127.0.0.1", show_default=True, help="Loopback unless you open it to others.")
+@click.option(
+    "--host", "hosts", multiple=True, metavar="NAME", help="A name under which others reach it; all others are refused."
+)
+@json_option
+@click.pass_context
+def command(ctx: click.Context, port: int, address: str, hosts: tuple[str, ...], as_json: bool) -> None:
+    """Open the dashboard in a browser. --json prints the address and the command instead of starting it."""
+    if not _APP.is_file():
+        raise CaniexportError(f"the dashboard is not where it is looked for: {_APP}")
+    home = homes.find()
+    line = streamlit_command(port, address)
+    if as_json:
+        click.echo(json.dumps({"url": f"http://{address}:{port}", "home": str(home.root), "command": line}, indent=2))
+        return
+    if importlib.util.find_spec("streamlit") is None:
+        raise CaniexportError("streamlit is not installed: pip install streamlit")
+    click.echo(f"http://{address}:{port}  (Ctrl+C ends it)")
+    # a plain installation has no home to name: the app finds what this command found
+    named = {homes.VARIABLE: str(home.root)} if home.cases.parent == home.root else {}
+    told = {_HOSTS: ",".join(filter(None, (os.environ.get(_HOSTS), *hosts)))}
+    environ = {**os.environ, **named, **told}
+    if os.name == "posix":
+        # this process becomes the server: whatever ends it ends all there is
+        sys.stdout.flush()
+        os.execve(line[0], line, environ)
+    try:
+        ctx.exit(subprocess.run(line, env=environ, check=False).returncode)
+    except KeyboardInterrupt:
+        ctx.exit(0)
+
+
+def streamlit_command(port: int, address: str) -> list[str]:
+    """The command that serves the app; no file watcher: it would walk every installed package."""
+    options = {
+        "server.port": str(port),
+        "server.address": address,
+        "server.headless": "true",
+        "server.fileWatcherType": "none",
+        "browser.gatherUsageStats": "false",
+    }
+    flags = [item for name, value in options.items() for item in (f"--{name}", value)]
+    return [sys.executable, "-m", "streamlit", "run", str(_APP), *flags]

@@ -1,0 +1,48 @@
+"""``caniexport declared``: torch's own operator tables beside what was measured."""
+
+from __future__ import annotations
+
+import click
+
+from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+
+
+@click.command("declared")
+@filter_options("cases", "themes", "ops")
+@json_option
+def command(as_json: bool, **given: tuple[str, ...]) -> None:
+    """Compare torch's own operator tables with the measured cells, differences first.
+
+    An operator of the corpus counts as passing at an opset where the failing form of some case that uses it passes.
+    Without --torch it is about the newest release measured.
+    """
+    from dataclasses import replace
+
+    from caniexport.answers import declared as answers
+    from caniexport.answers.reading import load
+    from caniexport.answers.signs import EXPORTER_SHORT
+    from caniexport.cli import output
+
+    dataset = open_dataset()
+    asked = filters(given)
+    if not asked.torch:
+        asked = replace(asked, torch=load(dataset).torch[-1:])
+    found = answers.declared(dataset, asked)
+    if as_json:
+        output.print_json(found)
+        return
+    console = output.console()
+    made = output.grid("operator", "torch", "exporter", "declared", "passes", "", "cases")
+    for item in found:
+        made.add_row(
+            item.op,
+            item.torch,
+            EXPORTER_SHORT.get(item.exporter, item.exporter),
+            item.declared or "-",
+            item.passing or "-",
+            item.agreement.value,
+            item.cases[0] + (f" +{len(item.cases) - 1}" if len(item.cases) > 1 else ""),
+        )
+    console.print(made)
+    tally = answers.counts(found)
+    console.print(", ".join(f"{count} {word.value}" for word, count in tally.items() if count) or "nothing to compare")

@@ -1,0 +1,292 @@
+"""``caniexport measure``: measure releases on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from caniexport.cli.options import case_names, exporter_names, json_option, opset_numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from caniexport.home import Home
+    from caniexport.measure.job import ReleaseReport
+
+
+@click.command("measure")
+@click.option(
+    "--release", "--torch", "releases", multiple=True, metavar="VERSION", help="A torch release, or all. Repeatable."
+)
+@click.option("--case", "cases", multiple=True, metavar="CASE[/VARIANT]", help="Only this case or variant; globs work.")
+@click.option("--exporter", "exporters", multiple=True, metavar="NAME", help="trace, script, dynamo, default.")
+@click.option("--opset", "opsets", multiple=True, metavar="N", help="Only these opsets: 14, 9-14.")
+@click.option(
+    "--cells",
+    "cells_file",
+    type=click.File(encoding="utf-8", errors="replace"),
+    metavar="FILE",
+    help="Only the cells named in a file, one torch/case/variant/exporter/opset a line, though they are done.",
+)
+@click.option("--held-back", is_flag=True, help="Only the cells that publish holds back, each apart and twice.")
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="N",
+    help="N published cells again, drawn from every status, release and exporter: did the measuring code change one?",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="What --sample draws by.")
+@click.option("--apart", is_flag=True, help="Each cell in a process of its own, twice; where they differ: unstable.")
+@click.option(
+    "--runtime",
+    "runtimes",
+    multiple=True,
+    metavar="NAME[==VERSION]",
+    help="Run bundles of this machine on a runtime instead: onnxruntime==1.14.1, ort1.14, onnxruntime (all).",
+)
+@click.option(
+    "--provider", default="", metavar="NAME", help="cpu (the default) or cuda; with --runtime any that it has."
+)
+@click.option("--workers", type=click.IntRange(1, 256), help="Processes side by side [default: one a core].")
+@click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
+@click.option("--missing", is_flag=True, help="Measure only what the published dataset does not hold either.")
+@click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
+@click.option(
+    "--disk-budget",
+    type=click.FloatRange(0),
+    default=20.0,
+    show_default=True,
+    help="GB that environments and downloads may take, with --rolling.",
+)
+@click.option("--plan", is_flag=True, help="Only say how many cells would be measured.")
+@click.option("--fresh", is_flag=True, help="Measure again what is there already.")
+@click.option(
+    "--repeat", type=click.IntRange(0), default=500, show_default=True, help="Cells of a whole release measured twice."
+)
+@json_option
+def command(
+    releases: tuple[str, ...],
+    cases: tuple[str, ...],
+    exporters: tuple[str, ...],
+    opsets: tuple[str, ...],
+    cells_file: TextIO | None,
+    sample: int | None,
+    seed: int,
+    held_back: bool,
+    apart: bool,
+    runtimes: tuple[str, ...],
+    provider: str,
+    workers: int | None,
+    timeout: float,
+    missing: bool,
+    rolling: bool,
+    disk_budget: float,
+    plan: bool,
+    fresh: bool,
+    repeat: int,
+    as_json: bool,
+) -> None:
+    """Make the environments of torch releases and measure what is new in each.
+
+    Without --release the releases that stand for an era each. A run that was ended goes on where it was. A release
+    that cannot be measured here is named and does not stop the others; the exit code is then 1, but 0 where all
+    that is lacking is its Python and another release was measured. A second measurement of a release into the same
+    folder waits for the first. With --runtime nothing is exported: the bundles that earlier measurements left on
+    this machine are run by other releases of a runtime, each once.
+    """
+    import os
+
+    from caniexport import home as homes
+    from caniexport.machine.disk import GIGABYTE
+    from caniexport.measure.cells import measure
+    from caniexport.measure.describe import describe
+    from caniexport.measure.job import MeasureOptions
+
+    home = homes.find()
+    if not runtimes and provider not in ("", "cpu", "cuda"):
+        raise click.UsageError(f"torch is measured on cpu or cuda, not on {provider}: that is a provider of --runtime")
+    if runtimes:
+        _measure_runs(
+            home,
+            runtimes,
+            as_json,
+            torch=releases,
+            cases=case_names(home, cases),
+            exporters=exporter_names(exporters),
+            opsets=opset_numbers(opsets),
+            provider=provider,
+            workers=workers or os.cpu_count() or 1,
+            timeout=timeout,
+            fresh=fresh,
+            missing=missing,
+            rolling=rolling,
+        )
+        return
+    cells = cell_names(home, cells_file) if cells_file is not None else frozenset()
+    if sample:
+        cells = _sample(home, _releases(releases), sample, seed)
+    if held_back:
+        cells = _held_back(home, _releases(releases))
+        if not cells:
+            click.echo("nothing is held back", err=True)
+            return
+    options = MeasureOptions(
+        home=home,
+        releases=_releases(releases) or _releases_of(cells),
+        cases=case_names(home, cases),
+        exporters=exporter_names(exporters),
+        opsets=opset_numbers(opsets),
+        cells=cells,
+        apart=apart or held_back,
+        provider=provider or "cpu",
+        workers=workers or os.cpu_count() or 1,
+        missing=missing,
+        fresh=fresh,
+        rolling=rolling,
+        disk_budget=round(disk_budget * GIGABYTE),
+        timeout=timeout,
+        repeat=repeat,
+        plan=plan,
+    )
+    if plan:
+        _say_plan(measure(options, say=lambda line: click.echo(line, err=as_json)), as_json)
+        return
+    # before, so that the dashboard has words for what comes; after, because claims are judged by it
+    describe(home)
+    reports = measure(options, say=lambda line: click.echo(line, err=True))
+    describe(home)
+    shown = options.cases or tuple(sorted({name.split("/")[1] for name in cells}))
+    if sample and not as_json:
+        _show_moved(reports, len(cells))
+    else:
+        _show(home, reports, shown, exporters, as_json)
+    if _failed(reports):
+        click.get_current_context().exit(1)
+
+
+def _failed(reports: Sequence[ReleaseReport]) -> bool:
+    """Whether something went wrong: a Python that this machine lacks is no fault while another release has rows."""
+    problems = [report for report in reports if report.problem]
+    return any(not report.lacks for report in problems) or bool(problems and len(problems) == len(reports))
+
+
+def _measure_runs(home: Home, runtimes: Sequence[str], as_json: bool, **more: Any) -> None:
+    """Bundles on further releases of a runtime."""
+    from caniexport.bundles import runtime_releases
+    from caniexport.cli.bundles import show_reports
+    from caniexport.cli.options import open_dataset, release_names
+    from caniexport.measure.replays import RunOptions, measure_runs
+
+    chosen = runtime_releases.chosen(runtimes, more["provider"])
+    measured = open_dataset(home).cells(columns=["torch", "case"])["torch"].dropna()
+    more["torch"] = release_names(more["torch"], measured)
+    reports = measure_runs(RunOptions(home, chosen, **more), lambda line: click.echo(line, err=True))
+    show_reports(reports, as_json)
+
+
+def _say_plan(reports: Sequence[ReleaseReport], as_json: bool) -> None:
+    from caniexport.cli import output
+
+    if as_json:
+        output.print_json(reports)
+    else:
+        click.echo(f"{sum(report.planned for report in reports)} cells in all")
+
+
+def _releases(asked: tuple[str, ...]) -> tuple[str, ...]:
+    """The releases as the table of releases has them; raises :class:`UnknownName`."""
+    from caniexport.model import releases
+
+    return ("all",) if "all" in asked else tuple(releases.find(text).torch for text in asked)
+
+
+def _releases_of(cells: frozenset[str]) -> tuple[str, ...]:
+    from caniexport.model import releases
+
+    named = {name.partition("/")[0] for name in cells}
+    return tuple(item.torch for item in releases.table() if item.torch in named)
+
+
+def _held_back(home: Home, asked: tuple[str, ...]) -> frozenset[str]:
+    """The cells that publish holds back and that a measurement apart can settle, of the releases asked for."""
+    from caniexport.cli.options import open_dataset
+    from caniexport.gate.held_back import cells_to_settle
+
+    found = cells_to_settle(open_dataset(home), home.published, home.local)
+    wanted = set(asked) - {"all"}
+    return frozenset(name for name in found if not wanted or name.partition("/")[0] in wanted)
+
+
+def _sample(home: Home, asked: tuple[str, ...], count: int, seed: int) -> frozenset[str]:
+    """Names of published cells drawn by a seed, of the releases asked for or of all."""
+    from caniexport.audit.sample import draw, published
+    from caniexport.model import corpus, releases
+    from caniexport.store import Dataset
+
+    dataset, cases = Dataset.open(home.published, None), corpus.load([home.cases], stand_in=True)
+    wanted = set(asked) - {"all"} or {item.torch for item in releases.table()}
+    known = [cell for release in sorted(wanted) for cell in published(dataset, release, cases)]
+    return frozenset(cell.name for cell in draw(known, count, seed))
+
+
+def _show_moved(reports: Sequence[ReleaseReport], count: int) -> None:
+    moved = [name for report in reports for name in report.moved]
+    click.echo(f"{count} published cells were measured again: {len(moved) or 'none'} came out otherwise")
+    for name in moved:
+        click.echo(f"  {name}")
+
+
+def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
+    """The cells that a file names; raises :class:`UnknownName` for a release, case or variant that nobody knows."""
+    from caniexport import names
+    from caniexport.model import corpus, releases
+
+    known = corpus.load([home.cases], stand_in=True)
+    found = set()
+    for number, line in enumerate(filter(None, map(str.strip, lines)), start=1):
+        parts = line.split("/")
+        if len(parts) != 5:
+            raise click.UsageError(f"line {number}: {line!r} is no torch/case/variant/exporter/opset")
+        torch, case, variant, exporter, opset = parts
+        names.require("case", case, known)
+        names.require(f"variant of {case}", variant, known[case].variants)
+        found.add("/".join((releases.find(torch).torch, case, variant, exporter_names([exporter])[0], opset)))
+    if not found:
+        raise click.UsageError("the file names no cell")
+    return frozenset(found)
+
+
+def _show(
+    home: Home, reports: Sequence[ReleaseReport], cases: tuple[str, ...], exporters: tuple[str, ...], as_json: bool
+) -> None:
+    """What was measured: as JSON the reports, for a person the table of the releases asked for."""
+    from caniexport.answers import Filters, table
+    from caniexport.cli import output
+    from caniexport.cli.options import open_dataset
+    from caniexport.cli.table import show
+
+    if as_json:
+        output.print_json(reports)
+        return
+    dataset = open_dataset(home)
+    releases = _measured_releases(dataset.cells(columns=["torch", "case"]), reports)
+    if _are_environment_cases(home, cases):
+        show(table(dataset, Filters(cases=cases)), output.console())
+    elif releases:
+        show(table(dataset, Filters(cases=cases, torch=releases, exporters=exporters)), output.console())
+
+
+def _are_environment_cases(home: Home, cases: tuple[str, ...]) -> bool:
+    """Whether every case asked for is one that no torch release is measured with."""
+    from caniexport.model import corpus
+
+    known = corpus.load([home.cases], stand_in=True) if cases else {}
+    return bool(cases) and all(known[name.partition("/")[0]].is_environment for name in cases)
+
+
+def _measured_releases(frame: pd.DataFrame, reports: Sequence[ReleaseReport]) -> tuple[str, ...]:
+    # a release that could not be entered has one row without a case, and nothing for a table
+    measured = set(frame.loc[frame["case"].notna(), "torch"])
+    return tuple(report.torch for report in reports if report.torch in measured)

@@ -1,0 +1,120 @@
+"""Options that several commands share, and the dataset that they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from caniexport import home as homes
+from caniexport.home import Home
+
+if TYPE_CHECKING:
+    from caniexport.answers import Filters
+    from caniexport.store import Dataset
+
+_Command = Callable[..., Any]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+_FILTERS = {
+    "cases": click.option(
+        "--case", "cases", multiple=True, metavar="CASE[/VARIANT]", help="A case, or one variant of it; globs work."
+    ),
+    "variants": click.option("--variant", "variants", multiple=True, metavar="NAME", help="plain, or a fix's name."),
+    "torch": click.option(
+        "--torch", "--release", "torch", multiple=True, metavar="VERSION", help="torch release: 2.8.0, 2.8."
+    ),
+    "opsets": click.option(
+        "--opset", "opsets", multiple=True, metavar="N", help="Opset asked for: 14, 9-14, '>=11', default."
+    ),
+    "exporters": click.option(
+        "--exporter", "exporters", multiple=True, metavar="NAME", help="trace, script, dynamo, default."
+    ),
+    "providers": click.option("--provider", "providers", multiple=True, metavar="NAME", help="cpu, cuda, ..."),
+    "statuses": click.option("--status", "statuses", multiple=True, metavar="STATUS", help="pass, fail, mismatch, ..."),
+    "themes": click.option("--theme", "themes", multiple=True, metavar="NAME", help="Op family: a case file's name."),
+    "ops": click.option("--op", "ops", multiple=True, metavar="OP", help="torch or ONNX operator: cross, GridSample."),
+}
+
+
+def filter_options(*but: str) -> Callable[[_Command], _Command]:
+    """All filter options except those named; the command gets them as keyword arguments (see :func:`filters`)."""
+
+    def decorate(command: _Command) -> _Command:
+        for name, option in reversed(_FILTERS.items()):
+            if name not in but:
+                command = option(command)
+        return command
+
+    return decorate
+
+
+def filters(given: dict[str, tuple[str, ...]], **more: tuple[str, ...]) -> Filters:
+    """The filters of a command's keyword arguments."""
+    from caniexport.answers import Filters
+
+    return Filters(**{**given, **more})
+
+
+def open_dataset(home: Home | None = None) -> Dataset:
+    """The published and the local dataset together. What cannot be read is named on stderr when the command ends."""
+    from caniexport.store import Dataset
+
+    home = homes.find() if home is None else home
+    dataset = Dataset.open(home.published, home.local)
+
+    def report() -> None:
+        for problem in dataset.problems:
+            click.echo(f"caniexport: warning: {problem}", err=True)
+
+    # files are read as answers need them, so what is wrong with them is known at the end
+    click.get_current_context().call_on_close(report)
+    return dataset
+
+
+_OPSETS = range(1, 40)
+
+
+def case_names(home: Home, asked: Iterable[str]) -> tuple[str, ...]:
+    """The names as the corpus has them, globs resolved; raises :class:`UnknownName`."""
+    from caniexport import names
+    from caniexport.model import corpus
+
+    asked = list(asked)
+    if not asked:
+        return ()
+    known = corpus.load([home.cases], stand_in=True)
+    found = []
+    for text in asked:
+        pattern, _, variant = text.partition("/")
+        for case in sorted(names.require_all("case", [pattern], known)):
+            variants = {**known[case].variants, **known[case].environment_variants} if variant else {}
+            chosen = sorted(names.require_all(f"variant of {case}", [variant], variants)) if variant else []
+            found += [f"{case}/{name}" for name in chosen] if variant else [case]
+    return tuple(dict.fromkeys(found))
+
+
+def exporter_names(asked: Iterable[str]) -> tuple[str, ...]:
+    """The exporters' long names; raises :class:`UnknownName`."""
+    from caniexport import names
+    from caniexport.answers.select import exporter_name
+    from caniexport.model.status import Exporter
+
+    known = [member.value for member in Exporter]
+    return tuple(names.require("exporter", exporter_name(text), known) for text in asked)
+
+
+def opset_numbers(asked: Sequence[str]) -> tuple[int, ...]:
+    """The opsets that ``14`` and ``9-14`` mean."""
+    from caniexport import versions
+
+    return tuple(number for number in _OPSETS if any(versions.opset_in(number, text) for text in asked))
+
+
+def release_names(asked: Sequence[str], measured: Iterable[str]) -> tuple[str, ...]:
+    """The measured releases that these words name; none for all. Raises :class:`UnknownName`."""
+    from caniexport import versions
+
+    return () if "all" in asked else tuple(versions.resolve(text, measured) for text in asked)

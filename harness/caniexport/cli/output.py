@@ -1,0 +1,155 @@
+"""Text and JSON for people and programs: one console, one way to turn an answer into JSON."""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import date
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from caniexport.answers.signs import STATUS, Sign, ascii_only, word
+from caniexport.model.status import Status
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from caniexport.cli.grid import Grid, Styled
+
+#: columns of a pipe or a file, where there is no terminal to ask
+WIDTH = 100
+_NARROWEST = 40
+
+
+def console() -> Console:
+    """Where an answer for a person goes: the terminal's width, or ``COLUMNS``, or 100 in a pipe; no colours there."""
+    from rich.console import Console
+
+    _spell_out_what_cannot_be_encoded()
+    width = None if sys.stdout.isatty() else _columns() or WIDTH
+    return Console(width=width, highlight=False, soft_wrap=False, emoji=False, markup=False)
+
+
+def _columns() -> int:
+    text = os.environ.get("COLUMNS", "")
+    return max(int(text), _NARROWEST) if text.isdigit() else 0
+
+
+def _spell_out_what_cannot_be_encoded() -> None:
+    def replace(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeEncodeError)
+        return ascii_only(error.object[error.start : error.end]), error.end
+
+    codecs.register_error("caniexport", replace)
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="caniexport")
+
+
+def print_json(answer: Any) -> None:
+    """The answer as one JSON document with the names of its fields."""
+    click.echo(json.dumps(plain(answer), indent=2, ensure_ascii=False))
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses and named tuples as objects, words as text, tuples as lists, sets in order, days as text;
+    a float that is not finite as text.
+    """
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value):
+        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+    if hasattr(value, "_asdict"):
+        return {name: plain(item) for name, item in value._asdict().items()}
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted((plain(item) for item in value), key=str)
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    return value
+
+
+def styled(text: str, sign: Sign) -> Text:
+    """Text in the colour of a sign; what was not measured is dim."""
+    from rich.text import Text
+
+    return Text(text, style=_style(sign))
+
+
+def _style(sign: Sign) -> str:
+    return "dim" if sign.colour == "white" else sign.colour
+
+
+def legend(signs: Iterable[tuple[str, Sign]], width: int) -> str:
+    """The signs explained, ``✓ pass   ✗ fail: with an error``, in lines that break between them only."""
+    lines = [""]
+    for name, item in signs:
+        text = f"{item.sign} {name}" + (f" ({item.meaning})" if item.meaning else "")
+        if lines[-1] and len(lines[-1]) + 3 + len(text) > width:
+            lines.append("")
+        lines[-1] += f"   {text}" if lines[-1] else text
+    return "\n".join(lines)
+
+
+def status_legend(statuses: Iterable[Status], width: int) -> str:
+    """The signs of these statuses, best first, explained."""
+    shown = set(statuses)
+    return legend(((word(status), STATUS[status]) for status in Status if status in shown), width)
+
+
+def say_local(local: Sequence[bool], console: Console) -> None:
+    """Whether rows of this machine are among those shown; they are marked with a star where there are others too."""
+    if local and all(local):
+        console.print("- every row was measured on this machine")
+    elif any(local):
+        console.print("- *: measured on this machine; the others are published rows")
+
+
+def grid(*columns: str, gap: int = 2) -> Grid:
+    """A table with these headings, ``gap`` spaces between columns, whose cells are never cut."""
+    from caniexport.cli.grid import Grid
+
+    return Grid(columns, gap)
+
+
+def marked(text: str, sign: Sign) -> Styled:
+    """Text of a cell of a grid in the colour of a sign; what was not measured is dim."""
+    from caniexport.cli.grid import Styled
+
+    return Styled(text, _style(sign))
+
+
+def labelled(label: str, text: str, console: Console, indent: int = 2, wide: int = 10) -> None:
+    """``label  text``, the text wrapped in a column of its own."""
+    from rich.text import Text
+
+    heads = itertools.chain([label], itertools.repeat(""))
+    folded = Text(text).wrap(console, console.width - indent - wide - 2, overflow="fold")
+    # hundreds of them, for which a table each would take longer than the answer
+    console.print(
+        "\n".join(f"{'':{indent}}{head:{wide}}  {line.plain}" for head, line in zip(heads, folded, strict=False))
+    )
+
+
+def opset_text(opsets: Iterable[int | None]) -> str:
+    """``9-14``, ``9-11, 14``, ``default`` for the release's own."""
+    from caniexport import versions
+
+    found = list(opsets)
+    numbers = [opset for opset in found if opset is not None]
+    spans = versions.spans(numbers, range(min(numbers), max(numbers) + 1)) if numbers else []
+    parts = [str(low) if low == high else f"{low}-{high}" for low, high in spans]
+    return ", ".join([*parts, *["default"] * (None in found)])

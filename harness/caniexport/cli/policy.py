@@ -1,0 +1,131 @@
+"""``caniexport policy``: torch release -> highest opset, as a table or as a file for other projects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport import versions
+from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+    from rich.console import Console
+
+    from caniexport.answers.policy import Policy, Rule
+
+#: versions of a runtime that fit beside each other
+_BESIDE = 8
+
+
+@click.command("policy")
+@click.option(
+    "--runtime-version",
+    "runtime_versions",
+    multiple=True,
+    metavar="VERSION",
+    help="The files on this onnxruntime: 1.26; or all.",
+)
+@click.option("--ops", "op_list", type=click.Path(path_type=Path), help="A file with operators, one a line.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "toml", "json"]),
+    default="text",
+    show_default=True,
+    help="What to print.",
+)
+@filter_options("variants", "opsets", "providers", "statuses")
+@json_option
+def command(
+    runtime_versions: tuple[str, ...], op_list: Path | None, form: str, as_json: bool, **given: tuple[str, ...]
+) -> None:
+    """Say for each torch release the highest opset: that works at all, and at which everything asked about passes.
+
+    Without --exporter it is the exporter that a bare call of the release uses; without --runtime-version the
+    onnxruntime that was installed beside it.
+    """
+    from caniexport.answers import policy as answers
+    from caniexport.answers.wanted import wanted
+    from caniexport.cli import output
+
+    dataset = open_dataset()
+    asked = wanted(dataset, filters(given), op_list)
+    if asked.nothing:
+        raise click.UsageError("; ".join(asked.notes))
+    found = answers.policy(dataset, asked.filters, runtime_versions)
+    if as_json or form == "json":
+        output.print_json(found)
+    elif form == "toml":
+        click.echo(answers.to_toml(found), nl=False)
+    else:
+        show(found, output.console())
+
+
+def show(found: Policy, console: Console) -> None:
+    """Print the rules as a table; those of several runtimes beside each other, as far as they fit."""
+    runtimes = list(dict.fromkeys(rule.runtime_version for rule in found.rules))
+    asked = not all(rule.own for rule in found.rules)
+    if asked and 1 < len(runtimes) <= _BESIDE:
+        _side_by_side(found, runtimes, console)
+    else:
+        _one_below_the_other(found, console)
+    console.print(f"- about {found.about}", soft_wrap=True)
+    said = "- usable: a file of that opset is exported, loads and runs at all; all pass: every case, as it is"
+    console.print(said, soft_wrap=True)
+    if any(rule.unmeasured or rule.usable_maybe for rule in found.rules):
+        said = "- (18?): nothing fails up to there, but not every file was run on that runtime"
+        console.print(said, soft_wrap=True)
+    for note in found.notes:
+        console.print(f"- {note}", soft_wrap=True)
+
+
+def _one_below_the_other(found: Policy, console: Console) -> None:
+    from caniexport.answers.signs import EXPORTER_SHORT
+    from caniexport.cli.output import grid
+
+    made = grid("torch", "exporter", "runtime", "own", "usable", "all pass", "with fixes", "cases", "at no opset")
+    for rule in found.rules:
+        made.add_row(
+            rule.torch,
+            EXPORTER_SHORT.get(rule.exporter, rule.exporter),
+            rule.runtime_version or "-",
+            _number(rule.default),
+            _number(rule.usable, rule.usable_maybe),
+            _number(rule.passes, rule.passes_maybe),
+            _number(rule.with_fixes, rule.with_fixes_maybe),
+            str(rule.cases),
+            str(len(rule.holds)),
+        )
+    console.print(made)
+    console.print("- own: what is written where no opset is asked for", soft_wrap=True)
+    console.print("- at no opset: cases that work nowhere (--json and --format toml name them)", soft_wrap=True)
+
+
+def _side_by_side(found: Policy, runtimes: list[str], console: Console) -> None:
+    """Releases down, versions of the runtime across: the opset that is usable, and that at which all pass."""
+    from caniexport.answers.signs import EXPORTER_SHORT
+    from caniexport.cli.output import grid
+
+    rules = {(rule.torch, rule.exporter, rule.runtime_version): rule for rule in found.rules}
+    made = grid("torch", "exporter", *runtimes)
+    for torch, exporter in dict.fromkeys((rule.torch, rule.exporter) for rule in sorted(found.rules, key=_age)):
+        mine = [rules.get((torch, exporter, version)) for version in runtimes]
+        made.add_row(torch, EXPORTER_SHORT.get(exporter, exporter), *(_place(one) if one else "·" for one in mine))
+    console.print(made)
+    console.print("- usable: all pass, for each onnxruntime; -: nothing runs; ·: nothing was tried", soft_wrap=True)
+
+
+def _place(rule: Rule) -> str:
+    return f"{_number(rule.usable, rule.usable_maybe)}: {_number(rule.passes, rule.passes_maybe)}"
+
+
+def _age(rule: Rule) -> Version:
+    return versions.parse(rule.torch)
+
+
+def _number(sure: int | None, maybe: int | None = None) -> str:
+    said = "-" if sure is None else str(sure)
+    return said if maybe is None else f"{said} ({maybe}?)"

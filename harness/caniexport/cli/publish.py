@@ -1,0 +1,69 @@
+"""``caniexport publish``: promote gated local rows into the published dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport.cli.options import json_option
+
+if TYPE_CHECKING:
+    from caniexport.publish.publish import PublishReport
+
+#: how a cell that is held back gets in
+WAY_OUT = "measure --held-back measures them apart and twice"
+#: cells that a line names
+_SHOWN = 3
+
+
+@click.command("publish")
+@click.option("--check", is_flag=True, help="Write nothing, only say what would be held back, and what is doubtful.")
+@json_option
+def command(check: bool, as_json: bool) -> None:
+    """Promote the local rows of runs that passed the gate into results/.
+
+    What is held back is named, by reason, and so is what cannot be read; the exit code is then 1.
+    """
+    from caniexport import home as homes
+    from caniexport.cli import output
+    from caniexport.model import corpus
+    from caniexport.publish.publish import publish
+
+    home = homes.find()
+    report = publish(home.local, home.published, corpus.load([home.cases], stand_in=True), write=not check)
+    if as_json:
+        output.print_json(report)
+    else:
+        show(report, check)
+    if not report.is_whole or (check and report.doubtful):
+        click.get_current_context().exit(1)
+
+
+def show(report: PublishReport, check: bool) -> None:
+    """Print what was promoted and what was not."""
+    promoted = {name: count for name, count in report.promoted.items() if count}
+    for name, count in promoted.items():
+        click.echo(f"{name}: {count} rows promoted")
+    for name in report.removed:
+        click.echo(f"{name}: removed, it has no rows any more")
+    for reason, count in report.dropped.items():
+        click.echo(f"{count} rows left out: {reason}")
+    for run, gate in report.quarantined.items():
+        click.echo(f"{run} is held back: {gate}")
+    for reason, names in report.held.items():
+        click.echo(f"{_cells(names)} held back: {reason} ({WAY_OUT})")
+    for reason, names in report.doubtful.items():
+        click.echo(f"{_cells(names)} published, and doubtful: {reason}")
+    if report.unstable:
+        click.echo(f"{report.unstable} rows are unstable: one runtime does not always answer their file alike")
+    for problem in report.problems:
+        click.echo(f"problem: {problem}")
+    done = "would be promoted" if check else f"promoted, {len(report.written)} files written"
+    click.echo(f"{sum(promoted.values())} rows {done}")
+
+
+def _cells(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return f"{len(names)} cell{'s' if len(names) > 1 else ''} ({shown})"

@@ -1,0 +1,58 @@
+"""``caniexport reproduce``: one cell as a script that needs nothing of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+
+if TYPE_CHECKING:
+    from caniexport.reproduce import Reproduction
+
+
+@click.command("reproduce")
+@click.argument("case", metavar="CASE[/VARIANT]")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it to this file.")
+@filter_options("cases", "themes", "ops")
+@json_option
+def command(case: str, output: Path | None, as_json: bool, **given: tuple[str, ...]) -> None:
+    """Print one cell as a self-contained script: exact pins (PEP 723), the module, the export call, the check.
+
+    It is the cell that `why` shows whole; --torch, --exporter and --opset name it exactly. `uv run --script FILE`
+    makes the environment and shows the same status and the same error.
+    """
+    from caniexport import home as homes
+    from caniexport.cli.output import print_json
+    from caniexport.model import corpus
+    from caniexport.reproduce import reproduction
+
+    home = homes.find()
+    found = reproduction(open_dataset(home), corpus.load([home.cases], stand_in=True), filters(given, cases=(case,)))
+    _say(found)
+    if output is not None:
+        _write(output, found.script)
+        click.echo(f"{output}: `uv run --script {output}` runs it", err=True)
+    if as_json:
+        print_json(found)
+    elif output is None:
+        click.echo(found.script, nl=False)
+
+
+def _say(found: Reproduction) -> None:
+    """Which cell it is, where a user left that open, and whether its case has changed."""
+    opset = "" if found.opset is None else f", opset {found.opset}"
+    where = f"torch {found.torch}, {found.exporter}{opset}" if found.torch else "these packages"
+    if found.cells > 1:
+        click.echo(f"one of {found.cells} cells: {where} ({found.status} at {found.stage})", err=True)
+    if found.stale:
+        click.echo("the case has changed since its row was measured: the result may differ", err=True)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"-o {path}: cannot be written ({error.strerror})") from error

@@ -1,0 +1,137 @@
+"""``caniexport runtimes``: runtime releases side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport.cli.options import json_option, open_dataset
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from caniexport.answers.node_tests import OperatorLine
+    from caniexport.answers.runtimes import RuntimeLine
+
+#: operators with their opsets that fit beside each other
+_WIDEST = 14
+#: short heads for the reasons of a refusal, and the columns after them: fourteen columns in a hundred characters
+_SHORT = {"IR": "ir new", "OPSET": "op new", "OPERATOR": "op?"}
+_LATER = ("later", "mismatch", "lost")
+_NOTHING = "No bundle has been run by a further runtime yet: `caniexport measure --runtime onnxruntime==1.23.2` does."
+
+
+@click.command("runtimes")
+@click.option("--runtime", "names", multiple=True, metavar="NAME", help="Only this runtime; globs work.")
+@click.option("--corpus", type=click.Choice(["onnx-node"]), help="ONNX's own node tests in place of exported files.")
+@click.option("--op", "operators", multiple=True, metavar="NAME", help="Node tests of this operator, by opset; globs.")
+@json_option
+def command(names: tuple[str, ...], corpus: str | None, operators: tuple[str, ...], as_json: bool) -> None:
+    """Show what each runtime release takes: highest opset and IR version, and how the exported files end on it.
+
+    All of it is measured: the ceilings with the smallest model of each opset and IR version, the rest with the
+    bundles that torch releases exported, the same file on every runtime. With --op (Resize), how many of ONNX's own
+    tests of an operator pass, by the opset of their files.
+    """
+    from caniexport import names as known
+    from caniexport.answers.runtimes import runtimes
+    from caniexport.cli import output
+
+    if operators:
+        _operators(operators, names, as_json)
+        return
+    lines = runtimes(open_dataset(), corpus or "")
+    if names:
+        taken = known.require_all("runtime", names, dict.fromkeys(line.runtime for line in lines))
+        lines = [line for line in lines if line.runtime in taken]
+    if as_json:
+        output.print_json(lines)
+    else:
+        show(lines, output.console())
+
+
+def _operators(patterns: tuple[str, ...], runtimes: tuple[str, ...], as_json: bool) -> None:
+    from caniexport import names as known
+    from caniexport.answers.node_tests import operators
+    from caniexport.cli import output
+
+    lines = operators(open_dataset(), patterns)
+    if runtimes:
+        taken = known.require_all("runtime", runtimes, dict.fromkeys(line.runtime for line in lines))
+        lines = [line for line in lines if line.runtime in taken]
+    if as_json:
+        output.print_json(lines)
+    else:
+        show_operators(lines, output.console())
+
+
+def show_operators(lines: list[OperatorLine], console: Console) -> None:
+    """Print operators and their opsets across, releases of runtimes down."""
+    from caniexport.cli import output
+
+    across = list(dict.fromkeys((line.operator, line.opset) for line in lines))
+    if len(across) > _WIDEST:
+        raise click.UsageError(f"{len(across)} operators and opsets do not fit beside each other: --json has them")
+    cells = {(line.runtime, line.version, line.provider, line.operator, line.opset): line for line in lines}
+    made = output.grid("runtime", "provider", *(f"{operator} {opset}" for operator, opset in across))
+    for runtime, version, provider in sorted_runtimes(lines):
+        found = [cells.get((runtime, version, provider, *place)) for place in across]
+        made.add_row(
+            f"{runtime} {version}",
+            provider,
+            *("-" if line is None else f"{line.passed}/{line.tests}" for line in found),
+        )
+    console.print(made)
+    console.print("\n- ONNX's own node tests that pass, of all with a row, by the opset of their files")
+    console.print("- tests of random values, of types that numpy has not and of sequences are not counted")
+
+
+def sorted_runtimes(lines: list[OperatorLine]) -> list[tuple[str, str, str]]:
+    """(runtime, version, provider), versions in their order."""
+    from caniexport import versions
+
+    keys = {(line.runtime, line.version, line.provider) for line in lines}
+    return sorted(keys, key=lambda key: (key[0], key[2], versions.parse(key[1] or "0")))
+
+
+def show(lines: list[RuntimeLine], console: Console) -> None:
+    """Print the table."""
+    from caniexport.cli import output
+    from caniexport.corpus.refusals import Refusal
+
+    if not lines:
+        console.print(_NOTHING)
+        return
+    reasons = [cause for cause in Refusal if any(line.refusals.get(cause.value) for line in lines)]
+    short = [_SHORT.get(cause.name, cause.name.lower()) for cause in reasons]
+    made = output.grid("runtime", "opset", "IR", "files", "pass", *short, *_LATER, gap=1)
+    made.no_wrap = True
+    for line in lines:
+        passed = line.statuses.get("pass", 0) + line.statuses.get("degraded", 0)
+        refused = sum(line.refusals.values())
+        lost = sum(line.statuses.get(name, 0) for name in ("crash", "timeout", "oom"))
+        mismatch = line.statuses.get("mismatch", 0)
+        numbers = [passed, *(line.refusals.get(cause.value, 0) for cause in reasons)]
+        numbers += [max(0, line.bundles - passed - refused - mismatch - lost), mismatch, lost]
+        made.add_row(
+            _name(line) + "*" * line.local,
+            *(str(number) if number is not None else "-" for number in (line.max_opset, line.max_ir)),
+            str(line.bundles),
+            *(str(number) if number else "·" for number in numbers),
+        )
+    # a number that is cut would be another number
+    console.print(made, crop=False)
+    console.print("\n- opset, IR: the highest that loads and runs; then how many of the same exported files end how")
+    meanings = ", ".join(f"{name} ({cause.value})" for name, cause in zip(short, reasons, strict=True))
+    console.print(f"- not loaded: {meanings}; later: an error when it runs; lost: crash, timeout, out of memory")
+    for line in lines:
+        if line.apart is not None:
+            console.print(f"- {_name(line)}: values of {line.apart} files are not those of its package's CPU provider")
+    output.say_local([line.local for line in lines], console)
+
+
+def _name(line: RuntimeLine) -> str:
+    """The release; its provider and device where they are not the cpu."""
+    where = "" if line.provider == "cpu" else f" {line.provider}"
+    return f"{line.runtime} {line.version}{where}" + (f" ({line.device})" if line.device not in ("", "cpu") else "")

@@ -1,0 +1,44 @@
+"""``caniexport site``: the dashboard's tables as plain files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from caniexport.cli.options import json_option
+
+
+@click.command("site")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The folder to write; an earlier copy in it is replaced.",
+)
+@json_option
+def command(output: Path, as_json: bool) -> None:
+    """Write a static copy: a page for each case and operator, the matrix, a search, and the tables as files.
+
+    Any file server serves it, without Python: python -m http.server -d DIR
+    """
+    from caniexport import home as homes
+    from caniexport.cli import output as out
+    from caniexport.pages.kept import Kept
+    from caniexport.pages.site import build
+
+    home = homes.find()
+    kept = Kept.open(home.published, home.local)
+    written = build(kept, output.resolve())  # type: ignore[arg-type]  # open() of a subclass gives the subclass
+    for problem in kept.problems:
+        click.echo(f"caution: {problem}", err=True)
+    if as_json:
+        out.print_json(written)
+        return
+    size = written.bytes / 1e6
+    click.echo(
+        f"{written.cases} cases and {written.operators} operators, {written.files} files, {size:.1f} MB: "
+        f"{output / 'index.html'}"
+    )

@@ -1,0 +1,183 @@
+"""``caniexport table``: the matrix in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from caniexport.answers.matrix import MatrixRow, Table
+    from caniexport.answers.summary import Summary
+    from caniexport.cli.grid import Grid
+    from caniexport.model.status import Status
+
+_NOTHING = "Nothing has been measured yet: `caniexport measure` does."
+_READING = {
+    "torch": "numbers: opsets that pass in that torch release (all it takes: all); then what its other opsets do",
+    "opset": "numbers: torch releases that pass at that opset; then what the others do",
+    "exporter": "numbers: opsets that pass with that exporter (all it takes: all); then what its other opsets do",
+    "runtime": "numbers: opsets that pass on that runtime (all measured: all); then what the others do",
+    "provider": "numbers: opsets that pass on that provider (all measured: all); then what the others do",
+}
+
+
+@click.command("table")
+@click.option(
+    "--by",
+    type=click.Choice(["torch", "opset", "exporter", "runtime", "provider"]),
+    default="torch",
+    show_default=True,
+    help="What the columns are.",
+)
+@filter_options()
+@json_option
+def command(by: str, as_json: bool, **given: tuple[str, ...]) -> None:
+    """Show the matrix: cases against torch releases, opsets, exporters, runtimes or providers.
+
+    Without --case or --variant it has the failing forms, with the tracing and the dynamo exporter.
+    """
+    from caniexport.answers import By, table
+    from caniexport.cli import output
+
+    found = table(open_dataset(), filters(given), By(by))
+    if as_json:
+        output.print_json(found)
+        return
+    show(found, output.console())
+
+
+def show(found: Table, console: Console) -> None:
+    """Print the matrix, in as many blocks of columns as the width needs, then how to read it."""
+    from caniexport.answers.signs import REFUSED
+    from caniexport.cli import output
+
+    layout = _Layout(found, console.width)
+    if not found.lines and not found.environments:
+        console.print("Nothing measured is within these filters." if found.measured else _NOTHING)
+    for columns in layout.blocks():
+        console.print(layout.grid(columns))
+    if found.environments:
+        _environments(found, console)
+    if found.lines:
+        console.print()
+        console.print(output.status_legend(layout.statuses(), console.width))
+        console.print(f"- {_READING[found.by.value]}")
+        if layout.counted:
+            console.print("- 3/14: of 14 measured cells 3 pass; ~3/14: none passes, 3 run, but not as asked")
+        if layout.refused:
+            console.print(
+                f"- {REFUSED} it works there, and onnx's checker refuses the file: `caniexport why` has its words"
+            )
+        output.say_local(layout.local, console)
+    for note in found.notes:
+        console.print(f"- {note}")
+    if found.unmeasured:
+        console.print(f"- known, not measured: {_some(found.unmeasured)}")
+
+
+def _environments(found: Table, console: Console) -> None:
+    from caniexport.answers.signs import STATUS, word
+    from caniexport.cli.output import grid, marked
+
+    console.print("\nEnvironments: what can be installed and imported together")
+    made = grid("case", "outcome", "at stage")
+    before = ""
+    for line in found.environments:
+        if line.case != before and line.variant != "plain":
+            made.add_row(line.case)
+        before = line.case
+        sign = STATUS[line.status]
+        name = line.case if line.variant == "plain" else f"  {line.variant}"
+        made.add_row(name, marked(f"{sign.sign} {word(line.status)}", sign), "" if line.stage == "done" else line.stage)
+    console.print(made)
+
+
+def _some(items: Sequence[str], most: int = 8) -> str:
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(items[:most]) + more
+
+
+class _Layout:
+    """The texts of a matrix and how its columns are cut into blocks of at most ``width`` characters.
+
+    Places are said in words where all columns fit beside each other so, else in signs and numbers only.
+    """
+
+    def __init__(self, found: Table, width: int) -> None:
+        self.found = found
+        self.width = width
+        self.local = [place.local for line in found.lines for place in line.places.values() if place.at]
+        self.marked = any(self.local) and not all(self.local)
+        self.refused = any(place.refused for line in found.lines for place in line.places.values())
+        self.counted = any("/" in place.short for line in found.lines for place in line.places.values())
+        self.heading = ["case"]
+        self.heading += ["exporter"] * any(line.exporter is not None for line in found.lines)
+        self.heading += ["provider"] * any(line.provider for line in found.lines)
+        self.heads = [self._head(line) for line in found.lines]
+        self.short, self.gap = False, 2
+        if len(list(self.blocks())) > 1:
+            self.short, self.gap = True, 1
+
+    def _head(self, line: MatrixRow) -> list[str]:
+        from caniexport.answers.signs import EXPORTER_SHORT
+
+        head = [line.case if line.variant == "plain" else f"  {line.variant}"]
+        if "exporter" in self.heading:
+            head.append(EXPORTER_SHORT.get(line.exporter or "-", line.exporter or "-"))
+        return head + [line.provider or ""] * ("provider" in self.heading)
+
+    def _text(self, place: Summary) -> str:
+        return (place.short if self.short else place.text) + "*" * (self.marked and place.local)
+
+    def blocks(self) -> Iterator[tuple[str, ...]]:
+        """The columns in blocks that fit beside the heads of the lines; at least one column each."""
+        heads = [self.heading, *self.heads]
+        left = sum(max(len(head[index]) for head in heads) + self.gap for index in range(len(self.heading)))
+        block: list[str] = []
+        used = left
+        for name in self.found.columns:
+            wide = max(len(name), *(len(self._text(line.places[name])) for line in self.found.lines), 0)
+            if block and used + wide > self.width:
+                yield tuple(block)
+                block, used = [], left
+            block.append(name)
+            used += wide + self.gap
+        if block:
+            yield tuple(block)
+
+    def grid(self, columns: Sequence[str]) -> Grid:
+        """One block; a case is named once, its fixes are set in below it."""
+        from caniexport.answers.signs import STATUS
+        from caniexport.cli.output import grid, marked
+
+        made = grid(*self.heading, *columns, gap=self.gap)
+        made.no_wrap = True
+        before = ("", "")
+        for line, head in zip(self.found.lines, self.heads, strict=True):
+            if line.case != before[0] and line.variant != "plain":
+                made.add_row(line.case)
+            name = "" if (line.case, line.variant) == before else head[0]
+            before = line.case, line.variant
+            places = [line.places[column] for column in columns]
+            made.add_row(name, *head[1:], *(marked(self._text(place), STATUS[place.status]) for place in places))
+        return made
+
+    def statuses(self) -> set[Status]:
+        """The statuses whose signs are on the page."""
+        from caniexport.answers.signs import NOT_MEASURED, STATUS
+        from caniexport.model.status import Status
+
+        shown = set()
+        # the same place is in many lines
+        for place in {id(place): place for line in self.found.lines for place in line.places.values()}.values():
+            seen = {Status(status) for status in place.at}
+            if STATUS[Status.UNSUPPORTED].sign not in place.short:
+                seen.discard(Status.UNSUPPORTED)
+            shown |= seen | ({Status.NOT_RUN} if NOT_MEASURED in place.short else set())
+        return shown

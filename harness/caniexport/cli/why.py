@@ -1,0 +1,257 @@
+"""``caniexport why``: one cell or several, explained."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from caniexport.answers.reasons import Detail, FailureGroup, Why
+    from caniexport.answers.select import CatalogueEntry, Filters
+
+_MOST_MESSAGES = 5
+_MOST_PLACES = 6
+_PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime", "numpy", "protobuf")
+
+
+@click.command("why")
+@click.argument("case", metavar="CASE[/VARIANT]")
+@filter_options("cases", "themes", "ops")
+@click.option(
+    "--along",
+    type=click.Choice(["torch"]),
+    help="Where its outcome changed from release to release: intervals (a, b], and what did it.",
+)
+@json_option
+def command(case: str, along: str | None, as_json: bool, **given: tuple[str, ...]) -> None:
+    """Explain a case: where it stops, the real message, versions, the claims it bears on, how to repeat it.
+
+    Without filters it covers every release, exporter and opset; --torch, --exporter and --opset narrow it.
+    """
+    from caniexport.answers import why
+    from caniexport.cli import output
+
+    if along:
+        _along_torch(filters(given, cases=(case,)), as_json)
+        return
+    found = why(open_dataset(), filters(given, cases=(case,)))
+    if as_json:
+        output.print_json(found)
+        return
+    console = output.console()
+    for item in found:
+        show(item, console)
+
+
+def _along_torch(asked: Filters, as_json: bool) -> None:
+    from caniexport.answers.history import history
+    from caniexport.cli import output
+    from caniexport.cli.history import show as show_history
+
+    found = history(open_dataset(), asked)
+    if as_json:
+        output.print_json(found)
+        return
+    console = output.console()
+    for item in found:
+        show_history(item, console)
+
+
+def show(item: Why, console: Console) -> None:
+    """Print one variant's answer."""
+    from rich.text import Text
+
+    entry = item.entry
+    console.print(Text(f"{entry.case}/{entry.variant}", style="bold"))
+    for line in (entry.title, f"fix ({entry.kind}): {entry.note}" if entry.note else ""):
+        if line:
+            console.print(line)
+    if entry.caution:
+        console.print("Careful: this fix is known to be wrong or partial.")
+    for source in item.sources:
+        if source.text:
+            console.print(f"{source.source}: {source.text}", soft_wrap=True, markup=False, highlight=False)
+    if not item.groups:
+        console.print(f"{_unmeasured(entry)}\n")
+        return
+    groups = _without_refused(item.groups)
+    _outcomes(item, groups, console)
+    _declared(item, console)
+    _runtimes(item, console)
+    _messages(item, groups, console)
+    if item.detail:
+        _show_detail(item.detail, item.cells, console)
+    _claims(item, console)
+    console.print()
+
+
+def _unmeasured(entry: CatalogueEntry) -> str:
+    if entry.kind == "version-upgrade":
+        named = f" (torch {entry.needs_torch})" if entry.needs_torch else ""
+        return f"Not measured itself: the failing form on the releases that have it{named} answers for it."
+    return f"Not measured within these filters. `caniexport measure --case {entry.case}/{entry.variant}` does."
+
+
+def _outcomes(item: Why, groups: Sequence[FailureGroup], console: Console) -> None:
+    from caniexport.answers.signs import EXPORTER_SHORT, REFUSED, STATUS, word
+    from caniexport.cli import output
+
+    made = output.grid("torch", "exporter", "opset", "outcome", "at stage", "file", "runtime", "message")
+    local = [group.local for group in groups]
+    marked = any(local) and not all(local)
+    for group in groups:
+        sign = STATUS[group.status]
+        made.add_row(
+            group.torch + "*" * (marked and group.local),
+            EXPORTER_SHORT.get(group.exporter, group.exporter),
+            output.opset_text(group.opsets),
+            output.marked(f"{sign.sign} {word(group.status)}{REFUSED * _works_refused(group)}", sign),
+            "" if group.stage == "done" else group.stage,
+            _file(group),
+            group.runtime.removeprefix("onnxruntime ") or "-",
+            "" if group.message is None else f"[{group.message + 1}]",
+        )
+    console.print(made)
+    for told, where in _told(groups).items():
+        console.print(f"- {told} ({where})", soft_wrap=True, markup=False, highlight=False)
+    output.say_local(local, console)
+    if len(groups) < len(item.groups):
+        console.print("- opsets that an exporter refuses are left out (--status refused shows them)")
+
+
+def _works_refused(group: FailureGroup) -> bool:
+    from caniexport.model.status import WORKS
+
+    return bool(group.told) and group.status in WORKS
+
+
+def _told(groups: Sequence[FailureGroup]) -> dict[str, str]:
+    """What statuses leave out, each sentence once, and where it holds."""
+    from caniexport.answers.signs import EXPORTER_SHORT
+    from caniexport.cli.output import opset_text
+
+    found: dict[str, list[str]] = {}
+    for group in groups:
+        if group.told:
+            exporter = EXPORTER_SHORT.get(group.exporter, group.exporter)
+            found.setdefault(group.told, []).append(f"{group.torch} {exporter} {opset_text(group.opsets)}")
+    return {
+        told: "; ".join(where[:_MOST_PLACES]) + (" …" * (len(where) > _MOST_PLACES)) for told, where in found.items()
+    }
+
+
+def _declared(item: Why, console: Console) -> None:
+    """What torch's own tables promise for the case's operators, in one line a release."""
+    from caniexport.answers.signs import EXPORTER_SHORT
+
+    by_op: dict[str, list[str]] = {}
+    for one in item.declared:
+        short = EXPORTER_SHORT.get(one.exporter, one.exporter)
+        by_op.setdefault(one.op, []).append(f"{short} {one.declared or 'none'}")
+    if by_op:
+        said = "; ".join(f"{op}: {', '.join(parts)}" for op, parts in by_op.items())
+        console.print(f"- rules that torch {item.declared[0].torch} itself lists: {said}", soft_wrap=True)
+
+
+def _runtimes(item: Why, console: Console) -> None:
+    """The same files on every runtime that has run them; what most of the others have in common first."""
+    from caniexport.cli import output
+
+    if not item.runtimes:
+        return
+    console.print("\nThe same files on other runtimes:")
+    made = output.grid("runtime", "outcome", "mostly because")
+    for line in item.runtimes:
+        counts = ", ".join(f"{count} {status}" for status, count in line.counts.items())
+        where = "" if line.provider == "cpu" else f" on {line.provider}"
+        made.add_row(line.runtime + where, counts, next(iter(line.reasons), ""))
+    console.print(made)
+
+
+def _without_refused(groups: Sequence[FailureGroup]) -> Sequence[FailureGroup]:
+    """Refusals say nothing about the case; they are shown where they are all there is."""
+    from caniexport.model.status import Status
+
+    return [group for group in groups if group.status is not Status.UNSUPPORTED] or groups
+
+
+def _file(group: FailureGroup) -> str:
+    """What the file was found to be, where that is not what was asked."""
+    from caniexport.answers.signs import EXPORTER_SHORT
+    from caniexport.cli.output import opset_text
+
+    parts = [EXPORTER_SHORT.get(name, name) for name in group.exporters_effective if name != group.exporter]
+    if group.opsets_effective and group.opsets_effective != group.opsets:
+        parts.append(f"opset {opset_text(group.opsets_effective)}")
+    return " ".join(parts)
+
+
+def _messages(item: Why, groups: Sequence[FailureGroup], console: Console) -> None:
+    shown = list(dict.fromkeys(group.message for group in groups if group.message is not None))
+    for index in shown[:_MOST_MESSAGES]:
+        console.print(f"\n[{index + 1}]")
+        console.print(textwrap.indent(item.messages[index].rstrip(), "    "), soft_wrap=True)
+    if len(shown) > _MOST_MESSAGES:
+        left = len(shown) - _MOST_MESSAGES
+        console.print(f"\n{left} more messages: narrow with --torch, --exporter, --opset or --status.")
+
+
+def _show_detail(detail: Detail, cells: int, console: Console) -> None:
+    from caniexport.cli.output import labelled, opset_text
+
+    row = detail.row
+    console.print()
+    if cells > 1:
+        opset = opset_text([None if row["opset"] is None else int(row["opset"])])
+        console.print(f"One of these {cells} cells: torch {row['torch']}, {row['exporter']}, opset {opset}")
+    _numbers(row, console)
+    if detail.told:
+        labelled("beside", detail.told, console)
+    if detail.checker:
+        console.print("  onnx's checker")
+        console.print(textwrap.indent(detail.checker.rstrip(), "    "), soft_wrap=True, markup=False, highlight=False)
+    if row.get("ops"):
+        labelled("operators", str(row["ops"]), console)
+    if detail.facts:
+        labelled("facts", ", ".join(f"{name}={value}" for name, value in detail.facts.items()), console)
+    versions = [f"{name} {detail.packages[name]}" for name in _PACKAGES if name in detail.packages]
+    labelled("versions", f"Python {row.get('python')}, {', '.join(versions)}", console)
+    if detail.platform:
+        labelled("platform", detail.platform, console)
+    if row.get("bundle"):
+        console.print(f"  bundle      {row['bundle']}")
+    if detail.warnings and cells == 1:
+        console.print("  warnings")
+        console.print(textwrap.indent(detail.warnings.rstrip(), "    "), soft_wrap=True)
+    console.print("  repeat      ", end="")
+    console.print(detail.repeat, soft_wrap=True)
+
+
+def _numbers(row: dict[str, object], console: Console) -> None:
+    if row.get("max_abs_error") is not None:
+        console.print(
+            f"  error       largest absolute {row['max_abs_error']:.3g}, relative {row['max_rel_error']:.3g}"
+            f" (allowed: rtol {row['rtol']:g}, atol {row['atol']:g})"
+        )
+    if row.get("seconds_export") is not None:
+        console.print(f"  export      {row['seconds_export']:.2f} s")
+
+
+def _claims(item: Why, console: Console) -> None:
+    from caniexport.answers.signs import CLAIM
+    from caniexport.cli.output import labelled, styled
+
+    if item.claims:
+        console.print("\nClaims this bears on:")
+    for claim in item.claims:
+        sign = CLAIM[claim.outcome]
+        console.print("  ", styled(f"{sign.sign} {claim.word}", sign), f"  {claim.claim} ({claim.source})", sep="")
+        labelled("says", f"{claim.says} [{claim.versions}]", console, indent=4)
+        labelled("measured", claim.reason, console, indent=4)

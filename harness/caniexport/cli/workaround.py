@@ -1,0 +1,204 @@
+"""``caniexport workaround``: is this fix still needed, and since when not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from caniexport.answers import Standing, Workarounds
+    from caniexport.answers.rows import MeasuredCell
+
+_WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
+
+
+@click.command("workaround")
+@click.argument("case", metavar="[CASE[/FIX]]", required=False)
+@filter_options("cases")
+@click.option(
+    "--fail-on",
+    type=click.Choice(_WORDS),
+    multiple=True,
+    help="Exit 1 where a fix has this word: --fail-on obsolete --fail-on harmful.",
+)
+@click.option(
+    "--scan",
+    "tree",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Find version gates and known workarounds in this source tree instead.",
+)
+@json_option
+def command(
+    case: str | None, fail_on: tuple[str, ...], tree: Path | None, as_json: bool, **given: tuple[str, ...]
+) -> None:
+    """Say of each fix whether it is needed, obsolete, broken, harmful or unknown, and since which version.
+
+    The point is the newest measured torch and each release's own default opset unless --torch and --opset name
+    another. --status takes these words.
+
+    With --scan the releases are those that the project's own files ask for, or --torch, --exporter and --opset.
+    """
+    from caniexport.answers import workarounds
+    from caniexport.cli import output
+
+    if tree is not None:
+        _scan(tree, case, fail_on, as_json, given)
+        return
+    cases = (case,) if case else ()
+    found = workarounds(open_dataset(), filters(given, cases=cases))
+    if as_json:
+        output.print_json(found)
+    else:
+        show(found, output.console(), evidence=bool(case))
+    if any(item.word.value in fail_on for item in (*found.standings, *found.cautions)):
+        click.get_current_context().exit(1)
+
+
+def _scan(
+    tree: Path, case: str | None, fail_on: tuple[str, ...], as_json: bool, given: dict[str, tuple[str, ...]]
+) -> None:
+    from caniexport.cli import output, scan_report
+    from caniexport.scan.scan import scan
+
+    others = [name for name, values in given.items() if values and name not in ("torch", "exporters", "opsets")]
+    if case or others:
+        raise click.UsageError("--scan takes --torch, --exporter, --opset and --fail-on, and no case or other filter")
+    if len(given["exporters"]) > 1 or len(given["opsets"]) > 1:
+        raise click.UsageError("--scan takes one exporter and one opset")
+    opset = given["opsets"][0] if given["opsets"] else None
+    if opset is not None and not opset.isdigit():
+        raise click.UsageError(f"--opset {opset}: with --scan a number is wanted")
+    exporter = given["exporters"][0] if given["exporters"] else None
+    found = scan(open_dataset(), tree, given["torch"], exporter, int(opset) if opset else None)
+    if as_json:
+        output.print_json(found)
+    else:
+        scan_report.show(found, output.console())
+    if any(item.word.value in fail_on for item in found.findings if item.spoken):
+        click.get_current_context().exit(1)
+
+
+def show(found: Workarounds, console: Console, *, evidence: bool) -> None:
+    """Print the words as a table of fixes by exporters, or with sentences and evidence for one case."""
+    from caniexport.answers.signs import WORKAROUND
+    from caniexport.cli.output import legend, say_local
+
+    if not found.standings and not found.cautions:
+        console.print("No fix within these filters has been measured.")
+    for heading, standings in (("", found.standings), ("Known to be wrong or partial:", found.cautions)):
+        if standings and heading:
+            console.print(heading)
+        if evidence:
+            _sentences(standings, console)
+            continue
+        released = [item for item in standings if item.torch]
+        beside = [item for item in standings if not item.torch]
+        for title, items in (("", released), ("Environments:", beside)):
+            if items:
+                _overview(title, items, console)
+    if found.standings:
+        counts = Counter(item.word for item in found.standings)
+        console.print("; ".join(f"{counts[word]} {word.value}" for word in WORKAROUND))
+    console.print(legend(((word.value, sign) for word, sign in WORKAROUND.items()), console.width))
+    say_local([cell.local for item in found.standings for cell in (item.plain, item.fix) if cell], console)
+    for note in found.notes:
+        console.print(f"- {note}")
+
+
+def _overview(title: str, standings: Sequence[Standing], console: Console) -> None:
+    from caniexport.answers.signs import EXPORTER_SHORT, NOT_MEASURED, WORKAROUND
+    from caniexport.cli.output import grid, marked
+
+    if title:
+        console.print(title)
+    exporters = [name for name in EXPORTER_SHORT if any(item.exporter == name for item in standings)]
+    made = grid("case / fix", "kind", *(EXPORTER_SHORT[name] for name in exporters))
+    several = len({item.provider for item in standings}) > 1
+    lines: dict[tuple[str, str, str], dict[str, Standing]] = {}
+    for item in standings:
+        lines.setdefault((item.case, item.variant, item.provider or ""), {})[item.exporter] = item
+    before = ""
+    for (case, variant, provider), by_exporter in lines.items():
+        if case != before:
+            made.add_row(case)
+        before = case
+        words = []
+        for name in exporters:
+            word = by_exporter[name].word if name in by_exporter else None
+            words.append(marked(f"{WORKAROUND[word].sign} {word.value}", WORKAROUND[word]) if word else NOT_MEASURED)
+        kind = next(iter(by_exporter.values())).kind
+        made.add_row(f"  {variant}" + f" ({provider})" * several, kind, *words)
+    console.print(made)
+    console.print()
+
+
+def _sentences(standings: Sequence[Standing], console: Console) -> None:
+    from rich.text import Text
+
+    for (case, variant), found in groupby(standings, key=lambda item: (item.case, item.variant)):
+        items = list(found)
+        first = items[0]
+        proposal = "" if first.documented else " (our own proposal: no source states it)"
+        console.print(Text(f"{case}/{variant}", style="bold"), f"  {first.kind}: {first.note}{proposal}", sep="")
+        for same in _merged(items):
+            _sentence(same, console)
+        console.print()
+
+
+def _merged(standings: Sequence[Standing]) -> list[list[Standing]]:
+    """Exporters of which the same is said, together."""
+    found: dict[tuple[str, ...], list[Standing]] = {}
+    for item in standings:
+        key = (item.word.value, item.statement, _point(item), _evidence(item), item.provider or "")
+        found.setdefault(key, []).append(item)
+    return list(found.values())
+
+
+def _sentence(same: Sequence[Standing], console: Console) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
+    from caniexport.cli.output import styled
+
+    item = same[0]
+    sign = WORKAROUND[item.word]
+    provider = "" if item.provider in ("cpu", None) else f" on {item.provider}"
+    where = ", ".join(EXPORTER_SHORT.get(one.exporter, one.exporter) for one in same) + provider
+    # the sentence may speak of other opsets than the point's: then the point's word comes first
+    agrees = item.statement.startswith(item.word.value)
+    line = Text("  ").append_text(styled(f"{sign.sign} ", sign)).append(f"{where}: " if item.torch else "")
+    line.append(item.statement if agrees else f"{item.word.value} at {_point(item)}; {item.statement}")
+    console.print(line)
+    console.print(Padding(Text(f"{_point(item)}: {_evidence(item)}", style="dim"), (0, 0, 0, 6)))
+
+
+def _point(item: Standing) -> str:
+    opset = "its own default opset" if item.opset is None else f"opset {item.opset}"
+    return f"torch {item.torch}, {opset}" if item.torch else item.opset_why
+
+
+def _evidence(item: Standing) -> str:
+    return f"plain {_cell(item.plain, item)}; fix {_cell(item.fix, item)}"
+
+
+def _cell(cell: MeasuredCell | None, item: Standing) -> str:
+    from caniexport.answers.rows import told
+    from caniexport.answers.signs import word
+
+    if cell is None:
+        return "not measured"
+    stage = "" if cell.works or cell.unstable else f" at {cell.stage}"
+    elsewhere = f" (plain on torch {cell.torch})" if cell.torch != item.torch else ""
+    beside = f" ({told(cell)})" if cell.unstable or (cell.works and cell.refused) else ""
+    return f"{word(cell.status)}{stage}{elsewhere}{beside}"

@@ -1,0 +1,1 @@
+"""The corpus: its checks, its claims, what upstream says of them."""

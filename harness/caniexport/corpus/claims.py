@@ -1,0 +1,449 @@
+"""Claims held against rows: what a source says happens, and what was measured there. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from caniexport import versions
+from caniexport.corpus import replays
+from caniexport.corpus.reach import Reach
+from caniexport.corpus.replays import Replays
+from caniexport.model import plan
+from caniexport.model import releases as release_table
+from caniexport.model.case import PLAIN, Claim, Fix, attributes
+from caniexport.model.corpus import LoadedCase
+from caniexport.model.errors import CorpusError, UnknownName
+from caniexport.model.status import MEASURED, Checker, Exporter, FixKind, Stage, Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from caniexport.store.dataset import Dataset
+
+REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not-reproduced"
+#: it could be measured, and no row is about it so far
+PENDING = "pending"
+#: it cannot be measured here: a device that is not there, a release that cannot be entered, a cell that no plan has
+NOT_MEASURED = "not-measured"
+#: outcomes that rows decided
+ADJUDICATED = (REPRODUCED, PARTLY, NOT_REPRODUCED)
+
+_MEASURED = frozenset(status.value for status in MEASURED)
+#: an empty exporter in a claim means these
+_EXPORTERS = frozenset({Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value})
+#: providers that a claim is about when it names none
+_EVERYWHERE = frozenset({"cpu", "none", None})
+#: columns that adjudication reads
+COLUMNS = (
+    "torch",
+    "case",
+    "variant",
+    "exporter",
+    "opset",
+    "opset_effective",
+    "exporter_effective",
+    "runtime",
+    "runtime_version",
+    "provider",
+    "bundle",
+    "stage",
+    "status",
+    "signature",
+    "message_id",
+    "warning_id",
+    "checker",
+    "checker_id",
+    "unstable",
+    "ops",
+    "facts",
+)
+#: what onnx's checker says of a file that it refuses
+_REFUSED = frozenset({Checker.STRICT.value, Checker.PLAIN.value})
+_SHOWN = 4
+
+Row = Mapping[str, Any]
+Texts = Mapping[str, str]
+
+
+def adjudicate(
+    cases: Mapping[str, LoadedCase],
+    cells: pd.DataFrame | Iterable[Row],
+    messages: Texts,
+    runs: Iterable[Row] = (),
+) -> list[dict[str, Any]]:
+    """Rows of ``CLAIMS`` for every claim of the cases, in their order; ids are ``case/1``, ``case/2``, ...
+
+    cells     rows with the columns of ``CELLS`` (a frame or dictionaries); those of quarantined runs left out
+    messages  texts by message id, for the claims that quote one
+    runs      how bundles of these cells end on further runtimes, for the claims that name versions of one
+    """
+    by_case: dict[str | None, list[Row]] = {}
+    for row in _plain(cells):
+        by_case.setdefault(row["case"], []).append(row)
+    reach, told = Reach(_barred(by_case)), Replays(runs)
+    return [
+        {**_words(item, number, claim), **_verdict(item, claim, by_case.get(item.id, []), reach, messages, told)}
+        for item in cases.values()
+        for number, claim in enumerate(item.cls.claims, start=1)
+    ]
+
+
+def _barred(by_case: Mapping[str | None, Sequence[Row]]) -> set[str]:
+    """Releases whose environment could not be made: they have a row without a case, and no other."""
+    entered = {row["torch"] for case, rows in by_case.items() if case is not None for row in rows}
+    return {row["torch"] for row in by_case.get(None, ()) if row["torch"]} - entered
+
+
+def adjudicate_dataset(cases: Mapping[str, LoadedCase], dataset: Dataset) -> list[dict[str, Any]]:
+    """:func:`adjudicate` over an open dataset, reading only the cells and texts that claims are about."""
+    with_claims = [item.id for item in cases.values() if item.cls.claims]
+    cells = dataset.cells(columns=COLUMNS)
+    mine = cells[cells["case"].isin(with_claims)]
+    runs = replays.of_bundles(dataset, cells[cells["case"].isin(naming_a_runtime(cases))]["bundle"].dropna())
+    ids = {*mine["message_id"], *mine["warning_id"], *mine["checker_id"], *(run["message_id"] for run in runs)}
+    return adjudicate(cases, cells, dataset.messages(ids), runs)
+
+
+def naming_a_runtime(cases: Mapping[str, LoadedCase]) -> list[str]:
+    """The cases that have a claim about versions of a runtime: it is judged on the runs of their bundles."""
+    return [item.id for item in cases.values() if any(claim.runtime for claim in item.cls.claims)]
+
+
+def _words(item: LoadedCase, number: int, claim: Claim) -> dict[str, Any]:
+    expects = {
+        "status": list(claim.status),
+        "stage": claim.stage,
+        "message": claim.message,
+        "ops": claim.ops,
+        "facts": claim.facts,
+    }
+    return {
+        "claim": f"{item.id}/{number}",
+        "case": item.id,
+        "variant": claim.variant,
+        "record": claim.record or _only(item.cls.records),
+        "source": claim.source,
+        "says": claim.says,
+        "torch": claim.torch,
+        "exporter": claim.exporter,
+        "opset": claim.opset,
+        "runtime": claim.runtime or None,
+        "expects": json.dumps({key: value for key, value in expects.items() if value}, sort_keys=True),
+    }
+
+
+def _only(records: Sequence[str]) -> str:
+    """A case of one record need not name it in each claim."""
+    return records[0] if len(records) == 1 else ""
+
+
+def _verdict(
+    item: LoadedCase, claim: Claim, rows: Sequence[Row], reach: Reach, messages: Texts, told: Replays
+) -> dict[str, Any]:
+    chosen = _on_its_runtime(item, claim, [row for row in rows if _selects(item, claim, row)], told)
+    measured = _without_refusals(claim, [row for row in chosen if row["status"] in _MEASURED])
+    measured = [row for row in measured if not _is_torchs_own(claim, row, messages)]
+    by_word: dict[bool | None, list[Row]] = {True: [], False: [], None: []}
+    for row in measured:
+        by_word[_judged(claim, row, messages)].append(row)
+    agreeing, against, unsteady = by_word[True], by_word[False], by_word[None]
+    left = _left(item, claim, chosen, reach)
+    if not measured:
+        outcome = PENDING if left else NOT_MEASURED
+        return _outcome(outcome, left or _why_not(item, claim, chosen, reach, messages), claim, [])
+    left = f"{_beside(agreeing)}{f'; {left}' if left else ''}"
+    if not against and not unsteady:
+        return _outcome(REPRODUCED, f"{_count(agreeing, claim)}, all as documented{left}", claim, agreeing)
+    instead = f"; instead {_instead(against, claim)}" if against else ""
+    instead += f"; not the same every time: {_unsteady(unsteady, claim)}" if unsteady else ""
+    if agreeing or unsteady:
+        reason = f"{len(agreeing)} of {_count(measured, claim)} as documented{instead}{left}"
+        return _outcome(PARTLY, reason, claim, [*against, *unsteady])
+    reason = f"{_count(measured, claim)}, none as documented{instead}{left}"
+    return _outcome(NOT_REPRODUCED, reason, claim, against)
+
+
+def _on_its_runtime(item: LoadedCase, claim: Claim, rows: list[Row], told: Replays) -> list[Row]:
+    """The cells as they end on the versions of a runtime that the claim names; as they are where it names none."""
+    if not claim.runtime:
+        return rows
+    wanted = _runtime(item, claim)
+    fix = attributes(item.cls).get(claim.variant)
+    asks = isinstance(fix, Fix) and fix.kind == FixKind.RUNTIME_OPTION.value
+    return [moved for row in rows for moved in told.of(row, wanted, asks=asks)]
+
+
+def _runtime(item: LoadedCase, claim: Claim) -> replays.Named:
+    try:
+        return replays.named(claim.runtime)
+    except UnknownName as error:
+        raise CorpusError(f"case {item.id}: {error}") from None
+
+
+def _left(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach) -> str:
+    """Where the claim could still be measured: releases that plan a cell it selects and have no row of one."""
+    if claim.needs:
+        return ""
+    if item.is_environment:
+        return "" if chosen else "not measured yet: this installation has not been tried"
+    if claim.runtime:
+        can = not chosen and _runtime(item, claim).releases
+        return f"not measured yet: none of its files was run on {claim.runtime}" if can else ""
+    have = {row["torch"] for row in chosen}
+    waiting = [
+        torch
+        for torch in _named(item, claim, reach)
+        if torch not in have and any(_could(item, claim, torch, cell) for cell in reach.cells(item, torch))
+    ]
+    return f"not measured yet on torch {release_runs(waiting)}" if waiting else ""
+
+
+def _named(item: LoadedCase, claim: Claim, reach: Reach) -> list[str]:
+    """The releases of the table that the claim is about."""
+    _, available = _judged_on(item, claim)
+    every = ({"torch": torch} for torch in reach.releases())
+    return [
+        row["torch"] for row in every if _takes_torch(item, claim.torch, row) and _takes_torch(item, available, row)
+    ]
+
+
+def _could(item: LoadedCase, claim: Claim, torch: str, cell: plan.Cell) -> bool:
+    """Whether the claim would select a planned cell; the opset that the default exporter will write is not known."""
+    place = {**cell._asdict(), "torch": torch}
+    return _selects_place(item, claim, place) and (cell.opset is None or _takes_opset(item, claim, place))
+
+
+def _outcome(outcome: str, reason: str, claim: Claim, shown: Sequence[Row]) -> dict[str, Any]:
+    text = f"{reason}. {claim.finding}" if claim.finding and outcome != REPRODUCED else reason
+    why_not = claim.why_not if outcome == NOT_REPRODUCED else ""
+    cells = sorted(set(map(_cell_id, shown)))
+    return {"outcome": outcome, "reason": text, "cells": cells, "why_not": why_not or None}
+
+
+def _selects(item: LoadedCase, claim: Claim, row: Row) -> bool:
+    if item.is_environment:
+        return bool(row["variant"] == claim.variant and not claim.needs)
+    return _selects_place(item, claim, row) and _takes_opset(item, claim, row)
+
+
+def _selects_place(item: LoadedCase, claim: Claim, row: Row) -> bool:
+    """All but the opset."""
+    variant, available = _judged_on(item, claim)
+    provider = {claim.needs} if claim.needs else _EVERYWHERE
+    return (
+        row["variant"] == variant
+        and row["provider"] in provider
+        and _takes_exporter(claim, row)
+        and _takes_torch(item, claim.torch, row)
+        and _takes_torch(item, available, row)
+    )
+
+
+def _judged_on(item: LoadedCase, claim: Claim) -> tuple[str, str]:
+    """The variant whose rows answer, and the releases they must be of: an upgrade is judged on the plain form."""
+    fix = attributes(item.cls).get(claim.variant)
+    if isinstance(fix, Fix) and fix.kind == "version-upgrade":
+        return PLAIN, fix.torch
+    return claim.variant, ""
+
+
+def _takes_exporter(claim: Claim, row: Row) -> bool:
+    return row["exporter"] == claim.exporter if claim.exporter else row["exporter"] in _EXPORTERS
+
+
+def _takes_torch(item: LoadedCase, specifier: str, row: Row) -> bool:
+    if not specifier:
+        return True
+    try:
+        return row["torch"] is not None and versions.within(row["torch"], specifier)
+    except UnknownName as error:
+        raise CorpusError(f"case {item.id}: {error}") from None
+
+
+def _takes_opset(item: LoadedCase, claim: Claim, row: Row) -> bool:
+    """Where none was asked (the default exporter) the opset of the file counts."""
+    if not claim.opset:
+        return True
+    opset = row["opset_effective"] if row["opset"] is None else row["opset"]
+    try:
+        return opset is not None and versions.opset_in(int(opset), claim.opset)
+    except UnknownName as error:
+        raise CorpusError(f"case {item.id}: {error}") from None
+
+
+def _without_refusals(claim: Claim, rows: list[Row]) -> list[Row]:
+    """A declared refusal of an opset says nothing about the case, unless the claim is about it or all were refused."""
+    if Status.UNSUPPORTED.value in claim.status:
+        return rows
+    return [row for row in rows if row["status"] != Status.UNSUPPORTED] or rows
+
+
+def _is_torchs_own(claim: Claim, row: Row, messages: Texts) -> bool:
+    """Whether torch itself stops, before any export, with other words than a claim of a failure has.
+
+    No half floats on the CPU, for one. What is said to work and stops there is contradicted.
+    """
+    if row["stage"] != Stage.EAGER or row["status"] != Status.FAIL or claim.stage == Stage.EAGER:
+        return False
+    quoted = claim.message and any(claim.message in text for text in _texts(row, messages))
+    return bool(claim.status) and Status.PASS not in claim.status and not quoted
+
+
+def _judged(claim: Claim, row: Row, messages: Texts) -> bool | None:
+    """Whether a cell is as documented; ``None`` where it is so only sometimes: its repetitions differ."""
+    seen = row["unstable"]
+    if seen is None or not len(seen):
+        return _agrees(claim, row, messages)
+    return None if not claim.status or set(claim.status) & set(seen) else False
+
+
+def _agrees(claim: Claim, row: Row, messages: Texts) -> bool:
+    """What the runtime made of the file counts; what onnx's checker said, where the claim is about that."""
+    views = [row]
+    if row["checker"] in _REFUSED and (claim.stage == Stage.CHECK or claim.message):
+        ended = {"status": Status.FAIL.value, "stage": Stage.CHECK.value, "message_id": row["checker_id"]}
+        views.append({**row, **ended, "warning_id": None})
+    return any(_shows(claim, view, messages) for view in views)
+
+
+def _shows(claim: Claim, row: Row, messages: Texts) -> bool:
+    return (
+        (not claim.status or row["status"] in claim.status)
+        and (not claim.stage or row["stage"] == claim.stage)
+        and (not claim.message or any(claim.message in text for text in _texts(row, messages)))
+        and (not claim.ops or _has_ops(row["ops"], claim.ops))
+        and (not claim.facts or _has_facts(row["facts"], claim.facts))
+    )
+
+
+def _beside(rows: Sequence[Row]) -> str:
+    """That onnx's checker refuses files which work: a pass is then no all-clear for other consumers."""
+    refused = [row for row in rows if row["status"] == Status.PASS and row["checker"] in _REFUSED]
+    return f"; onnx's checker refuses the file of {len(refused)} that pass" if refused else ""
+
+
+def _texts(row: Row, messages: Texts) -> list[str]:
+    return [messages[key] for key in (row["message_id"], row["warning_id"]) if key in messages]
+
+
+def _has_ops(text: str | None, wanted: Mapping[str, int]) -> bool:
+    """At least the counts wanted; a count of 0 means that there is none."""
+    if text is None:
+        return False
+    have = {name: int(count or 1) for name, _, count in (part.partition("*") for part in text.split())}
+    return all(have.get(op, 0) >= count if count else op not in have for op, count in wanted.items())
+
+
+def _has_facts(text: str | None, wanted: Mapping[str, Any]) -> bool:
+    have = json.loads(text) if text else {}
+    return all(name in have and have[name] == json.loads(json.dumps(value)) for name, value in wanted.items())
+
+
+def _why_not(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach, messages: Texts) -> str:
+    """Why no measurement can answer the claim."""
+    torchs_own = [row for row in chosen if _is_torchs_own(claim, row, messages)]
+    if torchs_own:
+        return f"torch itself stops before the export: {_instead(torchs_own, claim)}"
+    if chosen:
+        statuses = Counter(row["status"] for row in chosen)
+        return "planned but not measured: " + ", ".join(f"{count} {status}" for status, count in statuses.items())
+    if claim.needs:
+        return f"needs {claim.needs}, on which nothing was measured"
+    if claim.runtime:
+        return f"no release {claim.runtime} is in the table of runtimes"
+    named = _named(item, claim, reach)
+    if not named:
+        return f"no release {claim.torch} can be entered; the table has {release_runs(reach.releases())}"
+    if reach.barred.issuperset(named):
+        return f"torch {release_runs(named)} could not be installed"
+    return f"torch {release_runs(named)} {_has_no_cell(item, claim)}"
+
+
+def _has_no_cell(item: LoadedCase, claim: Claim) -> str:
+    needs = getattr(item.cls, "needs_torch", "")
+    beside = f"; the case needs torch {needs}" if needs else ""
+    return f"cannot be asked for {_asked(claim)}{beside}"
+
+
+def _asked(claim: Claim) -> str:
+    parts = [f"variant {claim.variant}", claim.exporter or "any exporter"]
+    return ", ".join([*parts, f"opset {claim.opset}"] if claim.opset else parts)
+
+
+def _count(rows: Sequence[Row], claim: Claim) -> str:
+    """How many cells, or runs of how many cells' files, on which versions."""
+    cells = len(set(map(_cell_id, rows)))
+    told = f"{cells} cell{'' if cells == 1 else 's'}"
+    if claim.runtime:
+        told = f"{len(rows)} run{'' if len(rows) == 1 else 's'} of {told}"
+    where = _where(rows, claim)
+    return f"{told} on {where}" if where else told
+
+
+def _where(rows: Sequence[Row], claim: Claim) -> str:
+    """``torch 2.1.2-2.4.1``; the versions of the runtime first where the claim is about these."""
+    torch = release_runs(row["torch"] for row in rows if row["torch"])
+    parts = [f"torch {torch}"] if torch else []
+    if claim.runtime:
+        found = versions.ordered(row["runtime_version"] for row in rows if row["runtime_version"])
+        ends = found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
+        parts.insert(0, f"{_name(claim)} {ends}")
+    return ", ".join(parts)
+
+
+def _name(claim: Claim) -> str:
+    """The name of the runtime that a claim is about."""
+    return replays.named(claim.runtime).name
+
+
+def release_runs(texts: Iterable[str]) -> str:
+    """Releases as runs of neighbours in the table of releases: ``1.3.1, 1.11.0-2.15.0``."""
+    found = versions.ordered(texts)
+    steps = versions.ordered([*found, *(release.torch for release in release_table.table())])
+    position = {text: index for index, text in enumerate(steps)}
+    runs = versions.spans([position[text] for text in found], range(len(steps)))
+    return ", ".join(steps[low] if low == high else f"{steps[low]}-{steps[high]}" for low, high in runs)
+
+
+def _unsteady(rows: Sequence[Row], claim: Claim) -> str:
+    """The words that repetitions of these cells had."""
+    seen = sorted({word for row in rows for word in row["unstable"]})
+    return f"{', '.join(seen)} were seen ({_count(rows, claim)})"
+
+
+def _instead(rows: Sequence[Row], claim: Claim) -> str:
+    """What was seen, most frequent first: ``torch 2.8.0, opset 11-13: fail at export (…)``."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["status"], row["stage"], row["signature"] or ""), []).append(row)
+    ranked = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    told = [_seen(*key, group, claim) for key, group in ranked[:_SHOWN]]
+    if len(ranked) > _SHOWN:
+        told.append(f"and {len(ranked) - _SHOWN} other outcomes")
+    return "; ".join(told)
+
+
+def _seen(status: str, stage: str, signature: str, rows: Sequence[Row], claim: Claim) -> str:
+    opsets = sorted({int(row["opset"]) for row in rows if row["opset"] is not None})
+    spans = versions.spans(opsets, range(opsets[0], opsets[-1] + 1)) if opsets else []
+    at = ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+    where = ", ".join(filter(None, (_where(rows, claim), f"opset {at}" if at else "")))
+    what = status if status == Status.PASS else f"{status} at {stage}"
+    return (f"{where}: " if where else "") + what + (f" ({signature})" if signature else "")
+
+
+def _cell_id(row: Row) -> str:
+    opset = "-" if row["opset"] is None else str(int(row["opset"]))
+    return "/".join((row["torch"] or "-", row["case"], row["variant"], row["exporter"] or "-", opset))
+
+
+def _plain(cells: pd.DataFrame | Iterable[Row]) -> Iterable[Row]:
+    """Rows as dictionaries with ``None`` for null, whatever they came as."""
+    if not hasattr(cells, "columns"):
+        return cells
+    frame = cast("pd.DataFrame", cells)
+    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in COLUMNS]
+    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -1,0 +1,236 @@
+"""What the corpus must hold to: each rule a pure function from a case, or from all of them, to findings.
+
+A case that could not be measured at all is refused when it is loaded (:func:`caniexport.model.case.check`); what is
+found here can be measured and would still be a poor case: it proves less than it seems to, or nobody could find it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from caniexport import names
+from caniexport.corpus import upstream
+from caniexport.corpus.replays import named
+from caniexport.model.case import PLAIN, kebab
+from caniexport.model.corpus import LoadedCase
+from caniexport.model.errors import UnknownName
+
+#: seed documents, issues and pull requests, pages, and what we found ourselves
+_SOURCE = re.compile(r"seed:\d{3}|[\w.-]+/[\w.-]+#\d+|https://\S+|caniexport")
+_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_MOST_LINES = 400
+#: operators of TorchScript itself and of Python functions in a graph, which no exporter lists
+_OF_TORCHSCRIPT = ("prim::", "aten::Int", "aten::Float", "aten::Bool")
+
+#: what a case file may use of torch while it is imported
+_ON_EVERY_RELEASE = frozenset({"torch.autograd", "torch.autograd.Function"})
+
+#: what a graph is known by: the exported file of each (exporter, opset)
+Graphs = Mapping[tuple[str, int], str]
+
+
+@dataclass(frozen=True)
+class LintFinding:
+    """One thing to mend: the case, the rule's name, and what is wrong in words."""
+
+    case: str
+    rule: str
+    text: str
+
+
+@dataclass(frozen=True)
+class KnownNames:
+    """Names that exist: operators of torch (``aten::cross``) and of ONNX (``Resize``), over all releases."""
+
+    torch: frozenset[str]
+    onnx: frozenset[str]
+
+
+def torch_operators() -> frozenset[str]:
+    """The operators of torch itself, whether or not an exporter has a rule for them."""
+    lines = Path(__file__).with_name("torch_operators.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(line for line in lines if not line.startswith("#"))
+
+
+def lint(corpus: Mapping[str, LoadedCase], known: KnownNames, graphs: Mapping[str, Graphs]) -> list[LintFinding]:
+    """All findings, case by case in the order of the files, then those between cases.
+
+    Raises :class:`CorpusError` for a line of the sources' states that cannot be read.
+    """
+    found: list[LintFinding] = []
+    for item in corpus.values():
+        for rule in _RULES:
+            found += rule(item)
+        found += _operators(item, known)
+    files = {item.path: item.text for item in corpus.values()}
+    return [*found, *_long_files(files), *_at_import(files), *_strangers(corpus), *_same_graphs(corpus, graphs)]
+
+
+def _identifier(item: LoadedCase) -> Iterator[LintFinding]:
+    if not _ID.fullmatch(item.id):
+        yield LintFinding(item.id, "id", f"write it in kebab case: {kebab(item.cls.__name__)}")
+    if not 10 <= len(item.cls.title()) <= 120:
+        yield LintFinding(
+            item.id, "title", "the docstring's first line is the title: one sentence of 10 to 120 characters"
+        )
+
+
+def _sources(item: LoadedCase) -> Iterator[LintFinding]:
+    for source in item.cls.sources:
+        if not _SOURCE.fullmatch(source):
+            yield LintFinding(item.id, "source", f"{source!r} is none of seed:000, owner/repo#1, https://…")
+    if len(set(item.cls.sources)) != len(item.cls.sources):
+        yield LintFinding(item.id, "source", "a source is named twice")
+
+
+def _claims(item: LoadedCase) -> Iterator[LintFinding]:
+    names = set(item.environment_variants if item.is_environment else item.variants)
+    for claim in item.cls.claims:
+        if claim.variant not in names:
+            yield LintFinding(item.id, "claim", f"{claim.says!r} is about {claim.variant}, which is no variant")
+        if claim.record and claim.record not in item.cls.records:
+            yield LintFinding(
+                item.id, "claim", f"{claim.says!r} names the record {claim.record}, which the case does not"
+            )
+        if claim.why_not and not claim.finding:
+            yield LintFinding(item.id, "claim", f"{claim.says!r} is {claim.why_not} without a finding that shows it")
+        if claim.runtime and not _names_runtimes(claim.runtime):
+            yield LintFinding(item.id, "claim", f"{claim.says!r}: {claim.runtime!r} names no runtime of the table")
+
+
+def _names_runtimes(text: str) -> bool:
+    try:
+        return bool(named(text))
+    except UnknownName:
+        return False
+
+
+def _fixes(item: LoadedCase) -> Iterator[LintFinding]:
+    names = item.environment_variants if item.is_environment else item.variants
+    # what torch itself refuses is no fault of an export
+    failing = [claim for claim in item.cls.claims if claim.stage != "eager"]
+    fails = any({"fail", "mismatch", "unsupported", "crash"} & set(claim.status) for claim in failing)
+    if len(names) == 1 and fails and item.cls.corpus != "canary":
+        yield LintFinding(item.id, "fix", "a failing form without a fix beside it")
+
+
+def _inputs(item: LoadedCase) -> Iterator[LintFinding]:
+    from caniexport.worker.subject import arrays
+
+    for name, variant in item.variants.items():
+        first, *others = arrays(variant, item.id)
+        if all(repr(first) == repr(other) for other in others):
+            yield LintFinding(item.id, "inputs", f"{name}: all input sets have the same values")
+        # a fix may share inputs that leave out what it makes dynamic; the failing form may not
+        if name == PLAIN and variant.dynamic and all(_shapes(first) == _shapes(other) for other in others):
+            yield LintFinding(item.id, "inputs", "a dimension is dynamic, and all input sets have the same shapes")
+
+
+def _shapes(part: Any) -> Any:
+    if hasattr(part, "shape"):
+        return part.shape
+    if isinstance(part, Mapping):
+        return tuple((name, _shapes(value)) for name, value in part.items())
+    return tuple(map(_shapes, part)) if isinstance(part, tuple | list) else None
+
+
+def _unfinished(item: LoadedCase) -> Iterator[LintFinding]:
+    """What the stub of ``cases new`` asked to be filled in."""
+    said = [item.cls.title(), *(claim.says for claim in item.cls.claims)]
+    said += [variant.fix.note for variant in item.variants.values() if variant.fix is not None]
+    for text in said:
+        if text.startswith("TODO"):
+            yield LintFinding(item.id, "unfinished", f"{text!r} is still to be written")
+
+
+_RULES: tuple[Callable[[LoadedCase], Iterable[LintFinding]], ...] = (
+    _identifier,
+    _sources,
+    _claims,
+    _fixes,
+    _inputs,
+    _unfinished,
+)
+
+
+def _operators(item: LoadedCase, known: KnownNames) -> Iterator[LintFinding]:
+    for name in item.cls.aten_ops:
+        space, found, _ = name.partition("::")
+        if not found:
+            yield LintFinding(item.id, "operator", f"{name}: as torch names it, aten::{name}")
+        elif space == "aten" and not _is_known(name, known):
+            yield LintFinding(item.id, "operator", f"torch has no operator {name}")
+    for name in item.cls.onnx_ops:
+        # an operator of another domain is one that a case registers itself; ATen is the old exporter's way out
+        if known.onnx and "::" not in name and name not in known.onnx and name != "ATen":
+            yield LintFinding(item.id, "operator", f"ONNX has no operator {name}")
+
+
+def _is_known(name: str, known: KnownNames) -> bool:
+    return not known.torch or name.startswith(_OF_TORCHSCRIPT) or bool({name, name.rstrip("_")} & known.torch)
+
+
+def _long_files(files: Mapping[Path, str]) -> Iterator[LintFinding]:
+    for path, text in files.items():
+        lines = text.count("\n")
+        if lines > _MOST_LINES:
+            yield LintFinding(path.name, "file", f"{lines} lines; split it by op family below {_MOST_LINES}")
+
+
+def _at_import(files: Mapping[Path, str]) -> Iterator[LintFinding]:
+    """What a release does not have, or cannot script, would take every case of every file with it."""
+    for path, text in files.items():
+        for node in _run_at_import(ast.parse(text).body):
+            used = {ast.unparse(part) for part in _outside_lambdas(node) if isinstance(part, ast.Attribute)}
+            for name in sorted(used - _ON_EVERY_RELEASE):
+                if name.startswith("torch."):
+                    said = f"line {node.lineno}: {name} is looked up when the file is imported"
+                    yield LintFinding(path.name, "import", f"{said}; do it in setup or forward")
+
+
+def _run_at_import(body: Sequence[ast.stmt]) -> Iterator[ast.expr | ast.stmt]:
+    """What of these statements is evaluated as they are read: of functions the decorators and defaults only."""
+    for item in body:
+        if isinstance(item, ast.FunctionDef):
+            yield from item.decorator_list
+            yield from item.args.defaults
+        elif isinstance(item, ast.ClassDef):
+            yield from (*item.decorator_list, *item.bases)
+            yield from _run_at_import(item.body)
+        else:
+            yield item
+
+
+def _outside_lambdas(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    for part in ast.iter_child_nodes(node):
+        if not isinstance(part, ast.Lambda):
+            yield from _outside_lambdas(part)
+
+
+def _strangers(corpus: Mapping[str, LoadedCase]) -> Iterator[LintFinding]:
+    """States of sources that no case names."""
+    named = {source for item in corpus.values() for source in item.cls.sources}
+    for source in upstream.beside(corpus):
+        if source not in named:
+            near = ", ".join(names.nearest(source, named)[:1])
+            yield LintFinding(
+                upstream.FILE, "upstream", f"no case names {source}" + (f" (nearest: {near})" if near else "")
+            )
+
+
+def _same_graphs(corpus: Mapping[str, LoadedCase], graphs: Mapping[str, Graphs]) -> Iterator[LintFinding]:
+    """Cases whose failing forms give the same file wherever both are exported measure one thing twice."""
+    for one, other in combinations([name for name in graphs if name in corpus], 2):
+        both = graphs[one].keys() & graphs[other].keys()
+        if not both or any(graphs[one][key] != graphs[other][key] for key in both):
+            continue
+        if other not in corpus[one].cls.same_graph_as and one not in corpus[other].cls.same_graph_as:
+            text = f"exported to the same file as {one} in all {len(both)} cells that both have: merge them"
+            yield LintFinding(other, "same-graph", f"{text}, or say why not with same_graph_as")

@@ -1,0 +1,111 @@
+"""Cells as their files end on the versions of a runtime that a claim names, from the runs of their bundles."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from caniexport import versions
+from caniexport.bundles.runtime_releases import RUNTIMES
+from caniexport.corpus.refusals import Refusal, as_asked, refusal
+from caniexport.model.errors import UnknownName
+from caniexport.model.status import Stage, Status
+
+if TYPE_CHECKING:
+    from caniexport.store.dataset import Dataset
+
+Row = Mapping[str, Any]
+
+#: a cell that ends here never reaches a runtime, and says nothing about one
+_BEFORE = frozenset({Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value, Stage.EXPORT.value})
+#: what a run says instead of the cell
+_MOVED = ("runtime", "runtime_version", "stage", "status", "signature", "message_id", "unstable")
+#: columns that are read of a run
+COLUMNS = ("measured_at", "bundle", "session", "provider", *_MOVED)
+#: refusals that say how old a runtime is, and nothing about the case
+_TOO_OLD = frozenset({Refusal.IR, Refusal.OPSET})
+_CPU = "cpu"
+
+
+class Named(NamedTuple):
+    """Versions of a runtime: ``onnxruntime``, ``>=1.8,<1.21``."""
+
+    name: str
+    specifier: str
+
+    def takes(self, row: Row) -> bool:
+        """Whether a row is of one of these versions."""
+        version = row["runtime_version"]
+        return bool(row["runtime"] == self.name and version and versions.within(version, self.specifier))
+
+    @property
+    def releases(self) -> list[str]:
+        """The versions of the table of runtimes that it names, oldest first."""
+        every = versions.ordered(item.version for item in RUNTIMES if item.runtime == self.name)
+        return [version for version in every if versions.within(version, self.specifier)]
+
+
+def named(text: str) -> Named:
+    """The versions that ``onnxruntime>=1.8,<1.21`` means. Raises :class:`UnknownName` for another text."""
+    found = re.fullmatch(r"([a-z][a-z-]*[a-z])\s*([<>=!~].*)?", text)
+    known = {item.runtime for item in RUNTIMES}
+    if found is None or found[1] not in known:
+        raise UnknownName(f"{text!r} names no runtime of the table (onnxruntime>=1.8,<1.21 does)")
+    wanted = Named(found[1], (found[2] or "").strip())
+    versions.within("1.0", wanted.specifier)
+    return wanted
+
+
+class Replays:
+    """Runs by the bundle that they ran, with and without session options of the variant's own; the newest of each."""
+
+    def __init__(self, runs: Iterable[Row]) -> None:
+        newest: dict[tuple[Any, ...], Row] = {}
+        for run in sorted(runs, key=lambda run: str(run["measured_at"] or "")):
+            place = (run["runtime"], run["runtime_version"], run["provider"])
+            newest[run["bundle"], bool(run["session"]), *place] = run
+        self._runs: dict[tuple[str, bool], list[Row]] = defaultdict(list)
+        for (bundle, asks, *_), run in newest.items():
+            self._runs[bundle, asks].append(run)
+
+    def of(self, row: Row, wanted: Named, *, asks: bool) -> list[Row]:
+        """How a cell ends on each version wanted, as far as it was run there; ``asks``: with session options.
+
+        A version that is too old for the file's opset or IR version says nothing about it; nor does a cell that never
+        reaches a runtime.
+        """
+        if row["stage"] in _BEFORE:
+            return []
+        own = [row] if wanted.takes(row) else []
+        moved = [
+            _on(row, run)
+            for run in self._runs.get((row["bundle"] or "", asks), ())
+            if run["provider"] == _CPU and wanted.takes(run) and not _is_own(row, run)
+        ]
+        return [item for item in own + moved if refusal(item["stage"], item["signature"]) not in _TOO_OLD]
+
+
+def _is_own(row: Row, run: Row) -> bool:
+    return bool(row["runtime"] == run["runtime"] and row["runtime_version"] == run["runtime_version"])
+
+
+def _on(row: Row, run: Row) -> Row:
+    """The cell as it ends in a run; a file that is not as asked stays so wherever it runs."""
+    found = {**row, **{name: run[name] for name in _MOVED}}
+    if found["status"] == Status.PASS and not _as_asked(row):
+        found["status"] = Status.DEGRADED.value
+    return found
+
+
+def _as_asked(row: Row) -> bool:
+    asked, written = (row["exporter"], row["opset"]), (row["exporter_effective"], row["opset_effective"])
+    return as_asked(row["status"], row["variant"], asked, written)
+
+
+def of_bundles(dataset: Dataset, bundles: Iterable[str]) -> list[Row]:
+    """The runs of these bundles in a dataset, with :data:`COLUMNS`."""
+    wanted = sorted(set(bundles))
+    found = dataset.run_rows(wanted, COLUMNS) if wanted else []
+    return [dict(zip(COLUMNS, row[:-1], strict=True)) for row in found]

@@ -1,0 +1,1 @@
+"""Which rows may be published."""

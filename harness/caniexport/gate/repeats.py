@@ -1,0 +1,115 @@
+"""A/A: a sample of a release's cells measured a second time, in two ways that a sound measurement does not notice.
+
+Half of it are cells drawn at random, each in a process of its own with nothing kept or shared: what makes measuring
+fast changes no row. Half are neighbours: whole cases with all their variants by one exporter, together in a child as
+they are measured, in the opposite order: no cell owes its answer to the one before it. What differs is the rate of
+false alarms.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from caniexport.model.status import Exporter
+
+if TYPE_CHECKING:
+    from caniexport.model.plan import Cell
+
+#: cells repeated where a whole release is measured
+REPEATED = 500
+#: of the cells alone at most so many with dynamo, whose bare export takes half a second and more
+_DYNAMO = 20
+#: of the neighbours, which share their work
+_DYNAMO_TOGETHER = 60
+
+#: what must be the same; times are not, nor the numbering of graph values within an error's text
+COMPARED = (
+    "stage",
+    "status",
+    "signature",
+    "exporter_effective",
+    "opset_effective",
+    "ir_version",
+    "ops",
+    "bundle",
+    "facts",
+    "checker",
+)
+
+Row = Mapping[str, Any]
+
+
+class Sample(NamedTuple):
+    """What is measured again: cells each ``alone``, and whole cases of one exporter ``together``."""
+
+    alone: list[Cell]
+    together: list[Cell]
+
+    @property
+    def size(self) -> int:
+        """How many cells it has."""
+        return len(self.alone) + len(self.together)
+
+
+def sample(cells: Sequence[Cell], count: int, seed: str) -> Sample:
+    """About ``count`` cells drawn at random, the same for the same seed, in the order of the plan."""
+    draw, count = random.Random(seed), min(count, len(cells))
+    together = _neighbours(cells, count // 2, draw)
+    others = [cell for cell in cells if cell.key not in together]
+    alone = _single(others, count - len(together), draw)
+    return Sample([cell for cell in cells if cell.key in alone], [cell for cell in cells if cell.key in together])
+
+
+def _neighbours(cells: Sequence[Cell], count: int, draw: random.Random) -> set[str]:
+    """Keys of whole cases with one exporter each, until they are ``count`` cells."""
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.case, cell.exporter), []).append(cell)
+    found: set[str] = set()
+    dynamo = _DYNAMO_TOGETHER
+    for (_, exporter), group in draw.sample(list(groups.items()), len(groups)):
+        if len(found) >= count:
+            break
+        if exporter == Exporter.DYNAMO:
+            if dynamo <= 0:
+                continue
+            dynamo -= len(group)
+        found |= {cell.key for cell in group}
+    return found
+
+
+def _single(cells: Sequence[Cell], count: int, draw: random.Random) -> set[str]:
+    """Keys of ``count`` cells, few of them with dynamo where there are others."""
+    if len(cells) <= count:
+        return {cell.key for cell in cells}
+    shuffled = draw.sample(list(cells), len(cells))
+    quick = [cell for cell in shuffled if cell.exporter != Exporter.DYNAMO]
+    slow = [cell for cell in shuffled if cell.exporter == Exporter.DYNAMO][: max(0, min(_DYNAMO, count))]
+    return {cell.key for cell in [*slow, *quick[: max(0, count - len(slow))]]}
+
+
+def differing(first: Iterable[Row], second: Iterable[Row]) -> tuple[int, list[str]]:
+    """How many cells both have, and those that differ: ``case/variant/exporter/opset: status pass, fail; ...``."""
+    both = list(pairs(first, second))
+    return len(both), [line for line in (_difference(one, other) for one, other in both) if line]
+
+
+def pairs(first: Iterable[Row], second: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
+    """The two rows of each cell that both have."""
+    before = {identity(row): row for row in first}
+    return ((before[identity(row)], row) for row in second if identity(row) in before)
+
+
+def _difference(one: Row, other: Row) -> str:
+    columns = [name for name in COMPARED if one.get(name) != other.get(name)]
+    if not columns:
+        return ""
+    name = "/".join("default" if part is None else str(part) for part in identity(one))
+    return f"{name}: " + "; ".join(f"{column} {one.get(column)}, {other.get(column)}" for column in columns)
+
+
+def identity(row: Row) -> tuple[Any, ...]:
+    """What names a row within its release."""
+    return (row["case"], row["variant"], row["exporter"], row["opset"])

@@ -1,0 +1,1 @@
+"""Driving a measurement: environments, progress, rows."""

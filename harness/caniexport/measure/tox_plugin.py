@@ -1,0 +1,99 @@
+"""tox environments from the tables of releases.
+
+``torch{X}-{cpu,cuda}`` and ``torch{X}-opset{N}-{cpu,cuda}``, where X is a minor or a full version, measure;
+``ort{X}-cpu`` and its like run an archive of bundles. What every environment shares is in ``tox.ini``; this adds
+Python, requirements and a description. An environment that is not in a table is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tox.config.loader.memory import MemoryLoader
+from tox.config.types import Command
+from tox.plugin import impl
+
+from caniexport.bundles import runtime_releases
+from caniexport.machine import interpreters
+from caniexport.model import releases
+from caniexport.model.errors import UnknownName
+
+if TYPE_CHECKING:
+    from tox.config.sets import ConfigSet
+    from tox.session.state import State
+
+__all__ = ["tox_add_core_config", "tox_extend_envs"]
+
+_TEST_TOOLS = ("pytest", "pytest-xdist")
+
+
+@impl
+def tox_extend_envs() -> tuple[str, ...]:
+    """Every release of the table, and whatever else of ours the command line names."""
+    listed = [f"torch{release.minor}-{provider}" for release in releases.table() for provider in ("cpu", "cuda")]
+    listed += [item.environment(provider) for item in runtime_releases.RUNTIMES for provider in item.providers]
+    return tuple(dict.fromkeys([*listed, *_asked_for()]))
+
+
+@impl
+def tox_add_core_config(core_conf: ConfigSet, state: State) -> None:
+    """Give each environment its Python, its requirements and its description."""
+    for name in tox_extend_envs():
+        runtime = runtime_releases.target(name)
+        if runtime is not None:
+            state.conf.memory_seed_loaders[name].append(_runtime_loader(name, runtime, Path(core_conf["tox_root"])))
+            continue
+        try:
+            release = releases.find(releases.target(name).release)
+        except UnknownName:
+            continue
+        state.conf.memory_seed_loaders[name].append(_loader(name, release))
+
+
+def _loader(name: str, release: releases.Release) -> MemoryLoader:
+    target = releases.target(name)
+    python = interpreters.find(release.python) if name in _asked_for() else None
+    opset = f" at opset {target.opsets[0]}" if target.opsets else ""
+    requirements = [_for_provider(item, target.provider) for item in release.requirements]
+    return MemoryLoader(
+        description=f"measure torch {release.torch}{opset} on {target.provider}",
+        base_python=[str(python) if python else f"python{release.python}"],
+        deps="\n".join((*requirements, *_TEST_TOOLS)),
+    )
+
+
+def _runtime_loader(name: str, target: runtime_releases.RuntimeTarget, root: Path) -> MemoryLoader:
+    """An archive of bundles runs itself: nothing of ours is installed. ``CANIEXPORT_ARCHIVE`` names it."""
+    release, provider = target.release, target.provider
+    python = interpreters.find(release.python) if name in _asked_for() else None
+    local = os.environ.get("CANIEXPORT_LOCAL", str(root / "results-local"))
+    archive = os.environ.get("CANIEXPORT_ARCHIVE", str(root / "results-local" / "bundles.zip"))
+    words = ["python", archive, "--runtime", release.runtime, "--provider", provider, "-o", local]
+    words += ["--release", release.text, "--spec", release.spec(provider), *_after_the_dashes()]
+    return MemoryLoader(
+        description=f"run an archive of bundles on {release.text}, {provider}",
+        base_python=[str(python) if python else f"python{release.python}"],
+        deps="\n".join(release.requirements(provider)),
+        commands=[Command(words)],
+    )
+
+
+def _after_the_dashes() -> list[str]:
+    return sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
+
+
+def _for_provider(requirement: str, provider: str) -> str:
+    """Both packages unpack into the same folder, so an environment has one of them."""
+    if provider == "cuda" and requirement.startswith("onnxruntime=="):
+        return requirement.replace("onnxruntime", "onnxruntime-gpu", 1)
+    return requirement
+
+
+def _asked_for() -> list[str]:
+    """Names of ours on tox's command line or in ``TOXENV``."""
+    words = [*sys.argv[1:], os.environ.get("TOXENV", "")]
+    names = [name for word in words for name in word.removeprefix("-e").split(",")]
+    return [name for name in names if releases.target(name).release or runtime_releases.target(name)]

@@ -1,0 +1,1 @@
+"""Pages as HTML: pure functions of the dataset."""

@@ -1,0 +1,138 @@
+"""The dataset as pages read it: each table and each answer once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from caniexport.answers import select
+from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.select import Rows
+from caniexport.answers.support import Support, all_supports, supports
+from caniexport.answers.upstream import SourceState, upstream
+from caniexport.answers.words import Ruler, Words, words
+from caniexport.model.case import PLAIN
+from caniexport.model.errors import StoreError
+from caniexport.store import graphs
+from caniexport.store.dataset import Dataset
+from caniexport.store.onnx_graph import Graph
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_Answer = TypeVar("_Answer")
+#: answers kept at once; they are small beside the cells
+_MOST_KEPT = 2000
+
+
+class Kept(Dataset):
+    """A dataset that reads each of its small tables, and each set of columns of all its cells, once."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._kept: dict[Any, Any] = {}
+
+    def cells(self, *given: Any, **asked: Any) -> pd.DataFrame:
+        """One row per cell, as :meth:`Dataset.cells` gives them; a question without filters is read once."""
+        if given or set(asked) != {"columns"}:
+            return super().cells(*given, **asked)
+        read = super().cells
+        return cast("pd.DataFrame", self._once(("cells", tuple(asked["columns"] or ())), lambda: read(**asked)))
+
+    def cases(self) -> pd.DataFrame:
+        """One row per case and variant."""
+        return cast("pd.DataFrame", self._once("cases", super().cases))
+
+    def claims(self) -> pd.DataFrame:
+        """One row per claim."""
+        return cast("pd.DataFrame", self._once("claims", super().claims))
+
+    def environments(self) -> pd.DataFrame:
+        """One row per environment and run."""
+        return cast("pd.DataFrame", self._once("environments", super().environments))
+
+    def environment_records(self) -> list[dict[str, Any]]:
+        """The same as plain values; pandas is not loaded for them."""
+        read = super().environment_records
+        return cast("list[dict[str, Any]]", self._once("environment records", read))
+
+    def rows(self) -> Rows:
+        """Every cell and the catalogue, as the answers read them."""
+        return cast("Rows", self._once("rows", lambda: select.load(self)))
+
+    def cells_of(self, case: str) -> list[MeasuredCell]:
+        """The measured cells of a case."""
+        return cast(
+            "list[MeasuredCell]", self._once(("cells", case), lambda: [cell for cell, _ in self.rows().of_case(case)])
+        )
+
+    def all_supports(self) -> dict[str, tuple[Support, ...]]:
+        """By case: where its failing form works, a line for each exporter; read in one pass."""
+        return cast("dict[str, tuple[Support, ...]]", self._once("all supports", lambda: all_supports(self.rows())))
+
+    def supports(self, case: str, variant: str) -> tuple[Support, ...]:
+        """Where one variant of a case works, a line for each exporter; on cpu where it was measured there."""
+        if variant == PLAIN and "all supports" in self._kept:
+            return self.all_supports().get(case, ())
+        found = [cell for cell in self.cells_of(case) if cell.variant == variant]
+        key = ("supports", case, variant)
+        return cast("tuple[Support, ...]", self._once(key, lambda: tuple(supports(_on_cpu(found)))))
+
+    def sources(self, case: str) -> tuple[SourceState, ...]:
+        """The sources of a case with what became of them upstream."""
+        if "all sources" in self._kept:
+            return self.all_sources().get(case, ())
+        found = self._once(("sources", case), lambda: upstream(self, {case}))
+        return cast("dict[str, tuple[SourceState, ...]]", found).get(case, ())
+
+    def all_sources(self) -> dict[str, tuple[SourceState, ...]]:
+        """By case: its sources with what became of them; read in one pass."""
+        return cast("dict[str, tuple[SourceState, ...]]", self._once("all sources", lambda: upstream(self)))
+
+    def graph(self, bundle: str | None) -> Graph | None:
+        """The exported graph of a bundle, where it is kept and small enough to draw."""
+        try:
+            local = self._folders.get("local")
+            return cast("Graph | None", self._once(("graph", bundle), lambda: graphs.find(self, local, bundle)))
+        except StoreError as error:
+            self._problems.append(str(error))
+            return None
+
+    def graph_here(self, bundle: str) -> Graph | None:
+        """The same, of the bundles on this machine alone."""
+        local = self._folders.get("local")
+        return self.graph(bundle) if local is not None and graphs.file_of(local, bundle).is_file() else None
+
+    def ruler(self) -> Ruler:
+        """What decides the opset at which a release is judged."""
+        return cast("Ruler", self._once("ruler", lambda: Ruler.of(self.rows())))
+
+    def words(self, case: str, exporter: str, provider: str = "cpu", opset: int | None = None) -> Words:
+        """The word of each fix of a case on every release."""
+        return cast(
+            "Words",
+            self._once(
+                ("words", case, exporter, provider, opset), lambda: self._words(case, exporter, provider, opset)
+            ),
+        )
+
+    def _words(self, case: str, exporter: str, provider: str, opset: int | None) -> Words:
+        fixes = [item for (name, variant), item in self.rows().catalogue.items() if name == case and variant != PLAIN]
+        mine = [cell for cell in self.cells_of(case) if (cell.provider or "cpu") == provider]
+        return words(mine, fixes, self.ruler(), exporter, opset)
+
+    def answer(self, question: Callable[..., _Answer], *asked: Any) -> _Answer:
+        """``question(self, *asked)``, kept; ``asked`` must be hashable."""
+        return cast("_Answer", self._once((question, asked), lambda: question(self, *asked)))
+
+    def _once(self, key: Any, make: Callable[[], Any]) -> Any:
+        if key in self._kept:
+            return self._kept[key]
+        if len(self._kept) > _MOST_KEPT:
+            self._kept.clear()
+        return self._kept.setdefault(key, make())
+
+
+def _on_cpu(cells: list[MeasuredCell]) -> list[MeasuredCell]:
+    found = [cell for cell in cells if cell.provider in ("cpu", None)]
+    return found or cells

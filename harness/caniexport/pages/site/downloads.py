@@ -1,0 +1,108 @@
+"""The tables of the static copy as files for other tools: parquet, and the matrix and the fixes as CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from caniexport.answers import Filters, table, workarounds
+from caniexport.answers.matrix import MatrixRow
+from caniexport.pages.kept import Kept
+from caniexport.store.schema import columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: forms of the matrix file: every case, every form, every exporter
+_EVERYTHING = Filters(variants=("*",), exporters=("*",))
+
+
+def write(kept: Kept, folder: Path) -> list[str]:
+    """Write every file into ``folder``; gives their names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shown = kept.answer(table, _EVERYTHING)
+    _both(folder / "matrix", _matrix(shown.lines, shown.columns))
+    _both(folder / "workarounds", _fixes(kept))
+    names = ["matrix.csv", "matrix.json", "workarounds.csv", "workarounds.json"]
+    for name, rows in _tables(kept):
+        _parquet(folder / f"{name}.parquet", rows)
+        names.append(f"{name}.parquet")
+    return names
+
+
+def _matrix(lines: Sequence[MatrixRow], releases: Iterable[str]) -> list[dict[str, Any]]:
+    """One row for each place: its leading status, its text, and the opsets of each status."""
+    return [
+        {
+            "case": line.case,
+            "variant": line.variant,
+            "theme": line.theme,
+            "exporter": line.exporter,
+            "provider": line.provider or "",
+            "torch": torch,
+            "status": line.places[torch].status.value,
+            "text": line.places[torch].text,
+            **{f"opsets_{status}": " ".join(where) for status, where in sorted(line.places[torch].at.items())},
+        }
+        for torch in releases
+        for line in lines
+    ]
+
+
+def _fixes(kept: Kept) -> list[dict[str, Any]]:
+    answer = kept.answer(workarounds, Filters(exporters=("*",)))
+    names = (
+        "case",
+        "variant",
+        "kind",
+        "exporter",
+        "provider",
+        "torch",
+        "opset",
+        "statement",
+        "caution",
+        "obsolete_since",
+    )
+    return [
+        {**{name: getattr(item, name) for name in names}, "word": item.word.value, "along": item.along.text}
+        | {"obsolete_since": item.obsolete_since or ""}
+        for item in (*answer.standings, *answer.cautions)
+    ]
+
+
+def _both(stem: Path, rows: list[dict[str, Any]]) -> None:
+    """The rows as CSV and as JSON; every row has every column."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    whole = [{name: row.get(name, "") for name in names} for row in rows]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _plain(value) for name, value in row.items()} for row in whole)
+    stem.with_suffix(".csv").write_text(text.getvalue(), encoding="utf-8")
+    stem.with_suffix(".json").write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _plain(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula is marked as text."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
+
+
+def _tables(kept: Kept) -> Iterable[tuple[str, pa.Table]]:
+    import pyarrow as pa
+
+    frame = kept.cells(columns=list(columns("cells")))
+    yield "cells", pa.Table.from_pandas(frame, preserve_index=False)
+    texts = kept.messages({*frame["message_id"].dropna(), *frame["warning_id"].dropna(), *frame["checker_id"].dropna()})
+    yield "messages", pa.table({"message_id": sorted(texts), "text": [texts[name] for name in sorted(texts)]})
+    for name, rows in (("environments", kept.environments()), ("cases", kept.cases()), ("claims", kept.claims())):
+        yield name, pa.Table.from_pandas(rows, preserve_index=False)
+
+
+def _parquet(path: Path, rows: pa.Table) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(rows.replace_schema_metadata(None), path, compression="zstd")

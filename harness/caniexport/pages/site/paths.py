@@ -1,0 +1,60 @@
+"""Names of the static copy's files, and the addresses between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from caniexport.pages.links import Addressing, slug
+
+#: where in a case's file a cell is told: (variant, exporter, torch, opset) -> anchor
+Anchors = Mapping[tuple[str, str, str, str], str]
+
+_PAGES = {
+    "": "index.html",
+    **{name: f"{name}.html" for name in ("matrix", "workarounds", "claims", "alerts", "runs")},
+}
+#: the feed of alerts
+FEED = "alerts.atom"
+
+
+def case_file(case: str) -> str:
+    """The file of a case."""
+    return f"case/{slug(case)}.html"
+
+
+def op_file(op: str) -> str:
+    """The file of an operator."""
+    return f"op/{slug(op)}.html"
+
+
+def addressing(file: str, anchors: Anchors | None = None) -> Addressing:
+    """Addresses as they stand on the page ``file``; ``anchors`` are the cells told on it."""
+    up = "../" * (len(PurePosixPath(file).parts) - 1)
+
+    def address(name: str, asked: Mapping[str, str]) -> str:
+        if name == "case" and "case" in asked:
+            place = asked.get("variant", ""), asked.get("exporter", ""), asked.get("torch", ""), asked.get("opset", "")
+            target = case_file(asked["case"])
+            if target == file:
+                return f"#{(anchors or {}).get(place, _form(asked))}"
+            return f"{up}{target}#{_form(asked)}".rstrip("#")
+        if name == "op" and "op" in asked:
+            return up + op_file(asked["op"])
+        if name == "matrix" and "theme" in asked:
+            return f"{up}matrix.html#{theme_anchor(asked['theme'])}"
+        return up + _PAGES.get(name, "index.html")
+
+    return address
+
+
+def _form(asked: Mapping[str, str]) -> str:
+    """The section that speaks for a cell: its form's, or its exporter's."""
+    if asked.get("variant"):
+        return f"form-{slug(asked['variant'])}"
+    return f"by-{slug(asked['exporter'])}" if asked.get("exporter") else ""
+
+
+def theme_anchor(theme: str) -> str:
+    """Where a theme begins in the matrix."""
+    return f"theme-{slug(theme)}"

@@ -1,0 +1,1 @@
+"""Local rows into the published dataset."""

@@ -1,0 +1,100 @@
+"""The cell that a user named, found in the dataset, and its script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from caniexport.model.errors import CorpusError, UnknownName
+from caniexport.reproduce.write import ShownCell, script
+
+if TYPE_CHECKING:
+    from caniexport.answers import Filters
+    from caniexport.answers.reasons import Why
+    from caniexport.model.corpus import LoadedCase
+    from caniexport.store import Dataset
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """One cell with its script. ``cells`` counts those that the filters took; this one was chosen among them."""
+
+    case: str
+    variant: str
+    torch: str
+    exporter: str
+    opset: int | None
+    stage: str
+    status: str
+    stale: bool
+    cells: int
+    script: str
+
+
+def reproduction(dataset: Dataset, corpus: Mapping[str, LoadedCase], filters: Filters) -> Reproduction:
+    """The script of the cell that ``why`` shows whole for the same filters.
+
+    Raises :class:`UnknownName` where the filters name no cell or several variants, and :class:`CorpusError` where the
+    corpus does not have the case (a row of a case that was removed).
+    """
+    from caniexport.answers import why
+
+    found = why(dataset, filters)
+    if len(found) != 1:
+        several = ", ".join(f"{item.entry.case}/{item.entry.variant}" for item in found[:5])
+        raise UnknownName(f"one cell is shown at a time, and these are {len(found)} variants ({several}, …)")
+    return of_answer(found[0], dataset, corpus)
+
+
+def of_answer(item: Why, dataset: Dataset, corpus: Mapping[str, LoadedCase]) -> Reproduction:
+    """As :func:`reproduction`, for an answer of ``why``."""
+    entry, name = item.entry, f"{item.entry.case}/{item.entry.variant}"
+    if item.detail is None:
+        raise UnknownName(_unmeasured(name, entry.kind, entry.needs_torch))
+    if entry.case not in corpus:
+        raise CorpusError(f"case {entry.case}: its rows are there, its case file is not")
+    loaded, row = corpus[entry.case], item.detail.row
+    known = {**loaded.variants, **loaded.environment_variants}
+    if entry.variant not in known:
+        raise CorpusError(f"case {name}: its rows are there, the case no longer has this variant")
+    texts = dataset.messages([row.get("message_id")])
+    stale = row["case_hash"] != loaded.case_hash(entry.variant)
+    shown = as_shown(row, item.detail.packages, texts.get(row.get("message_id") or "", ""), stale)
+    return Reproduction(
+        entry.case,
+        entry.variant,
+        shown.torch,
+        shown.exporter,
+        shown.opset,
+        shown.stage,
+        shown.status,
+        stale,
+        item.cells,
+        script(loaded, shown),
+    )
+
+
+def as_shown(row: Mapping[str, Any], packages: Mapping[str, str], message: str, stale: bool = False) -> ShownCell:
+    """A row of the dataset as what a script shows."""
+    return ShownCell(
+        row["variant"],
+        row["torch"] or "",
+        ".".join(str(row["python"] or "").split(".")[:2]),
+        row["exporter"] or "",
+        None if row["opset"] is None else int(row["opset"]),
+        row["stage"],
+        row["status"],
+        row["provider"] or "cpu",
+        str(row["measured_at"] or ""),
+        message,
+        stale,
+        packages,
+    )
+
+
+def _unmeasured(name: str, kind: str, needs_torch: str) -> str:
+    if kind == "version-upgrade":
+        releases = f" --torch {needs_torch}" if needs_torch else ""
+        return f"{name} is an upgrade of torch and not measured itself: its plain form{releases} is what to reproduce"
+    return f"{name} has not been measured within these filters (`caniexport measure --case {name}` does)"

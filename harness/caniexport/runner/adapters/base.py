@@ -1,0 +1,105 @@
+"""What a runtime's adapter is: the contract between the runner and the runtimes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from caniexport.model.status import Stage
+
+
+class Unavailable(Exception):
+    """The runtime cannot be used here at all: not installed, not importable, no device, two packages in one folder.
+
+    ``stage`` is ``resolve`` or ``import``. Its text becomes the one row that stands for all bundles.
+    """
+
+    def __init__(self, stage: Stage, text: str) -> None:
+        super().__init__(text)
+        self.stage = stage
+
+
+class Refused(Exception):
+    """The runtime has not the provider asked for: status ``unsupported`` and not ``fail``."""
+
+
+class Running(NamedTuple):
+    """What started: the runtime's version as its package reports it, the device's name (``cpu``, or the GPU's), and
+    the facts of every row, which say how it computes (``{"tf32": "off"}``).
+    """
+
+    version: str
+    device: str = "cpu"
+    facts: Mapping[str, Any] = {}  # a default that nobody changes
+
+
+class Given(NamedTuple):
+    """What an adapter loads.
+
+    model    the serialised file
+    options  onnxruntime's session options; a runtime that has none ignores them
+    inputs   arrays of each input set in the order of the file's inputs, ``None`` for one that numpy cannot hold: some
+             runtimes are to be told sizes and values before they build
+    """
+
+    model: bytes
+    options: Mapping[str, Any] = {}  # a default that nobody changes
+    inputs: Sequence[Sequence[Any]] = ()
+
+
+class AdapterSession:
+    """A loaded model. Adapters make a subclass.
+
+    ``degraded`` says in words what is not as asked (nodes on another provider); empty where all is. ``absent`` says
+    that nothing runs on the provider asked for. ``placement`` has the number of nodes per provider, where it is known.
+    They may be set in the first :meth:`run`.
+    """
+
+    input_names: Sequence[str] = ()
+    degraded: str = ""
+    absent: str = ""
+    placement: Mapping[str, int] = {}
+
+    def run(self, feeds: Dict[str, Any]) -> List[Any]:
+        """Numpy arrays by input name in, numpy arrays in the order of the model's outputs out; raises what it will."""
+        raise NotImplementedError
+
+
+class Adapter(ABC):
+    """A runtime with one of its providers. Made before the runtime is imported, in each process anew.
+
+    name       as in the column ``runtime``
+    providers  what the column ``provider`` may have; the first is the default
+    packages   distributions that it may come from; one that is installed gives the version where it does not start
+    computes   False where the runtime only reads models (parse, build): no values are compared
+    """
+
+    name: str = ""
+    providers: Tuple[str, ...] = ("cpu",)
+    packages: Tuple[str, ...] = ()
+    computes: bool = True
+
+    def __init__(self, provider: str) -> None:
+        self.provider = provider
+
+    @abstractmethod
+    def start(self) -> Running:
+        """Import the runtime and look for the device. Raises :class:`Unavailable`."""
+
+    @abstractmethod
+    def load(self, given: Given, announce: Callable[[Stage], None]) -> AdapterSession:
+        """A session for a serialised model, on one thread. What it raises is the row's content.
+
+        ``announce`` is told each stage after ``load`` before it begins (``parse``, ``build``, ``place``).
+        """
+
+    def reason(self, text: str) -> str:  # noqa: ARG002  # most runtimes say it first
+        """The words of an error's text that say why, for its signature; empty where they are its first line."""
+        return ""
+
+    def beside(self) -> Optional["Adapter"]:
+        """The same runtime's CPU provider, in this process and started: outputs are held against its outputs too.
+
+        ``None`` where this is the CPU, or where the runtime has no other provider.
+        """
+        return None

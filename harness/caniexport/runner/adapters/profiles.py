@@ -1,0 +1,42 @@
+"""Optimisation profiles for TensorRT: what a file leaves open, it is told beforehand, from the bundle's own inputs."""
+
+from __future__ import annotations
+
+from typing import Any, List, NamedTuple, Sequence
+
+import numpy as np
+
+#: smallest, best and largest size of an open dimension, where no input has one outside: a file that is exported with
+#: open dimensions is meant for more sizes than those of its inputs
+_SIZES = (1, 2, 16)
+
+
+class ProfileRange(NamedTuple):
+    """Sizes or values of one input, in the order in which a profile takes them."""
+
+    smallest: List[int]
+    best: List[int]
+    largest: List[int]
+
+
+def sizes(shape: Sequence[int], seen: Sequence[Sequence[int]]) -> ProfileRange:
+    """Sizes for an input of the file's ``shape`` (-1 where open), ``seen`` being the shapes of the bundle's inputs.
+
+    The best are those of the first input set.
+    """
+    found = []
+    for axis, extent in enumerate(shape):
+        here = [one[axis] for one in seen if len(one) == len(shape)]
+        found.append(_open(here) if extent == -1 else (extent,) * 3)
+    return ProfileRange(*([int(axis[place]) for axis in found] for place in range(3)))
+
+
+def values(arrays: Sequence[Any]) -> ProfileRange:
+    """Values for an input that is a shape, axes or sizes: no others than those that the bundle has."""
+    flat = np.stack([np.asarray(array).reshape(-1) for array in arrays]).astype("int64")
+    return ProfileRange(flat.min(axis=0).tolist(), flat[0].tolist(), flat.max(axis=0).tolist())
+
+
+def _open(here: Sequence[int]) -> Sequence[int]:
+    smallest, best, largest = _SIZES
+    return (min([smallest, *here]), here[0] if here else best, max([largest, *here]))

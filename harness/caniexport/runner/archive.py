@@ -1,0 +1,257 @@
+"""An archive of bundles: a zip file with a manifest, the bundles, and the code that runs them.
+
+::
+
+    __main__.py  caniexport/…       the runner: `python FILE --runtime onnxruntime -o DIR`
+    manifest.json                   {"format": 1, "entries": [Entry, …]}
+    cells.json                      {entry's key: [every cell it stands for, "torch/case/variant/exporter/opset"]}
+    bundles/ab/abcdef….zip          model.onnx, test_data_set_0/input_0.pb, output_0.pb, …
+
+A bundle's name is the sha256 over the names and contents of its files, in their order, each as ``name:size`` and a
+line feed before the content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import struct
+import zipfile
+import zlib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+
+from caniexport.model.errors import CaniexportError
+from caniexport.model.rows import NAME
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+CELLS = "cells.json"
+
+_FILE = re.compile(r"model\.onnx|test_data_set_(?P<set>\d+)/(?P<kind>input|output)_(?P<position>\d+)\.pb")
+_MEMBER, _DIRECTORY = b"PK\x03\x04", b"PK\x01\x02"
+#: a member's local header: signature, version, flags, method, time, date, checksum, packed and full size, lengths
+_HEADER = struct.Struct("<4s5H3I2H")
+_NAME = re.compile(r"[0-9a-f]{64}")
+#: what a session option can be
+_SCALARS = (str, int, float, bool)
+#: what :mod:`zipfile` raises for bytes that are no zip file's, or one's of another kind (encrypted, a method unknown)
+DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    OSError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
+
+
+class UnusableArchive(CaniexportError):
+    """A file that is no archive of bundles, or a damaged or a hostile one."""
+
+
+class UnusableBundle(Exception):
+    """One bundle that cannot be run: cut off, or its content does not match its name. The others can."""
+
+
+class ArchiveEntry(NamedTuple):
+    """A bundle of the archive.
+
+    bundle   its sha256
+    corpus, case, variant  of the first cell that it stands for
+    rtol, atol  the case's own tolerances; ``None`` for those of the output's type
+    options  the runtime's session options that the variant asks for
+    """
+
+    bundle: str
+    corpus: str
+    case: str
+    variant: str
+    rtol: Optional[float] = None
+    atol: Optional[float] = None
+    options: Dict[str, Any] = {}  # a default that nobody changes
+
+    @property
+    def key(self) -> str:
+        """What is run once per runtime: the bundle with its session options."""
+        return self.bundle + session_text(self.options)
+
+
+class BundleFiles(NamedTuple):
+    """A model file, and for each input set the contents of its tensors' files."""
+
+    model: bytes
+    inputs: List[List[bytes]]
+    outputs: List[List[bytes]]
+
+
+def session_text(options: Mapping[str, Any]) -> str:
+    """Session options as a row has them: a JSON object, empty text for none."""
+    return json.dumps(options, sort_keys=True) if options else ""
+
+
+class Archive:
+    """An archive that is open for reading. Raises :class:`UnusableArchive` where it cannot be used at all."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._zip = zipfile.ZipFile(str(path))
+            self._file = open(str(path), "rb")
+        except FileNotFoundError:
+            raise UnusableArchive("{}: there is no such file".format(path)) from None
+        except DAMAGED as error:
+            raise UnusableArchive("{}: no archive of bundles, or cut off ({})".format(path, error)) from error
+        names = self._zip.namelist()
+        for name in names:
+            if _leaves(name):
+                raise UnusableArchive("{}: its entry {!r} points outside the archive; not used".format(path, name))
+        if MANIFEST not in names:
+            raise UnusableArchive("{}: no archive of bundles (it has no {})".format(path, MANIFEST))
+        self.entries = self._entries()
+
+    def read(self, bundle: str) -> BundleFiles:
+        """One bundle, its content checked against its name. Raises :class:`UnusableBundle`."""
+        try:
+            return unpack(bundle, self._stored("bundles/{}/{}.zip".format(bundle[:2], bundle)))
+        except KeyError:
+            raise UnusableBundle("bundle {} is not in the archive".format(bundle)) from None
+        except DAMAGED as error:
+            raise UnusableBundle("bundle {} is damaged ({})".format(bundle, error)) from error
+
+    def _stored(self, name: str) -> bytes:
+        """A member's content. One that lies there as it is comes without :mod:`zipfile`, which costs several times
+        the reading; its checksum is left out then, since the caller holds the content against the bundle's name.
+        """
+        info = self._zip.getinfo(name)
+        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits:
+            return self._zip.read(info)
+        self._file.seek(info.header_offset)
+        data = self._file.read(_HEADER.size + len(name) + info.compress_size)
+        start = _HEADER.size + len(name)
+        if len(data) < start or _HEADER.unpack_from(data)[-2:] != (len(name), 0):
+            return self._zip.read(info)
+        return data[start:]
+
+    def cells(self) -> Dict[str, List[str]]:
+        """The cells that each entry stands for, by its key."""
+        try:
+            found: Dict[str, List[str]] = json.loads(self._zip.read(CELLS).decode("utf-8"))
+        except (*DAMAGED, KeyError) as error:
+            raise UnusableArchive("{}: its {} cannot be read ({})".format(self.path, CELLS, error)) from error
+        return found
+
+    def _entries(self) -> List[ArchiveEntry]:
+        try:
+            manifest = json.loads(self._zip.read(MANIFEST).decode("utf-8"))
+            if manifest["format"] != FORMAT:
+                raise UnusableArchive(
+                    "{}: written in format {}, this runner reads {}".format(self.path, manifest["format"], FORMAT)
+                )
+            entries = [ArchiveEntry(**item) for item in manifest["entries"]]
+        except (*DAMAGED, KeyError, TypeError) as error:
+            raise UnusableArchive("{}: its {} cannot be read ({})".format(self.path, MANIFEST, error)) from error
+        for number, entry in enumerate(entries):
+            why = _unfit(entry)
+            if why:
+                raise UnusableArchive("{}: entry {} of its {}: {}".format(self.path, number, MANIFEST, why))
+        return entries
+
+
+def _unfit(entry: ArchiveEntry) -> str:
+    """Why an entry cannot be used, empty where it can: its words become rows, and these files and scripts."""
+    if not isinstance(entry.bundle, str) or not _NAME.fullmatch(entry.bundle):
+        return "{!r:.80} is no bundle's name".format(entry.bundle)
+    for name in ("corpus", "case", "variant"):
+        value = getattr(entry, name)
+        if not isinstance(value, str) or not NAME.fullmatch(value):
+            return "its {} is {!r:.80}, which is no name".format(name, value)
+    for name in ("rtol", "atol"):
+        value = getattr(entry, name)
+        # a comparison with nan is never true, so that nothing would agree with anything
+        if value is not None and not (type(value) in (int, float) and 0 <= value < float("inf")):
+            return "its {} is {!r:.80}, which is no tolerance".format(name, value)
+    options = entry.options
+    if not isinstance(options, dict) or not all(isinstance(value, _SCALARS) for value in options.values()):
+        return "its options are no session options"
+    return ""
+
+
+def unpack(name: str, data: bytes) -> BundleFiles:
+    """A bundle from its zip file. Raises :class:`UnusableBundle`, and what :mod:`zipfile` raises."""
+    sets: Dict[int, Dict[str, Dict[int, bytes]]] = {}
+    model: Optional[bytes] = None
+    digest = hashlib.sha256()
+    for file, content in _members(data):
+        part = _part(file)
+        if part is None:
+            raise UnusableBundle("bundle {}: {!r} does not belong into a bundle".format(name, file))
+        digest.update("{}:{}\n".format(file, len(content)).encode("ascii"))
+        digest.update(content)
+        if not part.kind:
+            model = content
+        else:
+            kinds = sets.setdefault(part.set, {"input": {}, "output": {}})
+            kinds[part.kind][part.position] = content
+    if digest.hexdigest() != name:
+        raise UnusableBundle("bundle {}: its content is that of {}".format(name, digest.hexdigest()))
+    if model is None:
+        raise UnusableBundle("bundle {} has no model".format(name))
+    ordered = [sets[number] for number in sorted(sets)]
+    return BundleFiles(
+        model, [_in_order(one["input"]) for one in ordered], [_in_order(one["output"]) for one in ordered]
+    )
+
+
+class _Part(NamedTuple):
+    """What a file of a bundle is: the model where ``kind`` is empty, else ``input`` or ``output``."""
+
+    set: int
+    kind: str
+    position: int
+
+
+@lru_cache(maxsize=1024)
+def _part(file: str) -> Optional[_Part]:
+    """``None`` for a name that no bundle has; the same few names come with every bundle."""
+    match = _FILE.fullmatch(file)
+    if match is None:
+        return None
+    return _Part(int(match.group("set") or 0), match.group("kind") or "", int(match.group("position") or 0))
+
+
+def _members(data: bytes) -> List[Tuple[str, bytes]]:
+    """Names and contents of a zip file that is in memory.
+
+    Opening a member with :mod:`zipfile` costs more than reading a small one, and a bundle has half a dozen. Read here
+    one after the other as they lie in the file; whatever is unusual about it is left to :mod:`zipfile`. The caller
+    holds the contents against the bundle's name.
+    """
+    found, position = [], 0
+    while data[position : position + 4] == _MEMBER:
+        _, _, flags, method, _, _, _, packed, _, name, extra = _HEADER.unpack_from(data, position)
+        start = position + _HEADER.size + name + extra
+        if flags or method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or start + packed > len(data):
+            break
+        text = data[position + _HEADER.size : start - extra].decode("ascii", "replace")
+        content = data[start : start + packed]
+        found.append((text, zlib.decompress(content, -15) if method else content))
+        position = start + packed
+    if found and data[position : position + 4] == _DIRECTORY:
+        return found
+    with zipfile.ZipFile(io.BytesIO(data)) as files:
+        return [(info.filename, files.read(info)) for info in files.infolist()]
+
+
+def _in_order(files: Dict[int, bytes]) -> List[bytes]:
+    return [files[position] for position in sorted(files)]
+
+
+def _leaves(name: str) -> bool:
+    parts = name.replace("\\", "/").split("/")
+    return name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]

@@ -1,0 +1,200 @@
+"""The runner's command: an archive of bundles in, a journal of rows out."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import random
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+
+from caniexport.model.errors import CaniexportError, UnknownName
+from caniexport.model.journal import Journal
+from caniexport.model.messages import describe
+from caniexport.model.status import Status
+from caniexport.runner import adapters
+from caniexport.runner.adapters.base import Running, Unavailable
+from caniexport.runner.archive import Archive, ArchiveEntry, session_text
+from caniexport.runner.one import ReplayOutcome, ended
+from caniexport.runner.serve import serve
+from caniexport.runner.supervise import ReplaySettings, ReplaySupervisor, shares
+from caniexport.worker import envinfo
+from caniexport.worker.codehash import replay_code_hash
+
+_COUNTED = tuple(member.value for member in Status)
+
+
+def main(arguments: Sequence[str], program: Optional[Path] = None) -> int:
+    """Run an archive's bundles. ``program`` is the archive itself where it runs itself.
+
+    Returns 0 where every bundle has its row, 1 where the runtime cannot be used here (one row says why), 2 for wrong
+    use; whatever the rows say is a measurement, not an error.
+    """
+    if arguments and arguments[0] == "serve":
+        return serve(list(arguments[1:]))
+    options = _parser(program).parse_args(arguments)
+    path = program or Path(options.archive)
+    try:
+        adapter = adapters.find(options.runtime, options.provider)
+        options.provider = adapter.provider
+        run = _Run(options, Archive(path), path, program)
+        return run.go()
+    except UnknownName as error:
+        sys.stderr.write("{}\n".format(error))
+        return 2
+    except CaniexportError as error:
+        sys.stderr.write("{}\n".format(error))
+        return 1
+
+
+def _parser(program: Optional[Path]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python {}".format(program) if program else "python -m caniexport.runner",
+        description="Run the bundles of an archive on a runtime and write one row for each.",
+    )
+    if program is None:
+        parser.add_argument("archive", help="an archive of bundles (caniexport bundles pack)")
+    add = parser.add_argument
+    add("--runtime", required=True, help="one of: {}".format(", ".join(adapters.ADAPTERS)))
+    add("--provider", default="", help="execution provider (default: the runtime's first, mostly cpu)")
+    add("-o", "--output", default="rows", metavar="DIR", help="folder for the rows (default: rows)")
+    add("--workers", type=int, default=1, help="processes side by side (default: 1)")
+    add("--timeout", type=float, default=60.0, help="seconds that a bundle may take (default: 60)")
+    add("--memory", type=int, default=4096, help="MiB that a bundle may take on cpu, 0 for any (default: 4096)")
+    add("--done", metavar="FILE", help="file with the bundles that need no running, one a line")
+    add("--release", default="", help="the environment's name in its row (default: runtime==version)")
+    add("--spec", default="", help="hash of the pins that the environment was made from")
+    add("--run-id", default="", help="name of the run; made up where not given")
+    return parser
+
+
+class _Counts(NamedTuple):
+    rows: "Counter[str]"
+    lock: Any
+
+
+class _Run:
+    """One invocation: its environment's row first, then a row for each bundle."""
+
+    def __init__(self, options: argparse.Namespace, archive: Archive, path: Path, program: Optional[Path]) -> None:
+        self.options = options
+        self.archive = archive
+        self.run_id = options.run_id or _run_id()
+        command = [sys.executable, str(program)] if program else [sys.executable, "-m", "caniexport.runner"]
+        self.settings = ReplaySettings(
+            command, path, options.runtime, options.provider, options.timeout, options.memory
+        )
+        self.counts = _Counts(Counter(), threading.Lock())
+        self.failures: List[BaseException] = []
+
+    def go(self) -> int:
+        places = self._places()
+        with self._journal() as journal:
+            try:
+                running = ReplaySupervisor(self.settings).start()
+            except Unavailable as error:
+                return self._unavailable(journal, error)
+            environment = self._environment(running)
+            environment["planned"] = len(places)
+            journal.environment(dict(environment, run_id=self.run_id, measured_at=_now()))
+            started = time.monotonic()
+            self._all(journal, places, environment, running)
+        seconds = time.monotonic() - started
+        if self.failures:
+            raise self.failures[0]
+        self._say(running, sum(self.counts.rows.values()), seconds)
+        return 0
+
+    def _all(self, journal: Journal, places: List[int], environment: Dict[str, Any], running: Running) -> None:
+        """Each worker has a supervisor and a share of the bundles; the journal takes one row at a time."""
+
+        def work(share: List[int]) -> None:
+            try:
+                with ReplaySupervisor(self.settings) as supervisor:
+                    for place, outcome in supervisor.run(share):
+                        row = self._row(self.archive.entries[place], outcome, environment, running)
+                        with self.counts.lock:
+                            journal.run(row, outcome.messages)
+                            self.counts.rows[row["status"]] += 1
+            except BaseException as error:  # told to the thread that waits
+                self.failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(share,)) for share in shares(places, self.options.workers)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _unavailable(self, journal: Journal, error: Unavailable) -> int:
+        """One row for everything: nothing was run, and why."""
+        environment = self._environment(Running("", ""))
+        journal.environment(dict(environment, run_id=self.run_id, measured_at=_now()))
+        status = Status.NOT_RUN if error.stage.value == "resolve" else Status.FAIL
+        outcome = ended(error.stage, status, describe(error.stage.value, "Unavailable", str(error)))
+        # as far as it is installed: it could not be asked
+        packages = adapters.find(self.options.runtime, self.options.provider).packages
+        installed = envinfo.installed()
+        version = next((installed[name] for name in packages if name in installed), "")
+        row = self._row(None, outcome, environment, Running(version, "none"))
+        journal.run(row, outcome.messages)
+        sys.stderr.write("{}\n".format(error))
+        return 1
+
+    def _row(
+        self, entry: Optional[ArchiveEntry], outcome: ReplayOutcome, environment: Dict[str, Any], running: Running
+    ) -> Dict[str, Any]:
+        row: Dict[str, Any] = {
+            "run_id": self.run_id,
+            "measured_at": _now(),
+            "env_id": environment["env_id"],
+            "runtime": self.options.runtime,
+            "runtime_version": envinfo.public(running.version) or None,
+            "provider": self.options.provider,
+            "device": running.device,
+            "code": replay_code_hash(),
+        }
+        if entry is not None:
+            row.update(bundle=entry.bundle, corpus=entry.corpus, case=entry.case, variant=entry.variant)
+            row["session"] = session_text(entry.options) or None
+        facts = dict(running.facts, **outcome.row.get("facts", {}))
+        return dict(row, **dict(outcome.row, facts=json.dumps(facts, sort_keys=True) if facts else None))
+
+    def _environment(self, running: Running) -> Dict[str, Any]:
+        release = self.options.release or "{}=={}".format(self.options.runtime, running.version or "?")
+        return envinfo.environment(release, self.options.spec, self.options.provider)
+
+    def _places(self) -> List[int]:
+        done = frozenset()  # type: ignore[var-annotated]  # of text
+        if self.options.done:
+            done = frozenset(Path(self.options.done).read_text(encoding="utf-8").split("\n"))
+        return [place for place, entry in enumerate(self.archive.entries) if entry.key not in done]
+
+    def _journal(self) -> Journal:
+        name = "{}-{}-{}".format(self.options.runtime, self.options.provider, self.run_id)
+        return Journal(Path(self.options.output) / "journal", name)
+
+    def _say(self, running: Running, rows: int, seconds: float) -> None:
+        words = ["{} {}".format(self.counts.rows[status], status) for status in _COUNTED if self.counts.rows[status]]
+        where = "{} {} on {}".format(self.options.runtime, running.version, self.options.provider)
+        sys.stdout.write("{}: {} bundles in {:.1f} s: {}\n".format(where, rows, seconds, ", ".join(words) or "-"))
+
+
+def _run_id() -> str:
+    return time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-{:04x}".format(random.SystemRandom().randrange(1 << 16))
+
+
+def _now() -> str:
+    """To the second: a bundle takes a millisecond, and what is written once a row should be small."""
+    now = datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None, microsecond=0)
+    return now.isoformat() + "Z"
+
+
+def run_itself() -> int:
+    """For the archive's own ``__main__.py``."""
+    return main(sys.argv[1:], Path(os.path.abspath(sys.argv[0])))

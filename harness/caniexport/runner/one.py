@@ -1,0 +1,259 @@
+"""One bundle on a runtime, from its file to done. Never raises: whatever happens is the row's content."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from caniexport.model.messages import describe, describe_exception, message_id, signature, tidy, words
+from caniexport.model.status import Stage, Status
+from caniexport.runner import tensors
+from caniexport.runner.adapters.base import Adapter, AdapterSession, Given, Refused
+from caniexport.runner.agreement import agreed
+from caniexport.runner.archive import Archive, ArchiveEntry, BundleFiles, UnusableBundle
+from caniexport.runner.wire import Malformed
+from caniexport.worker import compare
+
+Announce = Callable[[Stage], None]
+
+_OUT_OF_MEMORY = re.compile(r"not enough memory|bad_alloc|out of memory|Failed to allocate memory", re.IGNORECASE)
+
+
+class ReplayOutcome(NamedTuple):
+    """What a bundle adds to its row, and the texts its row refers to by id."""
+
+    row: Dict[str, Any]
+    messages: Dict[str, str]
+
+
+class _ReplayStop(Exception):
+    def __init__(self, stage: Stage, status: Status, described: Tuple[str, str, str]) -> None:
+        super().__init__(described[2])
+        self.outcome = ended(stage, status, described)
+
+
+def ended(stage: Stage, status: Status, described: Tuple[str, str, str]) -> ReplayOutcome:
+    """A row that ends here; ``described`` as :func:`caniexport.model.messages.describe` gives it."""
+    signature, identifier, text = described
+    row = {"stage": stage.value, "status": status.value, "signature": signature, "message_id": identifier}
+    return ReplayOutcome(row, {identifier: text})
+
+
+class Ran(NamedTuple):
+    """A bundle's outcome, and its outputs for each input set where the provider asked for gave them."""
+
+    outcome: ReplayOutcome
+    outputs: Optional[List[List[Any]]]
+
+
+def run(adapter: Adapter, archive: Archive, entry: ArchiveEntry, announce: Announce) -> Ran:
+    """Run one bundle; ``announce`` is told each stage before it begins, so that a crash knows where it was."""
+    row: Dict[str, Any] = {}
+    outputs: List[List[Any]] = []
+    try:
+        outcome = _run(adapter, archive, entry, announce, row, outputs)
+    except _ReplayStop as stop:
+        outcome = stop.outcome
+    return Ran(outcome._replace(row=dict(row, **outcome.row)), outputs or None)
+
+
+def _run(
+    adapter: Adapter,
+    archive: Archive,
+    entry: ArchiveEntry,
+    announce: Announce,
+    row: Dict[str, Any],
+    outputs: List[List[Any]],
+) -> ReplayOutcome:
+    """Fill ``row`` and ``outputs`` as far as it comes: whatever ends the bundle is raised as :class:`_ReplayStop`."""
+    bundle = _read(archive, entry)
+    inputs, expected = _tensors(bundle) if adapter.computes else (_readable(bundle), [])
+    at = _At(adapter, announce)
+    started = time.perf_counter()
+    with at.stage(Stage.LOAD):
+        session = adapter.load(Given(bundle.model, entry.options, inputs), at.announce)
+    row["seconds_load"] = _seconds(time.perf_counter() - started)
+    if adapter.computes:
+        found, borrowed = _outputs(session, inputs, at, row)
+        if session.placement:
+            row["placement"] = json.dumps(session.placement, sort_keys=True)
+        if session.absent:
+            raise _ReplayStop(Stage.PLACE, Status.UNSUPPORTED, describe("place", "Absent", session.absent))
+        outputs.extend(found)
+        _compare(adapter, entry, expected, outputs, at, row)
+        if borrowed:
+            raise _ReplayStop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Borrowed", "\n".join(borrowed)))
+    if session.degraded:
+        return ended(Stage.DONE, Status.DEGRADED, describe("done", "Degraded", session.degraded))
+    return ReplayOutcome({"stage": Stage.DONE.value, "status": Status.PASS.value}, {})
+
+
+class _At:
+    """Where the bundle is; an adapter that goes on to a further stage says so."""
+
+    def __init__(self, adapter: Adapter, announce: Announce) -> None:
+        self._adapter = adapter
+        self._announce = announce
+        self._stage = Stage.LOAD
+
+    def announce(self, stage: Stage) -> None:
+        self._stage = stage
+        self._announce(stage)
+
+    @contextmanager
+    def stage(self, stage: Stage) -> Iterator[None]:
+        """Whatever is raised within ends the bundle there."""
+        self.announce(stage)
+        try:
+            yield
+        except _ReplayStop:
+            raise
+        except Exception as error:  # what a runtime raises is the measurement
+            raise _ReplayStop(self._stage, _status_of(error), self._described(error)) from error
+
+    def in_set(self, index: int, error: BaseException) -> _ReplayStop:
+        """What ended the run of an input set."""
+        sign, _, text = self._described(error)
+        text = "input set {}: {}".format(index, text)
+        return _ReplayStop(self._stage, _status_of(error), (sign, message_id(text), text))
+
+    def _described(self, error: BaseException) -> Tuple[str, str, str]:
+        sign, identifier, text = describe_exception(self._stage.value, error)
+        # of the whole text: what is kept of a long one may have lost it
+        reason = self._adapter.reason(words(error))
+        if reason:
+            sign = signature(self._stage.value, type(error).__name__, tidy(reason))
+        return sign, identifier, text
+
+
+def _status_of(error: BaseException) -> Status:
+    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(str(error)):
+        return Status.OOM
+    return Status.UNSUPPORTED if isinstance(error, Refused) else Status.FAIL
+
+
+def _read(archive: Archive, entry: ArchiveEntry) -> BundleFiles:
+    try:
+        return archive.read(entry.bundle)
+    except UnusableBundle as error:
+        raise _ReplayStop(Stage.LOAD, Status.INVALID, describe("load", "UnusableBundle", str(error))) from error
+
+
+def _tensors(bundle: BundleFiles) -> Tuple[List[List[Any]], List[List[Any]]]:
+    """Arrays of every input set and of its expected outputs; what cannot be read says nothing about the runtime."""
+    try:
+        inputs = [[tensors.read(data) for data in files] for files in bundle.inputs]
+        return inputs, [[tensors.read(data) for data in files] for files in bundle.outputs]
+    except tensors.NoNumpyType as error:
+        raise _ReplayStop(Stage.RUN, Status.SKIP, describe("run", "NoNumpyType", str(error))) from error
+    except Malformed as error:
+        if not tensors.only_tensors(bundle.model):
+            said = "a sequence or an optional value is no tensor"
+            raise _ReplayStop(Stage.RUN, Status.SKIP, describe("run", "NoNumpyType", said)) from error
+        raise _ReplayStop(Stage.LOAD, Status.INVALID, describe("load", "Malformed", str(error))) from error
+
+
+def _readable(bundle: BundleFiles) -> List[List[Any]]:
+    """The inputs for a runtime that only reads models: it reads those too whose tensors numpy cannot hold."""
+    return [[_array(data) for data in files] for files in bundle.inputs]
+
+
+def _array(data: bytes) -> Optional[Any]:
+    try:
+        return tensors.read(data)
+    except (tensors.NoNumpyType, Malformed):
+        return None
+
+
+def _outputs(
+    session: AdapterSession, inputs: List[List[Any]], at: _At, row: Dict[str, Any]
+) -> Tuple[List[List[Any]], List[str]]:
+    """The outputs of every input set, and which of them are not the caller's to keep."""
+    found: List[List[Any]] = []
+    borrowed: List[str] = []
+    seconds = 0.0
+    for index, arrays in enumerate(inputs):
+        with at.stage(Stage.RUN):
+            feeds = _feeds(session.input_names, arrays)
+            started = time.perf_counter()
+            try:
+                given = list(session.run(feeds))
+            except Exception as error:
+                raise at.in_set(index, error) from error
+            seconds += time.perf_counter() - started
+            borrowed += ["input set {}, {}".format(index, line) for line in compare.borrowed(given, feeds)]
+            # copies: a runtime may write the memory of what it gave again with the next input set
+            found.append([value.copy() if isinstance(value, np.ndarray) else value for value in given])
+    row["seconds_run"] = _seconds(seconds)
+    return found, borrowed
+
+
+def _feeds(names: Any, arrays: List[Any]) -> Dict[str, Any]:
+    """A bundle's arrays are in the order of the file's inputs."""
+    if len(names) > len(arrays):
+        raise ValueError(
+            "the file takes {} input(s) ({}), the module {}".format(len(names), ", ".join(names), len(arrays))
+        )
+    return dict(zip(names, arrays))
+
+
+def _compare(
+    adapter: Adapter,
+    entry: ArchiveEntry,
+    expected: List[List[Any]],
+    outputs: List[List[Any]],
+    at: _At,
+    row: Dict[str, Any],
+) -> None:
+    with at.stage(Stage.COMPARE):
+        result = difference(entry, expected, outputs, adapter.name)
+        if result is None:
+            return
+        row.update(max_abs_error=result.max_abs, max_rel_error=result.max_rel)
+        if result.problem:
+            raise _ReplayStop(Stage.COMPARE, Status.MISMATCH, describe("compare", "Mismatch", result.problem))
+
+
+def difference(
+    entry: ArchiveEntry, expected: List[List[Any]], outputs: List[List[Any]], who: str
+) -> Optional[compare.Difference]:
+    """How far outputs are from those expected, over all input sets; ``None`` where there is no set.
+
+    ``who`` names the side that is judged. The tolerances are the entry's own, else those of the output's type.
+    """
+    parts = [
+        agreed(want, got, entry.rtol, entry.atol)
+        or _located(index, compare.compare(*_numbers(want, got), entry.rtol, entry.atol, who))
+        for index, (want, got) in enumerate(zip(expected, outputs))
+    ]
+    return compare.worst(parts) if parts else None
+
+
+def _numbers(expected: List[Any], actual: List[Any]) -> Tuple[List[Any], List[Any]]:
+    """Outputs of text as numbers, 0 where both sides have the same text and 1 where the runtime's is another one."""
+    left, right = list(expected), list(actual)
+    for place, (want, got) in enumerate(zip(expected, actual)):
+        got = np.asarray(got)
+        if want.dtype.kind != "O" or got.dtype.kind not in "OSU":
+            continue
+        left[place] = np.zeros(want.shape, "int64")
+        same_shape = want.shape == got.shape
+        right[place] = (want != got).astype("int64") if same_shape else np.zeros(got.shape, "int64")
+    return left, right
+
+
+def _located(index: int, difference: compare.Difference) -> compare.Difference:
+    if not difference.problem:
+        return difference
+    lines = ["input set {}, {}".format(index, line) for line in difference.problem.split("\n")]
+    return difference._replace(problem="\n".join(lines))
+
+
+def _seconds(value: float) -> float:
+    """Two digits: all that a single run of a millisecond is worth, and a column that stays small."""
+    return float("{:.2g}".format(value))

@@ -1,0 +1,73 @@
+"""The process that has the runtime: it runs one bundle after the other, in the order asked for.
+
+It writes lines to the pipe that was its standard output; what the runtime prints goes to standard error::
+
+    ready {"version": …, "device": …}      or  unavailable {"stage": …, "text": …}
+    at run
+    row 17 {"row": {…}, "messages": {…}}
+
+Where outputs are held against the CPU provider's, the row comes before that as ``so-far`` already: what then ends the
+process is not charged to the provider.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, List
+
+from caniexport.model.status import Stage
+from caniexport.runner import adapters, beside, one
+from caniexport.runner.adapters.base import Unavailable
+from caniexport.runner.archive import Archive
+from caniexport.worker.process import limit_memory
+from caniexport.worker.process_tree import die_with_parent
+
+
+class _Lines:
+    """The pipe to the supervisor. The runtime cannot reach it: its standard output is standard error."""
+
+    def __init__(self) -> None:
+        self._descriptor = os.dup(1)
+        os.dup2(2, 1)
+
+    def write(self, *words: Any) -> None:
+        data = (" ".join(map(str, words)) + "\n").encode("utf-8")
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
+def serve(arguments: List[str]) -> int:
+    """``archive runtime provider memory_mb``; the places of the entries to run come on standard input, one a line."""
+    path, runtime, provider, memory = arguments
+    lines = _Lines()
+    die_with_parent()
+    places = [int(line) for line in sys.stdin]
+    archive = Archive(Path(path))
+    adapter = adapters.find(runtime, provider)
+    try:
+        running = adapter.start()
+    except Unavailable as error:
+        lines.write("unavailable", json.dumps({"stage": error.stage.value, "text": str(error)}))
+        return 0
+    if int(memory) and provider == "cpu":
+        # a GPU's runtime reserves address space by the hundred gigabytes
+        limit_memory(int(memory))
+    lines.write("ready", json.dumps(running._asdict()))
+
+    def announce(stage: Stage) -> None:
+        if stage is not Stage.LOAD:
+            lines.write("at", stage.value)
+
+    cpu = adapter.beside()
+    for place in places:
+        entry = archive.entries[place]
+        ran = one.run(adapter, archive, entry, announce)
+        outcome = ran.outcome
+        if cpu is not None and beside.wanted(outcome):
+            lines.write("so-far", place, json.dumps(outcome._asdict()))
+            outcome = beside.compared(cpu, archive, entry, ran)
+        lines.write("row", place, json.dumps(outcome._asdict()))
+    return 0

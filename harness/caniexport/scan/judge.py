@@ -1,0 +1,375 @@
+"""What the rows say of each site, at the releases that a project takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from caniexport import versions
+from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.select import CatalogueEntry, Rows, bare_op
+from caniexport.answers.words import Ruler, words
+from caniexport.corpus.verdicts import Workaround, works
+from caniexport.model.case import PLAIN
+from caniexport.model.status import Exporter, FixKind, Status
+from caniexport.scan.gates import Condition
+from caniexport.scan.sites import Site, SiteKind
+
+_TRACE, _DYNAMO = Exporter.TRACE.value, Exporter.DYNAMO.value
+_TITLE = re.compile(r"\bexport\((?P<call>\w+)=|^(?P<alone>\w+)=:")
+NOTHING = "nothing measured here speaks to this"
+#: evidence that is told one by one
+_MOST = 4
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A case, one of its variants, and what it says along the releases."""
+
+    case: str
+    variant: str
+    text: str
+
+
+@dataclass(frozen=True)
+class SiteFinding:
+    """A site with its word. ``statement`` is the sentence; ``spoken`` whether anything measured speaks to it;
+    ``holds`` is, for a gate, at how many of the releases its condition is true: always, never, sometimes.
+    """
+
+    site: Site
+    word: Workaround
+    statement: str
+    spoken: bool
+    holds: str
+    evidence: tuple[Evidence, ...]
+
+
+class Seen:
+    """The cells that judging looks at, each read once. ``rows`` is the dataset."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self._cases: dict[str, list[MeasuredCell]] = {}
+        self._plain: dict[str, dict[tuple[str, str, int | None], Status]] = {}
+
+    @cached_property
+    def ruler(self) -> Ruler:
+        """What decides the opset at which a release is judged."""
+        return Ruler.of(self.rows)
+
+    def cells(self, case: str) -> list[MeasuredCell]:
+        """The cells of a case on the CPU."""
+        if case not in self._cases:
+            self._cases[case] = self.rows.cells(case=(case,), provider=("cpu",))
+        return self._cases[case]
+
+    def plain(self, torch: str) -> dict[tuple[str, str, int | None], Status]:
+        """By case, exporter and opset: how the failing forms end in a release."""
+        if torch not in self._plain:
+            found = self.rows.cells(torch=(torch,), variant=(PLAIN,), provider=("cpu",))
+            self._plain[torch] = {(cell.case, cell.exporter, cell.opset): cell.status for cell in found}
+        return self._plain[torch]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """``releases`` are those of the project, measured, oldest first; ``exporter`` and ``opset`` are empty for each
+    release's own.
+    """
+
+    seen: Seen
+    releases: tuple[str, ...]
+    exporter: str | None = None
+    opset: int | None = None
+
+    def judge(self, site: Site) -> SiteFinding:
+        """The word for one site."""
+        how: dict[SiteKind, Callable[[Site], SiteFinding]] = {
+            SiteKind.GATE: self._gate,
+            SiteKind.SYMBOLIC: self._symbolic,
+            SiteKind.DYNAMO: self._dynamo,
+            SiteKind.OPSET: self._opset_pin,
+            SiteKind.FALLBACK: self._fallback,
+            SiteKind.ARGUMENT: self._argument,
+            SiteKind.SHAPE: self._shape,
+        }
+        return how[site.kind](site)
+
+    @cached_property
+    def _plain(self) -> list[CatalogueEntry]:
+        return [
+            entry for entry in self.seen.rows.catalogue.values() if entry.variant == PLAIN and entry.corpus != "canary"
+        ]
+
+    def exporter_of(self, torch: str) -> str:
+        """The exporter that is asked for, or that a bare call uses in a release."""
+        return self.exporter or self.seen.rows.default_exporters.get(torch, _TRACE)
+
+    def _fix_words(self, case: str, variant: str) -> dict[str, Workaround]:
+        """By release: the word of one fix."""
+        entry = self.seen.rows.catalogue[case, variant]
+        cells = self.seen.cells(case)
+        told = {
+            exporter: words(cells, [entry], self.seen.ruler, exporter, self.opset)[variant]
+            for exporter in {self.exporter_of(torch) for torch in self.releases}
+        }
+        return {torch: told[self.exporter_of(torch)][torch] for torch in self.releases}
+
+    def _plain_works(self, case: str, exporter: str | None = None, opset: int | None = None) -> dict[str, bool | None]:
+        """By release: whether the failing form works there."""
+        found = {}
+        for torch in self.releases:
+            name = exporter or self.exporter_of(torch)
+            at = self.seen.ruler.opset(torch, name, opset or self.opset)
+            found[torch] = works(self.seen.plain(torch).get((case, name, at)))
+        return found
+
+    def _about(self, ops: Sequence[str]) -> dict[str, dict[str, bool | None]]:
+        """By case that one of the operators leads: whether its failing form works, by release."""
+        found = [entry.case for entry in self._plain if any(_leads(entry, op) for op in ops)]
+        return {case: self._plain_works(case) for case in found}
+
+    def _symbolic(self, site: Site) -> SiteFinding:
+        if site.runtime:
+            said = f"{NOTHING}: it is registered for {site.runtime}, and files are run on ONNX Runtime"
+            return SiteFinding(site, Workaround.UNKNOWN, said, False, "", ())
+        fixes = [
+            (entry.case, entry.variant)
+            for entry in self.seen.rows.catalogue.values()
+            if entry.kind == FixKind.CUSTOM_SYMBOLIC.value and not entry.caution and _has_op(entry, site.name)
+        ]
+        return self._by_fixes(site, fixes) if fixes else self._by_plain(site, [site.name])
+
+    def _shape(self, site: Site) -> SiteFinding:
+        return self._by_fixes(site, site.fixes)
+
+    def _by_fixes(self, site: Site, fixes: Iterable[tuple[str, str]]) -> SiteFinding:
+        told = {fix: self._fix_words(*fix) for fix in dict.fromkeys(fixes)}
+        by_release = {torch: together(found[torch] for found in told.values()) for torch in self.releases}
+        evidence = [Evidence(*fix, _words_along(found)) for fix, found in told.items()]
+        return self._finding(site, by_release, evidence)
+
+    def _by_plain(self, site: Site, ops: Sequence[str]) -> SiteFinding:
+        """No fix of this kind was measured: whether the operator works by itself is all that rows tell."""
+        told = self._about(ops)
+        by_release = {}
+        for torch in self.releases:
+            known = [found[torch] for found in told.values() if found[torch] is not None]
+            by_release[torch] = Workaround.OBSOLETE if known and all(known) else Workaround.UNKNOWN
+        evidence = [Evidence(case, PLAIN, _works_along(found)) for case, found in told.items()]
+        return self._finding(site, by_release, evidence)
+
+    def _gate(self, site: Site) -> SiteFinding:
+        gate = site.condition
+        assert gate is not None
+        true_at = [torch for torch in self.releases if gate.holds(torch)]
+        holds = "always" if len(true_at) == len(self.releases) else "sometimes" if true_at else "never"
+        known = {bare_op(op) for entry in self._plain for op in entry.ops[:1]}
+        ops = [op for op in site.ops if bare_op(op) in known]
+        told = self._about(ops)
+        # that something works is no reason to drop a gate which is not seen to be about it
+        reason = any(self._failed_on_old_side(case, gate) for case in told)
+        by_release = {}
+        for torch in self.releases:
+            works_there = [found[torch] for found in told.values() if found[torch] is not None]
+            old = gate.holds(torch) == gate.old_side
+            word = Workaround.UNKNOWN
+            if works_there and all(works_there):
+                word = Workaround.OBSOLETE if reason else Workaround.UNKNOWN
+            elif old and False in works_there:
+                word = Workaround.NEEDED
+            by_release[torch] = word
+        evidence = [Evidence(case, PLAIN, _works_along(found)) for case, found in told.items()]
+        found = self._finding(site, by_release, evidence)
+        dead = {"always": "always true", "never": "never true", "sometimes": ""}[holds] if len(self.releases) else ""
+        said = f"{found.statement}; {dead} at the releases looked at" if dead else found.statement
+        return SiteFinding(site, found.word, said, found.spoken, holds, found.evidence)
+
+    def _failed_on_old_side(self, case: str, gate: Condition) -> bool:
+        """Whether the failing form was seen to fail in a release on the gate's older side."""
+        older = {torch for torch in self.seen.rows.torch if gate.holds(torch) == gate.old_side}
+        ruler = self.seen.ruler
+        return any(
+            cell.variant == PLAIN
+            and cell.torch in older
+            and cell.exporter == self.exporter_of(cell.torch)
+            and cell.opset == ruler.opset(cell.torch, cell.exporter, self.opset)
+            and works(cell.status) is False
+            for cell in self.seen.cells(case)
+        )
+
+    def _dynamo(self, site: Site) -> SiteFinding:
+        """A pin of the TorchScript exporter: it changes something where a bare call would use the other one."""
+        flipped = [torch for torch in self.releases if self.seen.rows.default_exporters.get(torch) == _DYNAMO]
+        if not flipped:
+            by_release = dict.fromkeys(self.releases, Workaround.OBSOLETE)
+            text = "a bare call uses the TorchScript exporter in each of these releases"
+            return self._finding(site, by_release, [], text)
+        newest = flipped[-1]
+        only_trace, only_dynamo = self._only(newest, _TRACE, _DYNAMO), self._only(newest, _DYNAMO, _TRACE)
+        text = (
+            f"it depends on the model: at torch {newest} {len(only_trace)} cases work with the TorchScript exporter "
+            f"only, {len(only_dynamo)} with dynamo only"
+        )
+        evidence = [Evidence(case, PLAIN, "works with the TorchScript exporter only") for case in only_trace]
+        evidence += [Evidence(case, PLAIN, "works with dynamo only") for case in only_dynamo]
+        return SiteFinding(site, Workaround.UNKNOWN, text, True, "", tuple(evidence))
+
+    def _only(self, torch: str, one: str, other: str) -> list[str]:
+        """Cases whose failing form works with one exporter and not with the other, at the release's own opset."""
+        cases = [entry.case for entry in self._plain]
+        good = {name: {case: self._plain_works(case, name)[torch] for case in cases} for name in (one, other)}
+        return [case for case in cases if good[one][case] and good[other][case] is False]
+
+    def _opset_pin(self, site: Site) -> SiteFinding:
+        """An opset that the exporter refuses is harmful; one that the release writes by itself says nothing new."""
+        opset = int(site.name)
+        by_release = {torch: self._pinned(torch, opset) for torch in self.releases}
+        refused = [torch for torch, word in by_release.items() if word is Workaround.HARMFUL]
+        if refused:
+            exporters = ", ".join(dict.fromkeys(self.exporter_of(torch) for torch in refused))
+            return self._finding(site, by_release, [], f"refused by {exporters} at torch {_some(refused)}")
+        if set(by_release.values()) == {Workaround.OBSOLETE}:
+            return self._finding(site, by_release, [], "the opset that a bare call writes in each of these releases")
+        return self._raising(site, opset)
+
+    def _pinned(self, torch: str, opset: int) -> Workaround:
+        exporter = self.exporter_of(torch)
+        if self.seen.rows.default_opsets.get(torch) == opset and exporter == self.seen.rows.default_exporters.get(
+            torch
+        ):
+            return Workaround.OBSOLETE
+        offer = self.seen.rows.offers.get((torch, exporter))
+        # the first opset above an exporter's range is measured, and refused; below the range nothing is asked
+        above = offer is not None and bool(offer.opsets) and opset > offer.opsets[-1]
+        return Workaround.HARMFUL if above else Workaround.UNKNOWN
+
+    def _raising(self, site: Site, opset: int) -> SiteFinding:
+        """What a higher opset would give: cases that fail at the pin and work at the newest release's own opset."""
+        torch = self.releases[-1]
+        low = {entry.case: self._plain_works(entry.case, opset=opset)[torch] for entry in self._plain}
+        if all(good is None for good in low.values()):
+            said = f"{NOTHING}: opset {opset} was not asked of {self.exporter_of(torch)} at torch {torch}"
+            return SiteFinding(site, Workaround.UNKNOWN, said, False, "", ())
+        better = [case for case, good in low.items() if good is False and self._plain_works(case)[torch]]
+        evidence = tuple(
+            Evidence(case, PLAIN, f"fails at opset {opset}, works at the release's own") for case in better
+        )
+        said = f"at torch {torch} {len(better)} cases fail at opset {opset} and work at the release's own"
+        return SiteFinding(site, Workaround.UNKNOWN, f"it depends on the model: {said}", True, "", evidence)
+
+    def _fallback(self, site: Site) -> SiteFinding:
+        """An export type: variants whose code has its name."""
+        having = [entry for entry in self.seen.rows.catalogue.values() if site.name and f".{site.name}" in entry.code]
+        fixes = [(entry.case, entry.variant) for entry in having if entry.variant != PLAIN]
+        told = {(entry.case, PLAIN): self._plain_works(entry.case) for entry in having if entry.variant == PLAIN}
+        spoken = {fix: self._fix_words(*fix) for fix in fixes}
+        by_release = {}
+        for torch in self.releases:
+            said = [found[torch] for found in spoken.values()]
+            said += [Workaround.BROKEN for found in told.values() if found[torch] is False]
+            by_release[torch] = together(said)
+        evidence = [
+            Evidence(*fix, along({t: word.value for t, word in found.items()})) for fix, found in spoken.items()
+        ]
+        evidence += [Evidence(*key, _works_along(found)) for key, found in told.items()]
+        return self._finding(site, by_release, evidence)
+
+    def _argument(self, site: Site) -> SiteFinding:
+        """An argument of the export call: cases whose failing form gives it, and whose fix leaves it out."""
+        given = [entry.case for entry in self._plain if _argument_of(entry) == site.name]
+        fixes = [
+            (entry.case, entry.variant)
+            for entry in self.seen.rows.catalogue.values()
+            if entry.case in given and entry.kind == FixKind.EXPORT_OPTION.value and not entry.caution
+        ]
+        found = self._by_fixes(site, fixes)
+        # that leaving it out is needed means that the argument does harm
+        turned = {Workaround.NEEDED: Workaround.HARMFUL, Workaround.OBSOLETE: Workaround.UNKNOWN}
+        said = found.statement.replace("needed", "harmful").replace("obsolete", "taken")
+        return SiteFinding(site, turned.get(found.word, found.word), said, found.spoken, "", found.evidence)
+
+    def known_arguments(self) -> frozenset[str]:
+        """Arguments of the export call that some failing form gives."""
+        return frozenset(name for entry in self._plain if (name := _argument_of(entry)))
+
+    def _finding(
+        self, site: Site, by_release: Mapping[str, Workaround], evidence: Sequence[Evidence], text: str = ""
+    ) -> SiteFinding:
+        word = together(by_release.values(), among_releases=True)
+        spoken = bool(text) or any(found is not Workaround.UNKNOWN for found in by_release.values())
+        said = text or _words_along(by_release)
+        if not spoken:
+            failing = any("fails" in item.text for item in evidence)
+            fails = ": cases of this operator fail by themselves, and no such fix was measured" if failing else ""
+            said = f"{NOTHING}{fails}"
+        return SiteFinding(site, word, said, spoken, "", tuple(evidence))
+
+
+def together(found: Iterable[Workaround], *, among_releases: bool = False) -> Workaround:
+    """One word of several: needed where any needs it; obsolete, broken or harmful where nothing says otherwise.
+
+    Over releases harm in one of them is what a project that takes them all has to know, and obsolete is what was
+    measured so in each.
+    """
+    told = list(found)
+    known = {word for word in told if word is not Workaround.UNKNOWN}
+    if Workaround.NEEDED in known:
+        return Workaround.NEEDED
+    if among_releases and Workaround.HARMFUL in known:
+        return Workaround.HARMFUL
+    if known == {Workaround.OBSOLETE, Workaround.HARMFUL}:
+        return Workaround.OBSOLETE
+    if among_releases and known == {Workaround.OBSOLETE} and Workaround.UNKNOWN in told:
+        return Workaround.UNKNOWN
+    return known.pop() if len(known) == 1 else Workaround.UNKNOWN
+
+
+def along(said: Mapping[str, str]) -> str:
+    """``needed 1.8.1 to 1.11.0, obsolete 1.12.1 to 2.15.0``; what was not measured ends no run."""
+    runs: list[tuple[str, str, str]] = []
+    for torch in versions.ordered(said):
+        word = said[torch]
+        if word == Workaround.UNKNOWN.value:
+            continue
+        if runs and runs[-1][0] == word:
+            runs[-1] = (word, runs[-1][1], torch)
+        else:
+            runs.append((word, torch, torch))
+    texts = [f"{word} at torch {first}" + (f" to {last}" if last != first else "") for word, first, last in runs]
+    return ", ".join(texts) or "not measured"
+
+
+def _words_along(found: Mapping[str, Workaround]) -> str:
+    return along({torch: word.value for torch, word in found.items()})
+
+
+def _works_along(found: Mapping[str, bool | None]) -> str:
+    words = {True: "works", False: "fails", None: Workaround.UNKNOWN.value}
+    return along({torch: words[good] for torch, good in found.items()})
+
+
+def _has_op(entry: CatalogueEntry, op: str) -> bool:
+    if not op:
+        return False
+    spelled = [item for item in entry.ops if "::" in item]
+    return op in spelled if "::" in op else any(bare_op(item) == bare_op(op) for item in entry.ops)
+
+
+def _leads(entry: CatalogueEntry, op: str) -> bool:
+    """Whether the operator is what the case is about."""
+    return bool(op and entry.ops) and bare_op(entry.ops[0]) == bare_op(op) and ("::" not in op or entry.ops[0] == op)
+
+
+def _some(items: Sequence[str]) -> str:
+    more = f" and {len(items) - _MOST} more" if len(items) > _MOST else ""
+    return ", ".join(items[:_MOST]) + more
+
+
+def _argument_of(entry: CatalogueEntry) -> str:
+    """The argument of the export call that a case is about, which its title names: ``export(aten=...)``."""
+    match = _TITLE.search(entry.title)
+    return (match["call"] or match["alone"]) if match else ""

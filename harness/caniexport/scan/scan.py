@@ -1,0 +1,97 @@
+"""A scan from a path to findings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from caniexport import names, versions
+from caniexport.answers.select import exporter_name, load
+from caniexport.model.errors import UnknownName
+from caniexport.model.status import Exporter
+from caniexport.scan import files, pins
+from caniexport.scan.files import ParsedFile, Skipped
+from caniexport.scan.judge import Judge, Seen, SiteFinding
+from caniexport.scan.shapes import shapes
+from caniexport.scan.sites import Site, SiteKind, find
+
+if TYPE_CHECKING:
+    from caniexport.store import Dataset
+
+
+@dataclass(frozen=True)
+class SourceScan:
+    """The answer. ``releases`` were looked at, ``said`` is why; ``exporter`` and ``opset`` are those asked for or
+    pinned throughout the tree, ``None`` for each release's own. ``files`` counts the files that have to do with torch.
+    """
+
+    path: str
+    releases: tuple[str, ...]
+    said: str
+    exporter: str | None
+    opset: int | None
+    files: int
+    findings: tuple[SiteFinding, ...]
+    skipped: tuple[Skipped, ...]
+    notes: tuple[str, ...]
+
+
+def scan(
+    dataset: Dataset, path: Path, torch: Sequence[str] = (), exporter: str | None = None, opset: int | None = None
+) -> SourceScan:
+    """What the source tree at ``path`` has that measurements speak to.
+
+    ``torch`` are releases or series; where none is given the project's own files say which. Raises
+    :class:`UnknownName` for a path that is not there and a name nobody knows.
+    """
+    rows = load(dataset)
+    if not rows.torch:
+        raise UnknownName("nothing has been measured yet: `caniexport measure` does")
+    read = list(files.read(path))
+    sources = [item for item in read if isinstance(item, ParsedFile)]
+    found, unseen = find(sources, shapes(rows.catalogue.values()))
+    if torch:
+        chosen = tuple(versions.ordered(versions.resolve(text, rows.torch) for text in torch))
+        asked = pins.Pins(chosen, "asked for")
+    else:
+        asked = pins.read(path, rows.torch)
+    if exporter:
+        known = [member.value for member in Exporter if member is not Exporter.DEFAULT]
+        exporter = names.require("exporter", exporter_name(exporter), known)
+    notes = [f"{problem}: not looked at for the torch that the project asks for" for problem in asked.problems]
+    if exporter is None and any(site.kind is SiteKind.DYNAMO for site in found):
+        exporter = Exporter.TRACE.value
+        notes.append("dynamo=False is in the tree, so the TorchScript exporter is meant (--exporter takes another)")
+    pinned = {int(site.name) for site in found if site.kind is SiteKind.OPSET}
+    if opset is None and len(pinned) == 1:
+        (opset,) = pinned
+        notes.append(f"opset {opset} is the only one pinned in the tree, so it is meant (--opset takes another)")
+    seen: Seen = dataset.beside.setdefault("scan", Seen(rows))
+    judge = Judge(seen, asked.torch, exporter, opset)
+    own = Judge(seen, asked.torch, exporter, None)
+    known_arguments = judge.known_arguments()
+    judged = [
+        # a pinned opset is held against each release's own
+        (own if site.kind is SiteKind.OPSET else judge).judge(site)
+        for site in found
+        if site.kind is not SiteKind.ARGUMENT or site.name in known_arguments
+    ]
+    return SourceScan(
+        str(path),
+        asked.torch,
+        asked.said,
+        exporter,
+        opset,
+        len(sources) - len(unseen),
+        tuple(finding for finding in judged if _says(finding)),
+        (*(item for item in read if isinstance(item, Skipped)), *unseen),
+        tuple(notes),
+    )
+
+
+def _says(finding: SiteFinding) -> bool:
+    """An argument that every release takes is no finding; everything else is shown, also what nothing speaks to."""
+    site: Site = finding.site
+    return site.kind is not SiteKind.ARGUMENT or finding.word.value in ("harmful", "broken")

@@ -1,0 +1,202 @@
+"""Compaction: finished journals become parquet, and no row is lost whoever is killed when.
+
+Everything that is written is durable before the journal it came from is removed, and doing it again changes nothing;
+so a compaction that dies at any point is made good by the next one. A journal is finished when nobody holds its lock.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from caniexport.model.errors import StoreError
+from caniexport.store import files, writer
+from caniexport.store.gates import Gates, mask
+from caniexport.store.journal_reader import Entries, journals, read_journal
+from caniexport.store.merge import newest
+from caniexport.store.schema import from_normalised
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: seconds that a compaction waits for another one
+PATIENCE = 300.0
+#: an empty journal younger than this many seconds may be about to be locked by the process that made it
+_YOUNG = 60.0
+
+
+@dataclass(frozen=True)
+class CompactReport:
+    """What a compaction did: journals taken up, rows read from them, files written, and what could not be read."""
+
+    journals: int = 0
+    rows: int = 0
+    written: tuple[Path, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def compact(local: Path) -> CompactReport:
+    """Merge the finished journals of a local dataset into its parquet files, and remove them.
+
+    The newest row of an identity is kept. A damaged file is put aside under its name with ``.damaged`` and reported;
+    nothing of it is removed. Raises :class:`DiskFull`, :class:`SchemaMismatch` (a file there is of another version)
+    or :class:`StoreError`; the journals are then still there.
+    """
+    if not journals(local):
+        return CompactReport()
+    with dataset_lock(local), ExitStack() as held:
+        for folder in (local, local / "cells", local / "runs"):
+            writer.remove_leftovers(folder)
+        finished = {path: read_journal(path) for path in journals(local) if held.enter_context(claim(path))}
+        if not finished:
+            return CompactReport()
+        written, problems = _merge(local, list(finished.values()))
+        problems += writer.list_files(local)
+        _remove(local, finished)
+    return CompactReport(
+        len(finished),
+        sum(len(entries.cells) + len(entries.runs) for entries in finished.values()),
+        tuple(written),
+        (*problems, *(problem for entries in finished.values() for problem in entries.problems)),
+    )
+
+
+@contextmanager
+def dataset_lock(local: Path) -> Iterator[None]:
+    """Hold the dataset's lock: one process at a time rewrites its files. A killed holder releases it."""
+    from filelock import FileLock, Timeout
+
+    writer.guarded(local, lambda: local.mkdir(parents=True, exist_ok=True))
+    lock = FileLock(local / ".lock")
+    try:
+        writer.guarded(local / ".lock", lambda: _acquire(lock))
+    except Timeout:
+        raise StoreError(f"{local} has been in use by another process for {PATIENCE:.0f} s; try again later") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _acquire(lock: Any) -> None:
+    lock.acquire(timeout=PATIENCE)
+
+
+@contextmanager
+def claim(path: Path) -> Iterator[bool]:
+    """Whether a journal is finished; while true, no writer can take it up again."""
+    try:
+        file = path.open("rb+")
+    except FileNotFoundError:
+        yield False
+        return
+    with file:
+        yield _lock(file) and not _just_made(path)
+
+
+def _lock(file: IO[bytes]) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # Windows keeps an open file from being removed by itself
+        return True
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _just_made(path: Path) -> bool:
+    status = path.stat()
+    return status.st_size == 0 and time.time() - status.st_mtime < _YOUNG
+
+
+def _merge(local: Path, finished: list[Entries]) -> tuple[list[Path], list[str]]:
+    """Write messages and environments first, so that no cell is ever without them."""
+    written: list[Path] = []
+    problems: list[str] = []
+    for path, table, rows in _targets(local, finished):
+        before, problem = _before(path, table)
+        problems += problem
+        data = writer.encode(table, _newest(local, table, [*before, rows]))
+        if not path.is_file() or path.read_bytes() != data:
+            writer.put(path, data)
+            written.append(path)
+    return written, problems
+
+
+def _newest(local: Path, table: str, parts: list[pa.Table]) -> pa.Table:
+    """One row per identity, one more where a run in quarantine has it too: it must not cost the good one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    path = local / "environments.parquet"
+    if table not in ("cells", "runs") or not path.is_file():
+        return newest(table, parts)
+    try:
+        gates = Gates(files.read(path, "environments").to_pylist())
+    except files.DamagedFileError:  # readers report it; which runs were good is no longer known
+        return newest(table, parts)
+    whole = pa.concat_tables(parts)
+    bad = mask(whole, gates.quarantined)
+    if bad is None:
+        return newest(table, [whole])
+    return pa.concat_tables([newest(table, [whole.filter(side)]) for side in (pc.invert(bad), bad)])
+
+
+def _targets(local: Path, finished: list[Entries]) -> Iterator[tuple[Path, str, pa.Table]]:
+    every = Entries()
+    for entries in finished:
+        every.add(entries)
+    if every.messages:
+        texts = [{"message_id": key, "text": text} for key, text in every.messages.items()]
+        yield local / "messages.parquet", "messages", from_normalised("messages", texts)
+    if every.environments:
+        yield local / "environments.parquet", "environments", from_normalised("environments", every.environments)
+    by_file: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in every.cells:
+        by_file.setdefault(("cells", writer.cells_file(row["torch"], row["provider"])), []).append(row)
+    for row in every.runs:
+        by_file.setdefault(("runs", writer.runs_file(row["runtime"], row["provider"])), []).append(row)
+    for (table, name), rows in sorted(by_file.items()):
+        yield local / table / name, table, from_normalised(table, rows)
+
+
+def _before(path: Path, table: str) -> tuple[list[pa.Table], list[str]]:
+    """The rows that are in the file already; a damaged file is put aside, and said so."""
+    if not path.is_file():
+        return [], []
+    try:
+        return [files.read(path, table)], []
+    except files.DamagedFileError as error:
+        aside = _put_aside(path)
+        return [], [f"{error}; put aside as {aside.name}"]
+
+
+def _remove(local: Path, finished: dict[Path, Entries]) -> None:
+    for path, entries in finished.items():
+        if entries.problems:
+            _put_aside(path)
+        else:
+            writer.guarded(path, path.unlink)
+    writer.sync_folder(local / "journal")
+
+
+def _put_aside(path: Path) -> Path:
+    number, aside = 0, path.with_name(path.name + files.DAMAGED)
+    while aside.exists():
+        number += 1
+        aside = path.with_name(f"{path.name}.{number}{files.DAMAGED}")
+    writer.guarded(path, lambda: _rename(path, aside))
+    return aside
+
+
+def _rename(path: Path, aside: Path) -> None:
+    if path.suffix == ".parquet":
+        writer.forget(path)
+    path.rename(aside)
+    writer.sync_folder(path.parent)

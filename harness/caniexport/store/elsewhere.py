@@ -1,0 +1,142 @@
+"""Cells as they end on a runtime of one's choice: the rows of cells joined with the runs of their bundles, in SQL.
+
+A cell that never reached a runtime (its export failed, its opset was refused) is the same on every runtime. One that
+was measured on the runtime asked for is itself. For the others the run of its bundle speaks; where the bundle was not
+run there, the cell was not measured there (``not_run``): it neither passes nor fails. A row whose file onnx's checker
+refused (older rows end there) is the same everywhere but where its file was run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from caniexport.model.case import PLAIN
+from caniexport.model.status import MEASURED, Stage, Status
+from caniexport.store import sql
+
+#: a cell that ends here has not reached its runtime
+BEFORE_RUNTIME = (Stage.RESOLVE, Stage.IMPORT, Stage.EAGER, Stage.EXPORT, Stage.CHECK)
+#: columns that are another on another runtime: filters on them are applied afterwards
+MOVED = frozenset(
+    "runtime runtime_version provider device stage status signature message_id env_id run_id measured_at origin "
+    "unstable".split()
+)
+#: the same, for SQL
+BEFORE = ", ".join(sql.literal(stage.value) for stage in BEFORE_RUNTIME)
+_CHECK = sql.literal(Stage.CHECK.value)
+_SAYS = ", ".join(sql.literal(status.value) for status in sorted(MEASURED, key=lambda status: status.value))
+_PLACE = ("torch", "case", "variant", "exporter", "opset")
+
+
+class Runtime(NamedTuple):
+    """A release of a runtime on a provider: ``onnxruntime``, ``1.31.1``, ``cpu``."""
+
+    name: str
+    version: str
+    provider: str
+
+    @property
+    def text(self) -> str:
+        """``onnxruntime 1.31.1``; the provider where it is not cpu, or that nothing is run."""
+        where = {"cpu": "", "none": " (parse and build)"}.get(self.provider, f" on {self.provider}")
+        return f"{self.name} {self.version}{where}"
+
+
+@dataclass(frozen=True)
+class On:
+    """The runtime that is asked about; ``asking`` are the variants whose runs have session options of their own."""
+
+    runtime: Runtime
+    asking: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def where(self) -> dict[str, tuple[str]]:
+        """The runs that speak."""
+        names = ("runtime", "runtime_version", "provider")
+        return {name: (value,) for name, value in zip(names, self.runtime, strict=True)}
+
+
+#: the relation where there are no runs
+NO_RUNS: tuple[str, list[Any]] = (f"SELECT *, NULL::VARCHAR AS origin FROM ({sql.empty('runs')})", [])
+
+
+def moved(cells: str, runs: str, on: On, *, once: bool) -> str:
+    """The relation ``cells`` on another runtime, where ``runs`` are the runs there.
+
+    once  no cell has several rows, on other providers or versions of a runtime, among which one is to be chosen
+    """
+    here = (
+        f"(c.exporter IS NULL OR (c.stage IN ({BEFORE}) AND NOT (c.stage = {_CHECK} AND r.status IS NOT NULL)) OR "
+        f"({_is('c.runtime', on.runtime.name)} AND {_is('c.runtime_version', on.runtime.version)} "
+        f"AND {_is('c.provider', on.runtime.provider)}))"
+    )
+    replaced = ", ".join(f"{value} AS {name}" for name, value in _values(here, on.runtime).items())
+    asks = _asks("c", on.asking)
+    return (
+        f"SELECT c.* REPLACE ({replaced}) FROM ({cells if once else _one(cells, on.runtime)}) c "
+        f"LEFT JOIN ({_speaking(runs)}) r "
+        f"ON c.bundle = r.bundle AND r.asks = {asks}"
+    )
+
+
+def _values(here: str, to: Runtime) -> dict[str, str]:
+    """What each column becomes. A file that is not as asked stays so wherever it runs."""
+    # a fix may ask for another exporter or opset itself, so only of the failing form do the columns tell
+    asked_otherwise = (
+        f"c.status = 'degraded' OR (c.variant = {sql.literal(PLAIN)} AND c.exporter <> 'default' AND "
+        "(c.exporter_effective <> c.exporter OR c.opset_effective <> c.opset))"
+    )
+    status = (
+        f"CASE WHEN {here} THEN c.status WHEN r.status IS NULL THEN '{Status.NOT_RUN.value}' "
+        f"WHEN r.status = 'pass' AND ({asked_otherwise}) THEN 'degraded' ELSE r.status END"
+    )
+    own = {
+        name: f"CASE WHEN {here} THEN c.{name} ELSE r.{name} END"
+        for name in ("signature", "message_id", "env_id", "run_id", "measured_at", "unstable")
+    }
+    stage = f"CASE WHEN {here} THEN c.stage ELSE coalesce(r.stage, '{Stage.LOAD.value}') END"
+    origin = f"CASE WHEN {here} THEN c.origin ELSE coalesce(r.origin, c.origin) END"
+    places = {"runtime": to.name, "runtime_version": to.version, "provider": to.provider}
+    return {
+        "status": status,
+        "stage": stage,
+        "origin": origin,
+        **own,
+        **{name: sql.literal(value) for name, value in places.items()},
+    }
+
+
+def _one(cells: str, to: Runtime) -> str:
+    """One row for each cell, whatever it was measured on: first what was measured where it is asked for."""
+    key = ", ".join(sql.name(name) for name in _PLACE)
+    same = f"({_is('runtime', to.name)} AND {_is('runtime_version', to.version)})"
+    provider = f"provider = {sql.literal(to.provider)}"
+    rank = f"({same} AND {provider}) DESC, {provider} DESC, provider = 'cpu' DESC, measured_at DESC NULLS LAST"
+    return f"SELECT * FROM ({cells}) QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {rank}) = 1"
+
+
+def _speaking(runs: str) -> str:
+    """One run for each bundle, with and without session options of its own: by the rules for cells."""
+    now = round(time.time() * 1e6)
+    speaks = (
+        f"status IN ({_SAYS}) DESC, coalesce(epoch_us(measured_at) <= {now}, false) DESC, origin = 'local' DESC, "
+        "measured_at DESC NULLS LAST"
+    )
+    return (
+        f"SELECT *, session IS NOT NULL AS asks FROM ({runs}) "
+        f"QUALIFY row_number() OVER (PARTITION BY bundle, session IS NOT NULL ORDER BY {speaks}) = 1"
+    )
+
+
+def _asks(table: str, asking: Collection[tuple[str, str]]) -> str:
+    if not asking:
+        return "false"
+    pairs = ", ".join(f"({sql.literal(case)}, {sql.literal(variant)})" for case, variant in sorted(asking))
+    return f'(({table}."case", {table}.variant) IN ({pairs}))'
+
+
+def _is(column: str, value: str) -> str:
+    return f"{column} = {sql.literal(value)}"

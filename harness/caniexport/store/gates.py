@@ -1,0 +1,57 @@
+"""Which runs may speak: the gate's word on each run, looked up for the rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+GOOD = "good"
+#: whether the run of (env_id, run_id) may not speak
+Quarantined = Callable[[str | None, str | None], bool]
+
+
+class Gates:
+    """The gate's words on the runs of an environment table."""
+
+    def __init__(self, environments: Iterable[Mapping[str, Any]]) -> None:
+        self._runs: dict[tuple[str | None, str | None], Mapping[str, Any]] = {}
+        for row in environments:
+            self._runs[row["env_id"], row["run_id"]] = row
+
+    @property
+    def silencing(self) -> bool:
+        """Whether any run is quarantined at all."""
+        return any(row["gate"] not in (None, GOOD) for row in self._runs.values())
+
+    def word(self, env_id: str | None, run_id: str | None) -> str | None:
+        """``good``, why the run is quarantined, or ``None`` where nobody has judged it or no verdict was kept."""
+        own = self._runs.get((env_id, run_id))
+        return None if own is None or own["gate"] is None else str(own["gate"])
+
+    def quarantined(self, env_id: str | None, run_id: str | None) -> bool:
+        """Whether the run has been judged, and not as good."""
+        return self.word(env_id, run_id) not in (None, GOOD)
+
+
+def mask(rows: pa.Table, wanted: Callable[[str | None, str | None], bool]) -> pa.ChunkedArray | None:
+    """True for the rows whose environment and run are ``wanted``; ``None`` where no row's are."""
+    import pyarrow.compute as pc
+
+    keys = rows.select(["env_id", "run_id"]).unify_dictionaries()
+    pairs = keys.group_by(["env_id", "run_id"]).aggregate([]).to_pylist()
+    found = None
+    for pair in pairs:
+        if wanted(pair["env_id"], pair["run_id"]):
+            hit = pc.and_(_equals(rows, "env_id", pair["env_id"]), _equals(rows, "run_id", pair["run_id"]))
+            found = hit if found is None else pc.or_(found, hit)
+    return found
+
+
+def _equals(rows: pa.Table, name: str, value: str | None) -> pa.ChunkedArray:
+    import pyarrow.compute as pc
+
+    column = rows.column(name)
+    return column.is_null() if value is None else pc.equal(column, value).fill_null(False)

@@ -1,0 +1,174 @@
+"""The main graph of an ONNX file, small enough to draw, read from the protobuf bytes of a bundle.
+
+Only the fields that a picture needs are read (onnx.proto3: ModelProto.graph = 7; GraphProto.node = 1, initializer = 5,
+input = 11, output = 12, value_info = 13), so that answering questions needs no onnx package of some version.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from caniexport.model.errors import StoreError
+
+#: graphs with more nodes than these are told in words, not drawn
+MOST_NODES = 40
+_TYPES = {
+    **{1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64", 8: "str", 9: "bool", 10: "f16", 11: "f64"},
+    **{12: "u32", 13: "u64", 14: "c64", 15: "c128", 16: "bf16"},
+}
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+#: a message by field number: bytes of what is nested or text, numbers of what is a number
+_Fields = dict[int, list[bytes | int]]
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operator with the values that it reads and writes, by name; constants are counted, not named."""
+
+    op: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    constants: int
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A main graph. ``types`` are like ``f32[2,batch,4]``, by value, as far as the file says them."""
+
+    nodes: tuple[Node, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    types: dict[str, str]
+
+    def to_json(self) -> str:
+        """As one line of text."""
+        return json.dumps(asdict(self), separators=(",", ":"), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Graph:
+        """What :meth:`to_json` wrote. Raises :class:`StoreError` for anything else."""
+        try:
+            told = json.loads(text)
+            nodes = [
+                Node(str(item["op"]), tuple(item["inputs"]), tuple(item["outputs"]), int(item["constants"]))
+                for item in told["nodes"]
+            ]
+            return cls(tuple(nodes), tuple(told["inputs"]), tuple(told["outputs"]), dict(told["types"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"not the text of a graph: {error}") from error
+
+
+def of_model(content: bytes) -> Graph | None:
+    """The graph of an ONNX file's bytes; ``None`` where it has more than :data:`MOST_NODES` nodes.
+
+    Raises :class:`StoreError` where they are no such file.
+    """
+    try:
+        graph = _fields(_one(_fields(content), 7))
+        nodes = [_fields(item) for item in _nested(graph, 1)]
+        constants = {_text(tensor, 8) for tensor in map(_fields, _nested(graph, 5))}
+        written = [node for node in nodes if not _is_constant(node)]
+        constants |= {_string(name) for node in nodes if _is_constant(node) for name in _nested(node, 2)}
+        if len(written) > MOST_NODES:
+            return None
+        values = [_value(item) for number in (11, 13, 12) for item in _nested(graph, number)]
+        return Graph(
+            tuple(_node(node, constants) for node in written),
+            tuple(name for name, _ in map(_value, _nested(graph, 11)) if name not in constants),
+            tuple(name for name, _ in map(_value, _nested(graph, 12))),
+            {name: kind for name, kind in values if kind and name not in constants},
+        )
+    except (IndexError, UnicodeDecodeError, ValueError) as error:
+        raise StoreError(f"not an ONNX file: {error}") from error
+
+
+def _node(node: _Fields, constants: set[str]) -> Node:
+    domain, op = _text(node, 7), _text(node, 4)
+    inputs = [_string(name) for name in _nested(node, 1)]
+    name = op if domain in ("", "ai.onnx") else f"{domain}::{op}"
+    read = tuple(item for item in inputs if item and item not in constants)
+    outputs = tuple(filter(None, (_string(item) for item in _nested(node, 2))))
+    return Node(name, read, outputs, sum(item in constants for item in inputs))
+
+
+def _is_constant(node: _Fields) -> bool:
+    return _text(node, 4) == "Constant"
+
+
+def _value(content: bytes) -> tuple[str, str]:
+    """Name and type of a ValueInfoProto."""
+    value = _fields(content)
+    kind = _fields(_one(_fields(_one(value, 2)), 1))
+    number = kind.get(1, [0])[0]
+    if not isinstance(number, int) or number not in _TYPES:
+        return _text(value, 1), ""
+    if 2 not in kind:
+        return _text(value, 1), _TYPES[number]
+    sizes = [_size(_fields(item)) for item in _nested(_fields(_one(kind, 2)), 1)]
+    return _text(value, 1), f"{_TYPES[number]}[{','.join(sizes)}]"
+
+
+def _size(dimension: _Fields) -> str:
+    value = dimension.get(1, [None])[0]
+    return str(value) if isinstance(value, int) else _text(dimension, 2) or "?"
+
+
+def _fields(content: bytes) -> _Fields:
+    found: _Fields = {}
+    for number, value in _read(content):
+        found.setdefault(number, []).append(value)
+    return found
+
+
+def _read(content: bytes) -> Iterator[tuple[int, bytes | int]]:
+    """The fields of a message in the order of its bytes."""
+    at = 0
+    while at < len(content):
+        key, at = _varint(content, at)
+        kind = key & 7
+        if kind == _VARINT:
+            value, at = _varint(content, at)
+            yield key >> 3, value
+            continue
+        if kind == _BYTES:
+            size, at = _varint(content, at)
+        elif kind in (_FIXED64, _FIXED32):
+            size = 8 if kind == _FIXED64 else 4
+        else:
+            raise ValueError(f"wire type {kind}")
+        if at + size > len(content):
+            raise ValueError("the file ends within a field")
+        yield key >> 3, content[at : at + size]
+        at += size
+
+
+def _varint(content: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = content[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if not byte & 0x80:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number without an end")
+
+
+def _nested(fields: _Fields, number: int) -> list[bytes]:
+    return [item for item in fields.get(number, ()) if isinstance(item, bytes)]
+
+
+def _one(fields: _Fields, number: int) -> bytes:
+    found = _nested(fields, number)
+    return found[-1] if found else b""
+
+
+def _string(content: bytes) -> str:
+    return content.decode("utf-8")
+
+
+def _text(fields: _Fields, number: int) -> str:
+    return _string(_one(fields, number))

@@ -1,0 +1,179 @@
+"""The row contract as arrow schemas, and rows brought into it.
+
+:mod:`caniexport.model.rows` names the columns; this module is the only one that turns its type words into arrow types.
+Every file carries the contract's version under :data:`VERSION_KEY`; a file without it was not written by us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from caniexport.model.errors import SchemaMismatch, StoreError
+from caniexport.model.rows import SCHEMA_VERSION, TABLES
+from caniexport.model.status import Stage, Status
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: key of the file metadata that holds the version of the row contract
+VERSION_KEY = b"caniexport_schema"
+
+#: characters of a refused value that are shown
+_SHOWN = 80
+#: columns whose every value is a word of ours: a word nobody knows would be answered wrongly
+_WORDS: dict[str, frozenset[str]] = {
+    "stage": frozenset(member.value for member in Stage),
+    "status": frozenset(member.value for member in Status),
+}
+
+
+def columns(table: str) -> tuple[str, ...]:
+    """Names of a table's columns, in the order of the contract."""
+    return tuple(column.name for column in TABLES[table])
+
+
+@cache
+def schema(table: str) -> pa.Schema:
+    """The arrow schema of a table of the row contract (a key of ``rows.TABLES``)."""
+    import pyarrow as pa
+
+    types: dict[str, pa.DataType] = {
+        "string": pa.string(),
+        "int32": pa.int32(),
+        "int64": pa.int64(),
+        "float32": pa.float32(),
+        "float64": pa.float64(),
+        "bool": pa.bool_(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+        "list<string>": pa.list_(pa.string()),
+    }
+    fields = [pa.field(column.name, types[column.type]) for column in TABLES[table]]
+    return pa.schema(fields, metadata={VERSION_KEY: str(SCHEMA_VERSION).encode()})
+
+
+def check_version(metadata: Mapping[bytes, bytes] | None, name: str) -> None:
+    """Raise :class:`SchemaMismatch` unless the file called ``name`` was written under this row contract."""
+    written = (metadata or {}).get(VERSION_KEY)
+    if written is None:
+        raise SchemaMismatch(f"{name}: not written by caniexport (no version of the row contract in it)")
+    if written == str(SCHEMA_VERSION).encode():
+        return
+    version = written.decode("utf-8", "replace")
+    newer = version.isdigit() and int(version) > SCHEMA_VERSION
+    again = "remove it and measure its release again with `caniexport measure`"
+    way = "a newer caniexport reads it" if newer else again
+    raise SchemaMismatch(
+        f"{name}: written under version {version} of the row contract, this one is {SCHEMA_VERSION}; {way}"
+    )
+
+
+def normalise(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """``row`` with exactly the table's columns and their Python types; a missing column is ``None``.
+
+    Raises :class:`StoreError` naming the column that the contract does not have or whose value does not fit.
+    """
+    converters = _converters(table)
+    unknown = row.keys() - converters.keys()
+    if unknown:
+        raise StoreError(f"{table}: no column {', '.join(map(shown, sorted(unknown)[:5]))} in the row contract")
+    found: dict[str, Any] = {}
+    for name, convert in converters.items():
+        value = row.get(name)
+        try:
+            found[name] = None if value is None else convert(value)
+        except (TypeError, ValueError, OverflowError):
+            raise StoreError(f"{table}: {shown(value)} is no value of column {name}") from None
+    return found
+
+
+def shown(value: Any) -> str:
+    """A value of somebody else's, short and on one line."""
+    said = ascii(value) if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
+    return said if len(said) <= _SHOWN else f"{said[:_SHOWN]}…"
+
+
+def to_arrow(table: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+    """Rows as an arrow table of the contract; each is normalised first."""
+    return from_normalised(table, [normalise(table, row) for row in rows])
+
+
+def from_normalised(table: str, rows: list[dict[str, Any]]) -> pa.Table:
+    """Rows that :func:`normalise` gave, as an arrow table of the contract."""
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(rows, schema=schema(table))
+
+
+@cache
+def _converters(table: str) -> dict[str, Callable[[Any], Any]]:
+    kinds: dict[str, Callable[[Any], Any]] = {
+        "string": text,
+        "int32": lambda value: _integer(value, 31),
+        "int64": lambda value: _integer(value, 63),
+        "float32": _number,
+        "float64": _number,
+        "bool": _truth,
+        "timestamp": _time,
+        "list<string>": lambda value: [text(item) for item in _sequence(value)],
+    }
+    return {
+        column.name: _word(_WORDS[column.name]) if column.name in _WORDS else kinds[column.type]
+        for column in TABLES[table]
+    }
+
+
+def text(value: Any) -> str:
+    """A text that can be written: half of a surrogate pair is escaped. Raises :class:`TypeError` for anything else."""
+    if isinstance(value, Enum):
+        value = value.value
+    if not isinstance(value, str):
+        raise TypeError
+    return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _word(known: frozenset[str]) -> Callable[[Any], str]:
+    def convert(value: Any) -> str:
+        word = text(value)
+        if word not in known:
+            raise ValueError
+        return word
+
+    return convert
+
+
+def _integer(value: Any, bits: int) -> int:
+    if isinstance(value, bool) or int(value) != value:
+        raise TypeError
+    if not -(2**bits) <= value < 2**bits:
+        raise OverflowError
+    return int(value)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool | str):
+        raise TypeError
+    return float(value)
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _time(value: Any) -> datetime:
+    """ISO 8601 text or a time; one without a zone is UTC."""
+    time = datetime.fromisoformat(value) if isinstance(value, str) else value
+    if not isinstance(time, datetime):
+        raise TypeError
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def _sequence(value: Any) -> Iterable[Any]:
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        raise TypeError
+    return value  # type: ignore[no-any-return]  # any iterable will do

@@ -1,0 +1,171 @@
+"""DuckDB over the parquet files: what every query is made of. Loads neither pandas nor arrow.
+
+Answers look at few columns of few rows out of a million; here filters are pushed into the files, and what comes back
+are plain Python values.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from caniexport.model.errors import StoreError
+from caniexport.model.rows import TABLES
+from caniexport.store.schema import VERSION_KEY
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+#: a filter's values by column; ``None`` among them takes null
+Where = Mapping[str, Collection[Any]]
+
+#: so many values of a filter that they are given as a list: each placeholder is parsed by itself
+_MANY = 64
+
+#: what a row says happened: repetitions that differ are a word of their own, for whoever asks
+STATUS = "CASE WHEN len(unstable) > 0 THEN 'unstable' ELSE status END"
+
+_TYPES = {
+    "string": "VARCHAR",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "float32": "FLOAT",
+    "float64": "DOUBLE",
+    "bool": "BOOLEAN",
+    "timestamp": "TIMESTAMPTZ",
+    "list<string>": "VARCHAR[]",
+}
+
+
+@cache
+def connection() -> duckdb.DuckDBPyConnection:
+    """One database in memory for the process; a query takes a cursor of its own, so that threads may ask at once."""
+    made: duckdb.DuckDBPyConnection = _engine().connect()
+    # nothing is ever fetched, and a file that has changed is read anew: only footers are kept
+    made.execute("SET autoinstall_known_extensions = false; SET parquet_metadata_cache = true")
+    return made
+
+
+def fetch(query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """The rows of a query. Raises ``duckdb.Error`` where a file cannot be read."""
+    cursor = connection().cursor()
+    try:
+        return cursor.execute(query, list(values)).fetchall()
+    finally:
+        cursor.close()
+
+
+def error() -> type[Exception]:
+    """What DuckDB raises."""
+    kind: type[Exception] = _engine().Error
+    return kind
+
+
+def unanswered(error: Exception) -> StoreError:
+    """What to raise where a question fails and no file of the dataset is found damaged."""
+    first = str(error).strip().split("\n")[0]
+    return StoreError(f"the dataset cannot be asked, though each of its files can be read ({first})")
+
+
+def _engine() -> ModuleType:
+    """DuckDB itself. Its Python layer (relations, expressions) is not used and is slower to import than an answer."""
+    try:
+        return importlib.import_module("_duckdb")
+    except ImportError:
+        return importlib.import_module("duckdb")
+
+
+def empty(table: str) -> str:
+    """A relation with the contract's columns and no row: it gives its types to what is put under it by name."""
+    columns = ", ".join(f"NULL::{_TYPES[column.type]} AS {name(column.name)}" for column in TABLES[table])
+    return f"SELECT {columns} WHERE false"
+
+
+def files(paths: Iterable[Path], *, named: bool = False, numbered: bool = False) -> str:
+    """A relation of these parquet files; ``named`` adds ``filename``, ``numbered`` ``file_row_number``.
+
+    A column that one of them does not have is null there.
+    """
+    listed = ", ".join(literal(str(path)) for path in paths)
+    more = f"filename = {str(named).lower()}, file_row_number = {str(numbered).lower()}"
+    return f"read_parquet([{listed}], union_by_name = true, {more})"
+
+
+def keep(table: str, rows: pa.Table) -> None:
+    """Make a table of arrow rows with the further column ``line``, which numbers them in their order."""
+    importlib.import_module("duckdb")  # arrow is read by its Python layer
+    cursor = connection().cursor()
+    cursor.register("incoming", rows)
+    cursor.execute(f"CREATE TABLE {table} AS SELECT *, row_number() OVER () AS line FROM incoming")
+    cursor.close()
+
+
+def none_of(runs: Iterable[tuple[str | None, str | None]]) -> str:
+    """A clause that leaves out the rows of these (environment, run); empty where there are none."""
+    bad = [
+        f"(env_id IS NOT DISTINCT FROM {_value(env)} AND run_id IS NOT DISTINCT FROM {_value(run)})"
+        for env, run in runs
+    ]
+    return f" AND NOT ({' OR '.join(bad)})" if bad else ""
+
+
+def _value(text: str | None) -> str:
+    return "NULL" if text is None else literal(text)
+
+
+def shown(column: str) -> str:
+    """A column as a query gives it: times in microseconds, for a time as DuckDB gives it needs another package."""
+    return "epoch_us(measured_at) AS measured_at" if column == "measured_at" else name(column)
+
+
+def literal(text: str) -> str:
+    """``text`` as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def name(column: str) -> str:
+    """A column as SQL writes it: ``case`` is also a word of the language."""
+    return f'"{column}"'
+
+
+def condition(where: Where) -> tuple[str, list[Any]]:
+    """The filters as a condition and its values."""
+    parts, values = ["true"], []
+    for column, wanted in where.items():
+        given = sorted(value for value in wanted if value is not None)
+        clauses = []
+        if len(given) > _MANY:
+            values.append(given)
+            clauses = [f"{name(column)} IN (SELECT unnest(?))"]
+        elif given:
+            values += given
+            clauses = [f"{name(column)} IN ({', '.join('?' * len(given))})"]
+        clauses += [f"{name(column)} IS NULL"] if None in wanted else []
+        parts.append(f"({' OR '.join(clauses)})" if clauses else "false")
+    return " AND ".join(parts), values
+
+
+def moment(microseconds: int) -> datetime:
+    """A time as the queries give it, in UTC."""
+    return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
+
+
+def contract_versions(paths: Sequence[Path]) -> dict[Path, bytes | None]:
+    """The version of the row contract that each file was written under, ``None`` where it names none.
+
+    Raises ``duckdb.Error`` where one of the files cannot be read.
+    """
+    if not paths:
+        return {}
+    listed = ", ".join(literal(str(path)) for path in paths)
+    found = fetch(
+        f"SELECT file_name, value FROM parquet_kv_metadata([{listed}]) WHERE key = ?::BLOB", [VERSION_KEY.decode()]
+    )
+    written = {Path(file): bytes(value) for file, value in found}
+    return {path: written.get(path) for path in paths}

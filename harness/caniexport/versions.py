@@ -1,0 +1,130 @@
+"""Versions of torch and of the ONNX operator set: read, ordered, resolved to what has been measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from packaging.version import InvalidVersion, Version
+
+from caniexport.model.errors import UnknownName
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Version:
+    """Read ``2.9``, ``2.9.1+cu128``, ``2.10.0.dev20260101``, ``2.9rc1``; raises :class:`UnknownName` otherwise."""
+    try:
+        return Version(text)
+    except InvalidVersion:
+        raise UnknownName(f"{text!r} is not a version (2.9, 2.9.1+cu128, 2.10.0.dev20260101, 2.9rc1 are)") from None
+
+
+def public(text: str) -> str:
+    """The version without its local part, as rows carry it: ``2.9.1`` for ``2.9.1+cu128``."""
+    return parse(text).public
+
+
+def ordered(texts: Iterable[str]) -> list[str]:
+    """Versions from oldest to newest, each once; a development build comes before its release candidates."""
+    return sorted(dict.fromkeys(texts), key=parse)
+
+
+def newest(texts: Iterable[str]) -> str | None:
+    """The newest version; ``None`` where there is none."""
+    found = ordered(texts)
+    return found[-1] if found else None
+
+
+def resolve(asked: str, measured: Iterable[str], what: str = "torch") -> str:
+    """The measured version that ``asked`` means: the newest of its series (``2.9`` -> ``2.9.1``), or itself.
+
+    A series means its releases; its candidates and nightlies only where none of its releases was measured.
+    Raises :class:`UnknownName` naming ``what`` it is a version of and the measured neighbours on both sides.
+    """
+    known = ordered(measured)
+    want = parse(asked)
+    series = [text for text in known if _in_series(parse(text), want)]
+    if series:
+        return ([text for text in series if not parse(text).is_prerelease] or series)[-1]
+    for text in known:
+        if parse(public(text)) == parse(want.public):
+            return text
+    raise UnknownName(f"{what} {asked} has not been measured ({_neighbours(want, known)})")
+
+
+def _in_series(version: Version, want: Version) -> bool:
+    if want.is_prerelease or want.is_postrelease or len(want.release) > 2:
+        return False
+    return version.release[: len(want.release)] == want.release
+
+
+def _neighbours(want: Version, known: list[str]) -> str:
+    if not known:
+        return "nothing has been measured yet"
+    below = [text for text in known if parse(text) < want][-1:]
+    above = [text for text in known if parse(text) > want][:1]
+    return f"nearest measured: {', '.join(below + above)}"
+
+
+@lru_cache(maxsize=16384)
+def within(version: str, specifier: str) -> bool:
+    """Whether a version satisfies a specifier (``>=1.12,<2.0``); an empty one takes every version.
+
+    Pre-releases count like any other version, and a local part is ignored. Raises :class:`UnknownName` for text
+    that is no specifier.
+    """
+    return _specifier(specifier).contains(parse(version).public, prereleases=True)
+
+
+@lru_cache(maxsize=1024)
+def _specifier(text: str) -> SpecifierSet:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        return SpecifierSet(text)
+    except InvalidSpecifier:
+        raise UnknownName(f"{text!r} is not a version specifier (>=1.12,<2.0 is one)") from None
+
+
+def opset_in(opset: int, text: str) -> bool:
+    """Whether an opset is within ``14``, ``9-14``, ``>=11``, ``<11``, or several with commas; empty takes all."""
+    clauses = [clause.strip() for clause in text.split(",") if clause.strip()]
+    return not clauses or any(_clause_takes(clause, opset) for clause in clauses)
+
+
+def _clause_takes(clause: str, opset: int) -> bool:
+    span = re.fullmatch(r"(\d+)\s*-\s*(\d+)", clause)
+    if span:
+        return int(span[1]) <= opset <= int(span[2])
+    bound = re.fullmatch(r"(>=|<=|>|<|==)?\s*(\d+)", clause)
+    if not bound:
+        raise UnknownName(f"{clause!r} is not an opset (14, 9-14, >=11 are)")
+    limit = int(bound[2])
+    match bound[1]:
+        case ">=":
+            return opset >= limit
+        case "<=":
+            return opset <= limit
+        case ">":
+            return opset > limit
+        case "<":
+            return opset < limit
+        case _:
+            return opset == limit
+
+
+def spans(numbers: Iterable[int], steps: Iterable[int]) -> list[tuple[int, int]]:
+    """``numbers`` as runs of neighbours, where ``steps`` are all the numbers there are: ``[(9, 11), (13, 13)]``."""
+    position = {number: index for index, number in enumerate(sorted(set(steps)))}
+    found: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if found and position[number] == position[found[-1][1]] + 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found

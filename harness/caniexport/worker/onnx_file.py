@@ -1,0 +1,171 @@
+"""What an exported file says of itself, and the bundle: the file with its inputs and outputs, named by content."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tempfile
+import zipfile
+from collections import Counter
+from pathlib import Path
+from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from caniexport.model.status import Exporter
+
+#: bytes of a file that is put into an archive as it is
+_SMALL = 256
+_DYNAMO_MARKS = ("pkg.torch.onnx", "pkg.torch.export", "pkg.onnxscript", "pkg.torch")
+
+
+class Facts(NamedTuple):
+    """Opset of the default domain, IR version, nodes of the main graph, operators with counts."""
+
+    opset: Optional[int]
+    ir_version: int
+    node_count: int
+    ops: str
+
+
+def parse(content: bytes) -> Any:
+    """The ``onnx.ModelProto`` of a serialised model."""
+    import onnx
+
+    return onnx.load_model_from_string(content)
+
+
+def read(model: Any) -> Facts:
+    """Read back what the exporter really wrote."""
+    opset = next((item.version for item in model.opset_import if item.domain in ("", "ai.onnx")), None)
+    counts = Counter(_operator(node) for node in _nodes(model))
+    ops = " ".join(name if count == 1 else "{}*{}".format(name, count) for name, count in sorted(counts.items()))
+    return Facts(opset, model.ir_version, len(model.graph.node), ops)
+
+
+def written_by(model: Any, asked: str) -> str:
+    """The exporter that wrote the file. One that was asked for by name has no fallback unless that is asked for too.
+
+    Only the bare call leaves it to the release; dynamo's files then carry its marks (they are lost where ONNX's own
+    version converter has rewritten the file, which a bare call never asks for).
+    """
+    if asked != Exporter.DEFAULT.value:
+        return asked
+    return Exporter.DYNAMO.value if _has_dynamo_marks(model) else Exporter.TRACE.value
+
+
+def normalised(model: Any) -> bytes:
+    """The file without what says only when and where it was written: producer, doc strings, stack traces.
+
+    Two releases that export the same graph then give the same bytes. The order of fields is protobuf's own.
+    """
+    import onnx
+
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for field in ("producer_name", "producer_version", "doc_string", "model_version"):
+        copy.ClearField(field)
+    for message in _messages(copy):
+        for field in ("doc_string", "metadata_props"):
+            if field in message.DESCRIPTOR.fields_by_name:
+                message.ClearField(field)
+    return bytes(copy.SerializeToString())
+
+
+class Bundle(NamedTuple):
+    """A file, its input sets (arrays in the order of the file's inputs) and the expected outputs of each."""
+
+    model: bytes
+    inputs: Sequence[Sequence[Any]]
+    outputs: Sequence[Sequence[Any]]
+
+    def files(self) -> Iterator[Tuple[str, bytes]]:
+        """Names and contents in the layout of ONNX's backend tests."""
+        yield "model.onnx", self.model
+        for index, (inputs, outputs) in enumerate(zip(self.inputs, self.outputs)):
+            for kind, arrays in (("input", inputs), ("output", outputs)):
+                for position, array in enumerate(arrays):
+                    yield "test_data_set_{}/{}_{}.pb".format(index, kind, position), _tensor(array)
+
+
+def write_bundle(bundle: Bundle, folder: Optional[Path]) -> str:
+    """Keep a bundle as ``folder/ab/<sha256>.zip`` unless it is there already; returns its sha256.
+
+    The hash is over names and contents, not over the archive. ``folder`` may be ``None``: hash only.
+    """
+    files = list(bundle.files())
+    digest = hashlib.sha256()
+    for name, content in files:
+        digest.update("{}:{}\n".format(name, len(content)).encode("ascii"))
+        digest.update(content)
+    name = digest.hexdigest()
+    if folder is not None:
+        _write_archive(folder / name[:2] / (name + ".zip"), files)
+    return name
+
+
+def _write_archive(path: Path, files: List[Tuple[str, bytes]]) -> None:
+    if path.exists():
+        return
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files:
+            # most are a few dozen bytes, for which setting a compression up takes longer than writing them
+            small = len(content) < _SMALL
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_STORED if small else zipfile.ZIP_DEFLATED)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=str(path.parent), prefix=".")
+    with os.fdopen(handle, "wb") as file:
+        file.write(buffer.getvalue())
+    os.replace(temporary, str(path))
+
+
+def _tensor(array: Any) -> bytes:
+    import numpy as np
+    from onnx import numpy_helper
+
+    return bytes(numpy_helper.from_array(np.ascontiguousarray(array).reshape(np.shape(array))).SerializeToString())
+
+
+def _operator(node: Any) -> str:
+    return node.op_type if node.domain in ("", "ai.onnx") else "{}::{}".format(node.domain, node.op_type)
+
+
+def _nodes(model: Any) -> Iterator[Any]:
+    """Every node, those of subgraphs and of the file's own functions included."""
+    todo = list(model.graph.node)
+    for function in getattr(model, "functions", ()):
+        todo += list(function.node)
+    while todo:
+        node = todo.pop()
+        yield node
+        for attribute in node.attribute:
+            todo += list(attribute.g.node)
+            for graph in attribute.graphs:
+                todo += list(graph.node)
+
+
+def _has_dynamo_marks(model: Any) -> bool:
+    domains = [item.domain for item in model.opset_import]
+    domains += [function.domain for function in getattr(model, "functions", ())]
+    if any(domain.startswith(_DYNAMO_MARKS) for domain in domains):
+        return True
+    holders = [model, model.graph] + list(model.graph.node) + list(model.graph.input) + list(model.graph.output)
+    return any(
+        item.key.startswith(_DYNAMO_MARKS) for holder in holders for item in getattr(holder, "metadata_props", ())
+    )
+
+
+def _messages(message: Any) -> Iterator[Any]:
+    """A protobuf message and every message within it."""
+    yield message
+    for field, value in message.ListFields():
+        if field.type != field.TYPE_MESSAGE:
+            continue
+        for part in value if _is_repeated(value) else [value]:
+            for inner in _messages(part):
+                yield inner
+
+
+def _is_repeated(value: Any) -> bool:
+    # the field's label went away with protobuf 5's deprecation, a repeated value has a length on every version
+    return hasattr(value, "__len__")

@@ -1,0 +1,128 @@
+"""Paying once, before any cell is forked, for what every export of a process pays first.
+
+Nothing here may change a model: imports are done early, and what :mod:`caniexport.worker.keeping` keeps is built.
+``tests/`` holds the models to a bare ``torch.onnx.export``'s, byte for byte.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import sys
+import warnings
+from typing import Any, Iterator, Optional, Set
+
+from caniexport.model import runtimes
+from caniexport.model.status import Exporter
+from caniexport.worker import compare, exporters, onnx_file
+from caniexport.worker.keeping import keep
+from caniexport.worker.sharing import share
+
+_TORCHSCRIPT_OPSETS = range(7, 24)
+#: opsets for which a dynamo export has been made in this process
+_prepared: Set[Optional[int]] = set()
+
+
+def warm(dynamo: bool, bare: bool = False) -> None:
+    """Import torch, onnx and onnxruntime and export one addition through each exporter, quietly.
+
+    ``bare`` keeps nothing between exports: the models are then those of torch alone.
+    """
+    import onnx  # noqa: F401  # imported early on purpose
+    import onnxruntime  # noqa: F401  # imported early on purpose
+    import torch
+
+    torch.set_num_threads(1)
+    with _quiet():
+        if not bare:
+            keep()
+            share()
+        # every opset once: 1.12 fills its registry of symbolics at the first export of each
+        for opset in _TORCHSCRIPT_OPSETS:
+            _export_addition(Exporter.TRACE.value, opset)
+        if dynamo:
+            prepare_opset(Exporter.DYNAMO.value, None)
+            _capture_strictly()
+        _work_through_addition()
+
+
+def prepare_opset(exporter: str, opset: Optional[int]) -> bool:
+    """Make the first dynamo export at an opset here, so that every forked child finds its registry built.
+
+    Returns whether there was anything to do.
+    """
+    if exporter != Exporter.DYNAMO.value or opset in _prepared:
+        return False
+    _prepared.add(opset)
+    with _quiet():
+        _export_addition(exporter, opset)
+    return True
+
+
+def threads() -> int:
+    """Threads of this process; a fork is safe only from one."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 1
+
+
+def _capture_strictly() -> None:
+    """The exporter's second strategy, tried where its first fails, and what dynamo does to ``torch.jit`` at first."""
+    import torch
+
+    with contextlib.suppress(Exception):  # before 2.1 there is none
+        torch.export.export(_addition(), (torch.zeros(2),), strict=True)
+    with contextlib.suppress(Exception):
+        torch._dynamo.eval_frame.TorchPatcher.patch()
+
+
+def _work_through_addition() -> None:
+    """All stages once: the first checker, session and comparison of a process build what every later one uses."""
+    import numpy as np
+    import onnx
+
+    # whatever fails here fails in the cells, and is said there
+    with contextlib.suppress(Exception):
+        content = _export_addition(Exporter.TRACE.value, 9)
+        onnx.checker.check_model(onnx_file.parse(content))
+        session = runtimes.load(content, "cpu", {})
+        found = session.run({session.input_names[0]: np.zeros(2, dtype="float32")})
+        compare.compare([np.ones(2, dtype="float32")], found, None, None, "onnxruntime")
+
+
+def _addition() -> Any:
+    import torch
+
+    class Addition(torch.nn.Module):  # type: ignore[misc]  # torch is untyped here
+        def forward(self, x: Any) -> Any:
+            return x + 1
+
+    return Addition()
+
+
+def _export_addition(exporter: str, opset: Optional[int] = None) -> bytes:
+    import torch
+
+    request = exporters.Request(_addition(), (torch.zeros(2),), exporter, opset, ("x",), (), {}, {}, torch.zeros(2))
+    # a release whose exporter cannot even do this says so in its cells
+    with contextlib.suppress(Exception):
+        return exporters.export(request)
+    return b""
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """No output and no log lines: an addition has nothing to say."""
+    out, err = sys.stdout, sys.stderr
+    logging.disable(logging.CRITICAL)
+    sys.stdout = sys.stderr = io.StringIO()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        sys.stdout, sys.stderr = out, err
+        logging.disable(logging.NOTSET)
