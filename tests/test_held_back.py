@@ -153,6 +153,14 @@ def test_a_cell_that_owes_its_answer_to_its_neighbour_is_found_and_settled_and_r
     assert words(home) == {("plain", None): "pass", ("second", None): "fail"}
 
 
+def test_what_a_case_writes_where_it_is_does_not_land_in_the_home(home):
+    plant(home, HEAD + "        open('left-behind', 'w').close()\n        return x + 1\n")
+    measure(home)
+
+    assert words(home, dataset="results-local") == {("plain", None): "pass"}
+    assert not list(home.folder.rglob("left-behind"))
+
+
 def test_a_fault_that_comes_and_goes_does_not_take_the_place_of_a_published_row(home, tmp_path):
     flag = tmp_path / "flag"
     lines = [
