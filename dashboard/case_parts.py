@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 from caniexport import versions
-from caniexport.answers import Why
 from caniexport.answers.documents import all_claims
+from caniexport.answers.reasons import Why
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import CatalogueEntry
 from caniexport.answers.signs import EXPORTER_SHORT

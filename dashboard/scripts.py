@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from caniexport import home as homes
-from caniexport.answers import Why
+from caniexport.answers.reasons import Why
 from caniexport.model import corpus
 from caniexport.model.corpus import LoadedCase
 from caniexport.pages.kept import Kept

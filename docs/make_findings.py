@@ -10,9 +10,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from caniexport.answers import Filters, workarounds
 from caniexport.answers.failing_forms import FailingForm, failing_forms
+from caniexport.answers.filters import Filters
 from caniexport.answers.signs import EXPORTER_SHORT, WHY_NOT
+from caniexport.answers.standings import workarounds
 from caniexport.answers.upstream import CLOSED_FAILING, OPEN_PASSING, upstream
 from caniexport.corpus.claims import (
     ADJUDICATED,

@@ -8,9 +8,11 @@ import pytest
 from small_dataset import write
 from store_rows import cell, environment, write_cells, write_journal
 
-from caniexport.answers import By, Filters, table, workarounds
 from caniexport.answers.along import endings, lines
+from caniexport.answers.filters import Filters
+from caniexport.answers.matrix import By, table
 from caniexport.answers.reading import load
+from caniexport.answers.standings import workarounds
 from caniexport.model.journal import Journal
 from caniexport.model.rows import RUNS
 from caniexport.store import Dataset, compact, writer

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from small_dataset import append, bundle, cell, environment, write
 
-from caniexport.answers import Filters, workarounds
 from caniexport.answers.blame import blame
 from caniexport.answers.defaults import DefaultFiles, OwnOpsets, choose_opset
+from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint, Places, parse
 from caniexport.answers.policy import policy, to_toml
 from caniexport.answers.reading import load
 from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.standings import workarounds
 from caniexport.answers.summary import counted
 from caniexport.answers.words import Ruler
 from caniexport.corpus.verdicts import ComparedCell, Workaround, compare

@@ -7,7 +7,11 @@ from dataclasses import replace
 import pytest
 import small_dataset
 
-from caniexport.answers import By, Filters, claims, table, why, workarounds
+from caniexport.answers.documents import claims
+from caniexport.answers.filters import Filters
+from caniexport.answers.matrix import By, table
+from caniexport.answers.reasons import why
+from caniexport.answers.standings import workarounds
 from caniexport.model.errors import UnknownName
 from caniexport.store import Dataset
 

@@ -8,11 +8,14 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, cell, write
 
-from caniexport.answers import By, Filters, table, why, workarounds
 from caniexport.answers.failing_forms import failing_forms
+from caniexport.answers.filters import Filters
+from caniexport.answers.matrix import By, table
 from caniexport.answers.points import parse
 from caniexport.answers.policy import policy
 from caniexport.answers.reading import load
+from caniexport.answers.reasons import why
+from caniexport.answers.standings import workarounds
 from caniexport.answers.upgrade import upgrade
 from caniexport.cli import main
 from caniexport.corpus.verdicts import Workaround

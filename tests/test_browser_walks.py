@@ -11,7 +11,9 @@ from dashboard_data import CROSS, build
 from onnx_bytes import model, node
 
 from caniexport.alerts.releases import along
-from caniexport.answers import Filters, table, workarounds
+from caniexport.answers.filters import Filters
+from caniexport.answers.matrix import table
+from caniexport.answers.standings import workarounds
 from caniexport.answers.upgrade import upgrade
 from caniexport.pages.markup import plural
 from caniexport.store import Dataset

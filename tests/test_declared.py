@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from small_dataset import append, cells, write
 
 from caniexport.answers.declared import Agreement, declared
-from caniexport.answers.select import Filters
+from caniexport.answers.filters import Filters
 from caniexport.cli import main
 from caniexport.store import Dataset
 

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, bundle, cell, write
 
+from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, table
 from caniexport.answers.points import Places, parse
 from caniexport.answers.reading import load
-from caniexport.answers.select import Filters
 from caniexport.answers.upgrade import upgrade
 from caniexport.api import plan, policy
 from caniexport.cli import main

@@ -13,8 +13,9 @@ pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
 from dashboard_data import HOSTILE, RELEASES, build
 
-from caniexport.answers import Filters, table
 from caniexport.answers import search as searching
+from caniexport.answers.filters import Filters
+from caniexport.answers.matrix import table
 from caniexport.home import VARIABLE
 from caniexport.pages import first, matrix_html
 from caniexport.pages.kept import Kept

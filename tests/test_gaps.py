@@ -12,11 +12,12 @@ from itertools import pairwise
 import pytest
 from small_dataset import RELEASES, write
 
-from caniexport.answers import Filters, workarounds
+from caniexport.answers.filters import Filters
 from caniexport.answers.history import history
 from caniexport.answers.points import parse
 from caniexport.answers.policy import policy
 from caniexport.answers.reading import load
+from caniexport.answers.standings import workarounds
 from caniexport.answers.support import supports
 from caniexport.answers.upgrade import upgrade
 from caniexport.corpus.verdicts import Workaround

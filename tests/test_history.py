@@ -34,7 +34,7 @@ def told(tmp_path, rows, **filters):
     """The lines of a dataset that has these rows."""
     write(tmp_path, RELEASES)
     append(tmp_path, *rows, texts={message_id("e|A|x"): "A: x", message_id("e|B|y"): "B: y"})
-    (found,) = api.history(api.open_dataset(tmp_path), "several", **filters)
+    (found,) = api.history(api.open(tmp_path), "several", **filters)
     return found
 
 
@@ -108,7 +108,7 @@ def test_cells_of_older_code_count_as_not_measured_and_are_told(tmp_path):
 
 def test_a_status_keeps_whole_lines(tmp_path):
     rows = [*SEVERAL, row("2.0.1", "pass", opset=15)]
-    found = told(tmp_path, rows, statuses=["fail"])
+    found = told(tmp_path, rows, status="fail")
 
     assert [line.opset for line in found.lines] == [14]
     assert len(found.lines[0].stretches) == 5
@@ -127,7 +127,7 @@ def test_opsets_that_say_the_same_are_put_together_and_others_are_not(tmp_path):
 
 @pytest.fixture(scope="module")
 def published():
-    return api.open_dataset(ROOT / "results")
+    return api.open(ROOT / "results")
 
 
 def lines(found):
@@ -149,7 +149,7 @@ def test_a_bare_call_that_changed_five_times_is_told_so(published):
 
 
 def test_the_flip_of_the_default_exporter_is_one_interval_made_by_the_exporter(published):
-    (found,) = api.history(published, "tracer-item-bakes-value", exporters="default")
+    (found,) = api.history(published, "tracer-item-bakes-value", exporter="default")
 
     (change,) = lines(found)["default", None].changes
     assert (change.after, change.by, change.verdict.value, change.axes) == ("2.8.0", "2.9.1", "fixed", "exporter")

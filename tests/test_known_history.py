@@ -23,7 +23,7 @@ FLIPPED = {
 
 @pytest.fixture(scope="module")
 def published():
-    return api.open_dataset(ROOT / "results")
+    return api.open(ROOT / "results")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_with_the_exporter_pinned_that_upgrade_changes_none_of_it(published):
 
 
 def test_every_verdict_is_counted_and_what_is_left_out_is_said(flip):
-    plain = {entry.case for entry in _plain(api.open_dataset(ROOT / "results"))}
+    plain = {entry.case for entry in _plain(api.open(ROOT / "results"))}
 
     assert sum(flip.counts.values()) == len(plain)
     assert any("left out" in note for note in flip.notes)
@@ -67,7 +67,7 @@ def _plain(dataset):
 def test_an_operator_that_the_runtime_got_is_named_as_the_runtimes_doing(published):
     """An int8 Where has no kernel in onnxruntime 1.26: the file of 2.9.1 does not load there, and does in 1.31."""
     point = "torch=2.9.1,exporter=dynamo,opset=20"
-    found = changes(api.upgrade(published, f"{point},ort=1.26", f"{point},ort=1.31", cases=["bitshift-uint8"]))
+    found = changes(api.upgrade(published, f"{point},ort=1.26", f"{point},ort=1.31", case="bitshift-uint8"))
 
     assert found == {"bitshift-uint8": ("regressed-silent", "runtime")}
 
@@ -83,9 +83,9 @@ def test_what_a_runtime_has_not_run_is_never_a_verdict(published):
 def test_the_policy_of_a_runtime_is_bounded_by_what_it_takes(published):
     """onnxruntime 1.16 takes opset 19, 1.20 takes 21, whatever torch writes."""
     for version, opset in (("1.16", 19), ("1.20", 21)):
-        (rule,) = api.policy(published, [version], torch=["2.8.0"], themes=["grid-sample"]).rules
+        (rule,) = api.policy(published, [version], torch=["2.8.0"], theme="grid-sample").rules
         assert rule.usable == opset
-    (own,) = api.policy(published, torch=["2.8.0"], themes=["grid-sample"]).rules
+    (own,) = api.policy(published, torch=["2.8.0"], theme="grid-sample").rules
     assert own.usable == 23
 
 
@@ -105,7 +105,7 @@ def test_the_published_rows_against_themselves_are_no_news(published):
     [("2.9", "2.9.1"), ("2.9.1+cu128", "2.9.1"), ("2.9.1", "2.9.1"), ("1.13", "1.13.1")],
 )
 def test_a_version_is_understood_as_pip_writes_it(published, asked, means):
-    assert api.upgrade(published, f"torch={asked}", "torch=2.15.0", cases=["cross-no-symbolic"]).before.torch == means
+    assert api.upgrade(published, f"torch={asked}", "torch=2.15.0", case="cross-no-symbolic").before.torch == means
 
 
 @pytest.mark.parametrize("asked", ["2.10.0.dev20260101", "2.9.1rc1"])

@@ -13,7 +13,8 @@ pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 from browser_fixtures import MARKS
 from dashboard_data import build
 
-from caniexport.answers import By, Filters, table
+from caniexport.answers.filters import Filters
+from caniexport.answers.matrix import By, table
 from caniexport.pages import links, matrix_asked, matrix_html
 from caniexport.pages.kept import Kept
 from caniexport.pages.matrix_asked import MatrixParameters

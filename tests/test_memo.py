@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from dashboard_data import build
 
-from caniexport.answers import By, Filters, table
+from caniexport.answers.filters import Filters
+from caniexport.answers.matrix import By, table
 from caniexport.store import memo, sql
 from caniexport.store.dataset import Dataset
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -250,29 +248,3 @@ def test_a_runtime_version_keeps_the_releases_that_were_run_on_it(home):
     assert {rule["torch"] for rule in found["rules"]} == {"2.8.0", "2.15.0"}
     reply = run("policy", "--runtime-version", "1.99")
     assert (reply.exit_code, "1.31.1" in reply.output or "1.19.2" in reply.output) == (2, True)
-
-
-# --- Python functions
-
-
-def test_the_answers_are_python_functions_too(home):
-    import caniexport
-
-    here = caniexport.open_dataset()
-
-    assert {item.word.value for item in caniexport.workarounds(here, cases="cross", torch="1.12.1").standings} == {
-        "needed"
-    }
-    assert caniexport.upgrade(here, "2.0.1", "1.12.1").breaks
-    assert len(caniexport.cells(here, torch="2.8.0", status="mismatch")) > 0
-    assert caniexport.table(here, by="opset", cases=["cross"]).lines
-    assert caniexport.compare_datasets(here, here).alerts == ()
-    assert caniexport.plan(here, "2.0.1").newest is not None
-    with pytest.raises(caniexport.model.errors.UnknownName, match="cases"):
-        caniexport.workarounds(here, case="cross")
-
-
-def test_importing_the_package_loads_nothing():
-    code = "import harness, sys; print([m for m in ('pandas', 'pyarrow', 'duckdb', 'click') if m in sys.modules])"
-
-    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True).strip() == "[]"

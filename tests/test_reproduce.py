@@ -19,7 +19,8 @@ from mini import runner
 from caniexport.cli import main
 from caniexport.model import corpus, plan, releases
 from caniexport.model.case import Case
-from caniexport.reproduce import ShownCell, parts, script
+from caniexport.reproduce import parts
+from caniexport.reproduce.write import ShownCell, script
 from caniexport.worker import compare
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,7 +13,8 @@ import pytest
 from small_dataset import append, cell, environment, write
 
 from caniexport.alerts import expectations
-from caniexport.answers import Filters, table
+from caniexport.answers.filters import Filters
+from caniexport.answers.matrix import table
 from caniexport.answers.reading import load
 from caniexport.store import Dataset
 

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, cell, write
 
+from caniexport.answers.filters import Filters
 from caniexport.answers.points import parse
-from caniexport.answers.select import Filters
 from caniexport.answers.upgrade import upgrade
 from caniexport.cli import main
 from caniexport.model.errors import UnknownName

@@ -6,8 +6,8 @@ import pytest
 import small_dataset
 from click.testing import CliRunner
 
-from caniexport.answers import why
-from caniexport.answers.select import Filters
+from caniexport.answers.filters import Filters
+from caniexport.answers.reasons import why
 from caniexport.answers.upstream import CLOSED_FAILING, OPEN_PASSING, upstream
 from caniexport.cli import main
 from caniexport.corpus import upstream as file

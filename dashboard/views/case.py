@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from caniexport import names
-from caniexport.answers import Filters, Why, why
+from caniexport.answers.filters import Filters
+from caniexport.answers.reasons import Why, why
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry
 from caniexport.answers.signs import EXPORTER_SHORT

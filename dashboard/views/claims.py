@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from caniexport.answers import Filters, JudgedClaim, claims
-from caniexport.answers.documents import all_claims
+from caniexport.answers.documents import JudgedClaim, all_claims, claims
+from caniexport.answers.filters import Filters
 from caniexport.answers.signs import CLAIM, WHY_NOT
 from caniexport.pages import claims_html
 from caniexport.pages.markup import claim_legend

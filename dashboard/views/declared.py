@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from caniexport.answers import Filters
 from caniexport.answers.declared import Agreement, Declared, declared
+from caniexport.answers.filters import Filters
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.model.status import Exporter
 from caniexport.pages import links

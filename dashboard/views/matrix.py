@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from caniexport.answers import By, Table
+from caniexport.answers.matrix import By, Table
 from caniexport.answers.select import Rows
 from caniexport.answers.signs import EXPORTER_SHORT, word
 from caniexport.model.status import Status

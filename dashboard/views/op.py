@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from caniexport.answers import Filters, table
+from caniexport.answers.filters import Filters
+from caniexport.answers.matrix import table
 from caniexport.answers.search import Hit
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import streamlit as st
 
 from caniexport import versions
-from caniexport.answers import Filters
+from caniexport.answers.filters import Filters
 from caniexport.answers.select import CatalogueEntry
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upgrade import Upgrade, upgrade

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from caniexport.answers import Filters, Standing, workarounds
+from caniexport.answers.filters import Filters
 from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
+from caniexport.answers.standings import Standing, workarounds
 from caniexport.model.status import Exporter
 from caniexport.pages import fixes_html
 from caniexport.pages.markup import PROVIDER_NAME, word_legend

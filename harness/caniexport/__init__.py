@@ -14,36 +14,41 @@ if TYPE_CHECKING:
     from caniexport.api import (
         cells,
         check_model,
-        claimed,
+        claims,
         compare_datasets,
+        declared,
         history,
-        open_dataset,
+        open,
         plan,
         policy,
+        runtimes,
         scan_source,
         table,
         upgrade,
         why,
-        workarounds,
+        workaround,
     )
     from caniexport.model.case import Case, Claim, EnvironmentCase, environment_fix, fix
+    from caniexport.model.errors import CaniexportError, StoreError, UnknownName
     from caniexport.model.tensors import boolean, f16, f32, f64, i32, i64, u8, values
+    from caniexport.store import Dataset
 
 __version__ = "0.1.0"
 
-#: what case files are written with
-_CASE = ("Case", "Claim", "EnvironmentCase", "environment_fix", "fix")
-_TENSORS = ("boolean", "f16", "f32", "f64", "i32", "i64", "u8", "values")
-
 __all__ = [
+    "CaniexportError",
     "Case",
     "Claim",
+    "Dataset",
     "EnvironmentCase",
+    "StoreError",
+    "UnknownName",
     "boolean",
     "cells",
     "check_model",
-    "claimed",
+    "claims",
     "compare_datasets",
+    "declared",
     "environment_fix",
     "f16",
     "f32",
@@ -52,24 +57,32 @@ __all__ = [
     "history",
     "i32",
     "i64",
-    "open_dataset",
+    "open",
     "plan",
     "policy",
+    "runtimes",
     "scan_source",
     "table",
     "u8",
     "upgrade",
     "values",
     "why",
-    "workarounds",
+    "workaround",
 ]
+
+#: the module of every public name that is not an answer
+_MODULES = {
+    **dict.fromkeys(("Case", "Claim", "EnvironmentCase", "environment_fix", "fix"), "model.case"),
+    **dict.fromkeys(("boolean", "f16", "f32", "f64", "i32", "i64", "u8", "values"), "model.tensors"),
+    **dict.fromkeys(("CaniexportError", "StoreError", "UnknownName"), "model.errors"),
+    "Dataset": "store",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported when it is asked for: neither half has a use for all of them."""
+    """A public name, imported when it is asked for: a measured environment cannot import the answers."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    home = "model.case" if name in _CASE else "model.tensors" if name in _TENSORS else "api"
-    return getattr(import_module("caniexport." + home), name)
+    return getattr(import_module("caniexport." + _MODULES.get(name, "api")), name)

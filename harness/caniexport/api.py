@@ -4,15 +4,15 @@
 
     import caniexport
 
-    here = caniexport.open_dataset()                           # what is published, and this machine's rows before it
-    caniexport.workarounds(here, cases=["cross-no-symbolic"])  # needed, obsolete, broken, harmful, unknown
-    caniexport.upgrade(here, "torch=2.8.0", "torch=2.9.1")     # what breaks, which axis did it
-    caniexport.cells(here, torch="2.8.0", status="mismatch")   # rows as a frame
+    here = caniexport.open()                                      # what is published, and this machine's rows before it
+    caniexport.workaround(here, case="cross-no-symbolic")         # needed, obsolete, broken, harmful, unknown
+    caniexport.upgrade(here, "torch=2.8.0", "torch=2.9.1")        # what breaks, which axis did it
+    caniexport.cells(here, torch="2.8", status="mismatch")        # rows as a frame
 
-Every function takes the open dataset first. Filters are keyword arguments, one name or several, as the commands take:
-``cases, variants, torch, opsets, exporters, providers, statuses, themes, ops``. A name that nobody knows raises
-:class:`caniexport.model.errors.UnknownName` with the nearest ones; a dataset that cannot be read raises
-:class:`caniexport.model.errors.StoreError`. Nothing is imported before it is used.
+Every function takes the open dataset first. Filters are keyword arguments, one name or several, with the names and the
+meanings of the commands' options: ``case, variant, torch, opset, exporter, provider, status, theme, op``. A name that
+nobody knows raises :class:`caniexport.UnknownName` with the nearest ones, and so does a dataset that is not there; one
+that cannot be read raises :class:`caniexport.StoreError`.
 """
 
 from __future__ import annotations
@@ -20,115 +20,141 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
+
+from caniexport import home, names
+from caniexport.alerts import expectations as listed
+from caniexport.alerts import report as compared
+from caniexport.answers import declared as tables
+from caniexport.answers import documents, matrix, reasons, standings
+from caniexport.answers import history as histories
+from caniexport.answers import plan as plans
+from caniexport.answers import policy as policies
+from caniexport.answers import runtimes as releases
+from caniexport.answers import upgrade as upgrades
+from caniexport.answers.filters import CaseFilterNames, FilterNames, read_filters
+from caniexport.answers.points import parse
+from caniexport.answers.select import exporter_names, load, select
+from caniexport.model.errors import UnknownName
+from caniexport.store import Dataset
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from caniexport.alerts.report import Report
-    from caniexport.answers import Claims, Filters, Table, Why, Workarounds
-    from caniexport.answers.history import History
-    from caniexport.answers.plan import Plan
-    from caniexport.answers.policy import Policy
-    from caniexport.answers.upgrade import Upgrade
     from caniexport.check.answer import Checked
     from caniexport.scan.scan import SourceScan
-    from caniexport.store import Dataset
-
-_Names = str | int | Iterable[str | int]
 
 
-def open_dataset(published: Path | str | None = None, local: Path | str | None = None) -> Dataset:
-    """A dataset: the folders named, or where none is those of the home that the commands use."""
-    from caniexport import home
-    from caniexport.store import Dataset
+def open(published: Path | str | None = None, local: Path | str | None = None) -> Dataset:
+    """A dataset: the folders named, or where none is those of the home that the commands use.
 
+    Raises :class:`UnknownName` for a folder that has no dataset.
+    """
     if published is None and local is None:
         found = home.find()
+        if not any(map(home.holds_dataset, (found.published, found.local))):
+            raise UnknownName(f"nothing has been measured yet below {found.root}: `caniexport measure` does")
         return Dataset.open(found.published, found.local)
-    return Dataset.open(Path(published) if published else None, Path(local) if local else None)
+    return Dataset.open(_dataset_folder(published), _dataset_folder(local))
 
 
-def cells(dataset: Dataset, **filters: Any) -> pd.DataFrame:
+def _dataset_folder(named: Path | str | None) -> Path | None:
+    if named is None:
+        return None
+    folder = Path(named).expanduser()
+    if not folder.is_dir():
+        raise UnknownName(f"{folder} is no folder: there is no dataset")
+    if not home.holds_dataset(folder):
+        raise UnknownName(f"{folder} has no dataset (a folder with cells/*.parquet is wanted)")
+    return folder
+
+
+def cells(dataset: Dataset, **filters: Unpack[FilterNames]) -> pd.DataFrame:
     """Measured rows, one per cell: the columns of docs/data.md and ``origin`` (published or local).
 
-    Filters are those of :meth:`caniexport.store.Dataset.cells`, exact values: ``case, variant, torch, exporter, opset,
-    provider, status, corpus``. Seconds are seconds, errors absolute and relative differences, times UTC.
+    Seconds are seconds, errors absolute and relative differences, times UTC.
     """
-    return dataset.cells(**filters)
+    import pandas as pd
+
+    taken = select(load(dataset), read_filters("cells", filters))
+    where = {name: tuple(values) for name, values in taken.where().items()}
+    frame = dataset.cells(
+        where.get("case"),
+        where.get("variant"),
+        where.get("torch"),
+        where.get("exporter"),
+        where.get("opset"),
+        where.get("provider"),
+        tuple(status.value for status in taken.statuses) or None,
+    )
+    variants = pd.MultiIndex.from_frame(frame[["case", "variant"]])
+    return frame[variants.isin(list(taken.catalogue))].reset_index(drop=True)
 
 
-def table(dataset: Dataset, by: str = "torch", **filters: _Names) -> Table:
-    """The matrix: lines by ``torch``, ``opset``, ``exporter``, ``runtime`` or ``provider``."""
-    from caniexport import names
-    from caniexport.answers import By
-    from caniexport.answers import table as answer
-
-    return answer(dataset, _filters(filters), By(names.require("axis", by, list(By))))
+def table(dataset: Dataset, by: str = "torch", **filters: Unpack[FilterNames]) -> matrix.Table:
+    """The matrix: columns by ``torch``, ``opset``, ``exporter``, ``runtime`` or ``provider``."""
+    axis = matrix.By(names.require("axis", by, list(matrix.By)))
+    return matrix.table(dataset, read_filters("table", filters), axis)
 
 
-def why(dataset: Dataset, case: str, **filters: _Names) -> list[Why]:
+def why(dataset: Dataset, case: str, **filters: Unpack[CaseFilterNames]) -> list[reasons.Why]:
     """One answer for each variant of ``CASE`` or ``CASE/VARIANT``: stage, status, message, how to repeat it."""
-    from caniexport.answers import why as answer
-
-    return answer(dataset, _filters({**filters, "cases": [case]}))
+    return reasons.why(dataset, read_filters("why", {**filters, "case": case}))
 
 
-def history(dataset: Dataset, case: str, **filters: _Names) -> list[History]:
+def history(dataset: Dataset, case: str, **filters: Unpack[CaseFilterNames]) -> list[histories.History]:
     """One answer for each variant of ``CASE`` or ``CASE/VARIANT``: where its outcome changed along torch's releases.
 
     Each line (exporter, opset, provider) is cut into stretches of releases that ended alike; every change lies in an
     interval ``(after, by]`` between two measured releases, with the verdict and the axes that did it.
     """
-    from caniexport.answers.history import history as answer
-
-    return answer(dataset, _filters({**filters, "cases": [case]}))
+    return histories.history(dataset, read_filters("history", {**filters, "case": case}))
 
 
-def workarounds(dataset: Dataset, **filters: _Names) -> Workarounds:
-    """The word for every fix at one torch release and opset, and since when."""
-    from caniexport.answers import workarounds as answer
-
-    return answer(dataset, _filters(filters))
+def workaround(dataset: Dataset, **filters: Unpack[FilterNames]) -> standings.Workarounds:
+    """Whether each fix is needed, obsolete, broken or harmful at one torch release and opset, and since when."""
+    return standings.workarounds(dataset, read_filters("workaround", filters))
 
 
-def upgrade(dataset: Dataset, before: str, after: str, **filters: _Names) -> Upgrade:
+def upgrade(dataset: Dataset, before: str, after: str, **filters: Unpack[FilterNames]) -> upgrades.Upgrade:
     """What changes between two points (``torch=2.8.0,opset=17``); what is left out is the release's default."""
-    from caniexport.answers.points import parse
-    from caniexport.answers.upgrade import upgrade as answer
-
-    return answer(dataset, parse(before), parse(after), _filters(filters))
+    return upgrades.upgrade(dataset, parse(before), parse(after), read_filters("upgrade", filters))
 
 
-def plan(dataset: Dataset, before: str, after: str | None = None, **filters: _Names) -> Plan:
+def plan(dataset: Dataset, before: str, after: str | None = None, **filters: Unpack[FilterNames]) -> plans.Plan:
     """The newest target where nothing breaks, and the fewest workarounds for ``after``."""
-    from caniexport.answers.plan import plan as answer
-    from caniexport.answers.points import parse
-
-    return answer(dataset, parse(before), None if after is None else parse(after), _filters(filters))
+    return plans.plan(dataset, parse(before), None if after is None else parse(after), read_filters("plan", filters))
 
 
-def policy(dataset: Dataset, runtime_versions: Iterable[str] = (), **filters: _Names) -> Policy:
+def policy(
+    dataset: Dataset, runtime_version: str | Iterable[str] = (), **filters: Unpack[FilterNames]
+) -> policies.Policy:
     """By release: the highest opset that works at all, and at which every case in the filters works."""
-    from caniexport.answers.policy import policy as answer
-
-    return answer(dataset, _filters(filters), tuple(runtime_versions))
+    return policies.policy(dataset, read_filters("policy", filters), _texts(runtime_version))
 
 
-def claimed(dataset: Dataset, sources: Iterable[str] = (), **filters: _Names) -> Claims:
-    """What documents say against what was measured; ``statuses`` are outcomes here."""
-    from caniexport.answers import claims as answer
+def claims(dataset: Dataset, source: str | Iterable[str] = (), **filters: Unpack[FilterNames]) -> documents.Claims:
+    """What documents say against what was measured; ``status`` is an outcome here."""
+    return documents.claims(dataset, read_filters("claims", filters), _texts(source))
 
-    return answer(dataset, _filters(filters), sources)
+
+def declared(dataset: Dataset, **filters: Unpack[FilterNames]) -> list[tables.Declared]:
+    """Torch's own operator tables against the measured cells, differences first; the newest release by default."""
+    return tables.declared(dataset, tables.about_newest(dataset, read_filters("declared", filters)))
+
+
+def runtimes(dataset: Dataset, corpus: str = "") -> list[releases.RuntimeLine]:
+    """What each runtime release takes, oldest first; ``corpus="onnx-node"`` for ONNX's own node tests."""
+    return releases.runtimes(dataset, corpus and names.require("corpus", corpus, ["onnx-node"]))
 
 
 def check_model(
     dataset: Dataset,
     target: str,
     *,
-    releases: Iterable[str] = (),
-    exporters: Iterable[str] = (),
-    opsets: Iterable[int] = (),
+    torch: str | Iterable[str] = (),
+    exporter: str | Iterable[str] = (),
+    opset: int | Iterable[int] = (),
     packages: Iterable[str] = (),
     dynamic: Mapping[str, Mapping[int, str]] | None = None,
     into: Path | str = "caniexport-check",
@@ -138,21 +164,16 @@ def check_model(
     ``dynamic`` is ``{argument: {axis: name}}``. Raises :class:`caniexport.check.subject.UnusableModel` for a model that
     no release could take.
     """
-    from caniexport import home, names
-    from caniexport.answers.select import exporter_name
     from caniexport.check.check import check
     from caniexport.check.run import CheckRequest
     from caniexport.check.subject import Options
-    from caniexport.model.status import Exporter
 
-    known = [member.value for member in Exporter]
-    asked = tuple(names.require("exporter", exporter_name(text), known) for text in exporters)
-    request = CheckRequest(tuple(releases), asked, tuple(opsets), tuple(packages))
-    options = Options(dynamic or {}, packages=request.packages)
+    opsets = (opset,) if isinstance(opset, int) else tuple(opset)
+    request = CheckRequest(_texts(torch), exporter_names(_texts(exporter)), opsets, tuple(packages))
     return check(
         target,
         request,
-        options,
+        Options(dynamic or {}, packages=request.packages),
         into=Path(into),
         home=home.find(),
         corpus=dataset,
@@ -164,36 +185,24 @@ def check_model(
 def scan_source(
     dataset: Dataset,
     path: Path | str,
-    torch: Iterable[str] = (),
+    torch: str | Iterable[str] = (),
     exporter: str | None = None,
     opset: int | None = None,
 ) -> SourceScan:
     """What ``caniexport workaround --scan`` says of a source tree; ``torch`` empty: what its own files ask for."""
     from caniexport.scan.scan import scan
 
-    return scan(dataset, Path(path), tuple(torch), exporter, opset)
+    return scan(dataset, Path(path), _texts(torch), exporter, opset)
 
 
 def compare_datasets(
     before: Dataset, after: Dataset, expectations: Path | str | None = None, today: date | None = None
-) -> Report:
+) -> compared.Report:
     """What ``caniexport alerts`` says: regressions, workarounds that became obsolete, counts of every verdict."""
-    from caniexport.alerts import expectations as listed
-    from caniexport.alerts.report import report
-
     entries = listed.read(Path(expectations)) if expectations else []
-    return report(("before", before), ("after", after), entries, [], today or datetime.now(UTC).date())
+    day = today or datetime.now(UTC).date()
+    return compared.report(("before", before), ("after", after), entries, [], day)
 
 
-def _filters(given: Mapping[str, _Names]) -> Filters:
-    from dataclasses import fields
-
-    from caniexport import names
-    from caniexport.answers import Filters
-
-    known = [item.name for item in fields(Filters)]
-    found = {}
-    for name, values in given.items():
-        listed = (values,) if isinstance(values, str | int) else values
-        found[names.require("filter", name, known)] = tuple(map(str, listed))
-    return Filters(**found)
+def _texts(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)

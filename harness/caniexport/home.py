@@ -74,6 +74,11 @@ def _installed(cwd: Path) -> Home:
     return Home(cwd, copies / "cases", copies / "results", cwd / "results-local", copies / "tox.ini")
 
 
+def holds_dataset(folder: Path) -> bool:
+    """Whether a folder has rows: ``cells/*.parquet``, or journals that nothing has compacted yet."""
+    return any(folder.glob("cells/*.parquet")) or any(folder.glob("journal/*.jsonl"))
+
+
 def code_folder() -> Path:
     """The folder that this package is imported from."""
     return _PACKAGE.parent

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from caniexport.home import Home
+from caniexport.home import Home, holds_dataset
 from caniexport.model.errors import CaniexportError, SchemaMismatch, UnknownName
 from caniexport.store import Dataset, files
 
@@ -42,7 +42,7 @@ def sides(home: Home, baseline: str | None, current: str | None, stack: ExitStac
     )
     if baseline:
         return _open(home, baseline, stack), after
-    if current is None and _has_rows(home.local):
+    if current is None and holds_dataset(home.local):
         return ComparedSide("published", Dataset.open(home.published, None)), after
     revisions = _git(home.root, "log", "-n", "2", "--format=%H", "--", _CELLS).split()
     if len(revisions) < 2:
@@ -63,7 +63,7 @@ def _open(home: Home, text: str, stack: ExitStack) -> ComparedSide:
 
 def _side(name: str, folder: Path) -> ComparedSide:
     paths = files.cells_files(folder)
-    if not paths and not _has_rows(folder):
+    if not paths and not holds_dataset(folder):
         raise UnknownName(f"{folder} has no dataset (a folder with cells/*.parquet is wanted)")
     for path in paths:
         try:
@@ -74,10 +74,6 @@ def _side(name: str, folder: Path) -> ComparedSide:
             continue  # damaged: named among the problems, the rest is compared
     local = folder if (folder / "journal").is_dir() else None
     return ComparedSide(name, Dataset.open(None if local else folder, local))
-
-
-def _has_rows(folder: Path) -> bool:
-    return any(folder.glob("cells/*.parquet")) or any(folder.glob("journal/*.jsonl"))
 
 
 def _checked_out(root: Path, revision: str, stack: ExitStack) -> Path:

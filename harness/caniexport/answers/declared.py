@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from caniexport import versions
 from caniexport.answers.defaults import BEFORE_EXPORT
+from caniexport.answers.filters import Filters
 from caniexport.answers.rows import MeasuredCell
-from caniexport.answers.select import CatalogueEntry, Filters, load, select
+from caniexport.answers.select import CatalogueEntry, load, select
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter
 
@@ -54,6 +55,11 @@ class Declared:
     passing: str
     cases: tuple[str, ...]
     agreement: Agreement
+
+
+def about_newest(dataset: Dataset, filters: Filters) -> Filters:
+    """The filters, about the newest measured release where they name none."""
+    return filters if filters.torch else replace(filters, torch=load(dataset).torch[-1:])
 
 
 def declared(dataset: Dataset, filters: Filters) -> list[Declared]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from caniexport import names, versions
+from caniexport.answers.filters import Filters
 from caniexport.answers.rows import MeasuredCell
-from caniexport.answers.select import Filters, load, select
+from caniexport.answers.select import load, select
 from caniexport.answers.signs import CLAIM, WHY_NOT
 from caniexport.model.errors import UnknownName
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from caniexport.answers.along import Along
-from caniexport.answers.select import Filters, load, select
+from caniexport.answers.filters import Filters
+from caniexport.answers.select import load, select
 from caniexport.answers.words import Ruler
 from caniexport.corpus.verdicts import works
 from caniexport.model.case import PLAIN

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from caniexport import versions
 from caniexport.answers.blame import blame
+from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
-from caniexport.answers.select import CaseSelection, CatalogueEntry, Filters, Key, Rows, load, select
+from caniexport.answers.select import CaseSelection, CatalogueEntry, Key, Rows, load, select
 from caniexport.corpus import verdicts
 from caniexport.corpus.verdicts import ComparedCell, Verdict, compare, works
 from caniexport.model.case import PLAIN

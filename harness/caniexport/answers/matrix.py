@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, TypeVar
 from caniexport import versions
 from caniexport.answers import along, summary
 from caniexport.answers.defaults import Offer
+from caniexport.answers.filters import Filters
 from caniexport.answers.on_runtimes import on_runtimes
 from caniexport.answers.rows import MeasuredCell
-from caniexport.answers.select import CaseSelection, Filters, load, select
+from caniexport.answers.select import CaseSelection, load, select
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.summary import Summary
 from caniexport.model.case import PLAIN

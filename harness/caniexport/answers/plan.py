@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from caniexport import versions
 from caniexport.answers.along import Along
+from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint, Places
-from caniexport.answers.select import CaseSelection, CatalogueEntry, Filters, Rows, load, select
+from caniexport.answers.select import CaseSelection, CatalogueEntry, Rows, load, select
 from caniexport.corpus.verdicts import REGRESSIONS, ComparedCell, Verdict, compare, works
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from caniexport import versions
 from caniexport.answers.along import Along
+from caniexport.answers.filters import Filters
 from caniexport.answers.points import find_runtime
-from caniexport.answers.select import CaseSelection, Filters, Rows, load, select
+from caniexport.answers.select import CaseSelection, Rows, load, select
 from caniexport.corpus.verdicts import works
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN

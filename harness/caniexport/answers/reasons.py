@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from caniexport import versions
 from caniexport.answers.declared import Declared, of_case
 from caniexport.answers.documents import JudgedClaim, all_claims
+from caniexport.answers.filters import Filters
 from caniexport.answers.on_runtimes import Files, RuntimeOutcome, on_runtimes, place_of, side_by_side
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell, told
-from caniexport.answers.select import CatalogueEntry, Filters, Key, load, select
+from caniexport.answers.select import CatalogueEntry, Key, load, select
 from caniexport.answers.upstream import SourceState, upstream
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, Status

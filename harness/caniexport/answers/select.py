@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from caniexport import names, versions
+from caniexport.answers.filters import Filters
 from caniexport.answers.reading import CatalogueEntry, Key, Rows, load
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.signs import EXPORTER_SHORT
@@ -16,29 +17,9 @@ from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter, Status
 
-__all__ = ["DEFAULT_OPSET", "CaseSelection", "CatalogueEntry", "Filters", "Key", "Rows", "load", "select"]
+__all__ = ["DEFAULT_OPSET", "CaseSelection", "CatalogueEntry", "Key", "Rows", "load", "select"]
 
 DEFAULT_OPSET = "default"
-
-
-@dataclass(frozen=True)
-class Filters:
-    """What a user asked for; an empty tuple takes everything. Names may be globs, versions series, opsets ranges."""
-
-    cases: tuple[str, ...] = ()
-    variants: tuple[str, ...] = ()
-    torch: tuple[str, ...] = ()
-    opsets: tuple[str, ...] = ()
-    exporters: tuple[str, ...] = ()
-    providers: tuple[str, ...] = ()
-    statuses: tuple[str, ...] = ()
-    themes: tuple[str, ...] = ()
-    ops: tuple[str, ...] = ()
-
-    @property
-    def any(self) -> bool:
-        """Whether anything was asked for at all."""
-        return any(getattr(self, item.name) for item in fields(self))
 
 
 @dataclass(frozen=True)
@@ -112,7 +93,7 @@ def select(rows: Rows, filters: Filters) -> CaseSelection:
         filters,
         _entries(filters, rows.catalogue),
         _torch(filters.torch, rows.torch),
-        names.require_all("exporter", map(exporter_name, filters.exporters), [member.value for member in Exporter]),
+        frozenset(exporter_names(filters.exporters)),
         names.require_all("provider", filters.providers, rows.providers),
         _statuses(filters.statuses),
     )
@@ -126,6 +107,13 @@ def _names_an_axis(filters: Filters) -> bool:
 def exporter_name(text: str) -> str:
     """``trace`` and ``script`` for the long names."""
     return {short: name for name, short in EXPORTER_SHORT.items()}.get(text.casefold(), text)
+
+
+def exporter_names(asked: Iterable[str]) -> tuple[str, ...]:
+    """The exporters' long names, each once, in the order of :class:`Exporter`; raises :class:`UnknownName`."""
+    known = [member.value for member in Exporter]
+    found = names.require_all("exporter", map(exporter_name, asked), known)
+    return tuple(name for name in known if name in found)
 
 
 def _statuses(asked: Iterable[str]) -> frozenset[Status]:

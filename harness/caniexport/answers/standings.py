@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 from caniexport import names, versions
 from caniexport.answers.along import Along, Told, along_filters, statuses
 from caniexport.answers.defaults import choose_opset
+from caniexport.answers.filters import Filters
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
-from caniexport.answers.select import CaseSelection, CatalogueEntry, Filters, load, select
+from caniexport.answers.select import CaseSelection, CatalogueEntry, load, select
 from caniexport.corpus.verdicts import AxisPoint, AxisRange, Workaround, ranges, workaround, works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, FixKind, Status

@@ -9,9 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from caniexport.answers.blame import NAMELESS, blame
+from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.rows import MeasuredCell, told
-from caniexport.answers.select import CaseSelection, CatalogueEntry, Filters, Rows, load, select
+from caniexport.answers.select import CaseSelection, CatalogueEntry, Rows, load, select
 from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, ComparedCell, Verdict, Workaround, compare, workaround
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN

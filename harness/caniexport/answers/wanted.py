@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from caniexport import names
 from caniexport.answers import onnx_ops
+from caniexport.answers.filters import Filters
 from caniexport.answers.reading import CatalogueEntry, Key, load
-from caniexport.answers.select import Filters, bare_op, select
+from caniexport.answers.select import bare_op, select
 from caniexport.model.canaries import CANARY
 from caniexport.model.errors import CorpusError
 

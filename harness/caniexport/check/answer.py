@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from caniexport import versions
-from caniexport.answers import Filters, Table, table
+from caniexport.answers.filters import Filters
+from caniexport.answers.matrix import Table, table
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import CaseSelection, load, select
 from caniexport.answers.support import Support, supports

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from caniexport.answers import Filters
+from caniexport.answers.filters import Filters
 from caniexport.check import run
 from caniexport.check.answer import Checked, answer
 from caniexport.check.place import CheckFolder, prepare

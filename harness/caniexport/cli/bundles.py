@@ -54,9 +54,10 @@ def pack(
         _pack_node_tests(output, onnx, bool(releases or cases or exporters or opsets), as_json)
         return
     from caniexport import home
+    from caniexport.answers.select import exporter_names
     from caniexport.bundles import pack as bundles
     from caniexport.cli import output as out
-    from caniexport.cli.options import case_names, exporter_names, opset_numbers
+    from caniexport.cli.options import case_names, opset_numbers
     from caniexport.measure.replays import missing_words, selected
 
     place = home.find()

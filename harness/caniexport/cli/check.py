@@ -91,11 +91,12 @@ def command(
     import os
 
     from caniexport import home as homes
+    from caniexport.answers.select import exporter_names
     from caniexport.check.check import check
     from caniexport.check.run import CheckRequest
     from caniexport.check.subject import Options
     from caniexport.cli import output
-    from caniexport.cli.options import exporter_names, open_dataset, opset_numbers
+    from caniexport.cli.options import open_dataset, opset_numbers
     from caniexport.machine.disk import GIGABYTE
 
     numbers = opset_numbers(opsets)

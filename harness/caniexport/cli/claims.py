@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+from caniexport.answers.filters import read_filters
+from caniexport.cli.options import filter_options, json_option, open_dataset
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from caniexport.answers import Claims
+    from caniexport.answers.documents import Claims
 
 
 @click.command("claims")
 @click.option("--source", "sources", multiple=True, metavar="NAME", help="seed:000, owner/repo#1, a record, a glob.")
-@filter_options("variants", "torch", "opsets", "exporters", "providers")
+@filter_options("claims")
 @json_option
 def command(sources: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -> None:
     """Set what the documents say against what was measured: counts by outcome, then each claim.
@@ -24,10 +25,10 @@ def command(sources: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -
     --status takes reproduced, partly, not-reproduced, pending (not measured yet) and not-measured (it cannot be); of
     those not reproduced contradicted, form-not-met, hidden-by-newer and version-misattributed.
     """
-    from caniexport.answers import claims
+    from caniexport.answers.documents import claims
     from caniexport.cli import output
 
-    found = claims(open_dataset(), filters(given), sources)
+    found = claims(open_dataset(), read_filters("claims", given), sources)
     if as_json:
         output.print_json(found)
         return

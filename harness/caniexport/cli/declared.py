@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
-from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+from caniexport.answers.filters import read_filters
+from caniexport.cli.options import filter_options, json_option, open_dataset
 
 
 @click.command("declared")
-@filter_options("cases", "themes", "ops")
+@filter_options("declared")
 @json_option
 def command(as_json: bool, **given: tuple[str, ...]) -> None:
     """Compare torch's own operator tables with the measured cells, differences first.
@@ -16,18 +17,12 @@ def command(as_json: bool, **given: tuple[str, ...]) -> None:
     An operator of the corpus counts as passing at an opset where the failing form of some case that uses it passes.
     Without --torch it is about the newest release measured.
     """
-    from dataclasses import replace
-
     from caniexport.answers import declared as answers
-    from caniexport.answers.reading import load
     from caniexport.answers.signs import EXPORTER_SHORT
     from caniexport.cli import output
 
     dataset = open_dataset()
-    asked = filters(given)
-    if not asked.torch:
-        asked = replace(asked, torch=load(dataset).torch[-1:])
-    found = answers.declared(dataset, asked)
+    found = answers.declared(dataset, answers.about_newest(dataset, read_filters("declared", given)))
     if as_json:
         output.print_json(found)
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from caniexport.cli.options import case_names, exporter_names, json_option, opset_numbers
+from caniexport.cli.options import case_names, json_option, opset_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,6 +99,7 @@ def command(
     import os
 
     from caniexport import home as homes
+    from caniexport.answers.select import exporter_names
     from caniexport.machine.disk import GIGABYTE
     from caniexport.measure.cells import measure
     from caniexport.measure.describe import describe
@@ -241,8 +242,11 @@ def _show_moved(reports: Sequence[ReleaseReport], count: int) -> None:
 def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
     """The cells that a file names; raises :class:`UnknownName` for a release, case or variant that nobody knows."""
     from caniexport import names
+    from caniexport.answers.select import exporter_name
     from caniexport.model import corpus, releases
+    from caniexport.model.status import Exporter
 
+    exporters = [member.value for member in Exporter]
     known = corpus.load([home.cases], stand_in=True)
     found = set()
     for number, line in enumerate(filter(None, map(str.strip, lines)), start=1):
@@ -252,7 +256,8 @@ def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
         torch, case, variant, exporter, opset = parts
         names.require("case", case, known)
         names.require(f"variant of {case}", variant, known[case].variants)
-        found.add("/".join((releases.find(torch).torch, case, variant, exporter_names([exporter])[0], opset)))
+        named = names.require("exporter", exporter_name(exporter), exporters)
+        found.add("/".join((releases.find(torch).torch, case, variant, named, opset)))
     if not found:
         raise click.UsageError("the file names no cell")
     return frozenset(found)
@@ -262,7 +267,8 @@ def _show(
     home: Home, reports: Sequence[ReleaseReport], cases: tuple[str, ...], exporters: tuple[str, ...], as_json: bool
 ) -> None:
     """What was measured: as JSON the reports, for a person the table of the releases asked for."""
-    from caniexport.answers import Filters, table
+    from caniexport.answers.filters import Filters
+    from caniexport.answers.matrix import table
     from caniexport.cli import output
     from caniexport.cli.options import open_dataset
     from caniexport.cli.table import show

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from caniexport import home as homes
+from caniexport.answers.filters import TAKEN
 from caniexport.home import Home
 
 if TYPE_CHECKING:
-    from caniexport.answers import Filters
     from caniexport.store import Dataset
 
 _Command = Callable[..., Any]
@@ -19,43 +19,35 @@ _Command = Callable[..., Any]
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 _FILTERS = {
-    "cases": click.option(
-        "--case", "cases", multiple=True, metavar="CASE[/VARIANT]", help="A case, or one variant of it; globs work."
+    "case": click.option(
+        "--case", multiple=True, metavar="CASE[/VARIANT]", help="A case, or one variant of it; globs work."
     ),
-    "variants": click.option("--variant", "variants", multiple=True, metavar="NAME", help="plain, or a fix's name."),
+    "variant": click.option("--variant", multiple=True, metavar="NAME", help="plain, or a fix's name."),
     "torch": click.option(
         "--torch", "--release", "torch", multiple=True, metavar="VERSION", help="torch release: 2.8.0, 2.8."
     ),
-    "opsets": click.option(
-        "--opset", "opsets", multiple=True, metavar="N", help="Opset asked for: 14, 9-14, '>=11', default."
-    ),
-    "exporters": click.option(
-        "--exporter", "exporters", multiple=True, metavar="NAME", help="trace, script, dynamo, default."
-    ),
-    "providers": click.option("--provider", "providers", multiple=True, metavar="NAME", help="cpu, cuda, ..."),
-    "statuses": click.option("--status", "statuses", multiple=True, metavar="STATUS", help="pass, fail, mismatch, ..."),
-    "themes": click.option("--theme", "themes", multiple=True, metavar="NAME", help="Op family: a case file's name."),
-    "ops": click.option("--op", "ops", multiple=True, metavar="OP", help="torch or ONNX operator: cross, GridSample."),
+    "opset": click.option("--opset", multiple=True, metavar="N", help="Opset asked for: 14, 9-14, '>=11', default."),
+    "exporter": click.option("--exporter", multiple=True, metavar="NAME", help="trace, script, dynamo, default."),
+    "provider": click.option("--provider", multiple=True, metavar="NAME", help="cpu, cuda, ..."),
+    "status": click.option("--status", multiple=True, metavar="STATUS", help="pass, fail, mismatch, ..."),
+    "theme": click.option("--theme", multiple=True, metavar="NAME", help="Op family: a case file's name."),
+    "op": click.option("--op", multiple=True, metavar="OP", help="torch or ONNX operator: cross, GridSample."),
 }
 
 
-def filter_options(*but: str) -> Callable[[_Command], _Command]:
-    """All filter options except those named; the command gets them as keyword arguments (see :func:`filters`)."""
+def filter_options(answer: str, *but: str) -> Callable[[_Command], _Command]:
+    """Options for the filters that ``answer`` takes, except those that the command has as an argument.
+
+    The command gets them as keyword arguments, for :func:`caniexport.answers.filters.read_filters`.
+    """
 
     def decorate(command: _Command) -> _Command:
         for name, option in reversed(_FILTERS.items()):
-            if name not in but:
+            if name in TAKEN[answer] and name not in but:
                 command = option(command)
         return command
 
     return decorate
-
-
-def filters(given: dict[str, tuple[str, ...]], **more: tuple[str, ...]) -> Filters:
-    """The filters of a command's keyword arguments."""
-    from caniexport.answers import Filters
-
-    return Filters(**{**given, **more})
 
 
 def open_dataset(home: Home | None = None) -> Dataset:
@@ -94,16 +86,6 @@ def case_names(home: Home, asked: Iterable[str]) -> tuple[str, ...]:
             chosen = sorted(names.require_all(f"variant of {case}", [variant], variants)) if variant else []
             found += [f"{case}/{name}" for name in chosen] if variant else [case]
     return tuple(dict.fromkeys(found))
-
-
-def exporter_names(asked: Iterable[str]) -> tuple[str, ...]:
-    """The exporters' long names; raises :class:`UnknownName`."""
-    from caniexport import names
-    from caniexport.answers.select import exporter_name
-    from caniexport.model.status import Exporter
-
-    known = [member.value for member in Exporter]
-    return tuple(names.require("exporter", exporter_name(text), known) for text in asked)
 
 
 def opset_numbers(asked: Sequence[str]) -> tuple[int, ...]:

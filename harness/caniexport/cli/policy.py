@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport import versions
-from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+from caniexport.answers.filters import read_filters
+from caniexport.cli.options import filter_options, json_option, open_dataset
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -37,7 +38,7 @@ _BESIDE = 8
     show_default=True,
     help="What to print.",
 )
-@filter_options("variants", "opsets", "providers", "statuses")
+@filter_options("policy")
 @json_option
 def command(
     runtime_versions: tuple[str, ...], op_list: Path | None, form: str, as_json: bool, **given: tuple[str, ...]
@@ -52,7 +53,7 @@ def command(
     from caniexport.cli import output
 
     dataset = open_dataset()
-    asked = wanted(dataset, filters(given), op_list)
+    asked = wanted(dataset, read_filters("policy", given), op_list)
     if asked.nothing:
         raise click.UsageError("; ".join(asked.notes))
     found = answers.policy(dataset, asked.filters, runtime_versions)

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+from caniexport.answers.filters import read_filters
+from caniexport.cli.options import filter_options, json_option, open_dataset
 
 if TYPE_CHECKING:
-    from caniexport.reproduce import Reproduction
+    from caniexport.reproduce.find import Reproduction
 
 
 @click.command("reproduce")
 @click.argument("case", metavar="CASE[/VARIANT]")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it to this file.")
-@filter_options("cases", "themes", "ops")
+@filter_options("reproduce", "case")
 @json_option
 def command(case: str, output: Path | None, as_json: bool, **given: tuple[str, ...]) -> None:
     """Print one cell as a self-contained script: exact pins (PEP 723), the module, the export call, the check.
@@ -27,10 +28,11 @@ def command(case: str, output: Path | None, as_json: bool, **given: tuple[str, .
     from caniexport import home as homes
     from caniexport.cli.output import print_json
     from caniexport.model import corpus
-    from caniexport.reproduce import reproduction
+    from caniexport.reproduce.find import reproduction
 
     home = homes.find()
-    found = reproduction(open_dataset(home), corpus.load([home.cases], stand_in=True), filters(given, cases=(case,)))
+    asked = read_filters("reproduce", {**given, "case": case})
+    found = reproduction(open_dataset(home), corpus.load([home.cases], stand_in=True), asked)
     _say(found)
     if output is not None:
         _write(output, found.script)

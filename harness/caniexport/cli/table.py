@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+from caniexport.answers.filters import read_filters
+from caniexport.cli.options import filter_options, json_option, open_dataset
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,17 +36,17 @@ _READING = {
     show_default=True,
     help="What the columns are.",
 )
-@filter_options()
+@filter_options("table")
 @json_option
 def command(by: str, as_json: bool, **given: tuple[str, ...]) -> None:
     """Show the matrix: cases against torch releases, opsets, exporters, runtimes or providers.
 
     Without --case or --variant it has the failing forms, with the tracing and the dynamo exporter.
     """
-    from caniexport.answers import By, table
+    from caniexport.answers.matrix import By, table
     from caniexport.cli import output
 
-    found = table(open_dataset(), filters(given), By(by))
+    found = table(open_dataset(), read_filters("table", given), By(by))
     if as_json:
         output.print_json(found)
         return

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+from caniexport.answers.filters import read_filters
+from caniexport.cli.options import filter_options, json_option, open_dataset
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +34,7 @@ _NOTHING = "No case of the corpus is about what is listed: nothing documented is
 @click.option(
     "--plan", is_flag=True, help="Propose the newest target where nothing breaks, and the fewest fixes for --to."
 )
-@filter_options("variants", "torch", "opsets", "exporters", "providers", "statuses")
+@filter_options("upgrade")
 @json_option
 def command(
     before: str,
@@ -58,7 +59,7 @@ def command(
     if after is None and not plan:
         raise click.UsageError("Missing option '--to' (or --plan, which proposes one)")
     dataset = open_dataset()
-    asked = wanted(dataset, filters(given), op_list, model, case_list)
+    asked = wanted(dataset, read_filters("upgrade", given), op_list, model, case_list)
     if asked.nothing:
         output.print_json({"notes": asked.notes}) if as_json else click.echo("\n".join([*asked.notes, _NOTHING]))
         return

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+from caniexport.answers.filters import read_filters
+from caniexport.cli.options import filter_options, json_option, open_dataset
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from caniexport.answers.filters import Filters
     from caniexport.answers.reasons import Detail, FailureGroup, Why
-    from caniexport.answers.select import CatalogueEntry, Filters
+    from caniexport.answers.select import CatalogueEntry
 
 _MOST_MESSAGES = 5
 _MOST_PLACES = 6
@@ -23,7 +25,7 @@ _PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime",
 
 @click.command("why")
 @click.argument("case", metavar="CASE[/VARIANT]")
-@filter_options("cases", "themes", "ops")
+@filter_options("why", "case")
 @click.option(
     "--along",
     type=click.Choice(["torch"]),
@@ -35,13 +37,13 @@ def command(case: str, along: str | None, as_json: bool, **given: tuple[str, ...
 
     Without filters it covers every release, exporter and opset; --torch, --exporter and --opset narrow it.
     """
-    from caniexport.answers import why
+    from caniexport.answers.reasons import why
     from caniexport.cli import output
 
     if along:
-        _along_torch(filters(given, cases=(case,)), as_json)
+        _along_torch(read_filters("why", {**given, "case": case}), as_json)
         return
-    found = why(open_dataset(), filters(given, cases=(case,)))
+    found = why(open_dataset(), read_filters("why", {**given, "case": case}))
     if as_json:
         output.print_json(found)
         return

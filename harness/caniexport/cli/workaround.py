@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caniexport.cli.options import filter_options, filters, json_option, open_dataset
+from caniexport.answers.filters import read_filters
+from caniexport.cli.options import filter_options, json_option, open_dataset
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from caniexport.answers import Standing, Workarounds
     from caniexport.answers.rows import MeasuredCell
+    from caniexport.answers.standings import Standing, Workarounds
 
 _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
 
 
 @click.command("workaround")
 @click.argument("case", metavar="[CASE[/FIX]]", required=False)
-@filter_options("cases")
+@filter_options("workaround", "case")
 @click.option(
     "--fail-on",
     type=click.Choice(_WORDS),
@@ -48,14 +49,13 @@ def command(
 
     With --scan the releases are those that the project's own files ask for, or --torch, --exporter and --opset.
     """
-    from caniexport.answers import workarounds
+    from caniexport.answers.standings import workarounds
     from caniexport.cli import output
 
     if tree is not None:
         _scan(tree, case, fail_on, as_json, given)
         return
-    cases = (case,) if case else ()
-    found = workarounds(open_dataset(), filters(given, cases=cases))
+    found = workarounds(open_dataset(), read_filters("workaround", {**given, "case": case}))
     if as_json:
         output.print_json(found)
     else:
@@ -70,15 +70,15 @@ def _scan(
     from caniexport.cli import output, scan_report
     from caniexport.scan.scan import scan
 
-    others = [name for name, values in given.items() if values and name not in ("torch", "exporters", "opsets")]
+    others = [name for name, values in given.items() if values and name not in ("torch", "exporter", "opset")]
     if case or others:
         raise click.UsageError("--scan takes --torch, --exporter, --opset and --fail-on, and no case or other filter")
-    if len(given["exporters"]) > 1 or len(given["opsets"]) > 1:
+    if len(given["exporter"]) > 1 or len(given["opset"]) > 1:
         raise click.UsageError("--scan takes one exporter and one opset")
-    opset = given["opsets"][0] if given["opsets"] else None
+    opset = given["opset"][0] if given["opset"] else None
     if opset is not None and not opset.isdigit():
         raise click.UsageError(f"--opset {opset}: with --scan a number is wanted")
-    exporter = given["exporters"][0] if given["exporters"] else None
+    exporter = given["exporter"][0] if given["exporter"] else None
     found = scan(open_dataset(), tree, given["torch"], exporter, int(opset) if opset else None)
     if as_json:
         output.print_json(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from caniexport.answers import JudgedClaim
+from caniexport.answers.documents import JudgedClaim
 from caniexport.model.case import PLAIN
 from caniexport.pages import links
 from caniexport.pages.markup import claim_badge, columns, escape, link, source_link, why_not_badge

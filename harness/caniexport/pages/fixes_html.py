@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from caniexport.answers import Standing
 from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.standings import Standing
 from caniexport.pages import links
 from caniexport.pages.markup import escape, link, word_badge
 from caniexport.pages.markup import table as boxed

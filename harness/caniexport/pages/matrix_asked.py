@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from caniexport.answers import By, Filters, Table, table
+from caniexport.answers.filters import Filters
 from caniexport.answers.gathered import by_operator, by_theme
+from caniexport.answers.matrix import By, Table, table
 from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry, Rows
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN

@@ -10,7 +10,7 @@ from caniexport.model.errors import CorpusError, UnknownName
 from caniexport.reproduce.write import ShownCell, script
 
 if TYPE_CHECKING:
-    from caniexport.answers import Filters
+    from caniexport.answers.filters import Filters
     from caniexport.answers.reasons import Why
     from caniexport.model.corpus import LoadedCase
     from caniexport.store import Dataset
@@ -38,7 +38,7 @@ def reproduction(dataset: Dataset, corpus: Mapping[str, LoadedCase], filters: Fi
     Raises :class:`UnknownName` where the filters name no cell or several variants, and :class:`CorpusError` where the
     corpus does not have the case (a row of a case that was removed).
     """
-    from caniexport.answers import why
+    from caniexport.answers.reasons import why
 
     found = why(dataset, filters)
     if len(found) != 1:

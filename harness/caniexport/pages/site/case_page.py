@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from caniexport.answers import JudgedClaim
-from caniexport.answers.documents import all_claims
+from caniexport.answers.documents import JudgedClaim, all_claims
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import CatalogueEntry
 from caniexport.answers.signs import EXPORTER_SHORT

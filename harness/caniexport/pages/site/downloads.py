@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from caniexport.answers import Filters, table, workarounds
-from caniexport.answers.matrix import MatrixRow
+from caniexport.answers.filters import Filters
+from caniexport.answers.matrix import MatrixRow, table
+from caniexport.answers.standings import workarounds
 from caniexport.pages.kept import Kept
 from caniexport.store.schema import columns
 

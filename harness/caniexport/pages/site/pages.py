@@ -8,10 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from caniexport.alerts.releases import ReleaseAlerts
-from caniexport.answers import Filters, JudgedClaim, table, workarounds
+from caniexport.answers.documents import JudgedClaim
+from caniexport.answers.filters import Filters
+from caniexport.answers.matrix import table
 from caniexport.answers.search import Hit, Index
 from caniexport.answers.select import CatalogueEntry
 from caniexport.answers.signs import STATUS, word
+from caniexport.answers.standings import workarounds
 from caniexport.answers.support import Support
 from caniexport.audit.saved import LastAudit
 from caniexport.model.case import PLAIN

@@ -1,0 +1,137 @@
+"""The public names of the package: the answers as functions, their filters and their errors."""
+
+from __future__ import annotations
+
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_dataset import write
+
+import caniexport
+from caniexport import UnknownName
+from caniexport.answers.filters import FIELDS, TAKEN, read_filters
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    return caniexport.open(write(tmp_path_factory.mktemp("published")))
+
+
+def test_every_command_that_answers_is_a_function(here):
+    assert {item.word.value for item in caniexport.workaround(here, case="cross", torch="1.12.1").standings} == {
+        "needed"
+    }
+    assert caniexport.upgrade(here, "2.0.1", "1.12.1").breaks
+    assert caniexport.plan(here, "2.0.1").newest is not None
+    assert caniexport.table(here, by="opset", case=["cross"]).lines
+    assert [item.entry.variant for item in caniexport.why(here, "cross/plain")] == ["plain"]
+    assert [item.entry.variant for item in caniexport.history(here, "cross/plain")] == ["plain"]
+    assert {rule.torch for rule in caniexport.policy(here, torch="2.8").rules} == {"2.8.0"}
+    assert caniexport.policy(here, runtime_version="1.31.1").rules
+    assert caniexport.claims(here).counts is not None
+    assert caniexport.declared(here) == []
+    assert {line.runtime for line in caniexport.runtimes(here)} <= {"onnxruntime"}
+    assert caniexport.compare_datasets(here, here).alerts == ()
+
+
+def test_a_series_means_its_newest_measured_release(here):
+    rows = caniexport.cells(here, torch="2.8")
+
+    assert len(rows) > 0
+    assert set(rows["torch"]) == {"2.8.0"}
+
+
+def test_rows_are_filtered_as_on_the_command_line(here):
+    rows = caniexport.cells(here, case=["cross/plain", "item/tensor_scale"], exporter="trace", opset="9-11")
+
+    assert set(zip(rows["case"], rows["variant"], strict=True)) == {("cross", "plain"), ("item", "tensor_scale")}
+    assert (set(rows["exporter"]), set(rows["opset"])) == ({"torchscript-trace"}, {9, 10, 11})
+    assert set(caniexport.cells(here, status="mismatch", theme="*")["status"]) == {"mismatch"}
+    assert caniexport.cells(here, exporter="default", opset="default")["opset"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("filters", "words"),
+    [
+        ({"status": "mismach"}, "unknown status 'mismach' .nearest: mismatch"),
+        ({"case": "cros"}, "unknown case 'cros' .nearest: cross"),
+        ({"cases": "cross"}, "unknown filter of cells 'cases' .nearest: case"),
+        ({"torch": "2.9"}, "torch 2.9 has not been measured .nearest measured: 2.8.0, 2.15.0"),
+        ({"torch": "later"}, "'later' is not a version"),
+        ({"opset": 99}, "opset 99 has not been measured"),
+        ({"exporter": "tracer"}, "unknown exporter 'tracer'"),
+    ],
+)
+def test_an_unknown_name_raises_with_the_nearest_ones(here, filters, words):
+    with pytest.raises(UnknownName, match=words):
+        caniexport.cells(here, **filters)
+
+
+def test_a_filter_that_the_command_does_not_take_is_refused(here):
+    with pytest.raises(UnknownName, match="unknown filter of claims 'torch'"):
+        caniexport.claims(here, torch="2.8")
+    with pytest.raises(UnknownName, match="unknown axis 'opsets'"):
+        caniexport.table(here, by="opsets")
+
+
+def test_a_version_is_text():
+    with pytest.raises(TypeError, match=r"torch=2\.1: text"):
+        read_filters("table", {"torch": 2.10})
+
+
+def test_a_dataset_that_is_not_there_raises(tmp_path, monkeypatch):
+    with pytest.raises(UnknownName, match="is no folder"):
+        caniexport.open("/nonexistent")
+    with pytest.raises(UnknownName, match="has no dataset"):
+        caniexport.open(local=tmp_path)
+    (tmp_path / "cases").mkdir()
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    with pytest.raises(UnknownName, match="nothing has been measured yet"):
+        caniexport.open()
+
+
+def test_the_home_of_the_commands_is_opened(tmp_path, monkeypatch):
+    (tmp_path / "cases").mkdir()
+    write(tmp_path / "results-local")
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+
+    assert set(caniexport.cells(caniexport.open(), torch="2.8")["origin"]) == {"local"}
+
+
+def test_every_answer_takes_known_filters():
+    assert set(TAKEN) - set(caniexport.__all__) == {"reproduce"}
+    assert all(set(names) <= set(FIELDS) for names in TAKEN.values())
+
+
+def test_no_public_name_is_a_module_of_the_package():
+    package = ROOT / "harness" / "caniexport"
+
+    assert [
+        name for name in caniexport.__all__ if (package / name).is_dir() or (package / f"{name}.py").is_file()
+    ] == []
+
+
+def test_every_public_name_is_on_its_page():
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+
+    assert [name for name in caniexport.__all__ if f"`{name}" not in page and f"`caniexport.{name}`" not in page] == []
+
+
+def test_the_examples_of_the_page_are_true(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    ended = doctest.testfile(str(ROOT / "docs" / "api.md"), module_relative=False, encoding="utf-8")
+
+    assert (ended.failed, ended.attempted > 10) == (0, True)
+
+
+def test_importing_the_package_loads_nothing():
+    code = (
+        "import caniexport, sys; print([m for m in ('pandas', 'duckdb', 'click', 'dataclasses') if m in sys.modules])"
+    )
+
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True).strip() == "[]"
