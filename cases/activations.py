@@ -3,13 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix, values
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = "the exporter has no rule for {}".format(operator)
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, f32, fix, values
 
 
 class _Activation(Case):
@@ -24,12 +18,10 @@ class _Activation(Case):
 class HardsigmoidNoRule(_Activation):
     """F.hardsigmoid; ONNX's HardSigmoid has a slope of 0.2 unless told, torch's is 1/6."""
 
-    records = ("hardsigmoid-unsupported-opset-11",)
     sources = ("pytorch/pytorch#54316",)
     aten_ops = ("aten::hardsigmoid",)
     onnx_ops = ("HardSigmoid", "Clip")
     needs_torch = ">=1.5"
-    claims = (no_rule("pytorch/pytorch#54316", "hardsigmoid", "==1.8.*", opset=11),)
 
     def forward(self, x):
         return F.hardsigmoid(x)
@@ -42,12 +34,10 @@ class HardsigmoidNoRule(_Activation):
 class HardswishNoRule(_Activation):
     """F.hardswish has no rule in torch 1.6 and 1.7."""
 
-    records = ("hardswish-unsupported-opset-12",)
     sources = ("pytorch/pytorch#43665", "ultralytics/yolov5#831", "ultralytics/yolov5#1559")
     aten_ops = ("aten::hardswish",)
     onnx_ops = ("HardSwish", "HardSigmoid", "Mul")
     needs_torch = ">=1.6"
-    claims = (no_rule("pytorch/pytorch#43665", "hardswish", ">=1.6,<1.8", opset=12),)
 
     def forward(self, x):
         return F.hardswish(x)
@@ -61,20 +51,9 @@ class GeluOpset20(_Activation):
     """F.gelu at opset 20, which has Gelu: the TorchScript exporter writes its formula."""
 
     id = "gelu-opset-20"
-    records = ("gelu-not-one-op-at-opset-20",)
     sources = ("pytorch/pytorch#105299", "pytorch/pytorch#128772")
     aten_ops = ("aten::gelu",)
     onnx_ops = ("Gelu", "Erf")
-    claims = (
-        Claim(
-            "pytorch/pytorch#105299",
-            "Erf and its neighbours instead of one Gelu",
-            torch=">=2.4,<2.13",
-            opset=20,
-            ops={"Gelu": 0, "Erf": 1},
-            finding="The rule for opset 20 (pytorch/pytorch#128772) is in 2.5 already: there it is one Gelu.",
-        ),
-    )
 
     def forward(self, x):
         return F.gelu(x)
@@ -86,21 +65,10 @@ class GeluTanhOpset20(_Activation):
     """F.gelu(approximate="tanh"), which differs from the exact one by 1.5e-4 at -1."""
 
     id = "gelu-tanh-opset-20"
-    records = ("gelu-not-one-op-at-opset-20",)
     sources = ("pytorch/pytorch#105299", "pytorch/pytorch#128772")
     aten_ops = ("aten::gelu",)
     onnx_ops = ("Gelu", "Tanh")
     needs_torch = ">=1.12"
-    claims = (
-        Claim(
-            "pytorch/pytorch#128772",
-            "Tanh and its neighbours instead of one Gelu",
-            torch=">=2.4,<2.13",
-            opset=20,
-            ops={"Gelu": 0, "Tanh": 1},
-            finding="The rule for opset 20 (pytorch/pytorch#128772) is in 2.5 already: there it is one Gelu.",
-        ),
-    )
 
     def forward(self, x):
         return F.gelu(x, approximate="tanh")
@@ -128,7 +96,6 @@ class SwishWithSymbolic(Swish):
 class SwishAutogradFunction(_Activation):
     """A memory-saving swish as an autograd function: a Python operator that has no rule."""
 
-    records = ("swish-implementation-python-op", "hardswish-jit-autofn-python-op")
     sources = (
         "pytorch/pytorch#56458",
         "aiff22/MAI-2021-Workshop#4",
@@ -138,24 +105,6 @@ class SwishAutogradFunction(_Activation):
     aten_ops = ("prim::PythonOp", "aten::sigmoid")
     onnx_ops = ("Sigmoid", "Mul")
     exporters = ("torchscript-trace", "dynamo", "default")
-    claims = (
-        Claim(
-            "pytorch/pytorch#56458",
-            "the Python operator cannot be exported",
-            record="swish-implementation-python-op",
-            torch="<2",
-            status="fail",
-            stage="export",
-        ),
-        Claim(
-            "huggingface/pytorch-image-models#401",
-            "with a symbolic it can",
-            record="hardswish-jit-autofn-python-op",
-            opset=">=9",
-            variant="with_symbolic",
-            status="pass",
-        ),
-    )
 
     def forward(self, x):
         return Swish.apply(x)
@@ -172,7 +121,6 @@ class SwishAutogradFunction(_Activation):
 class CheckpointInForward(_Activation):
     """torch.utils.checkpoint of a layer in forward: a Python operator that has no rule."""
 
-    records = ("checkpoint-function-python-op", "checkpoint-map-base-at")
     sources = (
         "pytorch/pytorch#61813",
         "huggingface/transformers#8442",
@@ -184,26 +132,6 @@ class CheckpointInForward(_Activation):
     onnx_ops = ("Gemm",)
     inputs = ((f32(3, 2),), (f32(3, 2, low=1.0, high=3.0),), (f32(5, 2),))
     exporters = ("torchscript-trace", "dynamo", "default")
-    claims = (
-        Claim(
-            "pytorch/pytorch#61813",
-            "CheckpointFunction cannot be exported",
-            record="checkpoint-function-python-op",
-            torch=">=1.7,<1.13",
-            status="fail",
-            stage="export",
-            message="CheckpointFunction",
-        ),
-        Claim(
-            "pytorch/pytorch#88286",
-            "the export stops with _Map_base::at",
-            record="checkpoint-map-base-at",
-            torch=">=1.13,<2.1",
-            status="fail",
-            stage="export",
-            message="::at",
-        ),
-    )
 
     def setup(self):
         self.linear = torch.nn.Linear(2, 2)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, boolean, f16, f32, fix
+from caniexport import Case, boolean, f16, f32, fix
 
 
 @contextmanager
@@ -19,12 +19,6 @@ def without_fast_path(_opset):
     finally:
         if switch is not None:
             switch(True)
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = f"the exporter has no rule for {operator}"
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
 
 
 def softmax_product(query, key, value, mask=None):
@@ -43,7 +37,6 @@ class SdpaOpset13(_Attention):
     """scaled_dot_product_attention needs opset 14, and torch 2.1."""
 
     id = "sdpa-opset-13"
-    records = ("sdpa-opset-13-needs-14", "sdpa-args-mismatch-enable-gqa", "sdpa-opset-23-attention-op")
     sources = (
         "microsoft/BitBLAS#115",
         "pytorch/pytorch#97262",
@@ -62,46 +55,6 @@ class SdpaOpset13(_Attention):
         "key": {0: "batch", 2: "length"},
         "value": {0: "batch", 2: "length"},
     }
-    claims = (
-        no_rule(
-            "pytorch/pytorch#97262",
-            "scaled_dot_product_attention",
-            "==2.0.*",
-            record="sdpa-opset-13-needs-14",
-        ),
-        no_rule(
-            "microsoft/BitBLAS#115",
-            "scaled_dot_product_attention",
-            ">=2.1",
-            opset="9-13",
-            record="sdpa-opset-13-needs-14",
-        ),
-        Claim(
-            "microsoft/BitBLAS#115",
-            "opset 14 has it",
-            record="sdpa-opset-13-needs-14",
-            torch=">=2.1",
-            opset=">=14",
-            status="pass",
-        ),
-        Claim(
-            "pytorch/pytorch#133314",
-            "2.5's rule has as many arguments as the operator (a nightly before it had not)",
-            record="sdpa-args-mismatch-enable-gqa",
-            torch="==2.5.*",
-            opset=">=14",
-            status="pass",
-        ),
-        Claim(
-            "pytorch/pytorch#154596",
-            "the dynamo exporter writes one Attention at opset 23",
-            record="sdpa-opset-23-attention-op",
-            torch=">=2.8",
-            exporter="dynamo",
-            opset=23,
-            ops={"Attention": 1},
-        ),
-    )
 
     def forward(self, query, key, value):
         return F.scaled_dot_product_attention(query, key, value)
@@ -116,11 +69,9 @@ class SdpaOpset13(_Attention):
 class SdpaCausal(_Attention):
     """scaled_dot_product_attention(is_causal=True)."""
 
-    records = ("sdpa-opset-13-needs-14",)
     sources = ("microsoft/BitBLAS#115", "pytorch/pytorch#97262")
     inputs = SdpaOpset13.inputs
     dynamic = SdpaOpset13.dynamic
-    claims = (no_rule("microsoft/BitBLAS#115", "scaled_dot_product_attention", ">=2.1", opset="9-13"),)
 
     def forward(self, query, key, value):
         return F.scaled_dot_product_attention(query, key, value, is_causal=True)
@@ -137,10 +88,8 @@ class SdpaCausal(_Attention):
 class SdpaBoolMask(_Attention):
     """scaled_dot_product_attention with a boolean mask."""
 
-    records = ("sdpa-opset-13-needs-14",)
     sources = ("microsoft/BitBLAS#115",)
     inputs = tuple((*arrays, boolean(5, 5)) for arrays in SdpaOpset13.inputs[:2])
-    claims = (no_rule("microsoft/BitBLAS#115", "scaled_dot_product_attention", ">=2.1", opset="9-13"),)
 
     def forward(self, query, key, value, mask):
         # every position sees itself: a row without any gives NaN
@@ -156,7 +105,6 @@ class SdpaBoolMask(_Attention):
 class SdpaHalfMask(_Attention):
     """scaled_dot_product_attention of half precision with a half mask, and causal."""
 
-    records = ("sdpa-fp16-attn-mask", "sdpa-causal-fp16-torchlib")
     sources = ("pytorch/pytorch#110306", "microsoft/onnxscript#1219")
     needs_torch = ">=2.1"
     inputs = (
@@ -164,25 +112,6 @@ class SdpaHalfMask(_Attention):
         (f16(2, 2, 5, 4), f16(2, 2, 5, 4), f16(2, 2, 5, 4), f16(5, 5)),
     )
     atol = 1e-2
-    claims = (
-        Claim(
-            "pytorch/pytorch#110306",
-            "the mask's type is not supported",
-            record="sdpa-fp16-attn-mask",
-            torch="==2.1.*",
-            opset=">=14",
-            status="fail",
-            stage="export",
-        ),
-        Claim(
-            "microsoft/onnxscript#1219",
-            "dynamo_export mixes types in the causal mask (December 2023)",
-            record="sdpa-causal-fp16-torchlib",
-            torch="==2.1.*",
-            exporter="dynamo",
-            status="fail",
-        ),
-    )
 
     def forward(self, query, key, value, mask):
         masked = F.scaled_dot_product_attention(query, key, value, mask)
@@ -198,7 +127,6 @@ class SdpaHalfMask(_Attention):
 class SdpaEnableGqa(_Attention):
     """scaled_dot_product_attention(enable_gqa=True): fewer heads of keys than of queries."""
 
-    records = ("sdpa-enable-gqa-not-implemented",)
     sources = (
         "pytorch/pytorch#151762",
         "pytorch/pytorch#162258",
@@ -212,17 +140,6 @@ class SdpaEnableGqa(_Attention):
         (f32(3, 4, 5, 4), f32(3, 2, 5, 4), f32(3, 2, 5, 4)),
     )
     dynamic = {"query": {0: "batch"}, "key": {0: "batch"}, "value": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#151762",
-            "not implemented if enable_gqa is True",
-            torch=">=2.5,<2.9",
-            opset=">=14",
-            status="fail",
-            stage="export",
-            message="enable_gqa",
-        ),
-    )
 
     def forward(self, query, key, value):
         return F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
@@ -236,23 +153,9 @@ class SdpaEnableGqa(_Attention):
 class SdpaGqaEqualHeads(_Attention):
     """enable_gqa=True where queries and keys have equally many heads."""
 
-    records = ("sdpa-gqa-equal-heads-assert",)
     sources = ("huggingface/sentence-transformers#3666",)
     needs_torch = ">=2.5"
     inputs = SdpaOpset13.inputs[:2]
-    claims = (
-        Claim(
-            "huggingface/sentence-transformers#3666",
-            "torchlib asserts more heads of queries than of keys (2025)",
-            torch=">=2.8",
-            exporter="dynamo",
-            opset=">=18",
-            status="fail",
-            stage="export",
-            message="requires q_num_heads > kv_num_heads",
-            finding="Not at opset 18 of 2.13.",
-        ),
-    )
 
     def forward(self, query, key, value):
         return F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
@@ -265,13 +168,11 @@ class SdpaGqaEqualHeads(_Attention):
 class MhaFastPath(Case):
     """nn.MultiheadAttention in evaluation takes a fused operator that has no rule."""
 
-    records = ("native-mha-unsupported",)
     sources = ("pytorch/pytorch#143107",)
     aten_ops = ("aten::_native_multi_head_attention",)
     onnx_ops = ("MatMul", "Softmax")
     needs_torch = ">=1.12"
     inputs = ((f32(2, 5, 8),), (f32(2, 5, 8),))
-    claims = (no_rule("pytorch/pytorch#143107", "_native_multi_head_attention", "==2.4.*", opset=18),)
 
     def setup(self):
         self.attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
@@ -292,26 +193,12 @@ class MhaFastPath(Case):
 class MhaBatchFromExample(Case):
     """nn.MultiheadAttention exported at batch 1 with a dynamic batch."""
 
-    records = ("mha-batch-baked-from-dummy-1",)
     sources = ("livekit/livekit-wakeword#39", "pytorch/pytorch#122321")
     aten_ops = ("aten::view", "aten::bmm")
     onnx_ops = ("Reshape", "MatMul")
     needs_torch = ">=1.9"
     inputs = ((f32(1, 5, 8),), (f32(1, 5, 8),), (f32(3, 5, 8),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#122321",
-            "the file cannot run with a batch larger than 1",
-            torch="==2.2.*",
-            opset=">=14",
-            status="fail",
-            stage="run",
-            finding="Every batch runs. The report's patch frees tgt_len, the first axis of layers without batch_first: "
-            "the length, which is fixed indeed (transformer-encoder-dynamic-length).",
-            why_not="form-not-met",
-        ),
-    )
 
     def setup(self):
         self.attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
@@ -330,21 +217,11 @@ class MhaBatchFromExample(Case):
 class TransformerEncoderLayerFastPath(Case):
     """nn.TransformerEncoderLayer in evaluation without gradients takes a fused operator that has no rule."""
 
-    records = ("transformer-encoder-layer-fastpath", "mha-unflatten-opset")
     sources = ("pytorch/pytorch#177013", "pytorch/pytorch#94434", "pytorch/pytorch#144242")
     aten_ops = ("aten::_transformer_encoder_layer_fwd", "aten::unflatten")
     onnx_ops = ("MatMul", "Softmax", "LayerNormalization")
     needs_torch = ">=1.12"
     inputs = ((f32(2, 5, 8),), (f32(2, 5, 8),))
-    claims = (
-        no_rule(
-            "pytorch/pytorch#177013",
-            "_transformer_encoder_layer_fwd",
-            ">=1.13",
-            opset=17,
-            record="transformer-encoder-layer-fastpath",
-        ),
-    )
 
     def setup(self):
         self.layer = torch.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, batch_first=True)
@@ -366,24 +243,12 @@ class TransformerEncoderLayerFastPath(Case):
 class TransformerEncoderDynamicLength(Case):
     """nn.TransformerEncoderLayer with a dynamic batch and length."""
 
-    records = ("transformer-encoder-dynamic-axes-2-2",)
     sources = ("pytorch/pytorch#128610",)
     aten_ops = ("aten::reshape", "aten::scaled_dot_product_attention")
     onnx_ops = ("Reshape", "MatMul", "Softmax")
     needs_torch = ">=1.9"
     inputs = ((f32(2, 5, 8),), (f32(2, 5, 8),), (f32(3, 5, 8),), (f32(2, 7, 8),))
     dynamic = {"x": {0: "batch", 1: "length"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#128610",
-            "the file runs at the exported size only",
-            torch="==2.2.*",
-            opset=">=14",
-            status="fail",
-            stage="run",
-        ),
-        Claim("pytorch/pytorch#128610", "1.11's file takes every size", torch="==1.11.*", opset=">=9", status="pass"),
-    )
 
     def setup(self):
         self.layer = torch.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, batch_first=True)

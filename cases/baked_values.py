@@ -5,7 +5,7 @@ import math
 import numpy as np
 import torch
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 DOCUMENT = "https://docs.pytorch.org/docs/stable/onnx_torchscript.html"
 
@@ -13,7 +13,6 @@ DOCUMENT = "https://docs.pytorch.org/docs/stable/onnx_torchscript.html"
 class PythonMaxOfTensors(Case):
     """x / max(x.max(), limit) with Python's max: the branch of the first input is written down."""
 
-    records = ("max-torch-scalar-branch-baked",)
     sources = ("onnx/onnx#2836",)
     aten_ops = ("aten::max", "prim::If")
     onnx_ops = ("ReduceMax", "Max", "Clip")
@@ -22,7 +21,6 @@ class PythonMaxOfTensors(Case):
         (values([0.001, 0.002, 0.004]),),
         (values([-1.0, -2.0, -4.0]),),
     )
-    claims = (Claim("onnx/onnx#2836", "the branch is frozen", torch=">=1.4,<1.8", opset=">=9", status="mismatch"),)
 
     def forward(self, x):
         return x / max(torch.max(x), 0.5)
@@ -39,22 +37,10 @@ class PythonMaxOfTensors(Case):
 class BranchOnValue(Case):
     """if x.sum() > 0: tracing follows the first input, the file every other one too."""
 
-    records = ("trace-if-branch-frozen",)
     sources = ("pytorch/pytorch#60712",)
     aten_ops = ("prim::If",)
     onnx_ops = ("If", "Where")
     inputs = ((f32(3, low=1.0, high=2.0),), (f32(3, low=-2.0, high=-1.0),))
-    claims = (
-        Claim("pytorch/pytorch#60712", "the other branch is missing", torch="==1.9.*", opset=">=9", status="mismatch"),
-        Claim(
-            "pytorch/pytorch#60712",
-            "scripted, both are there",
-            torch="==1.9.*",
-            opset=">=9",
-            variant="script_first",
-            status="pass",
-        ),
-    )
 
     def forward(self, x):
         return x * 2 if x.sum() > 0 else x - 1
@@ -73,13 +59,11 @@ class BranchOnValue(Case):
 class TensorOfSizeAsDivisor(Case):
     """scores / torch.tensor(size ** 0.5): the tensor of a traced size is a constant."""
 
-    records = ("gpt2-torch-tensor-scale-constant",)
     sources = ("huggingface/optimum#552",)
     aten_ops = ("aten::tensor", "aten::div")
     onnx_ops = ("Constant", "Div")
     inputs = ((f32(2, 4),), (f32(2, 4),), (f32(2, 9),))
     dynamic = {"x": {1: "width"}}
-    claims = (Claim("huggingface/optimum#552", "a constant", torch="==1.13.*", opset=">=9", status="mismatch"),)
 
     def forward(self, x):
         return x / torch.tensor(float(x.size(-1)) ** 0.5)
@@ -96,12 +80,10 @@ class TensorOfSizeAsDivisor(Case):
 class ConcatenatedByNumpy(Case):
     """np.concatenate in forward: numpy's result is a constant of the file."""
 
-    records = ("numpy-values-become-constants",)
     sources = (DOCUMENT,)
     aten_ops = ("prim::Constant",)
     onnx_ops = ("Constant", "Concat")
     inputs = ((f32(3), f32(3)), (f32(3), f32(3)))
-    claims = (Claim(DOCUMENT, "a constant", torch=">=2.0,<2.9", opset=">=9", status="mismatch"),)
 
     def forward(self, x, y):
         return torch.from_numpy(np.concatenate((x.numpy(), y.numpy()))) * 2
@@ -114,12 +96,10 @@ class ConcatenatedByNumpy(Case):
 class ReshapeToItem(Case):
     """x.reshape(y.item(), -1): the number of rows is that of the first y."""
 
-    records = ("reshape-item-arg-constant",)
     sources = (DOCUMENT,)
     aten_ops = ("aten::item", "aten::reshape")
     onnx_ops = ("Reshape",)
     inputs = ((f32(12), values(3, "int64")), (f32(12), values(4, "int64")), (f32(12), values(2, "int64")))
-    claims = (Claim(DOCUMENT, "the first value is written down", torch=">=2.0,<2.9", opset=">=9", status="mismatch"),)
 
     def forward(self, x, y):
         return x.reshape(y.item(), -1)
@@ -132,12 +112,10 @@ class ReshapeToItem(Case):
 class DataAttribute(Case):
     """x.data in forward: said to be traced wrongly, x.detach() is the advice."""
 
-    records = ("tensor-data-attribute-trace",)
     sources = (DOCUMENT,)
     aten_ops = ("aten::detach",)
     onnx_ops = ("Mul",)
     inputs = ((f32(2, 3),), (f32(2, 3),))
-    claims = (Claim(DOCUMENT, "the trace may be wrong", torch=">=2.0,<2.9", opset=">=9", status="mismatch"),)
 
     def forward(self, x):
         y = x.data
@@ -152,14 +130,12 @@ class DataAttribute(Case):
 class StringChoosesBranch(Case):
     """A string among the inputs chooses the branch: it is no input of the file, which keeps the first one's."""
 
-    records = ("dict-str-input-values-baked",)
     sources = (DOCUMENT,)
     aten_ops = ("prim::Constant",)
     onnx_ops = ("Mul", "Add")
     exporters = ("torchscript-trace", "dynamo", "default")
     named = False
     inputs = ((f32(3), "double"), (f32(3), "more"))
-    claims = (Claim(DOCUMENT, "values are fixed at the export", torch=">=2.0,<2.9", opset=">=9", status="mismatch"),)
 
     def forward(self, x, mode):
         return x * 2 if mode == "double" else x + 1
@@ -178,7 +154,6 @@ class StringChoosesBranch(Case):
 class NegativeValuesInIndex(Case):
     """x[index] with negative values in the index tensor."""
 
-    records = ("index-negative-in-tensor-index",)
     sources = (DOCUMENT,)
     aten_ops = ("aten::index",)
     onnx_ops = ("Gather", "GatherND")
@@ -188,17 +163,6 @@ class NegativeValuesInIndex(Case):
         (f32(6, 3), values([[-1, -2], [-6, 5]], "int64")),
     )
     dynamic = {"x": {0: "rows"}}
-    claims = (
-        Claim(
-            DOCUMENT,
-            "unsupported: negative values in tensor indices",
-            torch=">=2.0,<2.9",
-            status=("fail", "mismatch"),
-            finding="The document's example has two index tensors (pair-of-index-tensors-negative). "
-            "One alone is a Gather, which counts from the end.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x, index):
         return x[index]
@@ -229,13 +193,11 @@ class PairOfIndexTensorsNegative(NegativeValuesInIndex):
 class ArangeOfTensorOfSize(Case):
     """torch.arange(torch.tensor(x.shape[3])): the width is a constant despite its dynamic axis."""
 
-    records = ("arange-width-constant-1-2",)
     sources = ("pytorch/pytorch#26127",)
     aten_ops = ("aten::arange",)
     onnx_ops = ("Range",)
     inputs = ((f32(1, 1, 2, 4),), (f32(1, 1, 2, 4),), (f32(1, 1, 2, 6),))
     dynamic = {"x": {3: "width"}}
-    claims = (Claim("pytorch/pytorch#26127", "constant", torch="==1.2.*", opset=">=9", status=("mismatch", "fail")),)
 
     def forward(self, x):
         return x + torch.arange(torch.tensor(x.shape[3])).to(x.dtype)
@@ -252,15 +214,11 @@ class ArangeOfTensorOfSize(Case):
 class IndexListOfTracedSize(Case):
     """Pairs i < j listed in Python from a traced size: the lists are constants, of the first input's size."""
 
-    records = ("dlrm-triu-index-list-trace",)
     sources = ("facebookresearch/dlrm#124",)
     aten_ops = ("aten::tensor", "prim::Constant")
     onnx_ops = ("Constant", "GatherND")
     inputs = ((f32(2, 3, 3),), (f32(2, 3, 3),), (f32(4, 3, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim("facebookresearch/dlrm#124", "the index is a constant", torch="==1.6.*", opset=">=11", status="pass"),
-    )
 
     def forward(self, x):
         size = x.shape[1]
@@ -282,9 +240,6 @@ class IndexListOfDynamicSize(IndexListOfTracedSize):
 
     inputs = ((f32(2, 3, 3),), (f32(2, 3, 3),), (f32(2, 4, 4),))
     dynamic = {"x": {1: "features", 2: "features_again"}}
-    claims = (
-        Claim("facebookresearch/dlrm#124", "the index is a constant", torch="==1.6.*", opset=">=11", status="mismatch"),
-    )
 
     @fix("rewrite", "the index made in advance, as a buffer: for one size", caution=True)
     def index_in_advance(self, x):

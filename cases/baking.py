@@ -2,27 +2,17 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 
 class TracerItemBakesValue(Case):
     """.item() in forward: tracing writes the first input's value into the file."""
 
     id = "tracer-item-bakes-value"
-    records = ("tracer-item-bakes-value",)
     sources = ("seed:002",)
     aten_ops = ("aten::item", "aten::mul")
     onnx_ops = ("Mul", "Constant")
     inputs = ((f32(6),), (f32(6),), (f32(6),))
-    claims = (
-        Claim(
-            "seed:002",
-            "the export only warns, and the file multiplies every input by the first one's value",
-            record="tracer-item-bakes-value",
-            status="mismatch",
-            stage="compare",
-        ),
-    )
 
     def forward(self, x):
         return x * x[0].item()
@@ -42,20 +32,10 @@ class TracerItemBakesValue(Case):
 class TracerIteratingTensorBakes(Case):
     """A tensor rebuilt from a Python list of its elements becomes a constant of the traced file."""
 
-    records = ("tracer-iterating-tensor-bakes",)
     sources = ("seed:002",)
     aten_ops = ("aten::unbind", "prim::Constant")
     onnx_ops = ("Constant",)
     inputs = ((f32(6),), (f32(6),))
-    claims = (
-        Claim(
-            "seed:002",
-            "the export only warns, and the file answers the first input's elements whatever it is given",
-            record="tracer-iterating-tensor-bakes",
-            status="mismatch",
-            stage="compare",
-        ),
-    )
 
     def forward(self, x):
         return torch.Tensor(list(x))
@@ -86,31 +66,11 @@ class TracerBakingUsedOnPurpose(Case):
     Baking them with int() is a known trick. Together with dynamic axes it is a trap: only the traced size is right.
     """
 
-    records = ("tracer-baking-used-on-purpose",)
     sources = ("seed:002",)
     aten_ops = ("aten::size", "aten::reshape")
     onnx_ops = ("Shape", "Gather", "Reshape")
     inputs = ((f32(2, 3, 4),), (f32(2, 3, 4),), (f32(2, 3, 6),))
     dynamic = {"x": {2: "width"}}
-    claims = (
-        Claim(
-            "seed:002",
-            "interrupting the trace turns sizes into constants, so that no node computes a shape",
-            record="tracer-baking-used-on-purpose",
-            variant="baked_static",
-            status="pass",
-            opset=">=9",
-            ops={"Shape": 0, "Gather": 0},
-        ),
-        Claim(
-            "seed:002",
-            "the baked file has no shape nodes, and does not follow its input to another size",
-            record="tracer-baking-used-on-purpose",
-            variant="baked_dynamic",
-            status=("fail", "mismatch"),
-            ops={"Shape": 0, "Gather": 0},
-        ),
-    )
 
     def forward(self, x):
         return x.reshape(x.shape[0] * x.shape[1], x.shape[2])
@@ -132,33 +92,11 @@ class TracerBakingUsedOnPurpose(Case):
 class TrtGatherOnShapeTensor(Case):
     """x.size()[1:] writes Gather nodes on a shape, which old TensorRT parsers refuse."""
 
-    records = ("trt-gather-on-shape-tensor",)
     sources = ("seed:003",)
     aten_ops = ("aten::size", "aten::slice")
     onnx_ops = ("Shape", "Slice", "Gather")
     inputs = ((f32(1, 3, 8, 8),), (f32(1, 3, 8, 8),), (f32(1, 3, 12, 12),))
     dynamic = {"x": {2: "height", 3: "width"}}
-    claims = (
-        Claim(
-            "seed:003",
-            "TensorRT 6.0.1.5 refuses the file: Cannot perform gather on a shape tensor",
-            record="trt-gather-on-shape-tensor",
-            torch="==1.3.*",
-            status="fail",
-            stage="parse",
-            message="Cannot perform gather on a shape tensor",
-            needs="tensorrt",
-        ),
-        Claim(
-            "seed:003",
-            "with torch.tensor(x.shape)[1:] instead, TensorRT takes the file",
-            record="trt-gather-on-shape-tensor",
-            torch="==1.3.*",
-            variant="sizes_as_tensor",
-            status="pass",
-            needs="tensorrt",
-        ),
-    )
 
     def forward(self, x):
         size = x.size()[1:]
@@ -177,31 +115,11 @@ class TrtGatherOnShapeTensor(Case):
 class TrtShapeFixBakesSize(Case):
     """torch.tensor(x.shape), advised for TensorRT, silently keeps the traced size."""
 
-    records = ("trt-shape-fix-bakes-size",)
     sources = ("seed:003",)
     aten_ops = ("aten::size", "aten::tensor")
     onnx_ops = ("Shape", "Constant")
     inputs = ((f32(3, 8, 8),), (f32(3, 8, 8),), (f32(3, 12, 12),))
     dynamic = {"x": {1: "height", 2: "width"}}
-    claims = (
-        Claim(
-            "seed:003",
-            "replacing the slice of a size by torch.tensor(x.shape)[1:] is a solution",
-            record="trt-shape-fix-bakes-size",
-            status="pass",
-            finding="it is one for the traced size only: with dynamic axes every other size is scaled by the old one, "
-            "without an error",
-            why_not="contradicted",
-        ),
-        Claim(
-            "seed:003",
-            "TensorRT 6.0.1.5 takes the file",
-            record="trt-shape-fix-bakes-size",
-            torch="==1.3.*",
-            status="pass",
-            needs="tensorrt",
-        ),
-    )
 
     def forward(self, x):
         size = torch.tensor(x.shape)[1:]

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from caniexport import Case, Claim, fix, u8, values
+from caniexport import Case, fix, u8, values
 
 _UINT32 = 12
 _INT32 = 6
@@ -41,7 +41,6 @@ class BitshiftOpset11(Case):
     """
 
     id = "bitshift-opset-11"
-    records = ("bitshift-opset-11",)
     sources = ("seed:002",)
     aten_ops = ("aten::__lshift__", "aten::__rshift__")
     onnx_ops = ("BitShift", "Mul", "Div")
@@ -77,21 +76,10 @@ class BitshiftUint8(Case):
     """
 
     id = "bitshift-uint8"
-    records = ("bitshift-opset-11",)
     sources = ("seed:002",)
     aten_ops = ("aten::__lshift__", "aten::__rshift__")
     onnx_ops = ("BitShift",)
     inputs = ((u8(2, 6, high=64),), (values([[0, 1, 2, 3, 127, 128], [129, 200, 252, 253, 254, 255]], "uint8"),))
-    claims = (
-        Claim(
-            "seed:002",
-            "BitShift came with opset 11, and torch's table for opset 11 supports it",
-            record="bitshift-opset-11",
-            opset=">=11",
-            status="pass",
-            ops={"BitShift": 2},
-        ),
-    )
 
     def forward(self, x):
         return x << 2, x >> 1

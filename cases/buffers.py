@@ -5,13 +5,7 @@ import copy
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix, i64, values
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = "the exporter has no rule for {}".format(operator)
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, f32, fix, i64, values
 
 
 def outputs(model):
@@ -22,23 +16,10 @@ def outputs(model):
 class CopyOfBufferInto(Case):
     """out[:] = self.buffer: a whole buffer copied into a new tensor."""
 
-    records = ("buffer-copy-name-key-error",)
     sources = ("pytorch/pytorch#178868",)
     aten_ops = ("aten::copy_",)
     onnx_ops = ("CastLike", "Expand")
     inputs = ((f32(2, 3),), (f32(2, 3),))
-    claims = (
-        Claim(
-            "pytorch/pytorch#178868",
-            "the key of the buffer does not match the name of the value copied to it (March 2026)",
-            torch=">=2.10,<2.12",
-            exporter="dynamo",
-            opset=">=18",
-            status="fail",
-            stage="export",
-            message="does not match the name of the value",
-        ),
-    )
 
     def setup(self):
         self.register_buffer("prompt", torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
@@ -56,37 +37,11 @@ class CopyOfBufferInto(Case):
 class PlainTensorAttributeMutated(Case):
     """A cache that is a plain tensor attribute, written in forward."""
 
-    records = ("buffer-plain-tensor-constant-mutated", "buffer-mutation-extra-output")
     sources = ("meta-llama/llama-models#380", "pytorch/pytorch#113686", "pytorch/pytorch#112272")
     aten_ops = ("aten::copy_",)
     onnx_ops = ("ScatterND", "Concat")
     inputs = ((f32(2, 3),), (f32(2, 3),))
     facts = staticmethod(outputs)
-    claims = (
-        Claim(
-            "meta-llama/llama-models#380",
-            "a constant is mutated; it should be a buffer (July 2025)",
-            record="buffer-plain-tensor-constant-mutated",
-            torch=">=2.6,<2.9",
-            exporter="dynamo",
-            opset=">=18",
-            status="fail",
-            stage="export",
-            message="register it as buffer",
-        ),
-        Claim(
-            "pytorch/pytorch#113686",
-            "the mutated buffer is an output more",
-            record="buffer-mutation-extra-output",
-            torch=">=2.2,<2.4",
-            exporter="dynamo",
-            variant="registered_buffer",
-            facts={"outputs": 2},
-            finding="Of a program from torch.export it is: the change's own tests leave a module out. "
-            "Given the module, as here, the exporter of 2.2 stops where it makes the write functional.",
-            why_not="form-not-met",
-        ),
-    )
 
     def setup(self):
         self.cache = torch.zeros(4, 3)
@@ -109,7 +64,6 @@ class PlainTensorAttributeMutated(Case):
 class IndexCopyIntoCache(Case):
     """A key-value cache written at a position with index_copy_."""
 
-    records = ("index-copy-buffer-cache",)
     sources = ("pytorch/TensorRT#4161", "pytorch/TensorRT#4142")
     aten_ops = ("aten::index_copy",)
     onnx_ops = ("ScatterND",)
@@ -117,14 +71,6 @@ class IndexCopyIntoCache(Case):
         (f32(1, 2, 4, 3), values([0], "int64"), f32(1, 2, 1, 3)),
         (f32(1, 2, 4, 3), values([3], "int64"), f32(1, 2, 1, 3)),
         (f32(1, 2, 4, 3), values([2], "int64"), f32(1, 2, 1, 3)),
-    )
-    claims = (
-        Claim(
-            "pytorch/TensorRT#4161",
-            "decomposed to index_put, it cannot be broadcast by Torch-TensorRT",
-            status="fail",
-            needs="tensorrt",
-        ),
     )
 
     def forward(self, cache, position, new):
@@ -142,7 +88,6 @@ class BatchNormInTraining(Case):
     The file then normalises by the batch it is given, where eager evaluation takes the running statistics.
     """
 
-    records = ("num-batches-tracked-mutation-warning",)
     sources = ("pytorch/pytorch#112491",)
     aten_ops = ("aten::batch_norm", "aten::add_")
     onnx_ops = ("BatchNormalization",)
@@ -152,15 +97,6 @@ class BatchNormInTraining(Case):
     rtol = 1e-3
     atol = 1e-3
     export = staticmethod(lambda: {"training": torch.onnx.TrainingMode.TRAINING})
-    claims = (
-        Claim(
-            "pytorch/pytorch#112491",
-            "a warning that a mutation of num_batches_tracked is removed",
-            torch="==2.1.*",
-            opset=">=14",
-            message="num_batches_tracked",
-        ),
-    )
 
     def setup(self):
         self.norm = torch.nn.BatchNorm2d(3)
@@ -174,13 +110,11 @@ class BatchNormInTraining(Case):
 class SpectralNormInEvaluation(Case):
     """nn.utils.spectral_norm: its aten::mv has no rule in torch 1.2 and 1.3."""
 
-    records = ("spectral-norm-mv-missing",)
     sources = ("pytorch/pytorch#27723",)
     aten_ops = ("aten::mv",)
     onnx_ops = ("MatMul",)
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (no_rule("pytorch/pytorch#27723", "mv", ">=1.2,<1.4"),)
 
     def setup(self):
         self.weight = torch.nn.Parameter(torch.zeros(4, 3))
@@ -200,23 +134,12 @@ class SpectralNormInEvaluation(Case):
 class WeightNormDeepcopy(Case):
     """A deep copy of a module with weight_norm, made before the export."""
 
-    records = ("weight-norm-deepcopy",)
     sources = ("pytorch/pytorch#28594", "pytorch/pytorch#102981")
     aten_ops = ("aten::_weight_norm",)
     onnx_ops = ("ReduceL2", "Div", "Mul")
     exporters = ("torchscript-trace", "dynamo", "default")
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#28594",
-            "only graph leaves can be copied deeply",
-            torch=">=1.3,<2.2",
-            exporter="",
-            status="fail",
-            message="deepcopy protocol",
-        ),
-    )
 
     def setup(self):
         self.linear = torch.nn.utils.weight_norm(torch.nn.Linear(3, 4))
@@ -236,14 +159,12 @@ class WeightNormDeepcopy(Case):
 class WeightNormInterface(Case):
     """torch._weight_norm_interface, which newer weight norms call, has no TorchScript rule."""
 
-    records = ("weight-norm-interface-unsupported",)
     sources = ("pytorch/pytorch#130644",)
     aten_ops = ("aten::_weight_norm_interface",)
     onnx_ops = ("ReduceL2", "Div", "Mul")
     needs_torch = ">=2.0"
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (no_rule("pytorch/pytorch#130644", "_weight_norm_interface", ">=2.4", opset=20),)
 
     def setup(self):
         self.direction = torch.nn.Parameter(torch.zeros(4, 3))
@@ -269,32 +190,12 @@ def stored(model):
 class TiedWeightsStoredTwice(Case):
     """A head that shares its weight with the embedding: folding stores a transposed copy."""
 
-    records = ("tied-weights-duplicated-constant-fold", "bart-export-larger-shared-emb")
     sources = ("pytorch/pytorch#108342", "huggingface/optimum#1326", "huggingface/transformers#12985")
     aten_ops = ("aten::embedding", "aten::linear")
     onnx_ops = ("Gather", "MatMul", "Transpose")
     inputs = ((i64(2, 3, high=7),), (i64(2, 3, high=7),), (i64(4, 3, high=7),))
     dynamic = {"tokens": {0: "batch"}}
     facts = staticmethod(stored)
-    claims = (
-        Claim(
-            "pytorch/pytorch#108342",
-            "the weight is stored a second time, transposed",
-            record="tied-weights-duplicated-constant-fold",
-            torch=">=2.0,<2.2",
-            opset=">=9",
-            facts={"stored": 2},
-        ),
-        Claim(
-            "pytorch/pytorch#108342",
-            "without folding it is stored once",
-            record="tied-weights-duplicated-constant-fold",
-            torch=">=2.0,<2.2",
-            opset=">=9",
-            variant="without_folding",
-            facts={"stored": 1},
-        ),
-    )
 
     def setup(self):
         self.embedding = torch.nn.Embedding(7, 4)
@@ -310,7 +211,6 @@ class TiedWeightsStoredTwice(Case):
 class InitializersAsInputs(Case):
     """keep_initializers_as_inputs=True: weights appear among the inputs, and the runtime treats none as constant."""
 
-    records = ("initializer-in-graph-inputs-warning",)
     sources = ("microsoft/onnxruntime#4033", "microsoft/onnxruntime#3449")
     aten_ops = ("aten::conv2d",)
     onnx_ops = ("Conv",)
@@ -319,25 +219,6 @@ class InitializersAsInputs(Case):
     dynamic = {"x": {0: "batch"}}
     export = {"keep_initializers_as_inputs": True}
     facts = staticmethod(stored)
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#4033",
-            "both weights are inputs too",
-            torch=">=1.3,<2.9",
-            opset=">=9",
-            status="pass",
-            facts={"as_inputs": 2},
-        ),
-        Claim(
-            "microsoft/onnxruntime#4033",
-            "by default they are not",
-            torch=">=1.4,<2.9",
-            opset=">=9",
-            variant="default_option",
-            status="pass",
-            facts={"as_inputs": 0},
-        ),
-    )
 
     def setup(self):
         self.conv = torch.nn.Conv2d(2, 3, 3)

@@ -5,13 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = f"the exporter has no rule for {operator}"
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, f32, fix
 
 
 def fourier_basis(size):
@@ -23,14 +17,12 @@ def fourier_basis(size):
 class PolarNoRule(Case):
     """torch.polar, as rotary embeddings have it, has no rule."""
 
-    records = ("complex-polar-unsupported",)
     sources = ("onnx/onnx#6480", "heyoeyo/muggled_sam#3")
     aten_ops = ("aten::polar", "aten::view_as_real")
     onnx_ops = ("Cos", "Sin")
     needs_torch = ">=1.8"
     inputs = ((f32(2, 3, high=6.0),), (f32(2, 3, high=6.0),), (f32(4, 3),))
     dynamic = {"angles": {0: "batch"}}
-    claims = (no_rule("onnx/onnx#6480", "polar", "==2.4.*", opset=18),)
 
     def forward(self, angles):
         return torch.view_as_real(torch.polar(torch.ones_like(angles), angles))
@@ -45,7 +37,6 @@ class PolarNoRule(Case):
 class ViewAsComplexRotation(Case):
     """A rotary embedding by view_as_complex and a complex product."""
 
-    records = ("complex-view-as-complex", "complexfloat-unexpected-scalar-type", "rotary-embedding-opset-23")
     sources = (
         "asteroid-team/asteroid#529",
         "pytorch/pytorch#49793",
@@ -59,18 +50,6 @@ class ViewAsComplexRotation(Case):
     needs_torch = ">=1.6"
     inputs = ((f32(2, 3, 2), f32(3, 2)), (f32(2, 3, 2), f32(3, 2)), (f32(4, 3, 2), f32(3, 2)))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule("asteroid-team/asteroid#529", "view_as_complex", "==1.9.*", record="complex-view-as-complex"),
-        Claim(
-            "facebookresearch/sam2#186",
-            "ComplexFloat is an unexpected type (torch up to 2.4)",
-            record="complexfloat-unexpected-scalar-type",
-            torch=">=1.9,<2.5",
-            opset=">=9",
-            status="fail",
-            stage="export",
-        ),
-    )
 
     def forward(self, x, turn):
         return torch.view_as_real(torch.view_as_complex(x) * torch.view_as_complex(turn))
@@ -89,23 +68,12 @@ class ViewAsComplexRotation(Case):
 class RfftNoRule(Case):
     """torch.fft.rfft: no TorchScript rule, and none of dynamo_export with dynamic shapes."""
 
-    records = ("fft-r2c-dynamic-unsupported", "complexfloat-unexpected-scalar-type")
     sources = ("pytorch/pytorch#147854", "facebookresearch/sam2#186", "pytorch/pytorch#59246")
     aten_ops = ("aten::fft_rfft", "aten::_fft_r2c")
     onnx_ops = ("DFT", "MatMul")
     needs_torch = ">=1.8"
     inputs = ((f32(2, 8),), (f32(2, 8),), (f32(3, 8),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule(
-            "pytorch/pytorch#147854",
-            "_fft_r2c",
-            "==2.4.*",
-            opset=18,
-            exporter="dynamo",
-            record="fft-r2c-dynamic-unsupported",
-        ),
-    )
 
     def setup(self):
         cosines, sines = fourier_basis(8)
@@ -124,17 +92,12 @@ class StftOpset16(Case):
     """torch.stft has no rule below opset 17."""
 
     id = "stft-opset-16"
-    records = ("stft-opset-below-17",)
     sources = ("pytorch/audio#982", "pytorch/pytorch#18521")
     aten_ops = ("aten::stft",)
     onnx_ops = ("STFT", "Conv")
     needs_torch = ">=1.8"
     inputs = ((f32(2, 32),), (f32(2, 32),), (f32(3, 32),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule("pytorch/audio#982", "stft", ">=1.8,<2", opset=9),
-        Claim("pytorch/audio#982", "opset 17 has STFT", torch=">=2.1", opset=">=17", variant="opset_17", status="pass"),
-    )
 
     def setup(self):
         cosines, sines = fourier_basis(8)
@@ -157,34 +120,11 @@ class StftOpset16(Case):
 class IstftNoRule(Case):
     """torch.istft has no rule; ONNX has no such operator."""
 
-    records = ("istft-no-onnx-op", "dynamo-istft-data-dependent")
     sources = ("pytorch/pytorch#65666", "pytorch/pytorch#135014")
     aten_ops = ("aten::istft",)
     onnx_ops = ("ConvTranspose",)
     needs_torch = ">=1.8"
     inputs = ((f32(2, 5, 9, 2),), (f32(2, 5, 9, 2),))
-    claims = (
-        Claim(
-            "pytorch/pytorch#65666",
-            "istft cannot be exported",
-            record="istft-no-onnx-op",
-            torch=">=1.9",
-            opset=">=9",
-            status="fail",
-            stage="export",
-        ),
-        Claim(
-            "pytorch/pytorch#135014",
-            "dynamo_export fails at istft",
-            record="dynamo-istft-data-dependent",
-            torch=">=2.4,<2.6",
-            exporter="dynamo",
-            status="fail",
-            stage="export",
-            finding="2.5 has another exporter behind dynamo=True, which takes istft apart and writes a ScatterND with "
-            "indices of int32: the checker refuses the file.",
-        ),
-    )
 
     def setup(self):
         cosines, sines = fourier_basis(8)

@@ -2,7 +2,7 @@
 
 import torch
 
-from caniexport import Case, Claim, f32
+from caniexport import Case, f32
 
 
 class OnnxForSpeedClaim(Case):
@@ -11,20 +11,10 @@ class OnnxForSpeedClaim(Case):
     The document's reason is speed, which has no pass or fail; seconds_run is in every row for whoever compares.
     """
 
-    records = ("onnx-for-speed-claim",)
     sources = ("seed:004",)
     aten_ops = ("aten::conv2d", "aten::relu", "aten::max_pool2d", "aten::linear")
     onnx_ops = ("Conv", "Relu", "MaxPool", "Gemm")
     inputs = ((f32(2, 3, 8, 8),), (f32(2, 3, 8, 8),))
-    claims = (
-        Claim(
-            "seed:004",
-            "a model exported to ONNX runs in a compiled runtime instead of Python",
-            record="onnx-for-speed-claim",
-            status="pass",
-            opset=">=9",
-        ),
-    )
 
     def setup(self):
         self.conv = torch.nn.Conv2d(3, 4, 3, padding=1)

@@ -3,30 +3,17 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 
 class SamePaddingOfFixedSize(Case):
     """padding="same" replaced by a padding computed from one input size: wrong for others where stride is two."""
 
-    records = ("same-padding-formula-size-dependent",)
     sources = ("aselsan-research-imaging-team/flight-net#3",)
     aten_ops = ("aten::conv2d",)
     onnx_ops = ("Conv",)
     inputs = ((f32(1, 2, 8, 8),), (f32(1, 2, 8, 8),), (f32(1, 2, 7, 7),), (f32(1, 2, 10, 10),))
     dynamic = {"x": {2: "height", 3: "width"}}
-    claims = (
-        Claim(
-            "aselsan-research-imaging-team/flight-net#3",
-            "the formula of a fixed size takes the place of same padding",
-            variant="formula_of_fixed_size",
-            torch=">=1.9",
-            opset=">=9",
-            status="pass",
-            finding="Only for that size: with a stride above one another size needs another padding.",
-            why_not="contradicted",
-        ),
-    )
 
     def setup(self):
         self.conv = torch.nn.Conv2d(2, 3, 3, stride=1, padding=1)
@@ -52,7 +39,6 @@ class SamePaddingOfFixedSize(Case):
 class ConvTransposeOutputSize(Case):
     """conv_transpose2d to a size that is known at run time only: the output padding of the first one is written."""
 
-    records = ("convtranspose-dynamic-output-size",)
     sources = ("onnx/onnx#1772",)
     aten_ops = ("aten::conv_transpose2d",)
     onnx_ops = ("ConvTranspose", "Slice")
@@ -62,7 +48,6 @@ class ConvTransposeOutputSize(Case):
         (f32(1, 2, 3, 3), f32(1, 1, 5, 5)),
     )
     dynamic = {"like": {2: "height", 3: "width"}}
-    claims = (Claim("onnx/onnx#1772", "the size is an attribute", torch=">=1.2,<1.4", opset=">=9", status="mismatch"),)
 
     def setup(self):
         self.conv = torch.nn.ConvTranspose2d(2, 1, 3, stride=2, padding=1)
@@ -93,26 +78,12 @@ class _SameLower(torch.autograd.Function):
 class ConvTransposeSameLower(Case):
     """A ConvTranspose by hand with auto_pad SAME_LOWER, sizes dynamic: the output has another size."""
 
-    records = ("convtranspose-auto-pad-same-lower",)
     sources = ("microsoft/onnxruntime#6067",)
     aten_ops = ("aten::conv_transpose2d",)
     onnx_ops = ("ConvTranspose",)
     exporters = ("torchscript-trace",)
     inputs = ((f32(1, 2, 3, 4),), (f32(1, 2, 3, 4),), (f32(1, 2, 1, 4),))
     dynamic = {"x": {2: "height", 3: "width"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#6067",
-            "another shape",
-            torch=">=1.7",
-            opset=">=9",
-            status="mismatch",
-            finding="The report is of onnxruntime's sources of December 2020, which is 1.6. "
-            "Its releases here, 1.14.1 and later, give the shape that ONNX asks for.",
-            why_not="hidden-by-newer",
-            runtime="onnxruntime==1.6.*",
-        ),
-    )
 
     def setup(self):
         self.conv = torch.nn.ConvTranspose2d(2, 1, 3, stride=2, bias=False)
@@ -128,15 +99,11 @@ class ConvTransposeSameLower(Case):
 class ConvTransposeOnBothProviders(Case):
     """A transposed convolution with stride, padding and output padding: said to differ between CPU and CUDA."""
 
-    records = ("convtranspose-cpu-cuda-differ",)
     sources = ("microsoft/onnxruntime#25210",)
     aten_ops = ("aten::conv_transpose2d",)
     onnx_ops = ("ConvTranspose",)
     inputs = ((f32(1, 4, 5, 5),), (f32(1, 4, 5, 5),), (f32(2, 4, 3, 6),))
     dynamic = {"x": {0: "batch", 2: "height", 3: "width"}}
-    claims = (
-        Claim("microsoft/onnxruntime#25210", "differs on CUDA", torch=">=2.7,<2.9", status="mismatch", needs="cuda"),
-    )
 
     def setup(self):
         self.conv = torch.nn.ConvTranspose2d(4, 3, 3, stride=2, padding=1, output_padding=1)
@@ -156,25 +123,12 @@ class ConvTransposeOnBothProviders(Case):
 class QuantisedConvolution(Case):
     """A convolution between fake quantisations: fused into one quantised node, whose values are others."""
 
-    records = ("conv-qdq-cpu-fusion-wrong",)
     sources = ("microsoft/onnxruntime#24711",)
     aten_ops = ("aten::fake_quantize_per_tensor_affine", "aten::conv2d")
     onnx_ops = ("QuantizeLinear", "DequantizeLinear", "Conv")
     needs_torch = ">=1.9"
     inputs = ((f32(1, 3, 6, 6, low=-0.1, high=0.1),), (f32(1, 3, 6, 6, low=-0.1, high=0.1),))
     rtol, atol = 1e-4, 2e-4  # one step of the output's quantisation
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#24711",
-            "other values than unoptimised",
-            torch=">=2.4,<2.10",
-            opset=">=13",
-            status="mismatch",
-            finding="The same values on every onnxruntime from 1.14.1 to 1.31.1, on the CPU that measured. "
-            "Its integer kernels are chosen by the CPU.",
-            why_not="form-not-met",
-        ),
-    )
 
     def setup(self):
         self.conv = torch.nn.Conv2d(3, 3, 3)

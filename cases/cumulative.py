@@ -2,19 +2,12 @@
 
 import torch
 
-from caniexport import Case, Claim, boolean, f16, f32, fix, values
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = "the exporter has no rule for {}".format(operator)
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, boolean, f16, f32, fix, values
 
 
 class CumprodNoRule(Case):
     """torch.cumprod has no rule; the logarithm's way round it knows positive values only."""
 
-    records = ("cumprod-unsupported",)
     sources = ("pytorch/pytorch#102948",)
     aten_ops = ("aten::cumprod",)
     onnx_ops = ("CumSum", "Log", "Exp")
@@ -24,7 +17,6 @@ class CumprodNoRule(Case):
         (f32(3, 4),),
     )
     dynamic = {"x": {0: "batch"}}
-    claims = (no_rule("pytorch/pytorch#102948", "cumprod", ">=1.13,<2.1", opset=14),)
 
     def forward(self, x):
         return torch.cumprod(x, dim=1)
@@ -42,22 +34,11 @@ class CumprodNoRule(Case):
 class CumsumOfBools(Case):
     """The running count of a boolean mask: CumSum takes no bool."""
 
-    records = ("cumsum-bool-type-error",)
     sources = ("microsoft/onnxruntime#13681", "pytorch/pytorch#40044")
     aten_ops = ("aten::cumsum",)
     onnx_ops = ("CumSum", "Cast")
     inputs = ((boolean(2, 6),), (boolean(2, 6),), (boolean(4, 6),))
     dynamic = {"mask": {0: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#13681",
-            "CumSum gets a bool, which the runtime refuses",
-            torch="==1.10.*",
-            opset=">=11",
-            status="fail",
-            message="tensor(bool)",
-        ),
-    )
 
     def forward(self, mask):
         return mask.cumsum(1)
@@ -70,27 +51,12 @@ class CumsumOfBools(Case):
 class CumsumOfComparedDynamic(Case):
     """Positions from the running sum of an unpadded mask, as DETR's position encoding has it."""
 
-    records = ("cumsum-deta-invalid-graph",)
     sources = ("microsoft/onnxruntime#22326",)
     aten_ops = ("aten::cumsum", "aten::bitwise_not")
     onnx_ops = ("CumSum", "Not", "Cast")
     needs_torch = ">=1.2"
     inputs = ((boolean(2, 3, 4),), (boolean(2, 3, 4),), (boolean(3, 5, 6),))
     dynamic = {"mask": {0: "batch", 1: "height", 2: "width"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#22326",
-            "the checker passes the file and the runtime refuses its CumSum (October 2024)",
-            torch="==2.5.*",
-            opset=">=11",
-            status="fail",
-            stage="load",
-            message="CumSum",
-            finding="The report's file is a whole DETA from optimum. Of this part alone a valid file is written "
-            "on every release measured.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, mask):
         return (~mask).cumsum(1, dtype=torch.float32), (~mask).cumsum(2, dtype=torch.float32)
@@ -105,16 +71,11 @@ class CumsumOpset9(Case):
     """torch.cumsum needs opset 11."""
 
     id = "cumsum-opset-9"
-    records = ("cumsum-opset-9",)
     sources = ("pytorch/pytorch#43618",)
     aten_ops = ("aten::cumsum",)
     onnx_ops = ("CumSum", "MatMul")
     inputs = ((f32(2, 5),), (f32(2, 5),), (f32(3, 5),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule("pytorch/pytorch#43618", "cumsum", "==1.6.*", opset=9),
-        Claim("pytorch/pytorch#43618", "opset 11 has it", torch=">=1.6", opset=">=11", status="pass"),
-    )
 
     def forward(self, x):
         return torch.cumsum(x, dim=1)
@@ -129,14 +90,12 @@ class CumsumOpset9(Case):
 class CummaxNoRule(Case):
     """torch.cummax, the running maximum, has no rule."""
 
-    records = ("cummax-custom-op-needs-1-7",)
     sources = ("open-mmlab/mmcv#1010",)
     aten_ops = ("aten::cummax",)
     onnx_ops = ("Max",)
     needs_torch = ">=1.5"
     inputs = ((f32(2, 4),), (f32(2, 4),), (f32(3, 4),))
     dynamic = {"x": {0: "batch"}}
-    claims = (no_rule("open-mmlab/mmcv#1010", "cummax", ">=1.5,<1.7"),)
 
     def forward(self, x):
         return torch.cummax(x, 1)[0]
@@ -149,23 +108,11 @@ class CummaxNoRule(Case):
 class StdTwoDimsKeepdim(Case):
     """x.std over two axes, kept: the dynamo exporter has no function for what it decomposes to."""
 
-    records = ("std-dim-dynamo-broadcast-in-dim",)
     sources = ("pytorch/pytorch#150446",)
     aten_ops = ("aten::std", "prims::broadcast_in_dim")
     onnx_ops = ("ReduceMean", "Sqrt")
     inputs = ((f32(2, 3, 4),), (f32(2, 3, 4),), (f32(3, 3, 4),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule(
-            "pytorch/pytorch#150446",
-            "prims.broadcast_in_dim",
-            "==2.6.*",
-            opset="18-20",
-            exporter="dynamo",
-            finding="As documented with onnxscript 0.2.2 to 0.4.0; the one measured, 0.7.2, has a function for it.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     def forward(self, x):
         return x.std((1, 2), keepdim=True)
@@ -183,23 +130,12 @@ class StdTwoDimsKeepdim(Case):
 class StdHalf(Case):
     """x.std of half precision: the correction is written in float32 beside a half."""
 
-    records = ("std-fp16-mixed-types",)
     sources = ("vadimkantorov/convasr#64",)
     aten_ops = ("aten::std",)
     onnx_ops = ("ReduceMean", "Mul", "Sqrt")
     inputs = ((f16(2, 6),), (f16(2, 6),), (f16(3, 6),))
     dynamic = {"x": {0: "batch"}}
     atol = 5e-3
-    claims = (
-        Claim(
-            "vadimkantorov/convasr#64",
-            "a node gets a half and a float",
-            torch="==1.7.*",
-            opset=">=9",
-            status="fail",
-            finding="1.8 and 1.12 export it, and the output is float32 in place of half.",
-        ),
-    )
 
     def forward(self, x):
         return x.std(-1)
@@ -218,17 +154,12 @@ class StdHalf(Case):
 class StdMeanNoRule(Case):
     """torch.std_mean has no rule before torch 1.8."""
 
-    records = ("std-mean-missing-1-6",)
     sources = ("pytorch/pytorch#44636", "pytorch/pytorch#45678")
     aten_ops = ("aten::std_mean",)
     onnx_ops = ("ReduceMean", "Sqrt")
     needs_torch = ">=1.1"
     inputs = ((f32(2, 6),), (f32(2, 6),), (f32(3, 6),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule("pytorch/pytorch#44636", "std_mean", ">=1.6,<1.8"),
-        Claim("pytorch/pytorch#45678", "later releases have a rule", torch=">=1.8", opset=">=9", status="pass"),
-    )
 
     def forward(self, x):
         return torch.std_mean(x, -1)
@@ -242,13 +173,11 @@ class VarOpset10(Case):
     """x.var with and without the correction."""
 
     id = "var-opset-10"
-    records = ("var-opset-10",)
     sources = ("pytorch/pytorch#49005",)
     aten_ops = ("aten::var",)
     onnx_ops = ("ReduceMean", "Sub", "Mul")
     inputs = ((f32(2, 6),), (f32(2, 6),), (f32(3, 6),))
     dynamic = {"x": {0: "batch"}}
-    claims = (no_rule("pytorch/pytorch#49005", "var", "==1.7.*", opset=10),)
 
     def forward(self, x):
         return x.var(1), x.var(1, unbiased=False)
@@ -263,25 +192,12 @@ class VarOpset10(Case):
 class VarNegativeCorrection(Case):
     """torch.var(correction=-1): eager takes it, the exporter's checks do not."""
 
-    records = ("var-negative-correction-export",)
     sources = ("pytorch/pytorch#161083",)
     aten_ops = ("aten::var",)
     onnx_ops = ("ReduceMean", "Sub", "Mul")
     needs_torch = ">=2.0"
     inputs = ((f32(2, 6),), (f32(2, 6),), (f32(3, 6),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#161083",
-            "correction argument should be non-negative (nightly of August 2025)",
-            torch=">=2.8,<2.10",
-            exporter="dynamo",
-            opset="18-20",
-            status="fail",
-            stage="export",
-            message="correction",
-        ),
-    )
 
     def forward(self, x):
         return torch.var(x, dim=1, correction=-1)
@@ -295,23 +211,11 @@ class VarNegativeCorrection(Case):
 class LogsumexpAtenNode(Case):
     """torch.logsumexp leaves an ATen node in the file in torch 1.1."""
 
-    records = ("logsumexp-exports-aten-1-1",)
     sources = ("pytorch/pytorch#2591",)
     aten_ops = ("aten::logsumexp",)
     onnx_ops = ("ReduceLogSumExp", "ATen")
     inputs = ((f32(2, 5, high=9.0),), (values([[90, 1, 2, 3, 4], [-90, -91, -92, -93, 0]]),), (f32(3, 5),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#2591",
-            "an ATen node is left in the file",
-            torch="==1.1.*",
-            ops={"ATen": 1},
-            finding="1.1 refuses it, and leaves an ATen node only where the fallback is asked for.",
-            why_not="form-not-met",
-        ),
-        Claim("pytorch/pytorch#2591", "later releases have a rule", torch=">=1.2", opset=">=9", status="pass"),
-    )
 
     def forward(self, x):
         return torch.logsumexp(x, 1)
@@ -325,25 +229,11 @@ class LogsumexpAtenNode(Case):
 class ArgmaxWithoutDim(Case):
     """torch.argmax over everything; in torch 1.0 argmax has no rule at all."""
 
-    records = ("argmax-no-dim", "argmax-symbolic-missing-1-0")
     sources = ("pytorch/pytorch#18263", "pytorch/pytorch#14013")
     aten_ops = ("aten::argmax",)
     onnx_ops = ("ArgMax", "Reshape")
     inputs = ((f32(3, 4),), (f32(3, 4),), (f32(5, 4),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule("pytorch/pytorch#14013", "argmax", "==1.0.*", opset="", record="argmax-symbolic-missing-1-0"),
-        Claim(
-            "pytorch/pytorch#18263",
-            "argmax without an axis cannot be exported",
-            record="argmax-no-dim",
-            torch="==1.1.*",
-            status="fail",
-            stage="export",
-            finding="1.1 exports it. What fails is another batch: dynamic axes came with 1.2.",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, x):
         return torch.argmax(x)

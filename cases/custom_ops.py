@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 #: libraries made by :func:`cube_library`; torch forgets a library's operators with the object
 LIBRARIES = []
@@ -73,52 +73,12 @@ def cube_translation():
 class RouteTorchscriptCustomOp(Case):
     """An operator of an extension library has no ONNX rule."""
 
-    records = ("route-torchscript-custom-op",)
     sources = ("seed:001",)
     aten_ops = ("caniexport::cube",)
     needs_torch = ">=1.12"
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
     facts = staticmethod(foreign_nodes)
-    claims = (
-        Claim(
-            "seed:001 (catalogue)",
-            "export is refused without a rule",
-            record="route-torchscript-custom-op",
-            opset="9-17",
-            status="fail",
-            stage="export",
-            message="unrecognized namespace",
-        ),
-        Claim(
-            "seed:001",
-            "a rule for the library's operator exports it",
-            record="route-torchscript-custom-op",
-            opset="9-17",
-            variant="custom_symbolic",
-            status="pass",
-            ops={"Mul": 2},
-        ),
-        Claim(
-            "catalogue",
-            "mapped to an own domain it loads only where the runtime has a kernel",
-            record="route-torchscript-custom-op",
-            opset="9-17",
-            variant="own_domain",
-            status="fail",
-            stage="load",
-        ),
-        Claim(
-            "catalogue",
-            "the torch.export based exporter takes a translation table",
-            exporter="dynamo",
-            opset=18,
-            torch=">=2.6",
-            record="route-torchscript-custom-op",
-            variant="translation_table",
-            status="pass",
-        ),
-    )
 
     def setup(self):
         cube_library()
@@ -175,43 +135,11 @@ class CubeWithRule(torch.autograd.Function):
 class RouteAutogradFunctionSymbolic(Case):
     """An autograd.Function without a symbolic method is refused."""
 
-    records = ("route-autograd-function-symbolic",)
     sources = ("seed:001",)
     aten_ops = ("prim::PythonOp",)
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
     facts = staticmethod(foreign_nodes)
-    claims = (
-        Claim(
-            "seed:001 (catalogue)",
-            "refused without a rule",
-            record="route-autograd-function-symbolic",
-            opset=9,
-            status="fail",
-            stage="export",
-            message="Couldn't export Python operator CubeWithoutRule",
-            finding="Later releases look into the function's forward and inline it.",
-        ),
-        Claim(
-            "seed:001",
-            "with a rule it exports",
-            record="route-autograd-function-symbolic",
-            opset=">=9",
-            variant="symbolic",
-            status="pass",
-            ops={"Mul": 2},
-        ),
-        Claim(
-            "catalogue",
-            "fallthrough writes a node that no runtime knows",
-            record="route-autograd-function-symbolic",
-            opset=9,
-            variant="fallthrough",
-            status="fail",
-            stage="load",
-            finding="From torch 1.12 on; before, a Python function is refused with this option too.",
-        ),
-    )
 
     def forward(self, x):
         return CubeWithoutRule.apply(x) + 1.0
@@ -265,7 +193,6 @@ def define_cube(model):
 class RouteNewOnnxOp(Case):
     """A node of an own domain exports and passes the checker; no runtime has a kernel for it."""
 
-    records = ("route-new-onnx-op",)
     sources = ("seed:001",)
     aten_ops = ("prim::PythonOp",)
     onnx_ops = ("caniexport.demo::Cube",)
@@ -274,26 +201,6 @@ class RouteNewOnnxOp(Case):
     dynamic = {"x": {0: "batch"}}
     export = staticmethod(own_domain)
     facts = staticmethod(foreign_nodes)
-    claims = (
-        Claim(
-            "seed:001 (catalogue)",
-            "the file is written, and refused where a kernel is missing",
-            opset=">=9",
-            record="route-new-onnx-op",
-            status="fail",
-            stage="load",
-            message="Cube",
-            facts={"foreign": ["caniexport.demo::Cube"]},
-        ),
-        Claim(
-            "seed:001",
-            "standard nodes instead run",
-            record="route-new-onnx-op",
-            opset=">=9",
-            variant="decomposed",
-            status="pass",
-        ),
-    )
 
     def forward(self, x):
         return CubeOfOwnDomain.apply(x) + 1.0
@@ -313,21 +220,11 @@ class RouteNewOnnxOp(Case):
 class RouteComposeExistingOps(Case):
     """An operator that torch does not have, composed of ones that it has, exports."""
 
-    records = ("route-compose-existing-ops",)
     sources = ("seed:001",)
     aten_ops = ("aten::mul", "aten::sum", "aten::sqrt", "aten::div")
     onnx_ops = ("Mul", "ReduceSum", "Sqrt", "Div")
     inputs = ((f32(2, 3, 4),), (f32(2, 3, 4),), (f32(5, 3, 4),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "seed:001",
-            "a composition of existing operators needs no rule of its own",
-            opset="9-17",
-            record="route-compose-existing-ops",
-            status="pass",
-        ),
-    )
 
     def forward(self, x):
         # the capsule networks' squashing: direction kept, length brought below one

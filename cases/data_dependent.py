@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 
 def sizes(argument, axis, *arguments, **options):
@@ -29,25 +29,9 @@ class _Dynamo(Case):
     needs_torch = ">=2.5"
 
 
-def refused(source, message, torch, **more):
-    """torch.export stops with these words."""
-    return Claim(
-        source,
-        f"torch.export refuses it: {message}",
-        torch=torch,
-        exporter="dynamo",
-        opset="18-20",
-        status="fail",
-        stage="export",
-        message=message,
-        **more,
-    )
-
-
 class DimOfBatchOne(_Dynamo):
     """A dynamic batch with an example of batch 1: torch.export takes 1 for a constant."""
 
-    records = ("dynamo-batch-1-specialised", "dim-inferred-constant")
     sources = (
         "pytorch/pytorch#133653",
         "pytorch/pytorch#151582",
@@ -60,17 +44,6 @@ class DimOfBatchOne(_Dynamo):
     inputs = ((f32(1, 4),), (f32(1, 4),), (f32(3, 4),))
     dynamic = {"x": {0: "batch"}}
     export = staticmethod(sizes("x", 0))
-    claims = (
-        refused(
-            "pytorch/pytorch#134137",
-            "inferred to be a constant",
-            ">=2.5,<2.6",
-            record="dim-inferred-constant",
-            finding="torch.export does; the exporter of 2.5 then takes a traced program, "
-            "whose sizes are those of the example: the file is written and refuses another batch.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         return x * 2.0
@@ -90,22 +63,12 @@ class DimOfBatchOne(_Dynamo):
 class DimFixedByReshape(_Dynamo):
     """A dynamic batch in code that names the size."""
 
-    records = ("dim-inferred-constant",)
     sources = ("pytorch/pytorch#121038", "pytorch/pytorch#134137", "pytorch/pytorch#140011")
     aten_ops = ("aten::reshape",)
     onnx_ops = ("Reshape",)
     inputs = ((f32(6, 4),), (f32(6, 4),), (f32(9, 4),))
     dynamic = {"x": {0: "batch"}}
     export = staticmethod(sizes("x", 0))
-    claims = (
-        refused(
-            "pytorch/pytorch#121038",
-            "inferred to be a constant",
-            ">=2.5",
-            finding="2.13 exports it without an error, and the file takes the example's batch only.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         return x.reshape(int(x.shape[0]) // 3, 3, 4) if x.shape[0] == 6 else x.reshape(-1, 3, 4)
@@ -126,24 +89,12 @@ class DimFixedByReshape(_Dynamo):
 class DimBranchOnSizeOne(_Dynamo):
     """Code that treats a batch of 1 apart: its branch is dropped, unless the range of the Dim leaves 1 out."""
 
-    records = ("guard-size-not-equal-1",)
     sources = ("ultralytics/ultralytics#20370",)
     aten_ops = ("aten::mul",)
     onnx_ops = ("Mul",)
     inputs = ((f32(3, 4),), (f32(5, 4),), (f32(1, 4),))
     dynamic = {"x": {0: "batch"}}
     export = staticmethod(sizes("x", 0, min=1))
-    claims = (
-        refused(
-            "ultralytics/ultralytics#20370",
-            "size()[0] != 1",
-            "==2.7.*",
-            finding="torch.export does; the exporter of 2.7 then takes a traced program. The file is written, and "
-            "batch 1 goes through the other branch: a silent mismatch. 2.9 refuses it in these words; from 2.10 on "
-            "torch.export takes the model without the guard, and the file is wrong again.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         return x * 2.0 if x.shape[0] == 1 else x * 3.0
@@ -166,26 +117,12 @@ class DimBranchOnSizeOne(_Dynamo):
 class DimExampleAtTheMinimum(_Dynamo):
     """An example whose size is the least one that its Dim allows."""
 
-    records = ("example-at-dim-min-boundary",)
     sources = ("pytorch/pytorch#176349",)
     aten_ops = ("aten::cat",)
     onnx_ops = ("Concat",)
     inputs = ((f32(4, 3),), (f32(4, 3),), (f32(6, 3),))
     dynamic = {"x": {0: "length"}}
     export = staticmethod(sizes("x", 0, min=4))
-    claims = (
-        Claim(
-            "pytorch/pytorch#176349",
-            "the constraint is violated at the boundary",
-            torch=">=2.11",
-            exporter="dynamo",
-            opset="18-20",
-            status="fail",
-            stage="export",
-            finding="2.13 takes it.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         return torch.cat([x[4:], x[:4]])
@@ -201,23 +138,12 @@ class DimExampleAtTheMinimum(_Dynamo):
 class ViewOfOneDynamicDim(_Dynamo):
     """x.view(x.size(1), -1) where only the first axis is dynamic."""
 
-    records = ("partial-dynamic-reshape-guard",)
     sources = ("pytorch/pytorch#126607",)
     aten_ops = ("aten::view",)
     onnx_ops = ("Reshape",)
     inputs = ((f32(3, 4, 5),), (f32(3, 4, 5),), (f32(6, 4, 5),))
     dynamic = {"x": {0: "batch"}}
     export = staticmethod(sizes("x", 0))
-    claims = (
-        refused(
-            "pytorch/pytorch#126607",
-            "Mod",
-            "==2.5.*",
-            finding="torch.export does; the exporter of 2.5 then takes a traced program, "
-            "whose sizes are those of the example: the file is written and refuses another one.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         return x.view(x.size(1), -1)
@@ -236,23 +162,12 @@ class ViewOfOneDynamicDim(_Dynamo):
 class DimOfEvenHeight(_Dynamo):
     """A height that the code halves and doubles: it must be even, which a plain Dim does not say."""
 
-    records = ("resnet-dynamic-height-guard",)
     sources = ("pytorch/pytorch#124507",)
     aten_ops = ("aten::add", "aten::max_pool2d")
     onnx_ops = ("Add", "MaxPool", "Resize")
     inputs = ((f32(1, 2, 6, 4),), (f32(1, 2, 6, 4),), (f32(1, 2, 10, 4),))
     dynamic = {"x": {2: "height"}}
     export = staticmethod(sizes("x", 2))
-    claims = (
-        refused(
-            "pytorch/pytorch#124507",
-            "Constraints violated",
-            ">=2.5,<2.6",
-            finding="Asked strictly it does. The exporter of 2.5 then asks not strictly, and at last takes a traced "
-            "program: one of these gives a file that works.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         return x + F.interpolate(F.max_pool2d(x, 2), scale_factor=2.0, mode="nearest")
@@ -267,14 +182,12 @@ class DimOfEvenHeight(_Dynamo):
 class DynamicShapesOfAnotherName(_Dynamo):
     """dynamic_shapes with a key that is not forward's argument."""
 
-    records = ("dynamic-shapes-keys-arg-names",)
     sources = ("pytorch/pytorch#166001",)
     aten_ops = ("aten::mul",)
     onnx_ops = ("Mul",)
     inputs = ((f32(2, 4),), (f32(2, 4),), (f32(3, 4),))
     dynamic = {"x": {0: "batch"}}
     export = staticmethod(sizes("input", 0))
-    claims = (refused("pytorch/pytorch#166001", "arg names", ">=2.8"),)
 
     def forward(self, x):
         return x * 2.0 - 1.0
@@ -285,21 +198,10 @@ class DynamicShapesOfAnotherName(_Dynamo):
 class GuardOnItem(Case):
     """A branch on the sign of a number read by item()."""
 
-    records = ("dynamo-guard-data-dependent-u0",)
     sources = ("pytorch/pytorch#143222", "pytorch/pytorch#153955")
     aten_ops = ("aten::item",)
     onnx_ops = ("Where",)
     inputs = ((f32(4), values(2, "int64")), (f32(4), values(5, "int64")), (f32(4), values(-3, "int64")))
-    claims = (
-        refused(
-            "pytorch/pytorch#143222",
-            "Could not guard on data-dependent",
-            ">=2.6,<2.8",
-            finding="torch.export does; the exporter of 2.7 then takes a traced program, in which the number is a "
-            "constant. That of 2.8 takes a draft without the guard: the other branch is gone, and no word of it.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x, n):
         number = n.item()
@@ -324,21 +226,10 @@ class GuardOnItem(Case):
 class SliceByItem(Case):
     """x[:n.item()]: a length that the input says."""
 
-    records = ("unbacked-item-slice-check",)
     sources = ("pytorch/pytorch#150540", "pytorch/pytorch#131911")
     aten_ops = ("aten::item", "aten::slice")
     onnx_ops = ("Slice",)
     inputs = ((f32(6), values(2, "int64")), (f32(6), values(5, "int64")), (f32(6), values(3, "int64")))
-    claims = (
-        refused(
-            "pytorch/pytorch#131911",
-            "Could not guard on data-dependent",
-            ">=2.5,<2.8",
-            finding="torch.export does; the exporter of 2.5 then takes a traced program, in which the number is a "
-            "constant: a wrong shape, and no word of it.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x, n):
         return x[: n.item()]
@@ -358,21 +249,11 @@ class SliceByItem(Case):
 class PythonRoundOfSize(Case):
     """round() of a size's half, with a dynamic size."""
 
-    records = ("python-round-symbolic-size",)
     sources = ("pytorch/pytorch#138852",)
     aten_ops = ("aten::slice",)
     onnx_ops = ("Slice",)
     inputs = ((f32(2, 7),), (f32(2, 8),), (f32(2, 10),))
     dynamic = {"x": {1: "length"}}
-    claims = (
-        refused(
-            "pytorch/pytorch#138852",
-            "not an allowed operator type",
-            ">=2.5,<2.7",
-            finding="Refused with other words: in 2.5 the rounded size is a constraint that is violated.",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, x):
         return x[:, : round(x.shape[1] / 3)]

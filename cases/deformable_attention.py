@@ -7,7 +7,7 @@ weights (N, Q, M, L, P); the result is (N, Q, M * D).
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 #: two levels, 4 x 4 and 2 x 2 pixels
 LEVELS = values([[4, 4], [2, 2]], "int64")
@@ -117,54 +117,12 @@ def traced_first(module, inputs):
 class DeformAttnUntraceable(Case):
     """Deformable attention in an extension's kernel cannot be traced."""
 
-    records = ("deform-attn-untraceable",)
     sources = ("seed:004",)
     aten_ops = ("prim::PythonOp", "aten::grid_sampler")
     onnx_ops = ("GridSample",)
     needs_torch = ">=1.3"
     exporters = ("torchscript-trace", "dynamo", "default")
     inputs = ((VALUE, LEVELS, LOCATIONS, WEIGHTS), (VALUE, LEVELS, LOCATIONS, WEIGHTS))
-    claims = (
-        Claim(
-            "seed:004",
-            "the tracer meets code that it cannot trace",
-            record="deform-attn-untraceable",
-            torch="==1.10.*",
-            opset=11,
-            variant="called_directly_traced_first",
-            status="fail",
-            stage="export",
-            message="This often indicates that the tracer has encountered untraceable code",
-        ),
-        Claim(
-            "seed:004",
-            "the export itself is refused",
-            record="deform-attn-untraceable",
-            torch="==1.10.*",
-            opset=11,
-            status="fail",
-            stage="export",
-            message="Couldn't export Python operator Untraceable",
-        ),
-        Claim(
-            "seed:004",
-            "the pure torch form can be traced",
-            record="deform-attn-untraceable",
-            torch=">=1.12",
-            opset=16,
-            variant="pure_torch",
-            status="pass",
-        ),
-        Claim(
-            "seed:004",
-            "a rule with a node of one's own needs the kernel as well",
-            record="deform-attn-untraceable",
-            opset=11,
-            variant="own_node",
-            status="fail",
-            stage="load",
-        ),
-    )
 
     def forward(self, value, levels, locations, weights):
         return Untraceable.apply(value, levels, locations, weights)
@@ -204,7 +162,6 @@ class DeformAttnUntraceable(Case):
 class DeformAttnPurePytorch(Case):
     """Deformable attention in pure torch with grid_sample: exports where grid_sample does."""
 
-    records = ("deform-attn-pure-pytorch",)
     sources = ("seed:004",)
     aten_ops = ("aten::grid_sampler", "aten::split_with_sizes")
     onnx_ops = ("GridSample", "Split")
@@ -217,37 +174,6 @@ class DeformAttnPurePytorch(Case):
     )
     # value is named too: torch 2.9 and later give the axes to the inputs in this order, whatever they are called
     dynamic = {"value": {}, "locations": {1: "queries"}, "weights": {1: "queries"}}
-    claims = (
-        Claim(
-            "seed:004",
-            "torch 1.10 has no rule for its grid_sample",
-            record="deform-attn-pure-pytorch",
-            opset=11,
-            torch="==1.10.*",
-            status="fail",
-            stage="export",
-            message="Exporting the operator grid_sampler to ONNX opset version 11 is not supported",
-        ),
-        Claim(
-            "seed:004",
-            "from torch 1.12 it exports at opset 16 and keeps its values",
-            opset=">=16",
-            record="deform-attn-pure-pytorch",
-            torch=">=1.12",
-            status="pass",
-            ops={"GridSample": 2},
-        ),
-        Claim(
-            "seed:004",
-            "sampling by gather takes it to opset 11 on torch 1.10",
-            record="deform-attn-pure-pytorch",
-            opset=11,
-            torch="==1.10.*",
-            variant="sampling_by_gather",
-            status="pass",
-            ops={"GatherElements": 8},
-        ),
-    )
 
     def forward(self, value, locations, weights):
         return attend(value, ((4, 4), (2, 2)), locations, weights, by_grid_sample)
@@ -265,7 +191,6 @@ class DeformAttnSpatialShapesBaked(Case):
     The third input set has levels of 2 x 8 and 4 x 1 pixels instead of 4 x 4 and 2 x 2.
     """
 
-    records = ("deform-attn-spatial-shapes-baked",)
     sources = ("seed:004",)
     aten_ops = ("aten::split_with_sizes", "aten::unbind")
     onnx_ops = ("Split", "Constant")
@@ -275,18 +200,6 @@ class DeformAttnSpatialShapesBaked(Case):
         (VALUE, LEVELS, LOCATIONS, WEIGHTS),
         (VALUE, LEVELS, LOCATIONS, WEIGHTS),
         (VALUE, values([[2, 8], [4, 1]], "int64"), LOCATIONS, WEIGHTS),
-    )
-    claims = (
-        Claim(
-            "seed:004 (catalogue)",
-            "the sizes of the export are silently kept",
-            opset="11-15",
-            status="mismatch",
-            record="deform-attn-spatial-shapes-baked",
-            stage="compare",
-            finding="Sizes that are an input are followed from opset 11 on; only the number of levels is fixed.",
-            why_not="contradicted",
-        ),
     )
 
     def forward(self, value, levels, locations, weights):

@@ -2,7 +2,7 @@
 
 import torch
 
-from caniexport import Case, Claim, fix, values
+from caniexport import Case, fix, values
 
 _INDICES = (
     (values([[-3, -1, 0, 2, 5, 9]], "int64"),),
@@ -22,32 +22,11 @@ class WhereDeviceMismatch(Case):
     On the CPU there is nothing to differ, and the export passes. The fixes are measured there.
     """
 
-    records = ("where-device-mismatch",)
     sources = ("seed:004",)
     aten_ops = ("aten::where",)
     onnx_ops = ("Where",)
     inputs = _INDICES
     dynamic = {"x0": {0: "batch"}}
-    claims = (
-        Claim(
-            "seed:004",
-            "with the model on a GPU, the export stops: the tensors are on two devices",
-            record="where-device-mismatch",
-            torch="==1.10.*",
-            status="fail",
-            message="Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
-            needs="cuda",
-        ),
-        Claim(
-            "catalogue",
-            "on the CPU the same line exports and runs",
-            record="where-device-mismatch",
-            torch="==1.10.*",
-            opset="9-14",
-            status="pass",
-            ops={"Where": 1},
-        ),
-    )
 
     def forward(self, x0):
         return torch.where(x0 < 0, torch.tensor(0), x0)
@@ -72,7 +51,6 @@ class WhereDeviceMismatch(Case):
 class WhereDeviceGlobalChoice(Case):
     """The device chosen by whether the machine has a GPU: breaks a CPU model on a machine that has one."""
 
-    records = ("where-device-global-choice",)
     # they differ where there is a GPU
     same_graph_as = ("where-device-mismatch",)
     sources = ("seed:004",)
@@ -80,25 +58,6 @@ class WhereDeviceGlobalChoice(Case):
     onnx_ops = ("Where",)
     inputs = _INDICES
     dynamic = {"x0": {0: "batch"}}
-    claims = (
-        Claim(
-            "seed:004",
-            "choosing the device by torch.cuda.is_available() cures the device error",
-            record="where-device-global-choice",
-            torch="==1.10.*",
-            opset="9-14",
-            status="pass",
-        ),
-        Claim(
-            "catalogue",
-            "a model on the CPU of a machine with a GPU raises the device error with it",
-            record="where-device-global-choice",
-            torch="==1.10.*",
-            status="fail",
-            message="Expected all tensors to be on the same device",
-            needs="cuda",
-        ),
-    )
 
     def forward(self, x0):
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -112,32 +71,11 @@ class WhereDeviceGlobalChoice(Case):
 class WhereIntScalarDtype(Case):
     """torch.where with an int64 scalar beside a float tensor: an error in older torch, promotion later."""
 
-    records = ("where-int-scalar-dtype",)
     sources = ("seed:004",)
     aten_ops = ("aten::where",)
     onnx_ops = ("Where", "Cast")
     inputs = _FLOATS
     dynamic = {"x0": {0: "batch"}}
-    claims = (
-        Claim(
-            "catalogue",
-            "the branches differ in dtype and torch.where refuses them",
-            record="where-int-scalar-dtype",
-            torch="==1.10.*",
-            opset="9-14",
-            status="fail",
-            message="expected scalar type",
-        ),
-        Claim(
-            "catalogue",
-            "zeros_like gives both branches one dtype",
-            record="where-int-scalar-dtype",
-            torch="==1.10.*",
-            opset="9-14",
-            variant="zeros_like",
-            status="pass",
-        ),
-    )
 
     def forward(self, x0):
         return torch.where(x0 < 0, torch.tensor(0), x0)

@@ -3,35 +3,18 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, boolean, f32, f64, fix, i32, i64, values
-
-NO_KERNEL = "NOT_IMPLEMENTED"
+from caniexport import Case, boolean, f32, f64, fix, i32, i64, values
 
 
 class ArgmaxInt64NoKernel(Case):
     """argmax of int64 token ids: ArgMax had no int64 kernel."""
 
     id = "argmax-int64-no-kernel"
-    records = ("argmax-int64-not-implemented",)
     sources = ("microsoft/onnxruntime#10068", "huggingface/optimum#1731")
     aten_ops = ("aten::argmax",)
     onnx_ops = ("ArgMax",)
     inputs = ((i64(2, 7, high=1000),), (i64(2, 7, high=1000),), (i64(3, 5, low=-1000),))
     dynamic = {"x": {0: "batch", 1: "length"}}
-    claims = (
-        Claim(
-            "huggingface/optimum#1731",
-            "no kernel for ArgMax of int64 (onnxruntime of early 2024)",
-            torch="==2.2.*",
-            opset="11-17",
-            status="fail",
-            stage="load",
-            message=NO_KERNEL,
-            finding="onnxruntime 1.19 has no such kernel either; 1.23 has one.",
-            why_not="hidden-by-newer",
-            runtime="onnxruntime==1.17.*",
-        ),
-    )
 
     def forward(self, x):
         return x.argmax(-1)
@@ -48,22 +31,11 @@ class ArgmaxInt64NoKernel(Case):
 class MulOfBools(Case):
     """The product of two boolean masks: Mul takes no bool."""
 
-    records = ("bool-mul-type-error",)
     sources = ("lucidrains/x-transformers#28",)
     aten_ops = ("aten::mul",)
     onnx_ops = ("Mul", "And")
     inputs = ((boolean(2, 5), boolean(2, 5)), (boolean(2, 5), boolean(2, 5)), (boolean(3, 5), boolean(3, 5)))
     dynamic = {"x": {0: "batch"}, "y": {0: "batch"}}
-    claims = (
-        Claim(
-            "lucidrains/x-transformers#28",
-            "the file has a Mul of two bools, which the runtime refuses (mid 2021)",
-            torch="==1.8.*",
-            opset=">=9",
-            status="fail",
-            message="tensor(bool)",
-        ),
-    )
 
     def forward(self, x, y):
         return x * y
@@ -81,7 +53,6 @@ class Conv2dDouble(Case):
     """A convolution in float64: Conv had kernels for float32 only."""
 
     id = "conv2d-double"
-    records = ("conv-double-not-implemented",)
     sources = ("microsoft/onnxruntime#19977", "microsoft/onnxruntime#9685")
     aten_ops = ("aten::conv2d",)
     onnx_ops = ("Conv",)
@@ -89,26 +60,6 @@ class Conv2dDouble(Case):
     dynamic = {"x": {0: "batch"}}
     rtol = 1e-4
     atol = 1e-5
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#9685",
-            "no kernel for Conv of float64 (onnxruntime 1.9)",
-            torch="==1.9.*",
-            opset="11-13",
-            status="fail",
-            stage="load",
-            message=NO_KERNEL,
-        ),
-        Claim(
-            "microsoft/onnxruntime#19977",
-            "no kernel for Conv of float64 (onnxruntime 1.17)",
-            torch="==2.2.*",
-            opset="11-17",
-            status="fail",
-            stage="load",
-            message=NO_KERNEL,
-        ),
-    )
 
     def setup(self):
         self.conv = torch.nn.Conv2d(2, 3, 3).double()
@@ -124,21 +75,11 @@ class Conv2dDouble(Case):
 class RemainderBySize(Case):
     """A float column modulo a size of the input: a float and an int64 in one node."""
 
-    records = ("mul-float-int64-bound-types",)
     sources = ("microsoft/onnxruntime#6470",)
     aten_ops = ("aten::remainder", "aten::size")
     onnx_ops = ("Mod", "Mul", "Div", "Sub")
     inputs = ((f32(2, 4, high=9.0),), (f32(2, 4, low=-9.0, high=9.0),), (f32(2, 3, high=9.0),))
     dynamic = {"x": {1: "width"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#6470",
-            "Mul gets a float and an int64, and the runtime refuses the file (January 2021)",
-            torch="==1.7.*",
-            opset="9-12",
-            status="fail",
-        ),
-    )
 
     def forward(self, x):
         return x % x.size(1)
@@ -156,35 +97,12 @@ class RemainderBySize(Case):
 class WherePythonScalar(Case):
     """torch.where(mask, x, -inf) with a Python number: a double constant beside a float tensor."""
 
-    records = ("where-python-scalar-double", "where-finfo-min-double")
     sources = ("pytorch/pytorch#118733", "tenstorrent/tt-forge-onnx#1916")
     aten_ops = ("aten::where",)
     onnx_ops = ("Where", "Cast", "Constant")
     needs_torch = ">=1.12"
     inputs = ((boolean(2, 5), f32(2, 5)), (boolean(2, 5), f32(2, 5)), (boolean(3, 5), f32(3, 5)))
     dynamic = {"mask": {0: "batch"}, "x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#118733",
-            "the constant is a double beside a float",
-            record="where-python-scalar-double",
-            torch="==2.2.*",
-            opset=">=9",
-            status="fail",
-            message="double",
-        ),
-        Claim(
-            "tenstorrent/tt-forge-onnx#1916",
-            "Where is bound to a double and a float (May 2025)",
-            record="where-finfo-min-double",
-            torch="==2.7.*",
-            opset=">=9",
-            status="fail",
-            message="tensor(double)",
-            finding="torch's own exporter writes a float from 2.3 on.",
-            why_not="version-misattributed",
-        ),
-    )
 
     def forward(self, mask, x):
         return torch.where(mask, x, torch.finfo(torch.float32).min)
@@ -201,7 +119,6 @@ class WherePythonScalar(Case):
 class WhereIntAndFloat(Case):
     """torch.where with an int64 and a float32 branch."""
 
-    records = ("where-int-float-nms",)
     sources = ("open-mmlab/mmyolo#988",)
     aten_ops = ("aten::where",)
     onnx_ops = ("Where", "Cast")
@@ -212,15 +129,6 @@ class WhereIntAndFloat(Case):
         (boolean(3, 5), i64(3, 5), f32(3, 5)),
     )
     dynamic = {"mask": {0: "batch"}, "x": {0: "batch"}, "y": {0: "batch"}}
-    claims = (
-        Claim(
-            "open-mmlab/mmyolo#988",
-            "the runtime refuses Where of two types (April 2024)",
-            torch="==2.2.*",
-            opset=">=9",
-            status="fail",
-        ),
-    )
 
     def forward(self, mask, x, y):
         return torch.where(mask, x, y)
@@ -233,7 +141,6 @@ class WhereIntAndFloat(Case):
 class MinimumOfTwoIntTypes(Case):
     """torch.minimum of int16 and int32: Min needs one type."""
 
-    records = ("minimum-mixed-int-dtypes",)
     sources = ("pytorch/pytorch#76022",)
     aten_ops = ("aten::minimum",)
     onnx_ops = ("Min", "Cast")
@@ -241,15 +148,6 @@ class MinimumOfTwoIntTypes(Case):
     inputs = (
         (values([1, 5, -3, 9], "int16"), i32(4)),
         (values([7, -7, 0, 300], "int16"), i32(4, low=-400, high=400)),
-    )
-    claims = (
-        Claim(
-            "pytorch/pytorch#76022",
-            "the runtime refuses a Min of two types",
-            torch="==1.11.*",
-            opset=">=9",
-            status="fail",
-        ),
     )
 
     def forward(self, x, y):
@@ -263,23 +161,12 @@ class MinimumOfTwoIntTypes(Case):
 class ScriptTensorConstantDouble(Case):
     """Divided by torch.tensor(2.0, dtype=torch.float32) in a scripted module, whose constant is written as a double."""
 
-    records = ("script-tensor-constant-double",)
     sources = ("pytorch/pytorch#58367",)
     aten_ops = ("aten::div", "aten::tensor")
     onnx_ops = ("Cast", "Div")
     exporters = ("torchscript-script",)
     inputs = ((f32(3, 2, 1),), (f32(3, 2, 1),), (f32(5, 2, 1),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#58367",
-            "the file is invalid: a tensor is typed double",
-            torch=">=1.8,<1.10",
-            exporter="torchscript-script",
-            opset="9-13",
-            status="fail",
-        ),
-    )
 
     def forward(self, x):
         rows, _columns, _depth = x.shape

@@ -2,28 +2,17 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 
 class DynamicBatchFromExampleOfOne(Case):
     """A batch said to be dynamic, exported with one: the size is specialised to one."""
 
-    records = ("zero-one-specialisation-oblivious",)
     sources = ("pytorch/tutorials#3400",)
     aten_ops = ("aten::reshape",)
     onnx_ops = ("Reshape",)
     inputs = ((f32(1, 3, 4),), (f32(2, 3, 4),), (f32(3, 3, 4),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/tutorials#3400",
-            "the dimension becomes static",
-            torch=">=2.7,<2.9",
-            exporter="dynamo",
-            opset=18,
-            status=("mismatch", "fail"),
-        ),
-    )
 
     def forward(self, x):
         return x.reshape(x.shape[0], -1) * 2
@@ -65,24 +54,11 @@ class EmptyExampleBatch(DynamicBatchFromExampleOfOne):
 class LinearToOneSqueezed(Case):
     """A linear layer to one value, squeezed: shapes {n, 1} and {n}, said not to merge in a dynamo export."""
 
-    records = ("dynamo-linear-1200-shape-merge",)
     sources = ("ArgoHA/D-FINE-seg#40",)
     aten_ops = ("aten::linear", "aten::squeeze")
     onnx_ops = ("Gemm", "Squeeze")
     inputs = ((f32(12, 4),), (f32(12, 4),), (f32(5, 4),))
     dynamic = {"x": {0: "n"}}
-    claims = (
-        Claim(
-            "ArgoHA/D-FINE-seg#40",
-            "shapes do not merge",
-            torch=">=2.8,<2.10",
-            exporter="dynamo",
-            opset=18,
-            status=("mismatch", "fail"),
-            finding="The report has a whole detector. These two operators alone are right, with onnxscript 0.5.6, too.",
-            why_not="form-not-met",
-        ),
-    )
 
     def setup(self):
         self.linear = torch.nn.Linear(4, 1)

@@ -2,26 +2,11 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix
-
-WRONG_SIZE = "Got invalid dimensions for input"
-
-
-def fits(record, variant, says):
-    """A cell of the document's table in which the file takes the input."""
-    return Claim("seed:002", says, record=record, variant=variant, status="pass", opset=">=9")
-
-
-def refuses(record, variant, says):
-    """A cell of the document's table in which the runtime refuses the input."""
-    return Claim(
-        "seed:002", says, record=record, variant=variant, status="fail", stage="run", opset=">=9", message=WRONG_SIZE
-    )
+from caniexport import Case, f32, fix
 
 
 class _ThreeFiles(Case):
     sources = ("seed:002",)
-    records = ("dynamic-axes-static-model-3-inputs", "dynamic-axes-axis0-3-inputs", "dynamic-axes-axes23-3-inputs")
     aten_ops = ("aten::conv2d",)
     onnx_ops = ("Conv",)
     output_names = ("out",)
@@ -48,11 +33,6 @@ class DynamicAxesOriginInput(_ThreeFiles):
     """The input has the exported shape: every file takes it, whatever axes are dynamic."""
 
     inputs = ((f32(1, 3, 10, 10),), (f32(1, 3, 10, 10),))
-    claims = (
-        fits("dynamic-axes-static-model-3-inputs", "plain", "the static file takes the shape it was exported with"),
-        fits("dynamic-axes-axis0-3-inputs", "axis_0", "the file with a dynamic batch takes the exported shape"),
-        fits("dynamic-axes-axes23-3-inputs", "axes_2_3", "the file with dynamic height and width takes it"),
-    )
 
 
 class DynamicAxesBatch2Input(_ThreeFiles):
@@ -60,20 +40,6 @@ class DynamicAxesBatch2Input(_ThreeFiles):
 
     id = "dynamic-axes-batch-2-input"
     inputs = ((f32(1, 3, 10, 10),), (f32(2, 3, 10, 10),))
-    claims = (
-        refuses("dynamic-axes-static-model-3-inputs", "plain", "the static file refuses batch 2 and names index 0"),
-        fits("dynamic-axes-axis0-3-inputs", "axis_0", "the file with a dynamic batch takes batch 2"),
-        refuses("dynamic-axes-axes23-3-inputs", "axes_2_3", "dynamic height and width do not help a batch of 2"),
-        Claim(
-            "seed:002",
-            "the message says which index it is, what it got and what it expected",
-            record="dynamic-axes-static-model-3-inputs",
-            status="fail",
-            stage="run",
-            opset=">=9",
-            message="index: 0 Got: 2 Expected: 1",
-        ),
-    )
 
     axes_2_3 = fix(
         "export-option",
@@ -88,11 +54,6 @@ class DynamicAxesSize20Input(_ThreeFiles):
 
     id = "dynamic-axes-size-20-input"
     inputs = ((f32(1, 3, 10, 10),), (f32(1, 3, 20, 20),))
-    claims = (
-        refuses("dynamic-axes-static-model-3-inputs", "plain", "the static file refuses a larger input"),
-        refuses("dynamic-axes-axis0-3-inputs", "axis_0", "a dynamic batch does not help a larger input"),
-        fits("dynamic-axes-axes23-3-inputs", "axes_2_3", "the file with dynamic height and width takes it"),
-    )
 
 
 def input_dims(model):
@@ -104,40 +65,12 @@ def input_dims(model):
 class DynamicAxesListFormWarns(Case):
     """dynamic_axes as a list of axes: the exporter warns and makes up the names."""
 
-    records = ("dynamic-axes-list-form-warns",)
     sources = ("seed:002",)
     aten_ops = ("aten::conv2d",)
     onnx_ops = ("Conv",)
     inputs = ((f32(2, 3, 10, 10),), (f32(4, 3, 12, 14),))
     dynamic = {"x": [0, 2, 3]}
     facts = staticmethod(input_dims)
-    claims = (
-        Claim(
-            "seed:002",
-            "a list of axes draws a warning that names are generated",
-            record="dynamic-axes-list-form-warns",
-            status="pass",
-            opset=">=9",
-            message="No names were found for specified dynamic axes of provided input",
-        ),
-        Claim(
-            "seed:002",
-            "the file works all the same, with generated names",
-            record="dynamic-axes-list-form-warns",
-            status="pass",
-            opset=">=9",
-            facts={"dims": ["x_dynamic_axes_1", 3, "x_dynamic_axes_2", "x_dynamic_axes_3"]},
-        ),
-        Claim(
-            "seed:002",
-            "a dictionary gives the axes the names it says",
-            record="dynamic-axes-list-form-warns",
-            variant="named_axes",
-            status="pass",
-            opset=">=9",
-            facts={"dims": ["batch", 3, "height", "width"]},
-        ),
-    )
 
     def setup(self):
         self.conv = torch.nn.Conv2d(3, 3, 3)
@@ -155,15 +88,10 @@ class DynamicAxesListFormWarns(Case):
 class FullyConvDynamicHw(Case):
     """A fully convolutional net takes any image size in torch; its static export takes one."""
 
-    records = ("fully-conv-dynamic-hw",)
     sources = ("seed:002",)
     aten_ops = ("aten::conv2d", "aten::relu")
     onnx_ops = ("Conv", "Relu")
     inputs = ((f32(1, 3, 8, 8),), (f32(1, 3, 11, 9),))
-    claims = (
-        refuses("fully-conv-dynamic-hw", "plain", "a file is static unless its export says otherwise"),
-        fits("fully-conv-dynamic-hw", "dynamic_hw", "with height and width dynamic any image size goes"),
-    )
 
     def setup(self):
         self.first = torch.nn.Conv2d(3, 4, 3, padding=1)
@@ -181,21 +109,11 @@ class FlattenLinearDynamicHw(Case):
     The twin of fully-conv-dynamic-hw: dynamic axes cannot give a file a freedom that the module does not have.
     """
 
-    records = ("fully-conv-dynamic-hw",)
     sources = ("seed:002",)
     aten_ops = ("aten::conv2d", "aten::flatten", "aten::linear")
     onnx_ops = ("Conv", "Flatten", "Gemm")
     inputs = ((f32(1, 3, 8, 8),), (f32(1, 3, 11, 9),))
     dynamic = {"x": {2: "height", 3: "width"}}
-    claims = (
-        Claim(
-            "seed:002",
-            "only a fully convolutional net is without a limit on its input's size",
-            record="fully-conv-dynamic-hw",
-            status="fail",
-            stage="eager",
-        ),
-    )
 
     def setup(self):
         self.conv = torch.nn.Conv2d(3, 2, 3)
@@ -238,7 +156,6 @@ class DynamicAxesOfALaterInput(Case):
 class DefaultWithDynamicAxesThatCodeFixes(Case):
     """dynamic_axes on sizes that the code fixes: the default export takes them on every release."""
 
-    records = ("dynamo-default-export-error",)
     sources = ("pasteurlabs/tesseract-core#425",)
     aten_ops = ("aten::reshape",)
     onnx_ops = ("Reshape",)
@@ -246,20 +163,6 @@ class DefaultWithDynamicAxesThatCodeFixes(Case):
     needs_torch = ">=2.5"
     inputs = ((f32(2, 3, 4),), (f32(2, 3, 4),), (f32(4, 3, 2),))
     dynamic = {"x": {0: "batch", 2: "width"}}
-    claims = (
-        Claim(
-            "pasteurlabs/tesseract-core#425",
-            "TorchExportError since dynamo is the default",
-            torch=">=2.9",
-            exporter="default",
-            status="fail",
-            stage="export",
-            message="Failed to export the model with torch.export",
-            finding="The thread's error ends with its cause: getpwuid(): uid not found: 501. The process had no user "
-            "of that name, as in a container, and torch's cache asks for it: the model is not what failed.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         if x.shape[0] * x.shape[2] != 8:

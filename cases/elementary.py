@@ -4,42 +4,17 @@ import math
 
 import torch
 
-from caniexport import Case, Claim, boolean, f32, fix, i64, values
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = "the exporter has no rule for {}".format(operator)
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, boolean, f32, fix, i64, values
 
 
 class ArangeHalf(Case):
     """torch.arange in half precision to a dynamic size: Range takes no half."""
 
-    records = ("arange-fp16-range-type",)
     sources = ("pytorch/pytorch#148041", "ultralytics/ultralytics#19464", "zhiqwang/yolort#113")
     aten_ops = ("aten::arange",)
     onnx_ops = ("Range", "Cast")
     inputs = ((f32(4),), (f32(4),), (f32(7),))
     dynamic = {"x": {0: "length"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#148041",
-            "Range does not take float16 (February 2025)",
-            torch="==2.6.*",
-            opset=">=11",
-            status="fail",
-            message="float16",
-        ),
-        Claim(
-            "pytorch/pytorch#148041",
-            "the dynamo exporter takes it",
-            torch=">=2.7",
-            exporter="dynamo",
-            opset=">=18",
-            status="pass",
-        ),
-    )
 
     def forward(self, x):
         return torch.arange(0, x.size(0), dtype=torch.float16)
@@ -58,25 +33,11 @@ class ArangeHalf(Case):
 class ArangeOfFloatEnd(Case):
     """torch.arange whose end is a float tensor."""
 
-    records = ("arange-float-end-constantofshape",)
     sources = ("pytorch/pytorch#27718",)
     aten_ops = ("aten::arange",)
     onnx_ops = ("ConstantOfShape", "Range")
     inputs = ((f32(4),), (f32(4),), (f32(7),))
     dynamic = {"x": {0: "length"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#27718",
-            "ConstantOfShape gets a float",
-            torch="==1.2.*",
-            opset="9-10",
-            status="fail",
-            message="ConstantOfShape",
-            finding="1.2 loses the size at torch.as_tensor and writes one constant. "
-            "1.7 to 1.9 follow it, and their files of opset 9 are refused as documented.",
-            why_not="version-misattributed",
-        ),
-    )
 
     def forward(self, x):
         return torch.arange(torch.as_tensor(x.size(0)).float())
@@ -91,26 +52,11 @@ class ArangeOfFloatEnd(Case):
 class ArangeStartWithoutStep(Case):
     """torch.arange(0, n) to a dynamic size under torch.export."""
 
-    records = ("arange-start-step-default-float",)
     sources = ("microsoft/onnxscript#2924",)
     aten_ops = ("aten::arange",)
     onnx_ops = ("Range",)
     inputs = ((f32(4),), (f32(4),), (f32(7),))
     dynamic = {"x": {0: "length"}}
-    claims = (
-        Claim(
-            "microsoft/onnxscript#2924",
-            "the inferred element type differs from the one written (May 2026)",
-            torch=">=2.11,<2.13",
-            exporter="dynamo",
-            opset=">=18",
-            status="fail",
-            stage="check",
-            message="differs from existing elem type",
-            finding="With onnxscript 0.7.2, measured beside it here, it is right.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     def forward(self, x):
         return torch.arange(0, x.size(0))
@@ -124,23 +70,11 @@ class ClampInt64(Case):
     """clamp of int64: Clip takes floats only below opset 12."""
 
     id = "clamp-int64"
-    records = ("clip-int64-opset-11",)
     sources = ("microsoft/onnxruntime#20674", "pytorch/pytorch#70584")
     aten_ops = ("aten::clamp",)
     onnx_ops = ("Clip", "Max")
     inputs = ((i64(2, 4, low=-9),), (i64(2, 4, low=-9),), (values([[-(2**40), 2**40, 16777217, -1]], "int64"),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#20674",
-            "Clip of int64 is refused at opset 11",
-            torch="==2.3.*",
-            opset=11,
-            status="fail",
-            message="tensor(int64)",
-        ),
-        Claim("microsoft/onnxruntime#20674", "opset 13 is fine", torch="==2.3.*", opset=13, status="pass"),
-    )
 
     def forward(self, x):
         return x.clamp(min=0)
@@ -160,7 +94,6 @@ class RoundOpset10(Case):
     """torch.round needs opset 11; torch rounds halves to even."""
 
     id = "round-opset-10"
-    records = ("round-needs-opset-11",)
     sources = ("pytorch/pytorch#34290", "pytorch/pytorch#25806", "pytorch/pytorch#32391")
     aten_ops = ("aten::round",)
     onnx_ops = ("Round", "Floor")
@@ -170,10 +103,6 @@ class RoundOpset10(Case):
         (values([-0.5, -1.5, 3.5, 4.5]),),
     )
     dynamic = {"x": {0: "length"}}
-    claims = (
-        no_rule("pytorch/pytorch#34290", "round", ">=1.2,<1.5", opset="9-10"),
-        Claim("pytorch/pytorch#34290", "opset 11 has Round", torch=">=1.4", opset=">=11", status="pass"),
-    )
 
     def forward(self, x):
         return torch.round(x)
@@ -189,7 +118,6 @@ class Atan2NoRule(Case):
     """torch.atan2 in all four quadrants."""
 
     id = "atan2-no-rule"
-    records = ("atan2-opset-10",)
     sources = ("hova88/PointPillars_MultiHead_40FPS#26",)
     aten_ops = ("aten::atan2",)
     onnx_ops = ("Atan", "Where")
@@ -199,7 +127,6 @@ class Atan2NoRule(Case):
         (values([0.0, 2.0, -3.0, -4.0, 0.0]), values([1.0, -1.0, -1.0, 4.0, 2.0])),
     )
     dynamic = {"y": {0: "length"}, "x": {0: "length"}}
-    claims = (no_rule("hova88/PointPillars_MultiHead_40FPS#26", "atan2", "==1.10.*", opset=10),)
 
     def forward(self, y, x):
         return torch.atan2(y, x)
@@ -218,13 +145,11 @@ class Log10NoRule(Case):
     """torch.log10 has no rule before torch 1.11."""
 
     id = "log10-no-rule"
-    records = ("log10-unsupported",)
     sources = ("pytorch/pytorch#64754",)
     aten_ops = ("aten::log10",)
     onnx_ops = ("Log", "Div")
     inputs = ((f32(4, low=0.1, high=9.0),), (f32(4, low=0.1, high=900.0),), (values([1.0, 10.0, 1e-5]),))
     dynamic = {"x": {0: "length"}}
-    claims = (no_rule("pytorch/pytorch#64754", "log10", "==1.9.*"),)
 
     def forward(self, x):
         return torch.log10(x)
@@ -237,21 +162,11 @@ class Log10NoRule(Case):
 class PowOfIntBase(Case):
     """torch.pow(2, x) of a float x: the exponent's type is taken from the base."""
 
-    records = ("pow-int-scalar-base-cast-int64",)
     sources = ("pytorch/pytorch#52436",)
     aten_ops = ("aten::pow",)
     onnx_ops = ("Pow", "Cast")
     inputs = ((f32(4),), (values([-1.5, 0.5, 2.0, -3.0]),), (f32(6, low=-4.0, high=4.0),))
     dynamic = {"x": {0: "length"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#52436",
-            "a Cast to int64 where a float is expected",
-            torch="==1.7.*",
-            opset=">=9",
-            status="fail",
-        ),
-    )
 
     def forward(self, x):
         return torch.pow(2, x)
@@ -268,25 +183,11 @@ class PowOfIntBase(Case):
 class PowOfFloatBaseIntExponent(Case):
     """2.0 ** x of an int64 x."""
 
-    records = ("pow-scalar-base-int-exponent",)
     sources = ("microsoft/onnxscript#3036",)
     aten_ops = ("aten::pow",)
     onnx_ops = ("Pow", "Cast")
     inputs = ((i64(4, high=6),), (i64(4, low=-3, high=6),), (i64(7, high=6),))
     dynamic = {"x": {0: "length"}}
-    claims = (
-        Claim(
-            "microsoft/onnxscript#3036",
-            "the output's type does not match, without the optimiser",
-            torch=">=2.9",
-            exporter="dynamo",
-            opset=18,
-            variant="without_optimiser",
-            status="fail",
-            finding="The fix is in onnxscript 0.7.2, which these releases are measured with.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     def forward(self, x):
         return 2.0**x
@@ -307,26 +208,12 @@ class PowOfFloatBaseIntExponent(Case):
 class PowOfBoolExponent(Case):
     """2 ** mask: Pow takes no bool."""
 
-    records = ("pow-bool-exponent-refused",)
     sources = ("microsoft/onnxscript#3036",)
     aten_ops = ("aten::pow",)
     onnx_ops = ("Pow", "Cast")
     needs_torch = ">=1.5"
     inputs = ((boolean(5),), (boolean(5),), (boolean(8),))
     dynamic = {"x": {0: "length"}}
-    claims = (
-        Claim(
-            "microsoft/onnxscript#3036",
-            "Pow of a bool is refused",
-            torch=">=2.9",
-            exporter="dynamo",
-            opset=18,
-            status="fail",
-            message="tensor(bool)",
-            finding="The fix is in onnxscript 0.7.2, which these releases are measured with.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     def forward(self, x):
         return 2**x
@@ -340,16 +227,11 @@ class PowOfIntegersOpset11(Case):
     """A power of integers: Pow takes floats only below opset 12."""
 
     id = "pow-of-integers-opset-11"
-    records = ("pow-int-needs-opset-12",)
     sources = ("onnx/onnx#2666",)
     aten_ops = ("aten::pow",)
     onnx_ops = ("Pow", "Mul")
     inputs = ((i64(4, low=-9),), (i64(4, low=-9),), (values([-4097, 4097, 3, 0, 1], "int64"),))
     dynamic = {"x": {0: "length"}}
-    claims = (
-        Claim("onnx/onnx#2666", "Pow takes no integers below opset 12", opset="9-11", status=("fail", "mismatch")),
-        Claim("onnx/onnx#2666", "opset 12 takes them", torch=">=1.6", opset=">=12", status="pass"),
-    )
 
     def forward(self, x):
         return x**2
@@ -364,7 +246,6 @@ class PowOfIntegersOpset11(Case):
 class RemainderOfFloats(Case):
     """torch.remainder of floats, negative ones too: Mod with fmod=0 takes integers only."""
 
-    records = ("mod-float-requires-fmod-1",)
     sources = ("onnx/onnx#7520", "pytorch/pytorch#24410", "onnx/onnx#6973")
     aten_ops = ("aten::remainder",)
     onnx_ops = ("Mod", "Div", "Floor")
@@ -374,9 +255,6 @@ class RemainderOfFloats(Case):
         (f32(6, low=-9.0, high=9.0), f32(6, low=1.0, high=3.0)),
     )
     dynamic = {"x": {0: "length"}, "y": {0: "length"}}
-    claims = (
-        Claim("onnx/onnx#7520", "x - floor(x / y) * y in its place", variant="floored", opset=">=9", status="pass"),
-    )
 
     def forward(self, x, y):
         return torch.remainder(x, y)

@@ -3,27 +3,17 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 
 class ConcatOfNoRows(Case):
     """A level without detections: an empty tensor of one dimension, concatenated with rows."""
 
-    records = ("concat-mismatch-zero-detections", "concat-empty-floating-point-exception")
     sources = ("microsoft/onnxruntime#8020", "microsoft/onnxruntime#4641", "microsoft/onnxruntime#681")
     aten_ops = ("aten::cat",)
     onnx_ops = ("Concat",)
     inputs = ((f32(3, 4),), (f32(3, 4),), (f32(5, 4),))
     dynamic = {"x": {0: "rows"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#8020",
-            "the dimensions beside the concatenated one do not match",
-            opset=">=9",
-            status="fail",
-            finding="2.13 leaves the empty tensor out; 1.8 and 1.12 write a Concat that the checker refuses.",
-        ),
-    )
 
     def forward(self, x):
         return torch.cat([torch.empty(0), x])
@@ -36,22 +26,11 @@ class ConcatOfNoRows(Case):
 class MaxOfNoBoxes(Case):
     """boxes.max() where there may be no boxes."""
 
-    records = ("maskrcnn-no-detections-reducemax",)
     sources = ("pytorch/vision#2251", "pytorch/vision#2380")
     aten_ops = ("aten::max",)
     onnx_ops = ("ReduceMax",)
     inputs = ((f32(3, 4, low=0.0),), (f32(3, 4, low=0.0),), (f32(0, 4),))
     dynamic = {"boxes": {0: "boxes"}}
-    claims = (
-        Claim(
-            "pytorch/vision#2251",
-            "a reduction over nothing fails in the runtime",
-            torch="==1.5.*",
-            opset=">=9",
-            status="fail",
-            stage="run",
-        ),
-    )
 
     def forward(self, boxes):
         return boxes.max() if boxes.size(0) else torch.zeros(())
@@ -67,24 +46,11 @@ class MaxOfNoBoxes(Case):
 class ReshapeOfNoElements(Case):
     """x.reshape(1, n, 1, -1) of no elements: the -1 cannot be told."""
 
-    records = ("reshape-minus-one-zero-size",)
     sources = ("open-mmlab/mmdeploy#2695", "pytorch/vision#8899")
     aten_ops = ("aten::reshape",)
     onnx_ops = ("Reshape",)
     inputs = ((f32(3, 4),), (f32(3, 4),), (f32(0, 4),))
     dynamic = {"x": {0: "rows"}}
-    claims = (
-        Claim(
-            "open-mmlab/mmdeploy#2695",
-            "nothing cannot be reshaped to the requested shape",
-            opset=">=9",
-            status="fail",
-            stage="run",
-            message="cannot be reshaped",
-            finding="A 0 in Reshape's shape copies the input's size: the file answers [1, 4, 1, 0] without an error.",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, x):
         rows = x.size(0)
@@ -98,21 +64,10 @@ class ReshapeOfNoElements(Case):
 class AddNothing(Case):
     """One element plus none: shape inference broadcasts 1 with 0."""
 
-    records = ("zero-size-tensor-shape-inference",)
     sources = ("pytorch/pytorch#86789",)
     aten_ops = ("aten::add",)
     onnx_ops = ("Add",)
     inputs = ((f32(1), f32(0)), (f32(1, low=2.0, high=3.0), f32(0)))
-    claims = (
-        Claim(
-            "pytorch/pytorch#86789",
-            "the inferred shape differs from the one written (nightly of October 2022)",
-            torch=">=1.13,<2.1",
-            opset=14,
-            status="fail",
-            message="0",
-        ),
-    )
 
     def forward(self, x, y):
         return x + y
@@ -129,26 +84,11 @@ class AddNothing(Case):
 class ReflectPadOfNoImages(Case):
     """Reflecting padding of a batch without images."""
 
-    records = ("reflect-pad-empty-dim",)
     sources = ("microsoft/onnxscript#964",)
     aten_ops = ("aten::reflection_pad2d",)
     onnx_ops = ("Pad",)
     inputs = ((f32(2, 1, 3, 3),), (f32(2, 1, 3, 3),), (f32(0, 1, 3, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxscript#964",
-            "the runtime refuses to reflect where a dimension is 0 (August 2023)",
-            torch="==2.1.*",
-            opset=">=11",
-            status="fail",
-            stage="run",
-            message="reflect",
-            finding="The report's input is of int64, 0 by 3 by 3. A batch of no images, as here, is taken "
-            "by every onnxruntime from 1.14.1 to 1.31.1.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         return F.pad(x, (1, 1, 1, 1), mode="reflect")
@@ -162,20 +102,10 @@ class ReflectPadOfNoImages(Case):
 class AssignToNothing(Case):
     """x[1:-1] = 0 of two values, where the slice is empty."""
 
-    records = ("empty-slice-assign-fpe",)
     sources = ("pytorch/pytorch#110056",)
     aten_ops = ("aten::copy_", "aten::fill_")
     onnx_ops = ("ScatterND",)
     inputs = ((f32(2),), (f32(2),))
-    claims = (
-        Claim(
-            "pytorch/pytorch#110056",
-            "a floating point exception ends the process",
-            torch="==2.0.*",
-            opset=">=11",
-            status="crash",
-        ),
-    )
 
     def forward(self, x):
         x = x.clone()
@@ -192,7 +122,6 @@ class AssignToNothing(Case):
 class SplitBySizesInTensor(Case):
     """torch.split whose sizes are the values of a tensor."""
 
-    records = ("split-dynamic-sizes-list", "split-2d-sizes-seq-tensor")
     sources = ("pytorch/pytorch#65682", "pytorch/pytorch#33161", "pytorch/pytorch#93264", "onnx/onnx#4782")
     aten_ops = ("aten::split_with_sizes",)
     onnx_ops = ("SplitToSequence", "SequenceAt", "Slice")
@@ -201,16 +130,6 @@ class SplitBySizesInTensor(Case):
         (f32(6), values([2, 4], "int64")),
         (f32(6), values([5, 1], "int64")),
         (f32(6), values([3, 3], "int64")),
-    )
-    claims = (
-        Claim(
-            "pytorch/pytorch#65682",
-            "the sizes are folded into the file, and no input is left for them",
-            record="split-dynamic-sizes-list",
-            torch="==1.8.*",
-            opset=">=11",
-            status=("fail", "mismatch"),
-        ),
     )
 
     def forward(self, x, sizes):
@@ -230,39 +149,11 @@ class SplitBySizesInTensor(Case):
 class ChunkOfDynamicAxis(Case):
     """x.chunk(3) along a dynamic axis."""
 
-    records = ("chunk-export-dynamic-zero-to-n", "chunk-unsupported-9-12", "optimizer-splittosequence-dynamic")
     sources = ("pytorch/pytorch#134663", "pytorch/pytorch#42785", "microsoft/onnxscript#2543")
     aten_ops = ("aten::chunk",)
     onnx_ops = ("Split", "SplitToSequence")
     inputs = ((f32(6, 2),), (f32(6, 2),), (f32(9, 2),))
     dynamic = {"x": {0: "rows"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#134663",
-            "torch.export refuses it",
-            record="chunk-export-dynamic-zero-to-n",
-            torch="==2.5.*",
-            exporter="dynamo",
-            opset=">=18",
-            status="fail",
-            stage="export",
-            finding="torch.export does; the exporter of 2.5 then takes a traced program, "
-            "whose sizes are those of the example: the file is written and refuses another one.",
-            why_not="form-not-met",
-        ),
-        Claim(
-            "pytorch/pytorch#42785",
-            "chunk has no rule (torch 1.5 and 1.6)",
-            record="chunk-unsupported-9-12",
-            torch=">=1.5,<1.7",
-            opset=10,
-            status="fail",
-            stage="export",
-            finding="The report does not show its model. Chunks that are unpacked at once are a Split by the example's "
-            "sizes: 1.5 exports it, and it fails on other sizes.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         first, second, third = x.chunk(3)
@@ -282,26 +173,11 @@ class ChunkOfDynamicAxis(Case):
 class UnbindColumns(Case):
     """x.unbind(1), as an LSTM's decomposition has it: torchlib's result could not be iterated over."""
 
-    records = ("unbind-torchlib-not-iterable",)
     sources = ("microsoft/onnxscript#2719",)
     aten_ops = ("aten::unbind",)
     onnx_ops = ("Split", "Squeeze")
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxscript#2719",
-            "SymbolicTensor is not iterable, before November 2025's onnxscript",
-            torch=">=2.7,<2.10",
-            exporter="dynamo",
-            opset=">=18",
-            status="fail",
-            stage="export",
-            message="not iterable",
-            finding="Three columns were never refused: one column is (unbind-one-column).",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         first, second, third = x.unbind(1)
@@ -320,20 +196,6 @@ class UnbindOneColumn(Case):
     onnx_ops = ("Slice", "Split", "Squeeze")
     inputs = ((f32(2, 1),), (f32(2, 1),), (f32(4, 1),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxscript#2719",
-            "SymbolicTensor is not iterable, before November 2025's onnxscript",
-            torch=">=2.7,<2.10",
-            exporter="dynamo",
-            opset=">=18",
-            status="fail",
-            stage="export",
-            message="not iterable",
-            finding="So with onnxscript 0.5.6. The environments here have one of 2026, which slices: gone everywhere.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     def forward(self, x):
         (only,) = x.unbind(1)

@@ -1,6 +1,6 @@
 """Failures of installing and importing."""
 
-from caniexport import Claim, EnvironmentCase, environment_fix
+from caniexport import EnvironmentCase, environment_fix
 
 _ONNX_ROUND_TRIP = """
 import google.protobuf, json, onnx
@@ -41,43 +41,10 @@ class Protobuf39LibprotobufSo20(EnvironmentCase):
     """
 
     id = "protobuf-3-9-libprotobuf-so-20"
-    records = ("protobuf-3-9-libprotobuf-so-20",)
     sources = ("seed:003",)
     python = "3.7"
     packages = ("onnx==1.6.0", "protobuf==4.24.4", "numpy==1.21.6")
     code = _ONNX_ROUND_TRIP
-    claims = (
-        Claim(
-            "seed:003",
-            "with a protobuf newer than 3.9, importing onnx 1.6.0 asks for a libprotobuf.so.20 that is not there",
-            record="protobuf-3-9-libprotobuf-so-20",
-            exporter="",
-            status="fail",
-            stage="import",
-            message="libprotobuf.so.20",
-            finding="The wheels fail in another way: protobuf 4 refuses onnx's generated code.",
-            why_not="contradicted",
-        ),
-        Claim(
-            "seed:003",
-            "newer than 3.9 is too new",
-            record="protobuf-3-9-libprotobuf-so-20",
-            exporter="",
-            variant="protobuf_3_20",
-            status="fail",
-            finding="Every protobuf 3 works with the wheels of onnx 1.6.0, 3.20 included.",
-            why_not="contradicted",
-        ),
-        Claim(
-            "seed:003",
-            "protobuf 3.9.2 works with onnx 1.6.0",
-            record="protobuf-3-9-libprotobuf-so-20",
-            exporter="",
-            variant="protobuf_3_9",
-            status="pass",
-            facts={"onnx": "1.6.0", "protobuf": "3.9.2"},
-        ),
-    )
 
     protobuf_3_9 = environment_fix(
         "version-upgrade",
@@ -102,30 +69,10 @@ class Python369OnnxUnusable(EnvironmentCase):
     """onnx 1.6.0 under Python 3.6, which the document could not use."""
 
     id = "python-3-6-9-onnx-unusable"
-    records = ("python-3-6-9-onnx-unusable",)
     sources = ("seed:003",)
     python = "3.6"
     packages = ("onnx==1.6.0", "protobuf==3.9.2", "numpy==1.19.5")
     code = _ONNX_ROUND_TRIP
-    claims = (
-        Claim(
-            "seed:003",
-            "onnx cannot be used under Python 3.6.9",
-            record="python-3-6-9-onnx-unusable",
-            exporter="",
-            status="fail",
-            finding="Under Python 3.6 onnx 1.6.0 makes, stores, reads and checks a model like under 3.7.",
-            why_not="contradicted",
-        ),
-        Claim(
-            "seed:003",
-            "onnx works under Python 3.7",
-            record="python-3-6-9-onnx-unusable",
-            exporter="",
-            variant="python_3_7",
-            status="pass",
-        ),
-    )
 
     python_3_7 = environment_fix("version-upgrade", "Python 3.7", python="3.7")
 
@@ -134,43 +81,10 @@ class Torch12NeedsCuda10(EnvironmentCase):
     """torch 1.2.0 is built for CUDA 10.0; the driver must know it."""
 
     id = "torch-1-2-needs-cuda-10"
-    records = ("torch-1-2-needs-cuda-10",)
     sources = ("seed:003",)
     python = "3.7"
     packages = ("torch==1.2.0", "numpy==1.21.6")
     code = _CUDA_OF_TORCH
-    claims = (
-        Claim(
-            "seed:003",
-            "torch 1.2.0 wants CUDA 10.0: its wheel is built for that version",
-            record="torch-1-2-needs-cuda-10",
-            torch="==1.2.0",
-            exporter="",
-            status="pass",
-            facts={"cuda": "10.0"},
-        ),
-        Claim(
-            "seed:003",
-            "torch 1.2.0 does not work on a GPU with a CUDA below 10.0",
-            record="torch-1-2-needs-cuda-10",
-            torch="==1.2.0",
-            exporter="",
-            status="fail",
-            needs="cuda",
-        ),
-        Claim(
-            "seed:003",
-            "torch 1.3.1 goes with CUDA 10.0",
-            record="torch-1-2-needs-cuda-10",
-            torch="==1.3.1",
-            exporter="",
-            variant="torch_1_3_1",
-            status="pass",
-            facts={"cuda": "10.0"},
-            finding="The index's wheel of 1.3.1 is built for CUDA 10.1.",
-            why_not="contradicted",
-        ),
-    )
 
     torch_1_3_1 = environment_fix(
         "version-upgrade", "torch 1.3.1, which the document ends up with", packages=("torch==1.3.1", "numpy==1.21.6")
@@ -184,53 +98,10 @@ class Detectron2VersionPin(EnvironmentCase):
     """
 
     id = "detectron2-version-pin"
-    records = ("detectron2-version-pin",)
     sources = ("seed:004", "facebookresearch/detectron2#4489", "facebookresearch/detectron2#4491")
     python = "3.8"
     packages = ("torch==1.12.1", "numpy==1.23.5")
     code = _IS_FX_TRACING
-    claims = (
-        Claim(
-            "seed:004",
-            "detectron2 built with torch 1.12 fails, because is_fx_tracing cannot be imported",
-            record="detectron2-version-pin",
-            torch="==1.12.*",
-            exporter="",
-            status="fail",
-            stage="import",
-            message="cannot import name 'is_fx_tracing' from 'torch.fx._symbolic_trace'",
-        ),
-        Claim(
-            "seed:004",
-            "staying on torch 1.10, which detectron2 0.6 supports, avoids it",
-            record="detectron2-version-pin",
-            torch="==1.10.*",
-            exporter="",
-            variant="torch_1_10",
-            status="pass",
-            finding="1.10 has no is_fx_tracing either: it is the older detectron2 that helps, not the older torch.",
-            why_not="contradicted",
-        ),
-        Claim(
-            "facebookresearch/detectron2#4491",
-            "only torch before 1.12 lacks what detectron2 imports",
-            record="detectron2-version-pin",
-            torch="==1.12.*",
-            exporter="",
-            status="pass",
-            finding="1.12.1 lacks it, too.",
-            why_not="version-misattributed",
-        ),
-        Claim(
-            "facebookresearch/detectron2#4491",
-            "guarding the import lets older torch releases go on",
-            record="detectron2-version-pin",
-            torch="==1.12.*",
-            exporter="",
-            variant="guarded_import",
-            status="pass",
-        ),
-    )
 
     torch_1_10 = environment_fix(
         "version-upgrade",
@@ -254,31 +125,10 @@ class IrVersion9TooNew(EnvironmentCase):
     """A model that onnx 1.14.1 makes has IR version 9; onnxruntime 1.14.1 knows 8."""
 
     id = "ir-version-9-too-new"
-    records = ("ir-version-9-too-new",)
     sources = ("microsoft/onnxruntime#15874", "microsoft/onnxruntime#16638")
     python = "3.8"
     packages = ("onnx==1.14.1", "onnxruntime==1.14.1", "numpy==1.23.5")
     code = _DEFAULT_IR_VERSION
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#15874",
-            "onnxruntime refuses a model whose IR version is newer than the newest it knows",
-            record="ir-version-9-too-new",
-            exporter="",
-            status="fail",
-            stage="load",
-            message="Unsupported model IR version: 9, max supported IR version: 8",
-        ),
-        Claim(
-            "microsoft/onnxruntime#15874",
-            "the same model loads after its ir_version is set to 8",
-            record="ir-version-9-too-new",
-            exporter="",
-            variant="older_ir_version",
-            status="pass",
-            facts={"ir_version": 8},
-        ),
-    )
 
     older_ir_version = environment_fix(
         "graph-surgery",
@@ -301,31 +151,10 @@ class IrVersion10TooNew(EnvironmentCase):
     """A model that onnx 1.16.2 makes has IR version 10; onnxruntime 1.17.1 knows 9."""
 
     id = "ir-version-10-too-new"
-    records = ("ir-version-10-too-new",)
     sources = ("microsoft/onnxruntime#20559", "notAI-tech/NudeNet#156")
     python = "3.10"
     packages = ("onnx==1.16.2", "onnxruntime==1.17.1", "numpy==1.26.4")
     code = _DEFAULT_IR_VERSION
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#20559",
-            "onnxruntime refuses a model whose IR version is newer than the newest it knows",
-            record="ir-version-10-too-new",
-            exporter="",
-            status="fail",
-            stage="load",
-            message="Unsupported model IR version: 10, max supported IR version: 9",
-        ),
-        Claim(
-            "microsoft/onnxruntime#20559",
-            "the same model loads after its ir_version is set to 9",
-            record="ir-version-10-too-new",
-            exporter="",
-            variant="older_ir_version",
-            status="pass",
-            facts={"ir_version": 9},
-        ),
-    )
 
     older_ir_version = environment_fix(
         "graph-surgery",
@@ -348,31 +177,10 @@ class IrVersion11TooNew(EnvironmentCase):
     """A model that onnx 1.18.0 makes has IR version 11; onnxruntime 1.20.1 knows 10."""
 
     id = "ir-version-11-too-new"
-    records = ("ir-version-11-too-new",)
     sources = ("microsoft/onnxruntime#23602", "enpasos/jax2onnx#28")
     python = "3.10"
     packages = ("onnx==1.18.0", "onnxruntime==1.20.1", "numpy==1.26.4")
     code = _DEFAULT_IR_VERSION
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#23602",
-            "onnxruntime refuses a model whose IR version is newer than the newest it knows",
-            record="ir-version-11-too-new",
-            exporter="",
-            status="fail",
-            stage="load",
-            message="Unsupported model IR version: 11, max supported IR version: 10",
-        ),
-        Claim(
-            "microsoft/onnxruntime#23602",
-            "the same model loads after its ir_version is set to 10",
-            record="ir-version-11-too-new",
-            exporter="",
-            variant="older_ir_version",
-            status="pass",
-            facts={"ir_version": 10},
-        ),
-    )
 
     older_ir_version = environment_fix(
         "graph-surgery",

@@ -2,29 +2,17 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix, i64, values
+from caniexport import Case, f32, fix, i64, values
 
 
 class ExpandAsConstant(Case):
     """A constant expanded to the shape of the input."""
 
-    records = ("expand-as-constant-invalid-shape",)
     sources = ("pytorch/pytorch#95961",)
     aten_ops = ("aten::expand_as",)
     onnx_ops = ("Expand",)
     inputs = ((f32(3, 4),), (f32(3, 4),), (f32(3, 7),))
     dynamic = {"x": {1: "width"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#95961",
-            "an input of another width: invalid expand shape",
-            torch="==2.0.*",
-            opset=">=9",
-            status="fail",
-            stage="run",
-            message="invalid expand shape",
-        ),
-    )
 
     def forward(self, x):
         return torch.tensor([[1.0], [2.0], [3.0]]).expand_as(x)
@@ -37,24 +25,11 @@ class ExpandAsConstant(Case):
 class ExpandToInputSize(Case):
     """Position numbers expanded to input_ids.size()."""
 
-    records = ("expand-size-baked",)
     sources = ("pytorch/pytorch#87677",)
     aten_ops = ("aten::expand", "aten::size")
     onnx_ops = ("Expand", "Shape")
     inputs = ((i64(2, 5),), (i64(2, 5),), (i64(4, 5),))
     dynamic = {"ids": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#87677",
-            "the shape is the example's, and another one fails",
-            torch=">=1.12,<2.0",
-            opset=">=9",
-            status="fail",
-            stage="run",
-            finding="The traced sizes follow the input; only an int() around them writes the example's down.",
-            why_not="form-not-met",
-        ),
-    )
 
     def setup(self):
         self.register_buffer("positions", torch.arange(5).unsqueeze(0))
@@ -74,22 +49,11 @@ class ExpandToInputSize(Case):
 class ExpandMinusOne(Case):
     """x.expand(-1, 3, 3, 1): the -1 is written into the file's shape."""
 
-    records = ("expand-minus-one-emitted",)
     sources = ("pytorch/pytorch#32926", "microsoft/onnxruntime#1840", "microsoft/onnxruntime#7072")
     aten_ops = ("aten::expand",)
     onnx_ops = ("Expand",)
     inputs = ((f32(2, 1, 1, 1),), (f32(2, 1, 1, 1),), (f32(6, 1, 1, 1),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#32926",
-            "the runtime refuses the -1",
-            torch=">=1.2,<1.5",
-            opset=">=9",
-            status="fail",
-            message="-1",
-        ),
-    )
 
     def forward(self, x):
         return x.expand(-1, 3, 3, 1)
@@ -108,21 +72,9 @@ class _RepeatInterleave(Case):
 class RepeatInterleaveWithoutDim(_RepeatInterleave):
     """x.repeat_interleave(2) without an axis, of a dynamic shape."""
 
-    records = ("repeat-interleave-no-dim-dynamic",)
     sources = ("pytorch/pytorch#100429", "pytorch/pytorch#100575")
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#100429",
-            "the export fails without an axis",
-            torch="==2.0.*",
-            opset=">=11",
-            status="fail",
-            stage="export",
-        ),
-        Claim("pytorch/pytorch#100575", "mended", torch=">=2.1", opset=">=13", status="pass"),
-    )
 
     def forward(self, x):
         return x.repeat_interleave(2)
@@ -139,26 +91,9 @@ class RepeatInterleaveWithoutDim(_RepeatInterleave):
 class RepeatInterleaveManyNodes(_RepeatInterleave):
     """x.repeat_interleave(2, dim=-1) of a static shape: hundreds of nodes."""
 
-    records = ("repeat-interleave-463-nodes",)
     sources = ("pytorch/pytorch#100438",)
     inputs = ((f32(2, 3),), (f32(2, 3),))
     facts = staticmethod(lambda model: {"more_than_20_nodes": len(model.graph.node) > 20})
-    claims = (
-        Claim(
-            "pytorch/pytorch#100438",
-            "hundreds of nodes are written",
-            torch="==2.0.*",
-            opset=">=11",
-            facts={"more_than_20_nodes": True},
-        ),
-        Claim(
-            "pytorch/pytorch#100438",
-            "the release with pull request 100575 writes few",
-            torch=">=2.1",
-            opset=">=11",
-            facts={"more_than_20_nodes": False},
-        ),
-    )
 
     def forward(self, x):
         return x.repeat_interleave(2, dim=-1)
@@ -171,21 +106,9 @@ class RepeatInterleaveManyNodes(_RepeatInterleave):
 class RepeatInterleaveBySize(_RepeatInterleave):
     """repeat_interleave whose count is a size of the input."""
 
-    records = ("repeat-interleave-value-not-iterable",)
     sources = ("pytorch/pytorch#62936",)
     inputs = ((f32(1, 3), f32(2, 4)), (f32(1, 3), f32(2, 4)), (f32(1, 3), f32(5, 4)))
     dynamic = {"y": {0: "count"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#62936",
-            "the count is no constant that the rule could iterate over",
-            torch="==1.9.*",
-            opset=">=9",
-            status="fail",
-            stage="export",
-            message="not iterable",
-        ),
-    )
 
     def forward(self, x, y):
         return x.repeat_interleave(y.size(0), dim=0) + y[:, :1]
@@ -200,7 +123,6 @@ class RepeatInterleaveBySize(_RepeatInterleave):
 class RepeatInterleaveByTensor(_RepeatInterleave):
     """repeat_interleave by a tensor of counts, one per row."""
 
-    records = ("repeat-interleave-sequenceempty-warning", "repeat-interleave-round-needs-11")
     sources = ("pytorch/pytorch#73071", "pytorch/pytorch#58733")
     inputs = (
         (f32(3, 2), values([1, 2, 3], "int64")),
@@ -208,24 +130,6 @@ class RepeatInterleaveByTensor(_RepeatInterleave):
         (f32(4, 2), values([2, 2, 1, 1], "int64")),
     )
     dynamic = {"x": {0: "rows"}, "counts": {0: "rows"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#73071",
-            "a warning that SequenceEmpty cannot be folded, nothing worse",
-            record="repeat-interleave-sequenceempty-warning",
-            torch=">=1.10,<1.12",
-            opset=">=13",
-            status="pass",
-        ),
-        Claim(
-            "pytorch/pytorch#58733",
-            "counts that are not constant need opset 13",
-            record="repeat-interleave-round-needs-11",
-            torch=">=1.10",
-            opset=">=13",
-            status="pass",
-        ),
-    )
 
     def forward(self, x, counts):
         return x.repeat_interleave(counts, dim=0)
@@ -242,21 +146,11 @@ class RepeatInterleaveByTensor(_RepeatInterleave):
 class SliceAssignDynamic(Case):
     """bias[:, 1:, 0] = t with a dynamic shape: the value is expanded to the example's."""
 
-    records = ("slice-assign-expand-static",)
     sources = ("pytorch/pytorch#107841",)
     aten_ops = ("aten::copy_", "aten::slice")
     onnx_ops = ("Expand", "ScatterND")
     inputs = ((f32(2, 4, 4), f32(1, 1)), (f32(2, 4, 4), f32(1, 1)), (f32(3, 6, 6), f32(1, 1)))
     dynamic = {"bias": {0: "batch", 1: "rows", 2: "columns"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#107841",
-            "the Expand of the value has the example's shape",
-            torch="==2.0.*",
-            opset=">=11",
-            status=("fail", "mismatch"),
-        ),
-    )
 
     def forward(self, bias, t):
         bias = bias.clone()

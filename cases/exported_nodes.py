@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 
 @contextmanager
@@ -21,22 +21,11 @@ def registered(name, rule, opset):
 class ExportOneNode(Case):
     """An operator with an ONNX counterpart becomes one node."""
 
-    records = ("export-three-mapping-outcomes",)
     sources = ("seed:001", "seed:002")
     aten_ops = ("aten::relu",)
     onnx_ops = ("Relu",)
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "seed:001",
-            "one to one",
-            record="export-three-mapping-outcomes",
-            status="pass",
-            opset=">=9",
-            ops={"Relu": 1},
-        ),
-    )
 
     def forward(self, x):
         return torch.relu(x)
@@ -45,7 +34,6 @@ class ExportOneNode(Case):
 class ExportSeveralNodes(Case):
     """An operator that ONNX lacks becomes several nodes: hardswish, until opset 14."""
 
-    records = ("export-three-mapping-outcomes",)
     sources = ("seed:001", "seed:002")
     aten_ops = ("aten::hardswish",)
     onnx_ops = ("HardSwish", "Mul", "Clip", "Add", "Div", "HardSigmoid")
@@ -56,26 +44,6 @@ class ExportSeveralNodes(Case):
         (f32(9, low=-4.0, high=4.0),),
     )
     dynamic = {"x": {0: "length"}}
-    claims = (
-        Claim(
-            "seed:001",
-            "one operator becomes several nodes where ONNX has none for it",
-            opset="9-13",
-            torch=">=1.8",
-            record="export-three-mapping-outcomes",
-            status="pass",
-            ops={"Mul": 1},
-        ),
-        Claim(
-            "catalogue",
-            "from opset 14 it is one node",
-            opset=">=14",
-            torch=">=1.10",
-            record="export-three-mapping-outcomes",
-            status="pass",
-            ops={"HardSwish": 1},
-        ),
-    )
 
     def forward(self, x):
         return F.hardswish(x)
@@ -88,38 +56,11 @@ class ExportSeveralNodes(Case):
 class ExportNoRule(Case):
     """An operator that nobody wrote a rule for is refused: torch.expm1."""
 
-    records = ("export-three-mapping-outcomes",)
     sources = ("seed:001", "seed:002")
     aten_ops = ("aten::expm1",)
     onnx_ops = ("Exp", "Sub")
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "seed:001",
-            "no rule, no file",
-            record="export-three-mapping-outcomes",
-            status="fail",
-            stage="export",
-            opset="9-17",
-        ),
-        Claim(
-            "seed:001",
-            "a rule is what is missing",
-            record="export-three-mapping-outcomes",
-            opset="9-17",
-            variant="custom_symbolic",
-            status="pass",
-        ),
-        Claim(
-            "seed:001",
-            "and so are operators that have one",
-            record="export-three-mapping-outcomes",
-            opset="9-17",
-            variant="composed",
-            status="pass",
-        ),
-    )
 
     def forward(self, x):
         return torch.expm1(x)

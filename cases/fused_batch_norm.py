@@ -2,7 +2,7 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 
 def with_statistics(norm, shift):
@@ -19,19 +19,6 @@ class _TwoBranches(Case):
     onnx_ops = ("Gemm", "MatMul", "BatchNormalization")
     inputs = ((f32(2, 4),), (f32(2, 4),), (f32(5, 4),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#174042",
-            "both biases have one name, and one layer gets the other's",
-            torch=">=2.9,<2.11",
-            exporter="dynamo",
-            opset=18,
-            status=("mismatch", "fail"),
-            finding="So with onnxscript 0.5.6. 0.5.7 names the bias after its weight (onnxscript#2680): "
-            "gone on torch 2.9, too.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
     not_optimised = fix(
@@ -69,26 +56,6 @@ class _TwoConvolutions(_TwoBranches):
     aten_ops = ("aten::conv2d", "aten::batch_norm")
     onnx_ops = ("Conv", "BatchNormalization")
     inputs = ((f32(1, 2, 4, 4),), (f32(1, 2, 4, 4),), (f32(3, 2, 4, 4),))
-    claims = (
-        Claim(
-            "pytorch/pytorch#166797",
-            "the bias of a convolution has another's size",
-            torch="==2.9.*",
-            exporter="dynamo",
-            opset=18,
-            status=("mismatch", "fail"),
-            finding="So with onnxscript 0.5.6. 0.5.7 names the bias after its weight (onnxscript#2680): "
-            "gone on torch 2.9, too.",
-            why_not="hidden-by-newer",
-        ),
-        Claim(
-            "pytorch/pytorch#168224",
-            "dynamo=False is right",
-            torch="==2.9.*",
-            opset=">=9",
-            status="pass",
-        ),
-    )
 
     def forward(self, x):
         x = torch.relu(x)

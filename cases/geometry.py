@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 
 def components(x0, x1, x2, y0, y1, y2):
@@ -46,7 +46,6 @@ def cross_symbolic(opset):
 class CrossNoSymbolic(Case):
     """torch.cross before a convolution is refused: the TorchScript exporter has no rule for it."""
 
-    records = ("cross-no-symbolic", "cross-stack-rewrite-equal", "cross-self-is-zero-degenerate-test")
     sources = ("seed:000", "onnx/onnx#2683")
     aten_ops = ("aten::cross", "aten::linalg_cross")
     onnx_ops = ("Slice", "Gather", "Mul", "Sub", "Concat", "Unsqueeze")
@@ -56,45 +55,6 @@ class CrossNoSymbolic(Case):
         (f32(3, 3, 5, 5), f32(3, 3, 5, 5)),
     )
     dynamic = {"x": {0: "batch"}, "y": {0: "batch"}}
-    claims = (
-        Claim(
-            "seed:000",
-            "export at opset 14 is refused",
-            record="cross-no-symbolic",
-            torch="==1.10.*",
-            opset=14,
-            status="fail",
-            stage="export",
-            message="Exporting the operator cross to ONNX opset version 14 is not supported",
-        ),
-        Claim(
-            "onnx/onnx#2683",
-            "a cross product written as products of slices exports and gives the same values",
-            record="cross-stack-rewrite-equal",
-            opset=14,
-            variant="stack_rewrite",
-            status="pass",
-        ),
-        Claim(
-            "seed:000",
-            "stacking the components on the sliced dim equals torch.cross, in eager too",
-            record="cross-stack-rewrite-equal",
-            torch="==1.10.*",
-            opset=14,
-            variant="stack_rewrite",
-            status="pass",
-            stage="done",
-        ),
-        Claim(
-            "seed:000 (catalogue)",
-            "a cross product with two components exchanged is caught where the two factors differ",
-            record="cross-self-is-zero-degenerate-test",
-            variant="exchanged_components",
-            exporter="",
-            status="mismatch",
-            stage="eager",
-        ),
-    )
 
     def setup(self):
         self.conv = torch.nn.Conv2d(3, 4, 3)
@@ -131,31 +91,10 @@ class CrossSelfIsZeroDegenerateTest(Case):
     The same exchanged components are a mismatch in cross-no-symbolic, where the two factors differ.
     """
 
-    records = ("cross-self-is-zero-degenerate-test", "cross-no-symbolic")
     sources = ("seed:000",)
     aten_ops = ("aten::cross", "aten::linalg_cross")
     inputs = ((f32(2, 3, 5, 5),), (f32(2, 3, 5, 5),), (f32(3, 3, 5, 5),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "seed:000",
-            "the demo model, cross of a tensor with itself, is refused at opset 14",
-            record="cross-no-symbolic",
-            torch="==1.10.*",
-            opset=14,
-            status="fail",
-            stage="export",
-            message="Exporting the operator cross to ONNX opset version 14 is not supported",
-        ),
-        Claim(
-            "seed:000 (catalogue)",
-            "a wrong cross product passes every comparison of this demo",
-            record="cross-self-is-zero-degenerate-test",
-            variant="exchanged_components",
-            status="pass",
-            opset="9-14",
-        ),
-    )
 
     def setup(self):
         self.conv = torch.nn.Conv2d(3, 4, 3)
@@ -177,31 +116,10 @@ class CrossSelfIsZeroDegenerateTest(Case):
 class CrossDefaultDimFirstSize3(Case):
     """torch.cross without dim takes the first axis of size 3: a batch of 3 changes the axis."""
 
-    records = ("cross-default-dim-first-size-3",)
     sources = ("seed:000",)
     aten_ops = ("aten::cross", "aten::linalg_cross")
     inputs = ((f32(2, 3, 4, 4), f32(2, 3, 4, 4)), (f32(3, 3, 4, 4), f32(3, 3, 4, 4)))
     dynamic = {"x": {0: "batch"}, "y": {0: "batch"}}
-    claims = (
-        Claim(
-            "seed:000 (catalogue)",
-            "a file traced with a batch of 2 is silently wrong for a batch of 3",
-            record="cross-default-dim-first-size-3",
-            torch=">=1.12",
-            opset=14,
-            status="mismatch",
-            stage="compare",
-        ),
-        Claim(
-            "seed:000",
-            "with the dim said explicitly the batch size does not matter",
-            record="cross-default-dim-first-size-3",
-            torch=">=1.12",
-            opset=14,
-            variant="explicit_dim",
-            status="pass",
-        ),
-    )
 
     def forward(self, x, y):
         return torch.cross(x, y)
@@ -227,7 +145,6 @@ class CrossDefaultDimFirstSize3(Case):
 class CrossRewriteDimArgumentHalfApplied(Case):
     """A cross rewrite that stacks on dim but slices on 1 is wrong for dim=2, without an error."""
 
-    records = ("cross-rewrite-dim-argument-half-applied",)
     sources = ("seed:000",)
     aten_ops = ("aten::cross", "aten::linalg_cross")
     onnx_ops = ("Slice", "Gather", "Mul", "Sub", "Concat", "Unsqueeze")
@@ -237,25 +154,6 @@ class CrossRewriteDimArgumentHalfApplied(Case):
         (f32(4, 3, 3, 5), f32(4, 3, 3, 5)),
     )
     dynamic = {"x": {0: "batch"}, "y": {0: "batch"}}
-    claims = (
-        Claim(
-            "seed:000 (catalogue)",
-            "the rewrite called with dim=2 raises nothing and gives other values than torch.cross",
-            record="cross-rewrite-dim-argument-half-applied",
-            exporter="",
-            variant="stack_on_dim_only",
-            status="mismatch",
-            stage="eager",
-        ),
-        Claim(
-            "seed:000 (catalogue)",
-            "slicing on the same dim as stacking is right",
-            record="cross-rewrite-dim-argument-half-applied",
-            opset="9-14",
-            variant="select_on_dim",
-            status="pass",
-        ),
-    )
 
     def forward(self, x, y):
         return torch.cross(x, y, dim=2)
@@ -283,33 +181,10 @@ class CrossRewriteRejectsRankBroadcast(Case):
     torch 1.12 broadcasts over ranks; 1.10 broadcasts nothing, and later releases sizes only.
     """
 
-    records = ("cross-rewrite-rejects-rank-broadcast",)
     sources = ("seed:000",)
     aten_ops = ("aten::cross", "aten::linalg_cross")
     inputs = ((f32(2, 4, 3), f32(3)), (f32(2, 4, 3), f32(3)), (f32(5, 4, 3), f32(3)))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "seed:000 (catalogue)",
-            "the rewrite asserts where the ranks differ",
-            record="cross-rewrite-rejects-rank-broadcast",
-            variant="assert_equal_ranks",
-            exporter="",
-            status="fail",
-            stage="eager",
-            message="AssertionError",
-        ),
-        Claim(
-            "seed:000 (catalogue)",
-            "torch's own cross broadcasts a single vector over the batch",
-            record="cross-rewrite-rejects-rank-broadcast",
-            torch=">=1.11",
-            opset=14,
-            status="pass",
-            finding="1.12 does in eager and writes an invalid file; 2.8 and later want equal ranks and raise in eager.",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, x, y):
         return torch.cross(x, y, dim=-1)

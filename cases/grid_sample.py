@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 #: points inside, on the border and outside of the image
 POINTS = values([[[[-1.3, -1.2], [-1.0, 0.9], [0.1, 0.3]], [[1.0, 1.0], [1.25, -0.4], [-0.55, 1.3]]]])
@@ -76,7 +76,6 @@ class GridSamplerUnsupportedOpset11(Case):
     """
 
     id = "grid-sampler-unsupported-opset-11"
-    records = ("grid-sampler-unsupported-opset-11", "bilinear-grid-sample-replacement", "grid-sample-contrib-op")
     sources = ("seed:004", "microsoft/onnxruntime#10232")
     aten_ops = ("aten::grid_sampler", "aten::gather", "aten::floor")
     onnx_ops = ("GridSample", "GatherElements", "Floor", "Where", "Pad")
@@ -87,52 +86,6 @@ class GridSamplerUnsupportedOpset11(Case):
         (f32(1, 2, 6, 3), f32(1, 4, 2, 2, low=-1.3, high=1.3)),
     )
     dynamic = {"im": {2: "height", 3: "width"}, "grid": {1: "rows", 2: "columns"}}
-    claims = (
-        Claim(
-            "seed:004",
-            "refused at opset 11 by torch 1.10",
-            record="grid-sampler-unsupported-opset-11",
-            opset=11,
-            torch="==1.10.*",
-            status="fail",
-            stage="export",
-            message="Exporting the operator grid_sampler to ONNX opset version 11 is not supported",
-        ),
-        Claim(
-            "seed:004 (catalogue)",
-            "refused below opset 16",
-            record="grid-sampler-unsupported-opset-11",
-            opset="11-15",
-            status="fail",
-            stage="export",
-        ),
-        Claim(
-            "seed:004",
-            "torch 1.12 has a rule",
-            record="grid-sampler-unsupported-opset-11",
-            opset=16,
-            torch=">=1.12",
-            status="pass",
-            ops={"GridSample": 2},
-        ),
-        Claim(
-            "seed:004",
-            "sampling by gather exports at opset 11 and equals grid_sample with bilinear and zeros",
-            record="bilinear-grid-sample-replacement",
-            opset=11,
-            variant="gather_rewrite",
-            status="pass",
-        ),
-        Claim(
-            "catalogue",
-            "a node of one's own needs a kernel",
-            record="grid-sampler-unsupported-opset-11",
-            opset="11-15",
-            variant="plugin_node",
-            status="fail",
-            stage="load",
-        ),
-    )
 
     def forward(self, im, grid):
         return (
@@ -161,41 +114,12 @@ class GridSampleOpset16Supported(Case):
     """GridSample's attribute table, bilinear: three paddings, align_corners off and on."""
 
     id = "grid-sample-opset-16-supported"
-    records = ("grid-sample-opset-16-supported",)
     sources = ("seed:004",)
     aten_ops = ("aten::grid_sampler",)
     onnx_ops = ("GridSample",)
     needs_torch = ">=1.12"
     inputs = ((f32(1, 2, 4, 5), POINTS), (f32(1, 2, 4, 5), f32(1, 2, 3, 2, low=-1.3, high=1.3)))
     facts = staticmethod(sampling_attributes)
-    claims = (
-        Claim(
-            "seed:004",
-            "supported from torch 1.12 at opset 16",
-            record="grid-sample-opset-16-supported",
-            opset=">=16",
-            torch=">=1.12",
-            status="pass",
-            ops={"GridSample": 6},
-        ),
-        Claim(
-            "catalogue",
-            "each argument is an attribute",
-            record="grid-sample-opset-16-supported",
-            opset="16-19",
-            torch=">=1.12",
-            facts={
-                "grid_sample": [
-                    "bilinear zeros 0",
-                    "bilinear zeros 1",
-                    "bilinear border 0",
-                    "bilinear border 1",
-                    "bilinear reflection 0",
-                    "bilinear reflection 1",
-                ]
-            },
-        ),
-    )
 
     def forward(self, im, grid):
         return (
@@ -213,24 +137,12 @@ class GridSampleOpset16Supported(Case):
 class GridSampleNearest(Case):
     """GridSample's attribute table, nearest: three paddings, align_corners off and on."""
 
-    records = ("grid-sample-opset-16-supported",)
     sources = ("seed:004",)
     aten_ops = ("aten::grid_sampler",)
     onnx_ops = ("GridSample",)
     needs_torch = ">=1.12"
     inputs = ((f32(1, 2, 4, 5), POINTS), (f32(1, 2, 4, 5), f32(1, 2, 3, 2, low=-1.3, high=1.3)))
     facts = staticmethod(sampling_attributes)
-    claims = (
-        Claim(
-            "seed:004",
-            "supported from torch 1.12 at opset 16",
-            record="grid-sample-opset-16-supported",
-            opset=">=16",
-            torch=">=1.12",
-            status="pass",
-            ops={"GridSample": 6},
-        ),
-    )
 
     def forward(self, im, grid):
         return (
@@ -248,24 +160,12 @@ class GridSampleNearest(Case):
 class GridSampleBicubic(Case):
     """GridSample's attribute table, bicubic: three paddings, align_corners off and on."""
 
-    records = ("grid-sample-opset-16-supported",)
     sources = ("seed:004",)
     aten_ops = ("aten::grid_sampler",)
     onnx_ops = ("GridSample",)
     needs_torch = ">=1.12"
     inputs = ((f32(1, 2, 4, 5), POINTS), (f32(1, 2, 4, 5), f32(1, 2, 3, 2, low=-1.3, high=1.3)))
     facts = staticmethod(sampling_attributes)
-    claims = (
-        Claim(
-            "seed:004",
-            "supported from torch 1.12 at opset 16",
-            record="grid-sample-opset-16-supported",
-            opset=">=16",
-            torch=">=1.12",
-            status="pass",
-            ops={"GridSample": 6},
-        ),
-    )
 
     def forward(self, im, grid):
         return (

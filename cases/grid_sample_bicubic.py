@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 #: coordinates a little beyond both borders
 BEYOND = 1.4
@@ -50,7 +50,6 @@ def border(place, size):
 
 
 class _Bicubic(Case):
-    records = ("gridsample-bicubic-differs",)
     sources = ("microsoft/onnxscript#562", "microsoft/onnxruntime#10607")
     aten_ops = ("aten::grid_sampler",)
     onnx_ops = ("GridSample",)
@@ -61,18 +60,6 @@ class _Bicubic(Case):
     )
     dynamic = {"x": {0: "batch"}, "grid": {0: "batch"}}
     needs_torch = ">=1.8"
-    claims = (
-        Claim(
-            "microsoft/onnxscript#562",
-            "the runtime's cubic kernel is another",
-            torch=">=1.13",
-            opset=">=16",
-            status="mismatch",
-            runtime="onnxruntime>=1.12,<1.17",
-            finding="For the border alone: 1.12.1 to 1.16.3 are right for zeros and for reflection.",
-            why_not="contradicted",
-        ),
-    )
 
 
 class GridSampleBicubicZeros(_Bicubic):
@@ -119,7 +106,6 @@ class GridSampleBicubicReflection(_Bicubic):
 class GridSampleReflectionOnePixel(Case):
     """grid_sample with reflection on one row of pixels: the period of the reflection is nothing."""
 
-    records = ("gridsample-reflection-size-1",)
     sources = ("microsoft/onnxruntime#27639",)
     aten_ops = ("aten::grid_sampler",)
     onnx_ops = ("GridSample",)
@@ -128,7 +114,6 @@ class GridSampleReflectionOnePixel(Case):
         (f32(1, 2, 1, 4), f32(1, 3, 3, 2, low=-0.5, high=0.5)),
         (f32(1, 2, 1, 4), f32(1, 3, 3, 2, low=-BEYOND, high=BEYOND)),
     )
-    claims = (Claim("microsoft/onnxruntime#27639", "indices out of range on CUDA", status="mismatch", needs="cuda"),)
 
     def forward(self, x, grid):
         return F.grid_sample(x, grid, padding_mode="reflection", align_corners=True)

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 #: points inside, on the border and outside of the image
 POINTS = values([[[[-1.3, -1.2], [-1.0, 0.9], [0.1, 0.3]], [[1.0, 1.0], [1.25, -0.4], [-0.55, 1.3]]]])
@@ -86,7 +86,6 @@ def sample_within_limits(im, grid, h, w):
 class BilinearGridSampleShapeBaked(Case):
     """A grid_sample replacement keeps the index limits of the exported size (torch.tensor)."""
 
-    records = ("bilinear-grid-sample-shape-baked",)
     sources = ("seed:004",)
     aten_ops = ("aten::size", "aten::where", "aten::gather", "aten::pad")
     onnx_ops = ("Constant", "Where", "GatherElements", "Pad")
@@ -98,27 +97,6 @@ class BilinearGridSampleShapeBaked(Case):
         (f32(1, 2, 8, 8), values([[[[0.9, 0.9], [-0.3, 0.8], [0.6, 0.2]], [[0.7, -0.7], [1.2, 0.1], [0.95, 0.5]]]])),
     )
     dynamic = {"im": {2: "height", 3: "width"}}
-    claims = (
-        Claim(
-            "seed:004 (catalogue)",
-            "right for the exported size, silently wrong for a larger image",
-            opset="11-15",
-            record="bilinear-grid-sample-shape-baked",
-            torch="==1.10.*",
-            status="mismatch",
-            stage="compare",
-            finding="So in torch 1.3. In 1.10 torch.tensor of a traced size follows it, for all its warning.",
-            why_not="version-misattributed",
-        ),
-        Claim(
-            "catalogue",
-            "limits that follow the traced sizes are right",
-            record="bilinear-grid-sample-shape-baked",
-            opset=">=11",
-            variant="mask_instead_of_limits",
-            status="pass",
-        ),
-    )
 
     def forward(self, im, grid):
         return sample_within_limits(im, grid, im.shape[2], im.shape[3])
@@ -148,7 +126,6 @@ class BilinearGridSampleNoBorderReflection(Case):
     Three outputs: bilinear with border, bilinear with reflection, nearest with zeros.
     """
 
-    records = ("bilinear-grid-sample-no-border-reflection",)
     sources = ("seed:004",)
     aten_ops = ("aten::grid_sampler", "aten::gather")
     onnx_ops = ("GridSample", "GatherElements")
@@ -159,25 +136,6 @@ class BilinearGridSampleNoBorderReflection(Case):
         (f32(1, 2, 6, 3), f32(1, 4, 2, 2, low=-1.3, high=1.3)),
     )
     dynamic = {"im": {2: "height", 3: "width"}, "grid": {1: "rows", 2: "columns"}}
-    claims = (
-        Claim(
-            "seed:004",
-            "the replacement is for bilinear and zeros only",
-            variant="zeros_replacement",
-            exporter="",
-            record="bilinear-grid-sample-no-border-reflection",
-            status="mismatch",
-            stage="eager",
-        ),
-        Claim(
-            "catalogue",
-            "the matching index rules export at opset 11",
-            variant="index_rules",
-            opset="11-15",
-            record="bilinear-grid-sample-no-border-reflection",
-            status="pass",
-        ),
-    )
 
     def forward(self, im, grid):
         return (

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f16, fix, values
+from caniexport import Case, f16, fix, values
 
 HALF_TOLERANCE = 2e-2
 
@@ -27,7 +27,6 @@ class _LayerNormHalf(Case):
 class LayerNormHalfLargeDeviation(_LayerNormHalf):
     """layer_norm of half floats that deviate by more than 256: below opset 17 their squares are infinite."""
 
-    records = ("layernorm-pow-overflow-fp16", "layernorm-fp16-variance-overflow-dml")
     sources = ("microsoft/onnxruntime#31626", "microsoft/onnxruntime#17692")
     inputs = (
         (f16(2, 8),),
@@ -35,35 +34,6 @@ class LayerNormHalfLargeDeviation(_LayerNormHalf):
         (f16(3, 8, low=-2000.0, high=2000.0),),
     )
     dynamic = {"x": {0: "rows"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#17692",
-            "wrong on DirectML",
-            record="layernorm-fp16-variance-overflow-dml",
-            opset=">=17",
-            status="mismatch",
-            needs="directml",
-        ),
-        Claim(
-            "microsoft/onnxruntime#31626",
-            "the variance is infinite on WebGPU where the norm is written out",
-            record="layernorm-pow-overflow-fp16",
-            torch=">=2.13",
-            opset="9-16",
-            status="mismatch",
-            needs="webgpu",
-            finding="The report's file was made half afterwards, and is right on the CPU there. "
-            "torch itself casts to float64 before the Pow: right on the CPU here, too.",
-        ),
-        Claim(
-            "microsoft/onnxruntime#31626",
-            "LayerNormalization is right",
-            record="layernorm-pow-overflow-fp16",
-            torch=">=2.13",
-            opset=">=17",
-            status="pass",
-        ),
-    )
 
     @fix("rewrite", "values scaled down first", documented=False)
     def scaled_down(self, x):
@@ -74,31 +44,10 @@ class LayerNormHalfLargeDeviation(_LayerNormHalf):
 class LayerNormHalfTinyEpsilon(_LayerNormHalf):
     """layer_norm(eps=1e-12) of half floats: the epsilon is zero in sixteen bits, a constant row divides by it."""
 
-    records = ("layernorm-eps-1e-12-fp16", "fp16-matmul-after-layernorm-zero-rows")
     sources = ("microsoft/onnxruntime#12726", "microsoft/onnxruntime#15722")
     inputs = (
         (f16(2, 8),),
         (values([[3.0] * 8, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]], "float16"),),
-    )
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#15722",
-            "an epsilon below 1e-5 becomes zero in sixteen bits",
-            record="layernorm-eps-1e-12-fp16",
-            torch=">=2.1",
-            opset="9-16",
-            status="mismatch",
-            finding="That is where onnxruntime's training makes a float32 file half. "
-            "torch's exporter adds the epsilon in float64, between two casts.",
-            why_not="form-not-met",
-        ),
-        Claim(
-            "microsoft/onnxruntime#12726",
-            "on CUDA a linear layer behind it gives its bias",
-            record="fp16-matmul-after-layernorm-zero-rows",
-            status="mismatch",
-            needs="cuda",
-        ),
     )
 
     def forward(self, x):
@@ -116,22 +65,8 @@ class LayerNormHalfTinyEpsilon(_LayerNormHalf):
 class LayerNormHalfSeveralRuns(_LayerNormHalf):
     """layer_norm of half floats, run several times in one session: said to be right the first time only."""
 
-    records = ("layernorm-fp16-second-run-corrupted", "layernorm-fp16-fusion-wrong")
     sources = ("microsoft/onnxruntime#27768", "microsoft/onnxruntime#15021")
     inputs = tuple((f16(4, 8, low=-float(n), high=float(n)),) for n in (1, 2, 3, 4))
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#27768",
-            "the second run is infinite or NaN",
-            record="layernorm-fp16-second-run-corrupted",
-            torch=">=2.9",
-            opset=">=17",
-            status="mismatch",
-            finding="Not every such file, as the report has it: this one, and three transformer blocks of its width, "
-            "answer the same on every run (onnxruntime 1.23.2 and 1.31.1, x86).",
-            why_not="contradicted",
-        ),
-    )
 
     def setup(self):
         self.norm = torch.nn.LayerNorm(8).half()
@@ -152,27 +87,8 @@ class LayerNormHalfSeveralRuns(_LayerNormHalf):
 class LayerNormOfSumHalf(_LayerNormHalf):
     """layer_norm of a sum of half floats: fused into one node, said to be 9.8 off on CUDA."""
 
-    records = ("skiplayernorm-fusion-diff", "layernorm-fp16-fusion-wrong")
     sources = ("microsoft/onnxruntime#17689", "microsoft/onnxruntime#15021")
     inputs = ((f16(1, 2, 8), f16(1, 2, 8)), (f16(1, 2, 8, low=-40.0, high=40.0), f16(1, 2, 8)))
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#17689",
-            "9.77 off with the fusion",
-            record="skiplayernorm-fusion-diff",
-            opset=">=17",
-            status="mismatch",
-            needs="cuda",
-        ),
-        Claim(
-            "microsoft/onnxruntime#15021",
-            "wrong results by the fusion",
-            record="layernorm-fp16-fusion-wrong",
-            opset="9-16",
-            status="mismatch",
-            needs="cuda",
-        ),
-    )
 
     def forward(self, x, y):
         return F.layer_norm(x + y, (8,))
@@ -189,7 +105,6 @@ class LayerNormOfSumHalf(_LayerNormHalf):
 class RmsNormOfSumHalf(Case):
     """rms_norm of a large sum of half floats: fused into one node, said to be all zeros or NaN on CUDA."""
 
-    records = ("skip-simplified-layernorm-fp16-zeros",)
     sources = ("microsoft/onnxruntime#29034", "microsoft/onnxruntime#28442")
     aten_ops = ("aten::rms_norm",)
     onnx_ops = ("RMSNormalization", "Pow", "ReduceMean")
@@ -199,7 +114,6 @@ class RmsNormOfSumHalf(Case):
         (f16(2, 8), f16(2, 8)),
         (f16(2, 8, low=-900.0, high=900.0), f16(2, 8, low=-900.0, high=900.0)),
     )
-    claims = (Claim("microsoft/onnxruntime#28442", "zeros or NaN", torch=">=2.10", status="mismatch", needs="cuda"),)
 
     def forward(self, x, y):
         return F.rms_norm(x + y, (8,), eps=1e-5)
@@ -219,7 +133,6 @@ class RmsNormOfSumHalf(Case):
 class AttentionHalfLargeHead(Case):
     """scaled_dot_product_attention of half floats with a head of 512: NaN on CUDA for six tokens and more."""
 
-    records = ("attention-fp16-head-dim-512-cuda",)
     sources = ("microsoft/onnxruntime#28195",)
     aten_ops = ("aten::scaled_dot_product_attention",)
     onnx_ops = ("Attention", "MatMul", "Softmax")
@@ -230,17 +143,6 @@ class AttentionHalfLargeHead(Case):
         (f16(1, 1, 8, 512), f16(1, 1, 8, 512), f16(1, 1, 8, 512)),
     )
     dynamic = {"q": {2: "tokens"}, "k": {2: "tokens"}, "v": {2: "tokens"}}
-    claims = (
-        Claim("microsoft/onnxruntime#28195", "NaN", exporter="dynamo", opset=">=23", status="mismatch", needs="cuda"),
-        Claim(
-            "microsoft/onnxruntime#28195",
-            "the CPU is right",
-            torch=">=2.11",
-            exporter="dynamo",
-            opset=">=23",
-            status="pass",
-        ),
-    )
 
     def forward(self, q, k, v):
         return F.scaled_dot_product_attention(q, k, v)
@@ -254,24 +156,12 @@ class AttentionHalfLargeHead(Case):
 class MeanOfManyHalves(Case):
     """The mean of 512 by 512 half floats near one: their sum does not fit into sixteen bits."""
 
-    records = ("reducemean-fp16-large-nan",)
     sources = ("microsoft/onnxconverter-common#323",)
     aten_ops = ("aten::mean",)
     onnx_ops = ("ReduceMean",)
     needs_torch = ">=2.0"
     rtol, atol = HALF_TOLERANCE, HALF_TOLERANCE
     inputs = ((f16(1, 512, 512, low=-1.0, high=1.0),), (f16(1, 512, 512, low=0.9, high=1.1),))
-    claims = (
-        Claim(
-            "microsoft/onnxconverter-common#323",
-            "zeros or NaN",
-            torch=">=2.8,<2.10",
-            opset=">=9",
-            status="mismatch",
-            finding="ONNX Runtime's CPU provider has no such kernel for halves and casts to float32 around it.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         return x.mean((1, 2))

@@ -3,36 +3,17 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, boolean, f16, f32, fix
-
-NO_KERNEL = "NOT_IMPLEMENTED"
+from caniexport import Case, boolean, f16, f32, fix
 
 
 class Conv2dHalfOnCpu(Case):
     """A half precision convolution cannot be traced on a CPU: eager itself has no kernel."""
 
     id = "conv2d-half-on-cpu"
-    records = ("half-export-on-cpu-conv",)
     sources = ("pytorch/pytorch#34127", "pytorch/pytorch#121958", "microsoft/onnxruntime#17681")
     aten_ops = ("aten::conv2d",)
     onnx_ops = ("Conv",)
     inputs = ((f16(1, 2, 5, 5),), (f16(1, 2, 5, 5),))
-    claims = (
-        Claim(
-            "pytorch/pytorch#34127",
-            "unfolded2d_copy is not implemented for Half on a CPU",
-            torch="==1.4.*",
-            status="fail",
-            message="not implemented for 'Half'",
-        ),
-        Claim(
-            "microsoft/onnxruntime#17681",
-            "slow_conv2d_cpu is not implemented for Half",
-            torch="==2.0.*",
-            status="fail",
-            message="not implemented for 'Half'",
-        ),
-    )
 
     def setup(self):
         self.conv = torch.nn.Conv2d(2, 3, 3).half()
@@ -51,22 +32,12 @@ class Conv2dHalfOnCpu(Case):
 class WherePythonScalarHalf(Case):
     """torch.where(mask, x, 0.0) of a half tensor: the number is a double, or a float, beside it."""
 
-    records = ("where-python-scalar-double",)
     sources = ("pytorch/pytorch#118733",)
     aten_ops = ("aten::where",)
     onnx_ops = ("Where", "Cast", "Constant")
     needs_torch = ">=1.12"
     inputs = ((boolean(2, 5), f16(2, 5)), (boolean(2, 5), f16(2, 5)), (boolean(3, 5), f16(3, 5)))
     dynamic = {"mask": {0: "batch"}, "x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#118733",
-            "the constant is a double beside a half",
-            torch="==2.2.*",
-            opset=">=9",
-            status="fail",
-        ),
-    )
 
     def forward(self, mask, x):
         return torch.where(mask, x, 0.0)
@@ -87,7 +58,6 @@ class Bfloat16Matmul(Case):
     """
 
     id = "bfloat16-matmul"
-    records = ("bfloat16-matmul-no-cpu-kernel", "bfloat16-full-export-runtime", "bfloat16-input-not-feedable")
     sources = (
         "microsoft/onnxruntime#26311",
         "onnx/onnx#7393",
@@ -103,27 +73,6 @@ class Bfloat16Matmul(Case):
     dynamic = {"x": {0: "batch"}}
     rtol = 2e-2
     atol = 2e-2
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#26311",
-            "no kernel for MatMul of bfloat16 on a CPU (October 2025), while the checker passes",
-            record="bfloat16-matmul-no-cpu-kernel",
-            torch="==2.8.*",
-            opset="17-20",
-            status="fail",
-            stage="load",
-            message=NO_KERNEL,
-        ),
-        Claim(
-            "pytorch/pytorch#143643",
-            "the file of a bfloat16 model cannot be loaded (December 2024)",
-            record="bfloat16-full-export-runtime",
-            torch="==2.5.*",
-            opset=17,
-            status="fail",
-            stage="load",
-        ),
-    )
 
     def setup(self):
         self.weight = torch.nn.Parameter(torch.zeros(4, 3))
@@ -139,7 +88,6 @@ class Bfloat16Matmul(Case):
 class LayerNormUnderAutocast(Case):
     """A linear layer and a layer norm exported under autocast to bfloat16."""
 
-    records = ("layernorm-autocast-no-cpu-kernel",)
     sources = ("microsoft/onnxruntime#13556",)
     aten_ops = ("aten::linear", "aten::layer_norm")
     onnx_ops = ("LayerNormalization", "Cast")
@@ -147,15 +95,6 @@ class LayerNormUnderAutocast(Case):
     inputs = ((f32(2, 4),), (f32(2, 4),))
     rtol = 5e-2
     atol = 5e-2
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#13556",
-            "the file of an autocast model has no CPU kernel",
-            torch="==1.13.*",
-            opset=17,
-            status="fail",
-        ),
-    )
 
     def setup(self):
         self.linear = torch.nn.Linear(4, 6)
@@ -173,24 +112,11 @@ class LayerNormUnderAutocast(Case):
 class HalfSubtraction(Case):
     """A half precision subtraction on the CPU provider."""
 
-    records = ("float16-cpu-kernel-missing-sub",)
     sources = ("microsoft/onnxruntime#3735",)
     aten_ops = ("aten::sub",)
     onnx_ops = ("Sub",)
     inputs = ((f16(2, 4), f16(2, 4)), (f16(2, 4), f16(2, 4)), (f16(3, 4), f16(3, 4)))
     dynamic = {"x": {0: "batch"}, "y": {0: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#3735",
-            "the CPU has no half kernel for Sub (onnxruntime 1.2)",
-            torch="==1.5.*",
-            opset=">=9",
-            status="fail",
-            stage="load",
-            message="kernel",
-            finding="Later runtimes run it in float32 with casts of their own.",
-        ),
-    )
 
     def forward(self, x, y):
         return x - y

@@ -2,39 +2,18 @@
 
 import torch
 
-from caniexport import Case, Claim, boolean, f32, fix, i64, values
+from caniexport import Case, boolean, f32, fix, i64, values
 
 
 class IndexPutByMatrix(Case):
     """x[i, j] = v with matrices of indices."""
 
-    records = ("advanced-index-lhs-unsupported", "index-put-multi-rank2")
     sources = ("pytorch/pytorch#46349", "https://docs.pytorch.org/docs/stable/onnx_torchscript.html")
     aten_ops = ("aten::index_put_",)
     onnx_ops = ("ScatterND",)
     inputs = (
         (f32(4, 5), values([[0, 1], [2, 3]], "int64"), values([[0, 1], [2, 4]], "int64"), f32(2, 2)),
         (f32(4, 5), values([[3, 2], [1, 0]], "int64"), values([[4, 4], [1, 0]], "int64"), f32(2, 2)),
-    )
-    claims = (
-        Claim(
-            "pytorch/pytorch#46349",
-            "matrices of indices on the left are not supported",
-            record="advanced-index-lhs-unsupported",
-            torch=">=1.7,<1.10",
-            opset=">=11",
-            status=("fail", "mismatch"),
-            finding="1.8 exports it right.",
-            why_not="contradicted",
-        ),
-        Claim(
-            "https://docs.pytorch.org/docs/stable/onnx_torchscript.html",
-            "writes with several indices of rank 2 or more are an unsupported pattern",
-            record="index-put-multi-rank2",
-            opset=">=11",
-            status=("fail", "mismatch"),
-            finding="1.8, 1.12 and 2.13 export it right.",
-        ),
     )
 
     def forward(self, x, i, j, v):
@@ -57,21 +36,12 @@ class IndexPutByMatrix(Case):
 class IndexPutNotConsecutive(Case):
     """x[i, :, j] = v: the indexed axes are not beside each other."""
 
-    records = ("index-put-non-consecutive",)
     sources = ("https://docs.pytorch.org/docs/stable/onnx_torchscript.html",)
     aten_ops = ("aten::index_put_",)
     onnx_ops = ("ScatterND",)
     inputs = (
         (f32(4, 3, 5), values([0, 2], "int64"), values([1, 4], "int64"), f32(2, 3)),
         (f32(4, 3, 5), values([3, 1], "int64"), values([0, 0], "int64"), f32(2, 3)),
-    )
-    claims = (
-        Claim(
-            "https://docs.pytorch.org/docs/stable/onnx_torchscript.html",
-            "tensor indices that are not consecutive are an unsupported pattern",
-            opset=">=11",
-            status=("fail", "mismatch"),
-        ),
     )
 
     def forward(self, x, i, j, v):
@@ -89,7 +59,6 @@ class IndexPutNotConsecutive(Case):
 class AdvancedIndexNegative(Case):
     """Reading with two tensors of indices, one of them negative."""
 
-    records = ("advanced-index-negative-unsupported-opset-10",)
     sources = ("pytorch/pytorch#21716",)
     aten_ops = ("aten::index",)
     onnx_ops = ("Gather", "GatherND")
@@ -99,15 +68,6 @@ class AdvancedIndexNegative(Case):
         (f32(4, 5), values([-1, 3], "int64"), values([-2, -1], "int64")),
     )
     dynamic = {"i": {0: "count"}, "j": {0: "count"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#21716",
-            "negative indices are not supported up to opset 10",
-            torch="==1.2.*",
-            opset="9-10",
-            status=("fail", "mismatch"),
-        ),
-    )
 
     def forward(self, x, i, j):
         return x[i, j]
@@ -122,7 +82,6 @@ class AdvancedIndexNegative(Case):
 class GatherNegativeIndex(Case):
     """x[:, -1], and an index tensor with -1."""
 
-    records = ("gather-negative-index-ort-0-4", "gather-negative-index-trt")
     sources = ("microsoft/onnxruntime#1533", "pytorch/pytorch#25273", "NVIDIA/TensorRT#1229")
     aten_ops = ("aten::index", "aten::select")
     onnx_ops = ("Gather",)
@@ -132,27 +91,6 @@ class GatherNegativeIndex(Case):
         (f32(3, 4), values([-1, -1], "int64")),
     )
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#1533",
-            "the index is out of bounds (onnxruntime 0.4)",
-            record="gather-negative-index-ort-0-4",
-            torch=">=1.1,<1.3",
-            opset=">=9",
-            status="fail",
-            stage="run",
-            message="out of data bounds",
-            finding="onnxruntime 1.14.1, beside torch 1.2 here, is newer than the report and counts from the end.",
-            why_not="hidden-by-newer",
-        ),
-        Claim(
-            "NVIDIA/TensorRT#1229",
-            "TensorRT 7.2 has no negative indices",
-            record="gather-negative-index-trt",
-            status="fail",
-            needs="tensorrt",
-        ),
-    )
 
     def forward(self, x, i):
         return x[:, -1], x[0][i]
@@ -165,7 +103,6 @@ class GatherNegativeIndex(Case):
 class BoolIndexPutByIndices(Case):
     """mask[indices] = True: one boolean written to several places."""
 
-    records = ("index-put-single-bool-update",)
     sources = ("pytorch/pytorch#53507", "pytorch/pytorch#54863")
     aten_ops = ("aten::index_put_",)
     onnx_ops = ("ScatterND", "Expand")
@@ -176,15 +113,6 @@ class BoolIndexPutByIndices(Case):
         (boolean(6), values([2, 4, 5], "int64")),
     )
     dynamic = {"indices": {0: "count"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#53507",
-            "the runtime refuses the reshape of one value",
-            torch="==1.8.*",
-            opset=">=11",
-            status="fail",
-        ),
-    )
 
     def forward(self, mask, indices):
         mask = mask.clone()
@@ -200,22 +128,11 @@ class IndexFill1d(Case):
     """index_fill_ along the only axis of a vector."""
 
     id = "index-fill-1d"
-    records = ("index-fill-1d-dim0",)
     sources = ("pytorch/pytorch#139594",)
     aten_ops = ("aten::index_fill_",)
     onnx_ops = ("ScatterElements",)
     inputs = ((f32(5), i64(2, high=5)), (f32(5), i64(2, high=5)), (f32(5), i64(3, high=5)))
     dynamic = {"index": {0: "count"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#139594",
-            "the export fails",
-            torch=">=2.4,<2.6",
-            opset=">=11",
-            status="fail",
-            stage="export",
-        ),
-    )
 
     def forward(self, x, index):
         return x.index_fill(0, index, -1.0)

@@ -2,13 +2,12 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 
 class IndexPutInplaceAssign(Case):
     """data[index] = new_data in place: no export below opset 11."""
 
-    records = ("index-put-inplace-assign", "scatter-rewrite-of-index-assign")
     sources = ("seed:003",)
     aten_ops = ("aten::index_put_", "aten::scatter_")
     onnx_ops = ("ScatterND", "Scatter", "ScatterElements")
@@ -18,45 +17,6 @@ class IndexPutInplaceAssign(Case):
         (f32(4, 7), values([0], "int64"), f32(7)),
     )
     dynamic = {"data": {1: "width"}, "new_data": {0: "width"}}
-    claims = (
-        Claim(
-            "seed:003",
-            "assigning through an index is not supported in the export",
-            record="index-put-inplace-assign",
-            torch=">=1.3,<2",
-            opset="9-10",
-            status="fail",
-        ),
-        Claim(
-            "catalogue",
-            "it is supported from opset 11 on, as a ScatterND node",
-            record="index-put-inplace-assign",
-            torch=">=1.10,<2",
-            opset=">=11",
-            status="pass",
-            ops={"ScatterND": 1},
-        ),
-        Claim(
-            "seed:003",
-            "scatter_ with the index expanded over the row does the same and exports (Scatter before opset 11)",
-            record="scatter-rewrite-of-index-assign",
-            torch=">=1.3,<2",
-            opset="9-10",
-            variant="scatter",
-            status="pass",
-            ops={"Scatter": 1},
-        ),
-        Claim(
-            "seed:003",
-            "scatter_ with the index expanded over the row does the same and exports (ScatterElements from opset 11)",
-            record="scatter-rewrite-of-index-assign",
-            torch=">=1.3,<2",
-            opset="11-14",
-            variant="scatter",
-            status="pass",
-            ops={"ScatterElements": 1},
-        ),
-    )
 
     def forward(self, data, index, new_data):
         data[index] = new_data
@@ -91,7 +51,6 @@ class ScatterRewriteSingleRowOnly(Case):
     One input set names a row twice, with equal values: what the last one wins is undefined otherwise.
     """
 
-    records = ("scatter-rewrite-single-row-only", "index-put-inplace-assign")
     sources = ("seed:003",)
     aten_ops = ("aten::index_put_", "aten::scatter_")
     onnx_ops = ("ScatterND", "Scatter", "ScatterElements")
@@ -101,29 +60,6 @@ class ScatterRewriteSingleRowOnly(Case):
         (f32(4, 3), values([2, 2], "int64"), values([[1, 2, 3], [1, 2, 3]])),
     )
     dynamic = {"data": {1: "width"}, "new_data": {1: "width"}}
-    claims = (
-        Claim(
-            "seed:003",
-            "new_data.unsqueeze(0) and index.expand(1, n) replace the assignment",
-            record="scatter-rewrite-single-row-only",
-            torch="<2",
-            opset="9-14",
-            variant="single_row_scatter",
-            status="pass",
-            finding="Only for one row: with two, scatter_ raises in eager.",
-            why_not="contradicted",
-        ),
-        Claim(
-            "catalogue",
-            "index.view(-1, 1).expand(-1, n) with all rows replaces the assignment",
-            record="scatter-rewrite-single-row-only",
-            torch=">=1.3,<2",
-            opset="9-14",
-            variant="general_scatter",
-            status="pass",
-            finding="torch 1.3 writes the -1 into the file, and ONNX's Expand has no such size.",
-        ),
-    )
 
     def forward(self, data, index, new_data):
         data[index] = new_data

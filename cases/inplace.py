@@ -5,18 +5,16 @@ from typing import List
 import torch
 from torch import Tensor
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 
 class SliceAssignToRepeat(Case):
     """a = x.repeat(3, 2); a[:2] = x * 2: the assignment is missing from the file."""
 
-    records = ("inplace-slice-assign-elided",)
     sources = ("pytorch/pytorch#19948",)
     aten_ops = ("aten::repeat", "aten::copy_")
     onnx_ops = ("Tile", "ScatterND", "Concat")
     inputs = ((f32(2, 4),), (f32(2, 4),))
-    claims = (Claim("pytorch/pytorch#19948", "the assignment is lost", torch="==1.0.*", opset=9, status="mismatch"),)
 
     def forward(self, x):
         a = x.repeat(3, 2)
@@ -33,17 +31,11 @@ class SliceAssignToRepeat(Case):
 class AddThroughSelectedView(Case):
     """view = y[1, ...]; view += 2: the view is a Gather, its sum never reaches y."""
 
-    records = ("inplace-through-select-view-lost",)
     sources = ("pytorch/pytorch#122290", "pytorch/pytorch#80271")
     aten_ops = ("aten::select", "aten::add_")
     onnx_ops = ("Gather", "Add", "ScatterND")
     inputs = ((f32(3, 4),), (f32(3, 4),), (f32(3, 5),))
     dynamic = {"x": {1: "width"}}
-    claims = (
-        Claim("pytorch/pytorch#80271", "the sum is lost", torch="==1.12.*", opset=">=11", status="mismatch"),
-        Claim("pytorch/pytorch#122290", "the sum is lost", torch="==2.2.*", opset=">=11", status="mismatch"),
-        Claim("pytorch/pytorch#122290", "it is kept", torch=">=2.5", exporter="dynamo", opset=18, status="pass"),
-    )
 
     def forward(self, x):
         y = x.clone()
@@ -77,18 +69,6 @@ class AddThroughSlicedView(AddThroughSelectedView):
     onnx_ops = ("Slice", "Mul", "ScatterND")
     inputs = ((f32(3, 4),), (f32(3, 4),), (f32(5, 4),))
     dynamic = {"x": {0: "rows"}}
-    claims = (
-        Claim("pytorch/pytorch#80271", "a Slice would have kept it", torch="==1.12.*", opset=">=11", status="pass"),
-        Claim(
-            "pytorch/pytorch#122290",
-            "the sum is lost",
-            torch="==2.2.*",
-            opset=">=11",
-            status="mismatch",
-            finding="The report's view is a row (add-through-selected-view), not a slice.",
-        ),
-        Claim("pytorch/pytorch#122290", "it is kept", torch=">=2.5", exporter="dynamo", opset=18, status="pass"),
-    )
 
     def forward(self, x):
         y = x.clone()
@@ -126,22 +106,12 @@ def powers(x: Tensor, n: Tensor) -> Tensor:
 class AppendInScriptedLoop(Case):
     """A list appended to in a scripted loop, stacked afterwards."""
 
-    records = ("list-append-in-loop-not-removed",)
     sources = ("pytorch/pytorch#39362",)
     aten_ops = ("aten::append", "prim::Loop")
     onnx_ops = ("Loop", "SequenceInsert", "ConcatFromSequence")
     needs_torch = ">=1.5"
     exporters = ("torchscript-trace", "torchscript-script")
     inputs = ((f32(3), values(2, "int64")), (f32(3), values(2, "int64")), (f32(3), values(5, "int64")))
-    claims = (
-        Claim(
-            "pytorch/pytorch#39362",
-            "the list stays empty",
-            torch="==1.6.*",
-            opset=">=11",
-            status=("mismatch", "fail"),
-        ),
-    )
 
     def setup(self):
         # not where the file is imported: what a release cannot script would take every other case with it
@@ -162,21 +132,11 @@ class AppendInScriptedLoop(Case):
 class SizeIncreasedInPlace(Case):
     """A traced size is increased in place, and the size itself changes with it."""
 
-    records = ("shape-inplace-add-shares-memory",)
     sources = ("https://docs.pytorch.org/docs/stable/onnx_torchscript.html",)
     aten_ops = ("aten::size", "aten::add_")
     onnx_ops = ("Shape", "Add")
     inputs = ((f32(2, 4),), (f32(2, 4),), (f32(2, 6),))
     dynamic = {"x": {1: "length"}}
-    claims = (
-        Claim(
-            "https://docs.pytorch.org/docs/stable/onnx_torchscript.html",
-            "the size is changed where it is used again",
-            torch=">=2.0,<2.9",
-            opset=">=11",
-            status=("mismatch", "fail"),
-        ),
-    )
 
     def forward(self, x):
         length = x.shape[1]
@@ -194,7 +154,6 @@ class SizeIncreasedInPlace(Case):
 class FillIntegerTensor(Case):
     """x.fill_(value) of integers: the filled tensor has another type in the file."""
 
-    records = ("fill-dtype-full-like",)
     sources = ("pytorch/pytorch#64233", "pytorch/pytorch#64580")
     aten_ops = ("aten::fill_",)
     onnx_ops = ("ConstantOfShape", "Expand", "Cast")
@@ -204,17 +163,6 @@ class FillIntegerTensor(Case):
         (values([[5, 6], [7, 8], [9, 10]], "int64"),),
     )
     dynamic = {"x": {0: "rows"}}
-    claims = (
-        Claim("pytorch/pytorch#64233", "the wrong type", torch="==1.9.*", opset=">=9", status=("mismatch", "fail")),
-        Claim(
-            "pytorch/pytorch#64233",
-            "right from 1.10 on",
-            torch=">=1.10",
-            opset=">=9",
-            status="pass",
-            finding="1.10.2 still writes a float where the filled tensor is a whole one; a filled part is right.",
-        ),
-    )
 
     def forward(self, x):
         y = x.clone()
@@ -243,7 +191,6 @@ class FillPartOfIntegerTensor(FillIntegerTensor):
 class CacheWrittenAtPosition(Case):
     """A cache written in place at a position that is an input; the model returns what it wrote."""
 
-    records = ("kv-cache-in-place-dynamic",)
     sources = ("pytorch/pytorch#135233",)
     aten_ops = ("aten::copy_", "aten::index_put_")
     onnx_ops = ("ScatterND", "Concat")
@@ -253,18 +200,6 @@ class CacheWrittenAtPosition(Case):
         (f32(1, 6, 3), f32(1, 2, 3), values([4, 5], "int64")),
     )
     dynamic = {"cache": {1: "length"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#135233",
-            "dynamic sizes are lost",
-            torch=">=2.4,<2.6",
-            opset=">=11",
-            status=("mismatch", "fail"),
-            finding="The report writes a cache that the module holds. One that is an input and an output, which it is "
-            "advised to be there, is right on every release measured.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, cache, new, places):
         written = cache.clone()
@@ -285,7 +220,6 @@ class RunningTotalInBuffer(Case):
     which only the fix reads.
     """
 
-    records = ("buffer-update-dropped",)
     sources = ("pytorch/pytorch#60828",)
     aten_ops = ("aten::add_",)
     onnx_ops = ("Add",)
@@ -293,11 +227,6 @@ class RunningTotalInBuffer(Case):
         (values([1.0, 10.0]), values([0.0, 0.0])),
         (values([2.0, 20.0]), values([1.0, 10.0])),
         (values([4.0, 40.0]), values([3.0, 30.0])),
-    )
-    claims = (
-        Claim(
-            "pytorch/pytorch#60828", "the change of state is dropped", torch="==1.9.*", opset=">=9", status="mismatch"
-        ),
     )
 
     def setup(self):

@@ -4,9 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from caniexport import Case, Claim, f32, fix
-
-JIT_TYPES = "Only tuples, lists and Variables"
+from caniexport import Case, f32, fix
 
 
 @contextmanager
@@ -36,30 +34,10 @@ def names(model):
 class DictAsLastInput(Case):
     """A dictionary as the last example input is taken for keyword arguments."""
 
-    records = ("dict-as-last-arg-is-kwargs", "jit-input-dict-unsupported-1-0")
     sources = ("pytorch/pytorch#47367", "pfnet/pytorch-pfn-extras#718", "onnx/onnx#1528", "onnx/tutorials#78")
     aten_ops = ("aten::mul",)
     onnx_ops = ("Mul",)
     inputs = ((f32(2, 3), {"scale": f32(3)}), (f32(2, 3), {"scale": f32(3)}))
-    claims = (
-        Claim(
-            "pytorch/pytorch#47367",
-            "the last dictionary is read as keyword arguments, not as an input",
-            record="dict-as-last-arg-is-kwargs",
-            torch=">=1.8",
-            status="fail",
-            stage="export",
-        ),
-        Claim(
-            "onnx/onnx#1528",
-            "a dictionary is no input that the exporter takes",
-            record="jit-input-dict-unsupported-1-0",
-            torch="==1.0.*",
-            status="fail",
-            stage="export",
-            message=JIT_TYPES,
-        ),
-    )
 
     def forward(self, x, weights):
         return x * weights["scale"]
@@ -84,23 +62,12 @@ class DictAsLastInput(Case):
 class NoneInTheMiddle(Case):
     """An optional argument left out in the middle: None among the example inputs."""
 
-    records = ("none-optional-input",)
     sources = ("pytorch/pytorch#55792",)
     aten_ops = ("aten::add",)
     onnx_ops = ("Add",)
     exporters = ("torchscript-trace", "dynamo", "default")
     inputs = ((f32(2, 3), None, f32(2, 3)), (f32(2, 3), None, f32(2, 3)))
     named = False
-    claims = (
-        Claim(
-            "pytorch/pytorch#55792",
-            "positions shift, or the export fails",
-            torch=">=1.8,<1.10",
-            status=("fail", "mismatch"),
-            finding="1.8 takes it, with the names left to the exporter.",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, x, y=None, z=None):
         return x + z if y is None else x * y + z
@@ -121,7 +88,6 @@ class NoneInTheMiddle(Case):
 class UnusedInput(Case):
     """An input that forward does not use is not in the file."""
 
-    records = ("unused-input-dropped",)
     sources = ("microsoft/onnxruntime#7424",)
     aten_ops = ("aten::add",)
     onnx_ops = ("Add",)
@@ -129,23 +95,6 @@ class UnusedInput(Case):
     exporters = ("torchscript-trace", "torchscript-script", "dynamo")
     inputs = ((f32(2, 3), f32(2, 3), f32(2, 3)), (f32(2, 3), f32(2, 3), f32(2, 3)))
     facts = staticmethod(names)
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#7424",
-            "the unused input is removed, and feeding it is an error",
-            torch=">=1.8",
-            opset=">=9",
-            facts={"inputs": ["a", "c"]},
-        ),
-        Claim(
-            "microsoft/onnxruntime#7424",
-            "touched, it stays an input",
-            torch=">=1.8",
-            opset=">=9",
-            variant="touched",
-            facts={"inputs": ["a", "b", "c"]},
-        ),
-    )
 
     def forward(self, a, b, c):  # noqa: ARG002  # the fault
         return a + c

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from caniexport import Case, Claim, f32, fix, i64, values
+from caniexport import Case, f32, fix, i64, values
 
 VOCABULARY = 10
 
@@ -45,7 +45,6 @@ def input_names(model):
 class MultiInputTuple(Case):
     """Several model inputs given to the export one by one instead of as one tuple."""
 
-    records = ("multi-input-tuple",)
     sources = ("seed:003",)
     aten_ops = ("aten::embedding",)
     onnx_ops = ("Gather", "Add")
@@ -55,26 +54,6 @@ class MultiInputTuple(Case):
     )
     facts = staticmethod(input_names)
     patch = staticmethod(one_by_one)
-    claims = (
-        Claim(
-            "seed:003",
-            "with one tuple the file has all the inputs, in the order of forward",
-            record="multi-input-tuple",
-            torch="==1.3.*",
-            opset=">=9",
-            variant="one_tuple",
-            status="pass",
-            facts={"inputs": ["tokens", "segments", "positions"]},
-        ),
-        Claim(
-            "seed:003",
-            "several inputs are handed over as one tuple, not one by one",
-            record="multi-input-tuple",
-            torch="==1.3.*",
-            status="fail",
-            stage="export",
-        ),
-    )
 
     def setup(self):
         self.tokens = torch.nn.Embedding(VOCABULARY, 3)
@@ -94,24 +73,12 @@ class DummyLongtensorUninitialised(Case):
     The uninitialised values are written out here (one of them 99, in a vocabulary of 10).
     """
 
-    records = ("dummy-longtensor-uninitialised",)
     sources = ("seed:003",)
     aten_ops = ("aten::embedding",)
     onnx_ops = ("Gather",)
     inputs = (
         (values([[0, 99, 3], [1, 2, 4]], "int64"),),
         (values([[7, 1, 99], [0, 5, 2]], "int64"),),
-    )
-    claims = (
-        Claim(
-            "seed:003",
-            "a LongTensor of the right size will do as an example input",
-            record="dummy-longtensor-uninitialised",
-            torch="==1.3.*",
-            status="pass",
-            finding="its values are whatever the memory held; if one is out of the vocabulary, torch itself raises",
-            why_not="contradicted",
-        ),
     )
 
     def setup(self):
@@ -135,31 +102,11 @@ class PythonNumberInputsBefore19(Case):
     """
 
     id = "python-number-inputs-before-1-9"
-    records = ("python-number-inputs-before-1-9", "jit-input-int-unsupported", "input-python-int-list")
     sources = ("seed:002", "pytorch/pytorch#23783", "pytorch/pytorch#42391", "onnx/onnx#4177")
     aten_ops = ("aten::mul",)
     onnx_ops = ("Mul",)
     inputs = ((f32(2, 3), 3), (f32(2, 3), 4))
     facts = staticmethod(input_names)
-    claims = (
-        Claim(
-            "seed:002",
-            "before 1.9.0 a Python number as an input of the export is an error",
-            record="python-number-inputs-before-1-9",
-            torch="<1.9",
-            status="fail",
-            stage="export",
-            message="Only tuples, lists and Variables",
-        ),
-        Claim(
-            "seed:002",
-            "a tensor is the compatible way to give a number",
-            record="python-number-inputs-before-1-9",
-            variant="tensor_input",
-            opset=">=9",
-            status="pass",
-        ),
-    )
 
     def forward(self, x, n):
         return x * n

@@ -2,7 +2,7 @@
 
 import torch
 
-from caniexport import Case, Claim, boolean, fix, i64, values
+from caniexport import Case, boolean, fix, i64, values
 
 BITS = 8
 
@@ -13,7 +13,6 @@ def bit(x, place):
 
 
 class _Bitwise(Case):
-    records = ("xor-int-casts-to-bool",)
     sources = ("pytorch/pytorch#64042", "pytorch/pytorch#64581")
     inputs = (
         (values([12, 1, 0], "int64"), values([10, 1, 0], "int64")),
@@ -21,25 +20,6 @@ class _Bitwise(Case):
         (i64(4, high=256), i64(4, high=256)),
     )
     dynamic = {"a": {0: "n"}, "b": {0: "n"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#64042",
-            "operands are cast to bool, so that 12 ^ 10 is no 6",
-            torch=">=1.10,<2",
-            opset="9-14",
-            status="mismatch",
-            finding="In 1.10.2 so for & and |, while ^ is refused.",
-            why_not="contradicted",
-        ),
-        Claim(
-            "pytorch/pytorch#64042",
-            "the torch.export based exporter writes ONNX's bitwise operators",
-            torch=">=2.5",
-            exporter="dynamo",
-            opset=18,
-            status="pass",
-        ),
-    )
 
     dynamo = fix("export-option", "the torch.export based exporter", exporter="dynamo")
 
@@ -87,7 +67,6 @@ class OrOfIntegers(_Bitwise):
 
 
 class _LogicalXor(Case):
-    records = ("logical-xor-one-element",)
     sources = ("microsoft/onnxruntime#8880", "pytorch/pytorch#60179", "microsoft/onnxruntime#11000")
     aten_ops = ("aten::logical_xor",)
     onnx_ops = ("Xor",)
@@ -111,33 +90,9 @@ class LogicalXorOneElement(_LogicalXor):
         (values([True, False], "bool"), values([False], "bool")),
     )
     dynamic = {"x": {0: "n"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#8880",
-            "wrong for one element",
-            torch=">=1.9",
-            opset=">=9",
-            status="mismatch",
-            finding="So in onnxruntime 1.8.1, says the report; 1.19.2, beside torch 1.9.1 here, is newer and is right.",
-            why_not="hidden-by-newer",
-            runtime="onnxruntime==1.8.*",
-        ),
-    )
 
 
 class LogicalXorBroadcast(_LogicalXor):
     """torch.logical_xor of (2, 1, 1, 1) with (3, 4, 5): a broadcast on both sides."""
 
     inputs = ((boolean(2, 1, 1, 1), boolean(3, 4, 5)), (boolean(2, 1, 1, 1), boolean(3, 4, 5)))
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#11000",
-            "wrong",
-            torch=">=1.10",
-            opset=">=9",
-            status="mismatch",
-            finding="onnxruntime 1.19.2, beside torch 1.10.2 here, is newer than the report and is right.",
-            why_not="hidden-by-newer",
-            runtime="onnxruntime>=1.6,<1.12",
-        ),
-    )

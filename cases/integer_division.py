@@ -2,7 +2,7 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 BY = [3, -3, 2, -2]
 
@@ -32,21 +32,9 @@ class _FourSignsOfFloats(Case):
 class RemainderNegativeInteger(_FourSigns):
     """torch.remainder of negative integers: the sign of the result is wrong where Div truncates."""
 
-    records = ("remainder-negative-wrong",)
     sources = ("pytorch/pytorch#64230", "pytorch/pytorch#60179")
     aten_ops = ("aten::remainder",)
     onnx_ops = ("Mod", "Div", "Mul", "Sub")
-    claims = (
-        Claim("pytorch/pytorch#64230", "wrong for negative input", torch="<1.10", opset="9-12", status="mismatch"),
-        Claim(
-            "pytorch/pytorch#64230",
-            "right from torch 1.10 on",
-            torch=">=1.10",
-            opset=">=9",
-            status="pass",
-            finding="Floats are right in 1.10; integers still go through a Div that truncates.",
-        ),
-    )
 
     def forward(self, a, b):
         return torch.remainder(a, b)
@@ -66,22 +54,9 @@ class RemainderNegativeInteger(_FourSigns):
 class RemainderNegativeFloat(_FourSignsOfFloats):
     """torch.remainder of negative floats takes the sign of the divisor; Mod with fmod=1 that of the dividend."""
 
-    records = ("remainder-negative-wrong",)
     sources = ("pytorch/pytorch#64230", "pytorch/pytorch#60179")
     aten_ops = ("aten::remainder",)
     onnx_ops = ("Mod", "Floor", "Div", "Mul", "Sub")
-    claims = (
-        Claim(
-            "pytorch/pytorch#64230",
-            "wrong for negative input",
-            torch="<1.10",
-            opset="9-12",
-            status="mismatch",
-            finding="Only integers were: the quotient of floats has a Floor in 1.7 to 1.9, too. 1.2 has no rule.",
-            why_not="contradicted",
-        ),
-        Claim("pytorch/pytorch#64230", "right from torch 1.10 on", torch=">=1.10", opset=">=9", status="pass"),
-    )
 
     def forward(self, a, b):
         return torch.remainder(a, b)
@@ -99,23 +74,10 @@ class FloorDivideNegativeInteger(_FourSigns):
     torch itself truncated before 1.13; the file is held against the torch that wrote it.
     """
 
-    records = ("floor-divide-truncates",)
     sources = ("pytorch/pytorch#78442", "pytorch/pytorch#45161", "pytorch/pytorch#86146")
     aten_ops = ("aten::floor_divide", "aten::div")
     onnx_ops = ("Div", "Floor", "Xor", "Mod")
     needs_torch = ">=1.5"
-    claims = (
-        Claim("pytorch/pytorch#78442", "truncates", torch=">=1.12,<2", opset="9-16", status="mismatch"),
-        Claim(
-            "pytorch/pytorch#86146",
-            "floors from torch 2.0 on",
-            torch=">=2.0",
-            opset=">=9",
-            status="pass",
-            finding="TorchScript still truncates, with a Div between casts (2.14, 2.15); dynamo floors.",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, a, b):
         return torch.floor_divide(a, b)
@@ -134,23 +96,10 @@ class FloorDivideNegativeInteger(_FourSigns):
 class FloorDivideNegativeFloat(_FourSignsOfFloats):
     """a // b of negative floats: floored or truncated, by torch and by its export."""
 
-    records = ("floor-divide-truncates",)
     sources = ("pytorch/pytorch#78442", "pytorch/pytorch#45161", "pytorch/pytorch#86146")
     aten_ops = ("aten::floor_divide", "aten::div")
     onnx_ops = ("Div", "Floor")
     needs_torch = ">=1.5"
-    claims = (
-        Claim("pytorch/pytorch#78442", "truncates", torch=">=1.12,<2", opset="9-16", status="mismatch"),
-        Claim(
-            "pytorch/pytorch#86146",
-            "floors from torch 2.0 on",
-            torch=">=2.0",
-            opset=">=9",
-            status="pass",
-            finding="TorchScript still truncates, with a Div between casts (2.14, 2.15); dynamo floors.",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, a, b):
         return a // b
@@ -172,14 +121,10 @@ class TruncatedDivisionNegativeInteger(_FourSigns):
     ONNX Runtime truncates; ONNX's own reference evaluator floors.
     """
 
-    records = ("onnx-int-div-negative-unspecified",)
     sources = ("onnx/onnx#4016", "onnx/onnx#7570", "onnx/onnx#8461", "microsoft/onnxruntime#26997")
     aten_ops = ("aten::div",)
     onnx_ops = ("Div",)
     needs_torch = ">=1.8"
-    claims = (
-        Claim("microsoft/onnxruntime#26997", "ONNX Runtime truncates", torch=">=2.9", opset=">=9", status="pass"),
-    )
 
     def forward(self, a, b):
         return torch.div(a, b, rounding_mode="trunc")
@@ -197,7 +142,6 @@ class TruncatedDivisionNegativeInteger(_FourSigns):
 class CeilDivNegatedFloorDiv(Case):
     """-(-a // b), a division rounded up, comes out rounded down where // is a bare Div."""
 
-    records = ("ceildiv-negated-floordiv",)
     sources = ("onnx/tensorflow-onnx#2174", "rwth-i6/returnn#1328")
     aten_ops = ("aten::floor_divide", "aten::neg")
     onnx_ops = ("Div", "Neg")
@@ -208,7 +152,6 @@ class CeilDivNegatedFloorDiv(Case):
         (values([1, 2, 3, 4, 5], "int64"), values([2, 2, 2, 2, 2], "int64")),
     )
     dynamic = {"a": {0: "n"}, "b": {0: "n"}}
-    claims = (Claim("rwth-i6/returnn#1328", "rounded down", torch="==1.13.*", opset=">=9", status="mismatch"),)
 
     def forward(self, a, b):
         return -(-a // b)
@@ -225,13 +168,11 @@ class CeilDivNegatedFloorDiv(Case):
 class FmodIntegerByFloat(Case):
     """torch.fmod of an integer tensor by 2.5: the result is a float, Mod's inputs are of two types."""
 
-    records = ("fmod-remainder-type-promotion",)
     sources = ("pytorch/pytorch#48739", "pytorch/pytorch#48278")
     aten_ops = ("aten::fmod",)
     onnx_ops = ("Mod",)
     inputs = ((values([5, 6, 7], "int64"),), (values([-5, -6, -7], "int64"),), (values([0, 1, 2, 3], "int64"),))
     dynamic = {"x": {0: "n"}}
-    claims = (Claim("pytorch/pytorch#48739", "types or values differ", torch="==1.7.*", status=("mismatch", "fail")),)
 
     def forward(self, x):
         return torch.fmod(x, 2.5)
@@ -258,7 +199,6 @@ class RemainderIntegerByFloat(FmodIntegerByFloat):
 class FloorDivideLargeInteger(Case):
     """a // b of integers above 2**24: a path through float32 loses the last digits."""
 
-    records = ("floor-divide-int-through-float",)
     sources = ("microsoft/onnxscript#2592",)
     aten_ops = ("aten::floor_divide",)
     onnx_ops = ("Cast", "Div", "Floor")
@@ -269,18 +209,6 @@ class FloorDivideLargeInteger(Case):
         (values([-7, 7, -1, 2**25 + 1], "int64"), values([2, -2, 3, 1], "int64")),
     )
     dynamic = {"a": {0: "n"}, "b": {0: "n"}}
-    claims = (
-        Claim(
-            "microsoft/onnxscript#2592",
-            "integers go through float32",
-            exporter="dynamo",
-            torch=">=2.5,<2.9",
-            opset=18,
-            status="mismatch",
-            finding="The fix is onnxscript's: a release measured with a later onnxscript has it.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     def forward(self, a, b):
         return a // b
@@ -295,23 +223,10 @@ class FloorDivideLargeInteger(Case):
 class TruncLargeFloat(Case):
     """torch.trunc through a cast to int64 and back: 1e30 does not fit."""
 
-    records = ("trunc-through-int64-cast-overflow",)
     sources = ("onnx/onnx#4588",)
     aten_ops = ("aten::trunc",)
     onnx_ops = ("Cast",)
     inputs = ((f32(5, low=-9.0, high=9.0),), (values([1e30, -1e30, 3e18, 0.5, -0.5]),))
-    claims = (
-        Claim(
-            "onnx/onnx#4588",
-            "the cast to int64 overflows",
-            torch=">=1.12,<2",
-            opset=">=9",
-            status="mismatch",
-            finding="The cast is that of div with rounding_mode='trunc' (div-trunc-large-float). "
-            "torch.trunc itself has no rule in these releases.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         return torch.trunc(x)
@@ -328,7 +243,6 @@ class TruncLargeFloat(Case):
 class DivTruncLargeFloat(Case):
     """torch.div(x, y, rounding_mode='trunc') through a cast to int64: 1e30 / 3 does not fit."""
 
-    records = ("trunc-through-int64-cast-overflow",)
     sources = ("onnx/onnx#4588",)
     aten_ops = ("aten::div", "aten::trunc")
     onnx_ops = ("Div", "Cast")
@@ -336,15 +250,6 @@ class DivTruncLargeFloat(Case):
     inputs = (
         (values([7.0, -7.0, 9.5]), values([3.0, 2.0, -2.0])),
         (values([1e30, -1e30, 5e18]), values([3.0, 3.0, 0.5])),
-    )
-    claims = (
-        Claim(
-            "onnx/onnx#4588",
-            "the cast to int64 overflows",
-            torch=">=1.12,<2",
-            opset=">=9",
-            status="mismatch",
-        ),
     )
 
     def forward(self, x, y):

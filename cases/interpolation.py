@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 TENS = (f32(1, 2, 10, 10, low=0.0, high=9.0), f32(1, 2, 10, 10), f32(3, 2, 10, 10))
 
@@ -27,26 +27,11 @@ def resize_as(**attributes):
 class InterpolateBilinearToOnePixel(Case):
     """Bilinear interpolate to 1 by 1: pytorch_half_pixel reads the first pixel, torch the middle."""
 
-    records = ("resize-size-1-1-pytorch-half-pixel",)
     sources = ("pytorch/pytorch#183523", "pytorch/pytorch#79361", "onnx/onnx#4276")
     aten_ops = ("aten::upsample_bilinear2d",)
     onnx_ops = ("Resize",)
     inputs = tuple((item,) for item in TENS)
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim("pytorch/pytorch#79361", "the first pixel is given", torch="==1.12.*", opset=">=11", status="mismatch"),
-        Claim(
-            "pytorch/pytorch#183523",
-            "and still is",
-            torch=">=2.12,<2.13",
-            exporter="",
-            opset=18,
-            status="mismatch",
-            finding="It was, with the onnxscript of the time: 0.2.7 on torch 2.6 gives the first pixel. The fix is "
-            "onnxscript's own (microsoft/onnxscript#2918), and the one measured, 0.7.2, has it.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     def forward(self, x):
         return F.interpolate(x, size=(1, 1), mode="bilinear", align_corners=False)
@@ -64,10 +49,6 @@ class InterpolateBilinearToOnePixel(Case):
 
 class InterpolateBilinearToTwoPixels(InterpolateBilinearToOnePixel):
     """Bilinear interpolate to 2 by 2, beside 1 by 1: both coordinate modes agree here."""
-
-    claims = (
-        Claim("pytorch/pytorch#79361", "only one pixel differs", torch=">=1.12", exporter="", opset=18, status="pass"),
-    )
 
     def forward(self, x):
         return F.interpolate(x, size=(2, 2), mode="bilinear", align_corners=False)
@@ -103,14 +84,12 @@ class _NearestByNode(torch.autograd.Function):
 class ResizeNearestHalfPixel(Case):
     """A Resize of one's own, nearest with half_pixel and round_prefer_ceil, is one pixel off torch's nearest."""
 
-    records = ("resize-nearest-one-pixel-off",)
     sources = ("microsoft/onnxruntime#28085", "microsoft/onnxruntime#28310")
     aten_ops = ("aten::upsample_nearest2d",)
     onnx_ops = ("Resize",)
     needs_torch = ">=1.3"
     exporters = ("torchscript-trace",)
     inputs = ((f32(1, 1, 26, 26),), (f32(1, 1, 26, 26, low=2.0, high=5.0),))
-    claims = (Claim("microsoft/onnxruntime#28085", "12 of 64 differ", torch=">=2.9", opset=">=11", status="mismatch"),)
 
     def forward(self, x):
         return _NearestByNode.apply(x)
@@ -131,22 +110,10 @@ class ResizeNearestHalfPixel(Case):
 class InterpolateNearestInexactRatio(Case):
     """interpolate(mode="nearest") from 26 to 64: Resize divides by a rounded scale and picks the pixel before."""
 
-    records = ("resize-nearest-one-pixel-off",)
     sources = ("microsoft/onnxruntime#28085", "microsoft/onnxruntime#28310")
     aten_ops = ("aten::upsample_nearest2d",)
     onnx_ops = ("Resize",)
     inputs = ((f32(1, 1, 26, 26),), (f32(1, 1, 26, 26, low=2.0, high=5.0),))
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#28085",
-            "asymmetric coordinates, rounded down, are right",
-            torch=">=2.9",
-            opset=">=11",
-            status="pass",
-            finding="32 / (64 / 26) is a little under 13 in float32: row 32 shows row 12.",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, x):
         return F.interpolate(x, size=(64, 64), mode="nearest")
@@ -160,22 +127,11 @@ class InterpolateNearestInexactRatio(Case):
 class NearestExact(Case):
     """interpolate(mode="nearest-exact"): half_pixel coordinates, the mode that such a Resize is equal to."""
 
-    records = ("resize-nearest-one-pixel-off",)
     sources = ("microsoft/onnxruntime#28085", "microsoft/onnxruntime#28310")
     aten_ops = ("aten::upsample_nearest2d",)
     onnx_ops = ("Resize",)
     needs_torch = ">=1.11"
     inputs = ((f32(1, 1, 26, 26),), (f32(1, 1, 26, 26, low=2.0, high=5.0),))
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#28085",
-            "nearest-exact is what half_pixel with round_prefer_ceil computes",
-            torch=">=2.9",
-            exporter="dynamo",
-            opset=18,
-            status="pass",
-        ),
-    )
 
     def forward(self, x):
         return F.interpolate(x, size=(64, 64), mode="nearest-exact")
@@ -187,7 +143,6 @@ class NearestExact(Case):
 
 
 class _Antialiased(Case):
-    records = ("resize-antialias-values-differ", "resize-cubic-antialias-cuda-wrong")
     sources = (
         "microsoft/onnxscript#1259",
         "microsoft/onnxscript#2916",
@@ -199,27 +154,6 @@ class _Antialiased(Case):
     needs_torch = ">=1.11"
     inputs = tuple((item,) for item in TENS)
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxscript#1259",
-            "values differ near the border",
-            record="resize-antialias-values-differ",
-            torch=">=2.5,<2.12",
-            exporter="dynamo",
-            opset=18,
-            status="mismatch",
-            finding="2.5 takes a traced program for it, with the batch of the example: the file refuses another batch.",
-            why_not="hidden-by-newer",
-        ),
-        Claim(
-            "microsoft/onnxruntime#25264",
-            "on CUDA the output is incomplete",
-            record="resize-cubic-antialias-cuda-wrong",
-            exporter="dynamo",
-            status="mismatch",
-            needs="cuda",
-        ),
-    )
 
     exclude_outside = fix(
         "graph-surgery",
@@ -233,26 +167,12 @@ class _Antialiased(Case):
 class InterpolateBicubicAntialias(_Antialiased):
     """Bicubic interpolate with antialias=True: Resize's antialias takes in what lies outside."""
 
-    records = (*_Antialiased.records, "resize-antialias-unsupported")
     sources = (
         *_Antialiased.sources,
         "pytorch/vision#6806",
         "pytorch/pytorch#119232",
         "pytorch/pytorch#121623",
         "xiuqhou/Salience-DETR#17",
-    )
-    claims = (
-        *_Antialiased.claims,
-        Claim(
-            "pytorch/vision#6806",
-            "the TorchScript exporter has no rule for it",
-            record="resize-antialias-unsupported",
-            torch=">=1.13,<2.3",
-            opset=">=9",
-            status="fail",
-            stage="export",
-            message="_upsample_bicubic2d_aa",
-        ),
     )
 
     def forward(self, x):
@@ -278,18 +198,6 @@ class InterpolateBilinearAntialias(_Antialiased):
 
 class InterpolateBicubicAntialiasAlignCorners(_Antialiased):
     """Bicubic interpolate with antialias=True and align_corners=True: differs after the fix, too."""
-
-    claims = (
-        Claim(
-            "microsoft/onnxscript#2916",
-            "align_corners=True remains different",
-            record="resize-antialias-values-differ",
-            torch=">=2.5",
-            exporter="dynamo",
-            opset=18,
-            status="mismatch",
-        ),
-    )
 
     def forward(self, x):
         return F.interpolate(x, size=(4, 4), mode="bicubic", align_corners=True, antialias=True)
@@ -332,14 +240,12 @@ class _CubicByNode(torch.autograd.Function):
 class ResizeCubicCoefficientHalf(Case):
     """A cubic Resize of one's own with cubic_coeff_a=-0.5: torch's bicubic has -0.75."""
 
-    records = ("resize-cubic-coeff-half-default",)
     sources = ("microsoft/onnxruntime#28292",)
     aten_ops = ("aten::upsample_bicubic2d",)
     onnx_ops = ("Resize",)
     needs_torch = ">=1.3"
     exporters = ("torchscript-trace",)
     inputs = ((f32(1, 2, 5, 5),), (f32(1, 2, 5, 5),))
-    claims = (Claim("microsoft/onnxruntime#28292", "0.06 off", torch=">=2.9", opset=">=11", status="mismatch"),)
 
     def forward(self, x):
         return _CubicByNode.apply(x)

@@ -3,26 +3,18 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix, i32
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = "the exporter has no rule for {}".format(operator)
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, f32, fix, i32
 
 
 class RmsNormNoRule(Case):
     """nn.RMSNorm has no TorchScript rule; ONNX has the operator from opset 23 on."""
 
-    records = ("rms-norm-opset-20-unsupported",)
     sources = ("pytorch/pytorch#159249",)
     aten_ops = ("aten::rms_norm",)
     onnx_ops = ("RMSNormalization", "ReduceMean")
     needs_torch = ">=2.4"
     inputs = ((f32(2, 6),), (f32(2, 6, high=9.0),), (f32(3, 6),))
     dynamic = {"x": {0: "batch"}}
-    claims = (no_rule("pytorch/pytorch#159249", "rms_norm", ">=2.7", opset=20),)
 
     def setup(self):
         self.norm = torch.nn.RMSNorm(6, eps=1e-5)
@@ -41,22 +33,11 @@ class CumsumOfPaddedInt32(Case):
     """The running sum of padded int32 counts: int64 where int32 is expected."""
 
     id = "cumsum-of-padded-int32"
-    records = ("pad-cumsum-int32-output-type",)
     sources = ("pytorch/pytorch#52252",)
     aten_ops = ("aten::constant_pad_nd", "aten::cumsum")
     onnx_ops = ("Pad", "CumSum")
     inputs = ((i32(2, 4),), (i32(2, 4),), (i32(3, 4),))
     dynamic = {"counts": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#52252",
-            "the output's type is not the expected one",
-            torch=">=1.7,<1.9",
-            opset=12,
-            status="fail",
-            finding="The file runs on newer runtimes, and answers int32 where torch answers int64.",
-        ),
-    )
 
     def forward(self, counts):
         return torch.cumsum(F.pad(counts, (1, 0), value=0.0), dim=1)[:, None]
@@ -73,33 +54,11 @@ class CumsumOfPaddedInt32(Case):
 class SoftmaxOverChannels(Case):
     """F.softmax over the channels of images has no rule in torch 1.0; below opset 13 it is transposed for."""
 
-    records = ("softmax-dim-1-4d-unsupported-1-0", "softmax-transposed-axis-puzzle")
     sources = ("pytorch/pytorch#20643", "pytorch/pytorch#17918", "onnx/onnx#5460")
     aten_ops = ("aten::softmax",)
     onnx_ops = ("Softmax", "Transpose")
     inputs = ((f32(2, 3, 4, 5),), (f32(2, 3, 4, 5),), (f32(3, 3, 4, 5),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule("pytorch/pytorch#20643", "softmax", ">=1.0,<1.2", opset="", record="softmax-dim-1-4d-unsupported-1-0"),
-        Claim(
-            "onnx/onnx#5460",
-            "below opset 13 the axis is moved last and back",
-            record="softmax-transposed-axis-puzzle",
-            torch=">=1.5",
-            opset="9-12",
-            status="pass",
-            ops={"Transpose": 2},
-        ),
-        Claim(
-            "onnx/onnx#5460",
-            "opset 13 needs no Transpose",
-            record="softmax-transposed-axis-puzzle",
-            torch=">=1.8",
-            opset=">=13",
-            status="pass",
-            ops={"Transpose": 0},
-        ),
-    )
 
     def forward(self, x):
         return F.softmax(x, dim=1)
@@ -114,7 +73,6 @@ class SoftmaxOverChannels(Case):
 class FlipOfScriptedShapes(Case):
     """torch.flip of a tensor of sizes in a scripted function: shape inference takes it for one of one axis."""
 
-    records = ("script-flip-axis-range",)
     sources = ("pytorch/pytorch#110693",)
     aten_ops = ("aten::flip",)
     onnx_ops = ("Slice",)
@@ -122,17 +80,6 @@ class FlipOfScriptedShapes(Case):
     needs_torch = ">=1.5"
     inputs = ((f32(3, 2),), (f32(3, 2),), (f32(5, 2),))
     dynamic = {"x": {0: "rows"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#110693",
-            "the axis is said to be out of range",
-            torch=">=2.0,<2.2",
-            exporter="torchscript-script",
-            opset=">=10",
-            status="fail",
-            message="axis",
-        ),
-    )
 
     def forward(self, x):
         return torch.flip(torch.tensor([[x.size(0), x.size(1)], [x.size(1), x.size(0)]]), [1])
@@ -153,21 +100,11 @@ class FlipOfScriptedShapes(Case):
 class TensorLiteralInForward(Case):
     """torch.tensor of numbers in forward, which reaches aten::lift_fresh."""
 
-    records = ("obb-lift-fresh-unsupported",)
     sources = ("ultralytics/ultralytics#18484",)
     aten_ops = ("aten::lift_fresh", "aten::mul")
     onnx_ops = ("Constant", "Mul")
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule(
-            "ultralytics/ultralytics#18484",
-            "lift_fresh",
-            ">=2.0,<2.6",
-            finding="A trace of torch.tensor has no lift_fresh but an aten::to (pytorch/pytorch#77588), which passes.",
-            why_not="form-not-met",
-        ),
-    )
 
     def setup(self):
         self.register_buffer("scale", torch.tensor([1.0, 2.0, 3.0]))

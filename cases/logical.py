@@ -2,13 +2,7 @@
 
 import torch
 
-from caniexport import Case, Claim, boolean, fix, i64, values
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = f"the exporter has no rule for {operator}"
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, boolean, fix, i64, values
 
 
 class _OneMask(Case):
@@ -26,14 +20,9 @@ class _TwoMasks(Case):
 class NotOfMask(_OneMask):
     """~mask has no rule in torch 1.2."""
 
-    records = ("bitwise-not-bool-keyerror",)
     sources = ("pytorch/pytorch#25805",)
     aten_ops = ("aten::bitwise_not",)
     onnx_ops = ("Not",)
-    claims = (
-        no_rule("pytorch/pytorch#25805", "bitwise_not", "==1.2.*"),
-        Claim("pytorch/pytorch#25805", "1.5 has a rule", torch=">=1.5", opset=">=9", status="pass"),
-    )
 
     def forward(self, x):
         return ~x
@@ -50,19 +39,9 @@ class NotOfMask(_OneMask):
 class MaskEqualsZero(_OneMask):
     """mask == 0: a boolean compared with an integer."""
 
-    records = ("eq-zero-on-bool",)
     sources = ("pytorch/pytorch#25805",)
     aten_ops = ("aten::eq",)
     onnx_ops = ("Equal", "Not")
-    claims = (
-        Claim(
-            "pytorch/pytorch#25805",
-            "the file compares a bool with an integer",
-            torch="==1.2.*",
-            opset=">=9",
-            status=("fail", "mismatch"),
-        ),
-    )
 
     def forward(self, x):
         return x == 0
@@ -80,11 +59,9 @@ class LogicalNotOpset9(_OneMask):
     """torch.logical_not has no rule before torch 2.0."""
 
     id = "logical-not-opset-9"
-    records = ("logical-not-unsupported",)
     sources = ("pytorch/pytorch#95154",)
     aten_ops = ("aten::logical_not",)
     onnx_ops = ("Not",)
-    claims = (no_rule("pytorch/pytorch#95154", "logical_not", ">=1.13,<2.1", opset=9),)
 
     def forward(self, x):
         return torch.logical_not(x)
@@ -101,14 +78,9 @@ class LogicalNotOpset9(_OneMask):
 class LogicalOrNoRule(_TwoMasks):
     """torch.logical_or and logical_and have no rule in torch 1.7."""
 
-    records = ("logical-or-unsupported",)
     sources = ("pytorch/pytorch#49518",)
     aten_ops = ("aten::logical_or", "aten::logical_and")
     onnx_ops = ("Or", "And")
-    claims = (
-        no_rule("pytorch/pytorch#49518", "logical_", "==1.7.*", opset=12),
-        Claim("pytorch/pytorch#49518", "1.8 has rules", torch=">=1.8", opset=">=9", status="pass"),
-    )
 
     def forward(self, x, y):
         return torch.logical_or(x, y), torch.logical_and(x, y)
@@ -121,14 +93,9 @@ class LogicalOrNoRule(_TwoMasks):
 class XorNoRule(_TwoMasks):
     """x ^ y of masks has no rule before torch 1.10."""
 
-    records = ("xor-unsupported-opset-12",)
     sources = ("pytorch/pytorch#61113", "pytorch/pytorch#64042")
     aten_ops = ("aten::__xor__",)
     onnx_ops = ("Xor",)
-    claims = (
-        no_rule("pytorch/pytorch#61113", "xor", "==1.8.*", opset=12),
-        Claim("pytorch/pytorch#64042", "1.10 has a rule", torch=">=1.10", opset=">=9", status="pass"),
-    )
 
     def forward(self, x, y):
         return x ^ y
@@ -145,23 +112,9 @@ class XorNoRule(_TwoMasks):
 class AndOfMasks(_TwoMasks):
     """mask & mask: dynamo_export's early BitwiseAnd takes no bool."""
 
-    records = ("bitwise-and-bool-type-error",)
     sources = ("microsoft/onnxscript#907",)
     aten_ops = ("aten::bitwise_and",)
     onnx_ops = ("BitwiseAnd", "And")
-    claims = (
-        Claim(
-            "microsoft/onnxscript#907",
-            "BitwiseAnd of bools is refused before July 2023's onnxscript",
-            torch="==2.1.*",
-            exporter="dynamo",
-            status="fail",
-            stage="load",
-            message="tensor(bool)",
-            finding="The report is older than the first release of onnxscript: 0.1.0, as installed here, is right.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     def forward(self, x, y):
         return x & y
@@ -174,25 +127,12 @@ class AndOfMasks(_TwoMasks):
 class NotOfIntegers(Case):
     """~x of integers: the TorchScript exporter takes booleans only."""
 
-    records = ("bitwise-not-int-refused", "bitwise-shift-custom-symbolic")
     sources = ("tracel-ai/burn#1714", "onnx/onnx#5497")
     aten_ops = ("aten::bitwise_not",)
     onnx_ops = ("BitwiseNot",)
     needs_torch = ">=1.2"
     inputs = ((i64(2, 5),), (values([[-1, -2, 0, 7, 255], [1, 2, 3, 4, -1000]], "int64"),), (i64(4, 5),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "tracel-ai/burn#1714",
-            "bitwise not is for booleans only",
-            record="bitwise-not-int-refused",
-            torch=">=2.0",
-            opset="9-17",
-            status="fail",
-            stage="export",
-            message="bitwise Not for non-boolean",
-        ),
-    )
 
     def forward(self, x):
         return ~x
@@ -207,7 +147,6 @@ class NotOfIntegers(Case):
 class IsinfNoRule(Case):
     """torch.isinf needs opset 10, and torch 1.9."""
 
-    records = ("isinf-any-all-1-8-1",)
     sources = ("pytorch/pytorch#53328", "pytorch/pytorch#54007")
     aten_ops = ("aten::isinf",)
     onnx_ops = ("IsInf", "Abs", "Equal")
@@ -217,10 +156,6 @@ class IsinfNoRule(Case):
         (values([[float("-inf"), 5.0, 3e38]]),),
     )
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule("pytorch/pytorch#53328", "isinf", "<1.8"),
-        Claim("pytorch/pytorch#54007", "1.9 has a rule", torch=">=1.9", opset=">=10", status="pass"),
-    )
 
     def forward(self, x):
         return torch.isinf(x)
@@ -235,22 +170,9 @@ class IsinfNoRule(Case):
 class CountOfMask(_OneMask):
     """The number of true values in each row: ReduceSum takes no bool."""
 
-    records = ("sum-bool-any-unsupported",)
     sources = ("microsoft/onnxruntime#13681",)
     aten_ops = ("aten::sum",)
     onnx_ops = ("ReduceSum", "Cast")
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#13681",
-            "a sum of booleans is refused (onnxruntime 1.10)",
-            torch="==1.10.*",
-            opset=">=9",
-            status="fail",
-            message="tensor(bool)",
-            finding="torch sums a mask as int64: a Cast stands before the ReduceSum, which sees no bool.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         return x.sum(1)

@@ -3,19 +3,12 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix, i32, i64, values
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = "the exporter has no rule for {}".format(operator)
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, f32, fix, i32, i64, values
 
 
 class BincountNoRule(Case):
     """torch.bincount has no rule."""
 
-    records = ("bincount-unsupported",)
     sources = ("AILab-CVC/YOLO-World#536",)
     aten_ops = ("aten::bincount",)
     onnx_ops = ("ScatterElements", "Equal", "ReduceSum")
@@ -25,7 +18,6 @@ class BincountNoRule(Case):
         (values([2, 2, 0, 1, 3, 3, 4], "int64"),),
     )
     dynamic = {"x": {0: "length"}}
-    claims = (no_rule("AILab-CVC/YOLO-World#536", "bincount", ">=2.0", opset=12),)
 
     def forward(self, x):
         return torch.bincount(x, minlength=5)
@@ -62,22 +54,7 @@ class _Bucketize(Case):
 class BucketizeNoRule(_Bucketize):
     """torch.bucketize has no rule; values equal to a boundary belong to the bucket below it."""
 
-    records = ("bucketize-unsupported", "bucketize-dynamo-unsupported")
     sources = ("pytorch/pytorch#75413", "onnx/onnx#3930", "pytorch/pytorch#148098")
-    claims = (
-        no_rule("pytorch/pytorch#75413", "bucketize", ">=1.10,<1.12", opset="9-14", record="bucketize-unsupported"),
-        no_rule(
-            "pytorch/pytorch#148098",
-            "bucketize",
-            "==2.6.*",
-            opset=18,
-            exporter="dynamo",
-            record="bucketize-dynamo-unsupported",
-            finding="With the onnxscript of that month (0.2.2) it is: onnxruntime refuses the file, a Floor of int64. "
-            "0.2.7 and the one measured, 0.7.2, have a function that works.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     def forward(self, x):
         return torch.bucketize(x, self.boundaries)
@@ -90,11 +67,7 @@ class BucketizeNoRule(_Bucketize):
 class BucketizeRight(_Bucketize):
     """torch.bucketize(right=True): values equal to a boundary belong to the bucket above it."""
 
-    records = ("bucketize-unsupported", "bucketize-dynamo-unsupported")
     sources = ("pytorch/pytorch#75413", "onnx/onnx#3930", "pytorch/pytorch#148098")
-    claims = (
-        no_rule("pytorch/pytorch#75413", "bucketize", ">=1.10,<1.12", opset="9-14", record="bucketize-unsupported"),
-    )
 
     def forward(self, x):
         return torch.bucketize(x, self.boundaries, right=True)
@@ -107,7 +80,6 @@ class BucketizeRight(_Bucketize):
 class HistcNoRule(Case):
     """torch.histc has no rule; a value on the upper edge belongs to the last bin."""
 
-    records = ("histc-unsupported",)
     sources = ("pytorch/pytorch#74032",)
     aten_ops = ("aten::histc",)
     onnx_ops = ("Equal", "ReduceSum")
@@ -117,7 +89,6 @@ class HistcNoRule(Case):
         (values([1.0, 0.75, 0.74, 2.0, -1.0, 0.1]),),
     )
     dynamic = {"x": {0: "length"}}
-    claims = (no_rule("pytorch/pytorch#74032", "histc", ">=1.10,<1.12", opset="9-14"),)
 
     def forward(self, x):
         return torch.histc(x, bins=4, min=0.0, max=1.0)
@@ -132,7 +103,6 @@ class HistcNoRule(Case):
 class OneHotNoRule(Case):
     """F.one_hot has no rule in torch 1.1, and early runtimes have no kernel for its types."""
 
-    records = ("one-hot-missing-1-1", "onehot-type-combination-not-implemented", "onehot-node-not-placed")
     sources = (
         "pytorch/pytorch#22534",
         "microsoft/onnxruntime#6116",
@@ -144,22 +114,6 @@ class OneHotNoRule(Case):
     needs_torch = ">=1.1"
     inputs = ((i64(2, 3, high=5),), (i64(2, 3, high=5),), (i64(4, 3, high=5),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule("pytorch/pytorch#22534", "one_hot", "==1.1.*", record="one-hot-missing-1-1"),
-        Claim(
-            "microsoft/onnxruntime#6116",
-            "no kernel for OneHot of these types (onnxruntime 1.5)",
-            record="onehot-type-combination-not-implemented",
-            torch="==1.7.*",
-            opset="11-12",
-            status="fail",
-            stage="load",
-            message="OneHot",
-            finding="The report's node had other types than int64, and its author mended it by int64. "
-            "torch writes int64 throughout, which onnxruntime 1.19.2 takes.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         return F.one_hot(x, 5)
@@ -177,23 +131,11 @@ class EmbeddingBag2d(Case):
     """nn.EmbeddingBag with bags as the rows of a matrix."""
 
     id = "embedding-bag-2d"
-    records = ("embeddingbag-per-sample-weights-2d",)
     sources = ("pytorch/pytorch#41234", "pytorch/pytorch#75621")
     aten_ops = ("aten::embedding_bag",)
     onnx_ops = ("Gather", "Loop")
     inputs = ((i64(2, 3),), (i64(2, 3),), (i64(4, 3),))
     dynamic = {"x": {0: "bags"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#75621",
-            "bags in a matrix cannot be exported before torch 1.12",
-            torch=">=1.6,<1.12",
-            opset=">=11",
-            status="fail",
-            stage="export",
-            finding="1.8 exports it, and the file has the example's number of bags.",
-        ),
-    )
 
     def setup(self):
         self.bag = torch.nn.EmbeddingBag(10, 4, mode="sum")
@@ -212,16 +154,6 @@ class EmbeddingBagPerSampleWeights(EmbeddingBag2d):
     id = "embedding-bag-per-sample-weights"
     inputs = ((i64(2, 3), f32(2, 3)), (i64(2, 3), f32(2, 3)), (i64(4, 3), f32(4, 3)))
     dynamic = {"x": {0: "bags"}, "weights": {0: "bags"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#41234",
-            "embedding_bag with per_sample_weights is not supported",
-            torch=">=1.6,<1.8",
-            opset=">=9",
-            status="fail",
-            stage="export",
-        ),
-    )
 
     def forward(self, x, weights):
         return self.bag(x, per_sample_weights=weights)
@@ -235,23 +167,11 @@ class UniqueInt32(Case):
     """torch.unique of int32: Unique has kernels for few types."""
 
     id = "unique-int32"
-    records = ("unique-int-dtype-no-ort-kernel",)
     sources = ("microsoft/onnxscript#1547",)
     aten_ops = ("aten::_unique2",)
     onnx_ops = ("Unique",)
     inputs = ((i32(6, high=4),), (i32(6, high=4),), (i32(9, high=4),))
     dynamic = {"x": {0: "length"}}
-    claims = (
-        Claim(
-            "microsoft/onnxscript#1547",
-            "the runtime has no kernel for Unique of this type (May 2024)",
-            torch="==2.3.*",
-            opset=">=11",
-            status="fail",
-            stage="load",
-            message="Unique",
-        ),
-    )
 
     def forward(self, x):
         return torch.unique(x)
@@ -264,7 +184,6 @@ class UniqueInt32(Case):
 class UniqueConsecutiveNoRule(Case):
     """x.unique_consecutive() has no rule."""
 
-    records = ("unique-consecutive-unsupported",)
     sources = ("onnx/onnx#3193", "pytorch/pytorch#112718")
     aten_ops = ("aten::unique_consecutive",)
     onnx_ops = ("Compress", "NonZero")
@@ -274,10 +193,6 @@ class UniqueConsecutiveNoRule(Case):
         (values([7, 7, 7], "int64"),),
     )
     dynamic = {"x": {0: "length"}}
-    claims = (
-        no_rule("onnx/onnx#3193", "unique_consecutive", "==1.7.*"),
-        no_rule("pytorch/pytorch#112718", "unique_consecutive", "==2.1.*", opset="9-17"),
-    )
 
     def forward(self, x):
         return torch.unique_consecutive(x)

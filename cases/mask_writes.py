@@ -2,39 +2,18 @@
 
 import torch
 
-from caniexport import Case, Claim, boolean, f32, fix, values
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = f"the exporter has no rule for {operator}"
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, boolean, f32, fix, values
 
 
 class BoolIndexPut(Case):
     """mask[mask != c] = 1 of a boolean mask: ScatterND takes no bool."""
 
-    records = ("bool-index-put-scatternd-type-error", "index-put-single-bool-update")
     sources = ("pytorch/pytorch#34054", "pytorch/pytorch#53507", "pytorch/pytorch#54863")
     aten_ops = ("aten::index_put_",)
     onnx_ops = ("ScatterND", "Where")
     needs_torch = ">=1.2"
     inputs = ((boolean(3, 4), boolean(3, 4)), (boolean(3, 4), boolean(3, 4)), (boolean(5, 4), boolean(5, 4)))
     dynamic = {"mask": {0: "batch"}, "other": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#34054",
-            "ScatterND of a bool is refused",
-            record="bool-index-put-scatternd-type-error",
-            torch="==1.4.*",
-            opset=11,
-            status="fail",
-            message="tensor(bool)",
-            finding="1.3 and 1.4 leave this write to an operator of their own, ATen, which no runtime has. "
-            "ScatterND is written from 1.5 on.",
-            why_not="version-misattributed",
-        ),
-    )
 
     def forward(self, mask, other):
         mask = mask.clone()
@@ -57,26 +36,12 @@ class BoolIndexPut(Case):
 class MaskZeroFill(Case):
     """x[mask] = 0: dynamo_export writes a ScatterElements that the runtime refuses."""
 
-    records = ("dynamo-mask-zero-fill-scatterelements",)
     sources = ("pytorch/pytorch#126856",)
     aten_ops = ("aten::index_put_",)
     onnx_ops = ("ScatterElements", "Where")
     inputs = ((f32(3, 4), boolean(3, 4)), (f32(3, 4), boolean(3, 4)), (f32(5, 4), boolean(5, 4)))
     dynamic = {"x": {0: "batch"}, "mask": {0: "batch"}}
     needs_torch = ">=1.2"
-    claims = (
-        Claim(
-            "pytorch/pytorch#126856",
-            "the session cannot be made",
-            torch="==2.3.*",
-            exporter="dynamo",
-            status="fail",
-            stage="load",
-            finding="So with onnxscript of May 2024 (0.1.0.dev20240515) and the report's own model: ScatterElements "
-            "has indices and updates of two ranks. The one measured beside torch 2.3 here writes a Where.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     def forward(self, x, mask):
         x = x.clone()
@@ -95,7 +60,6 @@ class MaskZeroFill(Case):
 class IndexPutMaskAndColumn(Case):
     """r[mask, 0] = values[mask]: a mask and a column number on the left."""
 
-    records = ("index-put-mask-and-int-index",)
     sources = ("pytorch/pytorch#159295",)
     aten_ops = ("aten::index_put_",)
     onnx_ops = ("ScatterND", "Reshape")
@@ -104,17 +68,6 @@ class IndexPutMaskAndColumn(Case):
         (f32(4, 2), f32(4), values([True, False, True, False], "bool")),
         (f32(4, 2), f32(4), values([True, True, True, False], "bool")),
         (f32(4, 2), f32(4), values([False, False, False, True], "bool")),
-    )
-    claims = (
-        Claim(
-            "pytorch/pytorch#159295",
-            "another number of true values fails at a Reshape (July 2025)",
-            torch=">=2.7,<2.9",
-            opset=11,
-            status="fail",
-            stage="run",
-            message="Reshape",
-        ),
     )
 
     def forward(self, r, column, mask):
@@ -130,7 +83,6 @@ class IndexPutMaskAndColumn(Case):
 class IndexPutMaskOfRows(Case):
     """x[mask] = v, a tensor of rows, with a mask of fewer dimensions than x."""
 
-    records = ("index-put-mask-lower-rank",)
     sources = ("pytorch/pytorch#92862",)
     aten_ops = ("aten::index_put_",)
     onnx_ops = ("ScatterND", "NonZero")
@@ -141,22 +93,6 @@ class IndexPutMaskOfRows(Case):
         (f32(5, 4), values([True, True, False, False, True], "bool"), f32(3, 4)),
     )
     dynamic = {"x": {0: "rows"}, "mask": {0: "rows"}, "v": {0: "picked"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#92862",
-            "a mask of lower rank is exported wrongly",
-            torch=">=1.11,<2",
-            opset=">=11",
-            status=("fail", "mismatch"),
-        ),
-        Claim(
-            "pytorch/pytorch#92862",
-            "2.0 is right",
-            torch="==2.0.*",
-            opset=">=11",
-            status="pass",
-        ),
-    )
 
     def forward(self, x, mask, v):
         x = x.clone()
@@ -172,42 +108,11 @@ class IndexPutMaskOfRows(Case):
 class WhereCondition(Case):
     """torch.where(condition) alone: the indices, one tensor an axis."""
 
-    records = ("where-cond-export-resolves-ternary", "where-single-arg-1-3", "nonzero-as-tuple-numpy")
     sources = ("pytorch/pytorch#140710", "pytorch/pytorch#27959", "pytorch/pytorch#49817", "pytorch/pytorch#47421")
     aten_ops = ("aten::where", "aten::nonzero_numpy")
     onnx_ops = ("NonZero",)
     inputs = ((f32(3, 4),), (f32(3, 4),), (f32(5, 4),))
     dynamic = {"x": {0: "rows"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#140710",
-            "torch.export takes it for where with three arguments",
-            record="where-cond-export-resolves-ternary",
-            torch=">=2.5,<2.7",
-            exporter="dynamo",
-            opset="18-20",
-            status="fail",
-            stage="export",
-            finding="torch.export does; the exporter of 2.5 then takes a traced program, and the file works.",
-            why_not="form-not-met",
-        ),
-        Claim(
-            "pytorch/pytorch#27959",
-            "where() misses two arguments",
-            record="where-single-arg-1-3",
-            torch="==1.3.*",
-            status="fail",
-            stage="export",
-        ),
-        no_rule(
-            "pytorch/pytorch#49817",
-            "nonzero_numpy",
-            "==1.7.*",
-            opset="9-11",
-            record="nonzero-as-tuple-numpy",
-            variant="nonzero_tuple",
-        ),
-    )
 
     def forward(self, x):
         rows, columns = torch.where(x > 0)
@@ -227,17 +132,12 @@ class WhereCondition(Case):
 class MaskedSelectNoRule(Case):
     """torch.masked_select has no rule in torch 1.2 and 1.3."""
 
-    records = ("masked-ops-not-exported-1-2", "masked-select-keyerror-1-3")
     sources = ("pytorch/pytorch#26034", "pytorch/pytorch#27959")
     aten_ops = ("aten::masked_select",)
     onnx_ops = ("NonZero", "GatherND")
     needs_torch = ">=1.2"
     inputs = ((f32(3, 4), boolean(3, 4)), (f32(3, 4), boolean(3, 4)), (f32(5, 4), boolean(5, 4)))
     dynamic = {"x": {0: "rows"}, "mask": {0: "rows"}}
-    claims = (
-        no_rule("pytorch/pytorch#26034", "masked_select", "==1.2.*", record="masked-ops-not-exported-1-2"),
-        no_rule("pytorch/pytorch#27959", "masked_select", "==1.3.*", record="masked-select-keyerror-1-3"),
-    )
 
     def forward(self, x, mask):
         return torch.masked_select(x, mask)

@@ -2,7 +2,7 @@
 
 import torch
 
-from caniexport import Case, Claim, f16, f32, fix, values
+from caniexport import Case, f16, f32, fix, values
 
 CAUSAL = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
 INFINITE = float("-inf")
@@ -11,7 +11,6 @@ INFINITE = float("-inf")
 class MaskedScatterBroadcastMask(Case):
     """masked_scatter with a mask of one column: values are taken from the source as if it were as narrow."""
 
-    records = ("masked-scatter-dynamo-wrong-order",)
     sources = ("pytorch/pytorch#186146",)
     aten_ops = ("aten::masked_scatter",)
     onnx_ops = ("ScatterND", "NonZero", "ScatterElements")
@@ -21,19 +20,6 @@ class MaskedScatterBroadcastMask(Case):
         (f32(1, 6, 3), values([[False, True, False, False, False, True]], "bool"), f32(2, 3)),
     )
     dynamic = {"x": {1: "length"}, "mask": {1: "length"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#186146",
-            "written in the wrong order",
-            torch=">=2.11,<2.13",
-            exporter="dynamo",
-            opset=18,
-            status="mismatch",
-            finding="With onnxscript 0.7.2, measured beside it here, it is right.",
-            why_not="hidden-by-newer",
-        ),
-        Claim("pytorch/pytorch#186146", "dynamo=False is right", torch=">=2.11", opset=18, status="pass"),
-    )
 
     def forward(self, x, mask, source):
         return x.masked_scatter(mask.unsqueeze(-1), source)
@@ -77,7 +63,6 @@ class _NonzeroTransposed(torch.autograd.Function):
 class NonzeroNodeLayout(Case):
     """A NonZero node by hand for torch.nonzero: ONNX has a row for each axis, torch one for each element."""
 
-    records = ("nonzero-layout-transposed",)
     sources = ("pytorch/pytorch#18047",)
     aten_ops = ("aten::nonzero",)
     onnx_ops = ("NonZero", "Transpose")
@@ -88,7 +73,6 @@ class NonzeroNodeLayout(Case):
         (values([[0.0, 0.0], [0.0, 0.0]]),),
     )
     dynamic = {"x": {1: "width"}}
-    claims = (Claim("pytorch/pytorch#18047", "transposed", torch=">=1.2", opset=">=9", status="mismatch"),)
 
     def forward(self, x):
         return _NonzeroNode.apply(x)
@@ -105,22 +89,12 @@ class NonzeroNodeLayout(Case):
 class CausalMaskByProduct(Case):
     """triu written as a product with a mask: -inf times zero is NaN, in eager already."""
 
-    records = ("triu-mask-mul-inf-nan",)
     sources = ("huggingface/transformers#9738", "pytorch/pytorch#32968", "huggingface/transformers#9737")
     aten_ops = ("aten::triu", "aten::mul")
     onnx_ops = ("Mul", "Trilu", "Where")
     inputs = (
         (f32(4, 4), values(CAUSAL)),
         (values([[1.0, INFINITE, INFINITE, INFINITE]] * 4), values(CAUSAL)),
-    )
-    claims = (
-        Claim(
-            "huggingface/transformers#9738",
-            "-inf * 0 gives NaN",
-            torch=">=1.7,<1.9",
-            opset="9-12",
-            status="mismatch",
-        ),
     )
 
     def forward(self, x, mask):
@@ -144,7 +118,6 @@ class HalfMaskAddedToScores(Case):
     Where every key is masked; float32 scores, or where in place of the sum, have no such row.
     """
 
-    records = ("finfo-min-plus-score-inf", "export-nan-difference")
     sources = (
         "huggingface/transformers#17306",
         "NVIDIA-NeMo/Automodel#2658",
@@ -156,16 +129,6 @@ class HalfMaskAddedToScores(Case):
     inputs = (
         (f16(2, 4), values([[1, 1, 0, 0], [1, 0, 0, 0]], "float16")),
         (f16(2, 4, low=-40.0, high=-20.0), values([[1, 1, 0, 0], [0, 0, 0, 0]], "float16")),
-    )
-    claims = (
-        Claim(
-            "huggingface/transformers#17306",
-            "NaN where every key is masked",
-            record="finfo-min-plus-score-inf",
-            torch=">=1.11,<1.13",
-            opset=">=13",
-            status="mismatch",
-        ),
     )
 
     def forward(self, scores, keep):
@@ -193,7 +156,6 @@ class HalfMaskAddedToScores(Case):
 class FullyMaskedRow(Case):
     """A softmax over a row masked with -inf throughout is NaN, and NaN is never close to NaN for a comparison."""
 
-    records = ("export-nan-difference",)
     sources = ("huggingface/transformers#17468",)
     aten_ops = ("aten::masked_fill", "aten::softmax")
     onnx_ops = ("Where", "Softmax")
@@ -202,18 +164,6 @@ class FullyMaskedRow(Case):
         (f32(2, 4), values([[True, True, False, False], [False, False, False, False]], "bool")),
     )
     needs_torch = ">=1.2"
-    claims = (
-        Claim(
-            "huggingface/transformers#17468",
-            "differs by NaN",
-            torch="==1.11.*",
-            opset=">=9",
-            status="mismatch",
-            finding="NaN stands in the same places of both outputs, which counts as equal here. "
-            "What differed is the reporter's comparison, for which NaN is close to nothing.",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, scores, keep):
         return torch.softmax(scores.masked_fill(~keep, INFINITE), -1)

@@ -2,45 +2,18 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = "the exporter has no rule for {}".format(operator)
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, f32, fix
 
 
 class EinsumOpset11(Case):
     """torch.einsum needs opset 12."""
 
     id = "einsum-opset-11"
-    records = ("einsum-opset-11-needs-12", "einsum-constant-kind-s", "einsum-yolo-world-use-einsum-false")
     sources = ("open-mmlab/mmdeploy#1624", "pytorch/pytorch#26893", "pytorch/pytorch#32716")
     aten_ops = ("aten::einsum",)
     onnx_ops = ("Einsum", "MatMul")
     inputs = ((f32(2, 3, 4), f32(2, 5, 4)), (f32(2, 3, 4), f32(2, 5, 4)), (f32(3, 3, 4), f32(3, 5, 4)))
     dynamic = {"x": {0: "batch"}, "y": {0: "batch"}}
-    claims = (
-        no_rule("open-mmlab/mmdeploy#1624", "einsum", ">=1.8,<2.3", opset=11, record="einsum-opset-11-needs-12"),
-        Claim(
-            "open-mmlab/mmdeploy#1624",
-            "opset 12 has Einsum",
-            record="einsum-opset-11-needs-12",
-            torch=">=1.5",
-            opset=">=12",
-            status="pass",
-        ),
-        Claim(
-            "pytorch/pytorch#26893",
-            "the equation is a constant of a kind that is not supported",
-            record="einsum-constant-kind-s",
-            torch=">=1.2,<1.5",
-            status="fail",
-            stage="export",
-            message="Unsupported prim::Constant kind",
-        ),
-    )
 
     def forward(self, x, y):
         return torch.einsum("bic,bjc->bij", x, y)
@@ -59,22 +32,11 @@ class EinsumOpset11(Case):
 class EinsumOfOneLetter(Case):
     """torch.einsum("i->i", x), an equation without a product."""
 
-    records = ("einsum-constant-kind-s",)
     sources = ("pytorch/pytorch#26893", "pytorch/pytorch#32716")
     aten_ops = ("aten::einsum",)
     onnx_ops = ("Einsum",)
     inputs = ((f32(4),), (f32(4),), (f32(6),))
     dynamic = {"x": {0: "length"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#26893",
-            "the equation is a constant of a kind that is not supported",
-            torch=">=1.2,<1.5",
-            status="fail",
-            stage="export",
-            message="Unsupported prim::Constant kind",
-        ),
-    )
 
     def forward(self, x):
         return torch.einsum("i->i", x) * 2.0
@@ -87,14 +49,12 @@ class EinsumOfOneLetter(Case):
 class SvdNoRule(Case):
     """torch.svd has no rule."""
 
-    records = ("svd-unsupported",)
     sources = ("pytorch/pytorch#81084", "pytorch/pytorch#85371")
     aten_ops = ("aten::svd",)
     onnx_ops = ("MatMul",)
     rtol = 1e-3
     atol = 1e-3
     inputs = ((f32(3, 2, low=0.5, high=2.0),), (f32(3, 2, low=0.5, high=2.0),))
-    claims = (no_rule("pytorch/pytorch#81084", "svd", ">=1.9", opset="9-17"),)
 
     def forward(self, x):
         return torch.svd(x)[1][0]
@@ -112,14 +72,12 @@ class SvdNoRule(Case):
 class PinvNoRule(Case):
     """torch.pinverse of a tall matrix has no rule."""
 
-    records = ("svd-unsupported",)
     sources = ("pytorch/pytorch#81084", "pytorch/pytorch#85371")
     aten_ops = ("aten::pinverse", "aten::linalg_pinv")
     onnx_ops = ("MatMul",)
     rtol = 1e-3
     atol = 1e-3
     inputs = ((f32(4, 2),), (f32(4, 2),))
-    claims = (no_rule("pytorch/pytorch#85371", "pinv", ">=1.12", opset="9-17"),)
 
     def forward(self, x):
         return torch.pinverse(x)
@@ -135,7 +93,6 @@ class PinvNoRule(Case):
 class InverseNoRule(Case):
     """torch.inverse: its rule of opset 12 wrote an operator that ONNX never had."""
 
-    records = ("inverse-opset12-removed-claim",)
     sources = ("pytorch/pytorch#35318", "onnx/onnx#3504")
     aten_ops = ("aten::inverse",)
     onnx_ops = ("com.microsoft::Inverse",)
@@ -143,18 +100,6 @@ class InverseNoRule(Case):
     atol = 1e-3
     inputs = ((f32(2, 2, 2),), (f32(2, 2, 2),), (f32(3, 2, 2),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#35318",
-            "an Inverse node at opset 12",
-            torch=">=1.6",
-            opset=12,
-            ops={"Inverse": 1},
-            finding="pytorch/pytorch#37005 took the rule out again within the month; no release from 1.10 on has one.",
-            why_not="version-misattributed",
-        ),
-        Claim("onnx/onnx#3504", "no runtime takes it", torch=">=1.6", opset=12, status="fail"),
-    )
 
     def forward(self, x):
         return torch.inverse(x + 9.0 * torch.eye(2))
@@ -169,14 +114,12 @@ class InverseNoRule(Case):
 class LinalgNormNoRule(Case):
     """torch.linalg.norm has no rule in releases of 2021."""
 
-    records = ("linalg-norm-opset-13",)
     sources = ("inisis/brocolli#38",)
     aten_ops = ("aten::linalg_norm",)
     onnx_ops = ("ReduceL2",)
     needs_torch = ">=1.8"
     inputs = ((f32(2, 4),), (f32(2, 4),), (f32(3, 4),))
     dynamic = {"x": {0: "batch"}}
-    claims = (no_rule("inisis/brocolli#38", "linalg_norm", ">=1.8,<1.11", opset=13),)
 
     def forward(self, x):
         return torch.linalg.norm(x, dim=-1)
@@ -189,7 +132,6 @@ class LinalgNormNoRule(Case):
 class LinalgSolveNoRule(Case):
     """torch.linalg.solve has no rule."""
 
-    records = ("linalg-solve-unsupported",)
     sources = ("pytorch/pytorch#133052",)
     aten_ops = ("aten::linalg_solve",)
     onnx_ops = ("Mul", "Div")
@@ -198,7 +140,6 @@ class LinalgSolveNoRule(Case):
     atol = 1e-3
     inputs = ((f32(2, 2, 2), f32(2, 2)), (f32(2, 2, 2), f32(2, 2)), (f32(3, 2, 2), f32(3, 2)))
     dynamic = {"matrix": {0: "batch"}, "right": {0: "batch"}}
-    claims = (no_rule("pytorch/pytorch#133052", "linalg_solve", "==2.4.*"),)
 
     def forward(self, matrix, right):
         return torch.linalg.solve(matrix + 5.0 * torch.eye(2), right.unsqueeze(-1)).squeeze(-1)
@@ -214,13 +155,11 @@ class LinalgSolveNoRule(Case):
 class RenormNoRule(Case):
     """x.renorm, which shortens slices that are too long, has no rule."""
 
-    records = ("renorm-not-exported",)
     sources = ("onnx/onnx#627",)
     aten_ops = ("aten::renorm",)
     onnx_ops = ("ReduceL2", "Clip", "Mul")
     inputs = ((f32(3, 4),), (f32(3, 4, low=0.0, high=0.1),), (f32(5, 4),))
     dynamic = {"x": {0: "rows"}}
-    claims = (no_rule("onnx/onnx#627", "renorm", "==1.0.*", opset=""),)
 
     def forward(self, x):
         return x.renorm(2, 0, 0.5)
@@ -234,7 +173,6 @@ class RenormNoRule(Case):
 class CdistExpansion(Case):
     """torch.cdist: the file holds every difference, whatever compute_mode says."""
 
-    records = ("cdist-expansion-memory-blow-up",)
     sources = ("pytorch/pytorch#144212", "pytorch/pytorch#144213")
     aten_ops = ("aten::cdist",)
     onnx_ops = ("Expand", "Sub", "ReduceSum")
@@ -243,15 +181,6 @@ class CdistExpansion(Case):
     atol = 1e-3
     inputs = ((f32(5, 3), f32(4, 3)), (f32(5, 3), f32(4, 3)), (f32(7, 3), f32(4, 3)))
     dynamic = {"x": {0: "rows"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#144212",
-            "no MatMul: all differences are held at once (January 2025)",
-            torch="==2.5.*",
-            opset=">=9",
-            ops={"MatMul": 0},
-        ),
-    )
 
     def forward(self, x, y):
         return torch.cdist(x, y, compute_mode="use_mm_for_euclid_dist")

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 
 @contextmanager
@@ -70,47 +70,11 @@ class GroupNormNoSymbolic(Case):
     that operator, so the file cannot be loaded.
     """
 
-    records = ("group-norm-no-symbolic", "group-norm-aten-node-not-runnable")
     sources = ("seed:003", "pytorch/pytorch#26753", "pytorch/pytorch#27071")
     aten_ops = ("aten::group_norm",)
     onnx_ops = ("InstanceNormalization", "GroupNormalization", "ATen")
     inputs = ((f32(2, 6, 5, 5),), (f32(2, 6, 5, 5, low=1.0, high=4.0),), (f32(3, 6, 4, 7),))
     dynamic = {"x": {0: "batch", 2: "height", 3: "width"}}
-    claims = (
-        Claim(
-            "seed:003",
-            "the exporter of torch 1.0/1.1 has no rule for group_norm and gives up",
-            record="group-norm-no-symbolic",
-            torch=">=1.0,<1.2",
-            opset=9,
-            status="fail",
-            stage="export",
-            message="group_norm",
-        ),
-        Claim(
-            "seed:003",
-            "a rule of one's own that emits an ATen node makes the export pass (it is the load that fails then)",
-            record="group-norm-no-symbolic",
-            torch=">=1.0,<1.2",
-            opset=9,
-            variant="aten_symbolic",
-            status="fail",
-            stage="load",
-            ops={"ATen": 1},
-        ),
-        Claim(
-            "seed:003",
-            "the exported ATen node is no ONNX operator: the runtime refuses to load the file",
-            record="group-norm-aten-node-not-runnable",
-            torch="<1.11",
-            opset="9-10",
-            variant="aten_symbolic",
-            status="fail",
-            stage="load",
-            message="is not a registered function/op",
-            ops={"ATen": 1},
-        ),
-    )
 
     def setup(self):
         self.norm = torch.nn.GroupNorm(2, 6)

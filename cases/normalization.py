@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 IMAGES = ((f32(1, 3, 4, 4),), (f32(1, 3, 4, 4, low=2.0, high=5.0),), (f32(2, 3, 4, 4),))
 BATCH = {"x": {0: "batch"}}
@@ -20,16 +20,11 @@ def with_statistics(norm):
 class InstanceNormTrackedStatistics(Case):
     """InstanceNorm2d(track_running_stats=True).eval(): the file normalises by the image instead."""
 
-    records = ("instance-norm-track-running-stats",)
     sources = ("pytorch/pytorch#53887", "pytorch/pytorch#55051", "pytorch/pytorch#60538")
     aten_ops = ("aten::instance_norm",)
     onnx_ops = ("InstanceNormalization", "BatchNormalization")
     inputs = IMAGES
     dynamic = BATCH
-    claims = (
-        Claim("pytorch/pytorch#53887", "statistics are ignored", torch="==1.8.*", opset=">=9", status="mismatch"),
-        Claim("pytorch/pytorch#60538", "they are used", torch=">=1.10", opset=">=9", status="pass"),
-    )
 
     def setup(self):
         self.norm = with_statistics(torch.nn.InstanceNorm2d(3, affine=True, track_running_stats=True))
@@ -55,7 +50,6 @@ class InstanceNormTrackedStatisticsStatic(InstanceNormTrackedStatistics):
 class InstanceNormWithoutEpsilon(Case):
     """InstanceNorm2d(eps=0) on large planes of small values, held to torch.testing's tolerances: just not close."""
 
-    records = ("instance-norm-numerical-large-plane",)
     sources = ("pytorch/pytorch#60582",)
     aten_ops = ("aten::instance_norm",)
     onnx_ops = ("InstanceNormalization",)
@@ -64,15 +58,6 @@ class InstanceNormWithoutEpsilon(Case):
     inputs = (
         (f32(1, 1, 1200, 1200, low=-1e-3, high=1e-3),),
         (f32(1, 1, 1200, 1200, low=0.0, high=1e-3),),
-    )
-    claims = (
-        Claim(
-            "pytorch/pytorch#60582",
-            "a little out of tolerance",
-            torch="==1.9.*",
-            opset=11,
-            status="mismatch",
-        ),
     )
 
     def setup(self):
@@ -98,16 +83,11 @@ class InstanceNormWithoutEpsilon(Case):
 class GroupNormOneGroup(Case):
     """group_norm with one group: right in ONNX Runtime, normalised by channel in TensorRT 10.16."""
 
-    records = ("groupnorm-num-groups-1-trt-wrong",)
     sources = ("NVIDIA/TensorRT#4756",)
     aten_ops = ("aten::group_norm",)
     onnx_ops = ("GroupNormalization", "InstanceNormalization")
     inputs = IMAGES
     dynamic = BATCH
-    claims = (
-        Claim("NVIDIA/TensorRT#4756", "ONNX Runtime is right", torch="==2.11.*", exporter="", opset=18, status="pass"),
-        Claim("NVIDIA/TensorRT#4756", "by channel", torch="==2.11.*", status="mismatch", needs="tensorrt"),
-    )
 
     def setup(self):
         self.norm = torch.nn.GroupNorm(1, 3)
@@ -124,23 +104,11 @@ class GroupNormOneGroup(Case):
 class BatchNormReferenceInTraining(Case):
     """The reference was computed in training mode, by the batch's own statistics; the file has the running ones."""
 
-    records = ("batchnorm-train-mode-reference",)
     sources = ("microsoft/onnxruntime#3873",)
     aten_ops = ("aten::batch_norm",)
     onnx_ops = ("BatchNormalization",)
     inputs = IMAGES
     dynamic = BATCH
-    claims = (
-        Claim("microsoft/onnxruntime#3873", "outputs differ", torch="==1.7.*", opset=">=9", status="mismatch"),
-        Claim(
-            "microsoft/onnxruntime#3873",
-            "with eval() before the reference they agree",
-            torch="==1.7.*",
-            opset=">=9",
-            variant="eval_first",
-            status="pass",
-        ),
-    )
 
     def setup(self):
         self.norm = with_statistics(torch.nn.BatchNorm2d(3))
@@ -159,15 +127,11 @@ class BatchNormReferenceInTraining(Case):
 class DropoutReferenceInTraining(Case):
     """The reference was computed in training mode, with values dropped; the file drops none."""
 
-    records = ("transformer-encoder-mismatch-train-dropout",)
     sources = ("pytorch/pytorch#109532", "pytorch/pytorch#110557")
     aten_ops = ("aten::dropout",)
     onnx_ops = ("Dropout",)
     inputs = ((f32(4, 16),), (f32(4, 16),), (f32(6, 16),))
     dynamic = BATCH
-    claims = (
-        Claim("pytorch/pytorch#109532", "not close", torch=">=2.1,<2.2", exporter="", opset=18, status="mismatch"),
-    )
 
     def setup(self):
         self.linear = torch.nn.Linear(16, 16)
@@ -188,7 +152,6 @@ class DropoutReferenceInTraining(Case):
 class ConvBatchNormFused(Case):
     """A convolution and its batch norm, fused by the exporter: wrong in TensorRT 7, right in ONNX Runtime."""
 
-    records = ("bn-fused-conv-trt-wrong",)
     sources = (
         "onnx/onnx-tensorrt#594",
         "NVIDIA/TensorRT#960",
@@ -197,15 +160,6 @@ class ConvBatchNormFused(Case):
     onnx_ops = ("Conv", "BatchNormalization")
     inputs = IMAGES
     dynamic = BATCH
-    claims = (
-        Claim(
-            "onnx/onnx-tensorrt#594",
-            "totally different",
-            torch="==1.4.*",
-            status="mismatch",
-            needs="tensorrt",
-        ),
-    )
 
     def setup(self):
         self.conv = torch.nn.Conv2d(3, 3, 3, padding=1)
@@ -225,24 +179,11 @@ class ConvBatchNormFused(Case):
 class GemmWithBetaAndBatchNorm(Case):
     """addmm(beta=2) and a batch norm: fused into one Gemm, whose bias is then scaled as if beta were 1."""
 
-    records = ("gemm-beta-bn-fusion",)
     sources = ("microsoft/onnxscript#3027",)
     aten_ops = ("aten::addmm", "aten::batch_norm")
     onnx_ops = ("Gemm", "BatchNormalization")
     inputs = ((f32(2, 4),), (f32(2, 4),), (f32(5, 4),))
     dynamic = BATCH
-    claims = (
-        Claim(
-            "microsoft/onnxscript#3027",
-            "the bias is wrong",
-            torch=">=2.9",
-            exporter="dynamo",
-            opset=18,
-            status="mismatch",
-            finding="The fix is in onnxscript 0.7.2, which these releases are measured with.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     def setup(self):
         self.linear = torch.nn.Linear(4, 3)
@@ -259,13 +200,11 @@ class GemmWithBetaAndBatchNorm(Case):
 class WeightNormConvolution(Case):
     """weight_norm of a convolution: the norm of each filter, over all its other axes."""
 
-    records = ("weight-norm-onnx-differs",)
     sources = ("microsoft/onnxruntime#3143",)
     aten_ops = ("aten::_weight_norm",)
     onnx_ops = ("ReduceL2", "Div", "Mul", "Conv")
     inputs = IMAGES
     dynamic = BATCH
-    claims = (Claim("microsoft/onnxruntime#3143", "outputs differ", torch="==1.4.*", opset=">=9", status="mismatch"),)
 
     def setup(self):
         self.conv = torch.nn.utils.weight_norm(torch.nn.Conv2d(3, 2, 3))
@@ -283,25 +222,12 @@ class WeightNormConvolution(Case):
 class WeightNormOfVector(Case):
     """torch._weight_norm of a vector: each element's own magnitude, not the norm of all of them."""
 
-    records = ("weight-norm-1d-scalar-norm",)
     sources = ("pytorch/pytorch#191749",)
     aten_ops = ("aten::_weight_norm",)
     onnx_ops = ("ReduceL2", "Abs")
     inputs = (
         (values([1.0, -2.0, 3.0]), values([2.0, 2.0, 2.0])),
         (values([4.0, 0.5, -6.0]), values([1.0, -3.0, 0.25])),
-    )
-    claims = (
-        Claim("pytorch/pytorch#191749", "the norm of all", torch=">=2.9", opset=">=9", status="mismatch"),
-        Claim(
-            "pytorch/pytorch#191749",
-            "right",
-            torch=">=2.9",
-            exporter="dynamo",
-            opset=18,
-            status="pass",
-            finding="The dynamo exporter writes the same ReduceL2 over all elements.",
-        ),
     )
 
     def forward(self, v, g):

@@ -2,30 +2,18 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 
 class LogCumulativeSumOfExponentials(Case):
     """x.exp().cumsum(1).log() in the place of logcumsumexp: infinite for values around 100."""
 
-    records = ("logcumsumexp-overflow-naive",)
     sources = ("openvinotoolkit/openvino#28538",)
     aten_ops = ("aten::logcumsumexp", "aten::cumsum")
     onnx_ops = ("Exp", "CumSum", "Log")
     needs_torch = ">=1.6"
     inputs = ((f32(2, 4),), (f32(2, 4, low=95.0, high=105.0),), (f32(3, 4, low=-105.0, high=-95.0),))
     dynamic = {"x": {0: "rows"}}
-    claims = (
-        Claim("openvinotoolkit/openvino#28538", "infinite", torch=">=2.6,<2.8", opset=">=11", status="mismatch"),
-        Claim(
-            "openvinotoolkit/openvino#28538",
-            "right with the largest value taken off first",
-            torch=">=2.6,<2.8",
-            opset=">=11",
-            variant="largest_taken_off",
-            status="pass",
-        ),
-    )
 
     def forward(self, x):
         return x.exp().cumsum(1).log()
@@ -42,7 +30,6 @@ class LogCumulativeSumOfExponentials(Case):
 class DistanceOfTwoRanks(Case):
     """torch.cdist of a matrix and a batch of matrices: the ranks have to be made one first."""
 
-    records = ("cdist-rank-mismatch-patchcore",)
     sources = ("open-edge-platform/anomalib#967",)
     aten_ops = ("aten::cdist",)
     onnx_ops = ("Unsqueeze", "Sub", "ReduceSum")
@@ -50,19 +37,6 @@ class DistanceOfTwoRanks(Case):
     inputs = ((f32(1, 4, 3), f32(5, 3)), (f32(1, 4, 3), f32(5, 3)), (f32(2, 4, 3), f32(5, 3)))
     dynamic = {"x": {0: "batch"}}
     rtol, atol = 1e-3, 1e-4
-    claims = (
-        Claim(
-            "open-edge-platform/anomalib#967",
-            "every pair of rows is subtracted: the tensor in between is far too large",
-            torch=">=1.12,<2",
-            opset=">=9",
-            ops={"Sub": 1, "MatMul": 0},
-            status="pass",
-            finding="The report's tensors are both matrices (distance-of-matrices). With two ranks 1.12 and 1.13 "
-            "unsqueeze both by the first one's, and the checker refuses the Sub.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x, bank):
         return torch.cdist(x, bank)
@@ -88,7 +62,6 @@ class DistanceOfMatrices(DistanceOfTwoRanks):
 class ShortTimeFourierTransform(Case):
     """torch.stft held against ONNX's STFT, to the tolerances that torch.testing has: just not close, it is said."""
 
-    records = ("stft-numerics-tolerance",)
     sources = ("pytorch/pytorch#92087",)
     aten_ops = ("aten::stft",)
     onnx_ops = ("STFT",)
@@ -97,15 +70,6 @@ class ShortTimeFourierTransform(Case):
     # a window of 16 over values up to 5 stays within 2.4e-6
     inputs = ((f32(1, 256, low=-9.0, high=9.0),), (f32(1, 256, low=2.0, high=9.0),), (f32(3, 256, low=-9.0, high=9.0),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#92087",
-            "not close",
-            torch=">=2.1",
-            opset=">=17",
-            status="mismatch",
-        ),
-    )
 
     def setup(self):
         self.register_buffer("window", torch.hann_window(64))
@@ -127,22 +91,12 @@ class ShortTimeFourierTransform(Case):
 class MeanOfNormalisedPlane(Case):
     """The mean of a plane behind an instance norm is nothing but rounding: a relative comparison fails it."""
 
-    records = ("globalaveragepool-near-zero-cuda",)
     sources = ("microsoft/onnxruntime#25198",)
     aten_ops = ("aten::instance_norm", "aten::adaptive_avg_pool2d")
     onnx_ops = ("InstanceNormalization", "GlobalAveragePool")
     rtol, atol = 1e-4, 0.0
     inputs = ((f32(1, 2, 8, 8),), (f32(1, 2, 8, 8, low=2.0, high=5.0),), (f32(2, 2, 8, 8),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#25198",
-            "relative error huge on CUDA",
-            torch=">=2.7,<2.9",
-            status="mismatch",
-            needs="cuda",
-        ),
-    )
 
     def forward(self, x):
         x = torch.nn.functional.instance_norm(x)

@@ -2,9 +2,7 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix
-
-JIT_TYPES = "Only tuples, lists and Variables"
+from caniexport import Case, f32, fix
 
 
 def names(model):
@@ -19,23 +17,11 @@ def names(model):
 class NoneAmongOutputs(Case):
     """forward returns a tensor and None."""
 
-    records = ("output-none-in-tuple", "output-none-type-jit")
     sources = ("pytorch/pytorch#29551", "pytorch/pytorch#42391", "onnx/onnx#1853")
     aten_ops = ("aten::relu",)
     onnx_ops = ("Relu",)
     inputs = ((f32(2, 3),), (f32(2, 3),))
     exporters = ("torchscript-trace", "dynamo", "default")
-    claims = (
-        Claim(
-            "pytorch/pytorch#29551",
-            "NoneType is an unsupported output",
-            record="output-none-in-tuple",
-            torch=">=1.3,<1.7",
-            status="fail",
-            stage="export",
-            message="NoneType",
-        ),
-    )
 
     def forward(self, x):
         return torch.relu(x), None
@@ -51,25 +37,11 @@ class NoneAmongOutputs(Case):
 class ListOfDictsAsOutput(Case):
     """forward returns a list of dictionaries, as torchvision's detectors do."""
 
-    records = ("output-list-of-dict", "output-list-of-dict-torchvision")
     sources = ("pytorch/vision#2987",)
     aten_ops = ("aten::relu",)
     onnx_ops = ("Relu",)
     inputs = ((f32(2, 3),), (f32(2, 3),))
     exporters = ("torchscript-trace", "dynamo", "default")
-    claims = (
-        Claim(
-            "pytorch/vision#2987",
-            "a dictionary within a list is no output that a trace takes",
-            record="output-list-of-dict",
-            torch="==1.7.*",
-            status="fail",
-            stage="export",
-            message=JIT_TYPES,
-            finding="1.2 refuses a dictionary. 1.7 and later take it apart: each value is an output.",
-            why_not="version-misattributed",
-        ),
-    )
 
     def forward(self, x):
         return [{"boxes": torch.relu(x), "scores": x.sum(1)}]
@@ -82,31 +54,12 @@ class ListOfDictsAsOutput(Case):
 class DictAsOutput(Case):
     """forward returns a dictionary: its keys are not in the file."""
 
-    records = ("dict-output-keys-removed",)
     sources = ("https://docs.pytorch.org/docs/stable/onnx_torchscript.html",)
     aten_ops = ("aten::relu",)
     onnx_ops = ("Relu",)
     inputs = ((f32(2, 3),), (f32(2, 3),))
     exporters = ("torchscript-trace", "dynamo", "default")
     facts = staticmethod(names)
-    claims = (
-        Claim(
-            "https://docs.pytorch.org/docs/stable/onnx_torchscript.html",
-            "the keys are dropped, the values are a flat list",
-            torch=">=1.8",
-            opset=">=9",
-            status="pass",
-        ),
-        Claim(
-            "https://docs.pytorch.org/docs/stable/onnx_torchscript.html",
-            "names come from output_names",
-            torch=">=1.8",
-            opset=">=9",
-            variant="output_names_given",
-            status="pass",
-            facts={"outputs": ["positive", "total"]},
-        ),
-    )
 
     def forward(self, x):
         return {"positive": torch.relu(x), "total": x.sum(1)}
@@ -122,21 +75,11 @@ class DictAsOutput(Case):
 class TextAmongOutputs(Case):
     """forward returns a tensor and a text: the text is not in the file."""
 
-    records = ("str-output-removed",)
     sources = ("https://docs.pytorch.org/docs/stable/onnx_torchscript.html",)
     aten_ops = ("aten::relu",)
     onnx_ops = ("Relu",)
     inputs = ((f32(2, 3),), (f32(2, 3),))
     exporters = ("torchscript-trace", "dynamo", "default")
-    claims = (
-        Claim(
-            "https://docs.pytorch.org/docs/stable/onnx_torchscript.html",
-            "the text disappears",
-            torch=">=1.10",
-            opset=">=9",
-            status="pass",
-        ),
-    )
 
     def forward(self, x):
         return torch.relu(x) + 1.0, "text"
@@ -152,22 +95,11 @@ class TextAmongOutputs(Case):
 class NumpyAsOutput(Case):
     """Postprocessing in numpy within forward."""
 
-    records = ("output-numpy-array",)
     sources = ("NVlabs/SegFormer#140", "lanpa/tensorboardX#109")
     aten_ops = ("aten::argmax",)
     onnx_ops = ("ArgMax",)
     inputs = ((f32(2, 3),), (f32(2, 3),))
     exporters = ("torchscript-trace", "dynamo", "default")
-    claims = (
-        Claim(
-            "NVlabs/SegFormer#140",
-            "numpy.ndarray is an unsupported output",
-            torch=">=1.8,<2",
-            status="fail",
-            stage="export",
-            message="ndarray",
-        ),
-    )
 
     def forward(self, x):
         return x.argmax(1).cpu().numpy()
@@ -180,24 +112,10 @@ class NumpyAsOutput(Case):
 class SameOutputTwice(Case):
     """forward returns one tensor twice."""
 
-    records = ("duplicate-outputs-same-name",)
     sources = ("pytorch/pytorch#64190",)
     aten_ops = ("aten::relu",)
     onnx_ops = ("Relu", "Identity")
     inputs = ((f32(2, 3),), (f32(2, 3),))
-    claims = (
-        Claim(
-            "pytorch/pytorch#64190",
-            "two outputs have one name",
-            torch="<1.10",
-            opset=">=9",
-            status="fail",
-            message="output",
-            finding="The file has one name twice; the checker and onnxruntime 1.4.0, 1.8.1 and 1.19.2 take it.",
-            why_not="contradicted",
-        ),
-        Claim("pytorch/pytorch#64190", "an Identity makes another name", torch=">=1.10", opset=">=9", status="pass"),
-    )
 
     def forward(self, x):
         y = torch.relu(x)
@@ -222,31 +140,12 @@ def input_keeps_its_name(model):
 class InputAsOutput(Case):
     """forward returns its input unchanged beside a result, and the outputs are given names: so is the input, then."""
 
-    records = ("dynamo-identity-output-samples",)
     sources = ("pytorch/pytorch#173076",)
     aten_ops = ("aten::clone",)
     onnx_ops = ("Identity",)
     inputs = ((f32(2, 3),), (f32(2, 3),))
     output_names = ("same", "result")
     facts = staticmethod(input_keeps_its_name)
-    claims = (
-        Claim(
-            "pytorch/pytorch#173076",
-            "the file's input has the name of an output",
-            torch="==2.9.*",
-            exporter="dynamo",
-            opset=">=18",
-            facts={"input_keeps_its_name": False},
-        ),
-        Claim(
-            "pytorch/pytorch#173076",
-            "the TorchScript exporter keeps its name",
-            torch="==2.9.*",
-            exporter="torchscript-trace",
-            opset=18,
-            facts={"input_keeps_its_name": True},
-        ),
-    )
 
     def forward(self, x):
         return x, torch.relu(x)
@@ -263,22 +162,11 @@ class InputAsOutput(Case):
 class OutputNamedAsAnOperator(Case):
     """output_names=["softmax"]: the dynamo exporter's own value has that name too."""
 
-    records = ("dynamo-output-name-equals-op",)
     sources = ("pytorch/pytorch#158094",)
     aten_ops = ("aten::softmax",)
     onnx_ops = ("Softmax",)
     inputs = ((f32(2, 3),), (f32(2, 3),))
     output_names = ("softmax",)
-    claims = (
-        Claim(
-            "pytorch/pytorch#158094",
-            "the names clash (July 2025)",
-            torch=">=2.7,<2.9",
-            exporter="dynamo",
-            opset=">=18",
-            status="fail",
-        ),
-    )
 
     def forward(self, x):
         return torch.softmax(torch.softmax(x, 1), 1)
@@ -289,29 +177,10 @@ class OutputNamedAsAnOperator(Case):
 class ConstantOutput(Case):
     """forward returns a tensor that it makes of a number."""
 
-    records = ("constant-output-dynamo-functional-assert",)
     sources = ("pytorch/pytorch#132134",)
     aten_ops = ("aten::lift_fresh",)
     onnx_ops = ("Constant",)
     inputs = ((f32(2, 3),), (f32(2, 3),))
-    claims = (
-        Claim(
-            "pytorch/pytorch#132134",
-            "dynamo_export stops at an internal assertion",
-            torch=">=2.3,<2.5",
-            exporter="dynamo",
-            status="fail",
-            stage="export",
-        ),
-        Claim(
-            "pytorch/pytorch#132134",
-            "torch 2.5's dynamo exporter takes it",
-            torch=">=2.5",
-            exporter="dynamo",
-            opset=">=18",
-            status="pass",
-        ),
-    )
 
     def forward(self, x):
         return torch.relu(x), torch.tensor(1)

@@ -2,7 +2,7 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix, i64, values
+from caniexport import Case, f32, fix, i64, values
 
 
 def through_identity(model):
@@ -20,27 +20,10 @@ def through_identity(model):
 class InputHandedThrough(Case):
     """return constant, x: the file's output has the input's name, and ONNX Runtime gives another value for it."""
 
-    records = ("dynamo-input-returned-without-identity",)
     sources = ("pytorch/pytorch#167848", "microsoft/onnxruntime#26339")
     aten_ops = ("aten::lift_fresh",)
     onnx_ops = ("Identity",)
     inputs = ((f32(1),), (f32(1, low=100.0, high=200.0),))
-    claims = (
-        Claim(
-            "pytorch/pytorch#167848",
-            "the other output's value is given",
-            torch="==2.9.*",
-            exporter="dynamo",
-            opset=18,
-            variant="not_optimised",
-            status="mismatch",
-            finding="So on onnxruntime 1.19 to 1.25, which hand out the input's own memory: it shows once the input is "
-            "freed. 1.31, measured beside torch 2.9 here, does not.",
-            why_not="hidden-by-newer",
-            runtime="onnxruntime>=1.19,<1.26",
-        ),
-        Claim("pytorch/pytorch#167848", "dynamo=False is right", torch="==2.9.*", opset=18, status="pass"),
-    )
 
     def forward(self, x):
         return torch.tensor(1.0), x
@@ -66,8 +49,6 @@ class InputHandedThrough(Case):
 class InputAsOnlyOutput(InputHandedThrough):
     """return x, and nothing else: a file without a node."""
 
-    claims = (Claim("pytorch/pytorch#167848", "dynamo=False is right", torch="==2.9.*", opset=18, status="pass"),)
-
     def forward(self, x):
         return x
 
@@ -83,24 +64,10 @@ class InputAsOnlyOutput(InputHandedThrough):
 class TensorAttributeNamedLikeInnerValue(Case):
     """A tensor attribute called mean beside a mean that is computed: two values of one name, and a wrong file."""
 
-    records = ("dynamo-name-conflict-wrong-model",)
     sources = ("pytorch/pytorch#168211",)
     aten_ops = ("aten::sub", "aten::mean")
     onnx_ops = ("Sub", "ReduceMean")
     inputs = ((f32(2, 3),), (f32(2, 3),))
-    claims = (
-        Claim(
-            "pytorch/pytorch#168211",
-            "the model is disconnected",
-            torch=">=2.9,<2.11",
-            exporter="dynamo",
-            opset=18,
-            status=("mismatch", "fail"),
-            finding="So with onnxscript 0.5.7 and onnx-ir 0.1.13. Those of 2026 give the values two names: gone on "
-            "torch 2.9, too.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     def setup(self):
         # plain attributes, not buffers
@@ -121,25 +88,12 @@ class NormalOfDynamicSize(Case):
     Times zero: whether numbers are drawn anew shows in the operators, and in a batch of another size.
     """
 
-    records = ("normal-becomes-constant",)
     sources = ("pytorch/pytorch#61208",)
     aten_ops = ("aten::normal",)
     onnx_ops = ("Constant", "RandomNormalLike")
     needs_torch = ">=1.5"
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim("pytorch/pytorch#61208", "a constant", torch="==1.9.*", opset=">=9", status=("mismatch", "fail")),
-        Claim(
-            "pytorch/pytorch#61208",
-            "randn_like is drawn by the runtime",
-            torch="==1.9.*",
-            opset=">=9",
-            variant="randn_like",
-            status="pass",
-            ops={"RandomNormalLike": 1},
-        ),
-    )
 
     def forward(self, x):
         return x + 0 * torch.normal(0.0, 1.0, size=x.shape)
@@ -156,20 +110,10 @@ class NormalOfDynamicSize(Case):
 class GreedySamplingLoop(Case):
     """A loop of Python that feeds each chosen token back: unrolled, and constant where tokens become numbers."""
 
-    records = ("stochastic-model-constant-output",)
     sources = ("pytorch/pytorch#112512",)
     aten_ops = ("aten::argmax", "aten::item")
     onnx_ops = ("ArgMax", "Gather")
     inputs = ((i64(1, high=5),), (values([3], "int64"),), (values([1], "int64"),))
-    claims = (
-        Claim(
-            "pytorch/pytorch#112512",
-            "constant, whatever the input",
-            torch=">=2.0,<2.2",
-            opset=">=9",
-            status="mismatch",
-        ),
-    )
 
     def setup(self):
         self.embedding = torch.nn.Embedding(5, 4)

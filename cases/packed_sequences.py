@@ -2,7 +2,7 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 
 class _Lstm(Case):
@@ -19,7 +19,6 @@ class LstmDynamicBatch(_Lstm):
     The dynamo exporter of 2.13 writes a file that swaps length and batch where both are others than the example's.
     """
 
-    records = ("lstm-batch-warning", "lstm-gru-dynamo-missing", "rnn-dynamo-graph-break")
     sources = (
         "onnx/onnx#3182",
         "Sierkinhane/CRNN_Chinese_Characters_Rec#302",
@@ -28,34 +27,6 @@ class LstmDynamicBatch(_Lstm):
     )
     inputs = ((f32(5, 2, 3),), (f32(5, 2, 3),), (f32(5, 1, 3),), (f32(7, 5, 3),))
     dynamic = {"x": {0: "length", 1: "batch"}}
-    claims = (
-        Claim(
-            "onnx/onnx#3182",
-            "a warning that a batch other than 1 can cause an error",
-            record="lstm-batch-warning",
-            torch=">=1.5",
-            opset=">=9",
-            message="with a batch_size other than 1",
-        ),
-        Claim(
-            "pytorch/pytorch#118740",
-            "dynamo_export breaks the graph at an LSTM on purpose",
-            record="rnn-dynamo-graph-break",
-            torch="==2.2.*",
-            exporter="dynamo",
-            status="fail",
-            stage="export",
-        ),
-        Claim(
-            "microsoft/onnxscript#2674",
-            "the dynamo exporter has no rule for an LSTM before November 2025",
-            record="lstm-gru-dynamo-missing",
-            torch=">=2.5,<2.9",
-            exporter="dynamo",
-            opset=18,
-            ops={"LSTM": 0},
-        ),
-    )
 
     def forward(self, x):
         return self.lstm(x)[0]
@@ -77,22 +48,11 @@ class LstmDynamicBatch(_Lstm):
 class GruWithInitialState(Case):
     """nn.GRU with its initial state as an input whose batch is dynamic too."""
 
-    records = ("lstm-gru-dynamo-missing",)
     sources = ("microsoft/onnxscript#2674",)
     aten_ops = ("aten::gru",)
     onnx_ops = ("GRU",)
     inputs = ((f32(5, 2, 3), f32(1, 2, 4)), (f32(5, 2, 3), f32(1, 2, 4)), (f32(5, 3, 3), f32(1, 3, 4)))
     dynamic = {"x": {1: "batch"}, "state": {1: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxscript#2674",
-            "the dynamo exporter has no rule for a GRU before November 2025",
-            torch=">=2.5,<2.9",
-            exporter="dynamo",
-            opset=18,
-            ops={"GRU": 0},
-        ),
-    )
 
     def setup(self):
         self.gru = torch.nn.GRU(3, 4)
@@ -106,30 +66,12 @@ class GruWithInitialState(Case):
 class GruMisspeltDynamicAxes(Case):
     """dynamic_axes with a name that is no input's: the export warns, and the batch stays fixed."""
 
-    records = ("gru-dynamic-batch-wrong-key",)
     sources = ("microsoft/onnxruntime#19270",)
     aten_ops = ("aten::gru",)
     onnx_ops = ("GRU",)
     exporters = ("torchscript-trace",)
     inputs = ((f32(5, 2, 3), f32(1, 2, 4)), (f32(5, 2, 3), f32(1, 2, 4)), (f32(5, 3, 3), f32(1, 3, 4)))
     dynamic = {"attention_mask": {1: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#19270",
-            "the export only warns, and another batch fails (January 2024)",
-            torch="==2.2.*",
-            opset=">=9",
-            status="fail",
-            stage="run",
-        ),
-        Claim(
-            "microsoft/onnxruntime#19270",
-            "the export warns that the key is not a valid input name",
-            torch="==2.2.*",
-            opset=">=9",
-            message="is not a valid input/output name",
-        ),
-    )
 
     def setup(self):
         self.gru = torch.nn.GRU(3, 4)
@@ -148,24 +90,11 @@ class GruMisspeltDynamicAxes(Case):
 class BilstmByTwoLstms(Case):
     """A bidirectional LSTM by hand: the reversed run is gathered with an index expanded as the output is."""
 
-    records = ("bilstm-manual-seq-len-frozen",)
     sources = ("pytorch/pytorch#193192",)
     aten_ops = ("aten::lstm", "aten::flip", "aten::expand_as")
     onnx_ops = ("LSTM", "Expand", "GatherElements")
     inputs = ((f32(5, 2, 3),), (f32(5, 2, 3),), (f32(7, 2, 3),))
     dynamic = {"x": {0: "length"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#193192",
-            "another length: invalid expand shape (main of August 2026)",
-            torch=">=2.13",
-            exporter="dynamo",
-            opset=">=18",
-            status="fail",
-            stage="run",
-            message="expand",
-        ),
-    )
 
     def setup(self):
         self.ahead = torch.nn.LSTM(3, 4)
@@ -193,7 +122,6 @@ def packed(lstm, x, lengths, enforce_sorted):
 class LstmPackedUnsorted(_Lstm):
     """pack_padded_sequence(enforce_sorted=False) with a dynamic batch."""
 
-    records = ("lstm-packed-unsorted-scatter-mismatch",)
     sources = ("microsoft/onnxruntime#11830",)
     aten_ops = ("aten::_pack_padded_sequence", "aten::lstm")
     onnx_ops = ("LSTM", "ScatterElements")
@@ -204,17 +132,6 @@ class LstmPackedUnsorted(_Lstm):
         (f32(5, 4, 3), values([2, 5, 3, 4], "int64")),
     )
     dynamic = {"x": {1: "batch"}, "lengths": {0: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#11830",
-            "another batch: the scatter's indices and updates differ in size",
-            torch="==1.10.*",
-            opset=">=11",
-            status="fail",
-            stage="run",
-            message="Indices vs updates dimensions differs",
-        ),
-    )
 
     def forward(self, x, lengths):
         return packed(self.lstm, x, lengths, False)
@@ -236,24 +153,12 @@ class LstmPackedUnsorted(_Lstm):
 class PackWithoutRnn(Case):
     """pack_padded_sequence around an operation that is no RNN."""
 
-    records = ("pack-padded-must-be-paired",)
     sources = ("pytorch/pytorch#49936",)
     aten_ops = ("aten::_pack_padded_sequence",)
     onnx_ops = ("Mul",)
     inputs = (
         (f32(5, 3, 2), values([5, 3, 2], "int64")),
         (f32(5, 3, 2), values([5, 5, 1], "int64")),
-    )
-    claims = (
-        Claim(
-            "pytorch/pytorch#49936",
-            "individual pack and pad cannot be exported",
-            torch="==1.7.*",
-            opset=">=9",
-            status="fail",
-            stage="export",
-            message="must occur in pairs",
-        ),
     )
 
     def forward(self, x, lengths):

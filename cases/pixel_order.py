@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 
 class PixelUnshuffleOrder(Case):
@@ -12,26 +12,12 @@ class PixelUnshuffleOrder(Case):
     With one channel both orders are the same.
     """
 
-    records = ("pixel-unshuffle-space-to-depth-order",)
     sources = ("microsoft/onnxscript#2891", "pytorch/pytorch#186080", "onnx/onnx#3739")
     aten_ops = ("aten::pixel_unshuffle",)
     onnx_ops = ("SpaceToDepth", "Reshape", "Transpose")
     needs_torch = ">=1.8"
     inputs = ((f32(1, 3, 4, 6),), (f32(1, 3, 4, 6, low=2.0, high=5.0),), (f32(2, 3, 4, 6),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxscript#2891",
-            "the order differs",
-            torch=">=2.11,<2.13",
-            exporter="dynamo",
-            opset=18,
-            status="mismatch",
-            finding="With onnxscript 0.7.2, measured beside it here, it is right.",
-            why_not="hidden-by-newer",
-        ),
-        Claim("pytorch/pytorch#186080", "dynamo=False is right", torch=">=2.11", opset=">=9", status="pass"),
-    )
 
     def forward(self, x):
         return F.pixel_unshuffle(x, 2)
@@ -48,7 +34,6 @@ class PixelUnshuffleOneChannel(PixelUnshuffleOrder):
     """pixel_unshuffle of one channel, beside several: both orders are the same."""
 
     inputs = ((f32(1, 1, 4, 6),), (f32(1, 1, 4, 6, low=2.0, high=5.0),), (f32(2, 1, 4, 6),))
-    claims = (Claim("microsoft/onnxscript#2891", "agrees", torch=">=2.11", exporter="dynamo", opset=18, status="pass"),)
 
     @fix("rewrite", "view, permute and reshape")
     def permuted(self, x):
@@ -59,15 +44,11 @@ class PixelUnshuffleOneChannel(PixelUnshuffleOrder):
 class PixelShuffleOrder(Case):
     """pixel_shuffle to several channels: DepthToSpace had only the other order before opset 11."""
 
-    records = ("pixel-shuffle-dcr-crd-order",)
     sources = ("onnx/onnx#1957", "onnx/onnx#2163", "pytorch/pytorch#18429")
     aten_ops = ("aten::pixel_shuffle",)
     onnx_ops = ("DepthToSpace", "Reshape", "Transpose")
     inputs = ((f32(1, 8, 2, 3),), (f32(1, 8, 2, 3, low=2.0, high=5.0),), (f32(2, 8, 2, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim("onnx/onnx#2163", "opset 11 has a mode for torch's order", torch=">=1.4", opset=">=11", status="pass"),
-    )
 
     def forward(self, x):
         return F.pixel_shuffle(x, 2)
@@ -96,7 +77,6 @@ class DepthToSpaceNode(PixelShuffleOrder):
     """A DepthToSpace node by hand for pixel_shuffle: depth first, so channels are mixed."""
 
     exporters = ("torchscript-trace",)
-    claims = (Claim("onnx/onnx#1957", "channels are reordered", torch=">=1.4", opset=">=9", status="mismatch"),)
 
     def forward(self, x):
         return _DepthToSpaceNode.apply(x)

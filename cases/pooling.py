@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 
 def averaging(size, bins):
@@ -19,60 +19,11 @@ class AdaptiveAvgPool2dNonFactor(Case):
     """AdaptiveAvgPool2d to a size that does not divide the input's: refused by the TorchScript exporter."""
 
     id = "adaptive-avg-pool2d-non-factor"
-    records = (
-        "adaptive-avg-pool2d-non-factor",
-        "adaptive-pool-stride-kernel-formula",
-        "adaptive-avg-pool-unsupported-2-0",
-    )
     sources = ("seed:003", "microsoft/onnxruntime#23190", "pytorch/pytorch#109370")
     aten_ops = ("aten::adaptive_avg_pool2d", "aten::avg_pool2d")
     onnx_ops = ("AveragePool", "MatMul", "ATen")
     inputs = ((f32(2, 3, 7, 7),), (f32(2, 3, 7, 7, low=2.0, high=5.0),), (f32(4, 3, 7, 7),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "seed:003",
-            "the export gives up, because the output size is no factor of the input size",
-            record="adaptive-avg-pool2d-non-factor",
-            torch=">=1.0,<2",
-            opset="9-14",
-            status="fail",
-            stage="export",
-            message="adaptive_avg_pool2d",
-        ),
-        Claim(
-            "seed:003",
-            "stride = floor(in / out) and kernel = in - (out - 1) * stride make it an AvgPool2d (7 to 3)",
-            record="adaptive-pool-stride-kernel-formula",
-            torch="<2",
-            opset="9-14",
-            variant="stride_kernel_formula",
-            status="pass",
-            ops={"AveragePool": 1},
-            finding="Early exporters of opset 11 put a Pad before the pool that the ONNX checker refuses.",
-        ),
-        Claim(
-            "seed:003",
-            "ONNX_ATEN_FALLBACK lets the export pass by writing torch's own operator (it is the load that fails then)",
-            record="adaptive-avg-pool2d-non-factor",
-            torch="<2",
-            opset="9-14",
-            variant="aten_fallback",
-            status="fail",
-            stage="load",
-            message="adaptive_avg_pool2d",
-        ),
-        Claim(
-            "seed:003",
-            "TensorRT's parser does not know the operator that ONNX_ATEN_FALLBACK writes",
-            record="adaptive-avg-pool2d-non-factor",
-            torch="<2",
-            variant="aten_fallback",
-            status="fail",
-            stage="parse",
-            needs="tensorrt",
-        ),
-    )
 
     def setup(self):
         self.register_buffer("rows", averaging(7, 3))
@@ -118,24 +69,11 @@ class AdaptiveAvgPool2dFactor(Case):
     """AdaptiveAvgPool2d to a size that divides the input's: an AveragePool with a fixed kernel."""
 
     id = "adaptive-avg-pool2d-factor"
-    records = ("adaptive-avg-pool2d-non-factor",)
     sources = ("seed:003",)
     aten_ops = ("aten::adaptive_avg_pool2d",)
     onnx_ops = ("AveragePool",)
     inputs = ((f32(2, 3, 6, 6),), (f32(2, 3, 6, 6, low=2.0, high=5.0),), (f32(4, 3, 6, 6),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "seed:003",
-            "ONNX has no adaptive pooling, so AdaptiveAvgPool2d cannot be exported",
-            record="adaptive-avg-pool2d-non-factor",
-            torch="<2",
-            opset="9-14",
-            status="fail",
-            stage="export",
-            finding="A size that divides the input's passes on every release: the refusal is about other sizes only.",
-        ),
-    )
 
     def forward(self, x):
         return F.adaptive_avg_pool2d(x, (3, 3))
@@ -151,25 +89,11 @@ class AdaptivePoolStrideKernelFormula(Case):
     torch's bins of 10 in 4 are 0-3, 2-5, 5-8 and 7-10; the formula's (stride 2, kernel 4) are 0-4, 2-6, 4-8 and 6-10.
     """
 
-    records = ("adaptive-pool-stride-kernel-formula", "adaptive-avg-pool2d-non-factor")
     sources = ("seed:003",)
     aten_ops = ("aten::adaptive_avg_pool2d", "aten::avg_pool2d")
     onnx_ops = ("AveragePool", "MatMul", "ReduceMean")
     inputs = ((f32(2, 3, 10, 10),), (f32(2, 3, 10, 10, low=2.0, high=5.0),), (f32(4, 3, 10, 10),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "seed:003",
-            "from the input size alone, stride and kernel follow, and AvgPool2d replaces adaptive pooling",
-            record="adaptive-pool-stride-kernel-formula",
-            torch="<2",
-            opset="9-14",
-            variant="stride_kernel_formula",
-            status="pass",
-            finding="The formula's bins coincide with torch's only for some sizes (7 to 3), not for 10 to 4.",
-            why_not="contradicted",
-        ),
-    )
 
     def setup(self):
         self.register_buffer("rows", averaging(10, 4))
@@ -196,7 +120,6 @@ class AdaptivePoolStrideKernelFormula(Case):
 class AdaptiveMaxPoolStrideKernelFormula(Case):
     """Adaptive max pooling of 10 to 4: refused as well, and the stride/kernel formula is wrong as well."""
 
-    records = ("adaptive-pool-stride-kernel-formula", "adaptive-max-pool-not-factor")
     sources = ("seed:003", "pytorch/pytorch#75383")
     aten_ops = ("aten::adaptive_max_pool2d", "aten::max_pool2d")
     onnx_ops = ("MaxPool", "ReduceMax")
@@ -222,25 +145,11 @@ class AdaptiveAvgPool1x1IsGlobal(Case):
     """AdaptiveAvgPool2d to 1 by 1 is exported as GlobalAveragePool, for every input size."""
 
     id = "adaptive-avg-pool-1x1-is-global"
-    records = ("adaptive-avg-pool-1x1-is-global",)
     sources = ("seed:003",)
     aten_ops = ("aten::adaptive_avg_pool2d",)
     onnx_ops = ("GlobalAveragePool", "ReduceMean")
     inputs = ((f32(2, 3, 7, 7),), (f32(2, 3, 7, 7, low=2.0, high=5.0),), (f32(2, 3, 5, 8),))
     dynamic = {"x": {0: "batch", 2: "height", 3: "width"}}
-    claims = (
-        Claim(
-            "seed:003",
-            "AdaptiveAvgPool2d((1, 1)) stops the export, because ONNX has no adaptive pooling",
-            record="adaptive-avg-pool-1x1-is-global",
-            torch="<2",
-            opset="9-14",
-            status="fail",
-            stage="export",
-            finding="It passes as one GlobalAveragePool, for inputs of any height and width.",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, x):
         return F.adaptive_avg_pool2d(x, (1, 1))
@@ -254,25 +163,11 @@ class AdaptiveAvgPoolFixed7x7Swap(Case):
     """AdaptiveAvgPool2d(1) replaced by AvgPool2d(7, 7): equal on 7 by 7 maps."""
 
     id = "adaptive-avg-pool-fixed-7x7-swap"
-    records = ("adaptive-avg-pool-fixed-7x7-swap",)
     sources = ("seed:003",)
     aten_ops = ("aten::adaptive_avg_pool2d", "aten::avg_pool2d")
     onnx_ops = ("AveragePool",)
     inputs = ((f32(2, 3, 7, 7),), (f32(2, 3, 7, 7, low=2.0, high=5.0),), (f32(4, 3, 7, 7),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "seed:003",
-            "AvgPool2d with kernel and stride 7 takes the place of AdaptiveAvgPool2d((1, 1))",
-            record="adaptive-avg-pool-fixed-7x7-swap",
-            torch="<2",
-            opset="9-14",
-            variant="avg_pool_7x7",
-            status="pass",
-            ops={"AveragePool": 1},
-            finding="Early exporters of opset 11 put a Pad before the pool that the ONNX checker refuses.",
-        ),
-    )
 
     def setup(self):
         self.pool = torch.nn.AvgPool2d(kernel_size=(7, 7), stride=(7, 7), ceil_mode=False)
@@ -291,19 +186,6 @@ class AdaptiveAvgPoolFixed7x7SwapAt14x14(AdaptiveAvgPoolFixed7x7Swap):
     id = "adaptive-avg-pool-fixed-7x7-swap-at-14x14"
     inputs = ((f32(2, 3, 7, 7),), (f32(2, 3, 7, 7, low=2.0, high=5.0),), (f32(2, 3, 14, 14),))
     dynamic = {"x": {0: "batch", 2: "height", 3: "width"}}
-    claims = (
-        Claim(
-            "seed:003",
-            "a fixed 7 by 7 pool takes the place of AdaptiveAvgPool2d((1, 1))",
-            record="adaptive-avg-pool-fixed-7x7-swap",
-            torch="<2",
-            opset="9-14",
-            variant="avg_pool_7x7",
-            status="pass",
-            finding="Only for 7 by 7 maps: at 14 by 14 it gives a 2 by 2 output, without an error.",
-            why_not="contradicted",
-        ),
-    )
 
     @fix("module-swap", "AvgPool2d(kernel_size=(7, 7), stride=(7, 7)): for 7 by 7 maps only", caution=True)
     def avg_pool_7x7(self, x):

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 SIXTEEN = [[[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0], [13.0, 14.0, 15.0, 16.0]]]]
 #: where the four largest of a plane of 4 by 4 lay, as torch counts: in the plane
@@ -16,7 +16,6 @@ class AvgPoolCeilModeCutWindow(Case):
     torch averages what lies inside (7.5 in the second column of 1 to 16); a runtime that divides by nine gives 5.
     """
 
-    records = ("avgpool-ceil-dropped-torch-2-0", "avgpool-ceil-ort-fixed-from-opset-19-only")
     sources = (
         "pytorch/pytorch#99424",
         "pytorch/pytorch#101397",
@@ -27,34 +26,6 @@ class AvgPoolCeilModeCutWindow(Case):
     onnx_ops = ("AveragePool", "Pad")
     inputs = ((values(SIXTEEN),), (f32(1, 1, 4, 4, low=2.0, high=5.0),), (f32(2, 1, 4, 4),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#99424",
-            "torch 2.0 writes no ceil_mode, and the output still has the expected shape",
-            record="avgpool-ceil-dropped-torch-2-0",
-            torch="==2.0.*",
-            opset=">=10",
-            status="pass",
-        ),
-        Claim(
-            "microsoft/onnxruntime#16752",
-            "the cut window is divided by the full kernel",
-            record="avgpool-ceil-ort-fixed-from-opset-19-only",
-            opset="10-18",
-            status="mismatch",
-            finding="So in onnxruntime 1.23.2 (1.12 and 1.13), which fuses the file's Pad into the pool and counts it. "
-            "1.19.2 does not fuse them, and 1.31.1 (from torch 2.1 on) divides by what lies inside.",
-        ),
-        Claim(
-            "microsoft/onnxruntime#16752",
-            "right from opset 19 on",
-            record="avgpool-ceil-ort-fixed-from-opset-19-only",
-            torch=">=2.1",
-            exporter="",
-            opset=">=19",
-            status="pass",
-        ),
-    )
 
     def forward(self, x):
         return F.avg_pool2d(x, 3, 2, ceil_mode=True)
@@ -79,42 +50,11 @@ class AvgPoolCeilModeWindowInPadding(Case):
     ONNX's formula keeps it: one row and column more, whose average over nothing is NaN or zero.
     """
 
-    records = ("avgpool-ceil-skip-last-window", "avgpool-ceil-nan-row", "avgpool-ceil-shape-differs-opset-10")
     sources = ("pytorch/pytorch#71549", "pytorch/pytorch#131272", "pytorch/pytorch#87892", "onnx/onnx#4958")
     aten_ops = ("aten::avg_pool2d",)
     onnx_ops = ("AveragePool", "Pad")
     inputs = ((f32(1, 2, 2, 2),), (f32(1, 2, 2, 2, low=2.0, high=5.0),), (f32(3, 2, 2, 2),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#71549",
-            "the output is one larger than torch's",
-            record="avgpool-ceil-shape-differs-opset-10",
-            torch="==1.10.*",
-            opset=">=10",
-            status="mismatch",
-        ),
-        Claim(
-            "pytorch/pytorch#87892",
-            "torch 2.0 writes no ceil_mode, which is right here",
-            record="avgpool-ceil-skip-last-window",
-            torch="==2.0.*",
-            opset=">=10",
-            status="pass",
-        ),
-        Claim(
-            "pytorch/pytorch#131272",
-            "torch 2.1 writes it again",
-            record="avgpool-ceil-skip-last-window",
-            torch=">=2.1,<2.5",
-            opset=">=10",
-            status="mismatch",
-            finding="It does, to this day. The same files are one larger on onnxruntime up to 1.20.1 and right from "
-            "1.21.1 on; here they ran on 1.31.1.",
-            why_not="hidden-by-newer",
-            runtime="onnxruntime>=1.14,<1.21",
-        ),
-    )
 
     def forward(self, x):
         return F.avg_pool2d(x, 3, 3, padding=1, ceil_mode=True)
@@ -130,25 +70,11 @@ class MaxPoolCeilModeWindowInPadding(Case):
     ONNX's formula keeps it: one row and column more, with the smallest float as their maximum.
     """
 
-    records = ("maxpool-ceil-last-window-shape", "avgpool-ceil-nan-row")
     sources = ("pytorch/pytorch#113074", "pytorch/pytorch#106270", "onnx/onnx#4958")
     aten_ops = ("aten::max_pool2d",)
     onnx_ops = ("MaxPool",)
     inputs = ((f32(1, 2, 2, 2),), (f32(1, 2, 2, 2, low=-5.0, high=-2.0),), (f32(3, 2, 2, 2),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#106270",
-            "the output is one larger than torch's",
-            record="maxpool-ceil-last-window-shape",
-            torch=">=2.0,<2.2",
-            opset=">=10",
-            status="mismatch",
-            finding="So in onnxruntime 1.19.2 (torch 1.9 and 1.10); 1.23.2, beside torch 2.0 here, gives torch's size.",
-            why_not="hidden-by-newer",
-            runtime="onnxruntime>=1.14,<1.21",
-        ),
-    )
 
     def forward(self, x):
         return F.max_pool2d(x, 3, 3, padding=1, ceil_mode=True)
@@ -161,13 +87,11 @@ class MaxPoolCeilModeWindowInPadding(Case):
 class AvgPoolCountsItsPadding(Case):
     """avg_pool2d with padding counts the padded zeros, which ONNX's AveragePool by default does not."""
 
-    records = ("count-include-pad-ignored-1-0rc",)
     sources = ("pytorch/pytorch#13934",)
     aten_ops = ("aten::avg_pool2d",)
     onnx_ops = ("AveragePool", "Pad")
     inputs = ((f32(1, 2, 4, 4),), (f32(1, 2, 4, 4, low=2.0, high=5.0),), (f32(3, 2, 4, 4),))
     dynamic = {"x": {0: "batch"}}
-    claims = (Claim("pytorch/pytorch#13934", "counted from torch 1.0 on", torch=">=1.0,<1.5", opset=9, status="pass"),)
 
     def forward(self, x):
         return F.avg_pool2d(x, 3, 1, padding=1)
@@ -187,21 +111,11 @@ class AvgPoolCountsItsPadding(Case):
 class MaxPoolIndicesPerPlane(Case):
     """max_pool2d with return_indices: torch counts in the plane, ONNX over batch and channels too."""
 
-    records = ("maxpool-indices-per-channel-offset",)
     sources = ("pytorch/pytorch#16455", "microsoft/onnxscript#560")
     aten_ops = ("aten::max_pool2d_with_indices",)
     onnx_ops = ("MaxPool", "Sub")
     inputs = ((f32(1, 1, 4, 4),), (f32(2, 3, 4, 4),), (f32(3, 2, 4, 4),))
     dynamic = {"x": {0: "batch", 1: "channels"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#16455",
-            "torch subtracts the offset of the plane from 1.1 on",
-            torch=">=1.2",
-            opset=">=9",
-            status="pass",
-        ),
-    )
 
     def forward(self, x):
         return F.max_pool2d(x, 2, return_indices=True)
@@ -256,7 +170,6 @@ class MaxUnpoolIndicesPerPlane(Case):
     All values land in the first plane.
     """
 
-    records = ("max-unpool-index-semantics",)
     sources = ("pytorch/pytorch#25088", "pytorch/pytorch#41833")
     aten_ops = ("prim::PythonOp",)
     onnx_ops = ("MaxUnpool",)
@@ -264,14 +177,6 @@ class MaxUnpoolIndicesPerPlane(Case):
     inputs = (
         (f32(1, 3, 2, 2), values([PLACES], "int64")),
         (f32(1, 3, 2, 2, low=2.0, high=5.0), values([PLACES[::-1]], "int64")),
-    )
-    claims = (
-        Claim(
-            "pytorch/pytorch#41833",
-            "a rule that passes the indices on misplaces values",
-            opset=">=9",
-            status="mismatch",
-        ),
     )
 
     def forward(self, x, indices):

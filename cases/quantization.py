@@ -2,13 +2,7 @@
 
 import torch
 
-from caniexport import Case, Claim, f16, f32, fix
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = "the exporter has no rule for {}".format(operator)
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, f16, f32, fix
 
 
 class _FakeQuantise(Case):
@@ -20,7 +14,6 @@ class _FakeQuantise(Case):
 class FakeQuantisePerChannel(_FakeQuantise):
     """Fake quantisation per channel needs opset 13, where QuantizeLinear got its axis."""
 
-    records = ("fake-quant-per-channel-needs-13", "per-channel-qdq-needs-opset-13", "fake-quant-zero-point-dtype")
     sources = (
         "pytorch/pytorch#52430",
         "pytorch/pytorch#42835",
@@ -31,35 +24,6 @@ class FakeQuantisePerChannel(_FakeQuantise):
     )
     aten_ops = ("aten::fake_quantize_per_channel_affine",)
     needs_torch = ">=1.10"
-    claims = (
-        Claim(
-            "pytorch/pytorch#52430",
-            "per channel is not supported below opset 13",
-            record="fake-quant-per-channel-needs-13",
-            torch=">=1.10",
-            opset="10-12",
-            status="fail",
-            stage="export",
-        ),
-        Claim(
-            "pytorch/pytorch#42835",
-            "opset 13 has the axis",
-            record="fake-quant-per-channel-needs-13",
-            torch=">=1.10",
-            opset=">=13",
-            status="pass",
-        ),
-        Claim(
-            "NVIDIA/TensorRT#1763",
-            "from torch 1.10 on an int64 zero point is refused",
-            record="fake-quant-zero-point-dtype",
-            exporter="",
-            variant="int64_zero_point",
-            status="fail",
-            stage="eager",
-            message="found Long",
-        ),
-    )
 
     def forward(self, x):
         scale, zero = torch.tensor([0.1, 0.2, 0.05]), torch.tensor([0, 3, -2], dtype=torch.int32)
@@ -80,11 +44,9 @@ class FakeQuantisePerChannel(_FakeQuantise):
 class FakeQuantiseTensorParameters(_FakeQuantise):
     """Fake quantisation whose scale and zero point are tensors."""
 
-    records = ("fake-quant-dynamo-tensor-qparams",)
     sources = ("pytorch/pytorch#167063",)
     aten_ops = ("aten::fake_quantize_per_tensor_affine",)
     needs_torch = ">=1.10"
-    claims = (no_rule("pytorch/pytorch#167063", "tensor_qparams", "==2.9.*", opset="18-20", exporter="dynamo"),)
 
     def setup(self):
         self.register_buffer("scale", torch.tensor([0.1]))
@@ -103,30 +65,10 @@ class FakeQuantiseTensorParameters(_FakeQuantise):
 class FakeQuantiseHalf(_FakeQuantise):
     """Fake quantisation of half precision: QuantizeLinear takes it from opset 19 on."""
 
-    records = ("quantizelinear-fp16-needs-opset-19",)
     sources = ("pytorch/pytorch#107023",)
     aten_ops = ("aten::fake_quantize_per_tensor_affine",)
     needs_torch = ">=1.13"
     inputs = ((f16(2, 3),), (f16(2, 3),), (f16(4, 3),))
-    claims = (
-        Claim(
-            "pytorch/pytorch#107023",
-            "QuantizeLinear does not take float16 below opset 19",
-            torch=">=2.0",
-            opset="13-18",
-            status="fail",
-            message="tensor(float16)",
-        ),
-        Claim(
-            "pytorch/pytorch#107023",
-            "opset 19 takes it",
-            torch=">=2.1",
-            opset=19,
-            status="pass",
-            finding="The node takes float16 there, but not beside the float32 scale that 2.13 writes.",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, x):
         return torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127)
@@ -143,11 +85,9 @@ class FakeQuantiseHalf(_FakeQuantise):
 class FakeQuantiseLearnable(_FakeQuantise):
     """Fake quantisation with a scale that is learnt has no rule."""
 
-    records = ("fake-quant-learnable-unsupported",)
     sources = ("ModelTC/MQBench#183",)
     aten_ops = ("aten::_fake_quantize_learnable_per_tensor_affine",)
     needs_torch = ">=1.7"
-    claims = (no_rule("ModelTC/MQBench#183", "_fake_quantize_learnable", "==1.10.*", opset="9-13"),)
 
     def setup(self):
         self.register_buffer("scale", torch.tensor([0.1]))

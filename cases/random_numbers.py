@@ -2,13 +2,7 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, f64, fix
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = "the exporter has no rule for {}".format(operator)
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, f32, f64, fix
 
 
 class _Noise(Case):
@@ -19,11 +13,9 @@ class _Noise(Case):
 class UniformInPlace(_Noise):
     """tensor.uniform_() has no rule in torch 1.8."""
 
-    records = ("uniform-random-opset-12", "distributions-uniform-not-exported")
     sources = ("pytorch/pytorch#54483", "pytorch/pytorch#42230")
     aten_ops = ("aten::uniform_",)
     onnx_ops = ("RandomUniformLike",)
-    claims = (no_rule("pytorch/pytorch#54483", "uniform", "==1.8.*", opset=12, record="uniform-random-opset-12"),)
 
     def forward(self, x):
         return x + 0.0 * torch.empty_like(x).uniform_(1.0, 2.0)
@@ -36,13 +28,9 @@ class UniformInPlace(_Noise):
 class RandLikeAndRandOfSize(_Noise):
     """torch.rand(x.size()) and torch.rand_like have no rules in torch 1.3."""
 
-    records = ("rand-tensor-size-broken-1-3",)
     sources = ("pytorch/pytorch#28306", "pytorch/pytorch#28470", "pytorch/pytorch#33789")
     aten_ops = ("aten::rand", "aten::rand_like")
     onnx_ops = ("RandomUniform", "RandomUniformLike")
-    claims = (
-        Claim("pytorch/pytorch#28306", "they cannot be exported", torch="==1.3.*", status="fail", stage="export"),
-    )
 
     def forward(self, x):
         return x + 0.0 * torch.rand_like(x) + 0.0 * torch.rand(x.size())
@@ -55,7 +43,6 @@ class RandLikeAndRandOfSize(_Noise):
 class RandWithGenerator(_Noise):
     """torch.rand with a generator, which no file can hold."""
 
-    records = ("rand-generator-seed-unsupported",)
     sources = ("pytorch/pytorch#156811",)
     aten_ops = ("aten::rand",)
     onnx_ops = ("RandomUniform",)
@@ -63,17 +50,6 @@ class RandWithGenerator(_Noise):
     needs_torch = ">=1.6"
     inputs = ((f32(2, 3),), (f32(2, 3),))
     dynamic = {}
-    claims = (
-        Claim(
-            "pytorch/pytorch#156811",
-            "a generator cannot be exported (June 2025)",
-            torch=">=2.7,<2.9",
-            exporter="dynamo",
-            opset=">=18",
-            status="fail",
-            stage="export",
-        ),
-    )
 
     def forward(self, x):
         return x + 0.0 * torch.rand(2, 3, generator=torch.Generator().manual_seed(1))
@@ -86,20 +62,10 @@ class RandWithGenerator(_Noise):
 class BernoulliDouble(_Noise):
     """torch.bernoulli of float64 probabilities: compared with a float32 random number."""
 
-    records = ("bernoulli-dtype-less-mismatch",)
     sources = ("pytorch/pytorch#57003",)
     aten_ops = ("aten::bernoulli",)
     onnx_ops = ("RandomUniformLike", "Less", "Bernoulli")
     inputs = ((f64(2, 3, low=0.0),), (f64(2, 3, low=0.0),), (f64(4, 3, low=0.0),))
-    claims = (
-        Claim(
-            "pytorch/pytorch#57003",
-            "Less gets a double and a float",
-            torch="==1.9.*",
-            opset=">=9",
-            status="fail",
-        ),
-    )
 
     def forward(self, x):
         return x + 0.0 * torch.bernoulli(x)
@@ -112,21 +78,10 @@ class BernoulliDouble(_Noise):
 class MultinomialOfTensorCount(_Noise):
     """torch.multinomial whose number of samples is a size: ONNX has it as an attribute."""
 
-    records = ("multinomial-sample-size-attribute",)
     sources = ("huggingface/transformers#22597",)
     aten_ops = ("aten::multinomial",)
     onnx_ops = ("Multinomial",)
     inputs = ((f32(2, 3, low=0.1),), (f32(2, 3, low=0.1),), (f32(4, 3, low=0.1),))
-    claims = (
-        Claim(
-            "huggingface/transformers#22597",
-            "the number of samples has to be constant (April 2023)",
-            torch="==2.0.*",
-            opset=">=9",
-            status="fail",
-            stage="export",
-        ),
-    )
 
     def forward(self, x):
         return x + 0.0 * torch.multinomial(x, x.size(0), replacement=True).sum().float()

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 
 def reset_before_recurrence(model):
@@ -64,33 +64,12 @@ def gru_by_hand(x, weight_ih, weight_hh, bias_ih, bias_hh):
 class GruLinearBeforeReset(Case):
     """nn.GRU needs linear_before_reset=1: without it the reset gate is applied before the recurrence's bias."""
 
-    records = ("gru-torchlib-linear-before-reset-missing",)
     sources = ("microsoft/onnxscript#2852", "pytorch/pytorch#189225")
     aten_ops = ("aten::gru",)
     onnx_ops = ("GRU",)
     inputs = ((f32(4, 2, 3),), (f32(4, 2, 3, low=-3.0, high=3.0),), (f32(4, 5, 3),))
     dynamic = {"x": {1: "batch"}}
     facts = staticmethod(gru_attributes)
-    claims = (
-        Claim(
-            "microsoft/onnxscript#2852",
-            "the attribute is missing, values are 0.1 off",
-            torch="==2.10.*",
-            exporter="dynamo",
-            opset=18,
-            status="mismatch",
-            finding="With onnxscript 0.7.2, measured beside it here, it is right.",
-            why_not="hidden-by-newer",
-        ),
-        Claim(
-            "microsoft/onnxscript#2852",
-            "the TorchScript exporter writes it",
-            torch=">=2.10",
-            opset=">=9",
-            status="pass",
-            facts={"linear_before_reset": [1]},
-        ),
-    )
 
     def setup(self):
         self.gru = torch.nn.GRU(3, 4)
@@ -112,13 +91,11 @@ class GruLinearBeforeReset(Case):
 class LstmBesideGru(Case):
     """nn.LSTM of the same sizes, the control beside the GRU: it has no such attribute."""
 
-    records = ("gru-torchlib-linear-before-reset-missing",)
     sources = ("microsoft/onnxscript#2852", "pytorch/pytorch#189225")
     aten_ops = ("aten::lstm",)
     onnx_ops = ("LSTM",)
     inputs = ((f32(4, 2, 3),), (f32(4, 2, 3, low=-3.0, high=3.0),), (f32(4, 5, 3),))
     dynamic = {"x": {1: "batch"}}
-    claims = (Claim("microsoft/onnxscript#2852", "agrees", torch=">=2.10", exporter="dynamo", opset=18, status="pass"),)
 
     def setup(self):
         self.lstm = torch.nn.LSTM(3, 4)
@@ -143,24 +120,11 @@ class LstmBesideGru(Case):
 class GruWithoutBiasBatchOfThree(Case):
     """nn.GRU(bias=False) on a batch of three: ONNX Runtime before 1.4 reads a stale buffer."""
 
-    records = ("gru-ort-linear-before-reset-no-bias",)
     sources = ("microsoft/onnxruntime#3893",)
     aten_ops = ("aten::gru",)
     onnx_ops = ("GRU",)
     inputs = ((f32(4, 1, 3),), (f32(4, 3, 3),), (f32(4, 5, 3),))
     dynamic = {"x": {1: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#3893",
-            "wrong values",
-            torch="==1.5.*",
-            opset=">=9",
-            status="mismatch",
-            finding="1.5 cannot export a GRU without a bias. 1.7 can, and onnxruntime 1.19.2, beside it here, "
-            "is newer than the report and is right.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     def setup(self):
         self.gru = torch.nn.GRU(3, 4, bias=False)
@@ -178,24 +142,11 @@ class GruWithoutBiasBatchOfThree(Case):
 class GruLargeInput(Case):
     """nn.GRU of a large input of both signs: wrong in ONNX Runtime 1.4."""
 
-    records = ("gru-large-input-ort-1-4",)
     sources = ("microsoft/onnxruntime#4628",)
     aten_ops = ("aten::gru",)
     onnx_ops = ("GRU",)
     inputs = ((f32(3, 1, 256),), (f32(3, 1, 256, low=-9.0, high=9.0),), (f32(3, 2, 256),))
     dynamic = {"x": {1: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#4628",
-            "wrong values",
-            torch="==1.6.*",
-            opset=">=9",
-            status="mismatch",
-            finding="The report is of onnxruntime 1.4.0. Torch 1.6.0 is measured with 1.19.2, which is right, as is "
-            "every release from 1.6 on that loads a file of this case.",
-            why_not="hidden-by-newer",
-        ),
-    )
 
     def setup(self):
         self.gru = torch.nn.GRU(256, 4)
@@ -212,13 +163,11 @@ class GruLargeInput(Case):
 class BidirectionalGruOutputs(Case):
     """Outputs of a bidirectional GRU: forward and backward halves, and the order of the last states."""
 
-    records = ("bidirectional-output-layout-1-0",)
     sources = ("pytorch/pytorch#11368",)
     aten_ops = ("aten::gru",)
     onnx_ops = ("GRU", "Transpose", "Reshape")
     inputs = ((f32(4, 2, 3),), (f32(4, 2, 3, low=-3.0, high=3.0),), (f32(4, 5, 3),))
     dynamic = {"x": {1: "batch"}}
-    claims = (Claim("pytorch/pytorch#11368", "in order from 1.0 on", torch=">=1.0,<1.5", opset=9, status="pass"),)
 
     def setup(self):
         self.gru = torch.nn.GRU(3, 4, bidirectional=True)
@@ -233,7 +182,6 @@ class PackThenPad(Case):
     In eager everything behind a sequence's length is zero afterwards.
     """
 
-    records = ("pack-pad-roundtrip-empty-graph",)
     sources = ("pytorch/pytorch#48460",)
     aten_ops = ("aten::_pack_padded_sequence", "aten::_pad_packed_sequence")
     onnx_ops = ("Identity",)
@@ -243,9 +191,6 @@ class PackThenPad(Case):
         (f32(4, 5, 2), values([5, 4, 4, 2], "int64")),
     )
     dynamic = {"x": {0: "batch"}, "lengths": {0: "batch"}}
-    claims = (
-        Claim("pytorch/pytorch#48460", "the graph records nothing", torch="==1.7.*", opset=">=9", status="mismatch"),
-    )
 
     def forward(self, x, lengths):
         packed = pack_padded_sequence(x, lengths, batch_first=True)
@@ -269,7 +214,6 @@ def sorted_by_length(x: Tensor, lengths: Tensor) -> Tuple[Tensor, Tensor]:
 class LstmBehindScriptedSort(Case):
     """A scripted helper sorts sequences before a bidirectional LSTM: the sizes of its loop become constants."""
 
-    records = ("lstm-range-constant-wrong",)
     sources = ("pytorch/pytorch#91526",)
     aten_ops = ("aten::lstm", "prim::Loop")
     onnx_ops = ("Range", "Loop", "LSTM")
@@ -281,18 +225,6 @@ class LstmBehindScriptedSort(Case):
         (f32(5, 4, 2), values([1, 5, 3, 4, 2], "int64")),
     )
     dynamic = {"x": {0: "batch"}, "lengths": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#91526",
-            "wrong constants for Range",
-            torch="==1.13.*",
-            opset=">=11",
-            status=("mismatch", "fail"),
-            finding="The report's Range is that of an arange, which masks the sequences before the sort. "
-            "Here is none: the loop and the LSTM alone are right.",
-            why_not="form-not-met",
-        ),
-    )
 
     def setup(self):
         self.lstm = torch.nn.LSTM(2, 3, batch_first=True, bidirectional=True)

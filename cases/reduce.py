@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from caniexport import Case, Claim, fix, values
+from caniexport import Case, fix, values
 
 _INT64 = 7
 
@@ -89,7 +89,6 @@ class AnySymbolicArity(Case):
     """torch.any(x, dim) on torch 1.10: the export rule takes no dim."""
 
     needs_torch = ">=1.2"
-    records = ("any-symbolic-arity", "any-patch-axes-list-at-opset-13")
     sources = ("seed:004",)
     aten_ops = ("aten::any",)
     onnx_ops = ("ReduceSum", "Cast", "Greater")
@@ -99,56 +98,6 @@ class AnySymbolicArity(Case):
         (values([[False, True, False], [False, False, False], [True, True, True]], "bool"),),
     )
     dynamic = {"x": {0: "rows"}}
-    claims = (
-        Claim(
-            "seed:004",
-            "the export fails at its rule for any, which takes two arguments and gets four",
-            record="any-symbolic-arity",
-            torch="==1.10.*",
-            opset="9-14",
-            status="fail",
-            stage="export",
-            message="_any() takes 2 positional arguments but 4 were given",
-        ),
-        Claim(
-            "seed:004",
-            "with _any and _all taking dim and keepdim, the export passes",
-            record="any-symbolic-arity",
-            torch="==1.10.*",
-            opset=11,
-            variant="patch_any_and_all",
-            status="pass",
-        ),
-        Claim(
-            "catalogue",
-            "the patch hands ReduceSum its axes as a list, which opset 13 has as an input: it works below 13 only",
-            record="any-patch-axes-list-at-opset-13",
-            torch="==1.10.*",
-            opset="13-14",
-            variant="patch_any_and_all",
-            status="fail",
-            finding="The documented patch calls torch's own ReduceSum helper, which switches at 13: it passes.",
-            why_not="contradicted",
-        ),
-        Claim(
-            "catalogue",
-            "axes as an attribute of ReduceSum are right below opset 13",
-            record="any-patch-axes-list-at-opset-13",
-            torch="==1.10.*",
-            opset="9-12",
-            variant="patch_with_axes_attribute",
-            status="pass",
-        ),
-        Claim(
-            "catalogue",
-            "axes as an attribute of ReduceSum are refused from opset 13 on",
-            record="any-patch-axes-list-at-opset-13",
-            torch="==1.10.*",
-            opset="13-14",
-            variant="patch_with_axes_attribute",
-            status="fail",
-        ),
-    )
 
     def forward(self, x):
         return torch.any(x, 1)
@@ -182,20 +131,6 @@ class AnySymbolicArity(Case):
 class AnyKeepdimSymbolicArity(AnySymbolicArity):
     """torch.any(x, dim, keepdim) on torch 1.10: the export rule takes neither."""
 
-    records = ("any-symbolic-arity",)
-    claims = (
-        Claim(
-            "seed:004",
-            "the export fails at its rule for any, which takes two arguments and gets four",
-            record="any-symbolic-arity",
-            torch="==1.10.*",
-            opset="9-14",
-            status="fail",
-            stage="export",
-            message="_any() takes 2 positional arguments but 4 were given",
-        ),
-    )
-
     def forward(self, x):
         return torch.any(x, 1, True)
 
@@ -207,21 +142,8 @@ class AnyKeepdimSymbolicArity(AnySymbolicArity):
 class AllSymbolicArity(AnySymbolicArity):
     """torch.all(x, dim) on torch 1.10: the export rule takes no dim."""
 
-    records = ("any-symbolic-arity",)
     aten_ops = ("aten::all",)
     onnx_ops = ("ReduceSum", "Cast", "Greater", "Not")
-    claims = (
-        Claim(
-            "seed:004",
-            "the export fails at its rule for all, too",
-            record="any-symbolic-arity",
-            torch="==1.10.*",
-            opset="9-14",
-            status="fail",
-            stage="export",
-            message="_all() takes 2 positional arguments but 4 were given",
-        ),
-    )
 
     def forward(self, x):
         return torch.all(x, 1)
@@ -235,7 +157,6 @@ class AnyAllWithoutDim(Case):
     """torch.any(x) and torch.all(x) over everything, which the rules of torch 1.10 do take."""
 
     needs_torch = ">=1.2"
-    records = ("any-symbolic-arity",)
     sources = ("seed:004",)
     aten_ops = ("aten::any", "aten::all")
     onnx_ops = ("ReduceSum", "Cast", "Greater", "Not")
@@ -245,18 +166,6 @@ class AnyAllWithoutDim(Case):
         (values([[True, True, True], [True, True, True], [True, True, True]], "bool"),),
     )
     dynamic = {"x": {0: "rows"}}
-    claims = (
-        Claim(
-            "catalogue",
-            "without a dim, the rules of torch 1.10 export any and all",
-            record="any-symbolic-arity",
-            torch="==1.10.*",
-            opset="9-14",
-            status="pass",
-            finding="They export and load, but the outputs have shape [1] instead of [] (a zero of one element).",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, x):
         return torch.any(x), torch.all(x)

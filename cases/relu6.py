@@ -2,31 +2,17 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 
 class ScriptedRelu6Twice(Case):
     """Two equal ReLU6 of one tensor, scripted: one is optimised away, said to be a wrong result."""
 
-    records = ("script-relu6-duplicate-optimised-away",)
     sources = ("pytorch/pytorch#88072",)
     aten_ops = ("aten::hardtanh", "aten::relu", "aten::cat")
     onnx_ops = ("Clip", "Relu", "Concat")
     inputs = ((f32(2, 3, low=-9.0, high=9.0),), (f32(2, 3, low=-9.0, high=9.0),), (f32(5, 3, low=-9.0, high=9.0),))
     dynamic = {"x": {0: "rows"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#88072",
-            "wrong, the second branch is gone",
-            torch=">=1.12,<2",
-            exporter="torchscript-script",
-            opset=">=11",
-            status="mismatch",
-            finding="One Clip is written, and Concat takes it twice, which is right. "
-            "So is the report's own model on torch 2.13, as close to eager scripted as traced.",
-            why_not="contradicted",
-        ),
-    )
 
     def setup(self):
         self.relu = torch.nn.ReLU()

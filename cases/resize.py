@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 
 def resize_nodes(model):
@@ -34,15 +34,6 @@ def coordinates(model):
     }
 
 
-#: coordinates of bicubic, bicubic with align_corners, bilinear and nearest in torch up to 1.12
-MAP_OF_ITS_TIME = [
-    "cubic pytorch_half_pixel floor",
-    "cubic align_corners floor",
-    "linear pytorch_half_pixel floor",
-    "nearest asymmetric floor",
-]
-
-
 class BicubicByScales(torch.autograd.Function):
     """Bicubic resizing whose rule feeds the scales vector (N, C, H, W) to the third input of Resize."""
 
@@ -70,33 +61,12 @@ class InterpolateBicubicNeedsOpset11(Case):
     """Bicubic interpolate has no ONNX form below opset 11."""
 
     id = "interpolate-bicubic-needs-opset-11"
-    records = ("interpolate-bicubic-needs-opset-11",)
     sources = ("seed:001", "seed:002")
     aten_ops = ("aten::upsample_bicubic2d",)
     onnx_ops = ("Resize",)
     inputs = ((f32(1, 2, 4, 5),), (f32(1, 2, 4, 5),), (f32(1, 2, 6, 7),))
     dynamic = {"x": {2: "height", 3: "width"}}
     facts = staticmethod(coordinates)
-    claims = (
-        Claim(
-            "seed:001",
-            "not supported below opset 11",
-            opset="9-10",
-            status="fail",
-            stage="export",
-            record="interpolate-bicubic-needs-opset-11",
-        ),
-        Claim(
-            "seed:001",
-            "supported from opset 11",
-            opset=">=11",
-            status="pass",
-            record="interpolate-bicubic-needs-opset-11",
-            facts={"cubic_coeff_a": [-0.75]},
-            ops={"Resize": 1},
-            finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail.",
-        ),
-    )
 
     def forward(self, x):
         return F.interpolate(x, scale_factor=2.0, mode="bicubic", align_corners=False)
@@ -110,32 +80,12 @@ class ResizeBicubicAttributeMap(Case):
     Four outputs: bicubic without and with align_corners, bilinear, nearest.
     """
 
-    records = ("resize-bicubic-attribute-map",)
     sources = ("seed:001", "seed:002")
     aten_ops = ("aten::upsample_bicubic2d", "aten::upsample_bilinear2d", "aten::upsample_nearest2d")
     onnx_ops = ("Resize",)
     inputs = ((f32(1, 2, 4, 5),), (f32(1, 2, 4, 5),), (f32(1, 2, 6, 7),))
     dynamic = {"x": {2: "height", 3: "width"}}
     facts = staticmethod(coordinates)
-    claims = (
-        Claim(
-            "seed:001",
-            "each becomes one Resize with the values of torch",
-            record="resize-bicubic-attribute-map",
-            opset=">=11",
-            status="pass",
-            ops={"Resize": 4},
-            finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail.",
-        ),
-        Claim(
-            "seed:001 (catalogue)",
-            "half pixel, align_corners and asymmetric coordinates; coefficient -0.75; floor",
-            record="resize-bicubic-attribute-map",
-            opset=">=11",
-            torch=">=1.3,<1.13",
-            facts={"coordinates": MAP_OF_ITS_TIME, "cubic_coeff_a": [-0.75]},
-        ),
-    )
 
     def forward(self, x):
         return (
@@ -154,11 +104,6 @@ class InterpolateScaleFactorBaked(Case):
     The first input set asks for a factor of 3, the others for 2 and 4.
     """
 
-    records = (
-        "interpolate-scale-factor-baked",
-        "interpolate-dynamic-scales-autograd-function",
-        "resize-scales-which-parameter",
-    )
     sources = ("seed:001", "seed:002")
     aten_ops = ("aten::upsample_bicubic2d", "aten::item")
     onnx_ops = ("Resize",)
@@ -169,71 +114,6 @@ class InterpolateScaleFactorBaked(Case):
     )
     dynamic = {"x": {2: "height", 3: "width"}}
     facts = staticmethod(resize_nodes)
-    claims = (
-        Claim(
-            "seed:001",
-            "the factor of the export is kept for every input",
-            record="interpolate-scale-factor-baked",
-            opset=11,
-            status="mismatch",
-            stage="compare",
-        ),
-        Claim(
-            "seed:002",
-            "a dynamic factor is not supported up to opset 11",
-            record="resize-scales-which-parameter",
-            opset="9-11",
-            status=("fail", "mismatch"),
-        ),
-        Claim(
-            "seed:001",
-            "a rule that feeds the third input of Resize follows the factor",
-            record="interpolate-dynamic-scales-autograd-function",
-            opset=11,
-            variant="scales_from_factor",
-            status="pass",
-        ),
-        Claim(
-            "seed:001",
-            "the scales vector may be the graph's input",
-            record="resize-scales-which-parameter",
-            opset=11,
-            variant="scales_input",
-            status="pass",
-            ops={"Resize": 1},
-            facts={
-                "resize": [
-                    {
-                        "op": "Resize",
-                        "inputs": ["graph input", "Constant", "graph input"],
-                        "mode": "cubic",
-                        "coordinate_transformation_mode": "pytorch_half_pixel",
-                        "cubic_coeff_a": -0.75,
-                        "nearest_mode": "floor",
-                    }
-                ]
-            },
-        ),
-        Claim(
-            "seed:001 (catalogue)",
-            "a scales vector of the wrong length fails when the file runs",
-            record="interpolate-dynamic-scales-autograd-function",
-            opset=11,
-            variant="scales_of_wrong_length",
-            status=("fail", "crash"),
-            stage="run",
-        ),
-        Claim(
-            "catalogue",
-            "a scripted module keeps the factor",
-            record="interpolate-scale-factor-baked",
-            opset=11,
-            variant="scripted",
-            status="pass",
-            finding="The scripted form exports a scales vector of the wrong rank: refused by the checker or at run.",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, x, factor):
         return F.interpolate(x, scale_factor=factor.item(), mode="bicubic", align_corners=False)
@@ -291,7 +171,6 @@ class InterpolateScaleFactorBaked(Case):
 class InterpolateDynamicScalesAutogradFunction(Case):
     """Resize fed by a scales input follows its factors for height and width, whole or not."""
 
-    records = ("interpolate-dynamic-scales-autograd-function",)
     sources = ("seed:001",)
     aten_ops = ("prim::PythonOp",)
     onnx_ops = ("Resize",)
@@ -303,17 +182,6 @@ class InterpolateDynamicScalesAutogradFunction(Case):
     )
     dynamic = {"x": {2: "height", 3: "width"}}
     facts = staticmethod(resize_nodes)
-    claims = (
-        Claim(
-            "seed:001",
-            "the file follows its scales input",
-            opset=11,
-            status="pass",
-            record="interpolate-dynamic-scales-autograd-function",
-            finding="Before torch 1.6 interpolate uses the ratio of the rounded sizes: another value than Resize's "
-            "where a product is not whole.",
-        ),
-    )
 
     def forward(self, x, scales):
         return BicubicByScales.apply(x, scales)

@@ -2,13 +2,12 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix, i64, values
+from caniexport import Case, f32, fix, i64, values
 
 
 class ScatterReduceMaxOfMatrix(Case):
     """scatter_reduce(amax) of a matrix: the source is taken for flat, and the maxima are others."""
 
-    records = ("scatter-reduce-max-2d-wrong",)
     sources = ("pytorch/pytorch#152419",)
     aten_ops = ("aten::scatter_reduce",)
     onnx_ops = ("ScatterElements", "If", "Reshape")
@@ -17,18 +16,6 @@ class ScatterReduceMaxOfMatrix(Case):
         (values([[0, 0], [0, 0]], "int64"), values([[0, 1], [0, 1]], "int64"), values([[1, 2], [3, 4]], "int64")),
         (values([[9, 0], [0, 9]], "int64"), values([[1, 1], [0, 1]], "int64"), values([[5, 6], [7, 8]], "int64")),
         (values([[0, 0], [0, 0]], "int64"), values([[0, 0], [1, 1]], "int64"), values([[-1, -2], [3, 4]], "int64")),
-    )
-    claims = (
-        Claim(
-            "pytorch/pytorch#152419",
-            "not equal",
-            torch=">=2.5,<2.8",
-            opset=">=16",
-            status="mismatch",
-            finding="Equal on every onnxruntime from 1.17.3 to 1.31.1; before, the runtime refuses the file.",
-            why_not="contradicted",
-        ),
-        Claim("pytorch/pytorch#152419", "equal", torch=">=2.5,<2.8", exporter="dynamo", opset=18, status="pass"),
     )
 
     def forward(self, x, index, source):
@@ -52,7 +39,6 @@ class ScatterReduceMaxOfMatrix(Case):
 class IndexPutAccumulateDuplicates(Case):
     """index_put with accumulate and an index that comes twice: both values are added, or the last one only."""
 
-    records = ("scatternd-reduction-ignored-trt",)
     sources = ("onnx/onnx-tensorrt#957",)
     aten_ops = ("aten::index_put",)
     onnx_ops = ("ScatterND",)
@@ -60,9 +46,6 @@ class IndexPutAccumulateDuplicates(Case):
         (f32(4), values([0, 2], "int64"), f32(2)),
         (f32(4), values([1, 1], "int64"), f32(2)),
         (f32(4), values([3, -1], "int64"), f32(2)),
-    )
-    claims = (
-        Claim("onnx/onnx-tensorrt#957", "the reduction is ignored", opset=">=16", status="mismatch", needs="tensorrt"),
     )
 
     def forward(self, x, index, new):
@@ -107,20 +90,10 @@ class ScatterAddDuplicates(Case):
 class ScatterIntoZerosOfKnownSize(Case):
     """scatter into zeros made from a size of the input: a constant where the size is not dynamic."""
 
-    records = ("ort-optimizer-dynamic-shape-constant",)
     sources = ("microsoft/onnxruntime#4898",)
     aten_ops = ("aten::zeros", "aten::scatter")
     onnx_ops = ("ConstantOfShape", "ScatterElements")
     inputs = ((i64(2, 3, high=3), f32(2, 3)), (i64(2, 3, high=3), f32(2, 3)), (i64(4, 3, high=3), f32(4, 3)))
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#4898",
-            "zeros of a known size are folded",
-            torch="==1.6.*",
-            opset=">=9",
-            status=("fail", "mismatch"),
-        ),
-    )
 
     def forward(self, index, source):
         zeros = torch.zeros(index.size(0), 3)

@@ -3,13 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix, values
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = "the exporter has no rule for {}".format(operator)
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, f32, fix, values
 
 
 class _ScatterReduce(Case):
@@ -27,19 +21,7 @@ class _ScatterReduce(Case):
 class ScatterReduceMean(_ScatterReduce):
     """scatter_reduce with a mean, which ONNX's ScatterElements has not."""
 
-    records = ("scatter-reduce-opset-15-unsupported",)
     sources = ("pytorch/pytorch#101535", "pytorch/pytorch#84260")
-    claims = (
-        no_rule("pytorch/pytorch#101535", "scatter_reduce", "==2.0.*", opset=15),
-        Claim(
-            "pytorch/pytorch#84260",
-            "a mean is no reduction of ONNX",
-            torch=">=2.1",
-            opset=">=16",
-            status="fail",
-            stage="export",
-        ),
-    )
 
     def forward(self, x, index, values):
         return x.scatter_reduce(0, index, values, reduce="mean", include_self=False)
@@ -65,31 +47,11 @@ class ScatterReduceMean(_ScatterReduce):
 class ScatterReduceWithoutSelf(_ScatterReduce):
     """scatter_reduce(include_self=False): the values replaced do not count."""
 
-    records = ("scatter-reduce-include-self-false",)
     sources = (
         "pytorch/pytorch#106373",
         "onnx/onnx#5100",
         "pyg-team/pytorch_geometric#8415",
         "microsoft/onnxscript#2090",
-    )
-    claims = (
-        Claim(
-            "pytorch/pytorch#106373",
-            "ONNX does not support include_self=False",
-            torch="==2.1.*",
-            opset=">=16",
-            status="fail",
-            stage="export",
-            message="include_self=False",
-        ),
-        Claim(
-            "microsoft/onnxscript#2090",
-            "the dynamo exporter handles it from March 2025 on",
-            torch=">=2.7",
-            exporter="dynamo",
-            opset=">=18",
-            status="pass",
-        ),
     )
 
     def forward(self, x, index, values):
@@ -107,7 +69,6 @@ class ScatterReduceWithoutSelf(_ScatterReduce):
 class ScatterMultiply(Case):
     """x.scatter(dim, index, src, reduce="multiply"): a keyword that the rule does not know."""
 
-    records = ("scatter-reduce-arg-descriptor-mismatch",)
     sources = ("pytorch/pytorch#86684",)
     aten_ops = ("aten::scatter",)
     onnx_ops = ("ScatterElements",)
@@ -118,17 +79,6 @@ class ScatterMultiply(Case):
         (f32(4), values([1, 2], "int64"), f32(2)),
     )
     dynamic = {"index": {0: "count"}, "factors": {0: "count"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#86684",
-            "the numbers of arguments and of their descriptors differ",
-            torch=">=1.12,<2",
-            opset=">=9",
-            status="fail",
-            stage="export",
-            message="mismatch between the number of arguments",
-        ),
-    )
 
     def forward(self, x, index, factors):
         return x.scatter(0, index, factors, reduce="multiply")
@@ -144,7 +94,6 @@ class IndexAddNoRule(Case):
     Those of 1.12 to 2.13 write a scatter that adds only one of the two rows.
     """
 
-    records = ("index-add-unsupported-1-8",)
     sources = ("pytorch/pytorch#57964",)
     aten_ops = ("aten::index_add",)
     onnx_ops = ("ScatterElements", "ScatterND")
@@ -153,7 +102,6 @@ class IndexAddNoRule(Case):
         (f32(4, 3), values([1, 1], "int64"), f32(2, 3)),
         (f32(4, 3), values([3, 3], "int64"), f32(2, 3)),
     )
-    claims = (no_rule("pytorch/pytorch#57964", "index_add", "==1.8.*", opset=11),)
 
     def forward(self, x, index, rows):
         return x.index_add(0, index, rows)
@@ -176,22 +124,12 @@ class IndexAddNoRule(Case):
 class ScatterIndexLargerThanData(Case):
     """An index that is longer than the data along another axis, as the old Scatter took it."""
 
-    records = ("scatterelements-index-larger-than-data",)
     sources = ("microsoft/onnxruntime#4853",)
     aten_ops = ("aten::scatter",)
     onnx_ops = ("ScatterElements", "Scatter")
     inputs = (
         (f32(4, 2), values([[0, 1], [2, 3], [1, 0], [3, 2], [2, 1]], "int64"), f32(5, 2)),
         (f32(4, 2), values([[3, 3], [2, 2], [1, 1], [0, 0], [0, 1]], "int64"), f32(5, 2)),
-    )
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#4853",
-            "the runtime refuses an index larger than the data (onnxruntime 1.2)",
-            torch=">=1.5,<1.7",
-            opset=">=9",
-            status=("fail", "mismatch"),
-        ),
     )
 
     def forward(self, x, index, src):
@@ -206,13 +144,11 @@ class ScatterIndexLargerThanData(Case):
 class MaxUnpoolNoRule(Case):
     """F.max_unpool2d has no rule."""
 
-    records = ("max-unpool-unsupported",)
     sources = ("pytorch/pytorch#85388", "pytorch/pytorch#43367", "pytorch/pytorch#25088", "onnx/onnx#3138")
     aten_ops = ("aten::max_unpool2d",)
     onnx_ops = ("MaxUnpool", "ScatterElements")
     inputs = ((f32(2, 3, 4, 4),), (f32(2, 3, 4, 4),), (f32(5, 3, 4, 4),))
     dynamic = {"x": {0: "batch"}}
-    claims = (no_rule("pytorch/pytorch#43367", "max_unpool2d", ">=1.5,<1.13"),)
 
     def forward(self, x):
         pooled, places = F.max_pool2d(x, 2, return_indices=True)

@@ -4,7 +4,7 @@ from typing import List, Optional
 
 import torch
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 
 class _Scripted(Case):
@@ -15,7 +15,6 @@ class _Scripted(Case):
 class ScriptedAssignInLoop(_Scripted):
     """A scripted loop over lengths that assigns a slice of each row."""
 
-    records = ("script-for-over-tensor-assign",)
     sources = ("pytorch/pytorch#54297",)
     aten_ops = ("prim::Loop", "aten::copy_")
     onnx_ops = ("Loop", "ScatterND")
@@ -25,17 +24,6 @@ class ScriptedAssignInLoop(_Scripted):
         (f32(4, 5), values([2, 2, 1, 3], "int64")),
     )
     dynamic = {"x": {0: "rows"}, "lengths": {0: "rows"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#54297",
-            "a loop with a slice assignment cannot be exported",
-            torch="==1.8.*",
-            exporter="torchscript-script",
-            opset=11,
-            status="fail",
-            stage="export",
-        ),
-    )
 
     def forward(self, x, lengths):
         out = torch.zeros_like(x)
@@ -51,23 +39,10 @@ class ScriptedAssignInLoop(_Scripted):
 class ScriptedBranchAfterLstm(_Scripted):
     """A scripted module with an LSTM and a branch on an input."""
 
-    records = ("script-lstm-and-if", "lstm-script-loop-workaround")
     sources = ("pytorch/pytorch#33495", "pytorch/pytorch#24235")
     aten_ops = ("aten::lstm", "prim::If")
     onnx_ops = ("LSTM", "If")
     inputs = ((f32(4, 2, 3), values(1, "int64")), (f32(4, 2, 3), values(0, "int64")))
-    claims = (
-        Claim(
-            "pytorch/pytorch#33495",
-            "the scripted LSTM cannot be exported",
-            record="script-lstm-and-if",
-            torch=">=1.4,<1.6",
-            exporter="torchscript-script",
-            opset=">=9",
-            status="fail",
-            stage="export",
-        ),
-    )
 
     def setup(self):
         self.lstm = torch.nn.LSTM(3, 4)
@@ -87,21 +62,10 @@ class ScriptedBranchAfterLstm(_Scripted):
 class ScriptedOptionalInLoop(_Scripted):
     """An Optional that is None before a scripted loop and a tensor in it."""
 
-    records = ("loop-optional-none-not-executable",)
     sources = ("pytorch/pytorch#82589",)
     aten_ops = ("prim::Loop",)
     onnx_ops = ("Loop", "Optional")
     inputs = ((f32(2, 3), values(2, "int64")), (f32(2, 3), values(4, "int64")))
-    claims = (
-        Claim(
-            "pytorch/pytorch#82589",
-            "the checker passes, the runtime's shape inference fails",
-            torch="==1.13.*",
-            exporter="torchscript-script",
-            opset=">=15",
-            status="fail",
-        ),
-    )
 
     def forward(self, x, n):
         y: Optional[torch.Tensor] = None
@@ -121,24 +85,11 @@ class ScriptedOptionalInLoop(_Scripted):
 class ScriptedListOfFeatures(_Scripted):
     """A scripted module that collects features in a list."""
 
-    records = ("script-list-features-shape",)
     sources = ("pytorch/pytorch#95964",)
     aten_ops = ("prim::ListConstruct", "aten::append")
     onnx_ops = ("SequenceConstruct", "SequenceInsert", "Concat")
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#95964",
-            "the shape of the list's tensors cannot be inferred",
-            torch=">=1.12,<2.1",
-            exporter="torchscript-script",
-            opset=">=11",
-            status="fail",
-            finding="1.12 exports this form: the loop of a constant number of rounds is unrolled.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         features: List[torch.Tensor] = []
@@ -156,21 +107,11 @@ class ScriptedListOfFeatures(_Scripted):
 class ScriptedListOfTuples(_Scripted):
     """list.append of a tuple in a scripted module."""
 
-    records = ("append-tuple-to-list-script",)
     sources = ("https://docs.pytorch.org/docs/stable/onnx_torchscript.html",)
     aten_ops = ("aten::append",)
     onnx_ops = ("SequenceInsert",)
     inputs = ((f32(2, 3),), (f32(2, 3),), (f32(4, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "https://docs.pytorch.org/docs/stable/onnx_torchscript.html",
-            "appending tuples to lists is not supported",
-            exporter="torchscript-script",
-            opset=">=11",
-            status="fail",
-        ),
-    )
 
     def forward(self, x):
         pairs = [(x, x * 2.0)]
@@ -190,21 +131,10 @@ class ScriptedListOfTuples(_Scripted):
 class BranchesOfTwoShapes(_Scripted):
     """A scripted branch whose sides have other shapes."""
 
-    records = ("ort-if-while-then-different-shapes",)
     sources = ("pytorch/pytorch#6608",)
     aten_ops = ("prim::If",)
     onnx_ops = ("If",)
     inputs = ((f32(2, 3),), (f32(2, 3, low=-1.0, high=-0.1),), (f32(2, 3, low=0.1),))
-    claims = (
-        Claim(
-            "pytorch/pytorch#6608",
-            "the shapes of both sides' outputs cannot be merged",
-            exporter="torchscript-script",
-            opset=">=9",
-            status="fail",
-            finding="At opset 9 only, where the checker refuses the file; from 11 on the file runs.",
-        ),
-    )
 
     def forward(self, x):
         # TorchScript writes an If for the statement
@@ -231,12 +161,6 @@ def halved(x):
 class CondOnMean(Case):
     """torch.cond on the mean of the input."""
 
-    records = (
-        "torch-cond-early-exit-graph-break",
-        "torch-cond-hop-ort-fail",
-        "torch-cond-limited-support-branches",
-        "torch-cond-unknown-target-dynamo-export",
-    )
     sources = (
         "pytorch/pytorch#145300",
         "pytorch/pytorch#143192",
@@ -249,27 +173,6 @@ class CondOnMean(Case):
     needs_torch = ">=2.1"
     exporters = ("dynamo", "torchscript-trace", "default")
     inputs = ((f32(2, 3, low=0.1),), (f32(2, 3, low=-1.0, high=-0.1),), (f32(2, 3),))
-    claims = (
-        Claim(
-            "pytorch/pytorch#117655",
-            "dynamo_export does not know cond",
-            record="torch-cond-unknown-target-dynamo-export",
-            torch=">=2.2,<2.4",
-            exporter="dynamo",
-            status="fail",
-            stage="export",
-        ),
-        Claim(
-            "pytorch/pytorch#145300",
-            "FX is said to trace a dynamo-optimised function",
-            record="torch-cond-early-exit-graph-break",
-            torch=">=2.5,<2.7",
-            exporter="dynamo",
-            opset=">=18",
-            status="fail",
-            stage="export",
-        ),
-    )
 
     def forward(self, x):
         return torch.cond(x.mean() > 0, doubled, halved, (x,))

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 
 def backwards(end):
@@ -28,14 +28,12 @@ _ToZero, _ToMinusOne, _ToSmallest = backwards(0), backwards(-1), backwards(-(2**
 class SliceBackwardsToZero(Case):
     """A Slice by hand with steps of -1 and end 0: the first element is left out."""
 
-    records = ("slice-reverse-end-int-min",)
     sources = ("onnx/onnx#3737",)
     aten_ops = ("aten::flip",)
     onnx_ops = ("Slice",)
     exporters = ("torchscript-trace",)
     inputs = ((f32(4),), (f32(4),), (f32(6),))
     dynamic = {"x": {0: "length"}}
-    claims = (Claim("onnx/onnx#3737", "an element is missing", torch=">=1.8,<1.10", opset=">=10", status="mismatch"),)
 
     def forward(self, x):
         return _ToZero.apply(x)
@@ -51,8 +49,6 @@ class SliceBackwardsToZero(Case):
 
 class SliceBackwardsToMinusOne(SliceBackwardsToZero):
     """A Slice by hand with steps of -1 and end -1: -1 is the last element, so nothing is left."""
-
-    claims = (Claim("onnx/onnx#3737", "the output is empty", torch=">=1.8,<1.10", opset=">=10", status="mismatch"),)
 
     def forward(self, x):
         return _ToMinusOne.apply(x)
@@ -81,26 +77,12 @@ class ReflectPadLargerThanInput(Case):
     right. 1.31.1 refuses the pad.
     """
 
-    records = ("reflect-pad-larger-than-dim-ort",)
     sources = ("microsoft/onnxruntime#8265", "microsoft/onnxruntime#23878", "onnx/onnx#6735")
     aten_ops = ("aten::reflection_pad1d",)
     onnx_ops = ("Pad",)
     exporters = ("torchscript-trace",)
     inputs = ((f32(2, 6),), (f32(2, 5),), (f32(2, 3),))
     dynamic = {"x": {1: "length"}}
-    claims = (
-        Claim("microsoft/onnxruntime#8265", "zeros and asymmetry", torch="==1.9.*", opset=">=11", status="mismatch"),
-        Claim(
-            "microsoft/onnxruntime#23878",
-            "still so",
-            torch=">=2.5,<2.8",
-            opset=">=11",
-            status="mismatch",
-            finding="onnxruntime from 1.25.1 on refuses such a pad; the wrong values are those of 1.23.2 and before.",
-            why_not="hidden-by-newer",
-            runtime="onnxruntime>=1.20,<1.25",
-        ),
-    )
 
     def forward(self, x):
         return _ReflectFour.apply(x)

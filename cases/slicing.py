@@ -2,24 +2,16 @@
 
 import torch
 
-from caniexport import Case, Claim, boolean, f32, fix
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The TorchScript exporter gives up at this operator."""
-    says = "the exporter has no rule for {}".format(operator)
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, boolean, f32, fix
 
 
 class DiagNoRule(Case):
     """torch.diag of a vector has no rule."""
 
-    records = ("diag-unsupported",)
     sources = ("pytorch/pytorch#98205",)
     aten_ops = ("aten::diag",)
     onnx_ops = ("EyeLike", "Mul")
     inputs = ((f32(4),), (f32(4),))
-    claims = (no_rule("pytorch/pytorch#98205", "diag", "==2.0.*", opset=14),)
 
     def forward(self, x):
         return torch.diag(x)
@@ -32,13 +24,11 @@ class DiagNoRule(Case):
 class DiagonalScripted(Case):
     """torch.diagonal in a scripted module has no rule where the rank is not known."""
 
-    records = ("diagonal-trace-scripted-unsupported",)
     sources = ("pytorch/pytorch#67113",)
     aten_ops = ("aten::diagonal",)
     onnx_ops = ("Gather", "Slice")
     inputs = ((f32(4, 4),), (f32(4, 4),))
     exporters = ("torchscript-script", "torchscript-trace", "dynamo", "default")
-    claims = (no_rule("pytorch/pytorch#67113", "diagonal", ">=1.9,<1.11", opset="9-10", exporter="torchscript-script"),)
 
     def forward(self, x):
         return torch.diagonal(x)
@@ -51,12 +41,10 @@ class DiagonalScripted(Case):
 class TraceNoRule(Case):
     """torch.trace, the sum of a diagonal, has no rule."""
 
-    records = ("diagonal-trace-scripted-unsupported",)
     sources = ("pytorch/pytorch#67113",)
     aten_ops = ("aten::trace",)
     onnx_ops = ("Mul", "ReduceSum")
     inputs = ((f32(4, 4),), (f32(4, 4),))
-    claims = (no_rule("pytorch/pytorch#67113", "trace", ">=1.9,<1.11", opset="9-14"),)
 
     def forward(self, x):
         return torch.trace(x)
@@ -69,16 +57,11 @@ class TraceNoRule(Case):
 class MeshgridNoRule(Case):
     """torch.meshgrid has no rule before torch 1.5."""
 
-    records = ("meshgrid-keyerror",)
     sources = ("pytorch/pytorch#27507", "pytorch/pytorch#31705")
     aten_ops = ("aten::meshgrid",)
     onnx_ops = ("Expand", "Reshape")
     inputs = ((f32(3), f32(4)), (f32(3), f32(4)), (f32(5), f32(2)))
     dynamic = {"y": {0: "height"}, "x": {0: "width"}}
-    claims = (
-        no_rule("pytorch/pytorch#27507", "meshgrid", ">=1.2,<1.5"),
-        Claim("pytorch/pytorch#31705", "torch 1.5 has a rule", torch=">=1.5,<1.14", opset=">=9", status="pass"),
-    )
 
     def forward(self, y, x):
         rows, columns = torch.meshgrid(y, x)
@@ -93,26 +76,12 @@ class MeshgridNoRule(Case):
 class MeshgridIndexingXy(Case):
     """torch.meshgrid(indexing="xy") of a height and a width that differ."""
 
-    records = ("meshgrid-indexing-xy",)
     sources = ("pytorch/pytorch#128494",)
     aten_ops = ("aten::meshgrid",)
     onnx_ops = ("Expand", "Reshape", "Transpose")
     needs_torch = ">=1.10"
     inputs = ((f32(3), f32(4)), (f32(3), f32(4)), (f32(5), f32(2)))
     dynamic = {"x": {0: "width"}, "y": {0: "height"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#128494",
-            "the export fails for indexing='xy'",
-            torch="==2.3.*",
-            opset=">=9",
-            status="fail",
-            stage="export",
-            finding="So on 1.10 to 2.1; mended in 2.2 (pytorch#109350). The report's own model, whose arguments are "
-            "made by arange of a traced size, is written and runs on 2.3.1, too.",
-            why_not="version-misattributed",
-        ),
-    )
 
     def forward(self, x, y):
         columns, rows = torch.meshgrid(x, y, indexing="xy")
@@ -127,23 +96,11 @@ class MeshgridIndexingXy(Case):
 class NegativeStepSlice(Case):
     """x[::-1], which torch itself refuses."""
 
-    records = ("numpy-style-reverse-negative-step", "negative-step-slice")
     sources = ("pytorch/pytorch#35295", "pytorch/pytorch#42798")
     aten_ops = ("aten::flip",)
     onnx_ops = ("Slice",)
     inputs = ((f32(4, 2),), (f32(4, 2),), (f32(6, 2),))
     dynamic = {"x": {0: "length"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#35295",
-            "a negative step is not supported",
-            record="numpy-style-reverse-negative-step",
-            exporter="",
-            status="fail",
-            stage="eager",
-            message="step",
-        ),
-    )
 
     def forward(self, x):
         return x[::-1]
@@ -163,24 +120,11 @@ class NegativeStepSlice(Case):
 class RollByHalfTheSize(Case):
     """torch.roll by half of a dynamic size."""
 
-    records = ("roll-int-half-axis-dynamic",)
     sources = ("pytorch/pytorch#128324",)
     aten_ops = ("aten::roll",)
     onnx_ops = ("Slice", "Concat")
     inputs = ((f32(2, 6),), (f32(2, 6),), (f32(2, 9),))
     dynamic = {"x": {1: "length"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#128324",
-            "dynamo_export cannot export a roll by half of a dynamic size",
-            torch="==2.3.*",
-            exporter="dynamo",
-            status="fail",
-            stage="export",
-            finding="2.3 does export it, to a file that onnx's shape inference refuses.",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, x):
         return torch.roll(x, -int(x.size(1) / 2), dims=1)
@@ -194,25 +138,11 @@ class RollByHalfTheSize(Case):
 class TrilNoRule(Case):
     """torch.tril and torch.triu: no rule before Trilu, none below opset 14 after."""
 
-    records = ("tril-keyerror-1-2", "tril-opset-13-needs-14")
     sources = ("pytorch/pytorch#34129", "huggingface/optimum#1331")
     aten_ops = ("aten::tril", "aten::triu")
     onnx_ops = ("Trilu",)
     inputs = ((f32(2, 4, 4),), (f32(2, 4, 4),), (f32(3, 4, 4),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule("pytorch/pytorch#34129", "tril", "==1.2.*", opset=10, record="tril-keyerror-1-2"),
-        no_rule("huggingface/optimum#1331", "tril", ">=1.9,<3", opset="9-13", record="tril-opset-13-needs-14"),
-        Claim(
-            "huggingface/optimum#1331",
-            "opset 14 has Trilu",
-            record="tril-opset-13-needs-14",
-            torch=">=1.10",
-            opset=">=14",
-            status="pass",
-            ops={"Trilu": 2},
-        ),
-    )
 
     def forward(self, x):
         return torch.tril(x), torch.triu(x, 1)
@@ -228,7 +158,6 @@ class TrilNoRule(Case):
 class TrilOfBools(Case):
     """torch.tril of a boolean mask: Trilu had no kernel for bool."""
 
-    records = ("trilu-bool-not-implemented",)
     sources = (
         "microsoft/onnxruntime#9494",
         "microsoft/onnxruntime#16189",
@@ -240,20 +169,6 @@ class TrilOfBools(Case):
     onnx_ops = ("Trilu",)
     inputs = ((boolean(2, 4, 4),), (boolean(2, 4, 4),), (boolean(3, 4, 4),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#16189",
-            "no kernel for Trilu of bool (onnxruntime up to 1.18)",
-            torch=">=1.10,<2.4",
-            opset=">=14",
-            status="fail",
-            stage="load",
-            message="Trilu",
-            finding="onnxruntime 1.23, which most of these releases are measured with, has the kernel.",
-            why_not="hidden-by-newer",
-            runtime="onnxruntime>=1.8,<1.19",
-        ),
-    )
 
     def forward(self, x):
         return torch.tril(x)

@@ -2,25 +2,19 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 INPUTS = ((f32(2, 3, 4),), (f32(2, 3, 4, low=2.0, high=5.0),), (f32(5, 3, 4),))
-FLATTENED = "before opset 13 the axes from this one on are one"
 
 
 class SoftmaxMiddleAxis(Case):
     """softmax along the middle axis: below opset 13 torch moves it to the end and back."""
 
-    records = ("softmax-opset-lt-13-flatten",)
     sources = ("openvinotoolkit/openvino#37823", "apache/tvm#19420", "microsoft/onnxruntime#4288")
     aten_ops = ("aten::softmax", "aten::log_softmax")
     onnx_ops = ("Softmax", "LogSoftmax", "Transpose")
     inputs = INPUTS
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim("microsoft/onnxruntime#4288", "torch moves the axis", torch=">=1.5", opset="9-12", status="pass"),
-        Claim("microsoft/onnxruntime#4288", "the axis is one axis", torch=">=1.9", opset=">=13", status="pass"),
-    )
 
     def forward(self, x):
         return torch.softmax(x, 1), torch.log_softmax(x, 1)
@@ -47,17 +41,12 @@ class _MiddleAxisNode(torch.autograd.Function):
 class SoftmaxNodeMiddleAxis(Case):
     """A Softmax node by hand with axis=1 of three: below opset 13 it is taken over both last axes."""
 
-    records = ("softmax-opset-lt-13-flatten",)
     sources = ("openvinotoolkit/openvino#37823", "apache/tvm#19420", "microsoft/onnxruntime#4288")
     aten_ops = ("aten::softmax",)
     onnx_ops = ("Softmax",)
     exporters = ("torchscript-trace",)
     inputs = INPUTS
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim("openvinotoolkit/openvino#37823", FLATTENED, torch=">=1.5", opset="9-12", status="mismatch"),
-        Claim("openvinotoolkit/openvino#37823", "right from 13 on", torch=">=1.9", opset=">=13", status="pass"),
-    )
 
     def forward(self, x):
         return _MiddleAxisNode.apply(x)
@@ -96,17 +85,12 @@ class _DefaultAxisNode(torch.autograd.Function):
 class SoftmaxNodeWithoutAxis(Case):
     """A Softmax node by hand without an axis: the default was 1, and is -1 since opset 13."""
 
-    records = ("softmax-default-axis-change",)
     sources = ("onnx/onnx-mlir#832",)
     aten_ops = ("aten::softmax",)
     onnx_ops = ("Softmax",)
     exporters = ("torchscript-trace",)
     inputs = INPUTS
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim("onnx/onnx-mlir#832", "the default axis is 1", torch=">=1.5", opset="9-12", status="mismatch"),
-        Claim("onnx/onnx-mlir#832", "the default axis is the last", torch=">=1.9", opset=">=13", status="pass"),
-    )
 
     def forward(self, x):
         return _DefaultAxisNode.apply(x)

@@ -2,20 +2,13 @@
 
 import torch
 
-from caniexport import Case, Claim, f32, fix, values
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The TorchScript exporter gives up at this operator."""
-    says = "the exporter has no rule for {}".format(operator)
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, f32, fix, values
 
 
 class TopkInt64(Case):
     """topk of int64 values: TopK takes floats only below opset 11."""
 
     id = "topk-int64"
-    records = ("topk-int64-opset-10-invalid", "topk-int64-needs-opset-11")
     sources = ("microsoft/onnxruntime#3239", "onnx/onnx#2663")
     aten_ops = ("aten::topk",)
     onnx_ops = ("TopK",)
@@ -25,25 +18,6 @@ class TopkInt64(Case):
         (values([[1, 2, 3, 4], [8, 7, 6, 5], [0, -1, 9, 3]], "int64"),),
     )
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxruntime#3239",
-            "TopK of int64 is refused at opset 10",
-            record="topk-int64-opset-10-invalid",
-            torch="==1.3.*",
-            opset=10,
-            status="fail",
-            message="tensor(int64)",
-        ),
-        Claim(
-            "onnx/onnx#2663",
-            "TopK takes int64 from opset 11 on",
-            record="topk-int64-needs-opset-11",
-            torch=">=1.3",
-            opset=">=11",
-            status="pass",
-        ),
-    )
 
     def forward(self, x):
         return torch.topk(x, 2)
@@ -59,23 +33,11 @@ class TopkInt64(Case):
 class TopkLargerThanSize(Case):
     """topk(min(k, n)) traced where n is larger than k: a later input with fewer candidates fails."""
 
-    records = ("topk-k-larger-than-size",)
     sources = ("pytorch/pytorch#71695",)
     aten_ops = ("aten::topk", "aten::size")
     onnx_ops = ("TopK",)
     inputs = ((f32(8),), (f32(8),), (f32(3),))
     dynamic = {"x": {0: "candidates"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#71695",
-            "with fewer candidates than k the runtime stops at TopK",
-            torch=">=1.10",
-            opset=">=11",
-            status="fail",
-            stage="run",
-            message="TopK",
-        ),
-    )
 
     def forward(self, x):
         return torch.topk(x, min(5, x.size(0)))[0]
@@ -93,24 +55,12 @@ class TopkLargerThanSize(Case):
 class SortStableFalse(Case):
     """torch.sort(x, stable=False): the rule takes the keyword for an out parameter."""
 
-    records = ("sort-stable-kwarg-unsupported",)
     sources = ("pytorch/pytorch#95613",)
     aten_ops = ("aten::sort",)
     onnx_ops = ("TopK",)
     needs_torch = ">=1.9"
     inputs = ((f32(2, 5),), (f32(2, 5),), (f32(3, 5),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#95613",
-            "Out parameter is not supported",
-            torch="==1.13.*",
-            opset=">=9",
-            status="fail",
-            stage="export",
-            message="Out parameter is not supported",
-        ),
-    )
 
     def forward(self, x):
         return torch.sort(x, stable=False)
@@ -123,7 +73,6 @@ class SortStableFalse(Case):
 class SortStableTrue(Case):
     """torch.sort(x, stable=True) of equal keys: no rule for the overload, and TopK promises no order of ties."""
 
-    records = ("torchlib-sort-stable-no-function", "sort-stable-kwarg-unsupported")
     sources = ("microsoft/onnxscript#3053", "pytorch/pytorch#127831", "pytorch/pytorch#95613")
     aten_ops = ("aten::sort",)
     onnx_ops = ("TopK",)
@@ -134,19 +83,6 @@ class SortStableTrue(Case):
         (values([[1, 1, 1, 0], [5, 5, 4, 4], [2, 3, 2, 3]]),),
     )
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "microsoft/onnxscript#3053",
-            "the dynamo exporter has no function for aten.sort.stable",
-            record="torchlib-sort-stable-no-function",
-            torch=">=2.5",
-            exporter="dynamo",
-            opset="18-20",
-            status="fail",
-            stage="export",
-            message="stable",
-        ),
-    )
 
     def forward(self, x):
         return torch.sort(x, stable=True)
@@ -161,16 +97,11 @@ class SortStableTrue(Case):
 class ArgsortNoRule(Case):
     """x.argsort() has no rule in the older exporters."""
 
-    records = ("argsort-keyerror", "batched-nms-argsort-onnx-break")
     sources = ("pytorch/pytorch#33412", "onnx/onnx#3519", "pytorch/vision#3426")
     aten_ops = ("aten::argsort",)
     onnx_ops = ("TopK",)
     inputs = ((f32(2, 5),), (f32(2, 5),), (f32(3, 5),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule("pytorch/pytorch#33412", "argsort", "==1.4.*", record="argsort-keyerror"),
-        no_rule("onnx/onnx#3519", "argsort", "==1.8.*", record="argsort-keyerror"),
-    )
 
     def forward(self, x):
         return x.argsort()
@@ -187,16 +118,11 @@ class ArgsortNoRule(Case):
 class SortMissing(Case):
     """torch.sort has no rule in torch 1.0, nor at opset 11 in torch 1.3."""
 
-    records = ("sort-missing-1-0",)
     sources = ("pytorch/pytorch#17519", "onnx/onnx#2663")
     aten_ops = ("aten::sort",)
     onnx_ops = ("TopK",)
     inputs = ((f32(2, 4),), (f32(2, 4),), (f32(3, 4),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule("pytorch/pytorch#17519", "sort", "==1.0.*", opset=""),
-        no_rule("onnx/onnx#2663", "sort", "==1.3.*", opset=11),
-    )
 
     def forward(self, x):
         return torch.sort(x, dim=-1, descending=True)
@@ -209,13 +135,11 @@ class SortMissing(Case):
 class KthvalueNoRule(Case):
     """torch.kthvalue has no rule."""
 
-    records = ("kthvalue-unsupported",)
     sources = ("onnx/onnx#3586",)
     aten_ops = ("aten::kthvalue",)
     onnx_ops = ("TopK",)
     inputs = ((f32(2, 7),), (f32(2, 7),), (f32(3, 7),))
     dynamic = {"x": {0: "batch"}}
-    claims = (no_rule("onnx/onnx#3586", "kthvalue", "==1.9.*", opset="9-11"),)
 
     def forward(self, x):
         return torch.kthvalue(x, 3)[0]
@@ -232,7 +156,6 @@ class KthvalueNoRule(Case):
 class ModeNoRule(Case):
     """torch.mode, the most frequent value, has no rule."""
 
-    records = ("mode-operator-unsupported",)
     sources = ("pytorch/pytorch#79601",)
     aten_ops = ("aten::mode",)
     onnx_ops = ("ArgMax", "ReduceSum")
@@ -242,7 +165,6 @@ class ModeNoRule(Case):
         (values([[2, 2, 0, 0], [1, 4, 1, 4], [3, 0, 3, 0]], "int64"),),
     )
     dynamic = {"x": {0: "batch"}}
-    claims = (no_rule("pytorch/pytorch#79601", "mode", "==1.7.*", opset="9-12"),)
 
     def forward(self, x):
         return torch.mode(x)[0]
@@ -255,14 +177,12 @@ class ModeNoRule(Case):
 class QuantileNoRule(Case):
     """torch.quantile has no rule."""
 
-    records = ("quantile-unsupported",)
     sources = ("onnx/onnx#3905",)
     aten_ops = ("aten::quantile",)
     onnx_ops = ("TopK",)
     needs_torch = ">=1.7"
     inputs = ((f32(2, 6),), (f32(2, 6),), (f32(4, 6),))
     dynamic = {"x": {0: "batch"}}
-    claims = (no_rule("onnx/onnx#3905", "quantile", "==1.10.*", opset="9-11"),)
 
     def forward(self, x):
         return torch.quantile(x, 0.25, dim=1)
@@ -276,21 +196,11 @@ class QuantileNoRule(Case):
 class TopkOfATensorK(Case):
     """topk whose k is read from the input's size: K is computed in the file, which TensorRT refuses."""
 
-    records = ("topk-dynamic-k-trt",)
     sources = ("open-mmlab/mmdeploy#2149",)
     aten_ops = ("aten::topk", "aten::size")
     onnx_ops = ("TopK", "Shape")
     inputs = ((f32(6),), (f32(6),), (f32(9),))
     dynamic = {"x": {0: "length"}}
-    claims = (
-        Claim(
-            "open-mmlab/mmdeploy#2149",
-            "TensorRT takes K as an initializer only",
-            status="fail",
-            stage="parse",
-            needs="tensorrt",
-        ),
-    )
 
     def forward(self, x):
         return torch.topk(x, x.size(0))[0]

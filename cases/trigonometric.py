@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from caniexport import Case, Claim, f32, fix, values
+from caniexport import Case, f32, fix, values
 
 
 @contextmanager
@@ -34,7 +34,6 @@ class AsinhOpset9(Case):
     """torch.asinh has no rule although ONNX has had Asinh since opset 9."""
 
     id = "asinh-opset-9"
-    records = ("asinh-opset-9", "route-aten-symbolic")
     sources = ("seed:001", "seed:002")
     aten_ops = ("aten::asinh",)
     onnx_ops = ("Asinh",)
@@ -46,37 +45,6 @@ class AsinhOpset9(Case):
     )
     dynamic = {"x": {0: "length"}}
     facts = staticmethod(foreign_nodes)
-    claims = (
-        Claim(
-            "seed:001",
-            "the operator and the node exist, only the rule is missing",
-            record="route-aten-symbolic",
-            opset=9,
-            torch=">=1.6,<1.12",
-            status="fail",
-            stage="export",
-            message="Exporting the operator asinh to ONNX opset version 9 is not supported",
-        ),
-        Claim(
-            "seed:002",
-            "a rule for opset 9 makes it one Asinh of ONNX's own domain",
-            record="asinh-opset-9",
-            opset=">=9",
-            variant="custom_symbolic",
-            status="pass",
-            ops={"Asinh": 1},
-            facts={"foreign": []},
-        ),
-        Claim(
-            "catalogue",
-            "the textbook logarithm loses large negative values",
-            record="asinh-opset-9",
-            exporter="",
-            variant="log_rewrite",
-            status="mismatch",
-            stage="eager",
-        ),
-    )
 
     def forward(self, x):
         return torch.asinh(x)

@@ -2,7 +2,7 @@
 
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 
 def resize_nodes(model):
@@ -27,41 +27,11 @@ class UpsampleBilinearAlignCornersOpset9(Case):
     """Bilinear interpolate with align_corners=True is refused below opset 11."""
 
     id = "upsample-bilinear-align-corners-opset-9"
-    records = ("upsample-bilinear-align-corners-opset-9",)
     sources = ("seed:003",)
     aten_ops = ("aten::upsample_bilinear2d",)
     onnx_ops = ("Upsample", "Resize")
     inputs = ((f32(1, 2, 4, 5),), (f32(1, 2, 4, 5),), (f32(1, 2, 6, 7),))
     dynamic = {"x": {2: "height", 3: "width"}}
-    claims = (
-        Claim(
-            "seed:003",
-            "refused at the default opset of the time, 9",
-            opset=9,
-            torch="==1.3.*",
-            status="fail",
-            record="upsample-bilinear-align-corners-opset-9",
-            stage="export",
-            message="Couldn't export operator aten::upsample_bilinear2d",
-            finding="Refused; of the long text, which ends with the whole graph, only the end is kept.",
-        ),
-        Claim(
-            "seed:003",
-            "refused below opset 11",
-            opset="9-10",
-            status="fail",
-            stage="export",
-            record="upsample-bilinear-align-corners-opset-9",
-        ),
-        Claim(
-            "seed:003",
-            "opset 11 has it",
-            opset=">=11",
-            status="pass",
-            record="upsample-bilinear-align-corners-opset-9",
-            finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail.",
-        ),
-    )
 
     def forward(self, x):
         return (
@@ -83,51 +53,12 @@ class UpsampleOpset9SilentMismatch(Case):
     """Bilinear interpolate at opset 9 and 10 exports with a warning and gives shifted values."""
 
     id = "upsample-opset-9-silent-mismatch"
-    records = (
-        "upsample-opset-9-silent-mismatch",
-        "interpolate-bilinear-scale-mismatch-1-3",
-        "resize-trt-default-asymmetric",
-    )
     sources = ("seed:003", "pytorch/pytorch#27176", "NVIDIA/TensorRT#273", "onnx/onnx-tensorrt#457")
     aten_ops = ("aten::upsample_bilinear2d",)
     onnx_ops = ("Upsample", "Resize")
     inputs = ((f32(1, 2, 4, 5),), (f32(1, 2, 4, 5),), (f32(1, 2, 6, 7),))
     dynamic = {"x": {2: "height", 3: "width"}}
     facts = staticmethod(resize_nodes)
-    claims = (
-        Claim(
-            "seed:003",
-            "at opset 9 the results may not match torch",
-            opset="9-10",
-            status="mismatch",
-            record="upsample-opset-9-silent-mismatch",
-            stage="compare",
-        ),
-        Claim(
-            "seed:003",
-            "from opset 11 they match",
-            opset=">=11",
-            status="pass",
-            record="upsample-opset-9-silent-mismatch",
-            finding="Not in torch 1.3: its opset 11 sizes have 1 for batch and channels, so two channels fail.",
-        ),
-        Claim(
-            "pytorch/pytorch#27176",
-            "values differ from torch's",
-            record="interpolate-bilinear-scale-mismatch-1-3",
-            torch=">=1.3,<1.5",
-            opset=9,
-            status="mismatch",
-        ),
-        Claim(
-            "NVIDIA/TensorRT#273",
-            "TensorRT's output is shifted",
-            record="resize-trt-default-asymmetric",
-            opset=10,
-            status="mismatch",
-            needs="tensorrt",
-        ),
-    )
 
     def forward(self, x):
         return F.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False)
@@ -139,22 +70,11 @@ class UpsampleNearestOpset9(Case):
     """Nearest interpolate below opset 11, said not to match torch either."""
 
     id = "upsample-nearest-opset-9"
-    records = ("upsample-opset-9-silent-mismatch",)
     sources = ("seed:003",)
     aten_ops = ("aten::upsample_nearest2d",)
     onnx_ops = ("Upsample", "Resize")
     inputs = ((f32(1, 2, 4, 6),), (f32(1, 2, 4, 6),), (f32(1, 2, 6, 8),))
     dynamic = {"x": {2: "height", 3: "width"}}
-    claims = (
-        Claim(
-            "seed:003",
-            "Upsample did not match interpolate until opset 11",
-            opset="9-10",
-            status="mismatch",
-            record="upsample-opset-9-silent-mismatch",
-            finding="Nearest agrees at 9 and 10, also for a factor that is not whole.",
-        ),
-    )
 
     def forward(self, x):
         return F.interpolate(x, scale_factor=1.5, mode="nearest")
@@ -165,52 +85,11 @@ class UpsampleNearestOpset9(Case):
 class TrtImportUpsampleBilinear(Case):
     """TensorRT 6 refuses bilinear Upsample; nearest instead imports, and changes the values."""
 
-    records = ("trt-import-upsample-bilinear", "bilinear-to-nearest-changes-values")
     sources = ("seed:003",)
     aten_ops = ("aten::upsample_bilinear2d", "aten::upsample_nearest2d")
     onnx_ops = ("Upsample", "Resize")
     # nothing dynamic: before torch 1.11 a dynamic axis beside size= is an error of its own below opset 11
     inputs = ((f32(1, 2, 4, 4),), (f32(1, 2, 4, 4),))
-    claims = (
-        Claim(
-            "seed:003",
-            "TensorRT 6.0.1.5 refuses the bilinear Upsample of torch 1.3.1",
-            torch="==1.3.*",
-            opset=9,
-            status="fail",
-            stage="parse",
-            record="trt-import-upsample-bilinear",
-            message="importUpsample: UNSUPPORTED_NODE: Assertion failed: (nbDims >= 1) && (nbDims <= 3)",
-            needs="tensorrt",
-        ),
-        Claim(
-            "seed:003",
-            "with nearest it imports",
-            torch="==1.3.*",
-            opset=9,
-            variant="nearest",
-            status="pass",
-            record="trt-import-upsample-bilinear",
-            needs="tensorrt",
-        ),
-        Claim(
-            "seed:003 (catalogue)",
-            "nearest keeps its own values: the difference is the swap's, not the runtime's",
-            record="bilinear-to-nearest-changes-values",
-            opset=">=11",
-            variant="nearest",
-            status="pass",
-        ),
-        Claim(
-            "seed:003 (catalogue)",
-            "nearest in place of bilinear is not equivalent",
-            record="bilinear-to-nearest-changes-values",
-            variant="nearest_as_if_equal",
-            exporter="",
-            status="mismatch",
-            stage="eager",
-        ),
-    )
 
     def forward(self, x):
         return F.interpolate(x, size=(8, 8), mode="bilinear", align_corners=False)

@@ -3,13 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = "the exporter has no rule for {}".format(operator)
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, f32, fix
 
 
 def base_grid(height, width, align_corners):
@@ -22,25 +16,12 @@ def base_grid(height, width, align_corners):
 
 
 class _AffineGrid(Case):
-    records = ("affine-grid-unsupported", "affine-grid-cudnn-op")
     sources = ("pytorch/pytorch#67320", "pytorch/pytorch#30563", "pytorch/pytorch#96449", "onnx/onnx#3825")
     aten_ops = ("aten::affine_grid_generator",)
     onnx_ops = ("AffineGrid", "MatMul")
     needs_torch = ">=1.3"
     inputs = ((f32(2, 2, 3),), (f32(2, 2, 3),), (f32(3, 2, 3),))
     dynamic = {"theta": {0: "batch"}}
-    claims = (
-        no_rule("pytorch/pytorch#67320", "affine_grid", ">=1.3,<1.14", record="affine-grid-unsupported"),
-        Claim(
-            "pytorch/pytorch#96449",
-            "the dynamo exporter has it from March 2025 on",
-            record="affine-grid-unsupported",
-            torch=">=2.7",
-            exporter="dynamo",
-            opset=">=18",
-            status="pass",
-        ),
-    )
     dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
     opset_20 = fix("raise-opset", "export at opset 20, which has AffineGrid", opset=20, documented=False)
 
@@ -76,7 +57,6 @@ class AffineGridAlignCorners(_AffineGrid):
 class GridSampleVolume(Case):
     """F.grid_sample of a volume: an invalid file in torch 1.12, a refusal from 2.1 on."""
 
-    records = ("grid-sample-5d-exported-invalid", "grid-sample-5d-refused")
     sources = (
         "pytorch/pytorch#92209",
         "microsoft/onnxruntime#16581",
@@ -93,38 +73,6 @@ class GridSampleVolume(Case):
         (f32(2, 2, 3, 4, 5), f32(2, 2, 2, 3, 3)),
     )
     dynamic = {"x": {0: "batch"}, "grid": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#92209",
-            "the export passes, the runtime wants 4 dimensions",
-            record="grid-sample-5d-exported-invalid",
-            torch=">=1.12,<2.1",
-            opset=">=16",
-            status="fail",
-            message="rank",
-            finding="onnxruntime 1.23, with which 1.12 is measured, takes the file.",
-            why_not="hidden-by-newer",
-            runtime="onnxruntime>=1.12,<1.17",
-        ),
-        Claim(
-            "pytorch/pytorch#100790",
-            "volumes are refused by the exporter",
-            record="grid-sample-5d-refused",
-            torch=">=2.1,<2.5",
-            opset="16-19",
-            status="fail",
-            stage="export",
-            message="5D volumetric input",
-        ),
-        Claim(
-            "warmshao/FasterLivePortrait#95",
-            "torch 2.5 at opset 20 takes them",
-            record="grid-sample-5d-refused",
-            torch=">=2.5",
-            opset=20,
-            status="pass",
-        ),
-    )
 
     def forward(self, x, grid):
         return F.grid_sample(x, grid, align_corners=True)
@@ -135,23 +83,11 @@ class GridSampleVolume(Case):
 class InterpolateArea(Case):
     """F.interpolate(mode="area") is adaptive pooling, which ONNX has not."""
 
-    records = ("interpolate-area-unsupported",)
     sources = ("pytorch/pytorch#41009",)
     aten_ops = ("aten::adaptive_avg_pool2d",)
     onnx_ops = ("AveragePool",)
     inputs = ((f32(2, 3, 7, 7),), (f32(2, 3, 7, 7),), (f32(3, 3, 7, 7),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#41009",
-            "area interpolation is not supported",
-            torch="==1.5.*",
-            opset=">=9",
-            status="fail",
-            stage="export",
-            message="adaptive_avg_pool2d",
-        ),
-    )
 
     def setup(self):
         # 7 in 3: places 0-3, 2-5 and 4-7
@@ -169,24 +105,11 @@ class InterpolateArea(Case):
 class InterpolateAreaOfMultiple(Case):
     """F.interpolate(mode="area") to a third of the size."""
 
-    records = ("interpolate-area-unsupported",)
     sources = ("pytorch/pytorch#41009",)
     aten_ops = ("aten::adaptive_avg_pool2d",)
     onnx_ops = ("AveragePool",)
     inputs = ((f32(2, 3, 6, 9),), (f32(2, 3, 6, 9),), (f32(3, 3, 6, 9),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#41009",
-            "area interpolation is not supported",
-            torch="==1.5.*",
-            opset=">=9",
-            status="fail",
-            stage="export",
-            finding="Only where the size does not divide (interpolate-area). Where it does, it is one AveragePool.",
-            why_not="form-not-met",
-        ),
-    )
 
     def forward(self, x):
         return F.interpolate(x, size=(2, 3), mode="area")
@@ -199,24 +122,11 @@ class InterpolateAreaOfMultiple(Case):
 class AvgPoolCeilModeDynamic(Case):
     """F.avg_pool2d(ceil_mode=True) of a dynamic height and width."""
 
-    records = ("avgpool-ceil-dynamic-size-not-accessible",)
     sources = ("pytorch/pytorch#101397",)
     aten_ops = ("aten::avg_pool2d",)
     onnx_ops = ("AveragePool",)
     inputs = ((f32(1, 2, 5, 5),), (f32(1, 2, 5, 5),), (f32(1, 2, 8, 7),))
     dynamic = {"x": {2: "height", 3: "width"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#101397",
-            "the size of the input is not known",
-            torch="==2.0.*",
-            opset=">=9",
-            status="fail",
-            stage="export",
-            message="get_pool_ceil_padding",
-        ),
-        Claim("pytorch/pytorch#101397", "2.1 exports it", torch="==2.1.*", opset=">=10", status=("pass", "mismatch")),
-    )
 
     def forward(self, x):
         return F.avg_pool2d(x, 2, ceil_mode=True)
@@ -233,22 +143,11 @@ class AvgPoolCeilModeDynamic(Case):
 class ChannelsWrittenInPlace(Case):
     """x[:, 2:4] = torch.exp(x[:, 2:4]) * stride, as box decoders have it."""
 
-    records = ("inplace-channel-exp-assign",)
     sources = ("pytorch/pytorch#74801",)
     aten_ops = ("aten::copy_", "aten::exp")
     onnx_ops = ("ScatterND", "Slice")
     inputs = ((f32(2, 5, 3),), (f32(2, 5, 3),), (f32(4, 5, 3),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#74801",
-            "the export fails with assignments in place",
-            torch="==1.11.*",
-            opset=">=9",
-            status="fail",
-            stage="export",
-        ),
-    )
 
     def forward(self, x):
         x = x.clone()

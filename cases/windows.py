@@ -3,36 +3,18 @@
 import torch
 import torch.nn.functional as F
 
-from caniexport import Case, Claim, f32, fix
-
-
-def no_rule(source, operator, torch, opset=">=9", **more):
-    """The exporter gives up at this operator."""
-    says = "the exporter has no rule for {}".format(operator)
-    return Claim(source, says, torch=torch, opset=opset, status="fail", stage="export", message=operator, **more)
+from caniexport import Case, f32, fix
 
 
 class FoldOpset12(Case):
     """F.fold needs opset 18, which has Col2Im."""
 
     id = "fold-opset-12"
-    records = ("fold-col2im-opset-12", "fold-col2im-opset-18-none-size")
     sources = ("pytorch/pytorch#41423", "pytorch/pytorch#105134")
     aten_ops = ("aten::col2im",)
     onnx_ops = ("Col2Im", "ConvTranspose")
     inputs = ((f32(2, 4, 9),), (f32(2, 4, 9),), (f32(3, 4, 9),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule("pytorch/pytorch#41423", "col2im", "==1.5.*", opset=12, record="fold-col2im-opset-12"),
-        Claim(
-            "pytorch/pytorch#41423",
-            "opset 18 has Col2Im",
-            record="fold-col2im-opset-12",
-            torch=">=2.0",
-            opset=">=18",
-            status="pass",
-        ),
-    )
 
     def setup(self):
         self.register_buffer("one_hot", torch.eye(4).reshape(4, 1, 2, 2))
@@ -50,30 +32,11 @@ class FoldOpset12(Case):
 class UnfoldImages(Case):
     """F.unfold of images needs opset 11, and torch 1.10."""
 
-    records = ("unfold-im2col-python-op", "unfold-input-size-not-accessible")
     sources = ("pytorch/pytorch#22862", "pytorch/pytorch#29706", "pytorch/pytorch#81871")
     aten_ops = ("aten::im2col",)
     onnx_ops = ("Gather", "Pad", "Reshape")
     inputs = ((f32(2, 2, 4, 4),), (f32(2, 2, 4, 4),), (f32(3, 2, 5, 6),))
     dynamic = {"x": {0: "batch", 2: "height", 3: "width"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#29706",
-            "unfold cannot be exported",
-            record="unfold-im2col-python-op",
-            torch=">=1.1,<1.5",
-            status="fail",
-            stage="export",
-        ),
-        Claim(
-            "pytorch/pytorch#29706",
-            "torch 1.10 has a rule at opset 11",
-            record="unfold-im2col-python-op",
-            torch=">=1.10",
-            opset=">=11",
-            status="pass",
-        ),
-    )
 
     def setup(self):
         self.register_buffer("one_hot", torch.eye(8).reshape(8, 2, 2, 2))
@@ -91,32 +54,11 @@ class UnfoldImages(Case):
 class TensorUnfoldDynamic(Case):
     """x.unfold(-1, 4, 2) along a dynamic axis: another length has another number of windows."""
 
-    records = ("tensor-unfold-dynamic-axes",)
     sources = ("pytorch/pytorch#57086",)
     aten_ops = ("aten::unfold",)
     onnx_ops = ("Loop", "Slice", "Concat")
     inputs = ((f32(2, 8),), (f32(2, 8),), (f32(2, 12),))
     dynamic = {"x": {1: "length"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#57086",
-            "opset 11 cannot unfold a dynamic axis",
-            torch="==1.8.*",
-            opset=11,
-            status="fail",
-            stage="export",
-            message="unfold",
-        ),
-        Claim(
-            "pytorch/pytorch#57086",
-            "opset 12 uses a Loop",
-            torch="==1.8.*",
-            opset=12,
-            status="pass",
-            finding="1.8 and 1.12 refuse a dynamic axis there, too.",
-            why_not="contradicted",
-        ),
-    )
 
     def forward(self, x):
         return x.unfold(-1, 4, 2)
@@ -141,24 +83,11 @@ class TensorUnfoldDynamic(Case):
 class ConvKernelMadeInForward(Case):
     """A convolution whose kernel is computed from an input and reshaped."""
 
-    records = ("conv-kernel-unknown-shape", "unfoldnd-conv-kernel-unknown-shape")
     sources = ("pytorch/pytorch#98497", "f-dangel/unfoldNd#29")
     aten_ops = ("aten::conv2d",)
     onnx_ops = ("Conv",)
     inputs = ((f32(2, 2, 5, 5), f32(3, 2)), (f32(2, 2, 5, 5), f32(3, 2)), (f32(4, 2, 5, 5), f32(6, 2)))
     dynamic = {"x": {0: "batch"}, "style": {0: "filters"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#98497",
-            "the kernel's shape is not known",
-            record="conv-kernel-unknown-shape",
-            torch=">=1.12,<2.1",
-            opset=">=9",
-            status="fail",
-            stage="export",
-            message="kernel of unknown shape",
-        ),
-    )
 
     def setup(self):
         self.weight = torch.nn.Parameter(torch.zeros(2, 3, 3))
@@ -181,24 +110,12 @@ class ConvKernelMadeInForward(Case):
 class ConvPaddingSame(Case):
     """nn.Conv2d(padding="same") with an odd kernel and an even one."""
 
-    records = ("conv-padding-same-string",)
     sources = ("pytorch/pytorch#68880", "onnx/onnx#3534", "aselsan-research-imaging-team/flight-net#3")
     aten_ops = ("aten::_convolution_mode",)
     onnx_ops = ("Conv", "Pad")
     needs_torch = ">=1.9"
     inputs = ((f32(1, 2, 6, 6),), (f32(1, 2, 6, 6),), (f32(2, 2, 6, 6),))
     dynamic = {"x": {0: "batch"}}
-    claims = (
-        no_rule("pytorch/pytorch#68880", "_convolution_mode", ">=1.9,<1.12"),
-        Claim(
-            "pytorch/pytorch#68880",
-            "1.12 has a rule",
-            torch=">=1.12",
-            opset=">=11",
-            status="pass",
-            finding="1.12 has none yet.",
-        ),
-    )
 
     def setup(self):
         self.odd = torch.nn.Parameter(torch.zeros(3, 2, 3, 3))
@@ -215,31 +132,12 @@ class ConvPaddingSame(Case):
 class CircularPadOneSide(Case):
     """F.pad(mode="circular") along one axis only, of a dynamic size."""
 
-    records = ("circular-pad-zero-side-crash", "circular-pad-dynamic-fails", "circular-pad-wrap-mode-opset-19")
     sources = ("pytorch/pytorch#108401", "pytorch/vision#7541", "pytorch/pytorch#95229", "onnx/onnx#4768")
     aten_ops = ("aten::pad",)
     onnx_ops = ("Slice", "Concat", "Pad")
     needs_torch = ">=1.5"
     inputs = ((f32(1, 2, 4, 5),), (f32(1, 2, 4, 5),), (f32(1, 2, 6, 3),))
     dynamic = {"x": {2: "height", 3: "width"}}
-    claims = (
-        Claim(
-            "pytorch/pytorch#108401",
-            "the export crashes",
-            record="circular-pad-zero-side-crash",
-            torch=">=2.0,<2.2",
-            opset=11,
-            status=("fail", "crash"),
-        ),
-        Claim(
-            "pytorch/pytorch#95229",
-            "slices and Concat, not Pad with mode wrap",
-            record="circular-pad-wrap-mode-opset-19",
-            torch=">=2.1",
-            opset=19,
-            ops={"Pad": 0},
-        ),
-    )
 
     def forward(self, x):
         return F.pad(x, (1, 1, 0, 0), mode="circular")
@@ -252,23 +150,12 @@ class CircularPadOneSide(Case):
 class CircularConvDynamic(Case):
     """A convolution with padding_mode="circular" of a dynamic height and width."""
 
-    records = ("circular-pad-dynamic-fails",)
     sources = ("pytorch/vision#7541",)
     aten_ops = ("aten::pad", "aten::conv2d")
     onnx_ops = ("Slice", "Concat", "Conv")
     needs_torch = ">=1.5"
     inputs = ((f32(1, 2, 5, 5),), (f32(1, 2, 5, 5),), (f32(1, 2, 4, 7),))
     dynamic = {"x": {2: "height", 3: "width"}}
-    claims = (
-        Claim(
-            "pytorch/vision#7541",
-            "a model of several such convolutions cannot be exported",
-            torch="==2.0.*",
-            opset=">=11",
-            status="fail",
-            stage="export",
-        ),
-    )
 
     def setup(self):
         self.first = torch.nn.Conv2d(2, 3, 3, padding=1, padding_mode="circular")

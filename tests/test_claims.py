@@ -6,6 +6,7 @@ import pytest
 from store_rows import TEXT, cell, write_journal
 
 from caniexport.corpus import replays
+from caniexport.corpus.claim_files import DocumentedCase, read_documents
 from caniexport.corpus.claims import adjudicate, adjudicate_dataset
 from caniexport.model import corpus
 from caniexport.model.errors import CorpusError
@@ -14,14 +15,13 @@ from caniexport.model.rows import CLAIMS, RUNS
 from caniexport.store import Dataset
 
 CASE = """
-from caniexport.model.case import Case, Claim, EnvironmentCase, environment_fix, fix
+from caniexport.model.case import Case, EnvironmentCase, environment_fix, fix
 from caniexport.model.tensors import f32
 
 class CrossNoSymbolic(Case):
     '''torch.cross has no rule.'''
     sources = ("seed:000",)
     inputs = ((f32(2),), (f32(3),))
-    claims = (Claim("seed:000", "it is refused", {claim}),)
 
     def forward(self, x):
         return x
@@ -36,8 +36,24 @@ class OldNumpy(EnvironmentCase):
     '''An old numpy.'''
     sources = ("seed:001",)
     packages = ("numpy==1.0",)
-    claims = (Claim("seed:001", "it does not install", exporter="", status="fail", stage="resolve"),)
 """
+
+CLAIM_FILE = """
+[cross-no-symbolic]
+claims = [{{ source = "seed:000", says = "it is refused"{claim} }}]
+
+[old-numpy]
+claims = [{{ source = "seed:001", says = "it does not install", exporter = "", status = "fail", stage = "resolve" }}]
+"""
+
+
+def corpus_with(folder, claim, cases=CASE):
+    """The cases with this one claim about the first, and what the documents say of them: both read from files."""
+    (folder / "claims").mkdir(exist_ok=True)
+    (folder / "vectors.py").write_text(cases)
+    (folder / "claims" / "vectors.toml").write_text(CLAIM_FILE.format(claim=f", {claim}" if claim else ""))
+    loaded = corpus.load([folder / "vectors.py"], stand_in=True)
+    return loaded, read_documents(loaded)
 
 
 @pytest.fixture
@@ -45,9 +61,7 @@ def verdict(tmp_path):
     """Adjudicates one claim over rows; the other claim of the file is on an installation."""
 
     def adjudicated(claim, *rows, messages=None, index=0):
-        path = tmp_path / "vectors.py"
-        path.write_text(CASE.format(claim=claim))
-        found = adjudicate(corpus.load([path], stand_in=True), rows, messages or {})
+        found = adjudicate(*corpus_with(tmp_path, claim), rows, messages or {})
         assert [item["claim"] for item in found] == ["cross-no-symbolic/1", "old-numpy/1"]
         assert set(found[index]) == {column.name for column in CLAIMS}
         return found[index]
@@ -92,11 +106,11 @@ def test_a_claim_that_some_cells_contradict_holds_in_part_and_says_what_was_seen
         ("status='fail', stage='export'", cell(status="fail", stage="check")),
         ("message='not there'", cell(status="fail", message_id="m")),
         ("message='not there'", cell(status="fail")),
-        ("ops={'Conv': 3}", cell(ops="Conv*2 Loop")),
-        ("ops={'Loop': 0}", cell(ops="Conv*2 Loop")),
-        ("ops={'Loop': 0}", cell(ops=None)),
-        ("facts={'inputs': ['x']}", cell(facts='{"inputs": ["y"]}')),
-        ("facts={'inputs': ['x']}", cell()),
+        ("ops={Conv=3}", cell(ops="Conv*2 Loop")),
+        ("ops={Loop=0}", cell(ops="Conv*2 Loop")),
+        ("ops={Loop=0}", cell(ops=None)),
+        ("facts={inputs=['x']}", cell(facts='{"inputs": ["y"]}')),
+        ("facts={inputs=['x']}", cell()),
     ],
     ids=lambda value: value if isinstance(value, str) else "rows",
 )
@@ -107,10 +121,10 @@ def test_whatever_differs_from_the_claim_contradicts_it(verdict, claim, row):
 @pytest.mark.parametrize(
     ("claim", "row"),
     [
-        ("status=('fail', 'crash')", cell(status="crash")),
+        ("status=['fail', 'crash']", cell(status="crash")),
         (f"message={TEXT[:20]!r}", cell(warning_id="m")),
-        ("ops={'Conv': 2, 'Loop': 1, 'If': 0}", cell(ops="Conv*2 Loop")),
-        ("facts={'inputs': ('x',), 'n': 1}", cell(facts='{"inputs": ["x"], "n": 1, "more": 2}')),
+        ("ops={Conv=2, Loop=1, If=0}", cell(ops="Conv*2 Loop")),
+        ("facts={inputs=['x'], n=1}", cell(facts='{"inputs": ["x"], "n": 1, "more": 2}')),
         ("exporter='default', opset=17", cell(exporter="default", opset=None, opset_effective=17)),
         ("exporter=''", cell(exporter="dynamo")),
         ("torch='>=2.9.0.dev1'", cell(torch="2.9.0.dev20260101")),
@@ -212,10 +226,8 @@ def test_a_claim_measured_on_some_of_its_releases_says_which_are_left(verdict):
 
 
 def test_a_case_that_a_release_cannot_run_is_not_waited_for(tmp_path):
-    path = tmp_path / "vectors.py"
-    text = CASE.format(claim="torch='==1.9.*'")
-    path.write_text(text.replace("sources =", 'needs_torch = ">=2.0"\n    sources =', 1))
-    (found, _) = adjudicate(corpus.load([path], stand_in=True), [], {})
+    text = CASE.replace("sources =", 'needs_torch = ">=2.0"\n    sources =', 1)
+    (found, _) = adjudicate(*corpus_with(tmp_path, "torch='==1.9.*'", text), [], {})
 
     assert found["outcome"] == "not-measured"
     assert found["reason"].endswith("the case needs torch >=2.0")
@@ -250,9 +262,7 @@ def replayed(tmp_path):
     """Adjudicates one claim over rows and the runs of their files on other runtimes."""
 
     def adjudicated(claim, rows, runs):
-        path = tmp_path / "vectors.py"
-        path.write_text(CASE.format(claim=claim))
-        return adjudicate(corpus.load([path], stand_in=True), rows, {}, runs)[0]
+        return adjudicate(*corpus_with(tmp_path, claim), rows, {}, runs)[0]
 
     return adjudicated
 
@@ -370,9 +380,7 @@ def test_a_cell_that_is_not_the_same_every_time_never_reproduces_a_claim_alone(v
 
 
 def test_a_dataset_judges_a_claim_about_a_runtime_on_its_own_runs(tmp_path):
-    path = tmp_path / "vectors.py"
-    path.write_text(CASE.format(claim=OLD))
-    cases = corpus.load([path], stand_in=True)
+    cases, documents = corpus_with(tmp_path, OLD)
     write_journal(tmp_path, [cell(bundle=FILE)])
     with Journal(tmp_path / "journal", "runs") as journal:
         row = dict.fromkeys(column.name for column in RUNS)
@@ -388,14 +396,78 @@ def test_a_dataset_judges_a_claim_about_a_runtime_on_its_own_runs(tmp_path):
             {},
         )
 
-    assert adjudicate_dataset(cases, Dataset.open(None, tmp_path))[0]["outcome"] == "reproduced"
+    assert adjudicate_dataset(cases, documents, Dataset.open(None, tmp_path))[0]["outcome"] == "reproduced"
 
 
 def test_a_dataset_gives_the_same_verdicts_as_its_rows(tmp_path):
-    path = tmp_path / "vectors.py"
-    path.write_text(CASE.format(claim=f"message={TEXT!r}, opset='>=9'"))
-    cases = corpus.load([path], stand_in=True)
+    cases, documents = corpus_with(tmp_path, f"message={TEXT!r}, opset='>=9'")
     rows = [cell(message_id="m"), cell(opset=None, exporter="default"), cell(opset=9, message_id="m")]
     write_journal(tmp_path, rows, messages={"m": TEXT})
 
-    assert adjudicate_dataset(cases, Dataset.open(None, tmp_path)) == adjudicate(cases, rows, {"m": TEXT})
+    assert adjudicate_dataset(cases, documents, Dataset.open(None, tmp_path)) == adjudicate(
+        cases, documents, rows, {"m": TEXT}
+    )
+
+
+ENTRY = """
+[cross-no-symbolic]
+records = ["cross", "cross-of-vectors"]
+
+[[cross-no-symbolic.claims]]
+source = "seed:000"
+says = "it is refused"
+record = "cross"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('record = "cross"', 'torch_version = "<1.12"', "claim 1: unknown key 'torch_version' (nearest: torch)"),
+        (
+            'record = "cross"',
+            'record = "crosss"',
+            "claim 1: unknown record 'crosss' (nearest: cross",
+        ),
+        ('record = "cross"', 'variant = "rewritten"', "claim 1: unknown variant 'rewritten' (nearest: rewrite)"),
+        ('record = "cross"', 'status = "failed"', "claim 1: unknown status 'failed' (nearest: fail)"),
+        ('record = "cross"', 'torch = "about 1.9"', "claim 1: 'about 1.9' is not a version specifier"),
+        ('record = "cross"', 'opset = "<11,ten"', "claim 1: 'ten' is not an opset"),
+        ('record = "cross"', 'runtime = "tensor-board<1"', "claim 1: 'tensor-board<1' names no runtime"),
+        ('record = "cross"', "torch = 1.9", "claim 1: torch takes a text"),
+        ('says = "it is refused"\n', "", "claim 1: says is missing"),
+        (
+            "cross-no-symbolic",
+            "cross-symbolic",
+            "unknown case 'cross-symbolic' (nearest: cross-no-symbolic",
+        ),
+        ("records =", "record =", "case cross-no-symbolic: unknown key 'record' (nearest: records)"),
+        ("[[cross-no-symbolic.claims]]", "[cross-no-symbolic.claims]", "claims are written as [[case.claims]]"),
+        ("records = [", "records = ", "cannot be read"),
+    ],
+)
+def test_an_entry_that_cannot_be_used_is_refused_with_its_file_and_its_place(tmp_path, old, new, said):
+    loaded, _ = corpus_with(tmp_path, "")
+    assert old in ENTRY
+    (tmp_path / "claims" / "vectors.toml").write_text(ENTRY.replace(old, new))
+
+    with pytest.raises(CorpusError) as refused:
+        read_documents(loaded)
+
+    assert "vectors.toml: " in str(refused.value)
+    assert said in str(refused.value)
+
+
+def test_claims_without_a_case_file_are_refused_with_the_nearest_one(tmp_path):
+    loaded, _ = corpus_with(tmp_path, "")
+    (tmp_path / "claims" / "vector.toml").write_text(ENTRY)
+
+    with pytest.raises(CorpusError, match=r"vector\.toml: unknown case file 'vector' \(nearest: vectors\)"):
+        read_documents(loaded)
+
+
+def test_a_case_of_which_no_document_says_anything_has_no_claims(tmp_path):
+    loaded, _ = corpus_with(tmp_path, "")
+    (tmp_path / "claims" / "vectors.toml").unlink()
+
+    assert read_documents(loaded) == {"cross-no-symbolic": DocumentedCase(), "old-numpy": DocumentedCase()}

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from caniexport.cli import main
+from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.lint import KnownNames, lint, torch_operators
 from caniexport.corpus.stub import add
 from caniexport.model import corpus as corpus_module
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 KNOWN = KnownNames(frozenset({"aten::cross", "aten::add"}), frozenset({"Add"}))
 
 CASE = """
-from caniexport.model.case import Case, Claim, fix
+from caniexport.model.case import Case, fix
 from caniexport.model.tensors import f32, values
 
 class RollNegative(Case):
@@ -29,7 +30,6 @@ class RollNegative(Case):
     aten_ops = ("aten::cross",)
     onnx_ops = ("Add",)
     inputs = ((f32(2),), (f32(3),))
-    claims = (Claim("pytorch/pytorch#1", "it fails", status="fail"),)
 
     def forward(self, x):
         return x
@@ -38,10 +38,21 @@ class RollNegative(Case):
 """
 
 
-def findings(tmp_path, text, graphs=None):
+CLAIM = """
+[[roll-negative.claims]]
+source = "pytorch/pytorch#1"
+says = "it fails"
+status = "fail"
+"""
+
+
+def findings(tmp_path, text, graphs=None, claim=CLAIM):
     file = tmp_path / "rolls.py"
     file.write_text(text)
-    return [(item.rule, item.text) for item in lint(corpus_module.load([file], stand_in=True), KNOWN, graphs or {})]
+    (tmp_path / "claims").mkdir(exist_ok=True)
+    (tmp_path / "claims" / "rolls.toml").write_text(claim)
+    corpus = corpus_module.load([file], stand_in=True)
+    return [(item.rule, item.text) for item in lint(corpus, read_documents(corpus), KNOWN, graphs or {})]
 
 
 def test_a_case_in_order_has_no_finding(tmp_path):
@@ -89,9 +100,7 @@ def test_operators_that_no_exporter_has_a_rule_for_are_known_as_torchs():
         ("(f32(2),), (f32(3),)", "(values([1.0], 'float32'),), (values([1.0], 'float32'),)", "inputs", "same values"),
         ("(f32(3),))", "(f32(2),)); dynamic = {'x': {0: 'n'}}", "inputs", "same shapes"),
         ('    other = fix("raise-opset", "at 11", opset=11)', "", "fix", "without a fix beside it"),
-        ('status="fail"', 'status="fail", variant="gone"', "claim", "is about gone, which is no variant"),
         ('"A roll by a negative shift"', '"Roll"', "title", "one sentence"),
-        ("class RollNegative", "class RollNegative_", "id", "kebab case"),
         ('"at 11"', '"TODO: what it does"', "unfinished", "'TODO: what it does' is still to be written"),
     ],
 )  # fmt: skip
@@ -101,6 +110,26 @@ def test_what_is_wrong_is_said_with_its_rule(tmp_path, old, new, rule, words):
 
     assert [name for name, _ in found] and {name for name, _ in found} == {rule}
     assert words in found[0][1]
+
+
+def test_an_id_that_is_not_in_kebab_case_is_found(tmp_path):
+    ((rule, text),) = findings(tmp_path, CASE.replace("RollNegative", "RollNegative_"), claim="")
+
+    assert (rule, text.partition(":")[0]) == ("id", "write it in kebab case")
+
+
+@pytest.mark.parametrize(
+    ("more", "rule", "words"),
+    [
+        ('why_not = "contradicted"', "claim", "'it fails' is contradicted without a finding that shows it"),
+        ('[[roll-negative.claims]]\nsource = "a/b#1"\nsays = "TODO: it"', "unfinished", "'TODO: it' is still to be"),
+    ],
+)
+def test_what_is_wrong_with_a_claim_is_said_with_its_rule(tmp_path, more, rule, words):
+    ((name, text),) = findings(tmp_path, CASE, claim=CLAIM + more + "\n")
+
+    assert name == rule
+    assert words in text
 
 
 def test_two_cases_with_the_same_graphs_are_one_unless_they_say_why_not(tmp_path):
@@ -143,6 +172,7 @@ def test_the_stub_of_a_new_case_is_a_case(home, theme, file):
     assert loaded.path.name == file
     assert list(loaded.variants) == ["plain", "rewritten"]
     assert loaded.cls.sources == ("pytorch/pytorch#7",)
+    assert (home / "cases" / "claims" / file.replace(".py", ".toml")).is_file()
 
     told = CliRunner().invoke(main, ["cases", "lint", "roll-at-9x", "--json"])
     unfinished = [item["text"] for item in json.loads(told.stdout)["findings"] if item["rule"] == "unfinished"]
@@ -193,6 +223,10 @@ def test_a_stub_goes_into_any_file_of_the_corpus_and_changes_no_other_case(home)
     assert all(len(line) <= 120 for line in imports)
 
 
+def contents(home):
+    return {path: path.read_bytes() for path in (home / "cases").rglob("*") if path.is_file()}
+
+
 @pytest.mark.parametrize(
     ("identifier", "theme", "source", "words"),
     [
@@ -204,12 +238,12 @@ def test_a_stub_goes_into_any_file_of_the_corpus_and_changes_no_other_case(home)
     ],
 )
 def test_a_stub_that_cannot_be_is_refused_and_nothing_is_written(home, identifier, theme, source, words):
-    before = {path: path.read_bytes() for path in (home / "cases").iterdir()}
+    before = contents(home)
     reply = CliRunner().invoke(main, ["cases", "new", identifier, "--theme", theme, "--source", source])
 
     assert reply.exit_code in (1, 2)
     assert words in reply.output
-    assert {path: path.read_bytes() for path in (home / "cases").iterdir()} == before
+    assert contents(home) == before
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,7 @@ def test_tox_narrows_to_one_opset_and_one_case(measured, tmp_path):
     reply = subprocess.run(
         line,
         cwd=home.folder,
-        env={**home.environ, "CANIEXPORT_CODE": str(runner.ROOT)},
+        env={**home.environ, "CANIEXPORT_CODE": str(runner.ROOT / "harness")},
         capture_output=True,
         text=True,
         check=False,

@@ -25,7 +25,7 @@ OWN = "TypeError: override_again() got an unexpected keyword argument"
 CASE = """
 import torch
 from contextlib import contextmanager
-from caniexport.model.case import Case, Claim, EnvironmentCase, environment_fix, fix
+from caniexport.model.case import Case, EnvironmentCase, environment_fix, fix
 from caniexport.model.tensors import f32
 
 SIZE = 3
@@ -50,10 +50,8 @@ class CrossNoSymbolic(Case):
     More words.
     '''
     sources = ("seed:000",)
-    records = ("cross",)
     aten_ops = ("aten::cross",)
     inputs = ((f32(2),), (f32(3),))
-    claims = (Claim("seed:000", "it is refused", status="fail", opset=14, message="not supported"),)
 
     def setup(self):
         self.size = SIZE
@@ -81,6 +79,19 @@ class OldNumpy(EnvironmentCase):
 """
 
 
+CLAIMS = """
+[cross-no-symbolic]
+records = ["cross"]
+
+[[cross-no-symbolic.claims]]
+source = "seed:000"
+says = "it is refused"
+opset = 14
+status = "fail"
+message = "not supported"
+"""
+
+
 @pytest.fixture
 def home(tmp_path):
     """A folder with a corpus; ``publish`` promotes its local rows."""
@@ -90,6 +101,8 @@ def home(tmp_path):
 class Home:
     def __init__(self, root):
         self.local, self.published, self.cases = root / "local", root / "results", root / "vectors.py"
+        (root / "claims").mkdir()
+        (root / "claims" / "vectors.toml").write_text(CLAIMS)
         self.write_corpus(CASE)
 
     def write_corpus(self, text):

@@ -12,6 +12,7 @@ from caniexport.answers.failing_forms import failing_forms
 from caniexport.answers.runtimes import runtimes
 from caniexport.answers.select import load
 from caniexport.bundles.runtime_releases import RUNTIMES
+from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import adjudicate_dataset
 from caniexport.gate import held_back
 from caniexport.gate.unstable import COLUMNS, unstable
@@ -44,10 +45,20 @@ def texts(dataset, cells):
 
 
 @pytest.fixture(scope="module")
-def corpus(dataset):
-    """The cases that are published; one that is not measured yet is in ``cases/`` only."""
+def every():
+    """The cases of ``cases/``, also those that are not measured yet."""
+    return corpus_module.load([ROOT / "cases"], stand_in=True)
+
+
+@pytest.fixture(scope="module")
+def documents(every):
+    return read_documents(every)
+
+
+@pytest.fixture(scope="module")
+def corpus(dataset, every):
+    """The cases that are published."""
     published = set(dataset.cases()["case"])
-    every = corpus_module.load([ROOT / "cases"], stand_in=True)
     return {name: every[name] for name in every if name in published}
 
 
@@ -217,16 +228,16 @@ def _missing(rows, cases, torch):
     return planned - set(zip(rows["case"], rows["variant"], rows["exporter"], opsets, strict=True))
 
 
-def test_the_published_claims_are_what_the_published_rows_say(dataset, corpus):
+def test_the_published_claims_are_what_the_published_rows_say(dataset, corpus, documents):
     have = {row["claim"]: row["outcome"] for row in dataset.claims().to_dict("records")}
-    now = {row["claim"]: row["outcome"] for row in adjudicate_dataset(corpus, dataset)}
+    now = {row["claim"]: row["outcome"] for row in adjudicate_dataset(corpus, documents, dataset)}
 
     # a claim that came since, after the others of its case, is judged when the case is published again
     assert have == {claim: now.get(claim) for claim in have}
 
 
-def test_a_claim_that_is_not_reproduced_says_why_not(dataset, corpus):
-    judged = adjudicate_dataset(corpus, dataset)
+def test_a_claim_that_is_not_reproduced_says_why_not(dataset, corpus, documents):
+    judged = adjudicate_dataset(corpus, documents, dataset)
 
     assert [row["claim"] for row in judged if row["outcome"] == "not-reproduced" and not row["why_not"]] == []
 
@@ -246,7 +257,7 @@ def test_a_fix_that_passes_nowhere_is_marked_as_known_to_be_wrong(cells, corpus)
     assert unmarked == set()
 
 
-def test_a_failing_form_that_fails_nowhere_says_why(cells, corpus):
+def test_a_failing_form_that_fails_nowhere_says_why(cells, corpus, documents):
     """It is a fact that a source states and that holds, or the report's own form could not be had."""
     failing = _variants_with(cells, "fail", "mismatch", "crash", "timeout", "oom")
     working = [
@@ -255,7 +266,7 @@ def test_a_failing_form_that_fails_nowhere_says_why(cells, corpus):
         if not item.is_environment and item.cls.corpus != CANARY and (item.id, "plain") not in failing
     ]
 
-    assert {item.id for item in working if not any(map(_states_or_explains, item.cls.claims))} == set()
+    assert {item.id for item in working if not any(map(_states_or_explains, documents[item.id].claims))} == set()
 
 
 def _states_or_explains(claim):

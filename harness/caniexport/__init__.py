@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         why,
         workaround,
     )
-    from caniexport.model.case import Case, Claim, EnvironmentCase, environment_fix, fix
+    from caniexport.model.case import Case, EnvironmentCase, environment_fix, fix
     from caniexport.model.errors import CaniexportError, StoreError, UnknownName
     from caniexport.model.tensors import boolean, f16, f32, f64, i32, i64, u8, values
     from caniexport.store import Dataset
@@ -38,7 +38,6 @@ __version__ = "0.1.0"
 __all__ = [
     "CaniexportError",
     "Case",
-    "Claim",
     "Dataset",
     "EnvironmentCase",
     "StoreError",
@@ -72,7 +71,7 @@ __all__ = [
 
 #: the module of every public name that is not an answer
 _MODULES = {
-    **dict.fromkeys(("Case", "Claim", "EnvironmentCase", "environment_fix", "fix"), "model.case"),
+    **dict.fromkeys(("Case", "EnvironmentCase", "environment_fix", "fix"), "model.case"),
     **dict.fromkeys(("boolean", "f16", "f32", "f64", "i32", "i64", "u8", "values"), "model.tensors"),
     **dict.fromkeys(("CaniexportError", "StoreError", "UnknownName"), "model.errors"),
     "Dataset": "store",

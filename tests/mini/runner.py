@@ -69,6 +69,8 @@ def copy_cases(folder: Path, *sources: Path) -> Path:
     for source in sources:
         for path in source.glob("*.py"):
             shutil.copy(path, folder)
+        if (source / "claims").is_dir():
+            shutil.copytree(source / "claims", folder / "claims", dirs_exist_ok=True)
     return folder
 
 

@@ -30,12 +30,14 @@ def lint_command(patterns: tuple[str, ...], as_json: bool) -> None:
     """
     from caniexport import names
     from caniexport.cli import output
+    from caniexport.corpus.claim_files import read_documents
     from caniexport.corpus.lint import lint
 
     home = homes.find()
     corpus = _corpus(home)
     chosen = names.require_all("case", patterns, corpus) if patterns else frozenset(corpus)
-    found = [item for item in lint(corpus, _known(home), _graphs(home)) if item.case in chosen or not patterns]
+    every = lint(corpus, read_documents(corpus), _known(home), _graphs(home))
+    found = [item for item in every if item.case in chosen or not patterns]
     if as_json:
         output.print_json({"cases": len(chosen), "findings": found})
     else:
@@ -68,11 +70,12 @@ def new_command(identifier: str, theme: str, source: str, as_json: bool) -> None
     corpus = _corpus(home)
     if identifier in corpus:
         raise CorpusError(f"there is a case {identifier} already, in {corpus[identifier].path.name}")
-    path = add(home.cases, identifier, theme, source)
+    path, claims = add(home.cases, identifier, theme, source)
     if as_json:
-        output.print_json({"case": identifier, "file": str(path)})
+        output.print_json({"case": identifier, "file": str(path), "claims": str(claims)})
         return
-    click.echo(f"{path}: the stub is at its end. Fill in what says TODO, then")
+    click.echo(f"{path}: the stub is at its end, and its claim at the end of")
+    click.echo(f"{claims}. Fill in what says TODO, then")
     click.echo(f"  caniexport measure --case {identifier} --release 2.15.0")
     click.echo(f"  caniexport cases lint {identifier}")
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from caniexport import versions
 from caniexport.corpus import replays
+from caniexport.corpus.claim_files import Claim, DocumentedCase, DocumentedCases
 from caniexport.corpus.reach import Reach
 from caniexport.corpus.replays import Replays
 from caniexport.model import plan
 from caniexport.model import releases as release_table
-from caniexport.model.case import PLAIN, Claim, Fix, attributes
+from caniexport.model.case import PLAIN, Fix, attributes
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import CorpusError, UnknownName
 from caniexport.model.status import MEASURED, Checker, Exporter, FixKind, Stage, Status
@@ -70,25 +71,34 @@ Texts = Mapping[str, str]
 
 def adjudicate(
     cases: Mapping[str, LoadedCase],
+    documents: DocumentedCases,
     cells: pd.DataFrame | Iterable[Row],
     messages: Texts,
     runs: Iterable[Row] = (),
 ) -> list[dict[str, Any]]:
     """Rows of ``CLAIMS`` for every claim of the cases, in their order; ids are ``case/1``, ``case/2``, ...
 
-    cells     rows with the columns of ``CELLS`` (a frame or dictionaries); those of quarantined runs left out
-    messages  texts by message id, for the claims that quote one
-    runs      how bundles of these cells end on further runtimes, for the claims that name versions of one
+    documents  what the documents say of the cases
+    cells      rows with the columns of ``CELLS`` (a frame or dictionaries); those of quarantined runs left out
+    messages   texts by message id, for the claims that quote one
+    runs       how bundles of these cells end on further runtimes, for the claims that name versions of one
     """
     by_case: dict[str | None, list[Row]] = {}
     for row in _plain(cells):
         by_case.setdefault(row["case"], []).append(row)
     reach, told = Reach(_barred(by_case)), Replays(runs)
     return [
-        {**_words(item, number, claim), **_verdict(item, claim, by_case.get(item.id, []), reach, messages, told)}
+        {**words, **_verdict(item, claim, by_case.get(item.id, []), reach, messages, told)}
         for item in cases.values()
-        for number, claim in enumerate(item.cls.claims, start=1)
+        for claim, words in _numbered(item.id, documents[item.id])
     ]
+
+
+def _numbered(case: str, documented: DocumentedCase) -> Iterable[tuple[Claim, dict[str, Any]]]:
+    """The claims of a case, each with its own columns of a row of ``CLAIMS``."""
+    only = documented.records[0] if len(documented.records) == 1 else ""
+    for number, claim in enumerate(documented.claims, start=1):
+        yield claim, {"claim": f"{case}/{number}", "case": case, **_words(claim, only)}
 
 
 def _barred(by_case: Mapping[str | None, Sequence[Row]]) -> set[str]:
@@ -97,22 +107,24 @@ def _barred(by_case: Mapping[str | None, Sequence[Row]]) -> set[str]:
     return {row["torch"] for row in by_case.get(None, ()) if row["torch"]} - entered
 
 
-def adjudicate_dataset(cases: Mapping[str, LoadedCase], dataset: Dataset) -> list[dict[str, Any]]:
+def adjudicate_dataset(
+    cases: Mapping[str, LoadedCase], documents: DocumentedCases, dataset: Dataset
+) -> list[dict[str, Any]]:
     """:func:`adjudicate` over an open dataset, reading only the cells and texts that claims are about."""
-    with_claims = [item.id for item in cases.values() if item.cls.claims]
+    with_claims = [case for case in cases if documents[case].claims]
     cells = dataset.cells(columns=COLUMNS)
     mine = cells[cells["case"].isin(with_claims)]
-    runs = replays.of_bundles(dataset, cells[cells["case"].isin(naming_a_runtime(cases))]["bundle"].dropna())
+    runs = replays.of_bundles(dataset, cells[cells["case"].isin(naming_a_runtime(documents))]["bundle"].dropna())
     ids = {*mine["message_id"], *mine["warning_id"], *mine["checker_id"], *(run["message_id"] for run in runs)}
-    return adjudicate(cases, cells, dataset.messages(ids), runs)
+    return adjudicate(cases, documents, cells, dataset.messages(ids), runs)
 
 
-def naming_a_runtime(cases: Mapping[str, LoadedCase]) -> list[str]:
+def naming_a_runtime(documents: DocumentedCases) -> list[str]:
     """The cases that have a claim about versions of a runtime: it is judged on the runs of their bundles."""
-    return [item.id for item in cases.values() if any(claim.runtime for claim in item.cls.claims)]
+    return [case for case, said in documents.items() if any(claim.runtime for claim in said.claims)]
 
 
-def _words(item: LoadedCase, number: int, claim: Claim) -> dict[str, Any]:
+def _words(claim: Claim, only_record: str) -> dict[str, Any]:
     expects = {
         "status": list(claim.status),
         "stage": claim.stage,
@@ -121,10 +133,8 @@ def _words(item: LoadedCase, number: int, claim: Claim) -> dict[str, Any]:
         "facts": claim.facts,
     }
     return {
-        "claim": f"{item.id}/{number}",
-        "case": item.id,
         "variant": claim.variant,
-        "record": claim.record or _only(item.cls.records),
+        "record": claim.record or only_record,
         "source": claim.source,
         "says": claim.says,
         "torch": claim.torch,
@@ -133,11 +143,6 @@ def _words(item: LoadedCase, number: int, claim: Claim) -> dict[str, Any]:
         "runtime": claim.runtime or None,
         "expects": json.dumps({key: value for key, value in expects.items() if value}, sort_keys=True),
     }
-
-
-def _only(records: Sequence[str]) -> str:
-    """A case of one record need not name it in each claim."""
-    return records[0] if len(records) == 1 else ""
 
 
 def _verdict(
@@ -170,17 +175,10 @@ def _on_its_runtime(item: LoadedCase, claim: Claim, rows: list[Row], told: Repla
     """The cells as they end on the versions of a runtime that the claim names; as they are where it names none."""
     if not claim.runtime:
         return rows
-    wanted = _runtime(item, claim)
+    wanted = replays.named(claim.runtime)
     fix = attributes(item.cls).get(claim.variant)
     asks = isinstance(fix, Fix) and fix.kind == FixKind.RUNTIME_OPTION.value
     return [moved for row in rows for moved in told.of(row, wanted, asks=asks)]
-
-
-def _runtime(item: LoadedCase, claim: Claim) -> replays.Named:
-    try:
-        return replays.named(claim.runtime)
-    except UnknownName as error:
-        raise CorpusError(f"case {item.id}: {error}") from None
 
 
 def _left(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach) -> str:
@@ -190,7 +188,7 @@ def _left(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach) -
     if item.is_environment:
         return "" if chosen else "not measured yet: this installation has not been tried"
     if claim.runtime:
-        can = not chosen and _runtime(item, claim).releases
+        can = not chosen and replays.named(claim.runtime).releases
         return f"not measured yet: none of its files was run on {claim.runtime}" if can else ""
     have = {row["torch"] for row in chosen}
     waiting = [
@@ -213,7 +211,7 @@ def _named(item: LoadedCase, claim: Claim, reach: Reach) -> list[str]:
 def _could(item: LoadedCase, claim: Claim, torch: str, cell: plan.Cell) -> bool:
     """Whether the claim would select a planned cell; the opset that the default exporter will write is not known."""
     place = {**cell._asdict(), "torch": torch}
-    return _selects_place(item, claim, place) and (cell.opset is None or _takes_opset(item, claim, place))
+    return _selects_place(item, claim, place) and (cell.opset is None or _takes_opset(claim, place))
 
 
 def _outcome(outcome: str, reason: str, claim: Claim, shown: Sequence[Row]) -> dict[str, Any]:
@@ -226,7 +224,7 @@ def _outcome(outcome: str, reason: str, claim: Claim, shown: Sequence[Row]) -> d
 def _selects(item: LoadedCase, claim: Claim, row: Row) -> bool:
     if item.is_environment:
         return bool(row["variant"] == claim.variant and not claim.needs)
-    return _selects_place(item, claim, row) and _takes_opset(item, claim, row)
+    return _selects_place(item, claim, row) and _takes_opset(claim, row)
 
 
 def _selects_place(item: LoadedCase, claim: Claim, row: Row) -> bool:
@@ -263,15 +261,12 @@ def _takes_torch(item: LoadedCase, specifier: str, row: Row) -> bool:
         raise CorpusError(f"case {item.id}: {error}") from None
 
 
-def _takes_opset(item: LoadedCase, claim: Claim, row: Row) -> bool:
+def _takes_opset(claim: Claim, row: Row) -> bool:
     """Where none was asked (the default exporter) the opset of the file counts."""
     if not claim.opset:
         return True
     opset = row["opset_effective"] if row["opset"] is None else row["opset"]
-    try:
-        return opset is not None and versions.opset_in(int(opset), claim.opset)
-    except UnknownName as error:
-        raise CorpusError(f"case {item.id}: {error}") from None
+    return opset is not None and versions.opset_in(int(opset), claim.opset)
 
 
 def _without_refusals(claim: Claim, rows: list[Row]) -> list[Row]:

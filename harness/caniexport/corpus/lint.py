@@ -16,15 +16,13 @@ from typing import Any
 
 from caniexport import names
 from caniexport.corpus import upstream
-from caniexport.corpus.replays import named
+from caniexport.corpus.claim_files import Claim, DocumentedCases
 from caniexport.model.case import PLAIN, kebab
 from caniexport.model.corpus import LoadedCase
-from caniexport.model.errors import UnknownName
 
 #: seed documents, issues and pull requests, pages, and what we found ourselves
 _SOURCE = re.compile(r"seed:\d{3}|[\w.-]+/[\w.-]+#\d+|https://\S+|caniexport")
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_MOST_LINES = 400
 #: operators of TorchScript itself and of Python functions in a graph, which no exporter lists
 _OF_TORCHSCRIPT = ("prim::", "aten::Int", "aten::Float", "aten::Bool")
 
@@ -33,6 +31,7 @@ _ON_EVERY_RELEASE = frozenset({"torch.autograd", "torch.autograd.Function"})
 
 #: what a graph is known by: the exported file of each (exporter, opset)
 Graphs = Mapping[tuple[str, int], str]
+Claims = Sequence[Claim]
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,9 @@ def torch_operators() -> frozenset[str]:
     return frozenset(line for line in lines if not line.startswith("#"))
 
 
-def lint(corpus: Mapping[str, LoadedCase], known: KnownNames, graphs: Mapping[str, Graphs]) -> list[LintFinding]:
+def lint(
+    corpus: Mapping[str, LoadedCase], documents: DocumentedCases, known: KnownNames, graphs: Mapping[str, Graphs]
+) -> list[LintFinding]:
     """All findings, case by case in the order of the files, then those between cases.
 
     Raises :class:`CorpusError` for a line of the sources' states that cannot be read.
@@ -66,13 +67,13 @@ def lint(corpus: Mapping[str, LoadedCase], known: KnownNames, graphs: Mapping[st
     found: list[LintFinding] = []
     for item in corpus.values():
         for rule in _RULES:
-            found += rule(item)
+            found += rule(item, documents[item.id].claims)
         found += _operators(item, known)
     files = {item.path: item.text for item in corpus.values()}
-    return [*found, *_long_files(files), *_at_import(files), *_strangers(corpus), *_same_graphs(corpus, graphs)]
+    return [*found, *_at_import(files), *_strangers(corpus), *_same_graphs(corpus, graphs)]
 
 
-def _identifier(item: LoadedCase) -> Iterator[LintFinding]:
+def _identifier(item: LoadedCase, _claims: Claims) -> Iterator[LintFinding]:
     if not _ID.fullmatch(item.id):
         yield LintFinding(item.id, "id", f"write it in kebab case: {kebab(item.cls.__name__)}")
     if not 10 <= len(item.cls.title()) <= 120:
@@ -81,7 +82,7 @@ def _identifier(item: LoadedCase) -> Iterator[LintFinding]:
         )
 
 
-def _sources(item: LoadedCase) -> Iterator[LintFinding]:
+def _sources(item: LoadedCase, _claims: Claims) -> Iterator[LintFinding]:
     for source in item.cls.sources:
         if not _SOURCE.fullmatch(source):
             yield LintFinding(item.id, "source", f"{source!r} is none of seed:000, owner/repo#1, https://…")
@@ -89,38 +90,22 @@ def _sources(item: LoadedCase) -> Iterator[LintFinding]:
         yield LintFinding(item.id, "source", "a source is named twice")
 
 
-def _claims(item: LoadedCase) -> Iterator[LintFinding]:
-    names = set(item.environment_variants if item.is_environment else item.variants)
-    for claim in item.cls.claims:
-        if claim.variant not in names:
-            yield LintFinding(item.id, "claim", f"{claim.says!r} is about {claim.variant}, which is no variant")
-        if claim.record and claim.record not in item.cls.records:
-            yield LintFinding(
-                item.id, "claim", f"{claim.says!r} names the record {claim.record}, which the case does not"
-            )
+def _claims(item: LoadedCase, claims: Claims) -> Iterator[LintFinding]:
+    for claim in claims:
         if claim.why_not and not claim.finding:
             yield LintFinding(item.id, "claim", f"{claim.says!r} is {claim.why_not} without a finding that shows it")
-        if claim.runtime and not _names_runtimes(claim.runtime):
-            yield LintFinding(item.id, "claim", f"{claim.says!r}: {claim.runtime!r} names no runtime of the table")
 
 
-def _names_runtimes(text: str) -> bool:
-    try:
-        return bool(named(text))
-    except UnknownName:
-        return False
-
-
-def _fixes(item: LoadedCase) -> Iterator[LintFinding]:
+def _fixes(item: LoadedCase, claims: Claims) -> Iterator[LintFinding]:
     names = item.environment_variants if item.is_environment else item.variants
     # what torch itself refuses is no fault of an export
-    failing = [claim for claim in item.cls.claims if claim.stage != "eager"]
+    failing = [claim for claim in claims if claim.stage != "eager"]
     fails = any({"fail", "mismatch", "unsupported", "crash"} & set(claim.status) for claim in failing)
     if len(names) == 1 and fails and item.cls.corpus != "canary":
         yield LintFinding(item.id, "fix", "a failing form without a fix beside it")
 
 
-def _inputs(item: LoadedCase) -> Iterator[LintFinding]:
+def _inputs(item: LoadedCase, _claims: Claims) -> Iterator[LintFinding]:
     from caniexport.worker.subject import arrays
 
     for name, variant in item.variants.items():
@@ -140,16 +125,16 @@ def _shapes(part: Any) -> Any:
     return tuple(map(_shapes, part)) if isinstance(part, tuple | list) else None
 
 
-def _unfinished(item: LoadedCase) -> Iterator[LintFinding]:
+def _unfinished(item: LoadedCase, claims: Claims) -> Iterator[LintFinding]:
     """What the stub of ``cases new`` asked to be filled in."""
-    said = [item.cls.title(), *(claim.says for claim in item.cls.claims)]
+    said = [item.cls.title(), *(claim.says for claim in claims)]
     said += [variant.fix.note for variant in item.variants.values() if variant.fix is not None]
     for text in said:
         if text.startswith("TODO"):
             yield LintFinding(item.id, "unfinished", f"{text!r} is still to be written")
 
 
-_RULES: tuple[Callable[[LoadedCase], Iterable[LintFinding]], ...] = (
+_RULES: tuple[Callable[[LoadedCase, Claims], Iterable[LintFinding]], ...] = (
     _identifier,
     _sources,
     _claims,
@@ -174,13 +159,6 @@ def _operators(item: LoadedCase, known: KnownNames) -> Iterator[LintFinding]:
 
 def _is_known(name: str, known: KnownNames) -> bool:
     return not known.torch or name.startswith(_OF_TORCHSCRIPT) or bool({name, name.rstrip("_")} & known.torch)
-
-
-def _long_files(files: Mapping[Path, str]) -> Iterator[LintFinding]:
-    for path, text in files.items():
-        lines = text.count("\n")
-        if lines > _MOST_LINES:
-            yield LintFinding(path.name, "file", f"{lines} lines; split it by op family below {_MOST_LINES}")
 
 
 def _at_import(files: Mapping[Path, str]) -> Iterator[LintFinding]:

@@ -1,4 +1,4 @@
-"""The stub that ``caniexport cases new`` writes: everything a case needs, in the order in which cases have it."""
+"""The stub that ``caniexport cases new`` writes: everything a case and its claim need, in the usual order."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import re
 from pathlib import Path
 
+from caniexport.corpus.claim_files import claims_file
 from caniexport.model.case import kebab
 from caniexport.model.errors import CaniexportError
 
@@ -18,7 +19,7 @@ _HEAD = '''"""{theme}."""
 import torch
 '''
 #: what the stub uses of the package
-_PACKAGE, _USED = "caniexport", frozenset({"Case", "Claim", "f32", "fix"})
+_PACKAGE, _USED = "caniexport", frozenset({"Case", "f32", "fix"})
 _WIDTH = 120
 
 _STUB = '''
@@ -32,9 +33,6 @@ class {name}(Case):
     # the first is exported, all are run; where anything is dynamic they differ in shape
     inputs = ((f32(2, 5),), (f32(3, 5),))
     dynamic = {{"x": {{0: "batch"}}}}
-    claims = (
-        Claim("{source}", "TODO: what the source says", torch=">=2.0", opset=">=9", status="fail"),
-    )
 
     def forward(self, x):  # the failing form
         return x
@@ -44,11 +42,21 @@ class {name}(Case):
         return x
 '''
 
+_CLAIM = """
+[[{identifier}.claims]]
+source = "{source}"
+says = "TODO: what the source says"
+torch = ">=2.0"
+opset = ">=9"
+status = "fail"
+"""
 
-def add(folder: Path, identifier: str, theme: str, source: str) -> Path:
-    """Append the stub of case ``identifier`` to the file of its theme, which is made where there is none.
 
-    Returns the file. Raises :class:`CaniexportError` where the id, the theme or the source could not be one.
+def add(folder: Path, identifier: str, theme: str, source: str) -> tuple[Path, Path]:
+    """Append the stub of case ``identifier`` to the file of its theme, and its claim to the claims of the theme.
+
+    Returns the two files, which are made where there are none. Raises :class:`CaniexportError` where the id, the theme
+    or the source could not be one.
     """
     for what, text in (("a case id", identifier), ("a theme", theme)):
         if not _ID.fullmatch(text):
@@ -63,6 +71,14 @@ def add(folder: Path, identifier: str, theme: str, source: str) -> Path:
     )
     stub = _STUB.format(name=name, identifier=own, source=source)
     path.write_text(_with_imports(text).rstrip("\n") + "\n" + stub, encoding="utf-8")
+    return path, _add_claim(claims_file(path), identifier, source)
+
+
+def _add_claim(path: Path, identifier: str, source: str) -> Path:
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    path.parent.mkdir(exist_ok=True)
+    claim = _CLAIM.format(identifier=identifier, source=source)
+    path.write_text((text + claim).lstrip("\n"), encoding="utf-8")
     return path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from caniexport.corpus import upstream
+from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import adjudicate_dataset
 from caniexport.model import corpus as corpus_module
 from caniexport.store import Dataset, writer
@@ -24,10 +25,12 @@ def describe(home: Home) -> None:
     """
     corpus = corpus_module.load([home.cases], stand_in=True)
     dataset = Dataset.open(home.published, home.local)
-    claims = adjudicate_dataset(corpus, dataset)
+    documents = read_documents(corpus)
+    records = {case: documented.records for case, documented in documents.items()}
+    claims = adjudicate_dataset(corpus, documents, dataset)
     sources = upstream.rows(corpus)
     home.local.mkdir(parents=True, exist_ok=True)
     with dataset_lock(home.local):
-        writer.write(home.local / "cases.parquet", "cases", to_arrow("cases", case_rows(corpus)))
+        writer.write(home.local / "cases.parquet", "cases", to_arrow("cases", case_rows(corpus, records)))
         writer.write(home.local / "claims.parquet", "claims", to_arrow("claims", claims))
         writer.write(home.local / "sources.parquet", "sources", to_arrow("sources", sources))

@@ -1,4 +1,4 @@
-"""The case model: one documented failure, its fixes beside it, its inputs, its claims.
+"""The case model: one documented failure, its fixes beside it, its inputs; what the documents say of it is elsewhere.
 
 A case is a class. Its ``forward`` is the failing form; every attribute made by :func:`fix` is one fix of it::
 
@@ -27,7 +27,7 @@ import re
 from typing import Any, Callable, ClassVar, Dict, Mapping, Optional, Tuple, Type, Union
 
 from caniexport.model.errors import CorpusError
-from caniexport.model.status import Exporter, FixKind, Stage, Status, WhyNot
+from caniexport.model.status import Exporter, FixKind
 
 #: ``{argument: {axis: name}}`` as torch's ``dynamic_axes`` takes it.
 Dynamic = Mapping[str, Any]
@@ -35,63 +35,6 @@ Dynamic = Mapping[str, Any]
 Options = Union[Mapping[str, Any], Callable[[], Mapping[str, Any]]]
 
 PLAIN = "plain"
-
-
-class Claim:
-    """What a source says, in a form that rows can judge.
-
-    ``torch`` is a version specifier (``"==1.10.*"``, ``">=1.12"``; empty for every release), ``opset`` a number, a
-    range ``"9-10"``, a bound ``">=11"`` or empty, ``exporter`` one exporter or empty for both TorchScript ones and
-    dynamo. The claim is reproduced when every measured cell so selected has one of ``status`` (and ``stage``, and
-    ``message`` in its text, and at least these ``ops`` counts, and these ``facts``, where they are given).
-    ``needs`` names what cannot be measured here at all (``"cuda"``, ``"tensorrt"``). ``runtime`` names versions of a
-    runtime (``"onnxruntime>=1.8,<1.21"``): the claim is then judged on how the files of its cells end on these.
-    """
-
-    def __init__(
-        self,
-        source: str,
-        says: str,
-        *,
-        record: str = "",
-        torch: str = "",
-        exporter: str = Exporter.TRACE.value,
-        opset: Union[int, str] = "",
-        variant: str = PLAIN,
-        status: Union[str, Tuple[str, ...]] = (),
-        stage: str = "",
-        message: str = "",
-        ops: Optional[Mapping[str, int]] = None,
-        facts: Optional[Mapping[str, Any]] = None,
-        needs: str = "",
-        runtime: str = "",
-        finding: str = "",
-        why_not: str = "",
-    ) -> None:
-        self.source = source
-        self.says = says
-        self.record = record
-        self.torch = torch
-        self.exporter = exporter
-        self.opset = str(opset)
-        self.variant = variant
-        self.status = (status,) if isinstance(status, str) else tuple(status)
-        self.stage = stage
-        self.message = message
-        self.ops = dict(ops or {})
-        self.facts = dict(facts or {})
-        self.needs = needs
-        self.runtime = runtime
-        #: what we found when the measurement disagreed with the source, in one sentence
-        self.finding = finding
-        #: why the measurement does not show it, as reviewed; the finding has the evidence
-        self.why_not = WhyNot(why_not).value if why_not else ""
-        for word in self.status:
-            Status(word)
-        if stage:
-            Stage(stage)
-        if exporter:
-            Exporter(exporter)
 
 
 class Fix:
@@ -171,11 +114,9 @@ class _Documented:
 
     id: ClassVar[str] = ""
     corpus: ClassVar[str] = "documented"
-    records: ClassVar[Tuple[str, ...]] = ()
     sources: ClassVar[Tuple[str, ...]] = ()
     aten_ops: ClassVar[Tuple[str, ...]] = ()
     onnx_ops: ClassVar[Tuple[str, ...]] = ()
-    claims: ClassVar[Tuple[Claim, ...]] = ()
     #: cases whose exported files are the same, and that differ in what a fix or another device does
     same_graph_as: ClassVar[Tuple[str, ...]] = ()
 

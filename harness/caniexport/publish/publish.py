@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport.corpus import replays, upstream
+from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import COLUMNS, adjudicate, naming_a_runtime
 from caniexport.gate import held_back, unstable
 from caniexport.model import plan, releases
@@ -99,6 +100,7 @@ class _Publication:
         self._local = local
         self._published = published
         self._corpus = corpus
+        self._documents = read_documents(corpus)
         self._sources = to_arrow("sources", upstream.rows(corpus))
         self._variants = measured_variants(corpus)
         self._hashes = {key: corpus[key[0]].case_hash(key[1]) for key in self._variants}
@@ -357,13 +359,14 @@ class _Publication:
         self._write("environments.parquet", "environments", self._referenced("environments", environments, every))
 
     def _write_rest(self, cells: Mapping[str, pa.Table], runs: Mapping[str, pa.Table], messages: pa.Table) -> None:
-        self._write("cases.parquet", "cases", to_arrow("cases", case_rows(self._corpus)))
+        records = {case: documented.records for case, documented in self._documents.items()}
+        self._write("cases.parquet", "cases", to_arrow("cases", case_rows(self._corpus, records)))
         self._write("sources.parquet", "sources", self._sources)
         self._write("declared.parquet", "declared", self._declared(cells))
         self._write("graphs.parquet", "graphs", self._graphs(cells))
         rows = [row for part in cells.values() for row in part.select(COLUMNS).to_pylist()]
         words = dict(zip(messages["message_id"].to_pylist(), messages["text"].to_pylist(), strict=True))
-        claims = adjudicate(self._corpus, rows, words, self._replays(rows, runs))
+        claims = adjudicate(self._corpus, self._documents, rows, words, self._replays(rows, runs))
         self._write("claims.parquet", "claims", to_arrow("claims", claims))
 
     def _replays(self, cells: Iterable[Mapping[str, Any]], runs: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
@@ -371,7 +374,7 @@ class _Publication:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        cases = set(naming_a_runtime(self._corpus))
+        cases = set(naming_a_runtime(self._documents))
         bundles = {row["bundle"] for row in cells if row["case"] in cases} - {None}
         wanted = pa.array(sorted(bundles), pa.string())
         parts = (part.select(replays.COLUMNS) for part in runs.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from caniexport.model.case import PLAIN, Case, EnvironmentFix, Variant
@@ -10,15 +10,19 @@ from caniexport.model.corpus import LoadedCase
 from caniexport.store.sources import CaseSource
 
 
-def case_rows(corpus: Mapping[str, LoadedCase]) -> list[dict[str, Any]]:
-    """Rows of ``CASES`` for every variant of the corpus, version upgrades (which are not measured) included."""
+def case_rows(corpus: Mapping[str, LoadedCase], records: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+    """Rows of ``CASES`` for every variant of the corpus, version upgrades (which are not measured) included.
+
+    ``records`` are the records of the documents that each case stands for, by its id.
+    """
     parsed: dict[str, CaseSource] = {}
     rows = []
     for item in corpus.values():
         if item.text not in parsed:
             parsed[item.text] = CaseSource(item.text)
+        case = _case(item, records[item.id])
         rows += [
-            {**_case(item), **words, "variant": name, **_measured(item, name, parsed[item.text])}
+            {**case, **words, "variant": name, **_measured(item, name, parsed[item.text])}
             for name, words in _variants(item)
         ]
     return rows
@@ -29,7 +33,7 @@ def measured_variants(corpus: Mapping[str, LoadedCase]) -> set[tuple[str, str]]:
     return {(item.id, name) for item in corpus.values() for name, _ in _variants(item)}
 
 
-def _case(item: LoadedCase) -> dict[str, Any]:
+def _case(item: LoadedCase, records: Sequence[str]) -> dict[str, Any]:
     cls = item.cls
     return {
         "case": item.id,
@@ -37,7 +41,7 @@ def _case(item: LoadedCase) -> dict[str, Any]:
         "title": cls.title(),
         "description": cls.description(),
         "theme": item.theme,
-        "records": list(cls.records),
+        "records": list(records),
         "aten_ops": list(cls.aten_ops),
         "onnx_ops": list(cls.onnx_ops),
         "sources": list(cls.sources),

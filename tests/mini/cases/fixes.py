@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import torch
 
-from caniexport import Case, Claim, f32, fix
+from caniexport import Case, f32, fix
 
 
 @contextmanager
@@ -29,11 +29,6 @@ class CubeNoSymbolic(Case):
     sources = ("mini:cube",)
     aten_ops = ("mini::cube",)
     inputs = ((f32(3),), (f32(3),))
-    claims = (
-        Claim("mini:cube", "trace refuses cube at 9", torch="==91.*", opset=9, status="fail", stage="export"),
-        Claim("mini:cube", "dynamo refuses cube too", torch="==92.*", exporter="dynamo", status="fail"),
-        Claim("mini:cube", "a newer release takes it", torch="==93.*", opset=9, status="pass"),
-    )
 
     def forward(self, x):
         return torch.cube(x)
