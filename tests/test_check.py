@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from check_models import CASES, MODELS
 from click.testing import CliRunner
 
 from caniexport import home as homes
-from caniexport.check import run
+from caniexport.check import inside, run
 from caniexport.check.matching import Corpus, FailurePoint, sentences
 from caniexport.check.operators import failing_operator
 from caniexport.check.place import prepare
@@ -123,6 +124,21 @@ def test_a_package_takes_the_place_of_its_pin_and_torch_is_asked_for_by_release(
     assert not [pin for pin in release.pins if pin.startswith("onnx_ir==")]
     with pytest.raises(UnusableModel, match="--release says which torch"):
         run.with_packages(release, ("torch==1.0",))
+
+
+@pytest.mark.parametrize("shape", [(20, 4), (1, 20, 4), (2, 4)])
+def test_the_second_input_set_keeps_the_four_numbers_of_a_box_together(shape):
+    boxes = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+    other = inside._other(boxes)
+    assert not np.array_equal(other, boxes)
+    assert {tuple(box) for box in other.reshape(-1, 4)} == {tuple(box) for box in boxes.reshape(-1, 4)}
+
+
+def test_the_second_input_set_differs_where_there_is_another_order():
+    same_rows = np.tile(np.arange(3), (2, 1))
+    assert inside._other(same_rows).tolist() == [[2, 0, 1], [2, 0, 1]]
+    assert inside._other(np.array([7, 7])).tolist() == [7, 7]
+    assert inside._other(np.zeros((0, 4), "float32")).shape == (0, 4)
 
 
 def test_the_newest_release_is_the_default_and_all_means_all():

@@ -1,4 +1,4 @@
-"""A user's own models in a real environment: one that passes, one that fails as a case of the corpus does."""
+"""A user's own models in a real environment: one that passes, one that fails as a known case, one of a package."""
 
 from __future__ import annotations
 
@@ -31,37 +31,50 @@ class Warp(torch.nn.Module):
 def warp():
     return Warp(), (torch.rand(1, 3, 8, 8), torch.rand(1, 6, 6, 2) * 2 - 1)
 """
+BOXES = """
+import torch
+import torchvision
+
+
+class Chosen(torch.nn.Module):
+    def forward(self, boxes, scores):
+        return torchvision.ops.nms(boxes, scores, 0.5)
+
+
+def chosen():
+    corners = torch.rand(20, 2) * 10
+    return Chosen(), (torch.cat([corners, corners + 5], dim=1), torch.rand(20))
+"""
 
 pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")
-def checked(tmp_path_factory):
-    """A model at an opset that has its operator, and at one that has not: one environment for both."""
+def run(tmp_path_factory):
+    """Checks a factory of these files at some opsets: one environment for all."""
     folder = tmp_path_factory.mktemp("check-real")
     (folder / "models.py").write_text(MODELS, encoding="utf-8")
+    (folder / "boxes.py").write_text(BOXES, encoding="utf-8")
     home = homes.find(Path(__file__).parent)
     corpus = Dataset.open(home.published, None)
     lines: list[str] = []
 
-    def run(opset):
-        request = CheckRequest((RELEASE,), ("torchscript-trace", "dynamo"), (opset,), packages=("einops",))
-        options = Options({"image": {0: "n"}, "grid": {0: "n"}}, packages=request.packages)
-        found = check(
-            "models:warp",
-            request,
-            options,
-            into=folder / "into",
-            home=home,
-            corpus=corpus,
-            cwd=folder,
-            say=lines.append,
-        )
+    def checked(target, opsets, dynamic):
+        request = CheckRequest((RELEASE,), ("torchscript-trace", "dynamo"), opsets, packages=("einops", "torchvision"))
+        options = Options(dynamic, packages=request.packages)
+        into = folder / "into"
+        found = check(target, request, options, into=into, home=home, corpus=corpus, cwd=folder, say=lines.append)
         if RELEASE in found.problems:
             pytest.skip(f"torch {RELEASE} cannot be installed here: {found.problems[RELEASE]}")
         return found
 
-    return {opset: run(opset) for opset in (18, 14)}
+    return checked
+
+
+@pytest.fixture(scope="module")
+def checked(run):
+    """A model at an opset that has its operator, and at one that has not."""
+    return {opset: run("models:warp", (opset,), {"image": {0: "n"}, "grid": {0: "n"}}) for opset in (18, 14)}
 
 
 def test_the_model_passes_where_its_operator_has_a_rule(checked):
@@ -81,3 +94,15 @@ def test_the_model_fails_as_a_known_case_does_and_its_fix_is_needed_there(checke
     case = next(match for match in failure.matches if match.case == "grid-sampler-unsupported-opset-11")
     assert {fix.variant: fix.word.value for fix in case.fixes}["gather_rewrite"] == "needed"
     assert "torch 2.15.0: nothing works with torchscript-trace" in found.findings
+
+
+def test_what_a_package_registers_when_it_is_imported_is_there_at_every_opset(run):
+    """By trace torchvision's symbolics; by dynamo torchlib's functions, which are found once it is imported."""
+    found = run("boxes:chosen", (16, 17, 18), {})
+    assert [failure.message for failure in found.failures] == []
+    assert found.findings == ()
+    (works,) = found.works
+    assert {line.exporter: line.status.value for line in works.lines} == {
+        "torchscript-trace": "pass",
+        "dynamo": "pass",
+    }

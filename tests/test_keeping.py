@@ -8,7 +8,7 @@ import types
 
 import pytest
 
-from caniexport.worker import keeping
+from caniexport.worker import keeping, warm
 
 
 class Operator:
@@ -102,3 +102,42 @@ def test_what_is_raised_within_leaves_the_operators_as_they_were(torch):
         assert linear.py_kernels
         raise RuntimeError("capture failed")
     assert (linear.py_kernels, torch.rules) == ({}, {})
+
+
+def test_a_registry_is_built_again_where_a_package_has_brought_operators(monkeypatch):
+    """Torchlib's functions for torchvision's operators are taken once torchvision is imported."""
+    names, built = ["aten::add"], []
+
+    class Registry:
+        @classmethod
+        def from_torchlib(cls, opset_version=18):
+            built.append(opset_version)
+            registry = cls()
+            registry.functions = {name: [opset_version] for name in names}
+            return registry
+
+    torch, exporter = types.ModuleType("torch"), types.ModuleType("torch.onnx._internal.exporter")
+    torch._C = types.SimpleNamespace(_dispatch_get_all_op_names=lambda: list(names))
+    exporter._registration = types.SimpleNamespace(ONNXRegistry=Registry)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, exporter.__name__, exporter)
+    keeping._keep_registries()
+
+    for _ in range(2):
+        assert set(Registry.from_torchlib(18).functions) == {"aten::add"}
+    names.append("seen::nms")
+    monkeypatch.setitem(sys.modules, "seen", types.ModuleType("seen"))
+    for _ in range(2):
+        assert set(Registry.from_torchlib(18).functions) == {"aten::add", "seen::nms"}
+    assert built == [18, 18]
+
+
+def test_a_progress_bar_of_torchs_starts_no_thread_in_the_process_that_is_forked(monkeypatch):
+    bars = types.ModuleType("tqdm")
+    bars.tqdm = type("tqdm", (), {"monitor_interval": 10})
+    monkeypatch.setitem(sys.modules, "tqdm", bars)
+    warm.watch_no_bars()
+    assert bars.tqdm.monitor_interval == 0
+
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    warm.watch_no_bars()

@@ -121,7 +121,7 @@ def _facts(mine: Dataset, selection: CaseSelection) -> Mapping[str, object]:
 def _notes(facts: Mapping[str, object]) -> Iterable[str]:
     if facts.get("given_sets") == 1:
         yield (
-            "one input set was given; the second has the same shapes and the same values in another order. "
+            "one input set was given; the second has the same shapes and the same rows in another order. "
             "Give several to see whether the file follows their shapes"
         )
 

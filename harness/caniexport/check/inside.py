@@ -256,9 +256,10 @@ def _leaves(item: Any) -> Iterator[Any]:
 
 
 def _other(item: Any) -> Any:
-    """Another input of the same shape: the values in another order, so that none leaves the range that is right.
+    """Another input of the same shape: whole slices in another order, so that what belongs together stays together.
 
-    An array of one floating point value throughout (zeros, ones) gets values between 0 and 1.
+    The four numbers of a box are no box in another order. An array of one floating point value throughout (zeros, ones)
+    gets values between 0 and 1.
     """
     import numpy as np
 
@@ -266,9 +267,9 @@ def _other(item: Any) -> Any:
         return type(item)([_other(part) for part in item])
     if isinstance(item, dict):
         return {key: _other(part) for key, part in item.items()}
-    if not hasattr(item, "dtype"):
+    if not hasattr(item, "dtype") or not item.size:
         return item
-    drawn = np.random.RandomState(0)
     if item.dtype.kind == "f" and (item == item.reshape(-1)[:1]).all():
-        return drawn.uniform(size=item.shape).astype(item.dtype)
-    return drawn.permutation(item.reshape(-1)).reshape(item.shape)
+        return np.random.RandomState(0).uniform(size=item.shape).astype(item.dtype)
+    turned = (np.roll(item, 1, axis) for axis in range(item.ndim))
+    return next((other for other in turned if not np.array_equal(other, item)), item.copy())

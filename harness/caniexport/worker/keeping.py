@@ -12,8 +12,9 @@ import contextlib
 import copy
 import importlib
 import inspect
+import sys
 import textwrap
-from typing import Any, Dict, Iterator, List, Set, Tuple
+from typing import Any, Dict, FrozenSet, Iterator, List, Set, Tuple
 
 
 def keep() -> None:
@@ -68,16 +69,20 @@ def _skip_splitting_nothing_in(module: Any) -> None:
 
 
 def _keep_registries() -> None:
-    """``ONNXRegistry.from_torchlib``: build each opset's registry once, hand out copies."""
+    """``ONNXRegistry.from_torchlib``: build each opset's registry once, hand out copies.
+
+    It takes torchlib's functions for the operators that exist: torchvision's are among them once that is imported.
+    """
     try:
         from torch.onnx._internal.exporter import _registration
     except ImportError:  # before 2.5
         return
     build = _registration.ONNXRegistry.from_torchlib
     kept: Dict[Any, Any] = {}
+    operators = _Operators()
 
     def from_torchlib(*args: Any, **kwargs: Any) -> Any:
-        key = (args, tuple(sorted(kwargs.items())))
+        key = (operators.now(), args, tuple(sorted(kwargs.items())))
         if key not in kept:
             kept[key] = build(*args, **kwargs)
         registry = copy.copy(kept[key])
@@ -85,6 +90,22 @@ def _keep_registries() -> None:
         return registry
 
     _registration.ONNXRegistry.from_torchlib = staticmethod(from_torchlib)
+
+
+class _Operators:
+    """The operators that exist, by name: asked for (4 ms) where something was imported, which is how more come."""
+
+    def __init__(self) -> None:
+        self._modules = 0
+        self._names: FrozenSet[str] = frozenset()
+
+    def now(self) -> FrozenSet[str]:
+        import torch
+
+        if len(sys.modules) != self._modules:
+            self._names = frozenset(torch._C._dispatch_get_all_op_names())
+            self._modules = len(sys.modules)
+        return self._names
 
 
 def _keep_materialised_operators() -> None:

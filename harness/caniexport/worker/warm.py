@@ -7,6 +7,7 @@ Nothing here may change a model: imports are done early, and what :mod:`caniexpo
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import logging
 import os
@@ -36,6 +37,7 @@ def warm(dynamo: bool, bare: bool = False) -> None:
 
     torch.set_num_threads(1)
     with _quiet():
+        watch_no_bars()
         if not bare:
             keep()
             share()
@@ -59,6 +61,15 @@ def prepare_opset(exporter: str, opset: Optional[int]) -> bool:
     with _quiet():
         _export_addition(exporter, opset)
     return True
+
+
+def watch_no_bars() -> None:
+    """Torch's decomposition makes a progress bar where tqdm is installed, which starts a thread that looks after it.
+
+    From two threads a fork is not safe: every batch would pay for a process of its own.
+    """
+    with contextlib.suppress(Exception):  # few environments have it
+        importlib.import_module("tqdm").tqdm.monitor_interval = 0
 
 
 def threads() -> int:
