@@ -15,10 +15,10 @@ from caniexport.reproduce.find import of_answer
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def _corpus(folder: Path) -> dict[str, LoadedCase]:
-    return dict(corpus.load([folder], stand_in=True))
+def _corpus(folders: tuple[Path, ...]) -> dict[str, LoadedCase]:
+    return dict(corpus.load(folders, stand_in=True))
 
 
 def script(kept: Kept, shown: Why) -> str:
     """The script of the cell shown. Raises :class:`CaniexportError` with the reason where it cannot be written."""
-    return of_answer(shown, kept, _corpus(homes.find().cases)).script
+    return of_answer(shown, kept, _corpus(homes.find().corpora)).script

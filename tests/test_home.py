@@ -7,6 +7,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from store_rows import cell, environment, write_journal
+
+from caniexport import home as homes
+from caniexport.cli.publish import promote
+from caniexport.model import corpus
+from caniexport.publish.publish import publish
+from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = (
@@ -74,3 +81,79 @@ def test_a_home_that_may_not_be_written_is_said_before_anything_is_measured(ordi
         refused(run(home, "measure", "--release", "2.8.0", "--case", "cross-no-symbolic"), 1, "permission denied")
     finally:
         home.chmod(0o700)
+
+
+# --- an installed package, to which nothing is written
+
+CASE = """
+from caniexport import Case, f32
+
+class Double(Case):
+    '''Twice the input.'''
+
+    sources = ("owner/repo#1",)
+    inputs = ((f32(2),), (f32(3),))
+
+    def forward(self, x):
+        return x + x
+"""
+
+
+def measured(local, cases, **changes):
+    """A local dataset with one row of a good run."""
+    row = cell(case="double", case_hash=cases["double"].case_hash("plain"), **changes)
+    write_journal(local, [row], [environment()])
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """The home of an installed package with one published row, its corpus, and what is in its folder."""
+    package, own = tmp_path / "package", tmp_path / "own"
+    (package / "cases").mkdir(parents=True)
+    own.mkdir()
+    (package / "cases" / "sums.py").write_text(CASE)
+    cases = corpus.load([package / "cases"], stand_in=True)
+    measured(tmp_path / "elsewhere", cases, opset=9)
+    publish(tmp_path / "elsewhere", package / "results", cases)
+    places = (package / "cases", package / "results", own / "results-local", package / "tox.ini")
+    return homes.Home(own, *places, own / "cases", own / "results"), cases
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_is_published_from_an_installed_package_goes_into_a_copy_of_its_dataset(installed):
+    home, cases = installed
+    before = contents(home.published)
+    measured(home.local, cases, opset=14)
+
+    assert sum(promote(home, cases, write=False).promoted.values()) == 1
+    assert not home.own_results.exists()
+    assert sum(promote(home, cases, write=True).promoted.values()) == 1
+    assert set(Dataset.open(home.own_results, None).cells()["opset"]) == {9, 14}
+    assert contents(home.published) == before
+
+
+def test_nothing_is_published_from_an_installed_package_without_rows_that_may_be(installed):
+    home, cases = installed
+
+    assert promote(home, cases, write=True).written == ()
+    assert list(home.root.iterdir()) == []
+    row = cell(case="double", case_hash=cases["double"].case_hash("plain"))
+    write_journal(home.local, [row], [environment(gate="quarantined: canary-fail passed")])
+    assert not promote(home, cases, write=True).is_whole
+    assert not home.own_results.exists()
+
+
+def test_the_users_cases_are_read_after_those_of_an_installed_package(installed):
+    home, _ = installed
+    folder = home.new_cases
+
+    assert (folder, home.corpora) == (home.root / "cases", (home.cases,))
+    folder.mkdir()
+    (folder / "unrelated.py").write_text("raise SystemExit")
+    assert home.corpora == (home.cases,)
+    (folder / "products.py").write_text(CASE.replace("Double", "Square"))
+    (folder / "unrelated.py").unlink()
+    assert list(corpus.load(home.corpora, stand_in=True)) == ["double", "square"]

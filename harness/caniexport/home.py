@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,21 +21,45 @@ _AROUND = _PACKAGE.parent.parent
 
 @dataclass(frozen=True)
 class Home:
-    """The places a command reads from and writes to; ``root`` is where ``measure`` runs tox."""
+    """The places a command reads from and writes to; ``root`` is where ``measure`` runs tox.
+
+    An installed package is never written to: beside it the user has ``own_cases``, which are read after ``cases``, and
+    ``own_results``, which ``publish`` makes and which are then ``published``. Both are ``None`` in a checkout.
+    """
 
     root: Path
     cases: Path
     published: Path
     local: Path
     tox_ini: Path
+    own_cases: Path | None = None
+    own_results: Path | None = None
+
+    @property
+    def corpora(self) -> tuple[Path, ...]:
+        """The folders that cases are read from."""
+        own = self.own_cases
+        return (self.cases, own) if own is not None and _has_cases(own) else (self.cases,)
+
+    @property
+    def new_cases(self) -> Path:
+        """The folder that a new case goes to."""
+        return self.own_cases or self.cases
+
+    def writable_results(self) -> Path:
+        """The published dataset's folder, to be written to: a copy of the package's where the user has none yet."""
+        if self.own_results is None or self.own_results == self.published:
+            return self.published
+        shutil.copytree(self.published, self.own_results)
+        return self.own_results
 
 
 def find(cwd: Path | None = None, environ: Mapping[str, str] | None = None) -> Home:
     """The home named by ``CANIEXPORT_HOME``, else the checkout around ``cwd``, else the one this package is in.
 
-    Where there is none of these (a plain ``pip install``) the copies inside the package serve, and what is
-    measured goes to ``results-local`` in ``cwd``. Raises :class:`UnknownName` where the variable names what is no
-    home, :class:`CaniexportError` where that cannot be read.
+    Where there is none of these (a plain ``pip install``) the copies inside the package are read, and what a user
+    makes lies in ``cwd``: ``cases``, ``results``, ``results-local``. Raises :class:`UnknownName` where the variable
+    names what is no home, :class:`CaniexportError` where that cannot be read.
     """
     environ = os.environ if environ is None else environ
     cwd = Path.cwd() if cwd is None else cwd
@@ -71,7 +96,14 @@ def _checkout(folder: Path) -> Home:
 
 def _installed(cwd: Path) -> Home:
     copies = _PACKAGE / "_home"
-    return Home(cwd, copies / "cases", copies / "results", cwd / "results-local", copies / "tox.ini")
+    results = cwd / "results"
+    published = results if holds_dataset(results) else copies / "results"
+    return Home(cwd, copies / "cases", published, cwd / "results-local", copies / "tox.ini", cwd / "cases", results)
+
+
+def _has_cases(folder: Path) -> bool:
+    """Whether a folder has case files: a project may have a folder of this name for something else."""
+    return any(b"caniexport" in path.read_bytes() for path in folder.glob("*.py"))
 
 
 def holds_dataset(folder: Path) -> bool:

@@ -71,7 +71,7 @@ def audit(options: AuditOptions, say: Callable[[str], None]) -> list[ReleaseAudi
     from caniexport.store import Dataset
 
     dataset = Dataset.open(options.home.published, None)
-    corpus = corpus_module.load([options.home.cases], stand_in=True)
+    corpus = corpus_module.load(options.home.corpora, stand_in=True)
     sample = _sample(dataset, corpus, options)
     by_release: dict[str, list[Published]] = {}
     for cell in sample:

@@ -95,7 +95,7 @@ def _asked(question: Question, axis: str, home: Home, dataset: Dataset) -> Bisec
 
 
 def _corpus(home: Home) -> dict[str, corpus_module.LoadedCase]:
-    return corpus_module.load([home.cases], stand_in=True)
+    return corpus_module.load(home.corpora, stand_in=True)
 
 
 def _held(torch: str, dataset: Dataset) -> str:

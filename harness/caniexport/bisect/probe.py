@@ -7,7 +7,7 @@ dataset of its own: asked again, also after a kill, it is not measured again, an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,10 +150,8 @@ class Prober:
         return folder(self.home) / f"{self.asked.axis}-{version}{held}"
 
     def _home(self, local: Path) -> Home:
-        from caniexport.home import Home
-
         # environments of its own: those of `measure` stay as they are
-        return Home(folder(self.home), self.home.cases, self.home.published, local, self.home.tox_ini)
+        return replace(self.home, root=folder(self.home), local=local)
 
 
 def folder(home: Home) -> Path:

@@ -35,7 +35,7 @@ def prepare(folder: Path, home: Home, files: Mapping[str, str], *, keep: bool) -
     nothing can be written.
     """
     folder = folder.resolve()
-    for taken in (home.published, home.local, home.cases):
+    for taken in (home.published, home.local, *home.corpora):
         if folder == taken.resolve() or taken.resolve() in folder.parents:
             raise UnusableModel(f"--into {folder}: this is within {taken.name}/, which a check never writes to")
     try:

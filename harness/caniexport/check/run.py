@@ -67,7 +67,7 @@ def require_opsets(request: CheckRequest, wanted: Sequence[Release]) -> None:
 
 def cases(place: CheckFolder) -> dict[str, corpus.LoadedCase]:
     """The cases of a place, without the canaries. Raises :class:`~caniexport.model.errors.CorpusError`."""
-    loaded = corpus.load([place.home.cases], stand_in=True)
+    loaded = corpus.load(place.home.corpora, stand_in=True)
     found = {name: item for name, item in loaded.items() if item.cls.corpus != "canary" and not item.is_environment}
     if not found:
         raise UnusableModel("no case in these files: a class derived from Case, or MODULE:FACTORY, is wanted")

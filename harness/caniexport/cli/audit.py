@@ -50,7 +50,7 @@ def command(
     options = run.AuditOptions(home, cells, seed, releases, workers, timeout, int(disk_budget * GIGABYTE))
     found = run.audit(options, lambda line: click.echo(line, err=True))
     if save:
-        saved.save(home.published, found)
+        saved.save(home.writable_results(), found)
     if as_json:
         output.print_json(saved.rows(found))
     else:

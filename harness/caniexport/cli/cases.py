@@ -70,7 +70,7 @@ def new_command(identifier: str, theme: str, source: str, as_json: bool) -> None
     corpus = _corpus(home)
     if identifier in corpus:
         raise CorpusError(f"there is a case {identifier} already, in {corpus[identifier].path.name}")
-    path, claims = add(home.cases, identifier, theme, source)
+    path, claims = add(home.new_cases, identifier, theme, source)
     if as_json:
         output.print_json({"case": identifier, "file": str(path), "claims": str(claims)})
         return
@@ -83,7 +83,7 @@ def new_command(identifier: str, theme: str, source: str, as_json: bool) -> None
 def _corpus(home: Home) -> dict[str, LoadedCase]:
     from caniexport.model import corpus
 
-    return corpus.load([home.cases], stand_in=True)
+    return corpus.load(home.corpora, stand_in=True)
 
 
 def _known(home: Home) -> KnownNames:

@@ -226,7 +226,7 @@ def _sample(home: Home, asked: tuple[str, ...], count: int, seed: int) -> frozen
     from caniexport.model import corpus, releases
     from caniexport.store import Dataset
 
-    dataset, cases = Dataset.open(home.published, None), corpus.load([home.cases], stand_in=True)
+    dataset, cases = Dataset.open(home.published, None), corpus.load(home.corpora, stand_in=True)
     wanted = set(asked) - {"all"} or {item.torch for item in releases.table()}
     known = [cell for release in sorted(wanted) for cell in published(dataset, release, cases)]
     return frozenset(cell.name for cell in draw(known, count, seed))
@@ -247,7 +247,7 @@ def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
     from caniexport.model.status import Exporter
 
     exporters = [member.value for member in Exporter]
-    known = corpus.load([home.cases], stand_in=True)
+    known = corpus.load(home.corpora, stand_in=True)
     found = set()
     for number, line in enumerate(filter(None, map(str.strip, lines)), start=1):
         parts = line.split("/")
@@ -288,7 +288,7 @@ def _are_environment_cases(home: Home, cases: tuple[str, ...]) -> bool:
     """Whether every case asked for is one that no torch release is measured with."""
     from caniexport.model import corpus
 
-    known = corpus.load([home.cases], stand_in=True) if cases else {}
+    known = corpus.load(home.corpora, stand_in=True) if cases else {}
     return bool(cases) and all(known[name.partition("/")[0]].is_environment for name in cases)
 
 

@@ -77,7 +77,7 @@ def case_names(home: Home, asked: Iterable[str]) -> tuple[str, ...]:
     asked = list(asked)
     if not asked:
         return ()
-    known = corpus.load([home.cases], stand_in=True)
+    known = corpus.load(home.corpora, stand_in=True)
     found = []
     for text in asked:
         pattern, _, variant = text.partition("/")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,8 @@ import click
 from caniexport.cli.options import json_option
 
 if TYPE_CHECKING:
+    from caniexport.home import Home
+    from caniexport.model.corpus import LoadedCase
     from caniexport.publish.publish import PublishReport
 
 #: how a cell that is held back gets in
@@ -29,16 +32,37 @@ def command(check: bool, as_json: bool) -> None:
     from caniexport import home as homes
     from caniexport.cli import output
     from caniexport.model import corpus
-    from caniexport.publish.publish import publish
 
     home = homes.find()
-    report = publish(home.local, home.published, corpus.load([home.cases], stand_in=True), write=not check)
+    report = promote(home, corpus.load(home.corpora, stand_in=True), write=not check)
     if as_json:
         output.print_json(report)
     else:
         show(report, check)
     if not report.is_whole or (check and report.doubtful):
         click.get_current_context().exit(1)
+
+
+def promote(home: Home, cases: Mapping[str, LoadedCase], *, write: bool) -> PublishReport:
+    """Publish the local rows; unless it is to ``write``, only say what would happen.
+
+    A published dataset that lies in the installed package is never written to: where there is something to promote the
+    user gets a copy of it.
+    """
+    from caniexport.home import holds_dataset
+    from caniexport.publish.publish import PublishReport, publish
+
+    if home.own_results is None:
+        return publish(home.local, home.published, cases, write=write)
+    if not holds_dataset(home.local):
+        return PublishReport((), (), {}, {}, {}, {}, {}, 0, ())
+    if not write:
+        return publish(home.local, home.published, cases, write=False)
+    copied = home.own_results != home.published
+    report = publish(home.local, home.writable_results(), cases)
+    if copied and not any(report.promoted.values()):
+        shutil.rmtree(home.own_results)
+    return report
 
 
 def show(report: PublishReport, check: bool) -> None:

@@ -32,7 +32,7 @@ def command(case: str, output: Path | None, as_json: bool, **given: tuple[str, .
 
     home = homes.find()
     asked = read_filters("reproduce", {**given, "case": case})
-    found = reproduction(open_dataset(home), corpus.load([home.cases], stand_in=True), asked)
+    found = reproduction(open_dataset(home), corpus.load(home.corpora, stand_in=True), asked)
     _say(found)
     if output is not None:
         _write(output, found.script)

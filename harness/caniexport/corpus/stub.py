@@ -70,6 +70,7 @@ def add(folder: Path, identifier: str, theme: str, source: str) -> tuple[Path, P
         path.read_text(encoding="utf-8") if path.exists() else _HEAD.format(theme=theme.replace("-", " ").capitalize())
     )
     stub = _STUB.format(name=name, identifier=own, source=source)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_with_imports(text).rstrip("\n") + "\n" + stub, encoding="utf-8")
     return path, _add_claim(claims_file(path), identifier, source)
 

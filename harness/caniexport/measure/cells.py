@@ -51,7 +51,7 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
     if options.rolling:
         options.budget.check()
     chosen = _chosen(options)
-    corpus = corpus_module.load([options.home.cases], stand_in=True)
+    corpus = corpus_module.load(options.home.corpora, stand_in=True)
     progress = Progress(say)
     dataset = Dataset.open(options.home.published if options.missing else None, options.home.local)
     work = [(release, *_todo(options, corpus, release, dataset)) for release in chosen]

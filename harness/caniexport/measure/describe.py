@@ -23,7 +23,7 @@ def describe(home: Home) -> None:
     Reading them back takes a fraction of the time that loading every case file and judging every claim does. Raises
     :class:`CorpusError` for a case file that cannot be used and :class:`StoreError` where the files cannot be written.
     """
-    corpus = corpus_module.load([home.cases], stand_in=True)
+    corpus = corpus_module.load(home.corpora, stand_in=True)
     dataset = Dataset.open(home.published, home.local)
     documents = read_documents(corpus)
     records = {case: documented.records for case, documented in documents.items()}

@@ -91,7 +91,7 @@ def selected(
 
     Canaries come along whatever the cases; so does the default call, which names no opset, whatever the opsets.
     """
-    corpus = corpus_module.load([home.cases], stand_in=True)
+    corpus = corpus_module.load(home.corpora, stand_in=True)
     frame = dataset.cells(
         torch=torch or None,
         exporter=exporters or None,

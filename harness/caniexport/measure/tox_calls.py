@@ -62,7 +62,8 @@ class ToxCall:
     def _tox(self, arguments: list[str], local: Path, tick: Callable[[], None], append: bool) -> int:
         home = self.options.home
         command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.root / ".tox")]
-        line = [*command, "-e", self.name, "--", *arguments]
+        # tox.ini names the first folder of cases
+        line = [*command, "-e", self.name, "--", *arguments, *map(str, home.corpora[1:])]
         return calls.run(line, self.log, home.root, _tox_environment(self.options, local), tick, append)
 
 
