@@ -108,3 +108,13 @@ def test_no_two_classes_share_a_name():
                 places[node.name].append(module)
 
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_every_room_is_on_the_page_of_the_house_on_its_floor():
+    page = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    lines = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| ")]
+    found = {
+        name.strip(" `/"): int(floor) for floor, names in lines if floor.strip().isdigit() for name in names.split(",")
+    }
+
+    assert found == {room: floor + 1 for room, floor in FLOOR.items()}
