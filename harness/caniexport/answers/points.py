@@ -10,6 +10,7 @@ from caniexport import names, versions
 from caniexport.answers.defaults import choose_opset
 from caniexport.answers.reading import Rows
 from caniexport.answers.select import exporter_name
+from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.store.elsewhere import Runtime
@@ -86,7 +87,7 @@ def _part(part: str) -> tuple[str, str]:
         raise UnknownName(f"{part!r}: nothing is given after =")
     if axis.casefold() in AXES:
         return axis.casefold(), value
-    runtimes = (_ORT, *_SHORT, "tensorrt-rtx", "openvino", "tract", "onnx-reference")
+    runtimes = (*_SHORT, *dict.fromkeys(release.runtime for release in RUNTIMES))
     name = names.require("axis", axis, (*AXES, *runtimes))
     return "runtime", f"{_SHORT.get(name, name)}=={value.lstrip('=')}"
 

@@ -1,21 +1,20 @@
-"""The runtimes: one module each, one entry here. docs/runtimes.md says how to add one."""
+"""The runtimes: one module each, named as the runtime. docs/runtimes.md says how to add one."""
 
 from __future__ import annotations
 
+import pkgutil
 from importlib import import_module
 from typing import Dict
 
 from caniexport.model.errors import UnknownName
 from caniexport.runner.adapters.base import Adapter
 
+#: modules beside this one that adapt no runtime
+_SHARED = ("base", "openvino_text", "placement", "profiles")
+
 #: runtime -> the module beside this one that adapts it
 ADAPTERS: Dict[str, str] = {
-    "onnxruntime": "onnxruntime",
-    "onnx-reference": "onnx_reference",
-    "openvino": "openvino",
-    "tract": "tract",
-    "tensorrt-rtx": "tensorrt_rtx",
-    "tensorrt": "tensorrt",
+    item.name.replace("_", "-"): item.name for item in pkgutil.iter_modules(__path__) if item.name not in _SHARED
 }
 
 
