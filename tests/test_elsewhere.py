@@ -167,18 +167,18 @@ def test_a_runtime_that_cannot_be_understood_is_refused_with_the_nearest_right_o
 
 def test_a_way_is_planned_on_the_runtime_that_is_asked_for(local):
     dataset, here = Dataset.open(None, local), "torch=2.0.1,exporter=trace,opset=14"
-    found = plan(dataset, here, f"{POINT},ort=1.20", cases=["cross"])
+    found = plan(dataset, here, f"{POINT},ort=1.20", case=["cross"])
 
     assert found.wanted.breaks == ("cross",)
     assert found.wanted.workarounds == ("cross/stack_rewrite",)
-    assert plan(dataset, here, POINT, cases=["cross"]).wanted.clean
+    assert plan(dataset, here, POINT, case=["cross"]).wanted.clean
 
 
 def test_a_policy_on_a_runtime_says_what_it_does_not_know(local):
     dataset = Dataset.open(None, local)
-    on = {"torch": ["2.8.0"], "exporters": ["trace"]}
-    (grid,) = policy(dataset, ["1.20"], cases=["grid-sample"], **on).rules
-    (cross,) = policy(dataset, ["1.20"], cases=["cross"], **on).rules
+    on = {"torch": ["2.8.0"], "exporter": ["trace"]}
+    (grid,) = policy(dataset, ["1.20"], case=["grid-sample"], **on).rules
+    (cross,) = policy(dataset, ["1.20"], case=["cross"], **on).rules
 
     assert (grid.runtime_version, grid.passes, grid.passes_maybe, grid.unmeasured) == (OLD, 18, 23, 1)
     assert (cross.passes, cross.passes_maybe, cross.with_fixes, cross.holds) == (None, 23, 18, ())
