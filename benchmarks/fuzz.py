@@ -35,7 +35,7 @@ from caniexport import cli  # noqa: E402  # the paths above come first
 
 MARK = "CANIEXPORT_FUZZ_MARK"
 SECONDS = 90.0
-THEMES = ("canary", "bitwise", "pooling", "dynamic_shapes", "environment", "versions")
+THEMES = ("canary", "logical", "pooling", "dynamic_shapes", "environment", "versions")
 RELEASES = ("1.10.2", "2.8.0", "2.15.0")
 ODD = (
     "",
@@ -88,7 +88,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "exporter": ("trace", "script", "dynamo", "default", "torchscript-trace", "fx"),
     "provider": ("cpu", "cuda", "openvino", "none"),
     "status": ("pass", "fail", "mismatch", "passes"),
-    "theme": ("pooling", "bitwise", "nothing"),
+    "theme": ("pooling", "logical", "nothing"),
     "op": ("cross", "GridSample", "aten::avg_pool2d", "Conv"),
     "runtime": ("onnxruntime", "onnxruntime==1.14.1", "ort1.14", "tract", "tensorflow"),
     "axis": ("torch", "onnxruntime", "onnxscript"),

@@ -1,8 +1,11 @@
-"""Baking: values and sizes that tracing turns into constants of the file, by accident or on purpose."""
+"""Baking: values, branches and sizes that tracing turns into constants of the file, by accident or on purpose."""
 
+import math
+
+import numpy as np
 import torch
 
-from caniexport import Case, f32, fix
+from caniexport import Case, f32, fix, values
 
 
 class TracerItemBakesValue(Case):
@@ -128,3 +131,247 @@ class TrtShapeFixBakesSize(Case):
     @fix("rewrite", "keep the size a scalar of its own: x.shape[1]", documented=False)
     def scalar_size(self, x):
         return x * x.shape[1]
+
+
+DOCUMENT = "https://docs.pytorch.org/docs/stable/onnx_torchscript.html"
+
+
+class PythonMaxOfTensors(Case):
+    """x / max(x.max(), limit) with Python's max: the branch of the first input is written down."""
+
+    sources = ("onnx/onnx#2836",)
+    aten_ops = ("aten::max", "prim::If")
+    onnx_ops = ("ReduceMax", "Max", "Clip")
+    inputs = (
+        (values([1.0, 2.0, 4.0]),),
+        (values([0.001, 0.002, 0.004]),),
+        (values([-1.0, -2.0, -4.0]),),
+    )
+
+    def forward(self, x):
+        return x / max(torch.max(x), 0.5)
+
+    @fix("rewrite", "clamp(min=limit)")
+    def clamp(self, x):
+        return x / torch.clamp(torch.max(x), min=0.5)
+
+    script_first = fix(
+        "export-option", "script it: the branch becomes an If", exporter="torchscript-script", documented=False
+    )
+
+
+class BranchOnValue(Case):
+    """if x.sum() > 0: tracing follows the first input, the file every other one too."""
+
+    sources = ("pytorch/pytorch#60712",)
+    aten_ops = ("prim::If",)
+    onnx_ops = ("If", "Where")
+    inputs = ((f32(3, low=1.0, high=2.0),), (f32(3, low=-2.0, high=-1.0),))
+
+    def forward(self, x):
+        return x * 2 if x.sum() > 0 else x - 1
+
+    script_first = fix("rewrite", "torch.jit.script: the branch becomes an If", exporter="torchscript-script")
+
+    @fix("rewrite", "where")
+    def where(self, x):
+        return torch.where(x.sum() > 0, x * 2, x - 1)
+
+    @fix("rewrite", "torch.cond with the dynamo exporter", exporter="dynamo", documented=False)
+    def cond(self, x):
+        return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,))
+
+
+class TensorOfSizeAsDivisor(Case):
+    """scores / torch.tensor(size ** 0.5): the tensor of a traced size is a constant."""
+
+    sources = ("huggingface/optimum#552",)
+    aten_ops = ("aten::tensor", "aten::div")
+    onnx_ops = ("Constant", "Div")
+    inputs = ((f32(2, 4),), (f32(2, 4),), (f32(2, 9),))
+    dynamic = {"x": {1: "width"}}
+
+    def forward(self, x):
+        return x / torch.tensor(float(x.size(-1)) ** 0.5)
+
+    @fix("rewrite", "divide by a number of Python: as constant as before", caution=True)
+    def python_number(self, x):
+        return x / math.sqrt(x.size(-1))
+
+    @fix("rewrite", "the size left as it is, its square root by a power", documented=False)
+    def power_of_size(self, x):
+        return x / x.size(-1) ** 0.5
+
+
+class ConcatenatedByNumpy(Case):
+    """np.concatenate in forward: numpy's result is a constant of the file."""
+
+    sources = (DOCUMENT,)
+    aten_ops = ("prim::Constant",)
+    onnx_ops = ("Constant", "Concat")
+    inputs = ((f32(3), f32(3)), (f32(3), f32(3)))
+
+    def forward(self, x, y):
+        return torch.from_numpy(np.concatenate((x.numpy(), y.numpy()))) * 2
+
+    @fix("rewrite", "torch.cat")
+    def cat(self, x, y):
+        return torch.cat((x, y)) * 2
+
+
+class ReshapeToItem(Case):
+    """x.reshape(y.item(), -1): the number of rows is that of the first y."""
+
+    sources = (DOCUMENT,)
+    aten_ops = ("aten::item", "aten::reshape")
+    onnx_ops = ("Reshape",)
+    inputs = ((f32(12), values(3, "int64")), (f32(12), values(4, "int64")), (f32(12), values(2, "int64")))
+
+    def forward(self, x, y):
+        return x.reshape(y.item(), -1)
+
+    @fix("rewrite", "x.reshape(y, -1), the tensor itself")
+    def tensor_itself(self, x, y):
+        return x.reshape(y, -1)
+
+
+class DataAttribute(Case):
+    """x.data in forward: said to be traced wrongly, x.detach() is the advice."""
+
+    sources = (DOCUMENT,)
+    aten_ops = ("aten::detach",)
+    onnx_ops = ("Mul",)
+    inputs = ((f32(2, 3),), (f32(2, 3),))
+
+    def forward(self, x):
+        y = x.data
+        return y * y + x
+
+    @fix("rewrite", "x.detach()")
+    def detach(self, x):
+        y = x.detach()
+        return y * y + x
+
+
+class StringChoosesBranch(Case):
+    """A string among the inputs chooses the branch: it is no input of the file, which keeps the first one's."""
+
+    sources = (DOCUMENT,)
+    aten_ops = ("prim::Constant",)
+    onnx_ops = ("Mul", "Add")
+    exporters = ("torchscript-trace", "dynamo", "default")
+    named = False
+    inputs = ((f32(3), "double"), (f32(3), "more"))
+
+    def forward(self, x, mode):
+        return x * 2 if mode == "double" else x + 1
+
+    @fix(
+        "rewrite",
+        "a tensor chooses, by where",
+        inputs=((f32(3), values(True, "bool")), (f32(3), values(False, "bool"))),
+        changes_values=True,
+        documented=False,
+    )
+    def chosen_by_tensor(self, x, mode):
+        return torch.where(mode, x * 2, x + 1)
+
+
+class NegativeValuesInIndex(Case):
+    """x[index] with negative values in the index tensor."""
+
+    sources = (DOCUMENT,)
+    aten_ops = ("aten::index",)
+    onnx_ops = ("Gather", "GatherND")
+    inputs = (
+        (f32(4, 3), values([[1, 2], [3, 0]], "int64")),
+        (f32(4, 3), values([[1, 2], [-1, 0]], "int64")),
+        (f32(6, 3), values([[-1, -2], [-6, 5]], "int64")),
+    )
+    dynamic = {"x": {0: "rows"}}
+
+    def forward(self, x, index):
+        return x[index]
+
+    @fix("rewrite", "where(i < 0, i + n, i) first", documented=False)
+    def made_positive(self, x, index):
+        return x[torch.where(index < 0, index + x.size(0), index)]
+
+
+class PairOfIndexTensorsNegative(NegativeValuesInIndex):
+    """x[rows, columns] with negative values in both index tensors: one GatherND."""
+
+    inputs = (
+        (f32(4, 3), values([1, 2], "int64"), values([0, 1], "int64")),
+        (f32(4, 3), values([-1, 2], "int64"), values([-3, 2], "int64")),
+        (f32(6, 3), values([-1, -6], "int64"), values([-1, 1], "int64")),
+    )
+
+    def forward(self, x, rows, columns):
+        return x[rows, columns]
+
+    @fix("rewrite", "where(i < 0, i + n, i) first", documented=False)
+    def made_positive(self, x, rows, columns):
+        rows = torch.where(rows < 0, rows + x.size(0), rows)
+        return x[rows, torch.where(columns < 0, columns + x.size(1), columns)]
+
+
+class ArangeOfTensorOfSize(Case):
+    """torch.arange(torch.tensor(x.shape[3])): the width is a constant despite its dynamic axis."""
+
+    sources = ("pytorch/pytorch#26127",)
+    aten_ops = ("aten::arange",)
+    onnx_ops = ("Range",)
+    inputs = ((f32(1, 1, 2, 4),), (f32(1, 1, 2, 4),), (f32(1, 1, 2, 6),))
+    dynamic = {"x": {3: "width"}}
+
+    def forward(self, x):
+        return x + torch.arange(torch.tensor(x.shape[3])).to(x.dtype)
+
+    @fix("rewrite", "the size itself, without torch.tensor", documented=False)
+    def size_itself(self, x):
+        return x + torch.arange(x.shape[3]).to(x.dtype)
+
+    @fix("rewrite", "a running count of ones", documented=False)
+    def running_count(self, x):
+        return x + torch.cumsum(torch.ones_like(x), 3) - 1
+
+
+class IndexListOfTracedSize(Case):
+    """Pairs i < j listed in Python from a traced size: the lists are constants, of the first input's size."""
+
+    sources = ("facebookresearch/dlrm#124",)
+    aten_ops = ("aten::tensor", "prim::Constant")
+    onnx_ops = ("Constant", "GatherND")
+    inputs = ((f32(2, 3, 3),), (f32(2, 3, 3),), (f32(4, 3, 3),))
+    dynamic = {"x": {0: "batch"}}
+
+    def forward(self, x):
+        size = x.shape[1]
+        rows = torch.tensor([i for i in range(size) for j in range(i)])
+        columns = torch.tensor([j for i in range(size) for j in range(i)])
+        return x[:, rows, columns]
+
+    @fix("rewrite", "the index made in advance, as a buffer")
+    def index_in_advance(self, x):
+        return x[:, self.rows, self.columns]
+
+    def setup(self):
+        self.register_buffer("rows", torch.tensor([1, 2, 2]))
+        self.register_buffer("columns", torch.tensor([0, 0, 1]))
+
+
+class IndexListOfDynamicSize(IndexListOfTracedSize):
+    """Pairs i < j listed in Python from a dynamic size: a larger input gets the pairs of the first."""
+
+    inputs = ((f32(2, 3, 3),), (f32(2, 3, 3),), (f32(2, 4, 4),))
+    dynamic = {"x": {1: "features", 2: "features_again"}}
+
+    @fix("rewrite", "the index made in advance, as a buffer: for one size", caution=True)
+    def index_in_advance(self, x):
+        return x[:, self.rows, self.columns]
+
+    @fix("rewrite", "the pairs found in a triangle of ones", documented=False)
+    def pairs_of_triangle(self, x):
+        pairs = torch.nonzero(torch.tril(torch.ones_like(x[0]), -1))
+        return x[:, pairs[:, 0], pairs[:, 1]]

@@ -1,8 +1,10 @@
-"""Booleans: not, or, xor, comparisons of masks, infinities."""
+"""Bits and booleans: not, or, xor, shifts, comparisons of masks, integers taken for truth values, infinities."""
+
+from contextlib import contextmanager
 
 import torch
 
-from caniexport import Case, boolean, fix, i64, values
+from caniexport import Case, boolean, fix, i64, u8, values
 
 
 class _OneMask(Case):
@@ -180,3 +182,180 @@ class CountOfMask(_OneMask):
     @fix("rewrite", "count as float32", documented=False)
     def as_float(self, x):
         return x.float().sum(1).long()
+
+
+BITS = 8
+
+
+def bit(x, place):
+    """One bit of small non-negative integers, by arithmetic that every opset has."""
+    return torch.floor(x.float() / 2**place) - 2 * torch.floor(x.float() / 2 ** (place + 1))
+
+
+class _Bitwise(Case):
+    sources = ("pytorch/pytorch#64042", "pytorch/pytorch#64581")
+    inputs = (
+        (values([12, 1, 0], "int64"), values([10, 1, 0], "int64")),
+        (values([12, 5, 255], "int64"), values([3, 4, 170], "int64")),
+        (i64(4, high=256), i64(4, high=256)),
+    )
+    dynamic = {"a": {0: "n"}, "b": {0: "n"}}
+
+    dynamo = fix("export-option", "the torch.export based exporter", exporter="dynamo")
+
+
+class XorOfIntegers(_Bitwise):
+    """a ^ b of integers exported as a Xor of truth values."""
+
+    aten_ops = ("aten::bitwise_xor",)
+    onnx_ops = ("Xor", "BitwiseXor")
+
+    def forward(self, a, b):
+        return a ^ b
+
+    @fix("rewrite", "bit by bit, with sums and differences")
+    def by_arithmetic(self, a, b):
+        return sum((bit(a, i) - bit(b, i)).abs() * 2**i for i in range(BITS)).long()
+
+
+class AndOfIntegers(_Bitwise):
+    """a & b of integers exported as an And of truth values."""
+
+    aten_ops = ("aten::bitwise_and",)
+    onnx_ops = ("And", "BitwiseAnd")
+
+    def forward(self, a, b):
+        return a & b
+
+    @fix("rewrite", "bit by bit, with products")
+    def by_arithmetic(self, a, b):
+        return sum(bit(a, i) * bit(b, i) * 2**i for i in range(BITS)).long()
+
+
+class OrOfIntegers(_Bitwise):
+    """a | b of integers exported as an Or of truth values."""
+
+    aten_ops = ("aten::bitwise_or",)
+    onnx_ops = ("Or", "BitwiseOr")
+
+    def forward(self, a, b):
+        return a | b
+
+    @fix("rewrite", "bit by bit, with sums and products")
+    def by_arithmetic(self, a, b):
+        return sum((bit(a, i) + bit(b, i) - bit(a, i) * bit(b, i)) * 2**i for i in range(BITS)).long()
+
+
+class _LogicalXor(Case):
+    sources = ("microsoft/onnxruntime#8880", "pytorch/pytorch#60179", "microsoft/onnxruntime#11000")
+    aten_ops = ("aten::logical_xor",)
+    onnx_ops = ("Xor",)
+    needs_torch = ">=1.5"
+
+    def forward(self, x, y):
+        return torch.logical_xor(x, y)
+
+    @fix("rewrite", "x != y", documented=False)
+    def not_equal(self, x, y):
+        return x != y
+
+
+class LogicalXorOneElement(_LogicalXor):
+    """torch.logical_xor of one element with one element: ONNX Runtime 1.8 answers with the wrong truth value."""
+
+    inputs = (
+        (values([False], "bool"), values([False], "bool")),
+        (values([True], "bool"), values([False], "bool")),
+        (values([True], "bool"), values([True], "bool")),
+        (values([True, False], "bool"), values([False], "bool")),
+    )
+    dynamic = {"x": {0: "n"}}
+
+
+class LogicalXorBroadcast(_LogicalXor):
+    """torch.logical_xor of (2, 1, 1, 1) with (3, 4, 5): a broadcast on both sides."""
+
+    inputs = ((boolean(2, 1, 1, 1), boolean(3, 4, 5)), (boolean(2, 1, 1, 1), boolean(3, 4, 5)))
+
+
+_UINT32 = 12
+
+
+_INT32 = 6
+
+
+@contextmanager
+def unsigned_shift(opset):
+    """Rules that shift int32 as uint32, a type that BitShift knows and the exporter's type inference does not."""
+
+    def shift(direction):
+        def rule(g, x, bits):
+            left = g.op("Cast", x, to_i=_UINT32)
+            right = g.op("Cast", bits, to_i=_UINT32)
+            return g.op("Cast", g.op("BitShift", left, right, direction_s=direction), to_i=_INT32)
+
+        return rule
+
+    at = opset or 11
+    rules = {"::__lshift_": shift("LEFT"), "::__rshift_": shift("RIGHT")}
+    for name, rule in rules.items():
+        torch.onnx.register_custom_op_symbolic(name, rule, at)
+    try:
+        yield
+    finally:
+        for name in rules:
+            if hasattr(torch.onnx, "unregister_custom_op_symbolic"):
+                torch.onnx.unregister_custom_op_symbolic(name, at)
+
+
+class BitshiftOpset11(Case):
+    """Shifts of negative int32 values: ONNX's BitShift is for unsigned types only.
+
+    torch shifts negative integers arithmetically (-3 >> 1 is -2); a division rounds towards zero (-1).
+    """
+
+    id = "bitshift-opset-11"
+    sources = ("seed:002",)
+    aten_ops = ("aten::__lshift__", "aten::__rshift__")
+    onnx_ops = ("BitShift", "Mul", "Div")
+    inputs = (
+        (values([1, 2, 3, 7, 100, 40001], "int32"),),
+        (values([-1, -2, -3, -7, -100, -40001], "int32"),),
+    )
+
+    def forward(self, x):
+        return x << 2, x >> 1
+
+    def reference(self, x):
+        # torch 1.3 shifts negative values wrongly itself
+        return x * 4, torch.floor(x.to(torch.float64) / 2).to(torch.int32)
+
+    @fix("rewrite", "multiply and floor-divide by a power of two; exact up to 2**24", documented=False)
+    def multiply_floor_divide(self, x):
+        return x * 4, torch.floor(x.to(torch.float32) / 2).to(torch.int32)
+
+    unsigned_bitshift = fix(
+        "custom-symbolic",
+        "shift as uint32, which would be wrong for negative values shifted right",
+        patch=unsigned_shift,
+        caution=True,
+        documented=False,
+    )
+
+
+class BitshiftUint8(Case):
+    """x << 2 and x >> 1 of uint8: a BitShift node since opset 11.
+
+    The dynamo exporter has been seen to answer int8 (torch 2.13).
+    """
+
+    id = "bitshift-uint8"
+    sources = ("seed:002",)
+    aten_ops = ("aten::__lshift__", "aten::__rshift__")
+    onnx_ops = ("BitShift",)
+    inputs = ((u8(2, 6, high=64),), (values([[0, 1, 2, 3, 127, 128], [129, 200, 252, 253, 254, 255]], "uint8"),))
+
+    def forward(self, x):
+        return x << 2, x >> 1
+
+    opset_11 = fix("raise-opset", "export at opset 11, which has BitShift", opset=11)

@@ -1,6 +1,7 @@
-"""Scattering with a reduction."""
+"""Scattering: with a reduction, with duplicates, index_add, and what is scattered back by unpooling."""
 
 import torch
+import torch.nn.functional as F
 
 from caniexport import Case, f32, fix, i64, values
 
@@ -114,3 +115,158 @@ class ScatterIntoZerosOfKnownSize(Case):
     )
     def zeros_like(self, index, source):
         return torch.zeros_like(source).scatter(1, index, source)
+
+
+class _ScatterReduce(Case):
+    aten_ops = ("aten::scatter_reduce",)
+    onnx_ops = ("ScatterElements",)
+    needs_torch = ">=1.12"
+    inputs = (
+        (f32(4), values([0, 1, 3], "int64"), f32(3)),
+        (f32(4), values([2, 2, 2], "int64"), f32(3)),
+        (f32(4), values([1, 0, 1, 0, 1], "int64"), f32(5)),
+    )
+    dynamic = {"index": {0: "count"}, "values": {0: "count"}}
+
+
+class ScatterReduceMean(_ScatterReduce):
+    """scatter_reduce with a mean, which ONNX's ScatterElements has not."""
+
+    sources = ("pytorch/pytorch#101535", "pytorch/pytorch#84260")
+
+    def forward(self, x, index, values):
+        return x.scatter_reduce(0, index, values, reduce="mean", include_self=False)
+
+    def reference(self, x, index, values):
+        chosen = (torch.arange(4)[:, None] == index[None]).to(x.dtype)
+        counts, sums = chosen.sum(1), (chosen * values[None]).sum(1)
+        return torch.where(counts > 0, sums / counts.clamp(min=1.0), x)
+
+    @fix("rewrite", "the sum over the count, by a comparison with every place", documented=False)
+    def compared(self, x, index, values):
+        chosen = (torch.arange(4)[:, None] == index[None]).to(x.dtype)
+        counts, sums = chosen.sum(1), (chosen * values[None]).sum(1)
+        return torch.where(counts > 0, sums / counts.clamp(min=1.0), x)
+
+    @fix("rewrite", "the sum over the count, by two scatter_add: right from opset 16 on", documented=False)
+    def two_scatter_adds(self, x, index, values):
+        sums = torch.zeros_like(x).scatter_add(0, index, values)
+        counts = torch.zeros_like(x).scatter_add(0, index, torch.ones_like(values))
+        return torch.where(counts > 0, sums / counts.clamp(min=1.0), x)
+
+
+class ScatterReduceWithoutSelf(_ScatterReduce):
+    """scatter_reduce(include_self=False): the values replaced do not count."""
+
+    sources = (
+        "pytorch/pytorch#106373",
+        "onnx/onnx#5100",
+        "pyg-team/pytorch_geometric#8415",
+        "microsoft/onnxscript#2090",
+    )
+
+    def forward(self, x, index, values):
+        return x.scatter_reduce(0, index, values, reduce="amax", include_self=False)
+
+    @fix("rewrite", "a destination of the least number, and the old values where nothing came", documented=False)
+    def neutral_destination(self, x, index, values):
+        least = torch.full_like(x, -3.0e38)
+        largest = least.scatter_reduce(0, index, values, reduce="amax", include_self=True)
+        return torch.where(largest > least, largest, x)
+
+    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+
+
+class ScatterMultiply(Case):
+    """x.scatter(dim, index, src, reduce="multiply"): a keyword that the rule does not know."""
+
+    sources = ("pytorch/pytorch#86684",)
+    aten_ops = ("aten::scatter",)
+    onnx_ops = ("ScatterElements",)
+    needs_torch = ">=1.12"
+    inputs = (
+        (f32(4), values([0, 1, 3], "int64"), f32(3)),
+        (f32(4), values([3, 0, 2], "int64"), f32(3)),
+        (f32(4), values([1, 2], "int64"), f32(2)),
+    )
+    dynamic = {"index": {0: "count"}, "factors": {0: "count"}}
+
+    def forward(self, x, index, factors):
+        return x.scatter(0, index, factors, reduce="multiply")
+
+    @fix("rewrite", "gather, multiply, scatter: for indices that occur once", documented=False)
+    def gathered(self, x, index, factors):
+        return x.scatter(0, index, x.gather(0, index) * factors)
+
+
+class IndexAddNoRule(Case):
+    """index_add, with an index that occurs twice, has no rule in torch 1.8.
+
+    Those of 1.12 to 2.13 write a scatter that adds only one of the two rows.
+    """
+
+    sources = ("pytorch/pytorch#57964",)
+    aten_ops = ("aten::index_add",)
+    onnx_ops = ("ScatterElements", "ScatterND")
+    inputs = (
+        (f32(4, 3), values([0, 2], "int64"), f32(2, 3)),
+        (f32(4, 3), values([1, 1], "int64"), f32(2, 3)),
+        (f32(4, 3), values([3, 3], "int64"), f32(2, 3)),
+    )
+
+    def forward(self, x, index, rows):
+        return x.index_add(0, index, rows)
+
+    @fix(
+        "rewrite",
+        "scatter_add with the index expanded: below opset 16 an index that occurs twice adds once",
+        caution=True,
+        documented=False,
+    )
+    def scatter_add(self, x, index, rows):
+        return x.scatter_add(0, index.unsqueeze(1).expand(2, 3), rows)
+
+    @fix("rewrite", "a product with the matrix of index and place", documented=False)
+    def matrix(self, x, index, rows):
+        places = (torch.arange(4)[:, None] == index[None]).float()
+        return x + torch.matmul(places, rows)
+
+
+class ScatterIndexLargerThanData(Case):
+    """An index that is longer than the data along another axis, as the old Scatter took it."""
+
+    sources = ("microsoft/onnxruntime#4853",)
+    aten_ops = ("aten::scatter",)
+    onnx_ops = ("ScatterElements", "Scatter")
+    inputs = (
+        (f32(4, 2), values([[0, 1], [2, 3], [1, 0], [3, 2], [2, 1]], "int64"), f32(5, 2)),
+        (f32(4, 2), values([[3, 3], [2, 2], [1, 1], [0, 0], [0, 1]], "int64"), f32(5, 2)),
+    )
+
+    def forward(self, x, index, src):
+        return torch.zeros_like(x).scatter_add(0, index, src)
+
+    @fix("rewrite", "a product with the matrix of index and place, column by column", documented=False)
+    def matrix(self, x, index, src):
+        places = (torch.arange(4)[:, None, None] == index[None]).float()
+        return torch.zeros_like(x) + (places * src[None]).sum(1)
+
+
+class MaxUnpoolNoRule(Case):
+    """F.max_unpool2d has no rule."""
+
+    sources = ("pytorch/pytorch#85388", "pytorch/pytorch#43367", "pytorch/pytorch#25088", "onnx/onnx#3138")
+    aten_ops = ("aten::max_unpool2d",)
+    onnx_ops = ("MaxUnpool", "ScatterElements")
+    inputs = ((f32(2, 3, 4, 4),), (f32(2, 3, 4, 4),), (f32(5, 3, 4, 4),))
+    dynamic = {"x": {0: "batch"}}
+
+    def forward(self, x):
+        pooled, places = F.max_pool2d(x, 2, return_indices=True)
+        return F.max_unpool2d(pooled, places, 2)
+
+    @fix("rewrite", "scatter into zeros by the flat places", documented=False)
+    def scattered(self, x):
+        pooled, places = F.max_pool2d(x, 2, return_indices=True)
+        flat = torch.zeros_like(x).reshape(-1, 3, 16)
+        return flat.scatter(2, places.reshape(-1, 3, 4), pooled.reshape(-1, 3, 4)).reshape(-1, 3, 4, 4)
