@@ -149,7 +149,7 @@ def test_every_run_that_has_a_row_has_its_verdict_or_says_that_none_was_kept(dat
     assert set(words) == cells | runs
     assert set(words.values()) <= {"good", None}
     # the runs before every run kept its own row; no new one may join them
-    assert sum(word is None for word in words.values()) <= 20
+    assert sum(word is None for word in words.values()) <= 13
 
 
 def test_no_row_is_published_that_publish_would_refuse(dataset, cells):
@@ -157,8 +157,7 @@ def test_no_row_is_published_that_publish_would_refuse(dataset, cells):
 
     found = held_back.reasons(cells, dataset.records("environments"), texts)
 
-    assert found.isin(held_back.FALSE).sum() == 0
-    assert set(found) <= {"", held_back.UNJUDGED, held_back.IMPLAUSIBLE}
+    assert dict(found[found != ""].value_counts()) == {}
 
 
 def test_no_row_is_published_whose_error_is_ours(cells):
