@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
-from caniexport.measure.progress import CellCount, count_cells, note_plan
+from caniexport.measure.progress import RowCount, count_cells, note_plan
 from caniexport.pages import live, runs_html
 from dashboard import reading
 
@@ -64,7 +64,7 @@ def test_cells_are_counted_as_they_come_and_a_line_in_flight_is_none(tmp_path):
     name = f"torch-2.8.0-cpu-{RUN}-11.jsonl"
     journal(tmp_path, name, 3, 0)
     path = tmp_path / "journal" / name
-    count = CellCount(tmp_path)
+    count = RowCount(tmp_path)
     assert count.of(RUN) == 3
 
     with path.open("a", encoding="utf-8") as file:

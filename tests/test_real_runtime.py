@@ -12,7 +12,8 @@ from caniexport.answers.runtimes import Refusal, refusal, runtimes
 from caniexport.bundles import probes
 from caniexport.bundles.pack import archive_bytes, make_bundle, probe_entries
 from caniexport.bundles.runtime_releases import find
-from caniexport.measure.replays import RunOptions, measure_runs
+from caniexport.measure.job import ReplayOptions
+from caniexport.measure.replays import measure_replays
 from caniexport.runner.archive import ArchiveEntry
 from caniexport.store import Dataset
 
@@ -47,7 +48,9 @@ def dataset(tmp_path_factory):
     contents = {entry.bundle: (lambda data=data: data) for entry, data in found}
     (root / "b.zip").write_bytes(archive_bytes([entry for entry, _ in found], contents, {}))
     said = []
-    (report,) = measure_runs(RunOptions(there, find(RELEASE), archive=root / "b.zip", workers=1), said.append)
+    (report,) = measure_replays(
+        ReplayOptions(home=there, runtimes=find(RELEASE), archive=root / "b.zip", workers=1), said.append
+    )
     if "could not be run" in report.problem:
         pytest.skip(f"{RELEASE} cannot be installed here: {report.problem}")
     assert report.problem == "", said

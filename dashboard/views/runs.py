@@ -9,7 +9,7 @@ import streamlit as st
 
 from caniexport import home as homes
 from caniexport.alerts.between import Between, RunRows, between, runs
-from caniexport.measure.progress import CellCount
+from caniexport.measure.progress import RowCount
 from caniexport.pages import alerts_html, live, runs_html, verdicts_html
 from caniexport.pages.kept import Kept
 from dashboard import frame, params
@@ -71,6 +71,6 @@ def _progress(planned: dict[str, int]) -> None:
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def _count(local: Path) -> CellCount:
+def _count(local: Path) -> RowCount:
     """One count for all sessions: a journal of megabytes is read once."""
-    return CellCount(local)
+    return RowCount(local)

@@ -12,7 +12,7 @@ from caniexport.cli.options import json_option, open_dataset, release_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from caniexport.measure.settle_replays import RunReport
+    from caniexport.measure.settle_replays import ReplaysReport
 
 
 @click.group("bundles")
@@ -116,7 +116,8 @@ def run(
     """
     from caniexport import home
     from caniexport.bundles import runtime_releases
-    from caniexport.measure.replays import RunOptions, measure_runs, run_here
+    from caniexport.measure.job import ReplayOptions
+    from caniexport.measure.replays import measure_replays, run_here
     from caniexport.measure.settle_replays import merge
     from caniexport.runner.archive import Archive
 
@@ -125,10 +126,17 @@ def run(
     versioned = "==" in runtime or runtime[-1:].isdigit()
     found = runtime_releases.chosen([runtime], provider) if versioned else ()
     if found:
-        options = RunOptions(
-            place, found, provider=provider, workers=workers, timeout=timeout, fresh=True, archive=file, output=output
+        options = ReplayOptions(
+            home=place,
+            runtimes=found,
+            provider=provider,
+            workers=workers,
+            timeout=timeout,
+            fresh=True,
+            archive=file,
+            output=output,
         )
-        reports = measure_runs(options, lambda line: click.echo(line, err=True))
+        reports = measure_replays(options, lambda line: click.echo(line, err=True))
     else:
         rows = output or place.local / "arrived" / file.stem
         arguments = ["--runtime", runtime, "--provider", provider, "-o", str(rows), "--workers", str(workers)]
@@ -153,7 +161,7 @@ def bring_in(folder: Path, as_json: bool) -> None:
     show_reports(reports, as_json)
 
 
-def show_reports(reports: Sequence[RunReport], as_json: bool) -> None:
+def show_reports(reports: Sequence[ReplaysReport], as_json: bool) -> None:
     """What was run, and whether the gate took it; exit code 1 where it did not."""
     from caniexport.cli import output
 

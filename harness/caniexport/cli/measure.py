@@ -109,7 +109,7 @@ def command(
     if not runtimes and provider not in ("", "cpu", "cuda"):
         raise click.UsageError(f"torch is measured on cpu or cuda, not on {provider}: that is a provider of --runtime")
     if runtimes:
-        _measure_runs(
+        _measure_replays(
             home,
             runtimes,
             as_json,
@@ -173,17 +173,19 @@ def _failed(reports: Sequence[ReleaseReport]) -> bool:
     return any(not report.lacks for report in problems) or bool(problems and len(problems) == len(reports))
 
 
-def _measure_runs(home: Home, runtimes: Sequence[str], as_json: bool, **more: Any) -> None:
+def _measure_replays(home: Home, runtimes: Sequence[str], as_json: bool, **more: Any) -> None:
     """Bundles on further releases of a runtime."""
     from caniexport.bundles import runtime_releases
     from caniexport.cli.bundles import show_reports
     from caniexport.cli.options import open_dataset, release_names
-    from caniexport.measure.replays import RunOptions, measure_runs
+    from caniexport.measure.job import ReplayOptions
+    from caniexport.measure.replays import measure_replays
 
     chosen = runtime_releases.chosen(runtimes, more["provider"])
     measured = open_dataset(home).cells(columns=["torch", "case"])["torch"].dropna()
     more["torch"] = release_names(more["torch"], measured)
-    reports = measure_runs(RunOptions(home, chosen, **more), lambda line: click.echo(line, err=True))
+    options = ReplayOptions(home=home, runtimes=chosen, **more)
+    reports = measure_replays(options, lambda line: click.echo(line, err=True))
     show_reports(reports, as_json)
 
 

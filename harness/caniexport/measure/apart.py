@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from caniexport.gate.repeats import Row, pairs
+from caniexport.measure.tox_calls import run_again
 from caniexport.model.status import MEASURED, Exporter, Status
 
 if TYPE_CHECKING:
-    from caniexport.measure.tox_calls import ToxCall
+    from caniexport.measure.job import CellsJob
     from caniexport.model.plan import Cell
 
 _MEASURED = frozenset(status.value for status in MEASURED)
@@ -32,18 +33,18 @@ class SettledCells(NamedTuple):
     problem: str
 
 
-def settle_apart(call: ToxCall, cells: Sequence[Cell], canaries: Sequence[Cell]) -> SettledCells:
+def settle_apart(job: CellsJob, cells: Sequence[Cell], canaries: Sequence[Cell]) -> SettledCells:
     """Measure these cells apart, twice, and write what they say as a run of its own into the local dataset.
 
     Of ``canaries`` some go along: they judge the run. A cell that was lost in either of the two keeps the row it has.
     """
-    local = call.options.home.local
+    local = job.options.local
     wanted = with_canaries(cells, canaries)
-    folders = [local / "again" / f"{call.name}-{number}" for number in (1, 2)]
+    folders = [local / "again" / f"{job.environment}-{number}" for number in (1, 2)]
     try:
-        measured = [_measure(call, wanted, folder) for folder in folders]
+        measured = [_measure(job, wanted, folder) for folder in folders]
         rows = [settled_row(*pair) for pair in pairs(*measured) if _both_say_something(*pair)]
-        return _write(call, rows, wanted, folders)
+        return _write(job, rows, wanted, folders)
     finally:
         for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
@@ -68,25 +69,25 @@ def _both_say_something(one: Row, other: Row) -> bool:
     return one["status"] in _MEASURED and other["status"] in _MEASURED
 
 
-def _measure(call: ToxCall, cells: Sequence[Cell], folder: Path) -> list[dict[str, Any]]:
+def _measure(job: CellsJob, cells: Sequence[Cell], folder: Path) -> list[dict[str, Any]]:
     from caniexport.measure.settle import rows_of
 
     shutil.rmtree(folder, ignore_errors=True)
-    call.again(cells, folder, ["--apart", "--bare"])
+    run_again(job, cells, folder, ["--apart", "--bare"])
     return rows_of(folder)
 
 
-def _write(call: ToxCall, rows: list[dict[str, Any]], planned: Sequence[Cell], folders: Sequence[Path]) -> SettledCells:
+def _write(job: CellsJob, rows: list[dict[str, Any]], planned: Sequence[Cell], folders: Sequence[Path]) -> SettledCells:
     from caniexport.measure.settle import environment_of, write_run
 
-    local = call.options.home.local
-    environment = {**environment_of(folders[1]), "run_id": call.run_id}
+    local = job.options.local
+    environment = {**environment_of(folders[1]), "run_id": job.run_id}
     if not rows:
         return SettledCells(0, 0, "the cells could not be measured apart")
     for row in rows:
-        row["run_id"] = call.run_id
+        row["run_id"] = job.run_id
         _bring_bundle(row["bundle"], folders, local)
-    problem = write_run(local, call.release, environment, rows, _texts(rows, folders), len(planned))
+    problem = write_run(local, job.release, environment, rows, _texts(rows, folders), len(planned))
     return SettledCells(len(rows), sum(row["unstable"] is not None for row in rows), problem)
 
 

@@ -6,16 +6,15 @@ import shutil
 import time
 from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from caniexport.gate.repeats import sample
 from caniexport.machine import interpreters
 from caniexport.machine.turns import turn
-from caniexport.measure.job import MeasureOptions, ReleaseReport, cell_name, new_run_id, utc_now
+from caniexport.measure.job import CellsJob, MeasureOptions, ReleaseReport, cell_name, new_run_id, utc_now
 from caniexport.measure.progress import Progress
 from caniexport.measure.settle import SettledRun, settle
-from caniexport.measure.tox_calls import ToxCall, failure, table_with
+from caniexport.measure.tox_calls import cells_variables, failure, run_again, run_job, table_with
 from caniexport.model import corpus as corpus_module
 from caniexport.model import plan, releases
 from caniexport.model.journal import Journal
@@ -23,9 +22,9 @@ from caniexport.model.rows import MEASURING_VERSION, cell_key
 from caniexport.model.status import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
-    from caniexport.measure.settle import SettledRun
     from caniexport.model.corpus import LoadedCase
     from caniexport.model.releases import Release
     from caniexport.store import Dataset
@@ -46,20 +45,18 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
     ``say`` is given each line for a person. Raises :class:`~caniexport.model.errors.UnknownName` for a release that is
     not in the table, before anything is started.
     """
-    from caniexport.store import Dataset
-
     if options.rolling:
         options.budget.check()
     chosen = _chosen(options)
     corpus = corpus_module.load(options.home.corpora, stand_in=True)
-    progress = Progress(say)
-    dataset = Dataset.open(options.home.published if options.missing else None, options.home.local)
-    work = [(release, *_todo(options, corpus, release, dataset)) for release in chosen]
+    variables = {} if options.plan else cells_variables(options)
+    dataset, progress = _measured(options), Progress(say)
+    jobs = [_job(options, corpus, release, dataset, variables, progress, say) for release in chosen]
     if options.plan:
-        return [_only_planned(release, len(todo), say) for release, todo, _ in work]
+        return [_only_planned(job) for job in jobs]
     environment_cases = _environment_cases(options, corpus)
-    progress.begin({release.torch: len(todo) for release, todo, _ in work if todo})
-    reports = [_measure_in_turn(options, corpus, *planned, progress, say) for planned in work]
+    progress.begin({job.label: len(job.todo) for job in jobs if job.todo})
+    reports = [_measure_in_turn(job) for job in jobs]
     if options.rolling:
         options.budget.finish()
     if environment_cases:
@@ -67,57 +64,93 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
     return reports
 
 
-def _measure_in_turn(
+def _measured(options: MeasureOptions) -> Dataset:
+    """The dataset whose rows count as done."""
+    from caniexport.store import Dataset
+
+    return Dataset.open(options.home.published if options.missing else None, options.home.local)
+
+
+def _job(
     options: MeasureOptions,
     corpus: dict[str, LoadedCase],
     release: Release,
-    todo: list[plan.Cell],
-    done: frozenset[str],
+    dataset: Dataset,
+    variables: dict[str, str],
     progress: Progress,
     say: Callable[[str], None],
-) -> ReleaseReport:
-    """One release, when no other process measures it into the same folder, with a Python that this machine has."""
-    from caniexport.store import Dataset
+) -> CellsJob:
+    """The run of a release that measures what has no row in the dataset."""
+    todo, done = _todo(options, corpus, release, dataset)
+    return CellsJob(
+        options=options,
+        environment=f"torch{release.torch}-{options.provider}",
+        label=f"torch {release.torch}",
+        release=release,
+        corpus=corpus,
+        todo=todo,
+        done=done,
+        selection=tuple(_selection(options)),
+        limits=tuple(_limits(options)),
+        # tox.ini names the first folder of cases
+        folders=tuple(map(str, options.home.corpora[1:])),
+        variables=variables,
+        progress=progress,
+        say=say,
+    )
 
-    nothing = ReleaseReport(release.torch, 0, 0, 0.0)
-    name = f"torch{release.torch}-{options.provider}"
-    with turn(options.home.local, name, say) if todo else nullcontext(False) as waited:
-        fitting = interpreters.fitting(release) if todo else release
+
+def _limits(options: MeasureOptions) -> Iterator[str]:
+    yield from ("--cell-timeout", str(options.timeout))
+    if options.memory is not None:
+        yield from ("--cell-memory", str(options.memory))
+
+
+def _selection(options: MeasureOptions) -> Iterator[str]:
+    for case in options.cases:
+        yield from ("--case", case)
+    for exporter in options.exporters:
+        yield from ("--exporter", exporter)
+    for opset in options.opsets:
+        yield from ("--opset", str(opset))
+
+
+def _measure_in_turn(job: CellsJob) -> ReleaseReport:
+    """One release, when no other process measures it into the same folder, with a Python that this machine has."""
+    options, release = job.options, job.release
+    with turn(options.local, job.environment, job.say) if job.todo else nullcontext(False) as waited:
+        fitting = interpreters.fitting(release) if job.todo else release
         if fitting is None:
-            return _without_python(options, release, todo, say)
+            return _without_python(job)
         if waited or fitting is not release:
-            dataset = Dataset.open(options.home.published if options.missing else None, options.home.local)
-            todo, done = _todo(options, corpus, fitting, dataset)
-        if not todo:
-            say(f"torch {release.torch}: nothing new to measure")
-            return nothing
+            todo, done = _todo(options, job.corpus, fitting, _measured(options))
+            job = replace(job, release=fitting, todo=todo, done=done)
+        if not job.todo:
+            job.tell("nothing new to measure")
+            return ReleaseReport(release.torch, 0, 0, 0.0)
         if options.rolling:
-            options.budget.make_room(say)
+            options.budget.make_room(job.say)
         measure_it = _measure_apart if options.apart else _measure_release
         if fitting is release:
-            return measure_it(options, release, todo, done, corpus, progress, say)
-        say(f"torch {release.torch}: measured with Python {fitting.python}, for this machine has no {release.python}")
-        with table_with(fitting, options.home.local):
-            return measure_it(options, fitting, todo, done, corpus, progress, say)
+            return measure_it(job)
+        job.tell(f"measured with Python {fitting.python}, for this machine has no {release.python}")
+        with table_with(fitting, options.local):
+            return measure_it(job)
 
 
-def _without_python(
-    options: MeasureOptions, release: Release, todo: list[plan.Cell], say: Callable[[str], None]
-) -> ReleaseReport:
+def _without_python(job: CellsJob) -> ReleaseReport:
     """The report of a release whose Python is not to be had here; the dataset says so in one row."""
-    from caniexport.measure.settle import settle
-
-    lacks = f"Python {release.python}"
-    why = interpreters.why_none(release.python)
+    lacks = f"Python {job.release.python}"
+    why = interpreters.why_none(job.release.python)
     reason = f"it needs {lacks}, which is not on this machine and which uv could not fetch ({why})"
-    settle(options.home.local, release, options.provider, todo, new_run_id(), reason)
-    say(f"torch {release.torch}: could not be measured: {reason}")
-    return ReleaseReport(release.torch, len(todo), 0, 0.0, f"could not be measured: {reason}", lacks)
+    settle(job, reason)
+    job.tell(f"could not be measured: {reason}")
+    return ReleaseReport(job.release.torch, len(job.todo), 0, 0.0, f"could not be measured: {reason}", lacks)
 
 
-def _only_planned(release: Release, cells: int, say: Callable[[str], None]) -> ReleaseReport:
-    say(f"torch {release.torch}: {cells or 'nothing new'} to measure")
-    return ReleaseReport(release.torch, cells, 0, 0.0)
+def _only_planned(job: CellsJob) -> ReleaseReport:
+    job.tell(f"{len(job.todo) or 'nothing new'} to measure")
+    return ReleaseReport(job.release.torch, len(job.todo), 0, 0.0)
 
 
 def _chosen(options: MeasureOptions) -> list[Release]:
@@ -174,125 +207,105 @@ def _done(provider: str, release: Release, dataset: Dataset) -> frozenset[str]:
     return frozenset(cell_key(*values) for values in cells.itertuples(index=False, name=None))
 
 
-def _measure_release(
-    options: MeasureOptions,
-    release: Release,
-    todo: list[plan.Cell],
-    done: frozenset[str],
-    corpus: dict[str, LoadedCase],
-    progress: Progress,
-    say: Callable[[str], None],
-) -> ReleaseReport:
+def _measure_release(job: CellsJob) -> ReleaseReport:
     """One tox run, then the gate and the compaction of what it wrote; what its A/A sample saw differ is settled."""
     started = time.monotonic()
-    call = _call(options, release)
-    only = frozenset(cell.key for cell in todo) if options.cells else frozenset()
-    code = call.run(done, progress, only)
-    again = _measure_again(call, todo) if code == 0 and options.whole and options.repeat else None
-    settled = _settle(call, todo, code, again)
+    options = job.options
+    code = run_job(job, "cell", only=bool(options.cells))
+    again = _measure_again(job) if code == 0 and options.whole and options.repeat else None
+    settled = _settle(job, code, again)
     for line in settled.interrupted:
-        say(f"torch {release.torch}: {line}")
-    moved = _moved(options, release.torch, todo, settled)
-    for doubtful, why in ((_differing(todo, settled), _DIFFER), (moved, _MOVED)):
-        if len(doubtful) > _SETTLED_AT_ONCE:
-            say(
-                f"torch {release.torch}: {len(doubtful)} cells {why}; measure --held-back measures them apart and twice"
-            )
-        elif doubtful:
-            say(f"torch {release.torch}: {len(doubtful)} cells {why}")
-            _settle_apart(call, doubtful, corpus, say)
-    names = tuple(cell_name(release.torch, cell) for cell in moved)
-    problem = settled.problem
-    progress.end_release(release.torch, len(todo), settled.rows, problem)
+        job.tell(line)
+    moved = _moved(job, settled)
+    for doubtful, why in ((_differing(job, settled), _DIFFER), (moved, _MOVED)):
+        _settle_doubtful(job, doubtful, why)
+    names = tuple(cell_name(job.release.torch, cell) for cell in moved)
+    job.progress.end(job.label, len(job.todo), settled.rows, settled.problem)
+    _tell_end(job, settled)
+    report = _ended(job, len(job.todo), settled.rows, started, settled.problem)
+    return replace(report, invalid=settled.invalid, moved=names)
+
+
+def _settle_doubtful(job: CellsJob, cells: list[plan.Cell], why: str) -> None:
+    """Measure these cells apart, unless they are too many to do so without being asked."""
+    if len(cells) > _SETTLED_AT_ONCE:
+        job.tell(f"{len(cells)} cells {why}; measure --held-back measures them apart and twice")
+    elif cells:
+        job.tell(f"{len(cells)} cells {why}")
+        _settle_apart(job, cells)
+
+
+def _tell_end(job: CellsJob, settled: SettledRun) -> None:
     if settled.invalid:
         words = "; ".join(f"{count} {reason}" for reason, count in settled.invalid.items())
-        say(f"torch {release.torch}: invalid rows, whose cells stay unmeasured: {words}")
-    if problem:
-        say(f"torch {release.torch}: {problem} (log: {call.log})")
-    elif releases.is_proposal(release):
-        say(f"torch {release.torch} is not in the table of releases; with these pins it was measured:")
-        say(f"    {releases.as_entry(release)}")
-    return replace(_ended(call, len(todo), settled.rows, started, problem), invalid=settled.invalid, moved=names)
+        job.tell(f"invalid rows, whose cells stay unmeasured: {words}")
+    if settled.problem:
+        job.tell(f"{settled.problem} (log: {job.log})")
+    elif releases.is_proposal(job.release):
+        job.say(f"{job.label} is not in the table of releases; with these pins it was measured:")
+        job.say(f"    {releases.as_entry(job.release)}")
 
 
-def _measure_apart(
-    options: MeasureOptions,
-    release: Release,
-    todo: list[plan.Cell],
-    _done: frozenset[str],
-    corpus: dict[str, LoadedCase],
-    progress: Progress,
-    say: Callable[[str], None],
-) -> ReleaseReport:
+def _measure_apart(job: CellsJob) -> ReleaseReport:
     """The cells asked for, each apart and twice."""
     started = time.monotonic()
-    call = _call(options, release)
-    wanted = [cell for cell in todo if corpus[cell.case].cls.corpus != "canary"] or todo
-    rows, problem = _settle_apart(call, wanted, corpus, say)
-    progress.end_release(release.torch, len(todo), rows, problem)
-    return _ended(call, len(wanted), rows, started, problem)
+    wanted = [cell for cell in job.todo if job.corpus[cell.case].cls.corpus != "canary"] or job.todo
+    rows, problem = _settle_apart(job, wanted)
+    job.progress.end(job.label, len(job.todo), rows, problem)
+    return _ended(job, len(wanted), rows, started, problem)
 
 
-def _settle_apart(
-    call: ToxCall, cells: list[plan.Cell], corpus: dict[str, LoadedCase], say: Callable[[str], None]
-) -> tuple[int, str]:
+def _settle_apart(job: CellsJob, cells: Sequence[plan.Cell]) -> tuple[int, str]:
     """Measure cells apart and twice as a run of its own; the rows and the problem, if any."""
     from caniexport.measure.apart import settle_apart
 
-    call = replace(call, run_id=new_run_id())
-    every = plan.cells(corpus, call.release, call.options.provider)
-    canaries = [cell for cell in every if corpus[cell.case].cls.corpus == "canary"]
-    settled = settle_apart(call, cells, canaries)
-    told = f"torch {call.release.torch}: {settled.rows} rows of cells measured apart and twice"
-    say(f"{told}, {settled.unstable} of them unstable" + (f"; {settled.problem}" if settled.problem else ""))
+    every = plan.cells(job.corpus, job.release, job.options.provider)
+    canaries = [cell for cell in every if job.corpus[cell.case].cls.corpus == "canary"]
+    settled = settle_apart(replace(job, run_id=new_run_id()), cells, canaries)
+    told = f"{settled.rows} rows of cells measured apart and twice, {settled.unstable} of them unstable"
+    job.tell(told + (f"; {settled.problem}" if settled.problem else ""))
     return settled.rows, settled.problem
 
 
-def _call(options: MeasureOptions, release: Release) -> ToxCall:
-    """A new run of a release: its environment, and where its output goes."""
-    name = f"torch{release.torch}-{options.provider}"
-    return ToxCall(options, release, new_run_id(), name, options.home.local / "logs" / f"{name}.log")
-
-
-def _ended(call: ToxCall, planned: int, rows: int, started: float, problem: str) -> ReleaseReport:
+def _ended(job: CellsJob, planned: int, rows: int, started: float, problem: str) -> ReleaseReport:
     """The report of a release, whose environment goes where it was asked to."""
-    if call.options.rolling:
-        shutil.rmtree(call.options.home.root / ".tox" / call.name, ignore_errors=True)
-    return ReleaseReport(call.release.torch, planned, rows, time.monotonic() - started, problem)
+    job.clean()
+    return ReleaseReport(job.release.torch, planned, rows, time.monotonic() - started, problem)
 
 
-def _measure_again(call: ToxCall, todo: list[plan.Cell]) -> Path | None:
+def _measure_again(job: CellsJob) -> Path | None:
     """A/A: a sample measured a second time; where its rows are. A failure of it leaves the run without."""
-    local = call.options.home.local / "again" / call.name
+    local = job.options.local / "again" / job.environment
     shutil.rmtree(local, ignore_errors=True)
-    drawn = sample(todo, call.options.repeat, call.run_id)
+    drawn = sample(job.todo, job.options.repeat, job.run_id)
     ways = ((drawn.alone, ["--apart", "--bare"]), (drawn.together, ["--reverse"]))
-    return local if all(call.again(cells, local, how) == 0 for cells, how in ways if cells) else None
+    return local if all(run_again(job, cells, local, how) == 0 for cells, how in ways if cells) else None
 
 
-def _differing(todo: list[plan.Cell], settled: SettledRun) -> list[plan.Cell]:
+def _differing(job: CellsJob, settled: SettledRun) -> list[plan.Cell]:
     """The cells of every variant of which the A/A sample saw one differ; none where the run may not speak at all."""
     from caniexport.gate.held_back import differing_variants
 
     found = set() if settled.problem or not settled.environment else differing_variants(settled.environment)
-    return [cell for cell in todo if (cell.case, cell.variant, cell.exporter) in found]
+    return [cell for cell in job.todo if (cell.case, cell.variant, cell.exporter) in found]
 
 
-def _moved(options: MeasureOptions, torch: str, todo: list[plan.Cell], settled: SettledRun) -> list[plan.Cell]:
+def _moved(job: CellsJob, settled: SettledRun) -> list[plan.Cell]:
     """The cells with another outcome than their published row has; none where the run may not speak at all."""
     from caniexport.gate.moved import moved_cells
 
     if settled.problem:
         return []
-    found = set(moved_cells(options.home.published, options.home.local, torch))
-    return [cell for cell in todo if cell_name(torch, cell) in found]
+    torch, home = job.release.torch, job.options.home
+    found = set(moved_cells(home.published, home.local, torch))
+    return [cell for cell in job.todo if cell_name(torch, cell) in found]
 
 
-def _settle(call: ToxCall, todo: list[plan.Cell], code: int, again: Path | None) -> SettledRun:
+def _settle(job: CellsJob, code: int, again: Path | None) -> SettledRun:
     """After tox: judge the run, add the rows it owes, compact."""
-    options, reason = call.options, failure(call.log) if code else ""
+    reason = failure(job.log) if code else ""
     # counted where they are by now: another process on the same folder may have compacted them
-    settled = settle(options.home.local, call.release, options.provider, todo, call.run_id, reason, again)
+    settled = settle(job, reason, again)
     if again is not None:
         shutil.rmtree(again, ignore_errors=True)
     if settled.rows == 0:

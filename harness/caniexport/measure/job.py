@@ -1,60 +1,78 @@
-"""What a measurement is asked, what it reports, and the rows that it owes."""
+"""What a measurement is asked, the run of one environment that it comes to, and what it reports."""
 
 from __future__ import annotations
 
 import datetime
 import random
+import shutil
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from caniexport.gate.repeats import REPEATED
 from caniexport.machine.disk import GIGABYTE, Budget
-from caniexport.model.messages import describe
-from caniexport.model.rows import CELLS, MEASURING_VERSION
-from caniexport.model.status import Stage, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
+    from caniexport.bundles.runtime_releases import RuntimeRelease
     from caniexport.home import Home
+    from caniexport.measure.progress import Progress
     from caniexport.model import plan
+    from caniexport.model.corpus import LoadedCase
     from caniexport.model.releases import Release
+    from caniexport.runner.archive import ArchiveEntry
 
 
-@dataclass(frozen=True)
-class MeasureOptions:
-    """What to measure, and how.
+@dataclass(frozen=True, kw_only=True)
+class JobOptions:
+    """What a measurement of cells and one of replays are both asked.
 
-    releases   names of releases; empty for the default ones, ``("all",)`` for the whole table
-    cases      case ids or case/variant; empty for all
-    cells      names of cells as :func:`cell_name` gives them: these and nothing else, whether they are done or not
-    apart      measure the cells each apart, twice, whether they are done or not
+    cases      case ids or case/variant; empty for all, as are ``exporters`` and ``opsets``
+    provider   execution provider; empty for each runtime's first
+    workers    processes side by side
+    timeout    seconds that a cell or a bundle may take
     missing    count published rows as done too: only what the published dataset does not hold yet
     fresh      measure everything again, whatever is done
-    rolling    remove each environment after it has been measured, and downloads where ``disk_budget`` asks for it
+    rolling    remove each environment after it has been measured
+    """
+
+    home: Home
+    cases: tuple[str, ...] = ()
+    exporters: tuple[str, ...] = ()
+    opsets: tuple[int, ...] = ()
+    provider: str = ""
+    workers: int = 2
+    timeout: float = 60.0
+    missing: bool = False
+    fresh: bool = False
+    rolling: bool = False
+
+    @property
+    def local(self) -> Path:
+        """The dataset that the rows go to."""
+        return self.home.local
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureOptions(JobOptions):
+    """What cells to measure, and how; with ``rolling`` downloads go too, where ``disk_budget`` asks for it.
+
+    releases   names of releases; empty for the default ones, ``("all",)`` for the whole table
+    cells      names of cells as :func:`cell_name` gives them: these and nothing else, whether they are done or not
+    apart      measure the cells each apart, twice, whether they are done or not
     disk_budget  bytes that environments and downloads may take, where ``rolling``
-    workers    pytest-xdist workers
-    timeout    seconds a cell may take
     memory     MiB a cell may allocate; the plugin's own limit where it is not given
     repeat     cells of each release to measure a second time (A/A), where nothing was selected
     plan       only say what would be measured
     """
 
-    home: Home
     releases: tuple[str, ...] = ()
-    cases: tuple[str, ...] = ()
-    exporters: tuple[str, ...] = ()
-    opsets: tuple[int, ...] = ()
     cells: frozenset[str] = frozenset()
     apart: bool = False
     provider: str = "cpu"
-    workers: int = 2
-    missing: bool = False
-    fresh: bool = False
-    rolling: bool = False
     disk_budget: int = 20 * GIGABYTE
-    timeout: float = 60.0
     memory: int | None = None
     repeat: int = REPEATED
     plan: bool = False
@@ -68,6 +86,96 @@ class MeasureOptions:
     def budget(self) -> Budget:
         """What a rolling measurement may delete: a user's own cache of downloads is not ours to clean."""
         return Budget(self.disk_budget, self.home.root / ".tox", self.home.local / "downloads")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayOptions(JobOptions):
+    """What bundles to run again, and how.
+
+    runtimes  releases of runtimes, in the order in which they run
+    torch     only bundles of cells of these releases; empty for all that this machine has
+    archive   run this archive and nothing else; else one is packed
+    output    folder of the rows, if not the local dataset
+    """
+
+    runtimes: tuple[RuntimeRelease, ...]
+    torch: tuple[str, ...] = ()
+    archive: Path | None = None
+    output: Path | None = None
+
+    @property
+    def local(self) -> Path:
+        """The dataset that the rows go to."""
+        return self.output.resolve() if self.output else self.home.local
+
+
+class Planned(Protocol):
+    """Something to be measured: a cell, or a file of an archive."""
+
+    @property
+    def key(self) -> str:
+        """What names it wherever it is listed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One run in one tox environment.
+
+    environment  the environment's name
+    label        what a person calls it: ``torch 2.8.0``, ``onnxruntime==1.14.1``
+    todo         what is to be measured, ``done`` the keys of what needs no measuring
+    selection    options of the command in the environment: what of all that it could measure is wanted
+    limits       options of the same command: what each cell or bundle may take
+    folders      the same: further folders of cases
+    variables    of its process
+    """
+
+    options: JobOptions
+    environment: str
+    label: str
+    todo: Sequence[Planned]
+    done: frozenset[str]
+    selection: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    progress: Progress
+    say: Callable[[str], None]
+    run_id: str = field(default_factory=lambda: new_run_id())
+
+    @property
+    def log(self) -> Path:
+        """The file that the output of tox goes to."""
+        return self.options.local / "logs" / f"{self.environment}.log"
+
+    def tell(self, line: str) -> None:
+        """Say a line about this job."""
+        self.say(f"{self.label}: {line}")
+
+    def clean(self) -> None:
+        """Remove the environment, where that was asked."""
+        if self.options.rolling:
+            shutil.rmtree(self.options.home.root / ".tox" / self.environment, ignore_errors=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellsJob(Job):
+    """Cells of one torch release, whose case files are ``corpus``."""
+
+    options: MeasureOptions
+    release: Release
+    todo: Sequence[plan.Cell]
+    corpus: dict[str, LoadedCase]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplaysJob(Job):
+    """Bundles on one release of a runtime."""
+
+    options: ReplayOptions
+    release: RuntimeRelease
+    provider: str
+    todo: Sequence[ArchiveEntry]
 
 
 @dataclass(frozen=True)
@@ -93,31 +201,6 @@ def cell_name(torch: str, cell: plan.Cell) -> str:
     return "/".join(
         (torch, cell.case, cell.variant, cell.exporter, "default" if cell.opset is None else str(cell.opset))
     )
-
-
-def owed_row(release: Release, provider: str, run_id: str, cell: plan.Cell | None, text: str) -> tuple[Any, Any]:
-    """A row for what could not be measured: one cell (``invalid``), or the whole release (``resolve``, no case)."""
-    stage = Stage.RESOLVE if cell is None else Stage.EAGER
-    kind = "Unavailable" if cell is None else "Lost"
-    signature, identifier, kept = describe(stage.value, kind, text)
-    row: dict[str, Any] = dict.fromkeys(column.name for column in CELLS)
-    row.update(
-        run_id=run_id,
-        measured_at=utc_now(),
-        torch=release.torch,
-        python=release.python,
-        corpus="documented",
-        measuring=MEASURING_VERSION,
-        provider=provider,
-        stage=stage.value,
-        status=(Status.NOT_RUN if cell is None else Status.INVALID).value,
-        signature=signature,
-        message_id=identifier,
-    )
-    if cell is not None:
-        row.update(case=cell.case, variant=cell.variant, exporter=cell.exporter, opset=cell.opset)
-        row.update(case_hash=cell.case_hash)
-    return row, {identifier: kept}
 
 
 def new_run_id() -> str:

@@ -13,28 +13,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LINE_SECONDS = 15.0
-_MARK = b'"kind": "cell"'
 
 
 def count_cells(local: Path, run_id: str) -> int:
     """Finished cells in the journals of a run."""
-    return CellCount(local).of(run_id)
+    return RowCount(local).of(run_id)
 
 
-class CellCount:
-    """Counts finished cells in the journals of runs; what was counted is not read again."""
+class RowCount:
+    """Counts rows of a ``kind`` in the journals of runs, ``cell`` or ``run``; what was counted is not read again."""
 
-    def __init__(self, local: Path) -> None:
+    def __init__(self, local: Path, kind: str = "cell") -> None:
         self._folder = local / "journal"
-        #: by journal: bytes that were read (whole lines only), cells in them
+        self._mark = f'"kind": "{kind}"'.encode()
+        #: by journal: bytes that were read (whole lines only), rows in them
         self._known: dict[Path, tuple[int, int]] = {}
 
     def of(self, run_id: str) -> int:
-        """Finished cells of a run as of now. A journal that is compacted in this moment counts as it did before."""
+        """Rows of a run as of now. A journal that is compacted in this moment counts as it did before."""
         return sum(self._count(path) for path in self._folder.glob(f"*{run_id}-*.jsonl"))
 
     def _count(self, path: Path) -> int:
-        read, cells = self._known.get(path, (0, 0))
+        read, rows = self._known.get(path, (0, 0))
         try:
             with path.open("rb") as file:
                 file.seek(read)
@@ -42,11 +42,11 @@ class CellCount:
                     if not line.endswith(b"\n"):
                         break
                     read += len(line)
-                    cells += _MARK in line[:64]
+                    rows += self._mark in line[:64]
         except FileNotFoundError:
             pass
-        self._known[path] = read, cells
-        return cells
+        self._known[path] = read, rows
+        return rows
 
 
 def note_plan(local: Path, name: str, run_id: str, cells: int) -> None:
@@ -71,29 +71,33 @@ def _plan(local: Path, name: str) -> Path:
 
 @dataclass
 class Progress:
-    """Counts, rate and time left. On a terminal one line that is rewritten, elsewhere a line every 15 s."""
+    """Counts, rate and time left. On a terminal one line that is rewritten, elsewhere a line every 15 s.
+
+    Environments go by their labels; ``things`` are ``cells`` or ``bundles``.
+    """
 
     say: Callable[[str], None]
+    things: str = "cells"
     _planned: dict[str, int] = field(default_factory=dict)
     _finished: dict[str, int] = field(default_factory=dict)
     _started: float = 0.0
     _said: float = 0.0
 
     def begin(self, planned: dict[str, int]) -> None:
-        """``planned`` has the cells to measure by release."""
+        """``planned`` has how many are to be measured, by label."""
         self._planned = planned
         self._started = time.monotonic()
         if planned:
-            self.say(f"{len(planned)} release(s), {sum(planned.values())} cells to measure")
+            self.say(f"{len(planned)} release(s), {sum(planned.values())} {self.things} to measure")
 
-    def planned(self, release: str) -> int:
-        """The cells that are to be measured of a release."""
-        return self._planned.get(release, 0)
+    def planned(self, label: str) -> int:
+        """How many are to be measured there."""
+        return self._planned.get(label, 0)
 
-    def update(self, release: str, cells: int) -> None:
-        """``cells`` of this release are finished."""
-        self._finished[release] = cells
-        line = self.line(release)
+    def update(self, label: str, finished: int) -> None:
+        """So many are finished there."""
+        self._finished[label] = finished
+        line = self.line(label)
         if sys.stderr.isatty():
             sys.stderr.write(f"\r\x1b[K{line}")
             sys.stderr.flush()
@@ -101,24 +105,24 @@ class Progress:
             self._said = time.monotonic()
             self.say(line)
 
-    def end_release(self, release: str, planned: int, measured: int, problem: str) -> None:
-        """A release is finished, or given up."""
-        self._finished[release] = planned
+    def end(self, label: str, planned: int, measured: int, problem: str) -> None:
+        """An environment is finished, or given up."""
+        self._finished[label] = planned
         if sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K")
         if not problem:
-            self.say(f"torch {release}: {measured} cells measured")
+            self.say(f"{label}: {measured} {self.things} measured")
 
-    def line(self, release: str) -> str:
+    def line(self, label: str) -> str:
         """``torch 2.8.0: 120/3400 cells · release 2/6 · 41 cells/s · 1 min left``."""
         total, done = sum(self._planned.values()), sum(self._finished.values())
         seconds = max(time.monotonic() - self._started, 1e-6)
         rate = done / seconds
         left = f"{_duration((total - done) / rate)} left" if done else "installing"
-        place = list(self._planned).index(release) + 1
+        place = list(self._planned).index(label) + 1
         return (
-            f"torch {release}: {self._finished[release]}/{self._planned[release]} cells · "
-            f"release {place}/{len(self._planned)} · {rate:.0f} cells/s · {left}"
+            f"{label}: {self._finished[label]}/{self._planned[label]} {self.things} · "
+            f"release {place}/{len(self._planned)} · {rate:.0f} {self.things}/s · {left}"
         )
 
 

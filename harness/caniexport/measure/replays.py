@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from caniexport.bundles.pack import COLUMNS, PackedBundle, entries, pack
-from caniexport.machine import calls
 from caniexport.machine.interpreters import find as find_python
-from caniexport.measure.settle_replays import RunReport, count_runs, settle_runs
-from caniexport.measure.tox_calls import failure
+from caniexport.measure.job import ReplaysJob
+from caniexport.measure.progress import Progress
+from caniexport.measure.settle_replays import ReplaysReport, settle_runs
+from caniexport.measure.tox_calls import failure, run_job
 from caniexport.model import corpus as corpus_module
 from caniexport.model.status import MEASURED
 from caniexport.runner.archive import Archive
@@ -26,49 +24,14 @@ if TYPE_CHECKING:
 
     from caniexport.bundles.runtime_releases import RuntimeRelease
     from caniexport.home import Home
+    from caniexport.measure.job import ReplayOptions
     from caniexport.runner.archive import ArchiveEntry
     from caniexport.store import Dataset
 
-_SAID_EVERY = 5.0
-_SPEAKS = frozenset(status.value for status in MEASURED)
+_MEASURED = frozenset(status.value for status in MEASURED)
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """What to run, and how.
-
-    runtimes  releases of runtimes, in the order in which they run
-    torch, cases, exporters, opsets  only bundles of these cells; empty for all that this machine has
-    provider  empty for each runtime's first
-    fresh     run again what has a row already
-    missing   count published rows as done too
-    rolling   remove each environment after it has run
-    archive   run this archive and nothing else; else one is packed
-    output    folder of the rows, if not the local dataset
-    """
-
-    home: Home
-    runtimes: tuple[RuntimeRelease, ...]
-    torch: tuple[str, ...] = ()
-    cases: tuple[str, ...] = ()
-    exporters: tuple[str, ...] = ()
-    opsets: tuple[int, ...] = ()
-    provider: str = ""
-    workers: int = 2
-    timeout: float = 60.0
-    fresh: bool = False
-    missing: bool = False
-    rolling: bool = False
-    archive: Path | None = None
-    output: Path | None = None
-
-    @property
-    def local(self) -> Path:
-        """Where the rows go."""
-        return self.output or self.home.local
-
-
-def measure_runs(options: RunOptions, say: Callable[[str], None]) -> list[RunReport]:
+def measure_replays(options: ReplayOptions, say: Callable[[str], None]) -> list[ReplaysReport]:
     """Run what is new on each release; one that cannot be made is said so and does not stop the others."""
     from caniexport.store import Dataset
 
@@ -76,7 +39,10 @@ def measure_runs(options: RunOptions, say: Callable[[str], None]) -> list[RunRep
     archive = options.archive or _pack(options, dataset, say)
     wanted = Archive(archive).entries
     done_before = Dataset.open(options.home.published if options.missing else None, options.local)
-    return [_run(options, release, archive, wanted, done_before, say) for release in options.runtimes]
+    progress = Progress(say, "bundles")
+    jobs = [_job(options, release, archive, wanted, done_before, progress, say) for release in options.runtimes]
+    progress.begin({job.label: len(job.todo) for job in jobs if job.todo})
+    return [_measure_one(job) for job in jobs]
 
 
 def selected(
@@ -104,7 +70,7 @@ def selected(
     return entries(frame, corpus)
 
 
-def _pack(options: RunOptions, dataset: Dataset, say: Callable[[str], None]) -> Path:
+def _pack(options: ReplayOptions, dataset: Dataset, say: Callable[[str], None]) -> Path:
     file = options.home.local / "bundles.zip"
     file.parent.mkdir(parents=True, exist_ok=True)
     found = selected(dataset, options.home, options.torch, options.cases, options.exporters, options.opsets)
@@ -120,81 +86,61 @@ def missing_words(missing: int) -> str:
     return f"; {missing} more are not on this machine (`caniexport measure` of their releases makes them)"
 
 
-def _run(
-    options: RunOptions,
+def _job(
+    options: ReplayOptions,
     release: RuntimeRelease,
     archive: Path,
     wanted: Sequence[ArchiveEntry],
     dataset: Dataset,
+    progress: Progress,
     say: Callable[[str], None],
-) -> RunReport:
-    from caniexport.measure.job import new_run_id
-
+) -> ReplaysJob:
+    """The run of a runtime's release that measures what has no row in the dataset."""
     provider = options.provider or release.providers[0]
-    name = release.environment(provider)
     done = frozenset() if options.fresh else _done(dataset, release, provider)
-    left = [entry for entry in wanted if entry.key not in done]
-    run_id = new_run_id()
-    if not left:
-        say(f"{release.text}: nothing new to run")
-        return RunReport(release.runtime, release.version, provider, run_id, 0, {}, "")
-    log = options.local / "logs" / f"{name}.log"
-    code = _tox(options, name, archive, run_id, done, len(left), say, log)
-    reports = settle_runs(options.local, [run_id], release.requirements(provider))
-    if options.rolling:
-        shutil.rmtree(options.home.root / ".tox" / name, ignore_errors=True)
+    return ReplaysJob(
+        options=options,
+        environment=release.environment(provider),
+        label=release.text,
+        release=release,
+        provider=provider,
+        todo=[entry for entry in wanted if entry.key not in done],
+        done=done,
+        limits=("--workers", str(options.workers), "--timeout", str(options.timeout)),
+        variables={"CANIEXPORT_ARCHIVE": str(archive.resolve())},
+        progress=progress,
+        say=say,
+    )
+
+
+def _measure_one(job: ReplaysJob) -> ReplaysReport:
+    """One tox run, then the gate and the compaction of what it wrote."""
+    if not job.todo:
+        job.tell("nothing new to run")
+        return _empty_report(job, "")
+    code = run_job(job, "run")
+    reports = settle_runs(job.options.local, [job.run_id], job.release.requirements(job.provider))
+    job.clean()
     if not reports:
-        reason = failure(log).splitlines()[0] if code else "it wrote no row"
-        problem = f"could not be run: {reason}"
-        say(f"{release.text}: {problem} (log: {log})")
-        return RunReport(release.runtime, release.version, provider, run_id, 0, {}, problem)
-    words = ", ".join(f"{count} {status}" for status, count in reports[0].statuses.items())
-    say(f"{release.text}: {reports[0].rows} bundles: {words}{'; ' * bool(reports[0].problem)}{reports[0].problem}")
-    return reports[0]
+        reason = failure(job.log).splitlines()[0] if code else "it wrote no row"
+        reports = [_empty_report(job, f"could not be run: {reason}")]
+    report = reports[0]
+    job.progress.end(job.label, len(job.todo), report.rows, report.problem)
+    if report.problem:
+        job.tell(f"{report.problem} (log: {job.log})")
+    return report
+
+
+def _empty_report(job: ReplaysJob, problem: str) -> ReplaysReport:
+    return ReplaysReport(job.release.runtime, job.release.version, job.provider, job.run_id, 0, {}, problem)
 
 
 def _done(dataset: Dataset, release: RuntimeRelease, provider: str) -> frozenset[str]:
     """Keys of the entries that have a row of this release and provider which says something."""
     frame = dataset.runs(columns=["bundle", "session", "runtime", "runtime_version", "provider", "status"])
     mine = (frame["runtime"] == release.runtime) & (frame["runtime_version"] == release.version)
-    frame = frame[mine & (frame["provider"] == provider) & frame["status"].isin(_SPEAKS)]
+    frame = frame[mine & (frame["provider"] == provider) & frame["status"].isin(_MEASURED)]
     return frozenset(frame["bundle"] + frame["session"].fillna(""))
-
-
-def _tox(
-    options: RunOptions,
-    name: str,
-    archive: Path,
-    run_id: str,
-    done: frozenset[str],
-    todo: int,
-    say: Callable[[str], None],
-    log: Path,
-) -> int:
-    """One tox run; what it does is told every few seconds."""
-    home = options.home
-    log.parent.mkdir(parents=True, exist_ok=True)
-    done_file = log.with_suffix(".done")
-    done_file.write_text("\n".join(sorted(done)), encoding="utf-8")
-    command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.root / ".tox")]
-    more = ["--run-id", run_id, "--done", str(done_file), "--workers", str(options.workers)]
-    environment = {name: text for name, text in os.environ.items() if name != "TOXENV"}
-    environment.update(CANIEXPORT_LOCAL=str(options.local), CANIEXPORT_ARCHIVE=str(archive.resolve()))
-    tell = _Every(_SAID_EVERY, lambda: say(f"{name}: {count_runs(options.local, run_id)}/{todo} bundles"))
-    line = [*command, "-e", name, "--", *more, "--timeout", str(options.timeout)]
-    return calls.run(line, log, home.root, environment, tell)
-
-
-class _Every:
-    """Calls a function every few seconds, however often it is called itself."""
-
-    def __init__(self, seconds: float, tell: Callable[[], None]) -> None:
-        self._seconds, self._tell, self._told = seconds, tell, time.monotonic()
-
-    def __call__(self) -> None:
-        if time.monotonic() - self._told > self._seconds:
-            self._told = time.monotonic()
-            self._tell()
 
 
 def run_here(archive: Path, arguments: Sequence[str], python: str = "") -> int:

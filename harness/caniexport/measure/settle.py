@@ -7,17 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from caniexport.gate.repeats import identity
-from caniexport.measure.job import owed_row
+from caniexport.measure.job import utc_now
 from caniexport.model.canaries import is_canary, surprises
 from caniexport.model.journal import Journal
-from caniexport.model.rows import CELLS, ENVIRONMENTS
-from caniexport.model.status import Status
+from caniexport.model.messages import describe
+from caniexport.model.rows import CELLS, ENVIRONMENTS, MEASURING_VERSION
+from caniexport.model.status import Stage, Status
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
 
+    from caniexport.measure.job import CellsJob
     from caniexport.model.plan import Cell
     from caniexport.model.releases import Release
 
@@ -41,15 +43,7 @@ class SettledRun(NamedTuple):
     interrupted: tuple[str, ...] = ()
 
 
-def settle(
-    local: Path,
-    release: Release,
-    provider: str,
-    todo: list[Cell],
-    run_id: str,
-    reason: str,
-    again: Path | None = None,
-) -> SettledRun:
+def settle(job: CellsJob, reason: str, again: Path | None = None) -> SettledRun:
     """Complete a run: as many rows as planned cells, judged, compacted.
 
     ``reason`` is why tox ended with an error; a run that wrote no row at all gets one ``resolve`` row with it.
@@ -58,19 +52,20 @@ def settle(
     from caniexport.gate.repeats import differing
     from caniexport.store import compact
 
-    rows, environment = _written(local, run_id)
+    local = job.options.local
+    rows, environment = _written(local, job.run_id)
     if not rows:
-        with Journal(local / "journal", f"settle-{run_id}") as journal:
-            journal.cell(*owed_row(release, provider, run_id, None, reason or "the environment wrote no row"))
+        with Journal(local / "journal", f"settle-{job.run_id}") as journal:
+            journal.cell(*_owed_row(job, None, reason or "the environment wrote no row"))
         compact(local)
         return SettledRun(0, "not measured", {}, environment)
-    owed, texts = _owed(release, provider, run_id, rows, todo)
+    owed, texts = _owed(job, rows)
     for row in owed:
         row["env_id"] = environment.get("env_id")
     if again is not None:
         environment["repeated"], environment["differing"] = differing(rows, rows_of(again))
-    problem = write_run(local, release, environment, owed, texts, len(todo), rows)
-    interrupted = () if problem else _judge_interrupted(local, release, environment, [*rows, *owed])
+    problem = write_run(local, job.release, environment, owed, texts, len(job.todo), rows)
+    interrupted = () if problem else _judge_interrupted(local, job.release, environment, [*rows, *owed])
     return SettledRun(len(rows), problem, _invalid([*rows, *owed]), environment, interrupted)
 
 
@@ -80,21 +75,43 @@ def _invalid(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     return dict(found.most_common())
 
 
-def _owed(
-    release: Release, provider: str, run_id: str, rows: Sequence[Mapping[str, Any]], todo: Sequence[Cell]
-) -> tuple[list[dict[str, Any]], dict[str, str]]:
+def _owed(job: CellsJob, rows: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Rows for the planned cells that have none, and their texts."""
-
     measured = {identity(row) for row in rows}
-    lost = [cell for cell in todo if (cell.case, cell.variant, cell.exporter, cell.opset) not in measured]
+    lost = [cell for cell in job.todo if (cell.case, cell.variant, cell.exporter, cell.opset) not in measured]
     surprise = next(surprises(rows), "")
     why = f"the run was ended: {surprise}" if surprise else "the process that measured it was lost"
     owed, texts = [], {}
     for cell in lost:
-        row, messages = owed_row(release, provider, run_id, cell, why)
+        row, messages = _owed_row(job, cell, why)
         owed.append(row)
         texts.update(messages)
     return owed, texts
+
+
+def _owed_row(job: CellsJob, cell: Cell | None, text: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """A row for what could not be measured: one cell (``invalid``), or the whole release (``resolve``, no case)."""
+    stage = Stage.RESOLVE if cell is None else Stage.EAGER
+    kind = "Unavailable" if cell is None else "Lost"
+    signature, identifier, kept = describe(stage.value, kind, text)
+    row: dict[str, Any] = dict.fromkeys(column.name for column in CELLS)
+    row.update(
+        run_id=job.run_id,
+        measured_at=utc_now(),
+        torch=job.release.torch,
+        python=job.release.python,
+        corpus="documented",
+        measuring=MEASURING_VERSION,
+        provider=job.options.provider,
+        stage=stage.value,
+        status=(Status.NOT_RUN if cell is None else Status.INVALID).value,
+        signature=signature,
+        message_id=identifier,
+    )
+    if cell is not None:
+        row.update(case=cell.case, variant=cell.variant, exporter=cell.exporter, opset=cell.opset)
+        row.update(case_hash=cell.case_hash)
+    return row, {identifier: kept}
 
 
 def write_run(

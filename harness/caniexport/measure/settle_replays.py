@@ -28,7 +28,7 @@ class NothingToMergeError(CaniexportError):
 
 
 @dataclass(frozen=True)
-class RunReport:
+class ReplaysReport:
     """One run of bundles on a runtime: its rows, counted by status, and the gate's problem (empty for none)."""
 
     runtime: str
@@ -40,7 +40,7 @@ class RunReport:
     problem: str
 
 
-def settle_runs(local: Path, run_ids: Iterable[str], pins: Sequence[str] = ()) -> list[RunReport]:
+def settle_runs(local: Path, run_ids: Iterable[str], pins: Sequence[str] = ()) -> list[ReplaysReport]:
     """Judge these runs, whose rows are in journals of the local dataset, write the word, compact."""
     entries = Entries()
     for path in sorted((local / "journal").glob("*.jsonl")):
@@ -58,7 +58,7 @@ def settle_runs(local: Path, run_ids: Iterable[str], pins: Sequence[str] = ()) -
 
 def _settle_one(
     journal: Journal, rows: list[dict[str, Any]], environment: dict[str, Any], pins: Sequence[str]
-) -> RunReport:
+) -> ReplaysReport:
     first = rows[0]
     if first["bundle"] is None:
         word = f"not measured: {first['signature']}"
@@ -70,7 +70,7 @@ def _settle_one(
     statuses: dict[str, int] = {}
     for row in rows:
         statuses[row["status"]] = statuses.get(row["status"], 0) + 1
-    return RunReport(
+    return ReplaysReport(
         first["runtime"],
         first["runtime_version"] or "",
         first["provider"],
@@ -81,7 +81,7 @@ def _settle_one(
     )
 
 
-def merge(folder: Path, local: Path) -> tuple[list[RunReport], list[str]]:
+def merge(folder: Path, local: Path) -> tuple[list[ReplaysReport], list[str]]:
     """Bring the rows that ``python bundles.zip -o folder`` wrote into the local dataset; (reports, problems).
 
     Bringing the same rows in again changes nothing. Raises :class:`NothingToMergeError`.
@@ -119,8 +119,3 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
     """A row as a journal has it: times as text."""
     found: dict[str, Any] = json.loads(json.dumps(row, default=lambda value: value.isoformat()))
     return found
-
-
-def count_runs(local: Path, run_id: str) -> int:
-    """Rows that a run has written by now, for progress."""
-    return sum(path.read_bytes().count(b'"kind": "run"') for path in (local / "journal").glob(f"*{run_id}*.jsonl"))

@@ -1,4 +1,4 @@
-"""Calls of tox for one release, and what went wrong in them."""
+"""Calls of tox for one job, and what went wrong in them."""
 
 from __future__ import annotations
 
@@ -6,97 +6,72 @@ import os
 import shutil
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from caniexport import home as homes
 from caniexport import versions
 from caniexport.machine import calls
-from caniexport.measure.progress import CellCount, Progress, note_plan
+from caniexport.measure.progress import RowCount, note_plan
 from caniexport.model import releases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from caniexport.home import Home
-    from caniexport.measure.job import MeasureOptions
-    from caniexport.model import plan
+    from caniexport.measure.job import Job, MeasureOptions, Planned
     from caniexport.model.releases import Release
 
 #: names the file with the table of releases that tox reads
 _TABLE = "CANIEXPORT_RELEASES"
 
 
-@dataclass(frozen=True)
-class ToxCall:
-    """Calls of tox for one release: its environment ``name`` and the file its output goes to."""
+def run_job(job: Job, kind: str, *, only: bool = False) -> int:
+    """Measure what is not done, or ``only`` what is to be done; tox's exit code.
 
-    options: MeasureOptions
-    release: Release
-    run_id: str
-    name: str
-    log: Path
-
-    def run(self, done: frozenset[str], progress: Progress, only: frozenset[str] = frozenset()) -> int:
-        """Measure what is not ``done``, or these cells ``only``; progress is read from the journals that it writes."""
-        chosen = ["--only", str(self._write("only", only))] if only else ["--done", str(self._write("done", done))]
-        arguments = [*_pytest_arguments(self.options), "--run-id", self.run_id, *chosen]
-        local = self.options.home.local
-        count = CellCount(local)
-        note_plan(local, self.name, self.run_id, progress.planned(self.release.torch))
-        return self._tox(arguments, local, lambda: progress.update(self.release.torch, count.of(self.run_id)), False)
-
-    def again(self, cells: Sequence[plan.Cell], local: Path, how: Sequence[str]) -> int:
-        """Measure these cells and no others once more into ``local``; ``how`` are further options of the plugin."""
-        only_file = self._write("again", frozenset(cell.key for cell in cells))
-        arguments = [*_limits(self.options), "--run-id", f"{self.run_id}-again", "--only", str(only_file), *how]
-        return self._tox(arguments, local, lambda: None, True)
-
-    def _write(self, folder: str, keys: frozenset[str]) -> Path:
-        path = self.options.home.local / folder / f"{self.name}.txt"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(sorted(keys)), encoding="utf-8")
-        return path
-
-    def _tox(self, arguments: list[str], local: Path, tick: Callable[[], None], append: bool) -> int:
-        home = self.options.home
-        command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.root / ".tox")]
-        # tox.ini names the first folder of cases
-        line = [*command, "-e", self.name, "--", *arguments, *map(str, home.corpora[1:])]
-        return calls.run(line, self.log, home.root, _tox_environment(self.options, local), tick, append)
+    Progress is read from the rows of this ``kind`` in the journals that are written meanwhile.
+    """
+    count = RowCount(job.options.local, kind)
+    keys = frozenset(item.key for item in job.todo) if only else job.done
+    chosen = _chosen(job, "only" if only else "done", keys)
+    arguments = [*job.limits, *job.selection, "--run-id", job.run_id, *chosen]
+    note_plan(job.options.local, job.environment, job.run_id, job.progress.planned(job.label))
+    return _tox(job, arguments, job.options.local, lambda: job.progress.update(job.label, count.of(job.run_id)), False)
 
 
-def _limits(options: MeasureOptions) -> Iterator[str]:
-    yield from ("--cell-timeout", str(options.timeout))
-    if options.memory is not None:
-        yield from ("--cell-memory", str(options.memory))
+def run_again(job: Job, some: Sequence[Planned], local: Path, how: Sequence[str]) -> int:
+    """Measure these and no others once more into ``local``; ``how`` are further options. tox's exit code."""
+    chosen = _chosen(job, "only", frozenset(item.key for item in some), "again")
+    arguments = [*job.limits, "--run-id", f"{job.run_id}-again", *chosen, *how]
+    return _tox(job, arguments, local, lambda: None, True)
 
 
-def _pytest_arguments(options: MeasureOptions) -> Iterator[str]:
-    yield from _limits(options)
-    for case in options.cases:
-        yield from ("--case", case)
-    for exporter in options.exporters:
-        yield from ("--exporter", exporter)
-    for opset in options.opsets:
-        yield from ("--opset", str(opset))
+def _chosen(job: Job, option: str, keys: frozenset[str], folder: str = "") -> list[str]:
+    """The option with a file of these keys, which lies in a folder of the local dataset."""
+    path = job.options.local / (folder or option) / f"{job.environment}.txt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(sorted(keys)), encoding="utf-8")
+    return [f"--{option}", str(path)]
 
 
-def _tox_environment(options: MeasureOptions, local: Path) -> dict[str, str]:
-    home = options.home
-    environment = dict(os.environ)
-    environment.pop("TOXENV", None)
-    environment.update(
-        CANIEXPORT_SUPERVISED="1",
-        CANIEXPORT_WORKERS=str(options.workers),
-        CANIEXPORT_LOCAL=str(local),
-        CANIEXPORT_CASES=str(home.cases),
-        CANIEXPORT_CODE=str(_code(home)),
-    )
-    if options.rolling:
-        environment["UV_CACHE_DIR"] = str(options.budget.cache)
-    return environment
+def _tox(job: Job, arguments: Sequence[str], local: Path, tick: Callable[[], None], append: bool) -> int:
+    home = job.options.home
+    command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.root / ".tox")]
+    line = [*command, "-e", job.environment, "--", *arguments, *job.folders]
+    variables = {name: text for name, text in os.environ.items() if name != "TOXENV"}
+    variables.update(job.variables, CANIEXPORT_LOCAL=str(local))
+    return calls.run(line, job.log, home.root, variables, tick, append)
+
+
+def cells_variables(options: MeasureOptions) -> dict[str, str]:
+    """The variables of a process that measures cells."""
+    found = {
+        "CANIEXPORT_SUPERVISED": "1",
+        "CANIEXPORT_WORKERS": str(options.workers),
+        "CANIEXPORT_CASES": str(options.home.cases),
+        "CANIEXPORT_CODE": str(_code(options.home)),
+    }
+    return {**found, "UV_CACHE_DIR": str(options.budget.cache)} if options.rolling else found
 
 
 def _code(home: Home) -> Path:

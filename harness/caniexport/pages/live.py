@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from caniexport.measure.progress import CellCount, count_cells, noted_plan
+from caniexport.measure.progress import RowCount, count_cells, noted_plan
 
 _JOURNAL = re.compile(r"torch-(?P<torch>.+)-(?P<provider>[a-z]+)-(?P<run>\d{8}T\d{6}-\w+)-\d+\.jsonl")
 #: a journal that was written to within these seconds belongs to a run that goes on
@@ -48,13 +48,13 @@ class Going:
         return (self.expected - self.cells) / self.rate
 
 
-def going(local: Path, now: float, planned: Mapping[str, int], count: CellCount | None = None) -> list[Going]:
+def going(local: Path, now: float, planned: Mapping[str, int], count: RowCount | None = None) -> list[Going]:
     """The runs that go on at ``now`` (seconds of the epoch).
 
     How many cells a run measures it has noted itself; where it has not, ``planned`` by release is guessed from. With
     the ``count`` of an earlier call only what is new in the journals is read.
     """
-    count = count or CellCount(local)
+    count = count or RowCount(local)
     runs: dict[tuple[str, str, str], list[float]] = {}
     begun: dict[str, float] = {}
     for path in sorted((local / "journal").glob("*.jsonl")):
