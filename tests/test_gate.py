@@ -25,7 +25,7 @@ def canaries(opsets=(13, 14), **changes):
 def run(rows=(), packages=PACKAGES, planned=None, pins=PINS, gpu=None, with_canaries=True):
     every = [*rows, *(canaries() if with_canaries else [])]
     where = environment(packages=json.dumps(packages), gpu=gpu)
-    return judge(every, where, len(every) if planned is None else planned, pins)
+    return judge("cells", every, where, len(every) if planned is None else planned, pins)
 
 
 def replaced(case, **changes):
@@ -122,7 +122,7 @@ def test_another_version_than_the_pinned_one_quarantines_the_run(change, named):
 def test_a_run_that_never_wrote_what_was_installed_is_quarantined():
     rows = canaries()
 
-    assert judge(rows, {}, len(rows), PINS) == "quarantined: torch==2.8.0 was asked for and is not installed"
+    assert judge("cells", rows, {}, len(rows), PINS) == "quarantined: torch==2.8.0 was asked for and is not installed"
 
 
 def test_how_a_version_was_built_and_how_its_name_is_spelt_does_not_matter():

@@ -71,7 +71,7 @@ def test_a_run_whose_repeated_cells_differ_too_often_is_quarantined():
 
     def word(lines: list[str]) -> str:
         where = {**environment(packages=json.dumps(PACKAGES)), "repeated": 500, "differing": lines}
-        return judge(canaries(), where, len(canaries()), PINS)
+        return judge("cells", canaries(), where, len(canaries()), PINS)
 
     assert word(["a/plain/dynamo/18: status pass, fail"] * 5) == "good"
     assert word(["a/plain/dynamo/18: status pass, fail"] * 6).startswith("quarantined: 6 of 500 cells differ")

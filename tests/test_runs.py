@@ -18,7 +18,7 @@ from caniexport.bundles.pack import make_bundle
 from caniexport.bundles.runtime_releases import RUNTIMES, RuntimeTarget, chosen, find, target
 from caniexport.cli import main
 from caniexport.corpus.refusals import Refusal, refusal
-from caniexport.gate.replays_verdict import judge_runs
+from caniexport.gate.verdict import judge
 from caniexport.model import corpus as corpus_module
 from caniexport.model.errors import UnknownName
 from caniexport.runner.archive import Archive
@@ -251,14 +251,14 @@ def run_row(**changes):
     ],
 )
 def test_the_gate_says_why_a_run_may_not_speak(rows, planned, word):
-    assert word in judge_runs(rows, {"packages": "{}"}, planned, [])
+    assert word in judge("runs", rows, {"packages": "{}"}, planned, [])
 
 
 def test_a_version_that_was_not_asked_for_is_held_back():
     packages = json.dumps({"onnxruntime": "1.13.1"})
 
-    assert "onnxruntime==1.14.1 was asked for, 1.13.1" in judge_runs(
-        [run_row()], {"packages": packages}, 1, ["onnxruntime==1.14.1"]
+    assert "onnxruntime==1.14.1 was asked for, 1.13.1" in judge(
+        "runs", [run_row()], {"packages": packages}, 1, ["onnxruntime==1.14.1"]
     )
 
 

@@ -12,7 +12,7 @@ from caniexport.cli.options import json_option, open_dataset, release_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from caniexport.measure.settle_replays import ReplaysReport
+    from caniexport.measure.merge_replays import ReplaysReport
 
 
 @click.group("bundles")
@@ -117,8 +117,8 @@ def run(
     from caniexport import home
     from caniexport.bundles import runtime_releases
     from caniexport.measure.job import ReplayOptions
+    from caniexport.measure.merge_replays import merge
     from caniexport.measure.replays import measure_replays, run_here
-    from caniexport.measure.settle_replays import merge
     from caniexport.runner.archive import Archive
 
     Archive(file)
@@ -153,7 +153,7 @@ def run(
 def bring_in(folder: Path, as_json: bool) -> None:
     """Bring the rows that an archive wrote elsewhere into the local dataset; `caniexport publish` promotes them."""
     from caniexport import home
-    from caniexport.measure.settle_replays import merge
+    from caniexport.measure.merge_replays import merge
 
     reports, problems = merge(folder, home.find().local)
     for problem in problems:

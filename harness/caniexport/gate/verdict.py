@@ -1,18 +1,24 @@
-"""The gate: may a run speak? Pure; it looks at the run's rows, at what was installed and at what was asked for."""
+"""The gate: may a run be published? Pure; it looks at the run's rows, at what was installed and at what was asked for.
+
+What is checked of rows of cells and of replays is in :data:`CHECKS`. A runtime has no canary that must pass everywhere
+(an old one loads no new file), so of replays: something passes, and what must never pass never does.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from caniexport.bundles import probes
 from caniexport.model.canaries import CANARY, EXPECTED, surprises, tells
-from caniexport.model.status import Stage, Status
+from caniexport.model.status import WORKS, Stage, Status
 from caniexport.store.gates import GOOD
 
 #: share of the planned cells that must have left a row
@@ -24,52 +30,62 @@ ONE_REASON = 0.5
 
 #: share of the repeated cells that may differ
 DIFFERING = 0.01
+#: share of the replays that may have killed or hung their process
+MOST_LOST = 0.1
 
 _BEFORE_THE_CASE = frozenset({Stage.RESOLVE.value, Stage.IMPORT.value})
 _FAILED = frozenset(
     member.value for member in (Status.FAIL, Status.TIMEOUT, Status.OOM, Status.CRASH, Status.MISMATCH, Status.INVALID)
 )
+_WORKS = frozenset(status.value for status in WORKS)
+_LOST = frozenset({Status.CRASH.value, Status.TIMEOUT.value, Status.OOM.value})
 _ON_A_GPU = frozenset({"cuda", "tensorrt"})
 
 Row = Mapping[str, Any]
 
 
-def judge(rows: Sequence[Row], environment: Row, planned: int, pins: Sequence[str]) -> str:
-    """``good``, or ``quarantined: `` with the first reason found.
+@dataclass(frozen=True)
+class JudgedRun:
+    """What a run is judged by.
 
-    rows         every row of the run (columns of ``CELLS``)
+    rows         every row of the run
     environment  its row of ``ENVIRONMENTS``
-    planned      how many cells the run planned
+    planned      how many ``things`` (cells, bundles) the run planned
     pins         requirements asked for (``torch==2.8.0``); every one must be installed at that version
     """
-    checks: tuple[Callable[[], Iterator[str]], ...] = (
-        lambda: versions_installed(environment, pins),
-        # before the counts: a run is ended at the first canary that surprises
-        lambda: surprises(rows),
-        lambda: _counts(rows, planned),
-        lambda: _one_reason(rows),
-        lambda: _canaries(rows),
-        lambda: _providers(rows, environment),
-        lambda: _repeats(environment),
-    )
-    for check in checks:
-        for reason in check():
-            return f"quarantined: {reason}"
-    return GOOD
+
+    rows: Sequence[Row]
+    environment: Row
+    planned: int
+    pins: Sequence[str]
+    things: str
 
 
-def _repeats(environment: Row) -> Iterator[str]:
-    repeated, differing = environment.get("repeated") or 0, len(environment.get("differing") or ())
+#: a sentence for each reason against a run
+Check = Callable[[JudgedRun], Iterator[str]]
+
+
+def judge(table: str, rows: Sequence[Row], environment: Row, planned: int, pins: Sequence[str]) -> str:
+    """``good``, or ``quarantined: `` with the first reason found; the arguments are as for :class:`JudgedRun`.
+
+    ``table`` says what the rows are of: ``cells`` or ``runs``.
+    """
+    run = JudgedRun(rows, environment, planned, pins, THINGS[table])
+    return next((f"quarantined: {reason}" for check in CHECKS[table] for reason in check(run)), GOOD)
+
+
+def _repeats(run: JudgedRun) -> Iterator[str]:
+    repeated, differing = run.environment.get("repeated") or 0, len(run.environment.get("differing") or ())
     if differing > DIFFERING * repeated:
         yield f"{differing} of {repeated} cells differ when they are measured again (at most {DIFFERING:.0%} may)"
 
 
-def versions_installed(environment: Row, pins: Sequence[str]) -> Iterator[str]:
+def _versions(run: JudgedRun) -> Iterator[str]:
     """A sentence for each pin that is not installed as it was asked for."""
     installed = {
-        canonicalize_name(name): text for name, text in json.loads(environment.get("packages") or "{}").items()
+        canonicalize_name(name): text for name, text in json.loads(run.environment.get("packages") or "{}").items()
     }
-    for pin in map(Requirement, pins):
+    for pin in map(Requirement, run.pins):
         have = installed.get(canonicalize_name(pin.name))
         if pin.marker is not None and not pin.marker.evaluate():
             continue
@@ -87,37 +103,71 @@ def _fits(have: str, pin: Requirement) -> bool:
         return False
 
 
-def _counts(rows: Sequence[Row], planned: int) -> Iterator[str]:
-    if planned <= 0:
-        yield "no cells were planned"
-    if len(rows) < ENOUGH * planned:
-        yield f"{len(rows)} rows of {planned} planned cells (at least {ENOUGH:.0%} are needed)"
-    invalid = sum(row["status"] == Status.INVALID for row in rows)
-    if invalid > INVALID * len(rows):
-        yield f"{invalid} of {len(rows)} rows are invalid (at most {INVALID:.0%} may be)"
+def _counts(run: JudgedRun) -> Iterator[str]:
+    if run.planned <= 0:
+        yield f"no {run.things} were planned"
+    if len(run.rows) < ENOUGH * run.planned:
+        yield f"{len(run.rows)} rows of {run.planned} planned {run.things} (at least {ENOUGH:.0%} are needed)"
+    invalid = sum(row["status"] == Status.INVALID for row in run.rows)
+    if invalid > INVALID * len(run.rows):
+        yield f"{invalid} of {len(run.rows)} rows are invalid (at most {INVALID:.0%} may be)"
 
 
-def _one_reason(rows: Sequence[Row]) -> Iterator[str]:
-    failures = [row for row in rows if row["status"] in _FAILED and row["corpus"] != CANARY]
+def _one_reason(run: JudgedRun) -> Iterator[str]:
+    failures = [row for row in run.rows if row["status"] in _FAILED and row["corpus"] != CANARY]
     early = Counter(row["signature"] for row in failures if row["stage"] in _BEFORE_THE_CASE)
     for signature, count in early.most_common(1):
         if count > ONE_REASON * len(failures):
             yield f"{count} of {len(failures)} failures have one reason before any case was tried ({signature})"
 
 
-def _canaries(rows: Sequence[Row]) -> Iterator[str]:
-    seen = {row["case"] for row in rows if tells(row)}
+def _surprises(run: JudgedRun) -> Iterator[str]:
+    return surprises(run.rows)
+
+
+def _canaries(run: JudgedRun) -> Iterator[str]:
+    seen = {row["case"] for row in run.rows if tells(row)}
     for case in EXPECTED:
         if case not in seen:
             yield f"no row of {case}: nothing shows that the measurement can be trusted"
 
 
-def _providers(rows: Sequence[Row], environment: Row) -> Iterator[str]:
+def _providers(run: JudgedRun) -> Iterator[str]:
     """Apart from cpu, which is always there, some passing canary must have run on the provider asked for."""
-    asked = sorted({row["provider"] for row in rows if row["provider"]} - {"cpu", "none"})
+    asked = sorted({row["provider"] for row in run.rows if row["provider"]} - {"cpu", "none"})
     for provider in asked:
-        if provider in _ON_A_GPU and not environment.get("gpu"):
+        if provider in _ON_A_GPU and not run.environment.get("gpu"):
             yield f"provider {provider} was asked for, and there is no GPU"
-        mine = [row for row in rows if row["case"] == "canary-pass" and row["provider"] == provider]
+        mine = [row for row in run.rows if row["case"] == "canary-pass" and row["provider"] == provider]
         if not any(row["status"] == Status.PASS for row in mine):
             yield f"provider {provider} was asked for, and no canary ran on it without falling back"
+
+
+def _replayed_canaries(run: JudgedRun) -> Iterator[str]:
+    """A runtime that only reads models computes nothing, so its rows have no error and say nothing of mismatches."""
+    computed = any(row["max_abs_error"] is not None for row in run.rows)
+    for row in run.rows:
+        if row["case"] == "canary-mismatch" and row["status"] in _WORKS and computed:
+            yield f"canary-mismatch came out as {row['status']} (bundle {row['bundle']})"
+        if row["case"] == "canary-pass" and row["status"] == Status.MISMATCH:
+            yield f"canary-pass came out as mismatch (bundle {row['bundle']})"
+    known = [row for row in run.rows if row["corpus"] in (CANARY, probes.CORPUS)]
+    if known and not any(row["status"] in _WORKS for row in known):
+        yield "no probe and no canary passes: nothing shows that the runtime works"
+
+
+def _lost(run: JudgedRun) -> Iterator[str]:
+    lost = Counter(row["status"] for row in run.rows if row["status"] in _LOST)
+    if sum(lost.values()) > MOST_LOST * len(run.rows):
+        words = ", ".join(f"{count} {status}" for status, count in sorted(lost.items()))
+        yield f"{words} of {len(run.rows)} rows (at most {MOST_LOST:.0%} may end so)"
+
+
+#: what a table's rows are of, as a person says it
+THINGS = {"cells": "cells", "runs": "bundles"}
+#: what is asked of a run, by table, in this order
+CHECKS: dict[str, tuple[Check, ...]] = {
+    # surprises before the counts: a run is ended at the first canary that surprises
+    "cells": (_versions, _surprises, _counts, _one_reason, _canaries, _providers, _repeats),
+    "runs": (_versions, _counts, _replayed_canaries, _lost),
+}

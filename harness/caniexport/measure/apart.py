@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from caniexport.model.plan import Cell
 
 _MEASURED = frozenset(status.value for status in MEASURED)
+_TEXTS = ("message_id", "warning_id", "checker_id")
 #: from best to worst
 _ORDER = {status.value: place for place, status in enumerate(Status)}
 
@@ -84,17 +85,19 @@ def _write(job: CellsJob, rows: list[dict[str, Any]], planned: Sequence[Cell], f
     environment = {**environment_of(folders[1]), "run_id": job.run_id}
     if not rows:
         return SettledCells(0, 0, "the cells could not be measured apart")
+    texts = _texts(rows, folders)
     for row in rows:
         row["run_id"] = job.run_id
         _bring_bundle(row["bundle"], folders, local)
-    problem = write_run(local, job.release, environment, rows, _texts(rows, folders), len(planned))
+    new = [(row, {row[name]: texts[row[name]] for name in _TEXTS if row[name] in texts}) for row in rows]
+    problem = write_run(job, environment, new, len(planned))
     return SettledCells(len(rows), sum(row["unstable"] is not None for row in rows), problem)
 
 
 def _texts(rows: Sequence[Row], folders: Sequence[Path]) -> dict[str, str]:
     from caniexport.store import Dataset
 
-    ids = {row[name] for row in rows for name in ("message_id", "warning_id", "checker_id")}
+    ids = {row[name] for row in rows for name in _TEXTS}
     found: dict[str, str] = {}
     for folder in folders:
         found |= Dataset.open(None, folder).messages(ids)

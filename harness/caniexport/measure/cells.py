@@ -12,6 +12,7 @@ from caniexport.gate.repeats import sample
 from caniexport.machine import interpreters
 from caniexport.machine.turns import turn
 from caniexport.measure.job import CellsJob, MeasureOptions, ReleaseReport, cell_name, new_run_id, utc_now
+from caniexport.measure.owed import owed
 from caniexport.measure.progress import Progress
 from caniexport.measure.settle import SettledRun, settle
 from caniexport.measure.tox_calls import cells_variables, failure, run_again, run_job, table_with
@@ -143,7 +144,7 @@ def _without_python(job: CellsJob) -> ReleaseReport:
     lacks = f"Python {job.release.python}"
     why = interpreters.why_none(job.release.python)
     reason = f"it needs {lacks}, which is not on this machine and which uv could not fetch ({why})"
-    settle(job, reason)
+    settle(job, owed=lambda rows: owed(job, rows, reason))
     job.tell(f"could not be measured: {reason}")
     return ReleaseReport(job.release.torch, len(job.todo), 0, 0.0, f"could not be measured: {reason}", lacks)
 
@@ -211,7 +212,7 @@ def _measure_release(job: CellsJob) -> ReleaseReport:
     """One tox run, then the gate and the compaction of what it wrote; what its A/A sample saw differ is settled."""
     started = time.monotonic()
     options = job.options
-    code = run_job(job, "cell", only=bool(options.cells))
+    code = run_job(job, only=bool(options.cells))
     again = _measure_again(job) if code == 0 and options.whole and options.repeat else None
     settled = _settle(job, code, again)
     for line in settled.interrupted:
@@ -304,8 +305,7 @@ def _moved(job: CellsJob, settled: SettledRun) -> list[plan.Cell]:
 def _settle(job: CellsJob, code: int, again: Path | None) -> SettledRun:
     """After tox: judge the run, add the rows it owes, compact."""
     reason = failure(job.log) if code else ""
-    # counted where they are by now: another process on the same folder may have compacted them
-    settled = settle(job, reason, again)
+    settled = settle(job, again, lambda rows: owed(job, rows, reason))
     if again is not None:
         shutil.rmtree(again, ignore_errors=True)
     if settled.rows == 0:

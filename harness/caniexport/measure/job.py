@@ -7,7 +7,7 @@ import random
 import shutil
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from caniexport.gate.repeats import REPEATED
 from caniexport.machine.disk import GIGABYTE, Budget
@@ -121,6 +121,7 @@ class Planned(Protocol):
 class Job:
     """One run in one tox environment.
 
+    table        what its rows are of: ``cells`` or ``runs``
     environment  the environment's name
     label        what a person calls it: ``torch 2.8.0``, ``onnxruntime==1.14.1``
     todo         what is to be measured, ``done`` the keys of what needs no measuring
@@ -130,6 +131,7 @@ class Job:
     variables    of its process
     """
 
+    table: ClassVar[str]
     options: JobOptions
     environment: str
     label: str
@@ -142,6 +144,11 @@ class Job:
     progress: Progress
     say: Callable[[str], None]
     run_id: str = field(default_factory=lambda: new_run_id())
+
+    @property
+    def pins(self) -> tuple[str, ...]:
+        """Requirements that must be installed as they are asked for."""
+        raise NotImplementedError
 
     @property
     def log(self) -> Path:
@@ -162,20 +169,32 @@ class Job:
 class CellsJob(Job):
     """Cells of one torch release, whose case files are ``corpus``."""
 
+    table: ClassVar[str] = "cells"
     options: MeasureOptions
     release: Release
     todo: Sequence[plan.Cell]
     corpus: dict[str, LoadedCase]
+
+    @property
+    def pins(self) -> tuple[str, ...]:
+        """What the table of releases says."""
+        return tuple(self.release.requirements)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReplaysJob(Job):
     """Bundles on one release of a runtime."""
 
+    table: ClassVar[str] = "runs"
     options: ReplayOptions
     release: RuntimeRelease
     provider: str
     todo: Sequence[ArchiveEntry]
+
+    @property
+    def pins(self) -> tuple[str, ...]:
+        """What the table of runtimes says."""
+        return self.release.requirements(self.provider)
 
 
 @dataclass(frozen=True)

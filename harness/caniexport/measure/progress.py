@@ -21,11 +21,11 @@ def count_cells(local: Path, run_id: str) -> int:
 
 
 class RowCount:
-    """Counts rows of a ``kind`` in the journals of runs, ``cell`` or ``run``; what was counted is not read again."""
+    """Counts rows of a table in the journals of runs; what was counted is not read again."""
 
-    def __init__(self, local: Path, kind: str = "cell") -> None:
+    def __init__(self, local: Path, table: str = "cells") -> None:
         self._folder = local / "journal"
-        self._mark = f'"kind": "{kind}"'.encode()
+        self._mark = f'"kind": "{table.removesuffix("s")}"'.encode()
         #: by journal: bytes that were read (whole lines only), rows in them
         self._known: dict[Path, tuple[int, int]] = {}
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from caniexport.bundles.pack import COLUMNS, PackedBundle, entries, pack
 from caniexport.machine.interpreters import find as find_python
 from caniexport.measure.job import ReplaysJob
+from caniexport.measure.merge_replays import ReplaysReport, replays_report
 from caniexport.measure.progress import Progress
-from caniexport.measure.settle_replays import ReplaysReport, settle_runs
+from caniexport.measure.settle import settle
 from caniexport.measure.tox_calls import failure, run_job
 from caniexport.model import corpus as corpus_module
 from caniexport.model.status import MEASURED
@@ -118,13 +119,14 @@ def _measure_one(job: ReplaysJob) -> ReplaysReport:
     if not job.todo:
         job.tell("nothing new to run")
         return _empty_report(job, "")
-    code = run_job(job, "run")
-    reports = settle_runs(job.options.local, [job.run_id], job.release.requirements(job.provider))
+    code = run_job(job)
+    settled = settle(job)
     job.clean()
-    if not reports:
+    if settled.written:
+        report = replays_report(settled.written, settled.problem)
+    else:
         reason = failure(job.log).splitlines()[0] if code else "it wrote no row"
-        reports = [_empty_report(job, f"could not be run: {reason}")]
-    report = reports[0]
+        report = _empty_report(job, f"could not be run: {reason}")
     job.progress.end(job.label, len(job.todo), report.rows, report.problem)
     if report.problem:
         job.tell(f"{report.problem} (log: {job.log})")

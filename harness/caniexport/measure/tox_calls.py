@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 _TABLE = "CANIEXPORT_RELEASES"
 
 
-def run_job(job: Job, kind: str, *, only: bool = False) -> int:
+def run_job(job: Job, *, only: bool = False) -> int:
     """Measure what is not done, or ``only`` what is to be done; tox's exit code.
 
-    Progress is read from the rows of this ``kind`` in the journals that are written meanwhile.
+    Progress is read from the journals that are written meanwhile.
     """
-    count = RowCount(job.options.local, kind)
+    count = RowCount(job.options.local, job.table)
     keys = frozenset(item.key for item in job.todo) if only else job.done
     chosen = _chosen(job, "only" if only else "done", keys)
     arguments = [*job.limits, *job.selection, "--run-id", job.run_id, *chosen]

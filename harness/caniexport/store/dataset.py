@@ -48,8 +48,7 @@ class Dataset:
         self._folders = folders
         self._problems = list(journals.problems)
         self._texts = journals.messages
-        self._fresh_environments = journals.environments
-        self._fresh_runs = journals.runs
+        self._journalled = {"cells": journals.cells, "runs": journals.runs, "environments": journals.environments}
         self._parts = self._find_parts(journals)
         self._scan = PartReader(self._problems)
         self._environments: pa.Table | None = None
@@ -113,7 +112,7 @@ class Dataset:
 
         wanted = list(columns_of("runs") if columns is None else columns)
         taken = None if bundles is None else frozenset(bundles)
-        parts = read_runs(self._folders, self._fresh_runs, self._gates(), taken, wanted, self._problems)
+        parts = read_runs(self._folders, self._journalled["runs"], self._gates(), taken, wanted, self._problems)
         frame = to_frame(pa.concat_tables([empty(wanted), *(table.select(wanted) for _, table in parts)]))
         frame["origin"] = [origin for origin, table in parts for _ in range(table.num_rows)]
         return frame
@@ -182,13 +181,13 @@ class Dataset:
         return self._query.folded(by, along, measure, where, exactly=exactly, on=on)
 
     def records(self, table: str, where: sql.Where | None = None) -> list[dict[str, Any]]:
-        """Rows of one of the other tables as dictionaries, a local one before a published one."""
+        """Rows of any table as dictionaries, a local one before a published one, those of quarantined runs too."""
         return small.records(table, self._small_files(table), self._fresh(table), where or {}, self._problems)
 
     def _fresh(self, table: str) -> Iterable[Mapping[str, Any]]:
         """Rows of a table that are in no parquet file yet."""
-        if table == "environments":
-            return self._fresh_environments
+        if table in self._journalled:
+            return self._journalled[table]
         local = self._folders.get("local")
         return gather(local, self._problems) if table == "declared" and local is not None else ()
 
@@ -212,18 +211,21 @@ class Dataset:
     def _memo(self) -> Memo:
         """Answers of this state of the files; where rows are in journals yet, none is kept."""
         paths = [path for home in self._folders.values() for at in ("cells", "runs") for path in (home / at).glob("*")]
-        settled = not self._fresh_runs and all(part.fresh is None for part in self._parts)
+        settled = not self._journalled["runs"] and all(part.fresh is None for part in self._parts)
         return Memo(paths, memo.folder() if settled else None)
 
     @cached_property
     def _run_query(self) -> RunQuery:
         gates = Gates(self.records("environments"))
-        return RunQuery(self._folders, self._fresh_runs, gates.quarantined if gates.silencing else None, self._problems)
+        return RunQuery(
+            self._folders, self._journalled["runs"], gates.quarantined if gates.silencing else None, self._problems
+        )
 
     def _small_files(self, table: str) -> list[Path]:
         """The files of a table, published before local, as far as they are there and can be read."""
-        paths = [folder / f"{table}.parquet" for folder in self._folders.values()]
-        usable, problems = files.usable([path for path in paths if path.is_file()])
+        names = f"{table}/*.parquet" if table in ("cells", "runs") else f"{table}.parquet"
+        paths = [path for folder in self._folders.values() for path in sorted(folder.glob(names))]
+        usable, problems = files.usable(paths)
         self._problems += problems
         return usable
 
@@ -326,7 +328,7 @@ class Dataset:
 
     def _environment_rows(self) -> pa.Table:
         if self._environments is None:
-            fresh = from_normalised("environments", self._fresh_environments)
+            fresh = from_normalised("environments", self._journalled["environments"])
             kept = [self._small(origin, "environments") for origin in _ORIGINS]
             self._environments = newest("environments", [*kept, fresh])
         return self._environments

@@ -1,23 +1,19 @@
-"""After a run of bundles: the gate's word on it, and compaction. Also brings in rows that another machine wrote."""
+"""Rows of replays that another machine wrote: brought into the local dataset, and judged."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from caniexport.gate.replays_verdict import judge_runs
+from caniexport.measure.settle import judged, verdict, write_verdicts
 from caniexport.model.errors import CaniexportError
 from caniexport.model.journal import Journal
-from caniexport.store import compact
 from caniexport.store.gates import GOOD
 from caniexport.store.journal_reader import Entries, read_journal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 #: characters of a journal's name that are kept, with room for a number behind them
 _LONGEST_NAME = 60
@@ -40,36 +36,9 @@ class ReplaysReport:
     problem: str
 
 
-def settle_runs(local: Path, run_ids: Iterable[str], pins: Sequence[str] = ()) -> list[ReplaysReport]:
-    """Judge these runs, whose rows are in journals of the local dataset, write the word, compact."""
-    entries = Entries()
-    for path in sorted((local / "journal").glob("*.jsonl")):
-        entries.add(read_journal(path))
-    reports = []
-    with Journal(local / "journal", "settle-runs") as journal:
-        for run_id in run_ids:
-            rows = [row for row in entries.runs if row["run_id"] == run_id]
-            environments = [row for row in entries.environments if row["run_id"] == run_id]
-            if rows and environments:
-                reports.append(_settle_one(journal, rows, environments[-1], pins))
-    compact(local)
-    return reports
-
-
-def _settle_one(
-    journal: Journal, rows: list[dict[str, Any]], environment: dict[str, Any], pins: Sequence[str]
-) -> ReplaysReport:
-    first = rows[0]
-    if first["bundle"] is None:
-        word = f"not measured: {first['signature']}"
-    else:
-        planned = environment["planned"] or len(rows)
-        word = judge_runs(rows, environment, planned, pins)
-    told = dict(environment, gate=word, rows=len(rows), measured_at=environment["measured_at"].isoformat())
-    journal.environment(told)
-    statuses: dict[str, int] = {}
-    for row in rows:
-        statuses[row["status"]] = statuses.get(row["status"], 0) + 1
+def replays_report(rows: Sequence[Mapping[str, Any]], problem: str) -> ReplaysReport:
+    """The report of a run with these rows, of which there is one at least."""
+    first, statuses = rows[0], Counter(row["status"] for row in rows)
     return ReplaysReport(
         first["runtime"],
         first["runtime_version"] or "",
@@ -77,7 +46,7 @@ def _settle_one(
         first["run_id"],
         len(rows),
         dict(sorted(statuses.items())),
-        "" if word == GOOD else word,
+        problem,
     )
 
 
@@ -100,8 +69,25 @@ def merge(folder: Path, local: Path) -> tuple[list[ReplaysReport], list[str]]:
         )
     for path, entries in found.items():
         _copy(path, local, entries)
-    run_ids = dict.fromkeys(row["run_id"] for entries in found.values() for row in entries.runs)
-    return settle_runs(local, run_ids), problems
+    every = Entries()
+    for entries in found.values():
+        every.add(entries)
+    return _settle(local, every), problems
+
+
+def _settle(local: Path, entries: Entries) -> list[ReplaysReport]:
+    """Judge the runs of these rows, which lie in the local dataset by now, and compact it."""
+    reports, verdicts = [], []
+    environments = {row["run_id"]: row for row in entries.environments}
+    for run_id in dict.fromkeys(row["run_id"] for row in entries.runs if row["run_id"] in environments):
+        rows = [row for row in entries.runs if row["run_id"] == run_id]
+        environment = environments[run_id]
+        planned = environment["planned"] or len(rows)
+        word = verdict("runs", rows, environment, planned, ())
+        verdicts.append(judged(environment, word, rows, planned))
+        reports.append(replays_report(rows, "" if word == GOOD else word))
+    write_verdicts(local, verdicts)
+    return reports
 
 
 def _copy(path: Path, local: Path, entries: Entries) -> None:
