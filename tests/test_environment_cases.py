@@ -193,7 +193,7 @@ def test_measuring_an_environment_case_measures_no_release_of_torch():
         return {report.torch: report.planned for report in measure(options(cases), lambda _: None)}
 
     def options(cases):
-        return MeasureOptions(home.find(), ("2.15.0",), cases=cases, plan=True)
+        return MeasureOptions(home=home.find(), releases=("2.15.0",), cases=cases, plan=True)
 
     assert planned("ir-version-9-too-new") == {"2.15.0": 0}
     assert planned("cross-no-symbolic")["2.15.0"] > 100

@@ -40,7 +40,8 @@ def rows(tmp_path_factory):
     lines = []
     exporters = ("torchscript-trace", "dynamo", "default")
     for release, opsets in ((OLD, ()), (NEW, (9, 13, 15, 16, 18, 20, 23, 24))):
-        options = MeasureOptions(there, (release,), CASES, exporters if release == OLD else exporters[:2], opsets)
+        chosen = exporters if release == OLD else exporters[:2]
+        options = MeasureOptions(home=there, releases=(release,), cases=CASES, exporters=chosen, opsets=opsets)
         (report,) = measure(options, lines.append)
         if "could not be measured" in report.problem:
             pytest.skip(f"torch {release} cannot be installed here: {report.problem}")
@@ -60,7 +61,8 @@ def rows(tmp_path_factory):
         return [dict(row, text=dataset.message(row["message_id"]) or "") for row in found.to_dict("records")]
 
     find.frame = frame
-    find.again = lambda: measure(MeasureOptions(there, (OLD,), CASES, exporters), lines.append)
+    again = MeasureOptions(home=there, releases=(OLD,), cases=CASES, exporters=exporters)
+    find.again = lambda: measure(again, lines.append)
     return find
 
 
