@@ -9,11 +9,12 @@ import pytest
 from browser_fixtures import MARKS, drawn, until
 from dashboard_data import CROSS, MARKED_ID
 
+from caniexport import pages
 from caniexport.pages import links
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 pytestmark = MARKS
-NAVIGATION = Path(__file__).resolve().parent.parent / "dashboard" / "nav.js"
+NAVIGATION = Path(pages.__file__).with_name("nav.js")
 
 
 def _cell(page, **asked):

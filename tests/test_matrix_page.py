@@ -13,6 +13,7 @@ pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 from browser_fixtures import MARKS
 from dashboard_data import build
 
+from caniexport import pages
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, table
 from caniexport.pages import links, matrix_asked, matrix_html
@@ -20,7 +21,7 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.matrix_asked import MatrixParameters
 
 ROOT = Path(__file__).resolve().parents[1]
-NAVIGATION = ROOT / "dashboard" / "nav.js"
+NAVIGATION = Path(pages.__file__).with_name("nav.js")
 
 
 @pytest.fixture(scope="module")
