@@ -15,7 +15,7 @@ from caniexport.gate import held_back
 from caniexport.gate import moved as moving
 from caniexport.gate.settled import cell_names, settled
 from caniexport.store.frames import to_frame
-from caniexport.store.scan import speaking
+from caniexport.store.merge import taken
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,9 +59,9 @@ def promote(
     moved = _moved(numbered)
     again = set(numbered)
     while again:
-        for name in again:
-            merged = speaking(list(zip(("published", "local"), numbered[name], strict=True)))
-            found.rows[name], outdated[name] = current(_together([rows for _, rows in merged]))
+        for name in sorted(again):
+            merged = taken("cells", list(zip(("published", "local"), numbered[name], strict=True)))
+            found.rows[name], outdated[name] = current(merged)
         frame = _frame(found.rows)
         why = held_back.reasons(frame, environments, texts)
         why[(why == "") & _is_moved(frame, moved)] = held_back.MOVED
@@ -115,12 +115,6 @@ def _without(rows: pa.Table, side: int, out: pd.DataFrame) -> pa.Table:
 
     gone = pa.array(out.loc[out["_side"] == side, "_at"], pa.int64())
     return rows.filter(pc.invert(pc.is_in(rows["_at"], value_set=gone)))
-
-
-def _together(tables: Sequence[pa.Table]) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.concat_tables(tables)
 
 
 def _frame(rows: Mapping[str, pa.Table]) -> pd.DataFrame:

@@ -158,10 +158,9 @@ def _targets(local: Path, finished: list[Entries]) -> Iterator[tuple[Path, str, 
     if every.environments:
         yield local / "environments.parquet", "environments", from_normalised("environments", every.environments)
     by_file: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in every.cells:
-        by_file.setdefault(("cells", writer.cells_file(row["torch"], row["provider"])), []).append(row)
-    for row in every.runs:
-        by_file.setdefault(("runs", writer.runs_file(row["runtime"], row["provider"])), []).append(row)
+    for table, found in (("cells", every.cells), ("runs", every.runs)):
+        for row in found:
+            by_file.setdefault((table, writer.file_name(table, row)), []).append(row)
     for (table, name), rows in sorted(by_file.items()):
         yield local / table / name, table, from_normalised(table, rows)
 

@@ -16,20 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 from caniexport.model.errors import StoreError
 from caniexport.store import digests, files, memo, small, sql
+from caniexport.store.cells_query import CellsQuery
 from caniexport.store.declared import gather
 from caniexport.store.elsewhere import On, Runtime
 from caniexport.store.frames import to_frame
-from caniexport.store.gates import Gates, mask
+from caniexport.store.gates import Gates, Quarantined
 from caniexport.store.journal_reader import Entries, read_journals
 from caniexport.store.memo import Memo
 from caniexport.store.merge import newest
+from caniexport.store.parts import Part, find_parts, leave_out_damaged
 from caniexport.store.query import Query
-from caniexport.store.run_query import RunQuery
-from caniexport.store.runs import empty, read_runs
-from caniexport.store.scan import Part, PartReader, needed, select, speaking
 from caniexport.store.schema import columns as columns_of
 from caniexport.store.schema import from_normalised, schema, to_arrow
-from caniexport.store.writer import cells_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,8 +47,12 @@ class Dataset:
         self._problems = list(journals.problems)
         self._texts = journals.messages
         self._journalled = {"cells": journals.cells, "runs": journals.runs, "environments": journals.environments}
-        self._parts = self._find_parts(journals)
-        self._scan = PartReader(self._problems)
+        for folder in folders.values():
+            self._problems += [*files.put_aside(folder), *digests.told(folder)]
+        self._parts: dict[str, list[Part]] = {}
+        #: tables whose files that no MANIFEST speaks for have been read to their end
+        self._looked_through: set[str] = set()
+        self._parts_of("cells")
         self._environments: pa.Table | None = None
         #: what readers of this dataset keep beside it, by their own names
         self.beside: dict[str, Any] = {}
@@ -65,6 +67,12 @@ class Dataset:
             origin: folder for origin, folder in zip(_ORIGINS, (published, local), strict=True) if folder is not None
         }
         return cls(folders, read_journals(local) if local is not None else Entries())
+
+    def _parts_of(self, table: str) -> list[Part]:
+        """The parts of a table, found when they are first asked for: each file is then held against ``MANIFEST``."""
+        if table not in self._parts:
+            self._parts[table] = find_parts(table, self._folders, self._journalled[table], self._problems)
+        return self._parts[table]
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -87,48 +95,46 @@ class Dataset:
         corpus: Asked = None,
         *,
         columns: Sequence[str] | None = None,
-        quarantined: bool = False,
     ) -> pd.DataFrame:
         """One row per identity that passes the filters: the columns of ``CELLS`` (or those asked for) and ``origin``.
 
-        A filter takes one value or several; ``None`` among several opsets is the release's default. A local row
-        speaks before a published one, a newer before an older. Rows of runs that the gate has not passed are left
-        out, or with ``quarantined`` given too, marked in a column of that name; they then never take the place of a
-        good row.
+        A filter takes one value or several; ``None`` among several opsets is the release's default. Which row is taken
+        where several have one identity is said in :mod:`caniexport.store.which_row`; those of quarantined runs are
+        left out.
         """
         asked = (case, variant, torch, exporter, opset, provider, status, corpus)
-        filters = {name: _values(value) for name, value in zip(_FILTERS, asked, strict=True) if value is not None}
-        wanted = _known(columns)
-        tables = self._cells(filters, wanted, quarantined)
-        return _cells_frame(tables, [*wanted, "origin", *(["quarantined"] if quarantined else [])])
+        where = {name: _values(value) for name, value in zip(_FILTERS, asked, strict=True) if value is not None}
+        return self._frame("cells", columns, where)
 
     def runs(self, bundles: Iterable[str] | None = None, *, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """Bundles run by further runtimes: the columns of ``RUNS`` (or those asked for) and ``origin``.
 
         One row per bundle, session options, runtime, version, provider, device and environment; ``bundles`` takes
-        only these. Rows of runs that the gate has not passed are left out.
+        only these. Rows of quarantined runs are left out.
         """
-        import pyarrow as pa
+        return self._frame("runs", columns, {} if bundles is None else {"bundle": frozenset(bundles)})
 
-        wanted = list(columns_of("runs") if columns is None else columns)
-        taken = None if bundles is None else frozenset(bundles)
-        parts = read_runs(self._folders, self._journalled["runs"], self._gates(), taken, wanted, self._problems)
-        frame = to_frame(pa.concat_tables([empty(wanted), *(table.select(wanted) for _, table in parts)]))
-        frame["origin"] = [origin for origin, table in parts for _ in range(table.num_rows)]
-        return frame
+    def _frame(self, table: str, columns: Sequence[str] | None, where: sql.Where) -> pd.DataFrame:
+        wanted = _known(table, columns)
+        if table not in self._looked_through:
+            self._looked_through.add(table)
+            unlisted = {path for home in self._folders.values() for path in digests.unlisted(home)}
+            leave_out_damaged(self._parts_of(table), self._problems, unlisted)
+        query = Query(table, self._parts_of(table), self._quarantined, self._problems, stored=True)
+        return to_frame(query.arrow(wanted, where))
 
     def run_rows(self, bundles: Iterable[str], columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """The rows of :meth:`runs` as plain values: these columns of ``RUNS``, then the origin.
 
         ``measured_at`` is in microseconds UTC.
         """
-        return self._run_query.rows((*columns, "origin"), {"bundle": tuple(bundles)})
+        return self._replays.rows((*columns, "origin"), {"bundle": tuple(bundles)})
 
     def run_groups(
         self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where | None = None
     ) -> list[tuple[Any, ...]]:
         """For each group of the rows of :meth:`runs`: its columns ``by``, then the measures (SQL over ``RUNS``)."""
-        return self._run_query.grouped(by, measures, where or {})
+        return self._replays.grouped(by, measures, where or {})
 
     def select(
         self,
@@ -145,7 +151,7 @@ class Dataset:
         ``on`` asks how each ends on one runtime (:mod:`caniexport.store.elsewhere`). ``measured_at`` is in microseconds
         UTC. Rows of quarantined runs are left out.
         """
-        return self._query.rows(wanted, where, runtimes=runtimes, on=on)
+        return self._cells.cells(wanted, where or {}, runtimes=runtimes, on=on)
 
     def runtimes(self) -> list[Runtime]:
         """The releases of runtimes that ran files of the corpus."""
@@ -169,7 +175,7 @@ class Dataset:
         Rows whose place a newer row has taken may count too, unless it has to be ``exactly`` one row per cell: which
         releases, opsets and words occur does not depend on them.
         """
-        return self._query.grouped(by, measures, where or {}, exactly=exactly, on=on)
+        return self._cells.counted(by, measures, where or {}, exactly=exactly, on=on)
 
     def folded(
         self, by: Sequence[str], along: str, measure: str, where: sql.Where, *, exactly: bool, on: On | None = None
@@ -178,7 +184,7 @@ class Dataset:
 
         Both as lists of one length, in no order. ``exactly`` as for :meth:`grouped`.
         """
-        return self._query.folded(by, along, measure, where, exactly=exactly, on=on)
+        return self._cells.folded(by, along, measure, where, exactly=exactly, on=on)
 
     def records(self, table: str, where: sql.Where | None = None) -> list[dict[str, Any]]:
         """Rows of any table as dictionaries, a local one before a published one, those of quarantined runs too."""
@@ -199,27 +205,28 @@ class Dataset:
 
     def silenced_rows(self) -> int:
         """How many rows are left out because their run is quarantined."""
-        return self._query.silenced_rows()
+        return self._cells.silenced_rows()
 
     @cached_property
-    def _query(self) -> Query:
+    def _quarantined(self) -> Quarantined | None:
+        """Whether a run may not speak; ``None`` where all may."""
         gates = Gates(self.records("environments"))
-        quarantined = gates.quarantined if gates.silencing else None
-        return Query(self._parts, quarantined, self._problems, self._run_query, self._memo)
+        return gates.quarantined if gates.silencing else None
+
+    @cached_property
+    def _cells(self) -> CellsQuery:
+        return CellsQuery(self._parts_of("cells"), self._quarantined, self._problems, self._replays, self._memo)
+
+    @cached_property
+    def _replays(self) -> Query:
+        return Query("runs", self._parts_of("runs"), self._quarantined, self._problems)
 
     @cached_property
     def _memo(self) -> Memo:
         """Answers of this state of the files; where rows are in journals yet, none is kept."""
         paths = [path for home in self._folders.values() for at in ("cells", "runs") for path in (home / at).glob("*")]
-        settled = not self._journalled["runs"] and all(part.fresh is None for part in self._parts)
+        settled = not (self._journalled["cells"] or self._journalled["runs"])
         return Memo(paths, memo.folder() if settled else None)
-
-    @cached_property
-    def _run_query(self) -> RunQuery:
-        gates = Gates(self.records("environments"))
-        return RunQuery(
-            self._folders, self._journalled["runs"], gates.quarantined if gates.silencing else None, self._problems
-        )
 
     def _small_files(self, table: str) -> list[Path]:
         """The files of a table, published before local, as far as they are there and can be read."""
@@ -234,7 +241,7 @@ class Dataset:
         frame = to_frame(self._environment_rows())
         published = to_frame(self._small("published", "environments"))
         known = set(zip(published["env_id"], published["run_id"], strict=True))
-        gates = self._gates()
+        gates = Gates(self.records("environments"))
         keys = list(zip(frame["env_id"], frame["run_id"], strict=True))
         frame["origin"] = ["published" if key in known else "local" for key in keys]
         frame["quarantined"] = [gates.quarantined(*key) for key in keys]
@@ -271,60 +278,6 @@ class Dataset:
         missing = wanted - found.keys()
         rows = self.records("messages", {"message_id": missing}) if missing else []
         return {**{row["message_id"]: row["text"] for row in rows}, **found}
-
-    def _find_parts(self, journals: Entries) -> list[Part]:
-        parts: dict[str, Part] = {}
-        for origin, folder in self._folders.items():
-            self._problems += [*files.put_aside(folder), *digests.told(folder)]
-            usable, problems = files.usable(files.cells_files(folder))
-            self._problems += problems
-            for path in usable:
-                parts.setdefault(path.name, Part(path.name)).paths[origin] = path
-        fresh: dict[str, list[dict[str, Any]]] = {}
-        for row in journals.cells:
-            fresh.setdefault(cells_file(row["torch"], row["provider"]), []).append(row)
-        for name, rows in fresh.items():
-            parts.setdefault(name, Part(name)).fresh = from_normalised("cells", rows)
-        return [parts[name] for name in sorted(parts)]
-
-    def _cells(
-        self, filters: dict[str, frozenset[Any]], wanted: Sequence[str], quarantined: bool
-    ) -> list[tuple[str, bool, pa.Table]]:
-        """Tables with their origin and whether they are of quarantined runs."""
-        read = needed(wanted, filters)
-        found = []
-        for origin, table in self._scan.rows(self._parts, filters, read):
-            found += [(origin, bad, rows) for bad, rows in self._gated(table)]
-        for part in self._parts:
-            if not part.alone and part.takes(filters):
-                found += self._merged(part, filters, read)
-        return [item for item in found if quarantined or not item[1]]
-
-    def _merged(
-        self, part: Part, filters: dict[str, frozenset[Any]], read: Sequence[str]
-    ) -> list[tuple[str, bool, pa.Table]]:
-        sides: dict[bool, list[tuple[str, pa.Table]]] = {False: [], True: []}
-        for origin, table in self._scan.shared(part, filters, read):
-            for bad, rows in self._gated(table):
-                sides[bad].append((origin, rows))
-        return [
-            (origin, bad, select(rows, filters))
-            for bad, tables in sides.items()
-            if tables
-            for origin, rows in speaking(tables)
-        ]
-
-    def _gated(self, rows: pa.Table) -> list[tuple[bool, pa.Table]]:
-        """The rows that speak and those of quarantined runs, each marked."""
-        import pyarrow.compute as pc
-
-        bad = mask(rows, self._gates().quarantined)
-        if bad is None:
-            return [(False, rows)]
-        return [(False, rows.filter(pc.invert(bad))), (True, rows.filter(bad))]
-
-    def _gates(self) -> Gates:
-        return Gates(self.records("environments"))
 
     def _environment_rows(self) -> pa.Table:
         if self._environments is None:
@@ -375,27 +328,9 @@ def _values(asked: Any) -> frozenset[Any]:
     return frozenset(asked)
 
 
-def _known(asked: Sequence[str] | None) -> list[str]:
-    every = columns_of("cells")
-    if asked is None:
-        return list(every)
-    unknown = [name for name in asked if name not in every]
+def _known(table: str, asked: Sequence[str] | None) -> list[str]:
+    every = columns_of(table)
+    unknown = [name for name in asked or () if name not in every]
     if unknown:
-        raise StoreError(f"cells have no column {', '.join(unknown)}")
-    return list(asked)
-
-
-def _cells_frame(tables: Sequence[tuple[str, bool, pa.Table]], wanted: Sequence[str]) -> pd.DataFrame:
-    import numpy as np
-    import pyarrow as pa
-
-    from caniexport.store.scan import coded_schema
-
-    names = [name for name in wanted if name not in ("origin", "quarantined")]
-    parts = [coded_schema(names).empty_table(), *(table.select(names) for _, _, table in tables)]
-    frame = to_frame(pa.concat_tables(parts))
-    counts = [table.num_rows for _, _, table in tables]
-    frame["origin"] = np.repeat(np.array([origin for origin, _, _ in tables], dtype=object), counts)
-    if "quarantined" in wanted:
-        frame["quarantined"] = np.repeat(np.array([bad for _, bad, _ in tables], dtype=bool), counts)
-    return frame
+        raise StoreError(f"{table} have no column {', '.join(unknown)}")
+    return list(every if asked is None else asked)

@@ -299,6 +299,14 @@ def _remembered(folder: Path, kept: Path | None) -> _Remembered:
     return _Remembered(folder, kept)
 
 
+def unlisted(folder: Path) -> list[Path]:
+    """The files of a dataset that its ``MANIFEST`` does not name, or all where it cannot be read."""
+    try:
+        return without_line(folder, settled(folder))
+    except StoreError:
+        return listed_files(folder)
+
+
 def without_line(folder: Path, manifest: Manifest | None) -> list[Path]:
     """The files of a dataset that its ``MANIFEST`` does not name."""
     return [path for path in listed_files(folder) if manifest is None or not manifest.takes(name_of(path))]

@@ -8,14 +8,13 @@ refused (older rows end there) is the same everywhere but where its file was run
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from caniexport.model.case import PLAIN
-from caniexport.model.status import MEASURED, Stage, Status
-from caniexport.store import sql
+from caniexport.model.status import Stage, Status
+from caniexport.store import sql, which_row
 
 #: a cell that ends here has not reached its runtime
 BEFORE_RUNTIME = (Stage.RESOLVE, Stage.IMPORT, Stage.EAGER, Stage.EXPORT, Stage.CHECK)
@@ -27,7 +26,6 @@ MOVED = frozenset(
 #: the same, for SQL
 BEFORE = ", ".join(sql.literal(stage.value) for stage in BEFORE_RUNTIME)
 _CHECK = sql.literal(Stage.CHECK.value)
-_SAYS = ", ".join(sql.literal(status.value) for status in sorted(MEASURED, key=lambda status: status.value))
 _PLACE = ("torch", "case", "variant", "exporter", "opset")
 
 
@@ -60,7 +58,7 @@ class On:
 
 
 #: the relation where there are no runs
-NO_RUNS: tuple[str, list[Any]] = (f"SELECT *, NULL::VARCHAR AS origin FROM ({sql.empty('runs')})", [])
+NO_RUNS: tuple[str, list[Any]] = (f"SELECT *, NULL::VARCHAR AS origin, 0 AS line FROM ({sql.empty('runs')})", [])
 
 
 def moved(cells: str, runs: str, on: On, *, once: bool) -> str:
@@ -119,15 +117,10 @@ def _one(cells: str, to: Runtime) -> str:
 
 
 def _speaking(runs: str) -> str:
-    """One run for each bundle, with and without session options of its own: by the rules for cells."""
-    now = round(time.time() * 1e6)
-    speaks = (
-        f"status IN ({_SAYS}) DESC, coalesce(epoch_us(measured_at) <= {now}, false) DESC, origin = 'local' DESC, "
-        "measured_at DESC NULLS LAST"
-    )
+    """One run for each bundle, with and without session options of its own: by the rule for cells."""
     return (
         f"SELECT *, session IS NOT NULL AS asks FROM ({runs}) "
-        f"QUALIFY row_number() OVER (PARTITION BY bundle, session IS NOT NULL ORDER BY {speaks}) = 1"
+        f"QUALIFY row_number() OVER (PARTITION BY bundle, session IS NOT NULL ORDER BY {which_row.order('cells')}) = 1"
     )
 
 

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from caniexport.store import files, sql
+from caniexport.store import files, sql, which_row
 from caniexport.store.gates import Gates
-from caniexport.store.merge import KEYS
-from caniexport.store.schema import columns
+from caniexport.store.schema import columns, to_arrow
 
 Row = dict[str, Any]
+
+_UNION = " UNION ALL BY NAME "
 
 
 def records(
     table: str, paths: Sequence[Path], fresh: Iterable[Mapping[str, Any]], where: sql.Where, problems: list[str]
 ) -> list[Row]:
-    """One row per identity out of ``paths`` and then ``fresh``, by the rules of :func:`caniexport.store.merge.newest`.
+    """One row per identity out of ``paths`` and then ``fresh``, in the order in which they lie there.
 
-    In the order in which they lie in the files, those of a later file behind. A file that turns out to be damaged is
-    left out and told to ``problems``.
+    Which row is taken is said in :mod:`caniexport.store.which_row`. A file that turns out to be damaged is left out
+    and told to ``problems``.
     """
-    rows: list[Row] = []
-    for path in paths:
-        rows += _read(path, table, where, problems)
-    rows += [dict(row) for row in fresh if all(row[name] in wanted for name, wanted in where.items())]
-    found: dict[tuple[Any, ...], Row] = {}
-    now = time.time()
-    for row in rows:
-        key = tuple(row[name] for name in KEYS[table])
-        if key not in found or _rank(row, now) >= _rank(found[key], now):
-            found[key] = row
-    return list(found.values())
+    new = [dict(row) for row in fresh if all(row[name] in wanted for name, wanted in where.items())]
+    paths = list(paths)
+    while True:
+        try:
+            return _read(table, paths, new, where)
+        except sql.error() as error:
+            damaged = {path: problem for path in paths if (problem := files.fault(path, table))}
+            if not damaged:
+                raise sql.unanswered(error) from error
+            problems += damaged.values()
+            paths = [path for path in paths if path not in damaged]
 
 
 def environments(rows: Iterable[Row], published: Sequence[Path], problems: list[str]) -> list[Row]:
@@ -52,26 +52,22 @@ def environments(rows: Iterable[Row], published: Sequence[Path], problems: list[
     ]
 
 
-def _rank(row: Mapping[str, Any], now: float) -> tuple[bool, bool, float]:
-    """Judged by the gate, not of the future, newest."""
-    seconds = row["measured_at"].timestamp() if row.get("measured_at") else 0.0
-    return row.get("gate") is not None, seconds <= now, seconds
-
-
-def _read(path: Path, table: str, where: sql.Where, problems: list[str]) -> list[Row]:
+def _read(table: str, paths: Sequence[Path], fresh: list[Row], where: sql.Where) -> list[Row]:
     names = columns(table)
     condition, values = sql.condition(where)
-    shown = ", ".join(sql.shown(name) for name in names)
-    text = f"SELECT {shown} FROM (({sql.empty(table)}) UNION ALL BY NAME SELECT * FROM {sql.files([path])})"
-    try:
-        rows = sql.fetch(f"{text} WHERE {condition}", values)
-    except sql.error() as error:
-        problem = files.fault(path, table)
-        if not problem:
-            raise sql.unanswered(error) from error
-        problems.append(problem)
-        return []
-    return [_row(names, row) for row in rows]
+    lines = "{} AS part, file_row_number + 1 AS line"
+    found = [f"SELECT *, 0 AS part, 0 AS line FROM ({sql.empty(table)})"]
+    found += [
+        f"SELECT *, {lines.format(part)} FROM {sql.files([path], numbered=True)} WHERE {condition}"
+        for part, path in enumerate(paths)
+    ]
+    found += [f"SELECT *, {len(paths)} AS part FROM incoming"] if fresh else []
+    rows = f"SELECT * REPLACE (part * 4294967296 + line AS line), 'local' AS origin FROM ({_UNION.join(found)})"
+    taken = which_row.taken(rows, table) if len(paths) + bool(fresh) > 1 else rows
+    text = f"SELECT {', '.join(map(sql.shown, names))} FROM ({taken}) ORDER BY line"
+    every = values * len(paths)
+    answer = sql.fetch_of(to_arrow(table, fresh), text, every) if fresh else sql.fetch(text, every)
+    return [_row(names, row) for row in answer]
 
 
 def _row(names: Sequence[str], values: Sequence[Any]) -> Row:

@@ -61,6 +61,16 @@ def fetch(query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         cursor.close()
 
 
+def fetch_arrow(query: str, values: Sequence[Any] = ()) -> pa.Table:
+    """The rows of a query as arrow. Raises ``duckdb.Error`` where a file cannot be read."""
+    importlib.import_module("duckdb")  # arrow is made by its Python layer
+    cursor = connection().cursor()
+    try:
+        return cursor.sql(query, params=list(values)).to_arrow_table()
+    finally:
+        cursor.close()
+
+
 def error() -> type[Exception]:
     """What DuckDB raises."""
     kind: type[Exception] = _engine().Error
@@ -104,6 +114,17 @@ def keep(table: str, rows: pa.Table) -> None:
     cursor.register("incoming", rows)
     cursor.execute(f"CREATE TABLE {table} AS SELECT *, row_number() OVER () AS line FROM incoming")
     cursor.close()
+
+
+def fetch_of(rows: pa.Table, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """The rows of a query about the relation ``incoming``: these arrow rows with the column ``line``, their number."""
+    importlib.import_module("duckdb")  # arrow is read by its Python layer
+    cursor = connection().cursor()
+    try:
+        cursor.register("incoming", rows.append_column("line", [range(rows.num_rows)]))
+        return cursor.execute(query, list(values)).fetchall()
+    finally:
+        cursor.close()
 
 
 def none_of(runs: Iterable[tuple[str | None, str | None]]) -> str:

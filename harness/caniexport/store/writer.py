@@ -10,9 +10,9 @@ import contextlib
 import errno
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from caniexport.model.errors import DiskFull, StoreError
 from caniexport.store import digests
@@ -39,6 +39,13 @@ def cells_file(torch: str | None, provider: str | None) -> str:
 def runs_file(runtime: str | None, provider: str | None) -> str:
     """Name of the file in ``runs/`` that holds a row: one per runtime and provider, all versions beside each other."""
     return _name(f"{runtime or 'none'}-{provider or 'none'}.parquet")
+
+
+def file_name(table: str, row: Mapping[str, Any]) -> str:
+    """Name of the file that holds a row of cells or replays."""
+    if table == "cells":
+        return cells_file(row["torch"], row["provider"])
+    return runs_file(row["runtime"], row["provider"])
 
 
 def _name(text: str) -> str:
