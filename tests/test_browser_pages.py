@@ -10,7 +10,7 @@ from browser_fixtures import MARKS, until
 
 from caniexport import pages
 
-PAGES = Path(pages.__file__).parent
+ASSETS = Path(pages.__file__).parent
 
 pytestmark = MARKS
 WIDTHS = (1440, 800, 390)
@@ -107,7 +107,7 @@ def test_the_tab_has_the_apps_own_sign(visit):
     icon = page.request.get(page.locator("link[rel~=icon]").first.evaluate("node => node.href"))
 
     assert icon.headers["content-type"].startswith("image/svg+xml")
-    assert icon.body() == (PAGES / "icon.svg").read_bytes()
+    assert icon.body() == (ASSETS / "icon.svg").read_bytes()
 
 
 def test_of_many_releases_the_newest_are_seen_first_before_the_app_is_loaded(chromium, address):
@@ -129,7 +129,7 @@ def test_the_newest_releases_are_seen_also_where_the_style_comes_after_the_table
     page = chromium.new_page(viewport={"width": 800, "height": 600})
     wide = "".join(f"<td>torch {number} and all that</td>" for number in range(40))
     page.set_content(f'<div class="scroll"><table class="matrix many" style="white-space:nowrap">{wide}</table></div>')
-    page.add_script_tag(path=PAGES / "nav.js")
+    page.add_script_tag(path=ASSETS / "nav.js")
     page.wait_for_timeout(100)
     box = page.locator(".scroll")
     assert box.evaluate("node => node.scrollLeft") == 0
