@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +13,7 @@ from caniexport.answers.declared import Agreement, declared
 from caniexport.answers.filters import Filters
 from caniexport.cli import main
 from caniexport.store import Dataset
+from caniexport.worker import declared as tables
 
 TABLES = {
     "1.12.1": [["torchscript", "aten::grid_sampler", [16]], ["onnx", "GridSample", [16]]],
@@ -89,6 +91,29 @@ def test_a_file_that_cannot_be_read_takes_no_other_with_it(local):
     (local / "declared" / "torch-2.0.1.json").write_text('{"release": "2.0.1"')
 
     assert set(Dataset.open(None, local).declared()["release"]) == {"1.12.1", "2.8.0"}
+
+
+def test_tables_are_read_again_only_where_the_packages_or_the_file_have_changed(tmp_path, monkeypatch):
+    installed = {"torch": "2.8.0", "onnx": "1.17.0", "onnxscript": None}
+    reads = []
+    monkeypatch.setattr(tables, "version_of", installed.get)
+    monkeypatch.setattr(tables, "rows", lambda release: reads.append(release.torch) or [["onnx", "Add", [7]]])
+    monkeypatch.setattr(sys, "argv", ["declared", "--release", "2.8.0", "--out", str(tmp_path)])
+
+    tables.main()
+    tables.main()
+    assert len(reads) == 1
+    installed["onnx"] = "1.18.0"
+    tables.main()
+    assert len(reads) == 2
+    (file,) = tmp_path.glob("*.json")
+    file.write_text(file.read_text().replace("Add", "Mul"))
+    tables.main()
+    assert len(reads) == 3
+    file.unlink()
+    monkeypatch.setenv("CANIEXPORT_TABLES", "no")
+    tables.main()
+    assert len(reads) == 3
 
 
 def test_why_says_what_torch_itself_lists(local, tmp_path, monkeypatch):

@@ -134,6 +134,7 @@ class Prober:
             rolling=True,
             disk_budget=self.disk_budget,
             timeout=self.timeout,
+            tables=False,
         )
         with table_with(release, local):
             reports = measure(options, self.say)

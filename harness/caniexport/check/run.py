@@ -93,6 +93,7 @@ def measure_release(release: Release, request: CheckRequest, place: CheckFolder,
         disk_budget=request.disk_budget,
         timeout=request.timeout,
         memory=request.memory,
+        tables=False,
     )
     with table_with(release, place.folder):
         reports = measure(options, say)

@@ -66,6 +66,7 @@ class MeasureOptions(JobOptions):
     memory     MiB a cell may allocate; the plugin's own limit where it is not given
     repeat     cells of each release to measure a second time (A/A), where nothing was selected
     plan       only say what would be measured
+    tables     read the release's own operator tables too
     """
 
     releases: tuple[str, ...] = ()
@@ -76,6 +77,7 @@ class MeasureOptions(JobOptions):
     memory: int | None = None
     repeat: int = REPEATED
     plan: bool = False
+    tables: bool = True
 
     @property
     def whole(self) -> bool:

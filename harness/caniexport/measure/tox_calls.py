@@ -70,6 +70,7 @@ def cells_variables(options: MeasureOptions) -> dict[str, str]:
         "CANIEXPORT_WORKERS": str(options.workers),
         "CANIEXPORT_CASES": str(options.home.cases),
         "CANIEXPORT_CODE": str(_code(options.home)),
+        "CANIEXPORT_TABLES": "yes" if options.tables else "no",
     }
     return {**found, "UV_CACHE_DIR": str(options.budget.cache)} if options.rolling else found
 

@@ -1,10 +1,10 @@
 """What the installed torch and onnx say of themselves: operator tables, for comparison with what is measured.
 
 ``python -m caniexport.worker.declared --release 2.8.0 --out FILE`` inside a release's environment writes one JSON file:
-``{"release", "torch", "onnx", "rows": [[by, op, opsets], ...], "crc"}`` where ``by`` is ``torchscript`` (the symbolic
-registry), ``dynamo`` (torchlib's registry) or ``onnx`` (``onnx.defs``), ``op`` is named as torch and ONNX name it
-(``aten::add``, ``aten::add.Tensor``, ``Add``), and ``opsets`` are those at which it is registered; for ``onnx`` those
-that changed it. A registered rule is no promise: it may refuse what it is given.
+``{"release", "torch", "onnx", "onnxscript", "rows": [[by, op, opsets], ...], "crc"}`` where ``by`` is ``torchscript``
+(the symbolic registry), ``dynamo`` (torchlib's registry) or ``onnx`` (``onnx.defs``), ``op`` is named as torch and ONNX
+name it (``aten::add``, ``aten::add.Tensor``, ``Add``), and ``opsets`` are those at which it is registered; for ``onnx``
+those that changed it. A registered rule is no promise: it may refuse what it is given.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import zlib
 from typing import Any, Dict, FrozenSet, Iterator, List, Tuple
 
 from caniexport.model import releases
-from caniexport.worker.envinfo import public
+from caniexport.worker.envinfo import public, version_of
 
 Row = Tuple[str, str, List[int]]
 _REGISTRATION = (
@@ -31,6 +31,10 @@ _REGISTRATION = (
 )
 _RULES = ("torch.onnx.symbolic_opset{}", "torch.onnx._internal.torchscript_exporter.symbolic_opset{}")
 _FIRST_OPSET = 7
+#: the packages that have the tables
+_PACKAGES = ("torch", "onnx", "onnxscript")
+#: a variable that is ``no`` where nobody will ask for the tables
+_WANTED = "CANIEXPORT_TABLES"
 #: opsets of torchlib's own files; below them the exporter converts
 _TORCHLIB = range(18, 28)
 
@@ -146,27 +150,32 @@ def checksum(told: Dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(told, sort_keys=True).encode("ascii"))
 
 
+def _are_known(path: str, told: Dict[str, Any]) -> bool:
+    """Whether a file has the tables of these packages already: reading them takes up to half a minute."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+        return all(found.get(name) == version for name, version in told.items()) and found.pop("crc") == checksum(found)
+    except (OSError, ValueError, AttributeError, KeyError):
+        return False
+
+
 def main() -> int:
-    """Write the tables; the environment is tox's, or named by ``--release``."""
+    """Write the tables, unless they are known; the environment is tox's, or named by ``--release``."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--release", default=releases.target(os.environ.get("TOX_ENV_NAME", "")).release)
     parser.add_argument("--out", required=True, help="folder; the file is named after the release")
     arguments = parser.parse_args()
-    import onnx
-    import torch
-
     release = releases.find(arguments.release)
+    path = os.path.join(arguments.out, "torch-{}.json".format(release.torch))
+    told: Dict[str, Any] = {name: public(version_of(name)) for name in _PACKAGES}
+    told["release"] = release.torch
+    if os.environ.get(_WANTED) == "no" or _are_known(path, told):
+        return 0
     with contextlib.redirect_stdout(io.StringIO()):
-        found = rows(release)
-    told: Dict[str, Any] = {
-        "release": release.torch,
-        "torch": public(torch.__version__),
-        "onnx": onnx.__version__,
-        "rows": found,
-    }
+        told["rows"] = rows(release)
     told["crc"] = checksum(told)
     os.makedirs(arguments.out, exist_ok=True)
-    path = os.path.join(arguments.out, "torch-{}.json".format(release.torch))
     with open(path + ".part", "w", encoding="utf-8") as file:
         json.dump(told, file)
     os.replace(path + ".part", path)
