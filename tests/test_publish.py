@@ -351,6 +351,19 @@ def test_a_published_file_that_is_damaged_stops_publishing_before_anything_is_wr
     assert home.bytes() == before
 
 
+def test_a_local_file_that_is_damaged_is_named_and_what_is_published_stays(home):
+    home.measure(home.cell())
+    home.publish()
+    before = home.answers().cells()["opset"].tolist()
+    path = home.local / "environments.parquet"
+    path.write_bytes(path.read_bytes()[:100])
+
+    report = home.publish()
+
+    assert any("environments.parquet" in problem for problem in report.problems)
+    assert home.answers().cells()["opset"].tolist() == before
+
+
 def test_every_published_file_is_named_with_its_digest_and_no_other(home):
     home.measure(home.cell(message_id="m"), messages={"m": TEXT})
     home.publish()

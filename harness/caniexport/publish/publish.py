@@ -97,6 +97,7 @@ class _Publication:
 
     def __init__(self, local: Path, published: Path, corpus: Mapping[str, LoadedCase], write: bool) -> None:
         self._writes = write
+        self.problems: list[str] = []
         self._local = local
         self._published = published
         self._corpus = corpus
@@ -107,7 +108,6 @@ class _Publication:
         self._environments = {side: self._table(side, "environments") for side in (local, published)}
         self._gates = Gates(self._environments[local].to_pylist())
         self._planned: dict[tuple[str, str], set[tuple[Any, ...]] | None] = {}
-        self.problems: list[str] = []
         self._written: list[str] = []
         self._removed: list[str] = []
         self._promoted: dict[str, int] = {}
