@@ -152,7 +152,7 @@ def test_keeping_and_sharing_change_no_byte_of_a_dynamo_model(rows, tmp_path):
     python = ROOT / ".tox" / f"torch{NEW}-cpu" / "bin" / "python"
     program = tmp_path / "identity.py"
     program.write_text((ROOT / "tests" / "identity_of_dynamo_models.py").read_text())
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "ORT_DISABLE_TELEMETRY": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "harness"), "ORT_DISABLE_TELEMETRY": "1"}
 
     found = [
         json.loads(
