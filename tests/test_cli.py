@@ -221,7 +221,7 @@ def test_a_file_of_cells_that_is_no_text_is_wrong_use(run, tmp_path):
 def test_half_of_a_character_on_the_command_line_is_wrong_use(home, words):
     done = subprocess.run(
         [sys.executable, "-c", "from caniexport.cli import main; main()", *words],
-        env={**os.environ, "CANIEXPORT_HOME": str(home), "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "CANIEXPORT_HOME": str(home), "PYTHONPATH": str(ROOT / "harness")},
         capture_output=True,
         check=False,
     )
@@ -236,7 +236,12 @@ def test_half_of_a_character_on_the_command_line_is_wrong_use(home, words):
 def test_an_output_that_lacks_a_character_gets_it_escaped(home, words, encoding):
     done = subprocess.run(
         [sys.executable, "-c", "from caniexport.cli import main; main()", *words],
-        env={**os.environ, "CANIEXPORT_HOME": str(home), "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding},
+        env={
+            **os.environ,
+            "CANIEXPORT_HOME": str(home),
+            "PYTHONPATH": str(ROOT / "harness"),
+            "PYTHONIOENCODING": encoding,
+        },
         capture_output=True,
         check=False,
     )
