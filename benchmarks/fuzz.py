@@ -53,7 +53,7 @@ ODD = (
     "../../etc/passwd",
     "/dev/null",
     "/dev/zero",
-    "/nonexistent/x",
+    "/proc/nonexistent/x",
     ".",
     "*",
     "[",
