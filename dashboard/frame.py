@@ -13,7 +13,9 @@ from caniexport import pages
 from caniexport.model.errors import CaniexportError
 from caniexport.pages import code_html, links
 from caniexport.pages.markup import escape, link
-from dashboard import params
+from caniexport.pages.page import page
+from caniexport.pages.render import render
+from dashboard import params, widgets
 from dashboard.reading import Kept, source
 
 _SCRIPT = Path(pages.__file__).with_name("nav.js")
@@ -53,6 +55,20 @@ def guarded(page: Callable[[Kept], None]) -> Callable[[], None]:
             )
 
     return draw
+
+
+def drawn(name: str) -> Callable[[], None]:
+    """Draws the page of this name for the address as it is now."""
+
+    def draw(kept: Kept) -> None:
+        found = page(name, st.query_params.to_dict(), kept)
+        st.html(f'<div class="top">{render("heading.html", page=found)}</div>')
+        for warning in found.warnings:
+            st.warning(widgets.plain(warning), icon=":material/help:")
+        widgets.draw(found.bars)
+        own(f'<div class="body">{found.body}</div>')
+
+    return guarded(draw)
 
 
 def heading(title: str, lead: str) -> None:

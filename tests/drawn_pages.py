@@ -14,8 +14,12 @@ from caniexport.home import VARIABLE
 APP = Path(__file__).resolve().parents[1] / "dashboard" / "app.py"
 PAGE = """
 from dashboard import frame
-from dashboard.views import {0}
-frame.guarded({0}.page)()
+name = "{0}"
+if name in ("case",):
+    frame.drawn(name)()
+else:
+    from importlib import import_module
+    frame.guarded(import_module("dashboard.views." + name).page)()
 """
 
 

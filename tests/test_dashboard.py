@@ -14,7 +14,7 @@ from drawn_pages import APP, PAGE, cells, markup, words
 from streamlit.testing.v1 import AppTest
 
 from caniexport.home import VARIABLE
-from dashboard.case_parts import nearest
+from caniexport.pages.evidence import nearest
 
 
 def test_the_app_itself_draws_the_search_first(pages_home, monkeypatch):

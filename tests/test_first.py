@@ -60,6 +60,8 @@ def ask(home, monkeypatch):
 
 
 def read(body):
+    # a part of a line of code that has a colour of its own is no word of its own
+    body = re.sub(r"</?span[^>]*>", "", body)
     return html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"<(style|script).*?</\1>", "", body, flags=re.DOTALL)))
 
 
@@ -137,7 +139,6 @@ def test_the_scripts_wait_in_the_reply_until_the_answer_is_painted(ask):
         ("/matrix", "q=nobody+knows+it"),
         ("/upgrade", ""),
         ("/_stcore/health", ""),
-        ("/case", "case=numpy-2-breaks"),
     ],
 )
 def test_where_the_app_alone_answers_the_reply_is_as_it_was(ask, path, query):

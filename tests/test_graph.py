@@ -10,7 +10,9 @@ from onnx_bytes import MODEL, bundled, model, node
 
 from caniexport.answers.on_runtimes import RuntimeOutcome
 from caniexport.model.errors import StoreError
-from caniexport.pages import evidence_html, graph_html
+from caniexport.model.status import Status
+from caniexport.pages import evidence
+from caniexport.pages.graph import drawing
 from caniexport.store import graphs
 from caniexport.store.onnx_graph import MOST_NODES, Graph, of_model
 from caniexport.worker import onnx_file
@@ -81,23 +83,23 @@ def test_runtimes_stand_side_by_side_with_what_stops_each():
         RuntimeOutcome("onnxruntime 1.31.1", "cpu", {"pass": 1, "mismatch": 1}, {"compare: <b>": 1}),
     )
 
-    shown = evidence_html.runtimes(found)
+    first, second = evidence.on_runtimes(found)
 
-    assert shown.index("1.14.1") < shown.index("opset too new (2)") < shown.index("1.31.1")
-    assert shown.index("✓ pass") < shown.index("≠ mismatch"), "best first"
-    assert "&lt;b&gt;" in shown
-    assert evidence_html.runtimes(()) == ""
+    assert (first.runtime, first.reasons) == ("onnxruntime 1.14.1", "opset too new (2)")
+    assert second.counts == ((Status.PASS, 1), (Status.MISMATCH, 1)), "best first"
+    assert evidence.on_runtimes(()) == []
 
 
 def test_the_picture_has_every_operator_below_what_it_reads_and_escapes_names():
     hostile = model([node("<script>", ["x"], ["m"]), node("Relu", ["m"], ["y"])])
 
     graph = of_model(hostile)
-    drawn = graph_html.drawing(graph)
+    made = drawing(graph)
+    drawn = made.svg
 
     ElementTree.fromstring(drawn)
     assert "<script>" not in drawn
     tops = {name: float(top) for top, name in re.findall(r'<text x="[\d.]+" y="([\d.]+)">([^<]*)</text>', drawn)}
     assert tops["x"] < tops["&lt;script&gt;"] < tops["Relu"] < tops["y"]
-    assert 'alt="2 operators: &lt;script&gt;, Relu"' in graph_html.picture(graph)
+    assert made.told == "2 operators: <script>, Relu"
     assert drawn.count("<path") == 3

@@ -15,7 +15,7 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.model.case import PLAIN
 from caniexport.pages import links
 from caniexport.pages.markup import columns, escape, legend, link, plural, table
-from caniexport.pages.strip_html import opset_name
+from caniexport.pages.render import opset_name
 from caniexport.pages.verdicts_html import kind_badge
 
 #: variants named in a row; the others fold out

@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from caniexport.answers import search as searching
-from caniexport.model.case import PLAIN
 from caniexport.pages import links, matrix_asked, search_html, search_told
 from caniexport.pages.kept import Kept
 from caniexport.pages.markup import escape, link, status_legend
 from caniexport.pages.overview import EXPORTERS, overview
-from caniexport.pages.site import case_page
+from caniexport.pages.page import page
 
 #: of the app, in the order of its navigation: the name in the address and the title
 PAGES = (
@@ -47,7 +46,7 @@ def answer(kept: Kept, path: str, asked: Mapping[str, str]) -> str | None:
     if name in ("", "search"):
         return _search(kept, asked["q"])
     if name == "case":
-        return _case(kept, asked.get("case", "").partition("/")[0], asked)
+        return _case(kept, asked)
     return _matrix(kept, asked) if name == "matrix" else None
 
 
@@ -59,12 +58,12 @@ def _front(kept: Kept) -> str:
     )
 
 
-def _case(kept: Kept, case: str, asked: Mapping[str, str]) -> str | None:
-    plain = kept.rows().catalogue.get((case, PLAIN))
-    if plain is None or any(cell.case == case for cell in kept.rows().environment):
+def _case(kept: Kept, asked: Mapping[str, str]) -> str | None:
+    found = page("case", asked, kept)
+    if not asked.get("case") or found.warnings:
         return None
-    body = case_page.at_once(kept, case_page.subject(kept, case), asked.get("exporter", ""))
-    return _whole(plain.title or case, f"{case} · {plain.theme or 'no theme'}", body, until=".strip")
+    body = f'{found.above}<div class="body">{found.body}</div>'
+    return _whole(found.title, found.lead, body, until=".body")
 
 
 def _search(kept: Kept, query: str) -> str | None:

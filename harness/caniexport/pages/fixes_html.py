@@ -9,7 +9,7 @@ from caniexport.answers.standings import Standing
 from caniexport.pages import links
 from caniexport.pages.markup import escape, link, word_badge
 from caniexport.pages.markup import table as boxed
-from caniexport.pages.strip_html import opset_name
+from caniexport.pages.render import opset_name
 
 #: columns by the name that the URL sorts by
 COLUMNS = {

@@ -11,6 +11,7 @@ from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, Status
 from caniexport.pages.kept import Kept
+from caniexport.pages.render import plural
 
 EXPORTERS = (Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value)
 
@@ -36,6 +37,14 @@ class Overview:
     def unmeasured(self) -> int:
         """How many of them have no cell at all."""
         return self.cases - len(self.measured)
+
+    @property
+    def told(self) -> str:
+        """How many cases there are, and how many of them nobody has measured yet."""
+        if not self.unmeasured:
+            return f"{plural(self.cases, 'case')}, all measured."
+        measured = f"{len(self.measured):,} measured, {self.unmeasured:,} not measured yet."
+        return f"{plural(self.cases, 'case')}: {measured}"
 
     def in_matrix(self, theme: str) -> bool:
         """Whether a case of the theme has cells, so that the matrix has a part for it."""

@@ -11,7 +11,7 @@ from caniexport.corpus.verdicts import Verdict
 from caniexport.model.status import Status
 from caniexport.pages import links
 from caniexport.pages.markup import escape, link, plural, status_badge, word_badge
-from caniexport.pages.strip_html import opset_name
+from caniexport.pages.render import opset_name
 
 #: verdict -> (its name for a reader, what it means, the class of its colour)
 VERDICTS: dict[Verdict, tuple[str, str, str]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
@@ -18,7 +18,8 @@ from caniexport.model.canaries import CANARY
 from caniexport.model.errors import CaniexportError
 from caniexport.pages import alerts_html, links, overview
 from caniexport.pages.kept import Kept
-from caniexport.pages.site import case_page, downloads, pages, shell
+from caniexport.pages.page import page
+from caniexport.pages.site import downloads, pages, shell
 from caniexport.pages.site.paths import FEED, addressing, case_file, op_file
 from caniexport.pages.site.pictures import Pictures
 
@@ -102,19 +103,18 @@ class _Copy:
         return lambda: pages.operator(self._kept, op)
 
     def _cases(self) -> int:
-        rows = self._kept.rows()
-        wanted = [entry for entry in rows.catalogue.values() if entry.corpus != CANARY]
+        found = self._kept.rows().catalogue.values()
+        cases = list(dict.fromkeys(entry.case for entry in found if entry.corpus != CANARY))
         pictures = Pictures(self._kept, self._folder)
         self._kept.all_sources()
-        by_case: dict[str, dict[str, object]] = {}
-        for entry in wanted:
-            by_case.setdefault(entry.case, {})[entry.variant] = entry
-        for case in by_case:
-            subject = case_page.subject(self._kept, case)
-            body = case_page.body(self._kept, subject, pictures.of(case, "../"))
-            lead = f"{case} · {subject.plain.theme or 'no theme'}"
-            self._page(case_file(case), subject.plain.title or case, lead, lambda body=body: body)  # type: ignore[misc]  # bound now
-        return len(by_case)
+        for case in cases:
+            self._view(case_file(case), "case", {"case": case}, pictures.of(case, "../"))
+        return len(cases)
+
+    def _view(self, file: str, name: str, asked: Mapping[str, str], below: str = "") -> None:
+        with links.addressed(addressing(file)):
+            found = page(name, asked, self._kept, whole=True)
+        self._page(file, found.title, found.lead, lambda: f"{found.above}{found.body}{below}")
 
     def _assets(self) -> None:
         for name in ("style.css", "icon.svg"):

@@ -7,9 +7,6 @@ from pathlib import PurePosixPath
 
 from caniexport.pages.links import Addressing, slug
 
-#: where in a case's file a cell is told: (variant, exporter, torch, opset) -> anchor
-Anchors = Mapping[tuple[str, str, str, str], str]
-
 _PAGES = {
     "": "index.html",
     **{name: f"{name}.html" for name in ("matrix", "workarounds", "claims", "alerts", "runs")},
@@ -28,16 +25,15 @@ def op_file(op: str) -> str:
     return f"op/{slug(op)}.html"
 
 
-def addressing(file: str, anchors: Anchors | None = None) -> Addressing:
-    """Addresses as they stand on the page ``file``; ``anchors`` are the cells told on it."""
+def addressing(file: str) -> Addressing:
+    """Addresses as they stand on the page ``file``."""
     up = "../" * (len(PurePosixPath(file).parts) - 1)
 
     def address(name: str, asked: Mapping[str, str]) -> str:
         if name == "case" and "case" in asked:
-            place = asked.get("variant", ""), asked.get("exporter", ""), asked.get("torch", ""), asked.get("opset", "")
             target = case_file(asked["case"])
             if target == file:
-                return f"#{(anchors or {}).get(place, _form(asked))}"
+                return f"#{_form(asked)}"
             return f"{up}{target}#{_form(asked)}".rstrip("#")
         if name == "op" and "op" in asked:
             return up + op_file(asked["op"])

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from caniexport import versions
-from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
 from caniexport.model.status import WORKS, Exporter
-from caniexport.pages import graph_html
+from caniexport.pages.graph import Drawing, drawing
 from caniexport.pages.kept import Kept
-from caniexport.pages.markup import escape
+from caniexport.pages.render import render
 from caniexport.store.onnx_graph import Graph
 
 FOLDER = "graph"
 #: exporters whose files are drawn; the others write the same graphs
 _EXPORTERS = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 _COLUMNS = ("case", "variant", "exporter", "torch", "opset", "bundle")
-_SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 
 
 @dataclass(frozen=True)
@@ -47,14 +44,12 @@ class Pictures:
 
     def of(self, case: str, up: str) -> str:
         """The figures of a case as HTML, empty where no graph of it is kept. ``up`` leads to the copy's root."""
-        shown: dict[str, list[_File]] = {}
-        drawn: dict[str, Graph] = {}
+        shown: dict[str, tuple[Drawing, list[_File]]] = {}
         for file, graph in self._one_for_each_form(case):
-            name = self._write(graph_html.drawing(graph))
-            shown.setdefault(name, []).append(file)
-            drawn.setdefault(name, graph)
-        figures = "".join(self._figure(name, files, drawn[name], up) for name, files in shown.items())
-        return f'<h2 class="sub">The exported graphs</h2><div class="figures">{figures}</div>' if figures else ""
+            made = drawing(graph)
+            shown.setdefault(self._write(made.svg), (made, []))[1].append(file)
+        figures = [(f"{up}{FOLDER}/{name}", *found) for name, found in shown.items()]
+        return render("figures.html", figures=figures) if figures else ""
 
     def _one_for_each_form(self, case: str) -> Iterator[tuple[_File, Graph]]:
         taken = set()
@@ -81,23 +76,6 @@ class Pictures:
         if not path.exists():
             path.write_text(svg, encoding="utf-8")
         return name
-
-    def _figure(self, name: str, files: list[_File], graph: Graph, up: str) -> str:
-        svg = (self._folder / name).read_text(encoding="utf-8")
-        size = _SIZE.search(svg)
-        measures = f' width="{size[1]}" height="{size[2]}"' if size else ""
-        words = escape(graph_html.said(graph))
-        image = f'<img src="{up}{FOLDER}/{name}" alt="{words}"{measures} loading="lazy">'
-        return (
-            f"<figure><figcaption>{'<br>'.join(map(_said, files))}</figcaption>"
-            f'<div class="scroll graph" tabindex="0" role="region" aria-label="{words}">{image}</div></figure>'
-        )
-
-
-def _said(file: _File) -> str:
-    form = "failing form" if file.variant == PLAIN else file.variant
-    exporter = EXPORTER_SHORT.get(file.exporter, file.exporter)
-    return f"<b>{escape(form)}</b> {escape(f'{exporter}, torch {file.torch}, opset {file.opset}')}"
 
 
 def _newest_first(kept: Kept) -> dict[str, list[_File]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from caniexport.pages.markup import escape, plural
+from caniexport.pages.render import plural, render
 from caniexport.store.onnx_graph import Graph
 
 _HEIGHT, _GAP_X, _GAP_Y, _LETTER, _PAD = 40, 26, 34, 7.4, 22
@@ -26,37 +26,30 @@ class _Box:
     width: float
 
 
-#: the picture stands in a document of its own, so it brings its colours along, for light and dark
-_STYLE = """text{font:13px system-ui,sans-serif;text-anchor:middle;fill:#1d2429}.kind{font-size:11px;fill:#5b666d}
-rect{stroke:#8b969c;fill:#eef1f0}.op rect{fill:#d7e8f7;stroke:#6f9fc4}path{fill:none;stroke:#8b969c;stroke-width:1.3}
-@media (prefers-color-scheme:dark){text{fill:#e4e8e9}.kind{fill:#a0abb1}rect{stroke:#68747b;fill:#1d2429}
-.op rect{fill:#15354f;stroke:#3d6f95}path{stroke:#68747b}}"""
+@dataclass(frozen=True)
+class Drawing:
+    """A graph as an SVG document, its size, and its operators in words."""
+
+    svg: str
+    width: int
+    height: int
+    told: str
+
+    @property
+    def encoded(self) -> str:
+        """The document as a part of an address of its own."""
+        return b64encode(self.svg.encode()).decode()
 
 
-def picture(graph: Graph) -> str:
-    """The graph drawn from top to bottom, as an image; its operators are also said in words."""
-    content = base64.b64encode(drawing(graph).encode("utf-8")).decode("ascii")
-    return (
-        '<div class="scroll whole graph" tabindex="0" role="region" aria-label="The exported graph">'
-        f'<img src="data:image/svg+xml;base64,{content}" alt="{escape(said(graph))}"></div>'
-    )
-
-
-def said(graph: Graph) -> str:
-    """A graph in words, for who does not see its picture."""
-    return f"{plural(len(graph.nodes), 'operator')}: {', '.join(node.op for node in graph.nodes)}"
-
-
-def drawing(graph: Graph) -> str:
-    """The graph as an SVG document."""
-    layers = _layers(graph)
-    boxes, width, height = _placed(graph, layers)
+def drawing(graph: Graph) -> Drawing:
+    """The graph drawn from top to bottom."""
+    boxes, width, height = _placed(graph, _layers(graph))
     by_name = {box.name: box for box in boxes}
-    lines = "".join(_line(by_name[source], by_name[target]) for source, target in _edges(graph))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}"><style>{_STYLE}</style>{lines}{"".join(map(_drawn, boxes))}</svg>'
-    )
+    lines = [(by_name[source], by_name[target]) for source, target in _edges(graph)]
+    size = round(width), round(height)
+    svg = render("graph.svg", boxes=boxes, lines=lines, width=size[0], height=size[1], box_height=_HEIGHT)
+    told = f"{plural(len(graph.nodes), 'operator')}: {', '.join(node.op for node in graph.nodes)}"
+    return Drawing(svg, *size, told)
 
 
 def _producers(graph: Graph) -> dict[str, str]:
@@ -144,22 +137,3 @@ def _cut(text: str) -> str:
 
 def _width(lines: tuple[str, str]) -> float:
     return max(64.0, max(len(lines[0]) * _LETTER * 1.05, len(lines[1]) * _LETTER * 0.85) + _PAD)
-
-
-def _line(source: _Box, target: _Box) -> str:
-    top, bottom = source.y + _HEIGHT / 2, target.y - _HEIGHT / 2
-    middle = (top + bottom) / 2
-    bend = f"{source.x:.1f} {middle:.1f} {target.x:.1f} {middle:.1f}"
-    return f'<path d="M{source.x:.1f} {top:.1f} C{bend} {target.x:.1f} {bottom:.1f}"></path>'
-
-
-def _drawn(box: _Box) -> str:
-    first, second = box.lines
-    left, top = box.x - box.width / 2, box.y - _HEIGHT / 2
-    shift = -3 if second else 5
-    below = f'<text class="kind" x="{box.x:.1f}" y="{box.y + 13:.1f}">{escape(second)}</text>' if second else ""
-    return (
-        f'<g class="{"edge" if box.edge else "op"}"><rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" '
-        f'height="{_HEIGHT}" rx="{_HEIGHT / 2 if box.edge else 5}"></rect>'
-        f'<text x="{box.x:.1f}" y="{box.y + shift:.1f}">{escape(first)}</text>{below}</g>'
-    )

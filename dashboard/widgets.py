@@ -1,0 +1,98 @@
+"""The filters of a page as Streamlit's widgets: they show the address and write to it, nothing else remembers them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from caniexport.pages.form import Field
+
+_MARKDOWN = set("\\`*_{}[]()<>#+-.!|~$:^&")
+
+
+def draw(bars: Sequence[Sequence[Field]]) -> None:
+    """Each bar in a row of its own."""
+    for number, bar in enumerate(bars):
+        with st.container(key=f"bar-{number}", horizontal=True, vertical_alignment="bottom"):
+            for field in bar:
+                _DRAWN[field.kind](field)
+
+
+def plain(said: str) -> str:
+    """Text for a Streamlit element that reads Markdown: every sign that could mean something is escaped."""
+    return "".join("\\" + sign if sign in _MARKDOWN else sign for sign in said)
+
+
+def _select(field: Field) -> None:
+    st.selectbox(
+        field.label,
+        ["", *field.known],
+        key=_key(field, field.one),
+        format_func=lambda item: field.show(item) if item else field.text,
+        on_change=_take,
+        args=(field,),
+        width=field.width,
+    )
+
+
+def _tabs(field: Field) -> None:
+    key = _key(field, field.one)
+    st.segmented_control(field.label, field.known, key=key, format_func=field.show, on_change=_take, args=(field,))
+
+
+def _pills(field: Field) -> None:
+    st.pills(
+        field.label,
+        field.known,
+        key=_key(field, list(field.value)),
+        selection_mode="multi",
+        format_func=field.show,
+        on_change=_take,
+        args=(field,),
+    )
+
+
+def _switch(field: Field) -> None:
+    st.toggle(field.label, key=_key(field, bool(field.value)), on_change=_take, args=(field,))
+
+
+def _words(field: Field) -> None:
+    st.text_input(
+        field.label,
+        key=_key(field, field.one),
+        placeholder=field.text,
+        max_chars=field.longest,
+        on_change=_take,
+        args=(field,),
+        width=field.width,
+    )
+
+
+_DRAWN = {"select": _select, "tabs": _tabs, "pills": _pills, "switch": _switch, "words": _words}
+
+
+def _key(field: Field, value: object) -> str:
+    """The widget's key; it shows ``value``, whatever it showed before."""
+    key = f"url-{field.name}"
+    st.session_state[key] = value
+    return key
+
+
+def _take(field: Field) -> None:
+    """Write a widget's new value into the address, before the page is drawn from it."""
+    key = f"url-{field.name}"
+    value = st.session_state[key]
+    match value:
+        case bool():
+            value = "1" if value else ""
+        case list():
+            value = "" if set(value) == set(field.default) else ",".join(value)
+        case None:
+            value = ""
+    if field.kind == "words":
+        value = st.session_state[key] = field.tidy(value)
+    if value and value not in field.default:
+        st.query_params[field.name] = value
+    elif field.name in st.query_params:
+        del st.query_params[field.name]

@@ -1,0 +1,160 @@
+"""The filters of a page: what its address asks for, and what a reader may choose instead.
+
+The address is where filters live. A value in it that nobody knows is answered with the nearest known ones, and counts
+as not given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from markupsafe import Markup
+
+from caniexport import names
+from caniexport.model.errors import UnknownName
+
+#: longest value of a parameter that is looked at
+LONGEST = 300
+
+
+@dataclass(frozen=True)
+class Field:
+    """One filter. ``value`` is what is asked for, as the address writes it; ``default`` what an empty one stands for.
+
+    ``known`` are the names to choose from, ``shown`` how those look that do not stand for themselves; ``text`` is the
+    word for no choice, or the example in an empty line. ``tidy`` makes what goes into the address of what was typed.
+    """
+
+    kind: Literal["select", "tabs", "pills", "switch", "words"]
+    name: str
+    label: str
+    value: tuple[str, ...]
+    known: tuple[str, ...] = ()
+    shown: Mapping[str, str] = field(default_factory=dict)
+    default: tuple[str, ...] = ()
+    text: str = ""
+    width: int = 150
+    longest: int = LONGEST
+    tidy: Callable[[str], str] = str
+
+    @property
+    def one(self) -> str:
+        """The value where there is one at most."""
+        return "".join(self.value[:1])
+
+    def show(self, name: str) -> str:
+        """How a known name looks."""
+        return self.shown.get(name, name)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: its heading, what stands above its filters, the filters in bars, and what stands below them.
+
+    ``warnings`` name what is not known of the address that asked for it; ``back``: whether links lead back from it.
+    """
+
+    title: str
+    lead: str
+    body: Markup
+    above: str = ""
+    bars: tuple[tuple[Field, ...], ...] = ()
+    warnings: tuple[str, ...] = ()
+    back: bool = False
+
+
+class Form:
+    """The parameters of an address, read one filter after the other; ``whole`` where nobody can ask for more."""
+
+    def __init__(self, asked: Mapping[str, str], *, whole: bool = False) -> None:
+        self.asked = asked
+        self.whole = whole
+        self.bars: list[list[Field]] = []
+        self.warnings: list[str] = []
+
+    def bar(self) -> None:
+        """Begin a bar: the filters that follow stand side by side."""
+        self.bars.append([])
+
+    def text(self, name: str, longest: int = LONGEST) -> str:
+        """A parameter as it stands in the address, as far as it is looked at; empty where it is not given."""
+        return self.asked.get(name, "")[:longest]
+
+    def one_of(self, name: str, known: Sequence[str], kind: str = "") -> str:
+        """A parameter that must be one of the known names; empty where it is not given or was reported as unknown."""
+        return "".join(self.several_of(name, known, kind)[:1])
+
+    def several_of(self, name: str, known: Sequence[str], kind: str = "") -> tuple[str, ...]:
+        """A parameter of names with commas between them, in the order of ``known``; unknown ones are reported."""
+        found = set()
+        for item in filter(None, (part.strip() for part in self.text(name).split(","))):
+            try:
+                found.add(names.require(kind or name, item, known))
+            except UnknownName as error:
+                self.warnings.append(str(error))
+        return tuple(item for item in known if item in found)
+
+    def select(
+        self,
+        name: str,
+        label: str,
+        known: Sequence[str],
+        *,
+        text: str = "any",
+        shown: Mapping[str, str] | None = None,
+        width: int = 150,
+    ) -> str:
+        """A list to choose from, and ``text`` for none; gives the name, empty for none."""
+        asked = self.one_of(name, known, label.lower())
+        return self._add(Field("select", name, label, (asked,), tuple(known), shown or {}, text=text, width=width)).one
+
+    def tabs(
+        self, name: str, label: str, known: Sequence[str], default: str, shown: Mapping[str, str] | None = None
+    ) -> str:
+        """One of the known names, side by side; ``default`` where the address names none."""
+        asked = self.one_of(name, known, label.lower()) or default
+        return self._add(Field("tabs", name, label, (asked,), tuple(known), shown or {}, (default,))).one
+
+    def pills(
+        self,
+        name: str,
+        label: str,
+        known: Sequence[str],
+        *,
+        default: Sequence[str] = (),
+        shown: Mapping[str, str] | None = None,
+    ) -> tuple[str, ...]:
+        """Switches over the known names; gives those that are on, or ``default`` where the address names none."""
+        asked = self.several_of(name, known, label.lower()) or tuple(default)
+        return self._add(Field("pills", name, label, asked, tuple(known), shown or {}, tuple(default))).value
+
+    def switch(self, name: str, label: str) -> bool:
+        """An on/off switch; ``1`` in the address is on."""
+        return self._add(Field("switch", name, label, ("1",) if self.text(name) == "1" else ())).one == "1"
+
+    def words(
+        self,
+        name: str,
+        label: str,
+        text: str,
+        *,
+        width: int = 230,
+        longest: int = LONGEST,
+        tidy: Callable[[str], str] = str,
+    ) -> str:
+        """A line of text."""
+        value = (self.text(name, longest),)
+        return self._add(Field("words", name, label, value, text=text, width=width, longest=longest, tidy=tidy)).one
+
+    def _add(self, made: Field) -> Field:
+        if not self.bars:
+            self.bar()
+        self.bars[-1].append(made)
+        return made
+
+    def page(self, title: str, lead: str, body: Markup, above: str = "", *, back: bool = False) -> Page:
+        """The page with the filters read so far."""
+        bars = tuple(tuple(bar) for bar in self.bars)
+        return Page(title, lead, body, above, bars, tuple(dict.fromkeys(self.warnings)), back)

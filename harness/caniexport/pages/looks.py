@@ -1,0 +1,147 @@
+"""How each status and word looks on a page: its sign and name, the class of its colour, what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from caniexport.alerts.group import AlertKind
+from caniexport.alerts.lifecycle import AlertStage
+from caniexport.answers import signs
+from caniexport.answers.declared import Agreement
+from caniexport.corpus.verdicts import Verdict, Workaround
+from caniexport.model.status import Exporter, Status
+
+
+class Look(NamedTuple):
+    """A badge and its meaning."""
+
+    name: str
+    css: str
+    meaning: str = ""
+
+
+#: exporters by the name a user says
+EXPORTER = {
+    Exporter.TRACE.value: "TorchScript, traced",
+    Exporter.SCRIPT.value: "TorchScript, scripted",
+    Exporter.DYNAMO.value: "dynamo (torch.export)",
+    Exporter.DEFAULT.value: "the bare call",
+}
+#: providers by the name a user says, where it is another
+PROVIDER = {"none": "parsed only"}
+#: what a sign's own words leave open on a page
+_MEANING = {
+    Status.PASS: "exports, runs, and gives the values that torch gives",
+    Status.DEGRADED: "passes, but with another opset, exporter or provider than asked for",
+    Status.UNSUPPORTED: "declared so: the opset is above what this exporter takes",
+    Status.FAIL: "stops with an error",
+    Status.TIMEOUT: "did not end in time, twice",
+    Status.OOM: "ran out of the memory a cell may use",
+    Status.CRASH: "kills the process",
+    Status.UNSTABLE: "not the same every time it is measured: it counts as no pass",
+    Status.MISMATCH: "exports and runs without an error, and gives wrong values",
+    Status.SKIP: "left out on purpose",
+    Status.NOT_RUN: "nothing is known here; it is neither a pass nor a failure",
+    Status.INVALID: "our infrastructure failed; says nothing about torch",
+}
+STATUS: Mapping[Status, Look] = {
+    status: Look(f"{sign.sign} {signs.word(status)}", f"s-{status.value.replace('_', '-')}", _MEANING[status])
+    for status, sign in signs.STATUS.items()
+}
+WORD: Mapping[Workaround, Look] = {
+    word: Look(f"{sign.sign} {word.value}", f"w-{word.value}", sign.meaning) for word, sign in signs.WORKAROUND.items()
+}
+#: outcomes of a claim, and the words why one is not reproduced
+CLAIM: Mapping[str, Look] = {
+    **{name: Look(f"{sign.sign} {name}", f"c-{name}", sign.meaning) for name, sign in signs.CLAIM.items()},
+    **{name: Look(name, "c-not-reproduced", meaning) for name, meaning in signs.WHY_NOT.items()},
+}
+#: what an upgrade changes
+VERDICT: Mapping[Verdict, Look] = {
+    Verdict.REGRESSED_SILENT: Look(
+        "≠ wrong values", "s-mismatch", "did not before; gives wrong values now, without an error"
+    ),
+    Verdict.REGRESSED_CRASH: Look("! crashes", "s-crash", "did not kill the process before, does now"),
+    Verdict.REGRESSED: Look("✗ breaks", "s-fail", "worked before, stops with an error now"),
+    Verdict.WITHDRAWN: Look("⊘ withdrawn", "s-fail", "worked before, is refused now"),
+    Verdict.SUSPECT: Look(
+        "T not sure", "s-timeout", "worked before; runs out of time or memory now, or ends otherwise when repeated"
+    ),
+    Verdict.DEGRADED: Look("~ not as asked", "s-degraded", "works, but the file is no longer what was asked for"),
+    Verdict.CHANGED_FAILURE: Look("✗ other words", "s-unsupported", "failed before and fails now, with another error"),
+    Verdict.CHANGED_FAILURE_SUSPECT: Look(
+        "T other failure",
+        "s-unsupported",
+        "failed before; runs out of time or memory now, or ends otherwise when repeated",
+    ),
+    Verdict.NOW_FAILS_CLEANLY: Look(
+        "✗ now an error", "s-degraded", "gave wrong values before, stops with an error now"
+    ),
+    Verdict.NOW_DECLARED: Look("⊘ now refused", "s-unsupported", "failed before, is refused by its own word now"),
+    Verdict.NEWLY_FAILING: Look("✗ newly tried", "s-unsupported", "was refused before; is tried now, and fails"),
+    Verdict.FIXED: Look("✓ fixed", "s-pass", "did not work before, does now"),
+    Verdict.FIXED_DEGRADED: Look("~ fixed, not as asked", "s-degraded", "did not work before; works now, not as asked"),
+    Verdict.FIXED_SUSPECT: Look(
+        "✓ fixed", "s-pass", "ran out of time or memory before, or ended otherwise when repeated; works now"
+    ),
+    Verdict.NEWLY_SUPPORTED: Look("✓ newly supported", "s-pass", "was refused before, works now"),
+    Verdict.RESTORED: Look("✓ as asked again", "s-pass", "worked, but not as asked; does now"),
+}
+#: the same, and what is no change: every class of a comparison
+CLASSES: Mapping[Verdict, Look] = {
+    **VERDICT,
+    Verdict.SAME_PASS: Look("✓ passes", "s-pass", "on both sides"),
+    Verdict.SAME_DEGRADED: Look("~ passes, not as asked", "s-degraded", "on both sides"),
+    Verdict.SAME_FAIL: Look("✗ fails", "s-fail", "on both sides, with the same error"),
+    Verdict.SAME_MISMATCH: Look("≠ wrong values", "s-mismatch", "on both sides"),
+    Verdict.SAME_CRASH: Look("! crashes", "s-crash", "on both sides"),
+    Verdict.SAME_SUSPECT: Look(
+        "T too slow", "s-timeout", "out of time or memory, or otherwise when repeated, on both sides"
+    ),
+    Verdict.SAME_UNSUPPORTED: Look("⊘ refused", "s-unsupported", "by its own word on both sides"),
+    Verdict.NEW_PASSING: Look("+ new, passes", "s-not-run", "only measured afterwards"),
+    Verdict.NEW_FAILING: Look("+ new, fails", "s-not-run", "only measured afterwards"),
+    Verdict.NEW_UNSUPPORTED: Look("+ new, refused", "s-not-run", "only measured afterwards"),
+    Verdict.REBASELINED: Look("↻ other code", "s-not-run", "the case itself has changed: not compared"),
+    Verdict.UNKNOWN: Look("· not measured", "s-not-run", "not measured afterwards: nothing is known"),
+}
+#: kinds of alerts
+KIND: Mapping[AlertKind, Look] = {
+    AlertKind.REGRESSED_SILENT: Look("≠ wrong values", "s-mismatch"),
+    AlertKind.REGRESSED_CRASH: Look("! crashes", "s-crash"),
+    AlertKind.REGRESSED: Look("✗ breaks", "s-fail"),
+    AlertKind.WITHDRAWN: Look("⊘ withdrawn", "s-fail"),
+    AlertKind.WORKAROUND_BROKEN: Look("✗ fix broken", "w-broken"),
+    AlertKind.WORKAROUND_HARMFUL: Look("≠ fix harmful", "w-harmful"),
+    AlertKind.DEGRADED: Look("~ not as asked", "s-degraded"),
+    AlertKind.CHANGED_FAILURE: Look("✗ other words", "s-unsupported"),
+    AlertKind.WORKAROUND_NEEDED: Look("! fix needed", "w-needed"),
+    AlertKind.WORKAROUND_OBSOLETE: Look("✓ fix obsolete", "w-obsolete"),
+    AlertKind.FIXED: Look("✓ fixed", "s-pass"),
+    AlertKind.SUSPECT: Look("T too slow", "s-timeout"),
+}
+#: what became of an alert
+STATE: Mapping[AlertStage, Look] = {
+    AlertStage.OPEN: Look("● open", "s-fail", "still so in the newest release, or good in one release only so far"),
+    AlertStage.ACKNOWLEDGED: Look("◐ acknowledged", "s-timeout", "open, and somebody has noted it (alerts.toml)"),
+    AlertStage.RESOLVED: Look("✓ resolved", "s-pass", "all of its cells were good in two releases in a row since"),
+}
+#: torch's own tables beside what was measured
+AGREEMENT: Mapping[Agreement, Look] = {
+    Agreement.NEVER_PASSES: Look("✗ never passes", "s-fail", "torch has a rule; no measured case with it passes"),
+    Agreement.LATER: Look("~ fewer opsets", "s-degraded", "passes at fewer opsets than torch has a rule for"),
+    Agreement.UNDECLARED: Look("+ undeclared", "s-timeout", "passes without a rule of its own: torch decomposes it"),
+    Agreement.AGREES: Look("✓ agrees", "s-pass", "passes wherever torch has a rule"),
+    Agreement.NEITHER: Look("· neither", "s-unsupported", "no rule, and no case passes"),
+    Agreement.UNTRIED: Look("· not tried", "s-not-run", "torch itself refuses the cases: no exporter was asked"),
+}
+
+
+def statuses(only: Iterable[Status] = tuple(Status)) -> dict[Status | None, Look]:
+    """The looks of these statuses, best first, and the mark of a file that works and that onnx's checker refuses."""
+    taken = set(only)
+    found: dict[Status | None, Look] = {status: STATUS[status] for status in Status if status in taken}
+    if Status.PASS in taken:
+        found[None] = Look(signs.REFUSED, "s-pass", "it works, and onnx's checker refuses the file")
+    return found

@@ -1,0 +1,81 @@
+"""The template engine of the pages: tags are written in ``templates/`` alone, and every value in them is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from caniexport.answers.select import DEFAULT_OPSET
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.pages import links, looks
+
+_TEMPLATES = Path(__file__).with_name("templates")
+
+
+def render(template: str, **given: Any) -> Markup:
+    """A template with these values, as HTML."""
+    return Markup(_environment().get_template(template).render(given))
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+    )
+    made.globals.update(url=links.page, looks=looks)
+    made.filters.update(
+        plural=plural,
+        slug=links.slug,
+        web_address=links.of_source,
+        runs=_runs,
+        opset=opset_name,
+        exporter=lambda name: EXPORTER_SHORT.get(name or "", name or ""),
+        python=_coloured,
+    )
+    return made
+
+
+def plural(number: int, noun: str) -> str:
+    """``1 case``, ``2 cases``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def opset_name(opset: int | None) -> str:
+    """An opset as URLs and filters write it."""
+    return DEFAULT_OPSET if opset is None else str(opset)
+
+
+def filled(values: Iterable[str]) -> tuple[str, ...]:
+    """Those of the values that are not empty, each once."""
+    return tuple(dict.fromkeys(filter(None, values)))
+
+
+def _runs(items: Iterable[Any], attribute: str) -> list[tuple[Any, list[Any]]]:
+    """Neighbours that are alike in an attribute, with it."""
+    return [(key, list(found)) for key, found in groupby(items, attrgetter(attribute))]
+
+
+@lru_cache(maxsize=1024)
+def _coloured(text: str) -> Markup:
+    """Python code in the colours of its syntax.
+
+    Not Streamlit's own element: its highlighter is 1.6 MB of script, which a browser loads for the first line of code.
+    """
+    from pygments import highlight
+    from pygments.formatters.html import HtmlFormatter
+    from pygments.lexers.python import PythonLexer
+
+    # both take a text as it is: nothing is stripped from its ends, and every sign of HTML is escaped
+    return Markup(highlight(text, PythonLexer(stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True)))

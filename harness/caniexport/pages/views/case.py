@@ -1,0 +1,271 @@
+"""One case: what fails, where, with which text, and which of its fixes is needed where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from caniexport import home as homes
+from caniexport import names
+from caniexport.answers.documents import JudgedClaim, all_claims
+from caniexport.answers.filters import Filters
+from caniexport.answers.reasons import Why, why
+from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.words import Words
+from caniexport.model import corpus
+from caniexport.model.case import PLAIN
+from caniexport.model.corpus import LoadedCase
+from caniexport.model.errors import CaniexportError, UnknownName
+from caniexport.model.status import Exporter, FixKind, Status
+from caniexport.pages import evidence
+from caniexport.pages.evidence import CellEvidence
+from caniexport.pages.form import Form, Page
+from caniexport.pages.kept import Kept
+from caniexport.pages.overview import cases, overview
+from caniexport.pages.render import filled, render
+from caniexport.reproduce.find import of_answer
+
+_EXPORTERS = [member.value for member in Exporter]
+#: providers of a cell that was measured on the processor, or whose file no runtime ran
+_ON_CPU = ("cpu", None, "none")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A case: its variants in reading order, its cells, and of an environment case what was tried."""
+
+    case: str
+    entries: Mapping[str, CatalogueEntry]
+    cells: Sequence[MeasuredCell]
+    tried: Sequence[MeasuredCell]
+
+    @property
+    def plain(self) -> CatalogueEntry:
+        """The failing form."""
+        return self.entries.get(PLAIN) or next(iter(self.entries.values()))
+
+    @property
+    def fixes(self) -> list[CatalogueEntry]:
+        """The fixes: what sources state first, then our own proposals, then what is known to be wrong."""
+        found = [entry for entry in self.entries.values() if entry.variant != PLAIN]
+        return sorted(found, key=lambda entry: (entry.caution, not entry.documented))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What of a case is shown: one form with one exporter, on one provider; ``torch`` and ``opset`` may be empty."""
+
+    case: str
+    variant: str
+    exporter: str
+    provider: str
+    torch: str = ""
+    opset: str = ""
+
+    def at(self, torch: str, opset: str) -> dict[str, str]:
+        """The parameters that lead to a cell of it."""
+        variant = "" if self.variant == PLAIN else self.variant
+        found = {"case": self.case, "variant": variant, "exporter": self.exporter, "torch": torch, "opset": opset}
+        return found if self.provider == "cpu" else {**found, "provider": self.provider}
+
+    @property
+    def told(self) -> str:
+        """The cell in words: ``torch 2.8.0, dynamo, opset 18``."""
+        torch, opset = self.torch and f"torch {self.torch}", self.opset and f"opset {self.opset}"
+        return ", ".join(filled((torch, self.exporter, opset)))
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Releases by opsets of one form and exporter, and the word of each fix on every release."""
+
+    choice: Choice
+    cells: Mapping[tuple[str, int | None], MeasuredCell]
+    words: Words
+    judged: Mapping[str, int | None]
+    opset: int | None
+    chosen: tuple[str, int | None] | None
+
+    @property
+    def opsets(self) -> list[int | None]:
+        """The columns; the release's own last."""
+        return sorted({opset for _, opset in self.cells}, key=lambda opset: (opset is None, opset or 0))
+
+    @property
+    def heads(self) -> list[str]:
+        """The same as they are read."""
+        return ["torch \\ opset", *("own" if opset is None else str(opset) for opset in self.opsets)]
+
+    @property
+    def seen(self) -> set[Status]:
+        """The statuses in it, and what stands where nothing was measured."""
+        return {cell.status for cell in self.cells.values()} | {Status.NOT_RUN}
+
+
+@dataclass(frozen=True)
+class SeenText:
+    """The text of an error, how and where it was first seen, and its anchor on the page."""
+
+    anchor: str
+    status: Status
+    where: str
+    text: str
+
+
+def page(form: Form, kept: Kept) -> Page:
+    """The page of the case that is asked for, or the list of all."""
+    known = list(dict.fromkeys(case for case, _ in kept.rows().catalogue))
+    try:
+        case = names.require("case", form.text("case").partition("/")[0], known)
+    except UnknownName:
+        return _listing(form, kept)
+    subject = _subject(kept, case)
+    given: dict[str, Any] = {"subject": subject, "claims": _claims(kept, case), "texts": {}, "choice": None}
+    if subject.tried:
+        given |= {"strips": (), "tried": [(entry, _tried(kept, entry)) for entry in subject.entries.values()]}
+    elif form.whole:
+        texts = _texts(kept, subject)
+        given |= {"strips": [_strip(kept, subject, choice) for choice in _every(subject)], "texts": texts}
+    else:
+        given |= _chosen(form, kept, subject)
+    lead = f"{case} · {subject.plain.theme or 'no theme'}"
+    title = subject.plain.title or case
+    return form.page(title, lead, render("case.html", **given), _above(kept, subject), back=True)
+
+
+def _listing(form: Form, kept: Kept) -> Page:
+    entries = cases(kept)
+    form.select("case", "Case", [entry.case for entry in entries], text="choose one", width=420)
+    found = kept.answer(overview)
+    body = render("cases.html", entries=entries, found=found)
+    return form.page("Cases", f"Each is one documented failure with its fixes. {found.told}", body)
+
+
+def _subject(kept: Kept, case: str) -> Subject:
+    rows = kept.rows()
+    entries = {variant: entry for (name, variant), entry in rows.catalogue.items() if name == case}
+    return Subject(case, entries, kept.cells_of(case), [cell for cell in rows.environment if cell.case == case])
+
+
+def _above(kept: Kept, subject: Subject) -> Markup:
+    """What the case is about, where it is documented, and where it works."""
+    row = next(iter(kept.records("cases", {"case": (subject.case,), "variant": (subject.plain.variant,)})), {})
+    supports = kept.supports(subject.case, PLAIN) if subject.cells else ()
+    sources = kept.sources(subject.case)
+    return render("case_above.html", subject=subject, row=row, supports=supports, sources=sources)
+
+
+def _claims(kept: Kept, case: str) -> list[JudgedClaim]:
+    return [claim for claim in kept.answer(all_claims) if claim.case == case]
+
+
+def _chosen(form: Form, kept: Kept, subject: Subject) -> dict[str, Any]:
+    """One form with one exporter, and the evidence of one of its cells."""
+    choice = _choose(form, kept, subject)
+    shown = kept.answer(_explain, choice)
+    detail = evidence.of(kept, shown)
+    script = _script(kept, shown) if form.text("script") == "1" and detail else None
+    strip = _strip(kept, subject, choice, (detail.row["torch"], detail.row["opset"]) if detail else None)
+    return {"strips": [strip], "choice": choice, "detail": detail, "script": script}
+
+
+def _choose(form: Form, kept: Kept, subject: Subject) -> Choice:
+    exporters = [name for name in _EXPORTERS if any(cell.exporter == name for cell in subject.cells)] or _EXPORTERS
+    variants = [name for name, entry in subject.entries.items() if entry.kind != FixKind.VERSION_UPGRADE.value]
+    providers = sorted({cell.provider for cell in subject.cells if cell.provider}) or ["cpu"]
+    provider = "cpu" if "cpu" in providers else providers[0]
+    exporter = form.tabs("exporter", "Exporter", exporters, exporters[0], EXPORTER_SHORT)
+    variant = form.tabs("variant", "Form", variants, PLAIN, {PLAIN: "failing form"})
+    if len(providers) > 1:
+        provider = form.tabs("provider", "Provider", providers, provider)
+    else:
+        form.one_of("provider", providers)
+    opsets = sorted({cell.opset for cell in subject.cells if cell.opset is not None})
+    torch = form.one_of("torch", kept.rows().torch, "torch release")
+    opset = form.one_of("opset", [*map(str, opsets), DEFAULT_OPSET])
+    return Choice(subject.case, variant, exporter, provider, torch, opset)
+
+
+def _explain(kept: Kept, choice: Choice) -> Why:
+    filters = Filters(
+        cases=(f"{choice.case}/{choice.variant}",),
+        exporters=(choice.exporter,),
+        providers=(choice.provider,) if choice.provider in kept.rows().providers else (),
+        torch=(choice.torch,) if choice.torch else (),
+        opsets=(choice.opset,) if choice.opset and choice.exporter != Exporter.DEFAULT.value else (),
+    )
+    return why(kept, filters)[0]
+
+
+def _tried(kept: Kept, entry: CatalogueEntry) -> CellEvidence | None:
+    """What came of one environment of an environment case."""
+    return evidence.of(kept, kept.answer(_environment, entry.case, entry.variant))
+
+
+def _environment(kept: Kept, case: str, variant: str) -> Why:
+    return why(kept, Filters(cases=(f"{case}/{variant}",)))[0]
+
+
+def _every(subject: Subject) -> list[Choice]:
+    """The failing form with every exporter that it was measured with."""
+    measured = {cell.exporter for cell in subject.cells if cell.variant == PLAIN}
+    others = [cell.provider for cell in subject.cells if cell.provider not in _ON_CPU]
+    provider = others[0] or "" if others and len(others) == len(subject.cells) else "cpu"
+    return [Choice(subject.case, PLAIN, name, provider) for name in _EXPORTERS if name in measured]
+
+
+def _strip(kept: Kept, subject: Subject, choice: Choice, chosen: tuple[str, int | None] | None = None) -> Strip:
+    providers = (choice.provider, None, "none")
+    where = choice.variant, choice.exporter
+    mine = [cell for cell in subject.cells if (cell.variant, cell.exporter) == where and cell.provider in providers]
+    # a release that is chosen has its own opset for the forms
+    opset = int(choice.opset) if choice.opset.isdigit() and not choice.torch else None
+    judged = {torch: kept.ruler().opset(torch, choice.exporter, opset) for torch in kept.rows().torch}
+    words = kept.words(subject.case, choice.exporter, choice.provider, opset)
+    cells = {(cell.torch, cell.opset): cell for cell in mine}
+    return Strip(choice, cells, words, judged, opset, chosen)
+
+
+def _texts(kept: Kept, subject: Subject) -> dict[str, SeenText]:
+    """Each error text of the failing form, by its id, in the order of the cells that have it first."""
+    seen: dict[str, list[MeasuredCell]] = {}
+    for cell in subject.cells:
+        if cell.message_id and cell.variant == PLAIN:
+            seen.setdefault(cell.message_id, []).append(cell)
+    known = kept.messages(seen)
+    return {name: _seen(number, known.get(name), cells) for number, (name, cells) in enumerate(seen.items())}
+
+
+def _seen(number: int, text: str | None, cells: Sequence[MeasuredCell]) -> SeenText:
+    torch = filled(cell.torch for cell in cells)
+    exporters = filled(EXPORTER_SHORT.get(cell.exporter, cell.exporter) for cell in cells)
+    opsets = sorted({cell.opset for cell in cells if cell.opset is not None})
+    spans = _span("torch", torch), ", ".join(exporters), _span("opset", opsets)
+    where = ", ".join(filled((f"at {cells[0].stage}", *spans)))
+    return SeenText(f"text-{number}", cells[0].status, where, text or "(the text is missing in the dataset)")
+
+
+def _span(noun: str, values: Sequence[object]) -> str:
+    if not values:
+        return ""
+    return f"{noun} {values[0]}" + (f" to {values[-1]}" if len(values) > 1 else "")
+
+
+def _script(kept: Kept, shown: Why) -> tuple[str, bool]:
+    """The cell as a script that needs nothing of ours, or why it cannot be written; and whether it could."""
+    try:
+        return of_answer(shown, kept, _corpus(homes.find().corpora)).script, True
+    except CaniexportError as error:
+        return str(error), False
+
+
+@lru_cache(maxsize=1)
+def _corpus(folders: tuple[Path, ...]) -> dict[str, LoadedCase]:
+    return dict(corpus.load(folders, stand_in=True))
