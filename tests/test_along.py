@@ -122,7 +122,7 @@ def journal_runs(folder, rows, environments=()):
 
 
 def statuses(dataset, bundles=(B1, B2)):
-    return sorted(dataset.run_rows(bundles, ("bundle", "runtime_version", "status")))
+    return sorted(dataset.replays(bundles, ("bundle", "runtime_version", "status")))
 
 
 def of_frame(dataset, bundles=(B1, B2)):
@@ -157,7 +157,7 @@ def test_runs_of_a_quarantined_run_do_not_speak(tmp_path):
 def test_a_file_of_runs_that_breaks_after_it_was_opened_is_named_and_the_others_answer(tmp_path):
     write_runs(tmp_path, [run()])
     path = tmp_path / "runs" / "onnxruntime-cpu.parquet"
-    (tmp_path / "runs" / "tract-cpu.parquet").write_bytes(path.read_bytes())
+    writer.write(tmp_path / "runs" / "tract-cpu.parquet", "runs", to_arrow("runs", [run(runtime="tract")]))
     dataset = Dataset.open(tmp_path, None)
     assert len(statuses(dataset)) == 2
     path.write_bytes(path.read_bytes()[:200])

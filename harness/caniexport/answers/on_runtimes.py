@@ -95,31 +95,12 @@ def _files(dataset: Dataset, cells: Iterable[MeasuredCell]) -> dict[tuple[Any, .
 
 
 def _runs(dataset: Dataset, bundles: set[str]) -> dict[tuple[str, bool], list[_Run]]:
-    """By bundle, and whether it ran with session options: one run per runtime, version and provider, the newest."""
-    newest: dict[tuple[str, bool, tuple[str, str, str]], _Run] = {}
-    rows = dataset.run_rows(bundles, ("measured_at", *_RUN))
-    for _, bundle, session, *place, stage, status, signature, text, env_id, seen, origin in sorted(rows, key=_when):
-        where = (place[0], place[1] or "", place[2])
-        newest[bundle, bool(session), where] = (
-            where,
-            (
-                stage,
-                _STATUS[status],
-                signature,
-                text,
-                env_id,
-                seen and tuple(seen),
-                origin == "local",
-            ),
-        )
+    """By bundle, and whether it ran with session options: one run per runtime, version and provider."""
     found: dict[tuple[str, bool], list[_Run]] = defaultdict(list)
-    for (bundle, with_session, _), run in newest.items():
-        found[bundle, with_session].append(run)
+    for bundle, session, *place, stage, status, signature, text, env_id, seen, origin in dataset.replays(bundles, _RUN):
+        end = (stage, _STATUS[status], signature, text, env_id, seen and tuple(seen), origin == "local")
+        found[bundle, bool(session)].append(((place[0], place[1] or "", place[2]), end))
     return found
-
-
-def _when(row: Sequence[Any]) -> tuple[bool, int]:
-    return row[0] is not None, row[0] or 0
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ _BEFORE = frozenset({Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value,
 #: what a run says instead of the cell
 _MOVED = ("runtime", "runtime_version", "stage", "status", "signature", "message_id", "unstable")
 #: columns that are read of a run
-COLUMNS = ("measured_at", "bundle", "session", "provider", *_MOVED)
+COLUMNS = ("bundle", "session", "provider", *_MOVED)
 #: refusals that say how old a runtime is, and nothing about the case
 _TOO_OLD = frozenset({Refusal.IR, Refusal.OPSET})
 _CPU = "cpu"
@@ -59,16 +59,12 @@ def named(text: str) -> Named:
 
 
 class Replays:
-    """Runs by the bundle that they ran, with and without session options of the variant's own; the newest of each."""
+    """Runs by the bundle that they ran, with and without session options of the variant's own."""
 
     def __init__(self, runs: Iterable[Row]) -> None:
-        newest: dict[tuple[Any, ...], Row] = {}
-        for run in sorted(runs, key=lambda run: str(run["measured_at"] or "")):
-            place = (run["runtime"], run["runtime_version"], run["provider"])
-            newest[run["bundle"], bool(run["session"]), *place] = run
         self._runs: dict[tuple[str, bool], list[Row]] = defaultdict(list)
-        for (bundle, asks, *_), run in newest.items():
-            self._runs[bundle, asks].append(run)
+        for run in runs:
+            self._runs[run["bundle"], bool(run["session"])].append(run)
 
     def of(self, row: Row, wanted: Named, *, asks: bool) -> list[Row]:
         """How a cell ends on each version wanted, as far as it was run there; ``asks``: with session options.
@@ -105,7 +101,7 @@ def _as_asked(row: Row) -> bool:
 
 
 def of_bundles(dataset: Dataset, bundles: Iterable[str]) -> list[Row]:
-    """The runs of these bundles in a dataset, with :data:`COLUMNS`."""
+    """The runs of these bundles in a dataset, one on each release of a runtime, with :data:`COLUMNS`."""
     wanted = sorted(set(bundles))
-    found = dataset.run_rows(wanted, COLUMNS) if wanted else []
+    found = dataset.replays(wanted, COLUMNS) if wanted else []
     return [dict(zip(COLUMNS, row[:-1], strict=True)) for row in found]

@@ -28,6 +28,7 @@ from caniexport.store.parts import Part, find_parts, leave_out_damaged
 from caniexport.store.query import Query
 from caniexport.store.schema import columns as columns_of
 from caniexport.store.schema import from_normalised, schema, to_arrow
+from caniexport.store.which_row import REPLAY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,12 +124,13 @@ class Dataset:
         query = Query(table, self._parts_of(table), self._quarantined, self._problems, stored=True)
         return to_frame(query.arrow(wanted, where))
 
-    def run_rows(self, bundles: Iterable[str], columns: Sequence[str]) -> list[tuple[Any, ...]]:
-        """The rows of :meth:`runs` as plain values: these columns of ``RUNS``, then the origin.
+    def replays(self, bundles: Iterable[str], columns: Sequence[str]) -> list[tuple[Any, ...]]:
+        """How these bundles ended on each release of a runtime, with and without options of its session.
 
-        ``measured_at`` is in microseconds UTC.
+        One row for each of these, as plain values: these ``columns`` of ``RUNS``, then the origin. ``measured_at`` is
+        in microseconds UTC. Rows of quarantined runs are left out.
         """
-        return self._replays.rows((*columns, "origin"), {"bundle": tuple(bundles)})
+        return self._replays.rows((*columns, "origin"), {"bundle": tuple(bundles)}, REPLAY)
 
     def run_groups(
         self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where | None = None

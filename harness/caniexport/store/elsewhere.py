@@ -26,7 +26,7 @@ MOVED = frozenset(
 #: the same, for SQL
 BEFORE = ", ".join(sql.literal(stage.value) for stage in BEFORE_RUNTIME)
 _CHECK = sql.literal(Stage.CHECK.value)
-_PLACE = ("torch", "case", "variant", "exporter", "opset")
+_PLACE = tuple(name for name in which_row.CELL if name != "provider")
 
 
 class Runtime(NamedTuple):
@@ -75,8 +75,8 @@ def moved(cells: str, runs: str, on: On, *, once: bool) -> str:
     asks = _asks("c", on.asking)
     return (
         f"SELECT c.* REPLACE ({replaced}) FROM ({cells if once else _one(cells, on.runtime)}) c "
-        f"LEFT JOIN ({_speaking(runs)}) r "
-        f"ON c.bundle = r.bundle AND r.asks = {asks}"
+        f"LEFT JOIN ({which_row.taken(runs, 'runs', ('bundle', 'asks'))}) r "
+        f"ON c.bundle = r.bundle AND (r.session IS NOT NULL) = {asks}"
     )
 
 
@@ -109,19 +109,10 @@ def _values(here: str, to: Runtime) -> dict[str, str]:
 
 def _one(cells: str, to: Runtime) -> str:
     """One row for each cell, whatever it was measured on: first what was measured where it is asked for."""
-    key = ", ".join(sql.name(name) for name in _PLACE)
     same = f"({_is('runtime', to.name)} AND {_is('runtime_version', to.version)})"
     provider = f"provider = {sql.literal(to.provider)}"
-    rank = f"({same} AND {provider}) DESC, {provider} DESC, provider = 'cpu' DESC, measured_at DESC NULLS LAST"
-    return f"SELECT * FROM ({cells}) QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {rank}) = 1"
-
-
-def _speaking(runs: str) -> str:
-    """One run for each bundle, with and without session options of its own: by the rule for cells."""
-    return (
-        f"SELECT *, session IS NOT NULL AS asks FROM ({runs}) "
-        f"QUALIFY row_number() OVER (PARTITION BY bundle, session IS NOT NULL ORDER BY {which_row.order('cells')}) = 1"
-    )
+    rank = f"({same} AND {provider}) DESC, {provider} DESC, provider = 'cpu' DESC"
+    return which_row.taken(cells, "cells", _PLACE, rank)
 
 
 def _asks(table: str, asking: Collection[tuple[str, str]]) -> str:

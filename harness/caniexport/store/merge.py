@@ -20,7 +20,7 @@ ORDER: dict[str, tuple[str, ...]] = {
 }
 
 #: columns that the rule looks at, beside those of the identity
-_LOOKED_AT = frozenset({"measured_at", "status", "gate"})
+_LOOKED_AT = frozenset({"measured_at", "status", "gate", "corpus", "case", "variant"})
 
 
 def newest(table: str, parts: Sequence[pa.Table]) -> pa.Table:
@@ -29,8 +29,8 @@ def newest(table: str, parts: Sequence[pa.Table]) -> pa.Table:
     return in_order(table, taken(table, [("", part.select(names)) for part in parts]))
 
 
-def taken(table: str, parts: Sequence[tuple[str, pa.Table]]) -> pa.Table:
-    """One row per identity out of (origin, rows), in the order in which they came."""
+def taken(table: str, parts: Sequence[tuple[str, pa.Table]], key: Sequence[str] = ()) -> pa.Table:
+    """One row for each ``key`` (the identity, unless another one is given) out of (origin, rows), in their order."""
     import numpy as np
     import pyarrow as pa
 
@@ -38,7 +38,7 @@ def taken(table: str, parts: Sequence[tuple[str, pa.Table]]) -> pa.Table:
     looked_at = whole.select([name for name in whole.column_names if name in {*KEYS[table], *_LOOKED_AT}])
     origins = np.repeat([origin for origin, _ in parts], [rows.num_rows for _, rows in parts])
     looked_at = looked_at.append_column("origin", pa.array(origins, pa.string()))
-    relation = which_row.taken("SELECT * FROM incoming", table)
+    relation = which_row.taken("SELECT * FROM incoming", table, key)
     lines = sql.fetch_of(looked_at, f"SELECT line FROM ({relation}) ORDER BY line")
     return whole.take(pa.array([line for (line,) in lines], pa.int64()))
 

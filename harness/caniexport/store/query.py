@@ -61,12 +61,12 @@ class Query:
         self._tables: dict[str, str] = {}
         self._memo = memo or Memo((), None)
 
-    def rows(self, wanted: Sequence[str], where: sql.Where) -> list[tuple[Any, ...]]:
-        """One row per identity with the ``wanted`` columns (``origin`` among them, if asked; times in microseconds).
+    def rows(self, wanted: Sequence[str], where: sql.Where, key: Sequence[str]) -> list[tuple[Any, ...]]:
+        """One row for each ``key`` with the ``wanted`` columns, ``origin`` too if asked for; times in microseconds.
 
         Cells by what they are; replays as they lie in the files, those of journals last.
         """
-        return self._rows(wanted, lambda: self.speaking(where))
+        return self._rows(wanted, lambda: self._one_each(self._taken(where), where, key))
 
     def grouped(self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where) -> list[tuple[Any, ...]]:
         """For each group of rows its columns ``by``, then the measures (SQL), in the order in which groups occur."""

@@ -2,15 +2,16 @@
 
 Of rows with the same :data:`KEYS` the first is taken of, in this order:
 
-1. of cells, a row that measured something before one that did not (``invalid``, ``skip``, ``not_run``); of an
-   environment and run, one that the gate has judged before one that it has not;
+1. of cells and replays, a row that measured something before one that did not (``invalid``, ``skip``, ``not_run``); of
+   an environment and run, one that the gate has judged before one that it has not;
 2. a row whose time has come before one that is ahead of the clock: a clock that had jumped must not win for ever;
 3. of cells and replays, a local row before a published one;
 4. the newer one;
 5. the later one.
 
-And a row that measured nothing about its cell is left out where another one, on whatever runtime, did: what was lost
-before a runtime was reached carries none. Rows of quarantined runs are left out before (:mod:`caniexport.store.gates`).
+And a row of a cell that measured nothing about it is left out where another one, on whatever runtime, did: what was
+lost before a runtime was reached carries none. Rows of quarantined runs are left out before
+(:mod:`caniexport.store.gates`).
 """
 
 from __future__ import annotations
@@ -41,28 +42,39 @@ KEYS: dict[str, tuple[str, ...]] = {
     "audit": ("torch",),
 }
 
+#: what a replay of a file is, in whatever environment; with options of its session a runtime is another one
+REPLAY = ("bundle", "asks", "runtime", "runtime_version", "provider")
+#: the same where it is published: with all options, and a node test of ONNX however its values were rounded
+PUBLISHED_REPLAY = ("file", "session", "runtime", "runtime_version", "provider", "device")
+#: parts of a key that are no columns
+_MADE = {
+    "asks": "session IS NOT NULL",
+    "file": "CASE WHEN corpus = 'onnx-node' THEN \"case\" || '/' || variant ELSE bundle END",
+}
+
 #: how a comparison with the clock begins: a text that has one is another text every moment
 CLOCK = "epoch_us(measured_at) <="
 
 _MEASURED = ", ".join(sql.literal(status.value) for status in sorted(MEASURED, key=lambda status: status.value))
 #: whether a row measured something
 SAYS = f"status IN ({_MEASURED})"
-_BETTER = {"cells": SAYS, "environments": "gate IS NOT NULL"}
+_BETTER = {"cells": SAYS, "runs": SAYS, "environments": "gate IS NOT NULL"}
 
 
-def taken(relation: str, table: str, key: Sequence[str] = ()) -> str:
+def taken(relation: str, table: str, key: Sequence[str] = (), first: str = "") -> str:
     """The rows of a relation that are taken, one for each ``key`` (that of the table, unless another one is given).
 
-    The relation has the columns that the rule names, ``line`` (of equal rows the highest is the later one), and
-    ``origin`` if its rows are cells or replays.
+    ``first`` is an order (SQL) that goes before that of the rule. The relation has the columns that the rule names,
+    ``line`` (of equal rows the highest is the later one), and ``origin`` if its rows are cells or replays.
     """
-    first = f"row_number() OVER (PARTITION BY {_names(key or KEYS[table])} ORDER BY {order(table)}) = 1"
+    ranks = ", ".join(filter(None, (first, _order(table))))
+    chosen = f"row_number() OVER (PARTITION BY {_names(key or KEYS[table])} ORDER BY {ranks}) = 1"
     if table == "cells" and set(key or IDENTITY) > set(CELL):
-        first += f" AND ({SAYS} OR NOT bool_or({SAYS}) OVER (PARTITION BY {_names(CELL)}))"
-    return f"SELECT * FROM ({relation}) QUALIFY {first}"
+        chosen += f" AND ({SAYS} OR NOT bool_or({SAYS}) OVER (PARTITION BY {_names(CELL)}))"
+    return f"SELECT * FROM ({relation}) QUALIFY {chosen}"
 
 
-def order(table: str) -> str:
+def _order(table: str) -> str:
     """The order among rows of the same thing, the one that is taken first."""
     parts = [f"{_BETTER[table]} DESC"] if table in _BETTER else []
     if any(column.name == "measured_at" for column in TABLES[table]):
@@ -73,4 +85,4 @@ def order(table: str) -> str:
 
 
 def _names(columns: Sequence[str]) -> str:
-    return ", ".join(sql.name(name) for name in columns)
+    return ", ".join(_MADE.get(name) or sql.name(name) for name in columns)
