@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 
 import pytest
 import stand_in_runtime
@@ -162,7 +163,7 @@ def test_the_node_tests_of_a_release_of_onnx_are_packed_with_their_marks(tmp_pat
 
 def test_a_test_made_on_another_machine_takes_the_older_ones_place_in_what_is_published():
     """Values of another rounding make another bundle of it."""
-    from caniexport.publish.replays import promoted
+    from caniexport.publish.promotion import promote
     from caniexport.store.schema import to_arrow
 
     def row(bundle, corpus, day, status="pass"):
@@ -174,7 +175,7 @@ def test_a_test_made_on_another_machine_takes_the_older_ones_place_in_what_is_pu
 
     before = to_arrow("runs", [row("a", node_tests.CORPUS, 1), row("c", "probe", 1)])
     local = to_arrow("runs", [row("b", node_tests.CORPUS, 2, "mismatch"), row("d", "probe", 2)])
-    found = promoted(before, local, lambda *_: False, set()).to_pylist()
+    found = promote("runs", {"file": (before, local)}, lambda rows: (rows, Counter()), [], {}).rows["file"].to_pylist()
 
     tests = [(item["bundle"], item["status"]) for item in found if item["corpus"] == node_tests.CORPUS]
     assert tests == [("b", "mismatch")]

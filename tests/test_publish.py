@@ -153,7 +153,7 @@ def test_rows_of_a_good_run_are_published_with_their_texts_environment_catalogue
     assert dataset.environments()["env_id"].tolist() == ["env-1"]
     assert dataset.claims()["outcome"].tolist() == ["reproduced"]
     assert dataset.problems == ()
-    assert report.promoted == {"torch-1.10.2-cpu.parquet": 2}
+    assert report.promoted == {"cells/torch-1.10.2-cpu.parquet": 2}
     assert report.quarantined == {}
 
 
@@ -295,8 +295,8 @@ def test_rows_that_say_nothing_are_not_published(home):
 
     report = home.publish()
 
-    assert home.answers().cells()["status"].tolist() == ["skip"]
-    assert list(report.dropped.values()) == [3]
+    assert home.answers().cells()["status"].tolist() == []
+    assert list(report.dropped.values()) == [4]
     assert report.quarantined == {}
 
 

@@ -207,6 +207,7 @@ def test_published_runs_have_their_texts_and_environment_and_stay_as_they_are(me
     assert "runs/onnxruntime-cpu.parquet" in said["written"]
     published = Dataset.open(home.published, None)
     runs = published.runs()
+    assert said["promoted"]["runs/onnxruntime-cpu.parquet"] == len(runs)
     wrong = runs[runs["status"] == "mismatch"].iloc[0]
     assert "values differ" in (published.message(wrong["message_id"]) or "")
     assert set(runs["env_id"]) <= set(published.environments()["env_id"])

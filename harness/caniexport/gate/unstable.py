@@ -35,6 +35,7 @@ def unstable(rows: pd.DataFrame, left_out: Collection[tuple[str, str]]) -> dict[
     """
     rows = rows.reset_index(drop=True)
     reached = rows[rows["bundle"].notna() & rows["stage"].isin(_REACHED) & rows["status"].isin(_ORDER)]
+    reached = reached[reached["bundle"].isin(_suspects(reached))]
     places = [reached[name].fillna("") for name in _KEY]
     works = reached["status"].isin(_WORKS).groupby(places)
     known = reached["unstable"].map(_has).astype(bool).groupby(places)
@@ -45,6 +46,13 @@ def unstable(rows: pd.DataFrame, left_out: Collection[tuple[str, str]]) -> dict[
         if (first["case"], first["variant"]) not in left_out:
             found |= _told(group)
     return found
+
+
+def _suspects(rows: pd.DataFrame) -> set[str]:
+    """Bundles with rows that work and rows that do not, or with one that is known to be unstable."""
+    works = rows["status"].isin(_WORKS)
+    known = rows.loc[rows["unstable"].map(_has).astype(bool), "bundle"]
+    return (set(rows.loc[works, "bundle"]) & set(rows.loc[~works, "bundle"])) | set(known)
 
 
 def _told(group: pd.DataFrame) -> dict[int, dict[str, Any]]:
