@@ -7,8 +7,12 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from caniexport.model.errors import CaniexportError, UnknownName
+
+if TYPE_CHECKING:
+    from caniexport.model.corpus import LoadedCase
 
 VARIABLE = "CANIEXPORT_HOME"
 #: files in the root that people keep: what is expected to fail, and what became of alerts
@@ -45,6 +49,12 @@ class Home:
     def new_cases(self) -> Path:
         """The folder that a new case goes to."""
         return self.own_cases or self.cases
+
+    def read_cases(self) -> dict[str, LoadedCase]:
+        """Every case by its id, read without torch. Raises :class:`caniexport.model.errors.CorpusError`."""
+        from caniexport.model import corpus
+
+        return corpus.load(self.corpora, stand_in=True)
 
     def writable_results(self) -> Path:
         """The published dataset's folder, to be written to: a copy of the package's where the user has none yet."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport import home as homes
+from caniexport import names
+from caniexport.cli import output
 from caniexport.cli.options import json_option
 
 if TYPE_CHECKING:
@@ -69,7 +71,6 @@ def command(
     from caniexport.alerts import expectations as expected
     from caniexport.alerts import webhook as hook
     from caniexport.alerts.report import report
-    from caniexport.cli import output
     from caniexport.store.writer import replace_file
 
     home = homes.find()
@@ -85,20 +86,19 @@ def command(
         found = report((before.name, before.dataset), (after.name, after.dataset), entries, known, today)
         problems = dict.fromkeys((*before.dataset.problems, *after.dataset.problems))
     for problem in problems:
-        click.echo(f"caniexport: warning: {problem}", err=True)
+        output.say(f"caniexport: warning: {problem}")
     _print(found, "json" if as_json else form)
     if save or acknowledge:
         replace_file(kept, lifecycle.text(found.known).encode())
     if webhook is not None:
         said = hook.send(webhook, output.plain(found))
         if said:
-            click.echo(f"caniexport: warning: {said}", err=True)
+            output.say(f"caniexport: warning: {said}")
     ctx.exit(1 if found.stops else 0)
 
 
 def _acknowledged(known: Sequence[KnownAlert], ids: tuple[str, ...]) -> list[KnownAlert]:
     """The entries with some marked as acknowledged; raises :class:`UnknownName` for an id that is not among them."""
-    from caniexport import names
     from caniexport.alerts.lifecycle import AlertStage
 
     wanted = {names.require("alert", text, [item.id for item in known]) for text in ids}
@@ -107,7 +107,6 @@ def _acknowledged(known: Sequence[KnownAlert], ids: tuple[str, ...]) -> list[Kno
 
 def _print(found: Report, form: str) -> None:
     from caniexport.alerts import formats
-    from caniexport.cli import output
 
     if form == "json":
         output.print_json(found)
@@ -142,8 +141,6 @@ def show(found: Report, console: Console) -> None:
 
 
 def _alert(item: ReportedAlert, console: Console) -> None:
-    from rich.text import Text
-
     from caniexport.alerts import formats
     from caniexport.alerts.group import AlertKind
 
@@ -151,11 +148,11 @@ def _alert(item: ReportedAlert, console: Console) -> None:
     good = alert.kind in (AlertKind.FIXED, AlertKind.WORKAROUND_OBSOLETE)
     style = "red" if alert.kind.stops else "green" if good else "yellow"
     state = "" if not alert.kind.stops else "  new" if item.new else f"  {item.state.value} since {item.since}"
-    console.print(Text(f"{alert.title}{state}  [{alert.id}]", style=f"bold {style}"), soft_wrap=True)
+    console.print(f"{alert.title}{state}  [{alert.id}]", style=f"bold {style}", soft_wrap=True)
     if item.text:
-        console.print(Text(f"    {formats.first_line(item.text)}"), soft_wrap=True)
+        console.print(f"    {formats.first_line(item.text)}", soft_wrap=True)
     for member in alert.members[:_SHOWN]:
-        console.print(Text(f"  {formats.cell(member)}"), soft_wrap=True)
+        console.print(f"  {formats.cell(member)}", soft_wrap=True)
     if len(alert.members) > _SHOWN:
         console.print(f"  and {len(alert.members) - _SHOWN} more (--json has all)")
     console.print()

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from caniexport import home as homes
+from caniexport.cli import output
 from caniexport.cli.options import json_option
+from caniexport.machine.disk import GIGABYTE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from caniexport.audit.run import ReleaseAudit
 
@@ -40,32 +43,26 @@ def command(
     environment of its own out of the table's pins, removed afterwards; each cell a process of its own. Exit code 1
     where a cell differs or a release could not be audited.
     """
-    from caniexport import home as homes
     from caniexport.audit import run, saved
-    from caniexport.cli import output
-    from caniexport.machine.disk import GIGABYTE
 
     home = homes.find()
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     options = run.AuditOptions(home, cells, seed, releases, workers, timeout, int(disk_budget * GIGABYTE))
-    found = run.audit(options, lambda line: click.echo(line, err=True))
+    found = run.audit(options, output.say)
     if save:
         saved.save(home.writable_results(), found)
-    if as_json:
-        output.print_json(saved.rows(found))
-    else:
-        show(found, seed)
+    output.report(saved.rows(found), _lines(found, seed), as_json)
     if any(item.differing or item.problem for item in found):
         click.get_current_context().exit(1)
 
 
-def show(found: Sequence[ReleaseAudit], seed: int) -> None:
-    """Print what differs, then how many agree."""
+def _lines(found: Sequence[ReleaseAudit], seed: int) -> Iterator[str]:
+    """What differs, then how many agree."""
     for release in found:
         for item in release.differing:
-            click.echo(f"{item.cell}\n  published  {item.published}\n  found      {item.found}")
+            yield f"{item.cell}\n  published  {item.published}\n  found      {item.found}"
         if release.problem:
-            click.echo(f"torch {release.torch}: not audited: {release.problem}")
+            yield f"torch {release.torch}: not audited: {release.problem}"
     audited = [item for item in found if not item.problem]
     agreeing, cells = sum(item.agreeing for item in audited), sum(item.cells for item in audited)
-    click.echo(f"{agreeing} of {cells} cells agree, of {len(audited)} torch releases (seed {seed})")
+    yield f"{agreeing} of {cells} cells agree, of {len(audited)} torch releases (seed {seed})"

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caniexport.cli.options import json_option
+from caniexport import home as homes
+from caniexport.cli import output
+from caniexport.cli.options import json_option, open_dataset
+from caniexport.cli.output import grid
+from caniexport.machine.disk import GIGABYTE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,11 +52,7 @@ def command(
     Rows that are there already, published or of this machine, are not measured again. For the others an environment
     is made and removed; one that cannot be installed is passed over. Ended and started again, it goes on where it was.
     """
-    from caniexport import home as homes
     from caniexport.bisect.ask import Question, answer
-    from caniexport.cli import output
-    from caniexport.cli.options import open_dataset
-    from caniexport.machine.disk import GIGABYTE
 
     home = homes.find()
     question = Question(case, good, bad, axis or "", torch or "", exporter, opset)
@@ -62,20 +62,13 @@ def command(
         open_dataset(home),
         disk_budget=round(disk_budget * GIGABYTE),
         timeout=timeout,
-        say=lambda line: click.echo(line, err=True),
+        say=output.say,
     )
-    if as_json:
-        output.print_json(found)
-    else:
-        show(found, output.console())
+    output.answer(found, show, as_json)
 
 
 def show(found: Bisection, console: Console) -> None:
     """Print the interval, both rows and what is known of the cause."""
-    from rich.text import Text
-
-    from caniexport.cli.output import grid
-
     asked, ends = found.asked, found.interval
     opset = "" if asked.opset is None else f", opset {asked.opset}"
     held = f", torch {asked.torch}" if asked.torch else ""
@@ -85,7 +78,7 @@ def show(found: Bisection, console: Console) -> None:
         made.add_row(step.version, step.text, step.origin)
     console.print(made)
     console.print()
-    console.print(Text(f"The first change is in {asked.axis} ({ends.good}, {ends.bad}]", style="bold"))
+    console.print(f"The first change is in {asked.axis} ({ends.good}, {ends.bad}]", style="bold")
     if ends.between:
         console.print(f"- not known, because they could not be measured: {', '.join(ends.between)}", soft_wrap=True)
     _row(asked.axis, found.good, console)

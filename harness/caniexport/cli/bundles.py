@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caniexport.cli.options import json_option, open_dataset, release_names
+from caniexport import home
+from caniexport.cli import output as out
+from caniexport.cli.options import case_names, json_option, open_dataset, opset_numbers, release_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from caniexport.bundles.pack import PackReport
     from caniexport.measure.merge_replays import ReplaysReport
 
 
@@ -53,41 +56,32 @@ def pack(
     if corpus:
         _pack_node_tests(output, onnx, bool(releases or cases or exporters or opsets), as_json)
         return
-    from caniexport import home
     from caniexport.answers.select import exporter_names
     from caniexport.bundles import pack as bundles
-    from caniexport.cli import output as out
-    from caniexport.cli.options import case_names, opset_numbers
     from caniexport.measure.replays import missing_words, selected
 
     place = home.find()
     dataset = open_dataset(place)
-    measured = dataset.cells(columns=["torch", "case"])
-    torch = release_names(releases, measured["torch"].dropna())
+    torch = release_names(dataset, releases)
     chosen = exporter_names(exporters), opset_numbers(opsets)
     wanted = selected(dataset, place, torch, case_names(place, cases), *chosen)
     report = bundles.pack(output, wanted, place.local / "bundles")
-    if as_json:
-        out.print_json({**out.plain(report), "file": str(report.file)})
-        return
-    click.echo(f"{report.file}: {report.bundles} bundles for {report.cells} cells, {report.size / 1e6:.1f} MB")
-    if report.missing:
-        click.echo(missing_words(report.missing).removeprefix("; "))
-    click.echo(f"anywhere: python {report.file.name} --runtime onnxruntime --provider cpu -o rows")
+    missing = [missing_words(report.missing).removeprefix("; ")] if report.missing else []
+    out.report(report, _packed(report, f"for {report.cells} cells", missing), as_json)
 
 
 def _pack_node_tests(file: Path, onnx: str, filtered: bool, as_json: bool) -> None:
     from caniexport.bundles import node_tests
-    from caniexport.cli import output as out
 
     if filtered:
         raise click.UsageError("--corpus onnx-node has no torch releases and no cases of ours: leave those filters out")
     report = node_tests.pack(file, onnx)
-    if as_json:
-        out.print_json({**out.plain(report), "file": str(report.file)})
-        return
-    click.echo(f"{report.file}: {report.bundles} bundles of onnx {onnx}, {report.size / 1e6:.1f} MB")
-    click.echo(f"anywhere: python {report.file.name} --runtime onnxruntime --provider cpu -o rows")
+    out.report(report, _packed(report, f"of onnx {onnx}"), as_json)
+
+
+def _packed(report: PackReport, of: str, more: Sequence[str] = ()) -> list[str]:
+    first = f"{report.file}: {report.bundles} bundles {of}, {report.size / 1e6:.1f} MB"
+    return [first, *more, f"anywhere: python {report.file.name} --runtime onnxruntime --provider cpu -o rows"]
 
 
 @command.command("run")
@@ -114,7 +108,6 @@ def run(
     With a version, its environment is made first. Without, the runtime is the one that the Python at hand has, or
     that of --python. Rows go into the local dataset, or into DIR (`caniexport bundles merge DIR` brings them in).
     """
-    from caniexport import home
     from caniexport.bundles import runtime_releases
     from caniexport.measure.job import ReplayOptions
     from caniexport.measure.merge_replays import merge
@@ -136,7 +129,7 @@ def run(
             archive=file,
             output=output,
         )
-        reports = measure_replays(options, lambda line: click.echo(line, err=True))
+        reports = measure_replays(options, out.say)
     else:
         rows = output or place.local / "arrived" / file.stem
         arguments = ["--runtime", runtime, "--provider", provider, "-o", str(rows), "--workers", str(workers)]
@@ -152,26 +145,24 @@ def run(
 @json_option
 def bring_in(folder: Path, as_json: bool) -> None:
     """Bring the rows that an archive wrote elsewhere into the local dataset; `caniexport publish` promotes them."""
-    from caniexport import home
     from caniexport.measure.merge_replays import merge
 
     reports, problems = merge(folder, home.find().local)
     for problem in problems:
-        click.echo(f"caniexport: warning: {problem}", err=True)
+        out.say(f"caniexport: warning: {problem}")
     show_reports(reports, as_json)
 
 
 def show_reports(reports: Sequence[ReplaysReport], as_json: bool) -> None:
     """What was run, and whether the gate took it; exit code 1 where it did not."""
-    from caniexport.cli import output
-
-    if as_json:
-        output.print_json(reports)
-    else:
-        for report in reports:
-            words = ", ".join(f"{count} {status}" for status, count in report.statuses.items()) or "nothing new"
-            click.echo(f"{report.runtime} {report.version} on {report.provider}: {words}")
-            if report.problem:
-                click.echo(f"  {report.problem}")
+    out.report(reports, _ran(reports), as_json)
     if any(report.problem for report in reports):
         click.get_current_context().exit(1)
+
+
+def _ran(reports: Sequence[ReplaysReport]) -> Iterator[str]:
+    for report in reports:
+        words = ", ".join(f"{count} {status}" for status, count in report.statuses.items()) or "nothing new"
+        yield f"{report.runtime} {report.version} on {report.provider}: {words}"
+        if report.problem:
+            yield f"  {report.problem}"

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport import home as homes
+from caniexport import names, versions
+from caniexport.cli import output
 from caniexport.cli.options import json_option
+from caniexport.home import Home
+from caniexport.model.errors import CorpusError
 
 if TYPE_CHECKING:
     from caniexport.corpus.lint import Graphs, KnownNames
-    from caniexport.home import Home
-    from caniexport.model.corpus import LoadedCase
 
 
 @click.group("cases")
@@ -28,26 +30,19 @@ def lint_command(patterns: tuple[str, ...], as_json: bool) -> None:
 
     Exit code 1 where something is to be mended.
     """
-    from caniexport import names
-    from caniexport.cli import output
     from caniexport.corpus.claim_files import read_documents
     from caniexport.corpus.lint import lint
 
     home = homes.find()
-    corpus = _corpus(home)
+    corpus = home.read_cases()
     chosen = names.require_all("case", patterns, corpus) if patterns else frozenset(corpus)
     every = lint(corpus, read_documents(corpus), _known(home), _graphs(home))
     found = [item for item in every if item.case in chosen or not patterns]
-    if as_json:
-        output.print_json({"cases": len(chosen), "findings": found})
-    else:
-        for item in found:
-            click.echo(f"{item.case}: {item.rule}: {item.text}")
-        fixes = sum(
-            len(item.environment_variants if item.is_environment else item.variants) - 1 for item in corpus.values()
-        )
-        cases = f"{len(chosen)} case{'' if len(chosen) == 1 else 's'}"
-        click.echo(f"{cases}, {fixes} fixes in the corpus: {len(found) or 'no'} finding(s)")
+    fixes = sum(len(item.variant_names) - 1 for item in corpus.values())
+    cases = f"{len(chosen)} case{'' if len(chosen) == 1 else 's'}"
+    lines = [f"{item.case}: {item.rule}: {item.text}" for item in found]
+    lines.append(f"{cases}, {fixes} fixes in the corpus: {len(found) or 'no'} finding(s)")
+    output.report({"cases": len(chosen), "findings": found}, lines, as_json)
     if found:
         raise click.exceptions.Exit(1)
 
@@ -62,28 +57,20 @@ def new_command(identifier: str, theme: str, source: str, as_json: bool) -> None
 
     Then fill it in, and `caniexport measure --case ID --release 2.15.0` judges it.
     """
-    from caniexport.cli import output
     from caniexport.corpus.stub import add
-    from caniexport.model.errors import CorpusError
 
     home = homes.find()
-    corpus = _corpus(home)
+    corpus = home.read_cases()
     if identifier in corpus:
         raise CorpusError(f"there is a case {identifier} already, in {corpus[identifier].path.name}")
     path, claims = add(home.new_cases, identifier, theme, source)
-    if as_json:
-        output.print_json({"case": identifier, "file": str(path), "claims": str(claims)})
-        return
-    click.echo(f"{path}: the stub is at its end, and its claim at the end of")
-    click.echo(f"{claims}. Fill in what says TODO, then")
-    click.echo(f"  caniexport measure --case {identifier} --release 2.15.0")
-    click.echo(f"  caniexport cases lint {identifier}")
-
-
-def _corpus(home: Home) -> dict[str, LoadedCase]:
-    from caniexport.model import corpus
-
-    return corpus.load(home.corpora, stand_in=True)
+    lines = [
+        f"{path}: the stub is at its end, and its claim at the end of",
+        f"{claims}. Fill in what says TODO, then",
+        f"  caniexport measure --case {identifier} --release 2.15.0",
+        f"  caniexport cases lint {identifier}",
+    ]
+    output.report({"case": identifier, "file": path, "claims": claims}, lines, as_json)
 
 
 def _known(home: Home) -> KnownNames:
@@ -100,7 +87,6 @@ def _known(home: Home) -> KnownNames:
 
 def _graphs(home: Home) -> dict[str, Graphs]:
     """The exported files of every case's failing form at the newest release that has rows."""
-    from caniexport import versions
     from caniexport.store import Dataset
 
     dataset = Dataset.open(home.published, home.local)

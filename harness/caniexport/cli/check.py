@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caniexport.cli.options import json_option
+from caniexport import home as homes
+from caniexport.answers.signs import EXPORTER_SHORT, STATUS, WORKAROUND
+from caniexport.cli import output
+from caniexport.cli.options import json_option, open_dataset, opset_numbers
+from caniexport.cli.output import opset_text, styled
+from caniexport.machine.disk import GIGABYTE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,14 +95,10 @@ def command(
     """
     import os
 
-    from caniexport import home as homes
     from caniexport.answers.select import exporter_names
     from caniexport.check.check import check
     from caniexport.check.run import CheckRequest
     from caniexport.check.subject import Options
-    from caniexport.cli import output
-    from caniexport.cli.options import open_dataset, opset_numbers
-    from caniexport.machine.disk import GIGABYTE
 
     numbers = opset_numbers(opsets)
     if opsets and not numbers:
@@ -124,12 +125,9 @@ def command(
         home=home,
         corpus=open_dataset(home),
         cwd=Path.cwd(),
-        say=lambda line: click.echo(line, err=True),
+        say=output.say,
     )
-    if as_json:
-        output.print_json(found)
-    else:
-        show(found, output.console())
+    output.answer(found, show, as_json)
     if found.findings:
         click.get_current_context().exit(1)
 
@@ -148,9 +146,7 @@ def axes(texts: Iterable[str]) -> dict[str, dict[int, str]]:
 
 def show(found: Checked, console: Console) -> None:
     """Print where it works, the table, then each way of failing with what the corpus knows of it."""
-    from caniexport.answers.signs import STATUS
     from caniexport.cli import table
-    from caniexport.cli.output import styled
 
     console.print(found.target + (f" ({found.module})" if found.module else ""), soft_wrap=True)
     several = len(found.works) > 1
@@ -179,7 +175,6 @@ def show(found: Checked, console: Console) -> None:
 
 
 def _works(lines: Sequence[object], console: Console) -> None:
-    from caniexport.answers.signs import EXPORTER_SHORT, STATUS
     from caniexport.answers.support import Support
 
     for line in lines:
@@ -203,9 +198,6 @@ def _failure(failure: Failure, console: Console) -> None:
 
 
 def _place(place: Where) -> str:
-    from caniexport.answers.signs import EXPORTER_SHORT
-    from caniexport.cli.output import opset_text
-
     opsets = "its own opset" if place.opsets == (None,) else f"opset {opset_text(place.opsets)}"
     return f"torch {place.torch}, {EXPORTER_SHORT[place.exporter]}, {opsets}"
 
@@ -218,8 +210,6 @@ def _shortened(message: str) -> str:
 
 
 def _match(match: Match, failure: Failure, console: Console) -> None:
-    from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
-
     console.print(f"    {match.case}: {match.title} ({match.why})", soft_wrap=True)
     place = failure.where[0]
     opset = "" if place.opsets == (None,) else f", opset {place.opsets[-1]}"

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport.answers.filters import read_filters
+from caniexport.answers.signs import CLAIM, WHY_NOT
+from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset
+from caniexport.cli.output import labelled, legend, styled
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,20 +29,13 @@ def command(sources: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -
     those not reproduced contradicted, form-not-met, hidden-by-newer and version-misattributed.
     """
     from caniexport.answers.documents import claims
-    from caniexport.cli import output
 
     found = claims(open_dataset(), read_filters("claims", given), sources)
-    if as_json:
-        output.print_json(found)
-        return
-    show(found, output.console())
+    output.answer(found, show, as_json)
 
 
 def show(found: Claims, console: Console) -> None:
     """Print the claims, then the counts of every outcome."""
-    from caniexport.answers.signs import CLAIM, WHY_NOT
-    from caniexport.cli.output import labelled, legend, styled
-
     for claim in found.claims:
         sign = CLAIM[claim.outcome]
         console.print(styled(f"{sign.sign} {claim.word}", sign), f"  {claim.claim} ({claim.source})", sep="")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import sys
 import click
 
 from caniexport import home as homes
+from caniexport.cli import output
 from caniexport.cli.options import json_option
 from caniexport.model.errors import CaniexportError
 
@@ -34,7 +34,7 @@ def command(ctx: click.Context, port: int, address: str, hosts: tuple[str, ...],
     home = homes.find()
     line = streamlit_command(port, address)
     if as_json:
-        click.echo(json.dumps({"url": f"http://{address}:{port}", "home": str(home.root), "command": line}, indent=2))
+        output.print_json({"url": f"http://{address}:{port}", "home": home.root, "command": line})
         return
     if importlib.util.find_spec("streamlit") is None:
         raise CaniexportError("streamlit is not installed: pip install streamlit")

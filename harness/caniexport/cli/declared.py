@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from caniexport.answers.filters import read_filters
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from caniexport.answers.declared import Declared
 
 
 @click.command("declared")
@@ -18,15 +27,16 @@ def command(as_json: bool, **given: tuple[str, ...]) -> None:
     Without --torch it is about the newest release measured.
     """
     from caniexport.answers import declared as answers
-    from caniexport.answers.signs import EXPORTER_SHORT
-    from caniexport.cli import output
 
     dataset = open_dataset()
     found = answers.declared(dataset, answers.about_newest(dataset, read_filters("declared", given)))
-    if as_json:
-        output.print_json(found)
-        return
-    console = output.console()
+    output.answer(found, show, as_json)
+
+
+def show(found: list[Declared], console: Console) -> None:
+    """Print the operators as a table, then how many stand how."""
+    from caniexport.answers.declared import counts
+
     made = output.grid("operator", "torch", "exporter", "declared", "passes", "", "cases")
     for item in found:
         made.add_row(
@@ -39,5 +49,5 @@ def command(as_json: bool, **given: tuple[str, ...]) -> None:
             item.cases[0] + (f" +{len(item.cases) - 1}" if len(item.cases) > 1 else ""),
         )
     console.print(made)
-    tally = answers.counts(found)
-    console.print(", ".join(f"{count} {word.value}" for word, count in tally.items() if count) or "nothing to compare")
+    words = [f"{count} {word.value}" for word, count in counts(found).items() if count]
+    console.print(", ".join(words) or "nothing to compare")

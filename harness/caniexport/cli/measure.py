@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from caniexport.cli.options import case_names, json_option, opset_numbers
+from caniexport import home as homes
+from caniexport import names
+from caniexport.answers.filters import Filters
+from caniexport.cli import output
+from caniexport.cli.options import case_names, json_option, open_dataset, opset_numbers, release_names
+from caniexport.home import Home
+from caniexport.machine.disk import GIGABYTE
+from caniexport.model.status import Exporter
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from caniexport.home import Home
     from caniexport.measure.job import ReleaseReport
 
 
@@ -96,11 +101,7 @@ def command(
     folder waits for the first. With --runtime nothing is exported: the bundles that earlier measurements left on
     this machine are run by other releases of a runtime, each once.
     """
-    import os
-
-    from caniexport import home as homes
     from caniexport.answers.select import exporter_names
-    from caniexport.machine.disk import GIGABYTE
     from caniexport.measure.cells import measure
     from caniexport.measure.describe import describe
     from caniexport.measure.job import MeasureOptions
@@ -108,22 +109,19 @@ def command(
     home = homes.find()
     if not runtimes and provider not in ("", "cpu", "cuda"):
         raise click.UsageError(f"torch is measured on cpu or cuda, not on {provider}: that is a provider of --runtime")
+    asked: dict[str, Any] = {
+        "home": home,
+        "cases": case_names(home, cases),
+        "exporters": exporter_names(exporters),
+        "opsets": opset_numbers(opsets),
+        "workers": workers or os.cpu_count() or 1,
+        "timeout": timeout,
+        "fresh": fresh,
+        "missing": missing,
+        "rolling": rolling,
+    }
     if runtimes:
-        _measure_replays(
-            home,
-            runtimes,
-            as_json,
-            torch=releases,
-            cases=case_names(home, cases),
-            exporters=exporter_names(exporters),
-            opsets=opset_numbers(opsets),
-            provider=provider,
-            workers=workers or os.cpu_count() or 1,
-            timeout=timeout,
-            fresh=fresh,
-            missing=missing,
-            rolling=rolling,
-        )
+        _measure_replays(releases, runtimes, provider, as_json, asked)
         return
     cells = cell_names(home, cells_file) if cells_file is not None else frozenset()
     if sample:
@@ -134,35 +132,28 @@ def command(
             click.echo("nothing is held back", err=True)
             return
     options = MeasureOptions(
-        home=home,
         releases=_releases(releases) or _releases_of(cells),
-        cases=case_names(home, cases),
-        exporters=exporter_names(exporters),
-        opsets=opset_numbers(opsets),
         cells=cells,
         apart=apart or held_back,
         provider=provider or "cpu",
-        workers=workers or os.cpu_count() or 1,
-        missing=missing,
-        fresh=fresh,
-        rolling=rolling,
         disk_budget=round(disk_budget * GIGABYTE),
-        timeout=timeout,
         repeat=repeat,
         plan=plan,
+        **asked,
     )
     if plan:
-        _say_plan(measure(options, say=lambda line: click.echo(line, err=as_json)), as_json)
+        reports = measure(options, say=lambda line: click.echo(line, err=as_json))
+        output.report(reports, [f"{sum(report.planned for report in reports)} cells in all"], as_json)
         return
     # before, so that the dashboard has words for what comes; after, because claims are judged by it
     describe(home)
-    reports = measure(options, say=lambda line: click.echo(line, err=True))
+    reports = measure(options, output.say)
     describe(home)
     shown = options.cases or tuple(sorted({name.split("/")[1] for name in cells}))
-    if sample and not as_json:
-        _show_moved(reports, len(cells))
+    if sample or as_json:
+        output.report(reports, _moved(reports, len(cells)), as_json)
     else:
-        _show(home, reports, shown, exporters, as_json)
+        _show(home, reports, shown, exporters)
     if _failed(reports):
         click.get_current_context().exit(1)
 
@@ -173,29 +164,19 @@ def _failed(reports: Sequence[ReleaseReport]) -> bool:
     return any(not report.lacks for report in problems) or bool(problems and len(problems) == len(reports))
 
 
-def _measure_replays(home: Home, runtimes: Sequence[str], as_json: bool, **more: Any) -> None:
+def _measure_replays(
+    releases: Sequence[str], runtimes: Sequence[str], provider: str, as_json: bool, asked: Mapping[str, Any]
+) -> None:
     """Bundles on further releases of a runtime."""
     from caniexport.bundles import runtime_releases
     from caniexport.cli.bundles import show_reports
-    from caniexport.cli.options import open_dataset, release_names
     from caniexport.measure.job import ReplayOptions
     from caniexport.measure.replays import measure_replays
 
-    chosen = runtime_releases.chosen(runtimes, more["provider"])
-    measured = open_dataset(home).cells(columns=["torch", "case"])["torch"].dropna()
-    more["torch"] = release_names(more["torch"], measured)
-    options = ReplayOptions(home=home, runtimes=chosen, **more)
-    reports = measure_replays(options, lambda line: click.echo(line, err=True))
-    show_reports(reports, as_json)
-
-
-def _say_plan(reports: Sequence[ReleaseReport], as_json: bool) -> None:
-    from caniexport.cli import output
-
-    if as_json:
-        output.print_json(reports)
-    else:
-        click.echo(f"{sum(report.planned for report in reports)} cells in all")
+    chosen = runtime_releases.chosen(runtimes, provider)
+    torch = release_names(open_dataset(asked["home"]), releases)
+    options = ReplayOptions(runtimes=chosen, torch=torch, provider=provider, **asked)
+    show_reports(measure_replays(options, output.say), as_json)
 
 
 def _releases(asked: tuple[str, ...]) -> tuple[str, ...]:
@@ -214,7 +195,6 @@ def _releases_of(cells: frozenset[str]) -> tuple[str, ...]:
 
 def _held_back(home: Home, asked: tuple[str, ...]) -> frozenset[str]:
     """The cells that publish holds back and that a measurement apart can settle, of the releases asked for."""
-    from caniexport.cli.options import open_dataset
     from caniexport.gate.held_back import cells_to_settle
 
     found = cells_to_settle(open_dataset(home), home.published, home.local)
@@ -225,31 +205,27 @@ def _held_back(home: Home, asked: tuple[str, ...]) -> frozenset[str]:
 def _sample(home: Home, asked: tuple[str, ...], count: int, seed: int) -> frozenset[str]:
     """Names of published cells drawn by a seed, of the releases asked for or of all."""
     from caniexport.audit.sample import draw, published
-    from caniexport.model import corpus, releases
+    from caniexport.model import releases
     from caniexport.store import Dataset
 
-    dataset, cases = Dataset.open(home.published, None), corpus.load(home.corpora, stand_in=True)
+    dataset, cases = Dataset.open(home.published, None), home.read_cases()
     wanted = set(asked) - {"all"} or {item.torch for item in releases.table()}
     known = [cell for release in sorted(wanted) for cell in published(dataset, release, cases)]
     return frozenset(cell.name for cell in draw(known, count, seed))
 
 
-def _show_moved(reports: Sequence[ReleaseReport], count: int) -> None:
-    moved = [name for report in reports for name in report.moved]
-    click.echo(f"{count} published cells were measured again: {len(moved) or 'none'} came out otherwise")
-    for name in moved:
-        click.echo(f"  {name}")
+def _moved(reports: Sequence[ReleaseReport], count: int) -> list[str]:
+    moved = [f"  {name}" for report in reports for name in report.moved]
+    return [f"{count} published cells were measured again: {len(moved) or 'none'} came out otherwise", *moved]
 
 
 def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
     """The cells that a file names; raises :class:`UnknownName` for a release, case or variant that nobody knows."""
-    from caniexport import names
     from caniexport.answers.select import exporter_name
-    from caniexport.model import corpus, releases
-    from caniexport.model.status import Exporter
+    from caniexport.model import releases
 
     exporters = [member.value for member in Exporter]
-    known = corpus.load(home.corpora, stand_in=True)
+    known = home.read_cases()
     found = set()
     for number, line in enumerate(filter(None, map(str.strip, lines)), start=1):
         parts = line.split("/")
@@ -265,36 +241,17 @@ def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _show(
-    home: Home, reports: Sequence[ReleaseReport], cases: tuple[str, ...], exporters: tuple[str, ...], as_json: bool
-) -> None:
-    """What was measured: as JSON the reports, for a person the table of the releases asked for."""
-    from caniexport.answers.filters import Filters
+def _show(home: Home, reports: Sequence[ReleaseReport], cases: tuple[str, ...], exporters: tuple[str, ...]) -> None:
+    """What was measured: the table of the releases asked for."""
     from caniexport.answers.matrix import table
-    from caniexport.cli import output
-    from caniexport.cli.options import open_dataset
+    from caniexport.answers.reading import load
     from caniexport.cli.table import show
 
-    if as_json:
-        output.print_json(reports)
-        return
     dataset = open_dataset(home)
-    releases = _measured_releases(dataset.cells(columns=["torch", "case"]), reports)
-    if _are_environment_cases(home, cases):
+    known = home.read_cases() if cases else {}
+    measured = load(dataset).torch
+    releases = tuple(report.torch for report in reports if report.torch in measured)
+    if cases and all(known[name.partition("/")[0]].is_environment for name in cases):
         show(table(dataset, Filters(cases=cases)), output.console())
     elif releases:
         show(table(dataset, Filters(cases=cases, torch=releases, exporters=exporters)), output.console())
-
-
-def _are_environment_cases(home: Home, cases: tuple[str, ...]) -> bool:
-    """Whether every case asked for is one that no torch release is measured with."""
-    from caniexport.model import corpus
-
-    known = corpus.load(home.corpora, stand_in=True) if cases else {}
-    return bool(cases) and all(known[name.partition("/")[0]].is_environment for name in cases)
-
-
-def _measured_releases(frame: pd.DataFrame, reports: Sequence[ReleaseReport]) -> tuple[str, ...]:
-    # a release that could not be entered has one row without a case, and nothing for a table
-    measured = set(frame.loc[frame["case"].notna(), "torch"])
-    return tuple(report.torch for report in reports if report.torch in measured)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from caniexport import home as homes
+from caniexport import names, versions
 from caniexport.answers.filters import TAKEN
+from caniexport.cli import output
 from caniexport.home import Home
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def open_dataset(home: Home | None = None) -> Dataset:
 
     def report() -> None:
         for problem in dataset.problems:
-            click.echo(f"caniexport: warning: {problem}", err=True)
+            output.say(f"caniexport: warning: {problem}")
 
     # files are read as answers need them, so what is wrong with them is known at the end
     click.get_current_context().call_on_close(report)
@@ -69,34 +71,26 @@ def open_dataset(home: Home | None = None) -> Dataset:
 _OPSETS = range(1, 40)
 
 
-def case_names(home: Home, asked: Iterable[str]) -> tuple[str, ...]:
+def case_names(home: Home, asked: Sequence[str]) -> tuple[str, ...]:
     """The names as the corpus has them, globs resolved; raises :class:`UnknownName`."""
-    from caniexport import names
-    from caniexport.model import corpus
-
-    asked = list(asked)
     if not asked:
         return ()
-    known = corpus.load(home.corpora, stand_in=True)
+    known = home.read_cases()
     found = []
     for text in asked:
         pattern, _, variant = text.partition("/")
         for case in sorted(names.require_all("case", [pattern], known)):
-            variants = {**known[case].variants, **known[case].environment_variants} if variant else {}
-            chosen = sorted(names.require_all(f"variant of {case}", [variant], variants)) if variant else []
-            found += [f"{case}/{name}" for name in chosen] if variant else [case]
+            chosen = names.require_all(f"variant of {case}", filter(None, [variant]), known[case].variant_names)
+            found += [f"{case}/{name}" for name in sorted(chosen)] if variant else [case]
     return tuple(dict.fromkeys(found))
 
 
 def opset_numbers(asked: Sequence[str]) -> tuple[int, ...]:
     """The opsets that ``14`` and ``9-14`` mean."""
-    from caniexport import versions
-
     return tuple(number for number in _OPSETS if any(versions.opset_in(number, text) for text in asked))
 
 
-def release_names(asked: Sequence[str], measured: Iterable[str]) -> tuple[str, ...]:
+def release_names(dataset: Dataset, asked: Sequence[str]) -> tuple[str, ...]:
     """The measured releases that these words name; none for all. Raises :class:`UnknownName`."""
-    from caniexport import versions
-
+    measured = [torch for (torch,) in dataset.grouped(("torch",), {}) if torch]
     return () if "all" in asked else tuple(versions.resolve(text, measured) for text in asked)

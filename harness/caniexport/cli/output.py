@@ -7,14 +7,16 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from caniexport import versions
 from caniexport.answers.signs import STATUS, Sign, ascii_only, word
 from caniexport.model.status import Status
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from caniexport.cli.grid import Grid, Styled
 
+_Answer = TypeVar("_Answer")
 #: columns of a pipe or a file, where there is no terminal to ask
 WIDTH = 100
 _NARROWEST = 40
@@ -54,13 +57,45 @@ def _spell_out_what_cannot_be_encoded() -> None:
         reconfigure(errors="caniexport")
 
 
+def answer(found: _Answer, show: Callable[[_Answer, Console], None], as_json: bool) -> None:
+    """Print an answer: as JSON, or as ``show`` does for a person."""
+    if as_json:
+        print_json(found)
+    else:
+        show(found, console())
+
+
+def answer_each(found: Sequence[_Answer], show: Callable[[_Answer, Console], None], as_json: bool) -> None:
+    """Print answers of one kind: as a JSON list, or each as ``show`` does."""
+    if as_json:
+        print_json(found)
+        return
+    screen = console()
+    for item in found:
+        show(item, screen)
+
+
+def report(done: Any, lines: Iterable[str], as_json: bool) -> None:
+    """Print what was done: as JSON, or in these lines."""
+    if as_json:
+        print_json(done)
+    else:
+        for line in lines:
+            click.echo(line)
+
+
+def say(line: str) -> None:
+    """A line about what is going on: it goes beside the answer, to stderr."""
+    click.echo(line, err=True)
+
+
 def print_json(answer: Any) -> None:
     """The answer as one JSON document with the names of its fields."""
     click.echo(json.dumps(plain(answer), indent=2, ensure_ascii=False))
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses and named tuples as objects, words as text, tuples as lists, sets in order, days as text;
+    """Dataclasses and named tuples as objects, words as text, tuples as lists, sets in order, days and paths as text;
     a float that is not finite as text.
     """
     if isinstance(value, Enum):
@@ -77,6 +112,8 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return str(value)
     return value
@@ -146,8 +183,6 @@ def labelled(label: str, text: str, console: Console, indent: int = 2, wide: int
 
 def opset_text(opsets: Iterable[int | None]) -> str:
     """``9-14``, ``9-11, 14``, ``default`` for the release's own."""
-    from caniexport import versions
-
     found = list(opsets)
     numbers = [opset for opset in found if opset is not None]
     spans = versions.spans(numbers, range(min(numbers), max(numbers) + 1)) if numbers else []

@@ -9,7 +9,10 @@ import click
 
 from caniexport import versions
 from caniexport.answers.filters import read_filters
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset
+from caniexport.cli.output import grid
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -50,19 +53,16 @@ def command(
     """
     from caniexport.answers import policy as answers
     from caniexport.answers.wanted import wanted
-    from caniexport.cli import output
 
     dataset = open_dataset()
     asked = wanted(dataset, read_filters("policy", given), op_list)
     if asked.nothing:
         raise click.UsageError("; ".join(asked.notes))
     found = answers.policy(dataset, asked.filters, runtime_versions)
-    if as_json or form == "json":
-        output.print_json(found)
-    elif form == "toml":
+    if form == "toml" and not as_json:
         click.echo(answers.to_toml(found), nl=False)
     else:
-        show(found, output.console())
+        output.answer(found, show, as_json or form == "json")
 
 
 def show(found: Policy, console: Console) -> None:
@@ -84,9 +84,6 @@ def show(found: Policy, console: Console) -> None:
 
 
 def _one_below_the_other(found: Policy, console: Console) -> None:
-    from caniexport.answers.signs import EXPORTER_SHORT
-    from caniexport.cli.output import grid
-
     made = grid("torch", "exporter", "runtime", "own", "usable", "all pass", "with fixes", "cases", "at no opset")
     for rule in found.rules:
         made.add_row(
@@ -107,9 +104,6 @@ def _one_below_the_other(found: Policy, console: Console) -> None:
 
 def _side_by_side(found: Policy, runtimes: list[str], console: Console) -> None:
     """Releases down, versions of the runtime across: the opset that is usable, and that at which all pass."""
-    from caniexport.answers.signs import EXPORTER_SHORT
-    from caniexport.cli.output import grid
-
     rules = {(rule.torch, rule.exporter, rule.runtime_version): rule for rule in found.rules}
     made = grid("torch", "exporter", *runtimes)
     for torch, exporter in dict.fromkeys((rule.torch, rule.exporter) for rule in sorted(found.rules, key=_age)):

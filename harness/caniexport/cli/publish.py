@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from caniexport import home as homes
+from caniexport.cli import output
 from caniexport.cli.options import json_option
+from caniexport.home import Home, holds_dataset
 
 if TYPE_CHECKING:
-    from caniexport.home import Home
     from caniexport.model.corpus import LoadedCase
     from caniexport.publish.publish import PublishReport
 
@@ -29,16 +31,9 @@ def command(check: bool, as_json: bool) -> None:
 
     What is held back is named, by reason, and so is what cannot be read; the exit code is then 1.
     """
-    from caniexport import home as homes
-    from caniexport.cli import output
-    from caniexport.model import corpus
-
     home = homes.find()
-    report = promote(home, corpus.load(home.corpora, stand_in=True), write=not check)
-    if as_json:
-        output.print_json(report)
-    else:
-        show(report, check)
+    report = promote(home, home.read_cases(), write=not check)
+    output.report(report, _lines(report, check), as_json)
     if not report.is_whole or (check and report.doubtful):
         click.get_current_context().exit(1)
 
@@ -49,7 +44,6 @@ def promote(home: Home, cases: Mapping[str, LoadedCase], *, write: bool) -> Publ
     A published dataset that lies in the installed package is never written to: where there is something to promote the
     user gets a copy of it.
     """
-    from caniexport.home import holds_dataset
     from caniexport.publish.publish import PublishReport, publish
 
     if home.own_results is None:
@@ -65,27 +59,27 @@ def promote(home: Home, cases: Mapping[str, LoadedCase], *, write: bool) -> Publ
     return report
 
 
-def show(report: PublishReport, check: bool) -> None:
-    """Print what was promoted and what was not."""
+def _lines(report: PublishReport, check: bool) -> Iterator[str]:
+    """What was promoted and what was not."""
     promoted = {name: count for name, count in report.promoted.items() if count}
     for name, count in promoted.items():
-        click.echo(f"{name}: {count} rows promoted")
+        yield f"{name}: {count} rows promoted"
     for name in report.removed:
-        click.echo(f"{name}: removed, it has no rows any more")
+        yield f"{name}: removed, it has no rows any more"
     for reason, count in report.dropped.items():
-        click.echo(f"{count} rows left out: {reason}")
+        yield f"{count} rows left out: {reason}"
     for run, gate in report.quarantined.items():
-        click.echo(f"{run} is held back: {gate}")
+        yield f"{run} is held back: {gate}"
     for reason, names in report.held.items():
-        click.echo(f"{_cells(names)} held back: {reason} ({WAY_OUT})")
+        yield f"{_cells(names)} held back: {reason} ({WAY_OUT})"
     for reason, names in report.doubtful.items():
-        click.echo(f"{_cells(names)} published, and doubtful: {reason}")
+        yield f"{_cells(names)} published, and doubtful: {reason}"
     if report.unstable:
-        click.echo(f"{report.unstable} rows are unstable: one runtime does not always answer their file alike")
+        yield f"{report.unstable} rows are unstable: one runtime does not always answer their file alike"
     for problem in report.problems:
-        click.echo(f"problem: {problem}")
+        yield f"problem: {problem}"
     done = "would be promoted" if check else f"promoted, {len(report.written)} files written"
-    click.echo(f"{sum(promoted.values())} rows {done}")
+    yield f"{sum(promoted.values())} rows {done}"
 
 
 def _cells(names: Sequence[str]) -> str:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from caniexport import home as homes
 from caniexport.answers.filters import read_filters
 from caniexport.cli.options import filter_options, json_option, open_dataset
+from caniexport.cli.output import print_json
 
 if TYPE_CHECKING:
     from caniexport.reproduce.find import Reproduction
@@ -25,14 +27,11 @@ def command(case: str, output: Path | None, as_json: bool, **given: tuple[str, .
     It is the cell that `why` shows whole; --torch, --exporter and --opset name it exactly. `uv run --script FILE`
     makes the environment and shows the same status and the same error.
     """
-    from caniexport import home as homes
-    from caniexport.cli.output import print_json
-    from caniexport.model import corpus
     from caniexport.reproduce.find import reproduction
 
     home = homes.find()
     asked = read_filters("reproduce", {**given, "case": case})
-    found = reproduction(open_dataset(home), corpus.load(home.corpora, stand_in=True), asked)
+    found = reproduction(open_dataset(home), home.read_cases(), asked)
     _say(found)
     if output is not None:
         _write(output, found.script)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from caniexport import names as known
+from caniexport import versions
+from caniexport.cli import output
 from caniexport.cli.options import json_option, open_dataset
 
 if TYPE_CHECKING:
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
     from caniexport.answers.node_tests import OperatorLine
     from caniexport.answers.runtimes import RuntimeLine
 
+_Line = TypeVar("_Line", "OperatorLine", "RuntimeLine")
 #: operators with their opsets that fit beside each other
 _WIDEST = 14
 #: short heads for the reasons of a refusal, and the columns after them: fourteen columns in a hundred characters
@@ -34,48 +39,30 @@ def command(names: tuple[str, ...], corpus: str | None, operators: tuple[str, ..
     bundles that torch releases exported, the same file on every runtime. With --op (Resize), how many of ONNX's own
     tests of an operator pass, by the opset of their files.
     """
-    from caniexport import names as known
+    from caniexport.answers import node_tests
     from caniexport.answers.runtimes import runtimes
-    from caniexport.cli import output
 
     if operators:
-        _operators(operators, names, as_json)
-        return
-    lines = runtimes(open_dataset(), corpus or "")
-    if names:
-        taken = known.require_all("runtime", names, dict.fromkeys(line.runtime for line in lines))
-        lines = [line for line in lines if line.runtime in taken]
-    if as_json:
-        output.print_json(lines)
+        output.answer(_of(names, node_tests.operators(open_dataset(), operators)), show_operators, as_json)
     else:
-        show(lines, output.console())
+        output.answer(_of(names, runtimes(open_dataset(), corpus or "")), show, as_json)
 
 
-def _operators(patterns: tuple[str, ...], runtimes: tuple[str, ...], as_json: bool) -> None:
-    from caniexport import names as known
-    from caniexport.answers.node_tests import operators
-    from caniexport.cli import output
-
-    lines = operators(open_dataset(), patterns)
-    if runtimes:
-        taken = known.require_all("runtime", runtimes, dict.fromkeys(line.runtime for line in lines))
-        lines = [line for line in lines if line.runtime in taken]
-    if as_json:
-        output.print_json(lines)
-    else:
-        show_operators(lines, output.console())
+def _of(names: Sequence[str], lines: list[_Line]) -> list[_Line]:
+    """The lines of the runtimes asked for, of all where none is named."""
+    taken = known.require_all("runtime", names, dict.fromkeys(line.runtime for line in lines))
+    return [line for line in lines if not names or line.runtime in taken]
 
 
 def show_operators(lines: list[OperatorLine], console: Console) -> None:
     """Print operators and their opsets across, releases of runtimes down."""
-    from caniexport.cli import output
-
     across = list(dict.fromkeys((line.operator, line.opset) for line in lines))
     if len(across) > _WIDEST:
         raise click.UsageError(f"{len(across)} operators and opsets do not fit beside each other: --json has them")
     cells = {(line.runtime, line.version, line.provider, line.operator, line.opset): line for line in lines}
     made = output.grid("runtime", "provider", *(f"{operator} {opset}" for operator, opset in across))
-    for runtime, version, provider in sorted_runtimes(lines):
+    keys = {(line.runtime, line.version, line.provider) for line in lines}
+    for runtime, version, provider in sorted(keys, key=lambda key: (key[0], key[2], versions.parse(key[1] or "0"))):
         found = [cells.get((runtime, version, provider, *place)) for place in across]
         made.add_row(
             f"{runtime} {version}",
@@ -87,17 +74,8 @@ def show_operators(lines: list[OperatorLine], console: Console) -> None:
     console.print("- tests of random values, of types that numpy has not and of sequences are not counted")
 
 
-def sorted_runtimes(lines: list[OperatorLine]) -> list[tuple[str, str, str]]:
-    """(runtime, version, provider), versions in their order."""
-    from caniexport import versions
-
-    keys = {(line.runtime, line.version, line.provider) for line in lines}
-    return sorted(keys, key=lambda key: (key[0], key[2], versions.parse(key[1] or "0")))
-
-
 def show(lines: list[RuntimeLine], console: Console) -> None:
     """Print the table."""
-    from caniexport.cli import output
     from caniexport.corpus.refusals import Refusal
 
     if not lines:

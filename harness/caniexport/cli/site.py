@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from caniexport import home as homes
+from caniexport.cli import output as out
 from caniexport.cli.options import json_option
 
 
@@ -24,8 +26,6 @@ def command(output: Path, as_json: bool) -> None:
 
     Any file server serves it, without Python: python -m http.server -d DIR
     """
-    from caniexport import home as homes
-    from caniexport.cli import output as out
     from caniexport.pages.kept import Kept
     from caniexport.pages.site import build
 
@@ -34,11 +34,6 @@ def command(output: Path, as_json: bool) -> None:
     written = build(kept, output.resolve())  # type: ignore[arg-type]  # open() of a subclass gives the subclass
     for problem in kept.problems:
         click.echo(f"caution: {problem}", err=True)
-    if as_json:
-        out.print_json(written)
-        return
-    size = written.bytes / 1e6
-    click.echo(
-        f"{written.cases} cases and {written.operators} operators, {written.files} files, {size:.1f} MB: "
-        f"{output / 'index.html'}"
-    )
+    size = f"{written.files} files, {written.bytes / 1e6:.1f} MB"
+    line = f"{written.cases} cases and {written.operators} operators, {size}: {output / 'index.html'}"
+    out.report(written, [line], as_json)

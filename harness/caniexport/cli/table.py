@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport.answers.filters import read_filters
+from caniexport.answers.signs import EXPORTER_SHORT, NOT_MEASURED, REFUSED, STATUS, word
+from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset
+from caniexport.cli.output import grid, marked
+from caniexport.model.status import Status
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,7 +20,6 @@ if TYPE_CHECKING:
     from caniexport.answers.matrix import MatrixRow, Table
     from caniexport.answers.summary import Summary
     from caniexport.cli.grid import Grid
-    from caniexport.model.status import Status
 
 _NOTHING = "Nothing has been measured yet: `caniexport measure` does."
 _READING = {
@@ -44,20 +47,13 @@ def command(by: str, as_json: bool, **given: tuple[str, ...]) -> None:
     Without --case or --variant it has the failing forms, with the tracing and the dynamo exporter.
     """
     from caniexport.answers.matrix import By, table
-    from caniexport.cli import output
 
     found = table(open_dataset(), read_filters("table", given), By(by))
-    if as_json:
-        output.print_json(found)
-        return
-    show(found, output.console())
+    output.answer(found, show, as_json)
 
 
 def show(found: Table, console: Console) -> None:
     """Print the matrix, in as many blocks of columns as the width needs, then how to read it."""
-    from caniexport.answers.signs import REFUSED
-    from caniexport.cli import output
-
     layout = _Layout(found, console.width)
     if not found.lines and not found.environments:
         console.print("Nothing measured is within these filters." if found.measured else _NOTHING)
@@ -83,9 +79,6 @@ def show(found: Table, console: Console) -> None:
 
 
 def _environments(found: Table, console: Console) -> None:
-    from caniexport.answers.signs import STATUS, word
-    from caniexport.cli.output import grid, marked
-
     console.print("\nEnvironments: what can be installed and imported together")
     made = grid("case", "outcome", "at stage")
     before = ""
@@ -126,8 +119,6 @@ class _Layout:
             self.short, self.gap = True, 1
 
     def _head(self, line: MatrixRow) -> list[str]:
-        from caniexport.answers.signs import EXPORTER_SHORT
-
         head = [line.case if line.variant == "plain" else f"  {line.variant}"]
         if "exporter" in self.heading:
             head.append(EXPORTER_SHORT.get(line.exporter or "-", line.exporter or "-"))
@@ -154,9 +145,6 @@ class _Layout:
 
     def grid(self, columns: Sequence[str]) -> Grid:
         """One block; a case is named once, its fixes are set in below it."""
-        from caniexport.answers.signs import STATUS
-        from caniexport.cli.output import grid, marked
-
         made = grid(*self.heading, *columns, gap=self.gap)
         made.no_wrap = True
         before = ("", "")
@@ -171,9 +159,6 @@ class _Layout:
 
     def statuses(self) -> set[Status]:
         """The statuses whose signs are on the page."""
-        from caniexport.answers.signs import NOT_MEASURED, STATUS
-        from caniexport.model.status import Status
-
         shown = set()
         # the same place is in many lines
         for place in {id(place): place for line in self.found.lines for place in line.places.values()}.values():

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport.answers.filters import read_filters
+from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from caniexport.answers.plan import Plan
+    from caniexport.answers.plan import Plan, UpgradeTarget
     from caniexport.answers.upgrade import ChangeGroup, FixChange, Upgrade
 
 _SHOWN = 12
@@ -54,14 +55,13 @@ def command(
     from caniexport.answers.plan import plan as make_plan
     from caniexport.answers.points import parse
     from caniexport.answers.wanted import wanted
-    from caniexport.cli import output, upgrade_plan
 
     if after is None and not plan:
         raise click.UsageError("Missing option '--to' (or --plan, which proposes one)")
     dataset = open_dataset()
     asked = wanted(dataset, read_filters("upgrade", given), op_list, model, case_list)
     if asked.nothing:
-        output.print_json({"notes": asked.notes}) if as_json else click.echo("\n".join([*asked.notes, _NOTHING]))
+        output.report({"notes": asked.notes}, [*asked.notes, _NOTHING], as_json)
         return
     found: Upgrade | Plan
     if plan:
@@ -69,21 +69,19 @@ def command(
     else:
         found = answers.upgrade(dataset, parse(before), parse(after or ""), asked.filters)
     found = replace(found, notes=(*asked.notes, *found.notes))
-    if as_json:
-        output.print_json(found)
-    elif isinstance(found, answers.Upgrade):
-        show(found, output.console())
-    else:
-        upgrade_plan.show(found, output.console())
+    output.answer(found, show, as_json)
     if found.breaks:
         click.get_current_context().exit(1)
 
 
-def show(found: Upgrade, console: Console) -> None:
-    """Print the answer."""
-    from rich.text import Text
+def show(found: Upgrade | Plan, console: Console) -> None:
+    """Print what an upgrade changes, or a plan for one."""
+    from caniexport.answers.plan import Plan
 
-    console.print(Text(f"{found.before.text}\n→ {found.after.text}", style="bold"), soft_wrap=True)
+    if isinstance(found, Plan):
+        _plan(found, console)
+        return
+    console.print(f"{found.before.text}\n→ {found.after.text}", style="bold", soft_wrap=True)
     for note in found.notes:
         console.print(f"- {note}", soft_wrap=True)
     for group in found.groups:
@@ -102,13 +100,10 @@ def show(found: Upgrade, console: Console) -> None:
 
 def _named(lead: str, cases: Sequence[str], console: Console) -> None:
     if cases:
-        names = ", ".join(cases[:_SHOWN]) + (" …" if len(cases) > _SHOWN else "")
-        console.print(f"\n{lead}: {len(cases)} ({names})", soft_wrap=True)
+        console.print(f"\n{lead}: {_some(cases)}", soft_wrap=True)
 
 
 def _group(group: ChangeGroup, console: Console) -> None:
-    from rich.text import Text
-
     from caniexport.answers.upgrade import ORDER
     from caniexport.corpus.verdicts import REGRESSIONS, Verdict
 
@@ -116,7 +111,7 @@ def _group(group: ChangeGroup, console: Console) -> None:
     good = ORDER.index(group.verdict) >= ORDER.index(Verdict.FIXED)
     style = "red" if bad else "green" if good else "yellow"
     console.print()
-    console.print(Text(f"{group.verdict.value}: {len(group.changes)}", style=f"bold {style}"))
+    console.print(f"{group.verdict.value}: {len(group.changes)}", style=f"bold {style}")
     if group.message:
         first = group.message.strip().splitlines()[0]
         console.print(textwrap.indent(textwrap.shorten(first, 200), "    "), soft_wrap=True)
@@ -138,13 +133,65 @@ def _word(status: object) -> str:
 
 
 def _fixes(title: str, found: Sequence[FixChange], console: Console) -> None:
-    from rich.text import Text
-
     if not found:
         return
     console.print()
-    console.print(Text(f"{title}: {len(found)}", style="bold"))
+    console.print(f"{title}: {len(found)}", style="bold")
     for item in found[:_SHOWN]:
         console.print(f"  {item.case}/{item.variant} ({item.kind}): {item.note}", soft_wrap=True, markup=False)
     if len(found) > _SHOWN:
         console.print(f"  and {len(found) - _SHOWN} more (--json has all)")
+
+
+def _plan(found: Plan, console: Console) -> None:
+    """Print the plan."""
+    console.print(f"From {found.before.text}, {found.cases} cases", style="bold")
+    for note in found.notes:
+        console.print(f"- {note}", soft_wrap=True)
+    console.print()
+    if found.newest:
+        same = " (where you are)" if found.newest.place.torch == found.before.torch else ""
+        console.print(f"Newest target where nothing breaks: {found.newest.place.text}{same}", style="bold green")
+        _unmeasured(found.newest, console)
+    else:
+        console.print("Every release from here on breaks something.", style="bold red")
+    for target in found.held:
+        console.print(f"  {target.place.text}: {_some(target.breaks)}", soft_wrap=True)
+    if found.wanted:
+        _wanted(found, console)
+
+
+def _wanted(found: Plan, console: Console) -> None:
+    assert found.wanted is not None
+    console.print()
+    if found.wanted.clean:
+        console.print(f"{found.wanted.place.text}: nothing breaks", style="bold green")
+        _unmeasured(found.wanted, console)
+        return
+    console.print(f"{found.wanted.place.text}: {len(found.wanted.breaks)} break", style="bold red")
+    _needs(found.wanted, console)
+    best = found.best
+    if best and best.place != found.wanted.place:
+        console.print()
+        console.print(f"Least to do on that release: {best.place.text}", style="bold")
+        _needs(best, console)
+
+
+def _needs(target: UpgradeTarget, console: Console) -> None:
+    if target.clean:
+        console.print("  nothing breaks there")
+    if target.workarounds:
+        console.print(f"  workarounds, {len(target.workarounds)}: {', '.join(target.workarounds)}", soft_wrap=True)
+    if target.without:
+        console.print(f"  no known workaround, {len(target.without)}: {', '.join(target.without)}", soft_wrap=True)
+    _unmeasured(target, console)
+
+
+def _unmeasured(target: UpgradeTarget, console: Console) -> None:
+    if target.unmeasured:
+        console.print(f"  not measured there: {_some(target.unmeasured)}", soft_wrap=True)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = " …" if len(names) > _SHOWN else ""
+    return f"{len(names)} ({', '.join(names[:_SHOWN])}{more})"

@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING
 
 import click
 
+from caniexport import versions
 from caniexport.answers.filters import read_filters
+from caniexport.answers.signs import CLAIM, EXPORTER_SHORT, REFUSED, STATUS, word
+from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset
+from caniexport.cli.output import labelled, opset_text, styled
+from caniexport.model.status import WORKS, Status
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from caniexport.answers.filters import Filters
+    from caniexport.answers.history import Alike, History
     from caniexport.answers.reasons import Detail, FailureGroup, Why
     from caniexport.answers.select import CatalogueEntry
+    from caniexport.cli.grid import Grid
 
 _MOST_MESSAGES = 5
 _MOST_PLACES = 6
@@ -37,41 +43,20 @@ def command(case: str, along: str | None, as_json: bool, **given: tuple[str, ...
 
     Without filters it covers every release, exporter and opset; --torch, --exporter and --opset narrow it.
     """
-    from caniexport.answers.reasons import why
-    from caniexport.cli import output
-
-    if along:
-        _along_torch(read_filters("why", {**given, "case": case}), as_json)
-        return
-    found = why(open_dataset(), read_filters("why", {**given, "case": case}))
-    if as_json:
-        output.print_json(found)
-        return
-    console = output.console()
-    for item in found:
-        show(item, console)
-
-
-def _along_torch(asked: Filters, as_json: bool) -> None:
     from caniexport.answers.history import history
-    from caniexport.cli import output
-    from caniexport.cli.history import show as show_history
+    from caniexport.answers.reasons import why
 
-    found = history(open_dataset(), asked)
-    if as_json:
-        output.print_json(found)
-        return
-    console = output.console()
-    for item in found:
-        show_history(item, console)
+    asked = read_filters("why", {**given, "case": case})
+    if along:
+        output.answer_each(history(open_dataset(), asked), show_history, as_json)
+    else:
+        output.answer_each(why(open_dataset(), asked), show, as_json)
 
 
 def show(item: Why, console: Console) -> None:
     """Print one variant's answer."""
-    from rich.text import Text
-
     entry = item.entry
-    console.print(Text(f"{entry.case}/{entry.variant}", style="bold"))
+    console.print(f"{entry.case}/{entry.variant}", style="bold")
     for line in (entry.title, f"fix ({entry.kind}): {entry.note}" if entry.note else ""):
         if line:
             console.print(line)
@@ -87,7 +72,9 @@ def show(item: Why, console: Console) -> None:
     _outcomes(item, groups, console)
     _declared(item, console)
     _runtimes(item, console)
-    _messages(item, groups, console)
+    shown = dict.fromkeys(group.message for group in groups if group.message is not None)
+    texts = [(number + 1, item.messages[number]) for number in shown]
+    _messages(texts, "--torch, --exporter, --opset or --status", console)
     if item.detail:
         _show_detail(item.detail, item.cells, console)
     _claims(item, console)
@@ -102,9 +89,6 @@ def _unmeasured(entry: CatalogueEntry) -> str:
 
 
 def _outcomes(item: Why, groups: Sequence[FailureGroup], console: Console) -> None:
-    from caniexport.answers.signs import EXPORTER_SHORT, REFUSED, STATUS, word
-    from caniexport.cli import output
-
     made = output.grid("torch", "exporter", "opset", "outcome", "at stage", "file", "runtime", "message")
     local = [group.local for group in groups]
     marked = any(local) and not all(local)
@@ -129,16 +113,11 @@ def _outcomes(item: Why, groups: Sequence[FailureGroup], console: Console) -> No
 
 
 def _works_refused(group: FailureGroup) -> bool:
-    from caniexport.model.status import WORKS
-
     return bool(group.told) and group.status in WORKS
 
 
 def _told(groups: Sequence[FailureGroup]) -> dict[str, str]:
     """What statuses leave out, each sentence once, and where it holds."""
-    from caniexport.answers.signs import EXPORTER_SHORT
-    from caniexport.cli.output import opset_text
-
     found: dict[str, list[str]] = {}
     for group in groups:
         if group.told:
@@ -151,8 +130,6 @@ def _told(groups: Sequence[FailureGroup]) -> dict[str, str]:
 
 def _declared(item: Why, console: Console) -> None:
     """What torch's own tables promise for the case's operators, in one line a release."""
-    from caniexport.answers.signs import EXPORTER_SHORT
-
     by_op: dict[str, list[str]] = {}
     for one in item.declared:
         short = EXPORTER_SHORT.get(one.exporter, one.exporter)
@@ -164,8 +141,6 @@ def _declared(item: Why, console: Console) -> None:
 
 def _runtimes(item: Why, console: Console) -> None:
     """The same files on every runtime that has run them; what most of the others have in common first."""
-    from caniexport.cli import output
-
     if not item.runtimes:
         return
     console.print("\nThe same files on other runtimes:")
@@ -179,35 +154,27 @@ def _runtimes(item: Why, console: Console) -> None:
 
 def _without_refused(groups: Sequence[FailureGroup]) -> Sequence[FailureGroup]:
     """Refusals say nothing about the case; they are shown where they are all there is."""
-    from caniexport.model.status import Status
-
     return [group for group in groups if group.status is not Status.UNSUPPORTED] or groups
 
 
 def _file(group: FailureGroup) -> str:
     """What the file was found to be, where that is not what was asked."""
-    from caniexport.answers.signs import EXPORTER_SHORT
-    from caniexport.cli.output import opset_text
-
     parts = [EXPORTER_SHORT.get(name, name) for name in group.exporters_effective if name != group.exporter]
     if group.opsets_effective and group.opsets_effective != group.opsets:
         parts.append(f"opset {opset_text(group.opsets_effective)}")
     return " ".join(parts)
 
 
-def _messages(item: Why, groups: Sequence[FailureGroup], console: Console) -> None:
-    shown = list(dict.fromkeys(group.message for group in groups if group.message is not None))
-    for index in shown[:_MOST_MESSAGES]:
-        console.print(f"\n[{index + 1}]")
-        console.print(textwrap.indent(item.messages[index].rstrip(), "    "), soft_wrap=True)
-    if len(shown) > _MOST_MESSAGES:
-        left = len(shown) - _MOST_MESSAGES
-        console.print(f"\n{left} more messages: narrow with --torch, --exporter, --opset or --status.")
+def _messages(texts: Sequence[tuple[int, str]], filters: str, console: Console) -> None:
+    """The first few numbered texts, and how to see the others."""
+    for number, text in texts[:_MOST_MESSAGES]:
+        console.print(f"\n[{number}]")
+        console.print(textwrap.indent(text.rstrip(), "    "), soft_wrap=True)
+    if len(texts) > _MOST_MESSAGES:
+        console.print(f"\n{len(texts) - _MOST_MESSAGES} more messages: narrow with {filters}.")
 
 
 def _show_detail(detail: Detail, cells: int, console: Console) -> None:
-    from caniexport.cli.output import labelled, opset_text
-
     row = detail.row
     console.print()
     if cells > 1:
@@ -223,8 +190,8 @@ def _show_detail(detail: Detail, cells: int, console: Console) -> None:
         labelled("operators", str(row["ops"]), console)
     if detail.facts:
         labelled("facts", ", ".join(f"{name}={value}" for name, value in detail.facts.items()), console)
-    versions = [f"{name} {detail.packages[name]}" for name in _PACKAGES if name in detail.packages]
-    labelled("versions", f"Python {row.get('python')}, {', '.join(versions)}", console)
+    installed = [f"{name} {detail.packages[name]}" for name in _PACKAGES if name in detail.packages]
+    labelled("versions", f"Python {row.get('python')}, {', '.join(installed)}", console)
     if detail.platform:
         labelled("platform", detail.platform, console)
     if row.get("bundle"):
@@ -247,9 +214,6 @@ def _numbers(row: dict[str, object], console: Console) -> None:
 
 
 def _claims(item: Why, console: Console) -> None:
-    from caniexport.answers.signs import CLAIM
-    from caniexport.cli.output import labelled, styled
-
     if item.claims:
         console.print("\nClaims this bears on:")
     for claim in item.claims:
@@ -257,3 +221,60 @@ def _claims(item: Why, console: Console) -> None:
         console.print("  ", styled(f"{sign.sign} {claim.word}", sign), f"  {claim.claim} ({claim.source})", sep="")
         labelled("says", f"{claim.says} [{claim.versions}]", console, indent=4)
         labelled("measured", claim.reason, console, indent=4)
+
+
+def show_history(item: History, console: Console) -> None:
+    """Print one variant's stretches and the intervals between them."""
+    from caniexport.answers.history import alike
+
+    console.print(f"{item.entry.case}/{item.entry.variant}", style="bold")
+    console.print(item.entry.title)
+    if not item.lines:
+        console.print("Not measured within these filters.\n")
+        return
+    lines = alike(item.lines)
+    # opsets that no release takes are left out where others are
+    lines = tuple(each for each in lines if each.line.stretches[0].status is not Status.UNSUPPORTED) or lines
+    made = output.grid("exporter", "opset", "torch", "outcome", "at stage", "changed in", "by", "message")
+    named = dict.fromkeys(stretch.message for each in lines for stretch in each.line.stretches)
+    numbers = {message: number for number, message in enumerate((one for one in named if one is not None), 1)}
+    for line in lines:
+        _add(made, line, numbers)
+    console.print(made)
+    _notes(item, lines, console)
+    texts = [(number, item.messages[message]) for message, number in numbers.items()]
+    _messages(texts, "--exporter, --opset or --status", console)
+    console.print()
+
+
+def _add(made: Grid, each: Alike, numbers: dict[int, int]) -> None:
+    provider = "" if each.line.provider in ("cpu", None) else f" on {each.line.provider}"
+    place = EXPORTER_SHORT.get(each.line.exporter, each.line.exporter) + provider, output.opset_text(each.opsets)
+    for stretch in each.line.stretches:
+        began = stretch.began
+        made.add_row(
+            *place,
+            " to ".join(dict.fromkeys((stretch.torch[0], stretch.torch[-1]))) + "*" * stretch.local,
+            output.marked(f"{STATUS[stretch.status].sign} {word(stretch.status)}", STATUS[stretch.status]),
+            "" if stretch.stage == "done" else stretch.stage,
+            f"({began.after}, {began.by}]" if began else "",
+            began.axes if began else "",
+            "" if stretch.message is None else f"[{numbers[stretch.message]}]",
+        )
+        place = "", ""
+
+
+def _notes(item: History, lines: tuple[Alike, ...], console: Console) -> None:
+    stretches = [stretch for each in lines for stretch in each.line.stretches]
+    if any(len(each.opsets) > 1 for each in lines):
+        console.print("- several opsets in one line: each from the first release on that takes it")
+    if any(stretch.began for stretch in stretches):
+        console.print("- (a, b]: last seen otherwise on a, first seen so on b")
+        console.print("- by torch: the release and the onnx beside it; by runtime: the onnxruntime beside it")
+    silent = versions.ordered({name for each in lines for name in each.line.unmeasured})
+    if silent:
+        console.print(f"- not measured in some line, which widens its intervals: {', '.join(silent)}")
+    if any(stretch.local for stretch in stretches):
+        console.print("- *: measured on this machine, at least in part")
+    for note in item.notes:
+        console.print(f"- {note}")

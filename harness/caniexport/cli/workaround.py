@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,14 +12,21 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport.answers.filters import read_filters
+from caniexport.answers.signs import EXPORTER_SHORT, NOT_MEASURED, WORKAROUND, word
+from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset
+from caniexport.cli.output import grid, legend, marked, say_local, styled
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from caniexport.answers.rows import MeasuredCell
     from caniexport.answers.standings import Standing, Workarounds
+    from caniexport.scan.judge import SiteFinding
+    from caniexport.scan.scan import SourceScan
 
+#: evidence of a finding that is told one by one
+_MOST = 4
 _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
 
 
@@ -50,16 +58,12 @@ def command(
     With --scan the releases are those that the project's own files ask for, or --torch, --exporter and --opset.
     """
     from caniexport.answers.standings import workarounds
-    from caniexport.cli import output
 
     if tree is not None:
         _scan(tree, case, fail_on, as_json, given)
         return
     found = workarounds(open_dataset(), read_filters("workaround", {**given, "case": case}))
-    if as_json:
-        output.print_json(found)
-    else:
-        show(found, output.console(), evidence=bool(case))
+    output.answer(found, partial(show, evidence=bool(case)), as_json)
     if any(item.word.value in fail_on for item in (*found.standings, *found.cautions)):
         click.get_current_context().exit(1)
 
@@ -67,7 +71,6 @@ def command(
 def _scan(
     tree: Path, case: str | None, fail_on: tuple[str, ...], as_json: bool, given: dict[str, tuple[str, ...]]
 ) -> None:
-    from caniexport.cli import output, scan_report
     from caniexport.scan.scan import scan
 
     others = [name for name, values in given.items() if values and name not in ("torch", "exporter", "opset")]
@@ -80,19 +83,13 @@ def _scan(
         raise click.UsageError(f"--opset {opset}: with --scan a number is wanted")
     exporter = given["exporter"][0] if given["exporter"] else None
     found = scan(open_dataset(), tree, given["torch"], exporter, int(opset) if opset else None)
-    if as_json:
-        output.print_json(found)
-    else:
-        scan_report.show(found, output.console())
+    output.answer(found, show_scan, as_json)
     if any(item.word.value in fail_on for item in found.findings if item.spoken):
         click.get_current_context().exit(1)
 
 
 def show(found: Workarounds, console: Console, *, evidence: bool) -> None:
     """Print the words as a table of fixes by exporters, or with sentences and evidence for one case."""
-    from caniexport.answers.signs import WORKAROUND
-    from caniexport.cli.output import legend, say_local
-
     if not found.standings and not found.cautions:
         console.print("No fix within these filters has been measured.")
     for heading, standings in (("", found.standings), ("Known to be wrong or partial:", found.cautions)):
@@ -116,9 +113,6 @@ def show(found: Workarounds, console: Console, *, evidence: bool) -> None:
 
 
 def _overview(title: str, standings: Sequence[Standing], console: Console) -> None:
-    from caniexport.answers.signs import EXPORTER_SHORT, NOT_MEASURED, WORKAROUND
-    from caniexport.cli.output import grid, marked
-
     if title:
         console.print(title)
     exporters = [name for name in EXPORTER_SHORT if any(item.exporter == name for item in standings)]
@@ -168,9 +162,6 @@ def _sentence(same: Sequence[Standing], console: Console) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
-    from caniexport.cli.output import styled
-
     item = same[0]
     sign = WORKAROUND[item.word]
     provider = "" if item.provider in ("cpu", None) else f" on {item.provider}"
@@ -194,7 +185,6 @@ def _evidence(item: Standing) -> str:
 
 def _cell(cell: MeasuredCell | None, item: Standing) -> str:
     from caniexport.answers.rows import told
-    from caniexport.answers.signs import word
 
     if cell is None:
         return "not measured"
@@ -202,3 +192,50 @@ def _cell(cell: MeasuredCell | None, item: Standing) -> str:
     elsewhere = f" (plain on torch {cell.torch})" if cell.torch != item.torch else ""
     beside = f" ({told(cell)})" if cell.unstable or (cell.works and cell.refused) else ""
     return f"{word(cell.status)}{stage}{elsewhere}{beside}"
+
+
+def show_scan(found: SourceScan, console: Console) -> None:
+    """Print the findings, the files that were left out and what was assumed."""
+    span = " to ".join(dict.fromkeys((found.releases[0], found.releases[-1])))
+    console.print(
+        f"{found.path}: {found.files} files that have to do with torch; torch {span}, {found.said}", soft_wrap=True
+    )
+    spoken = [item for item in found.findings if item.spoken]
+    silent = [item for item in found.findings if not item.spoken]
+    for finding in spoken:
+        _finding(finding, console)
+    if silent:
+        console.print(f"\nNothing measured here speaks to {len(silent)} of {len(found.findings)}:")
+    for finding in silent:
+        _line(finding, console)
+    if not found.findings:
+        console.print("No version gate and no known workaround was found.")
+    counts = Counter(item.word for item in spoken)
+    if counts:
+        console.print("\n" + "; ".join(f"{counts[word]} {word.value}" for word in WORKAROUND if counts[word]))
+    for note in found.notes:
+        console.print(f"- {note}", soft_wrap=True)
+    for item in found.skipped:
+        console.print(f"- not looked at: {item.path}: {item.reason}", soft_wrap=True)
+
+
+def _finding(finding: SiteFinding, console: Console) -> None:
+    site, sign = finding.site, WORKAROUND[finding.word]
+    console.print()
+    head = styled(f"{sign.sign} {finding.word.value:8} ", sign)
+    console.print(head, f"{site.path}:{site.line}  {site.kind.value} {site.name}", sep="", soft_wrap=True)
+    console.print(f"    {site.text}", soft_wrap=True)
+    console.print(f"  {finding.statement}", soft_wrap=True)
+    for item in finding.evidence[:_MOST]:
+        console.print(f"    {item.case}/{item.variant}: {item.text}", soft_wrap=True)
+    if len(finding.evidence) > _MOST:
+        console.print(f"    and {len(finding.evidence) - _MOST} more (--json has all)")
+
+
+def _line(finding: SiteFinding, console: Console) -> None:
+    from caniexport.scan.judge import NOTHING
+
+    site = finding.site
+    more = finding.statement.removeprefix(NOTHING).lstrip(":; ")
+    name = f" {site.name}" if site.name else ""
+    console.print(f"  {site.path}:{site.line}  {site.kind.value}{name}" + (f": {more}" if more else ""), soft_wrap=True)

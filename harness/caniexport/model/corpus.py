@@ -50,6 +50,11 @@ class LoadedCase:
                 found[name] = item
         return found
 
+    @property
+    def variant_names(self) -> List[str]:
+        """The names of all variants, of whichever kind the case is."""
+        return list(self.environment_variants if self.is_environment else self.variants)
+
     def case_hash(self, variant: str) -> str:
         """Hash over the syntax tree of one variant (see :mod:`caniexport.model.casehash`)."""
         if variant not in self._known:
