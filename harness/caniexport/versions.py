@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import count
 from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
@@ -118,11 +119,21 @@ def _clause_takes(clause: str, opset: int) -> bool:
             return opset == limit
 
 
-def spans(numbers: Iterable[int], steps: Iterable[int]) -> list[tuple[int, int]]:
-    """``numbers`` as runs of neighbours, where ``steps`` are all the numbers there are: ``[(9, 11), (13, 13)]``."""
-    position = {number: index for index, number in enumerate(sorted(set(steps)))}
+def opset_text(opsets: Iterable[int | None], comma: str = ", ") -> str:
+    """``9-11, 14, default``: runs of neighbours, and ``default`` for ``None``."""
+    found = set(opsets)
+    numbers = {opset for opset in found if opset is not None}
+    parts = [str(low) if low == high else f"{low}-{high}" for low, high in spans(numbers)]
+    return comma.join([*parts, *["default"] * (None in found)])
+
+
+def spans(numbers: Iterable[int], steps: Iterable[int] | None = None) -> list[tuple[int, int]]:
+    """``numbers`` as runs of neighbours, ``[(9, 11), (13, 13)]``; ``steps``: all the numbers there are."""
+    wanted = sorted(set(numbers))
+    places = zip(wanted, wanted, strict=True) if steps is None else zip(sorted(set(steps)), count(), strict=False)
+    position = dict(places)
     found: list[tuple[int, int]] = []
-    for number in sorted(set(numbers)):
+    for number in wanted:
         if found and position[number] == position[found[-1][1]] + 1:
             found[-1] = (found[-1][0], number)
         else:

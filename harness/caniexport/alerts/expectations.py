@@ -29,11 +29,11 @@ from caniexport import names, versions
 from caniexport.alerts.diff import Changed
 from caniexport.answers.reading import Rows
 from caniexport.answers.rows import MeasuredCell
-from caniexport.answers.select import exporter_name
+from caniexport.answers.select import require_exporter
 from caniexport.corpus.verdicts import works
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import CaniexportError, CorpusError
-from caniexport.model.status import MEASURED, Exporter, Status
+from caniexport.model.status import MEASURED, Status
 
 _REQUIRED = ("case", "allowed", "reason", "review")
 _KNOWN = (*_REQUIRED, "torch", "exporter", "opset", "provider", "link")
@@ -124,13 +124,10 @@ def _checked(item: Mapping[str, Any], number: int) -> Expectation:
         raise ValueError(f"review: {item['review']!r} is no date (2027-06-30 is)")
     allowed = [item["allowed"]] if isinstance(item["allowed"], str) else item["allowed"]
     words = names.require_all("status", map(str, allowed), [status.value for status in Status])
-    exporters = [member.value for member in Exporter]
     text = {key: str(item.get(key, "")) for key in ("case", "reason", "torch", "opset", "provider", "link")}
     versions.within("1.0", text["torch"])
     versions.opset_in(1, text["opset"])
-    exporter = (
-        names.require("exporter", exporter_name(str(item["exporter"])), exporters) if item.get("exporter") else ""
-    )
+    exporter = require_exporter(str(item["exporter"])) if item.get("exporter") else ""
     return Expectation(
         number=number, allowed=frozenset(map(Status, words)), review=item["review"], exporter=exporter, **text
     )

@@ -204,8 +204,4 @@ def _said(axis: str, values: Sequence[str]) -> str:
 
 def opset_spans(values: Iterable[str]) -> str:
     """``9-14, default``."""
-    texts = list(values)
-    numbers = [int(text) for text in texts if text.isdigit()]
-    spans = versions.spans(numbers, range(min(numbers), max(numbers) + 1)) if numbers else []
-    parts = [str(low) if low == high else f"{low}-{high}" for low, high in spans]
-    return ", ".join([*parts, *["default"] * ("default" in texts)])
+    return versions.opset_text(int(text) if text.isdigit() else None for text in values)

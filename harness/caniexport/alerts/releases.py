@@ -23,12 +23,10 @@ from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.words import Ruler
 from caniexport.corpus.verdicts import ComparedCell, Verdict, compare, works
 from caniexport.model.canaries import CANARY
-from caniexport.model.status import Exporter, Status
+from caniexport.model.status import EXPORTERS, Exporter, Status
 
 if TYPE_CHECKING:
     from caniexport.store import Dataset
-
-_EXPORTERS = tuple(member.value for member in Exporter)
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ def _grid(rows: Rows) -> Grid:
     """Every cell at the default opset of its exporter, by release; canaries and fixes known to be wrong left out."""
     ruler = Ruler.of(rows)
     asked: dict[tuple[str, int | None], list[str]] = defaultdict(list)
-    for exporter in _EXPORTERS:
+    for exporter in EXPORTERS:
         for torch in rows.torch:
             opset = ruler.opset(torch, exporter)
             if opset is not None or exporter == Exporter.DEFAULT.value:

@@ -170,8 +170,4 @@ def _numbers(text: str) -> set[int]:
 
 
 def _text(opsets: Iterable[int]) -> str:
-    opsets = set(opsets)
-    if not opsets:
-        return ""
-    spans = versions.spans(opsets, range(min(opsets), max(opsets) + 1))
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+    return versions.opset_text(opsets, ",")

@@ -12,7 +12,7 @@ from caniexport.answers.select import load, select
 from caniexport.answers.words import Ruler
 from caniexport.corpus.verdicts import works
 from caniexport.model.case import PLAIN
-from caniexport.model.status import Exporter, Status
+from caniexport.model.status import EXPORTERS, Status
 
 if TYPE_CHECKING:
     from caniexport.store import Dataset
@@ -48,7 +48,7 @@ def failing_forms(dataset: Dataset) -> tuple[FailingForm, ...]:
     for case, variant in selection.catalogue:
         now: dict[str, Status] = {}
         failed = set()
-        for exporter in (member.value for member in Exporter):
+        for exporter in EXPORTERS:
             for torch, status in _along(along, ruler, case, exporter):
                 if works(status) is False and status is not Status.UNSUPPORTED:
                     failed.add(exporter)

@@ -15,6 +15,7 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
 from caniexport.answers.select import CaseSelection, CatalogueEntry, Key, Rows, load, select
+from caniexport.answers.signs import exporter_rank
 from caniexport.corpus import verdicts
 from caniexport.corpus.verdicts import ComparedCell, Verdict, compare, works
 from caniexport.model.case import PLAIN
@@ -24,7 +25,6 @@ from caniexport.store.elsewhere import Runtime
 if TYPE_CHECKING:
     from caniexport.store import Dataset
 
-_EXPORTERS = [member.value for member in Exporter]
 #: exporter, opset, provider
 _Where = tuple[str, int | None, str | None]
 #: torch, exporter and opset -> cell, of one variant on one runtime
@@ -135,8 +135,7 @@ def _history(
 
 def _reading_order(where: _Where) -> tuple[int, str, int]:
     exporter, opset, provider = where
-    rank = _EXPORTERS.index(exporter) if exporter in _EXPORTERS else len(_EXPORTERS)
-    return rank, provider or "", -1 if opset is None else opset
+    return exporter_rank(exporter), provider or "", -1 if opset is None else opset
 
 
 class _Reading:

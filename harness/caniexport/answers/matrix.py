@@ -16,10 +16,10 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.on_runtimes import on_runtimes
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import CaseSelection, load, select
-from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.signs import EXPORTER_SHORT, exporter_rank
 from caniexport.answers.summary import Summary
 from caniexport.model.case import PLAIN
-from caniexport.model.status import Exporter, FixKind, Status
+from caniexport.model.status import EXPORTERS, Exporter, FixKind, Status
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -32,7 +32,6 @@ _LineKey = tuple[str, str, str | None, str | None]
 _Key = TypeVar("_Key", bound=_LineKey)
 #: a runtime and its version
 _Runtime = tuple[str | None, str | None]
-_EXPORTERS = [member.value for member in Exporter]
 #: what releases were run on, kept beside the rows
 _RUNTIMES = "runtimes of releases"
 
@@ -236,7 +235,7 @@ def _run_on(selection: CaseSelection, found: Mapping[along.Line, along.Told]) ->
     kept = selection.rows.beside.get((_RUNTIMES, exactly))
     if kept is None:
         by = ("torch", "provider", "runtime", "runtime_version")
-        rows = selection.rows.grouped(by, {}, {"exporter": _EXPORTERS}, exactly=exactly)
+        rows = selection.rows.grouped(by, {}, {"exporter": EXPORTERS}, exactly=exactly)
         kept = selection.rows.beside[_RUNTIMES, exactly] = {(torch or "", *more) for torch, *more in rows}
     places = {(torch, key[3]) for key, told in found.items() for torch in told}
     return [row[2:] for row in kept if row[:2] in places]
@@ -244,7 +243,7 @@ def _run_on(selection: CaseSelection, found: Mapping[along.Line, along.Told]) ->
 
 def _in_order(keys: Iterable[_Key], selection: CaseSelection) -> list[_Key]:
     order = {key: index for index, key in enumerate(selection.catalogue)}
-    return sorted(keys, key=lambda key: (order[key[0], key[1]], _exporter_rank(key[2]), key[3] or ""))
+    return sorted(keys, key=lambda key: (order[key[0], key[1]], exporter_rank(key[2]), key[3] or ""))
 
 
 def _lines(
@@ -265,10 +264,6 @@ def _lines(
             MatrixRow(case, variant, exporter, provider if several else None, entry.title, entry.theme, places)
         )
     return lines
-
-
-def _exporter_rank(exporter: str | None) -> int:
-    return _EXPORTERS.index(exporter) if exporter in _EXPORTERS else len(_EXPORTERS)
 
 
 def _summary(

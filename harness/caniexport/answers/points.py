@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from caniexport import names, versions
 from caniexport.answers.defaults import choose_opset
 from caniexport.answers.reading import Rows
-from caniexport.answers.select import exporter_name
+from caniexport.answers.select import exporter_name, require_exporter
 from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
@@ -115,11 +115,8 @@ class Places:
         return MeasuredPoint(torch, exporter, opset, *runtime, tuple(notes))
 
     def _exporter(self, torch: str, asked: str | None, notes: list[str]) -> str:
-        if asked:
-            known = [member.value for member in Exporter if member is not Exporter.DEFAULT]
-            name = exporter_name(asked)
-            if name != Exporter.DEFAULT.value:
-                return names.require("exporter", name, known)
+        if asked and exporter_name(asked) != Exporter.DEFAULT.value:
+            return require_exporter(asked, named=True)
         own = self._rows.default_exporters.get(torch, Exporter.TRACE.value)
         notes.append(f"{own}, the exporter of a bare call")
         return own

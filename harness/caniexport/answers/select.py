@@ -15,7 +15,7 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
-from caniexport.model.status import Exporter, Status
+from caniexport.model.status import EXPORTERS, Exporter, Status
 
 __all__ = ["DEFAULT_OPSET", "CaseSelection", "CatalogueEntry", "Key", "Rows", "load", "select"]
 
@@ -111,9 +111,14 @@ def exporter_name(text: str) -> str:
 
 def exporter_names(asked: Iterable[str]) -> tuple[str, ...]:
     """The exporters' long names, each once, in the order of :class:`Exporter`; raises :class:`UnknownName`."""
-    known = [member.value for member in Exporter]
-    found = names.require_all("exporter", map(exporter_name, asked), known)
-    return tuple(name for name in known if name in found)
+    found = names.require_all("exporter", map(exporter_name, asked), EXPORTERS)
+    return tuple(name for name in EXPORTERS if name in found)
+
+
+def require_exporter(asked: str, *, named: bool = False) -> str:
+    """One exporter's long name; ``named`` excludes the default, which the release chooses. Raises :class:`UnknownName`."""
+    known = [name for name in EXPORTERS if not named or name != Exporter.DEFAULT.value]
+    return names.require("exporter", exporter_name(asked), known)
 
 
 def _statuses(asked: Iterable[str]) -> frozenset[Status]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from caniexport.corpus.verdicts import Workaround
-from caniexport.model.status import Checker, Exporter, Status, WhyNot
+from caniexport.model.status import EXPORTERS, Checker, Exporter, Status, WhyNot
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,12 @@ EXPORTER_SHORT: dict[str, str] = {
     Exporter.DEFAULT.value: "default",
     "-": "-",
 }
+
+
+def exporter_rank(exporter: str | None) -> int:
+    """The place of an exporter in the usual order; of anything else one behind all."""
+    return EXPORTERS.index(exporter) if exporter in EXPORTERS else len(EXPORTERS)
+
 
 #: by the checker's word: which of its checks refuses
 _CHECKS = {Checker.STRICT.value: "strict check", Checker.PLAIN.value: "check"}

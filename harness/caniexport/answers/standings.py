@@ -14,6 +14,7 @@ from caniexport.answers.defaults import choose_opset
 from caniexport.answers.filters import Filters
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
 from caniexport.answers.select import CaseSelection, CatalogueEntry, load, select
+from caniexport.answers.signs import exporter_rank
 from caniexport.corpus.verdicts import AxisPoint, AxisRange, Workaround, ranges, workaround, works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, FixKind, Status
@@ -299,8 +300,7 @@ def _takes(text: str, opset: int) -> bool:
 
 
 def _place_rank(place: tuple[str, str | None]) -> tuple[int, str]:
-    order = [member.value for member in Exporter]
-    return (order.index(place[0]) if place[0] in order else len(order), place[1] or "")
+    return exporter_rank(place[0]), place[1] or ""
 
 
 def _grid(selection: CaseSelection, torch: str, opsets: set[int | None]) -> _Grid:
@@ -364,5 +364,4 @@ def _opset_clause(run: Sequence[Mapping[int | None, Workaround]], word: Workarou
         return f" with opset >= {holding[0]}"
     if holding == [opset for opset in sorted(everywhere) if opset <= holding[-1]]:
         return f" with opset <= {holding[-1]}"
-    spans = versions.spans(holding, range(holding[0], holding[-1] + 1))
-    return " with opset " + ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+    return f" with opset {versions.opset_text(holding)}"

@@ -216,10 +216,8 @@ def _at(pairs: Iterable[tuple[str, Status]]) -> Mapping[str, tuple[str, ...]]:
 
 def _spans(opsets: Sequence[int]) -> str:
     """``7-9,11-14``; where there are more than two spans, ``9 opsets``."""
-    spans = versions.spans(opsets, range(min(opsets), max(opsets) + 1))
-    if len(spans) > _MOST_SPANS:
-        return f"{len(set(opsets))} opsets"
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+    text = versions.opset_text(opsets, ",")
+    return text if text.count(",") < _MOST_SPANS else f"{len(set(opsets))} opsets"
 
 
 def _release_spans(indices: Sequence[int], releases: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from caniexport.answers.reading import Rows
 from caniexport.answers.rows import MeasuredCell
 from caniexport.corpus.verdicts import collapse
 from caniexport.model.case import PLAIN
-from caniexport.model.status import WORKS, Exporter, Status
+from caniexport.model.status import EXPORTERS, WORKS, Status
 
 #: runs of working releases that are told one by one; of more, the newest is told and the others are counted
 _MOST_RUNS = 2
@@ -84,9 +84,7 @@ def supports(cells: Iterable[MeasuredCell]) -> list[Support]:
     by_exporter: dict[str, list[MeasuredCell]] = defaultdict(list)
     for cell in cells:
         by_exporter[cell.exporter].append(cell)
-    order = [member.value for member in Exporter]
-    known = [name for name in order if name in by_exporter]
-    return [support(name, by_exporter[name]) for name in known]
+    return [support(name, by_exporter[name]) for name in EXPORTERS if name in by_exporter]
 
 
 def support(exporter: str, cells: Sequence[MeasuredCell]) -> Support:
@@ -108,7 +106,7 @@ def all_supports(rows: Rows) -> dict[str, tuple[Support, ...]]:
 def _supports(found: Mapping[tuple[str, str | None], Told]) -> Iterator[Support]:
     providers = sorted({provider for _, provider in found}, key=lambda name: (name is None, name or ""))
     taken = [provider for provider in providers if provider in ("cpu", None)] or providers
-    for exporter in [member.value for member in Exporter]:
+    for exporter in EXPORTERS:
         by_release: dict[str, dict[int | None, Status]] = defaultdict(dict)
         for provider in taken:
             for torch, told in found.get((exporter, provider), {}).items():

@@ -14,7 +14,6 @@ from caniexport.audit.environments import environment, measured
 from caniexport.audit.judge import AuditDifference, ScriptOutcome, difference
 from caniexport.audit.sample import Published, draw, published
 from caniexport.machine.disk import GIGABYTE, Budget
-from caniexport.model import corpus as corpus_module
 from caniexport.model import releases
 from caniexport.model.errors import EnvironmentUnavailable, UnknownName
 
@@ -71,7 +70,7 @@ def audit(options: AuditOptions, say: Callable[[str], None]) -> list[ReleaseAudi
     from caniexport.store import Dataset
 
     dataset = Dataset.open(options.home.published, None)
-    corpus = corpus_module.load(options.home.corpora, stand_in=True)
+    corpus = options.home.read_cases()
     sample = _sample(dataset, corpus, options)
     by_release: dict[str, list[Published]] = {}
     for cell in sample:

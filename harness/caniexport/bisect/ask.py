@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from caniexport import names, versions
+from caniexport.answers.select import require_exporter
 from caniexport.bisect import index
 from caniexport.bisect.probe import BisectedCell, Prober, known
 from caniexport.bisect.run import Bisection, bisect
-from caniexport.model import corpus as corpus_module
 from caniexport.model import releases
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
@@ -78,24 +78,18 @@ def _ends(question: Question) -> tuple[str, str, str]:
 
 
 def _asked(question: Question, axis: str, home: Home, dataset: Dataset) -> BisectedCell:
-    from caniexport.answers.select import exporter_name
-
-    corpus = {name: item for name, item in _corpus(home).items() if not item.is_environment}
+    corpus = {name: item for name, item in home.read_cases().items() if not item.is_environment}
     case, _, variant = question.case.partition("/")
     case = names.require("case", case, corpus)
     known_variants = {name for name, one in corpus[case].variants.items() if one.measured}
     variant = names.require(f"variant of {case}", variant or PLAIN, known_variants)
-    exporter = names.require("exporter", exporter_name(question.exporter), [member.value for member in Exporter])
+    exporter = require_exporter(question.exporter)
     if (question.opset is None) != (exporter == Exporter.DEFAULT.value):
         raise UnknownName(
             f"--opset is for every exporter but the default one, which asks for none (exporter {exporter})"
         )
     held = "" if axis == "torch" else _held(question.torch, dataset)
     return BisectedCell(case, variant, corpus[case].case_hash(variant), exporter, question.opset, axis, held)
-
-
-def _corpus(home: Home) -> dict[str, corpus_module.LoadedCase]:
-    return corpus_module.load(home.corpora, stand_in=True)
 
 
 def _held(torch: str, dataset: Dataset) -> str:

@@ -16,12 +16,11 @@ from caniexport.answers.select import CaseSelection, load, select
 from caniexport.answers.support import Support, supports
 from caniexport.check.matching import Corpus, FailurePoint, Match
 from caniexport.check.operators import failing_operator
-from caniexport.model.status import MEASURED, WORKS, Exporter, Stage, Status
+from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Stage, Status
 
 if TYPE_CHECKING:
     from caniexport.store import Dataset
 
-_EXPORTERS = [member.value for member in Exporter]
 _STAGES = [stage.value for stage in Stage]
 
 
@@ -156,7 +155,7 @@ def _words(cell: MeasuredCell, message: str) -> str:
 
 
 def _failure(group: Sequence[MeasuredCell], mine: Dataset, corpus: Corpus) -> Failure:
-    shown = max(group, key=lambda cell: (versions.parse(cell.torch), -_EXPORTERS.index(cell.exporter), cell.opset or 0))
+    shown = max(group, key=lambda cell: (versions.parse(cell.torch), -EXPORTERS.index(cell.exporter), cell.opset or 0))
     message = mine.message(shown.message_id or "") or ""
     warnings = _warnings(mine, shown)
     point = FailurePoint(shown.torch, shown.exporter, shown.opset, shown.stage, shown.status, message, warnings)
@@ -192,7 +191,7 @@ def _where(group: Iterable[MeasuredCell]) -> list[Where]:
     places: dict[tuple[str, str], list[int | None]] = defaultdict(list)
     for cell in group:
         places[cell.torch, cell.exporter].append(cell.opset)
-    ordered = sorted(places, key=lambda place: (versions.parse(place[0]), -_EXPORTERS.index(place[1])), reverse=True)
+    ordered = sorted(places, key=lambda place: (versions.parse(place[0]), -EXPORTERS.index(place[1])), reverse=True)
     return [Where(*place, tuple(sorted(places[place], key=lambda opset: opset or 0))) for place in ordered]
 
 
@@ -216,7 +215,7 @@ def _findings(cells: Sequence[MeasuredCell], asked: Filters) -> Iterable[str]:
     """Wrong values anywhere; a release, or an exporter or opset that was named, with which nothing works."""
     for torch in versions.ordered({cell.torch for cell in cells}):
         here = [cell for cell in cells if cell.torch == torch]
-        wrong = sorted({cell.exporter for cell in here if cell.status is Status.MISMATCH}, key=_EXPORTERS.index)
+        wrong = sorted({cell.exporter for cell in here if cell.status is Status.MISMATCH}, key=EXPORTERS.index)
         if wrong:
             yield f"torch {torch}: wrong values without an error with {', '.join(wrong)}"
         if not any(cell.works for cell in here):

@@ -13,11 +13,12 @@ from packaging.utils import canonicalize_name
 from caniexport import versions
 from caniexport.check.place import CheckFolder
 from caniexport.check.subject import UnusableModel
-from caniexport.model import corpus, releases
+from caniexport.model import releases
 from caniexport.model.errors import UnknownName
-from caniexport.model.status import Exporter
+from caniexport.model.status import EXPORTERS, Exporter
 
 if TYPE_CHECKING:
+    from caniexport.model.corpus import LoadedCase
     from caniexport.model.releases import Release
 
 #: what every dynamo exporter writes
@@ -57,7 +58,7 @@ def chosen(names: Sequence[str]) -> list[Release]:
 
 def require_opsets(request: CheckRequest, wanted: Sequence[Release]) -> None:
     """Raises :class:`UnknownName` where no release chosen takes any opset asked for."""
-    exporters = request.exporters or [member.value for member in Exporter]
+    exporters = request.exporters or EXPORTERS
     taken = {opset for release in wanted for name in exporters for opset in release.opsets(name) if opset is not None}
     if request.opsets and not taken & set(request.opsets):
         asked = ", ".join(map(str, request.opsets))
@@ -65,9 +66,9 @@ def require_opsets(request: CheckRequest, wanted: Sequence[Release]) -> None:
         raise UnknownName(f"opset {asked}: these releases and exporters are asked for {known}")
 
 
-def cases(place: CheckFolder) -> dict[str, corpus.LoadedCase]:
+def cases(place: CheckFolder) -> dict[str, LoadedCase]:
     """The cases of a place, without the canaries. Raises :class:`~caniexport.model.errors.CorpusError`."""
-    loaded = corpus.load(place.home.corpora, stand_in=True)
+    loaded = place.home.read_cases()
     found = {name: item for name, item in loaded.items() if item.cls.corpus != "canary" and not item.is_environment}
     if not found:
         raise UnusableModel("no case in these files: a class derived from Case, or MODULE:FACTORY, is wanted")

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport import home as homes
+from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT, STATUS, WORKAROUND
 from caniexport.cli import output
 from caniexport.cli.options import json_option, open_dataset, opset_numbers
-from caniexport.cli.output import opset_text, styled
+from caniexport.cli.output import styled
 from caniexport.machine.disk import GIGABYTE
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def _failure(failure: Failure, console: Console) -> None:
 
 
 def _place(place: Where) -> str:
-    opsets = "its own opset" if place.opsets == (None,) else f"opset {opset_text(place.opsets)}"
+    opsets = "its own opset" if place.opsets == (None,) else f"opset {versions.opset_text(place.opsets)}"
     return f"torch {place.torch}, {EXPORTER_SHORT[place.exporter]}, {opsets}"
 
 

@@ -15,7 +15,6 @@ from caniexport.cli import output
 from caniexport.cli.options import case_names, json_option, open_dataset, opset_numbers, release_names
 from caniexport.home import Home
 from caniexport.machine.disk import GIGABYTE
-from caniexport.model.status import Exporter
 
 if TYPE_CHECKING:
     from caniexport.measure.job import ReleaseReport
@@ -221,10 +220,9 @@ def _moved(reports: Sequence[ReleaseReport], count: int) -> list[str]:
 
 def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
     """The cells that a file names; raises :class:`UnknownName` for a release, case or variant that nobody knows."""
-    from caniexport.answers.select import exporter_name
+    from caniexport.answers.select import require_exporter
     from caniexport.model import releases
 
-    exporters = [member.value for member in Exporter]
     known = home.read_cases()
     found = set()
     for number, line in enumerate(filter(None, map(str.strip, lines)), start=1):
@@ -234,8 +232,7 @@ def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
         torch, case, variant, exporter, opset = parts
         names.require("case", case, known)
         names.require(f"variant of {case}", variant, known[case].variants)
-        named = names.require("exporter", exporter_name(exporter), exporters)
-        found.add("/".join((releases.find(torch).torch, case, variant, named, opset)))
+        found.add("/".join((releases.find(torch).torch, case, variant, require_exporter(exporter), opset)))
     if not found:
         raise click.UsageError("the file names no cell")
     return frozenset(found)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from caniexport import versions
 from caniexport.answers.signs import STATUS, Sign, ascii_only, word
 from caniexport.model.status import Status
 
@@ -179,12 +178,3 @@ def labelled(label: str, text: str, console: Console, indent: int = 2, wide: int
     console.print(
         "\n".join(f"{'':{indent}}{head:{wide}}  {line.plain}" for head, line in zip(heads, folded, strict=False))
     )
-
-
-def opset_text(opsets: Iterable[int | None]) -> str:
-    """``9-14``, ``9-11, 14``, ``default`` for the release's own."""
-    found = list(opsets)
-    numbers = [opset for opset in found if opset is not None]
-    spans = versions.spans(numbers, range(min(numbers), max(numbers) + 1)) if numbers else []
-    parts = [str(low) if low == high else f"{low}-{high}" for low, high in spans]
-    return ", ".join([*parts, *["default"] * (None in found)])

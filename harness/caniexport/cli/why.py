@@ -13,7 +13,7 @@ from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import CLAIM, EXPORTER_SHORT, REFUSED, STATUS, word
 from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset
-from caniexport.cli.output import labelled, opset_text, styled
+from caniexport.cli.output import labelled, styled
 from caniexport.model.status import WORKS, Status
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _outcomes(item: Why, groups: Sequence[FailureGroup], console: Console) -> No
         made.add_row(
             group.torch + "*" * (marked and group.local),
             EXPORTER_SHORT.get(group.exporter, group.exporter),
-            output.opset_text(group.opsets),
+            versions.opset_text(group.opsets),
             output.marked(f"{sign.sign} {word(group.status)}{REFUSED * _works_refused(group)}", sign),
             "" if group.stage == "done" else group.stage,
             _file(group),
@@ -122,7 +122,7 @@ def _told(groups: Sequence[FailureGroup]) -> dict[str, str]:
     for group in groups:
         if group.told:
             exporter = EXPORTER_SHORT.get(group.exporter, group.exporter)
-            found.setdefault(group.told, []).append(f"{group.torch} {exporter} {opset_text(group.opsets)}")
+            found.setdefault(group.told, []).append(f"{group.torch} {exporter} {versions.opset_text(group.opsets)}")
     return {
         told: "; ".join(where[:_MOST_PLACES]) + (" …" * (len(where) > _MOST_PLACES)) for told, where in found.items()
     }
@@ -161,7 +161,7 @@ def _file(group: FailureGroup) -> str:
     """What the file was found to be, where that is not what was asked."""
     parts = [EXPORTER_SHORT.get(name, name) for name in group.exporters_effective if name != group.exporter]
     if group.opsets_effective and group.opsets_effective != group.opsets:
-        parts.append(f"opset {opset_text(group.opsets_effective)}")
+        parts.append(f"opset {versions.opset_text(group.opsets_effective)}")
     return " ".join(parts)
 
 
@@ -178,7 +178,7 @@ def _show_detail(detail: Detail, cells: int, console: Console) -> None:
     row = detail.row
     console.print()
     if cells > 1:
-        opset = opset_text([None if row["opset"] is None else int(row["opset"])])
+        opset = versions.opset_text([None if row["opset"] is None else int(row["opset"])])
         console.print(f"One of these {cells} cells: torch {row['torch']}, {row['exporter']}, opset {opset}")
     _numbers(row, console)
     if detail.told:
@@ -249,7 +249,7 @@ def show_history(item: History, console: Console) -> None:
 
 def _add(made: Grid, each: Alike, numbers: dict[int, int]) -> None:
     provider = "" if each.line.provider in ("cpu", None) else f" on {each.line.provider}"
-    place = EXPORTER_SHORT.get(each.line.exporter, each.line.exporter) + provider, output.opset_text(each.opsets)
+    place = EXPORTER_SHORT.get(each.line.exporter, each.line.exporter) + provider, versions.opset_text(each.opsets)
     for stretch in each.line.stretches:
         began = stretch.began
         made.add_row(

@@ -422,9 +422,7 @@ def _instead(rows: Sequence[Row], claim: Claim) -> str:
 
 
 def _seen(status: str, stage: str, signature: str, rows: Sequence[Row], claim: Claim) -> str:
-    opsets = sorted({int(row["opset"]) for row in rows if row["opset"] is not None})
-    spans = versions.spans(opsets, range(opsets[0], opsets[-1] + 1)) if opsets else []
-    at = ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+    at = versions.opset_text(int(row["opset"]) for row in rows if row["opset"] is not None)
     where = ", ".join(filter(None, (_where(rows, claim), f"opset {at}" if at else "")))
     what = status if status == Status.PASS else f"{status} at {stage}"
     return (f"{where}: " if where else "") + what + (f" ({signature})" if signature else "")

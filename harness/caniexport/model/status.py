@@ -68,6 +68,10 @@ class Exporter(str, Enum):
     DEFAULT = "default"
 
 
+#: as users mostly call them first
+EXPORTERS = tuple(member.value for member in Exporter)
+
+
 class Checker(str, Enum):
     """What onnx's checker says of a file. It is a fact beside the row: the runtime decides whether the file runs."""
 

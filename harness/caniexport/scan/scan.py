@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from caniexport import names, versions
-from caniexport.answers.select import exporter_name, load
+from caniexport import versions
+from caniexport.answers.select import load, require_exporter
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.scan import files, pins
@@ -58,8 +58,7 @@ def scan(
     else:
         asked = pins.read(path, rows.torch)
     if exporter:
-        known = [member.value for member in Exporter if member is not Exporter.DEFAULT]
-        exporter = names.require("exporter", exporter_name(exporter), known)
+        exporter = require_exporter(exporter, named=True)
     notes = [f"{problem}: not looked at for the torch that the project asks for" for problem in asked.problems]
     if exporter is None and any(site.kind is SiteKind.DYNAMO for site in found):
         exporter = Exporter.TRACE.value
