@@ -116,7 +116,7 @@ def exporter_names(asked: Iterable[str]) -> tuple[str, ...]:
 
 
 def require_exporter(asked: str, *, named: bool = False) -> str:
-    """One exporter's long name; ``named`` excludes the default, which the release chooses. Raises :class:`UnknownName`."""
+    """One exporter's long name; ``named`` excludes the default one. Raises :class:`UnknownName`."""
     known = [name for name in EXPORTERS if not named or name != Exporter.DEFAULT.value]
     return names.require("exporter", exporter_name(asked), known)
 
