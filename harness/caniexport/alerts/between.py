@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from caniexport import names, versions
 from caniexport.alerts.diff import QUIET, TOLD, CellPlace, Changed, Differences, verdicts_of, with_signatures
@@ -14,9 +13,7 @@ from caniexport.answers.reading import Rows, load
 from caniexport.corpus.verdicts import Verdict
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 _BY = ("exporter", "provider", "case", "variant")
 _Line = tuple[str | None, ...]

@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from caniexport.alerts import reasons
 from caniexport.alerts.diff import CellPlace, Changed, Differences
@@ -24,9 +23,7 @@ from caniexport.answers.words import Ruler
 from caniexport.corpus.verdicts import ComparedCell, Verdict, compare, works
 from caniexport.model.canaries import CANARY
 from caniexport.model.status import EXPORTERS, Exporter, Status
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING
 
 from caniexport.alerts import expectations, lifecycle
 from caniexport.alerts.diff import Changed, axes, differences
@@ -14,9 +13,7 @@ from caniexport.alerts.expectations import Expectation, UnmetExpectation
 from caniexport.alerts.group import Alert, group
 from caniexport.alerts.lifecycle import AlertStage, KnownAlert
 from caniexport.answers.reading import load
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 
 @dataclass(frozen=True)

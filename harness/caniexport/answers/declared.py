@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from caniexport import versions
 from caniexport.answers.defaults import BEFORE_EXPORT
@@ -15,9 +14,7 @@ from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import CatalogueEntry, load, select
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 #: the table that speaks for an exporter
 TABLE_OF: dict[str, str] = {

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from caniexport import names, versions
 from caniexport.answers.filters import Filters
@@ -14,9 +14,7 @@ from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import load, select
 from caniexport.answers.signs import CLAIM, WHY_NOT
 from caniexport.model.errors import UnknownName
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 _WORDS = (
     *("claim", "case", "variant", "record", "source", "says", "torch", "exporter", "opset", "outcome", "reason"),

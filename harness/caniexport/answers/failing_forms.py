@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from caniexport.answers.along import Along
 from caniexport.answers.filters import Filters
@@ -13,9 +12,7 @@ from caniexport.answers.words import Ruler
 from caniexport.corpus.verdicts import works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import EXPORTERS, Status
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 _PROVIDER = "cpu"
 

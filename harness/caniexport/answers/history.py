@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from caniexport import versions
 from caniexport.answers.blame import blame
@@ -20,10 +19,8 @@ from caniexport.corpus import verdicts
 from caniexport.corpus.verdicts import ComparedCell, Verdict, compare, works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, Status
+from caniexport.store import Dataset
 from caniexport.store.elsewhere import Runtime
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
 
 #: exporter, opset, provider
 _Where = tuple[str, int | None, str | None]

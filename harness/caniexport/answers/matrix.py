@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+from packaging.version import Version
 
 from caniexport import versions
 from caniexport.answers import along, summary
@@ -20,11 +22,7 @@ from caniexport.answers.signs import EXPORTER_SHORT, exporter_rank
 from caniexport.answers.summary import Summary
 from caniexport.model.case import PLAIN
 from caniexport.model.status import EXPORTERS, Exporter, FixKind, Status
-
-if TYPE_CHECKING:
-    from packaging.version import Version
-
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 #: case, variant, exporter, provider; ``None`` where it is the table's columns
 _LineKey = tuple[str, str, str | None, str | None]

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from caniexport import names, versions
 from caniexport.bundles import node_tests
 from caniexport.model.status import WORKS
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 _WORKS = frozenset(status.value for status in WORKS)
 _COLUMNS = ("runtime", "runtime_version", "provider", "case", "variant", "status")

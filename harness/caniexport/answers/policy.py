@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from caniexport import versions
 from caniexport.answers.along import Along
@@ -17,11 +16,8 @@ from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter, Status
-from caniexport.store import elsewhere
+from caniexport.store import Dataset, elsewhere
 from caniexport.store.elsewhere import Runtime
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
 
 #: the case that passes wherever an exporter and its runtime work at all
 _WORKS_AT_ALL = "canary-pass"

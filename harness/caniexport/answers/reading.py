@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from caniexport import versions
 from caniexport.answers import defaults
@@ -14,11 +14,9 @@ from caniexport.answers.rows import COLUMNS, NO_EXPORTER, MeasuredCell, cells
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Exporter, FixKind, Status
+from caniexport.store import Dataset
 from caniexport.store.elsewhere import On, Runtime
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
-    from caniexport.store.sql import Where
+from caniexport.store.sql import Where
 
 Key = tuple[str, str]
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from caniexport import versions
 from caniexport.bundles import node_tests, probes
 from caniexport.corpus.refusals import Refusal, refusal
 from caniexport.model.status import WORKS
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 _WORKS = frozenset(status.value for status in WORKS)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import repeat
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from caniexport import names, versions
 from caniexport.answers.along import Along, Told, along_filters, statuses
@@ -18,9 +18,7 @@ from caniexport.answers.signs import exporter_rank
 from caniexport.corpus.verdicts import AxisPoint, AxisRange, Workaround, ranges, workaround, works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, FixKind, Status
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 #: (exporter, provider, case, variant, opset) -> cell of one release
 _Grid = Mapping[tuple[str, str | None, str, str, int | None], MeasuredCell]

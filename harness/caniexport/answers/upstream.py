@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from caniexport import versions
 from caniexport.answers.along import lines, statuses
@@ -19,9 +19,7 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.words import Ruler
 from caniexport.model.case import PLAIN
 from caniexport.model.status import MEASURED, WORKS, Exporter, Stage, Status
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 #: closed or merged, and the failing form still fails
 CLOSED_FAILING = "closed-failing"

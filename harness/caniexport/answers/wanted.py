@@ -6,7 +6,6 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from caniexport import names
 from caniexport.answers import onnx_ops
@@ -15,9 +14,7 @@ from caniexport.answers.reading import CatalogueEntry, Key, load
 from caniexport.answers.select import bare_op, select
 from caniexport.model.canaries import CANARY
 from caniexport.model.errors import CorpusError
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 _KEYS = ("cases", "ops", "themes")
 _SHOWN = 8

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from caniexport import versions
 from caniexport.audit.environments import environment, measured
 from caniexport.audit.judge import AuditDifference, ScriptOutcome, difference
 from caniexport.audit.sample import Published, draw, published
+from caniexport.home import Home
 from caniexport.machine.disk import GIGABYTE, Budget
 from caniexport.model import releases
+from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import EnvironmentUnavailable, UnknownName
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from caniexport.home import Home
-    from caniexport.model.corpus import LoadedCase
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 _LOST = ScriptOutcome("eager", "invalid", "Lost", "the script ended before it came to this cell")
 
@@ -67,8 +63,6 @@ def audit(options: AuditOptions, say: Callable[[str], None]) -> list[ReleaseAudi
 
     Raises :class:`UnknownName` for a release without published cells, before anything is made.
     """
-    from caniexport.store import Dataset
-
     dataset = Dataset.open(options.home.published, None)
     corpus = options.home.read_cases()
     sample = _sample(dataset, corpus, options)

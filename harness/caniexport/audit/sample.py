@@ -6,13 +6,10 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from caniexport.model.corpus import LoadedCase
 from caniexport.model.status import MEASURED
-
-if TYPE_CHECKING:
-    from caniexport.model.corpus import LoadedCase
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 _COLUMNS = "torch case variant exporter opset stage status message_id unstable case_hash".split()
 #: stages before a cell is anything of its own

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport import versions
+from caniexport.audit.run import ReleaseAudit
+from caniexport.store import Dataset, writer
+from caniexport.store.schema import to_arrow
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    from caniexport.audit.run import ReleaseAudit
-    from caniexport.store import Dataset
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,6 @@ def rows(found: Sequence[ReleaseAudit]) -> list[dict[str, Any]]:
 
 def save(published: Path, found: Sequence[ReleaseAudit]) -> None:
     """Keep the result, durably, in the place of the one before."""
-    from caniexport.store import writer
-    from caniexport.store.schema import to_arrow
-
     writer.write(published / "audit.parquet", "audit", to_arrow("audit", rows(found)))
 
 

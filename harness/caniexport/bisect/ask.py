@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from caniexport import names, versions
 from caniexport.answers.select import require_exporter
 from caniexport.bisect import index
 from caniexport.bisect.probe import BisectedCell, Prober, known
 from caniexport.bisect.run import Bisection, bisect
+from caniexport.home import Home
 from caniexport.model import releases
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
-
-if TYPE_CHECKING:
-    from caniexport.home import Home
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 _AXES = ("torch", "onnxscript", "onnxruntime")
 

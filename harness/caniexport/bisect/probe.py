@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from caniexport import versions
+from caniexport.answers.rows import records
+from caniexport.home import Home
 from caniexport.model import releases
+from caniexport.model.releases import Release
 from caniexport.model.status import Exporter
-
-if TYPE_CHECKING:
-    from caniexport.home import Home
-    from caniexport.model.releases import Release
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 #: what every dynamo exporter writes
 _DYNAMO_OPSET = 18
@@ -109,8 +108,6 @@ class Prober:
 
     def kept(self, version: str) -> ProbedVersion | None:
         """What an earlier bisection measured."""
-        from caniexport.store import Dataset
-
         found = known(Dataset.open(None, self._local(version)), self.asked).get(version)
         return None if found is None else _measured(found)
 
@@ -175,21 +172,15 @@ def _opsets(release: Release, asked: BisectedCell) -> tuple[int, ...]:
 
 
 def _measured(found: ProbedVersion) -> ProbedVersion:
-    from dataclasses import replace
-
     return replace(found, origin="measured")
 
 
 def _rows(frame: Any) -> list[dict[str, Any]]:
-    from caniexport.answers.rows import records
-
     return records(frame)
 
 
 def _packages(dataset: Dataset, env_id: str | None) -> dict[str, str]:
     import json
-
-    from caniexport.answers.rows import records
 
     frame = dataset.environments()
     found = records(frame[frame["env_id"] == env_id]) if env_id else []

@@ -6,7 +6,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from caniexport import versions
 from caniexport.answers.filters import Filters
@@ -17,9 +16,7 @@ from caniexport.answers.support import Support, supports
 from caniexport.check.matching import Corpus, FailurePoint, Match
 from caniexport.check.operators import failing_operator
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Stage, Status
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 _STAGES = [stage.value for stage in Stage]
 

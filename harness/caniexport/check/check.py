@@ -11,13 +11,12 @@ from caniexport.check import run
 from caniexport.check.answer import Checked, answer
 from caniexport.check.place import CheckFolder, prepare
 from caniexport.check.subject import Options, UnusableModel, subject
+from caniexport.home import Home
+from caniexport.model.corpus import LoadedCase
 from caniexport.model.status import Stage
+from caniexport.store import Dataset
 
 if TYPE_CHECKING:
-    from caniexport.home import Home
-    from caniexport.model.corpus import LoadedCase
-    from caniexport.store import Dataset
-
     _Cases = Mapping[str, LoadedCase]
 
 _WRONG, _RAISED = "WrongFactory: ", "FactoryRaised: "
@@ -70,8 +69,6 @@ def check(
 
 
 def _dataset(place: CheckFolder) -> Dataset:
-    from caniexport.store import Dataset
-
     return Dataset.open(None, place.local)
 
 

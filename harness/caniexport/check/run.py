@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
@@ -14,12 +13,10 @@ from caniexport import versions
 from caniexport.check.place import CheckFolder
 from caniexport.check.subject import UnusableModel
 from caniexport.model import releases
+from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import UnknownName
+from caniexport.model.releases import Release
 from caniexport.model.status import EXPORTERS, Exporter
-
-if TYPE_CHECKING:
-    from caniexport.model.corpus import LoadedCase
-    from caniexport.model.releases import Release
 
 #: what every dynamo exporter writes
 _DYNAMO_OPSET = 18

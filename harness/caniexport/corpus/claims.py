@@ -18,11 +18,11 @@ from caniexport.model.case import PLAIN, Fix, attributes
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import CorpusError, UnknownName
 from caniexport.model.status import MEASURED, Checker, Exporter, FixKind, Stage, Status
+from caniexport.store.dataset import Dataset
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from caniexport.store.dataset import Dataset
 
 REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not-reproduced"
 #: it could be measured, and no row is about it so far

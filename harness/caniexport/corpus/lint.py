@@ -19,6 +19,7 @@ from caniexport.corpus import upstream
 from caniexport.corpus.claim_files import Claim, DocumentedCases
 from caniexport.model.case import PLAIN, kebab
 from caniexport.model.corpus import LoadedCase
+from caniexport.worker.subject import arrays
 
 #: seed documents, issues and pull requests, pages, and what we found ourselves
 _SOURCE = re.compile(r"seed:\d{3}|[\w.-]+/[\w.-]+#\d+|https://\S+|caniexport")
@@ -106,8 +107,6 @@ def _fixes(item: LoadedCase, claims: Claims) -> Iterator[LintFinding]:
 
 
 def _inputs(item: LoadedCase, _claims: Claims) -> Iterator[LintFinding]:
-    from caniexport.worker.subject import arrays
-
     for name, variant in item.variants.items():
         first, *others = arrays(variant, item.id)
         if all(repr(first) == repr(other) for other in others):

@@ -14,12 +14,12 @@ from caniexport.gate import plausible
 from caniexport.gate.moved import moved_cells
 from caniexport.gate.own_names import own_name
 from caniexport.gate.settled import cell_names, settled
+from caniexport.store import Dataset
 from caniexport.store.gates import GOOD, Gates
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from caniexport.store import Dataset
 
 Row = Mapping[str, Any]
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from caniexport.gate.settled import cell_names, settled
 from caniexport.model.status import MEASURED
+from caniexport.store import Dataset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,9 +51,6 @@ def moved(before: pd.DataFrame, after: pd.DataFrame) -> pd.Series[bool]:
 
 def moved_cells(published: Path, local: Path, torch: str | None = None) -> list[str]:
     """Names of the local cells, of one release or all, that have moved since publication and are not settled."""
-    from caniexport.gate.settled import cell_names, settled
-    from caniexport.store import Dataset
-
     before = Dataset.open(published, None).cells(columns=COLUMNS, torch=torch)
     after = Dataset.open(None, local).cells(columns=(*COLUMNS, "apart", "attempts"), torch=torch)
     return list(cell_names(after[moved(before, after) & ~settled(after)]))

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from caniexport.model.plan import Cell
 from caniexport.model.status import Exporter
-
-if TYPE_CHECKING:
-    from caniexport.model.plan import Cell
 
 #: cells repeated where a whole release is measured
 REPEATED = 500

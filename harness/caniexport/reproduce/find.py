@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from caniexport.answers.filters import Filters
+from caniexport.answers.reasons import Why, why
+from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import CorpusError, UnknownName
 from caniexport.reproduce.write import ShownCell, script
-
-if TYPE_CHECKING:
-    from caniexport.answers.filters import Filters
-    from caniexport.answers.reasons import Why
-    from caniexport.model.corpus import LoadedCase
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,6 @@ def reproduction(dataset: Dataset, corpus: Mapping[str, LoadedCase], filters: Fi
     Raises :class:`UnknownName` where the filters name no cell or several variants, and :class:`CorpusError` where the
     corpus does not have the case (a row of a case that was removed).
     """
-    from caniexport.answers.reasons import why
-
     found = why(dataset, filters)
     if len(found) != 1:
         several = ", ".join(f"{item.entry.case}/{item.entry.variant}" for item in found[:5])

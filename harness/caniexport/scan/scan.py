@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from caniexport import versions
 from caniexport.answers.select import load, require_exporter
@@ -16,9 +15,7 @@ from caniexport.scan.files import ParsedFile, Skipped
 from caniexport.scan.judge import Judge, Seen, SiteFinding
 from caniexport.scan.shapes import shapes
 from caniexport.scan.sites import Site, SiteKind, find
-
-if TYPE_CHECKING:
-    from caniexport.store import Dataset
+from caniexport.store import Dataset
 
 
 @dataclass(frozen=True)
