@@ -7,6 +7,7 @@ import os
 
 import pyarrow.parquet as pq
 import pytest
+from pandas import isna
 
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
@@ -14,7 +15,6 @@ from dashboard_data import RELEASES, build
 from drawn_pages import PAGE, PAGES, codes, markup, words
 from streamlit.testing.v1 import AppTest
 
-from caniexport.answers.rows import records
 from caniexport.home import VARIABLE
 from caniexport.store import Dataset
 from caniexport.store.schema import VERSION_KEY
@@ -147,6 +147,20 @@ def test_drawing_every_page_writes_nothing_into_the_home(tmp_path, monkeypatch):
 
     assert {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(home.rglob("*"))} == before
     assert os.environ[VARIABLE] == str(home)
+
+
+def records(frame):
+    """The rows of a frame as dictionaries of Python values."""
+
+    def plain(value):
+        value = value.tolist() if hasattr(value, "tolist") else value
+        if isinstance(value, list):
+            return value
+        if isna(value):
+            return None
+        return value.isoformat() if hasattr(value, "isoformat") else value
+
+    return [{name: plain(value) for name, value in row.items()} for row in frame.astype(object).to_dict("records")]
 
 
 def test_environments_as_plain_values_are_those_of_the_frame(tmp_path):

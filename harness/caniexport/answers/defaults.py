@@ -14,21 +14,22 @@ _Key = TypeVar("_Key")
 BEFORE_EXPORT = (Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value)
 
 
-@dataclass(frozen=True)
-class Offer:
-    """What a release's exporter takes, as measured: its opsets, refused ones excluded, ascending."""
+#: by (torch, exporter): the opsets that it takes, as measured, ascending
+Offers = Mapping[tuple[str, str], tuple[int, ...]]
+
+
+class CountedPlace(NamedTuple):
+    """Everything measured of a release, exporter, opset and provider, counted.
+
+    ``asked``: whether a case came as far as asking the exporter; ``works``, ``refused``: whether one works, is refused.
+    """
 
     torch: str
     exporter: str
-    opsets: tuple[int, ...]
-
-
-class OpsetRequests(NamedTuple):
-    """All cells that asked a release's exporter for an opset: whether some case works at it, or is refused it."""
-
-    torch: str
-    exporter: str
-    opset: int
+    opset: int | None
+    provider: str | None
+    cells: int
+    asked: bool
     works: bool
     refused: bool
 
@@ -42,23 +43,24 @@ class DefaultFiles(NamedTuple):
     files: int
 
 
-def offers(asked: Iterable[OpsetRequests]) -> dict[tuple[str, str], Offer]:
-    """By (torch, exporter): the opsets that the exporter accepts, as far as they were measured.
+def offers(places: Iterable[CountedPlace]) -> Offers:
+    """The opsets that exporters accept, as far as they were measured.
 
     One that is refused to some case and works for none is refused. (A case may fail before the exporter looks at the
     opset, and a fix may ask for another one, so neither a single failure nor a single refusal or pass tells.)
     """
     taken: dict[tuple[str, str], set[int]] = defaultdict(set)
     working, refused = set(), set()
-    for item in asked:
-        taken[item.torch, item.exporter].add(item.opset)
-        if item.works:
-            working.add(item[:3])
-        if item.refused:
-            refused.add(item[:3])
+    for place in places:
+        if place.asked and place.opset is not None:
+            taken[place.torch, place.exporter].add(place.opset)
+            if place.works:
+                working.add(place[:3])
+            if place.refused:
+                refused.add(place[:3])
     for torch, exporter, opset in refused - working:
         taken[torch, exporter].discard(opset)
-    return {key: Offer(*key, tuple(sorted(opsets))) for key, opsets in taken.items()}
+    return {key: tuple(sorted(opsets)) for key, opsets in taken.items()}
 
 
 class OwnOpsets:

@@ -168,8 +168,7 @@ class _Reading:
 
     def _taken(self, exporter: str, opset: int | None) -> str | None:
         offers = self._rows.offers
-        taking = (name for name in self._rows.torch if (name, exporter) in offers)
-        return next((name for name in taking if opset in offers[name, exporter].opsets), None)
+        return next((name for name in self._rows.torch if opset in offers.get((name, exporter), ())), None)
 
     def _stretch(self, cells: Sequence[MeasuredCell], began: Began | None) -> ReleaseStretch:
         first = cells[0]

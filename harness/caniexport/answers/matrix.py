@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from caniexport import versions
 from caniexport.answers import along, summary
-from caniexport.answers.defaults import Offer
+from caniexport.answers.defaults import Offers
 from caniexport.answers.filters import Filters
 from caniexport.answers.on_runtimes import on_runtimes
 from caniexport.answers.rows import MeasuredCell
@@ -198,9 +198,7 @@ def _along_releases(selection: CaseSelection) -> tuple[tuple[str, ...], list[Mat
         wanted = selection.statuses
         found = {key: told for key, told in found.items() if any(_has(text, wanted) for text in told.values())}
     columns = tuple(versions.ordered({torch for told in found.values() for torch in told}))
-    offered: dict[tuple[str, str], tuple[int, ...]] = {
-        key: offer.opsets for key, offer in selection.rows.offers.items()
-    }
+    offered = selection.rows.offers
     whole = not selection.filters.opsets
     lines = []
     several = len({key[3] for key in found}) > 1
@@ -264,9 +262,7 @@ def _lines(
     return lines
 
 
-def _summary(
-    cells: list[MeasuredCell], selection: CaseSelection, offered: dict[tuple[str, str], Offer], by: By
-) -> Summary:
+def _summary(cells: list[MeasuredCell], selection: CaseSelection, offered: Offers, by: By) -> Summary:
     """How the cells of one place are said: over opsets, over releases, or counted where both differ."""
     if not cells:
         return summary.NOTHING
@@ -277,8 +273,8 @@ def _summary(
         return summary.over_releases(cells, selection.torch)
     if len(releases) > 1 or len({cell.opset for cell in cells}) < len(cells):
         return summary.counted(cells)
-    offer = offered.get((cells[0].torch, cells[0].exporter))
-    return summary.over_opsets(cells, offer.opsets if offer else (), all_asked=not selection.filters.opsets)
+    opsets = offered.get((cells[0].torch, cells[0].exporter), ())
+    return summary.over_opsets(cells, opsets, all_asked=not selection.filters.opsets)
 
 
 def _environments(selection: CaseSelection) -> Iterator[EnvironmentLine]:

@@ -107,8 +107,7 @@ def _settings(rows: Rows, right: MeasuredPoint, pinned: Mapping[str, str]) -> It
     yield right
     exporters = [right.exporter] if "exporter" in pinned else _NAMED
     for exporter in exporters:
-        offer = rows.offers.get((right.torch, exporter))
-        for opset in offer.opsets if offer else ():
+        for opset in rows.offers.get((right.torch, exporter), ()):
             if "opset" not in pinned or opset == right.opset:
                 yield replace(right, exporter=exporter, opset=opset)
 

@@ -126,8 +126,7 @@ class Places:
             if not asked.isdigit():
                 raise UnknownName(f"opset {asked!r}: a number, or default, is wanted")
             return int(asked)
-        offer = self._rows.offers.get((torch, exporter))
-        choice = choose_opset(torch, exporter, self._rows.own_opsets, offer.opsets if offer else ())
+        choice = choose_opset(torch, exporter, self._rows.own_opsets, self._rows.offers.get((torch, exporter), ()))
         if choice.opset is not None:
             notes.append(f"opset {choice.opset}, {choice.why}")
         return choice.opset

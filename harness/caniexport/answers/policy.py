@@ -130,7 +130,7 @@ class _RuleJudge:
         """The rule of one release and exporter; ``None`` where none of its files was run on the runtime."""
         if (torch, exporter) not in self._ran:
             return None
-        offered = self._rows.offers[torch, exporter].opsets
+        offered = self._rows.offers[torch, exporter]
         place = (torch, exporter, runtime.provider)
         ran = self._runs_at(place, offered)
         usable = [opset for opset in offered if ran[opset]]

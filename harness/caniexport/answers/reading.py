@@ -9,7 +9,7 @@ from typing import Any
 
 from caniexport import versions
 from caniexport.answers import defaults
-from caniexport.answers.defaults import DefaultFiles, Offer, OpsetRequests, OwnOpsets
+from caniexport.answers.defaults import CountedPlace, DefaultFiles, Offers, OwnOpsets
 from caniexport.answers.rows import COLUMNS, NO_EXPORTER, MeasuredCell, cells
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
@@ -51,20 +51,6 @@ class CatalogueEntry:
     ops: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     code: str = ""
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Everything measured of a release, exporter, opset and provider, counted."""
-
-    torch: str
-    exporter: str
-    opset: int | None
-    provider: str | None
-    cells: int
-    asked: bool
-    works: bool
-    refused: bool
 
 
 class Rows:
@@ -179,7 +165,7 @@ class Rows:
         return {key: found[key] for key in ranked}
 
     @cached_property
-    def _places(self) -> list[_Place]:
+    def _places(self) -> list[CountedPlace]:
         measures = {
             "cells": "count(*)",
             "asked": f"bool_or(stage NOT IN ({_BEFORE}))",
@@ -188,7 +174,7 @@ class Rows:
             "named": 'bool_or("case" IS NOT NULL)',
         }
         rows = self._dataset.grouped(("torch", "exporter", "opset", "provider"), measures)
-        return [_Place(row[0] or "", *row[1:-1]) for row in rows if row[1] is not None and row[-1]]
+        return [CountedPlace(row[0] or "", *row[1:-1]) for row in rows if row[1] is not None and row[-1]]
 
     @cached_property
     def torch(self) -> tuple[str, ...]:
@@ -257,13 +243,9 @@ class Rows:
         )
 
     @cached_property
-    def offers(self) -> dict[tuple[str, str], Offer]:
+    def offers(self) -> Offers:
         """By (torch, exporter): the opsets that it takes."""
-        return defaults.offers(
-            OpsetRequests(place.torch, place.exporter, place.opset, place.works, place.refused)
-            for place in self._places
-            if place.asked and place.opset is not None
-        )
+        return defaults.offers(self._places)
 
     @cached_property
     def _written(self) -> list[DefaultFiles]:

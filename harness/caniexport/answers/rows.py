@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from caniexport.answers.signs import checker_told, unstable_told
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Checker, Exporter, Status
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class MeasuredCell(NamedTuple):
@@ -95,33 +92,3 @@ def cells(rows: Iterable[Sequence[Any]]) -> list[MeasuredCell]:
 
 
 _AT, _SEEN = MeasuredCell._fields.index("status"), MeasuredCell._fields.index("unstable")
-
-
-def plain_values(frame: pd.DataFrame, columns: Iterable[str]) -> list[list[Any]]:
-    """The columns as lists of Python values, ``None`` for null; a column that is not there is all ``None``."""
-    found: list[list[Any]] = []
-    for name in columns:
-        if name not in frame.columns:
-            found.append([None] * len(frame))
-            continue
-        column = frame[name]
-        found.append(column.astype(object).where(column.notna(), None).tolist())
-    return found
-
-
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The frame's rows as dictionaries of Python values: ``None`` for null, lists for list columns, text for times."""
-    from pandas import isna
-
-    def plain(value: Any) -> Any:
-        if hasattr(value, "tolist"):
-            value = value.tolist()
-        if isinstance(value, list):
-            return value
-        if isna(value):
-            return None
-        return value.isoformat() if hasattr(value, "isoformat") else value
-
-    names = list(frame.columns)
-    columns = [[plain(value) for value in frame[name].astype(object).tolist()] for name in names]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

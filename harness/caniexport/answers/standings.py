@@ -203,8 +203,7 @@ class _FixJudge:
         return self._choices[torch, exporter]
 
     def _choice(self, torch: str, exporter: str) -> tuple[int | None, str]:
-        offer = self.offers.get((torch, exporter))
-        opsets = offer.opsets if offer else ()
+        opsets = self.offers.get((torch, exporter), ())
         if not self.asked or exporter == Exporter.DEFAULT.value:
             choice = choose_opset(torch, exporter, self.own, opsets)
             return choice.opset, choice.why

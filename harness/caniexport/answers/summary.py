@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from caniexport import versions
+from caniexport.answers.along import CellEnd
+from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.signs import NOT_MEASURED, REFUSED, STATUS, word
 from caniexport.corpus.verdicts import collapse
 from caniexport.model.status import MEASURED, WORKS, Status
@@ -15,36 +16,8 @@ _SEVERITY = list(Status)
 _MOST_SPANS = 2
 
 
-class CellOutcome(Protocol):
-    """How a cell ended; ``written`` is the opset that a bare call wrote, ``None`` for every other cell."""
-
-    @property
-    def opset(self) -> int | None:
-        """The opset asked for; ``None`` of a bare call."""
-
-    @property
-    def status(self) -> Status:
-        """The outcome."""
-
-    @property
-    def local(self) -> bool:
-        """Whether it was measured on this machine."""
-
-    @property
-    def written(self) -> int | None:
-        """The opset that a bare call wrote."""
-
-    @property
-    def refused(self) -> bool:
-        """Whether onnx's checker refuses its file."""
-
-
-class Placed(CellOutcome, Protocol):
-    """A cell that also says its torch release."""
-
-    @property
-    def torch(self) -> str:
-        """The release."""
+#: how a cell ended
+CellOutcome = CellEnd | MeasuredCell
 
 
 @dataclass(frozen=True)
@@ -90,7 +63,7 @@ def over_opsets(cells: Sequence[CellOutcome], offered: Sequence[int], *, all_ask
     return _marked(said, _refused((str(cell.opset), cell) for cell in cells))
 
 
-def over_releases(cells: Sequence[Placed], releases: Sequence[str]) -> Summary:
+def over_releases(cells: Sequence[MeasuredCell], releases: Sequence[str]) -> Summary:
     """Cells that differ in their torch release only. ``releases`` are those of the table, oldest first.
 
     ``✓ ≥2.0.1 ✗`` reads: passes from 2.0.1 to the newest release, fails with an error before.
@@ -115,7 +88,7 @@ def over_releases(cells: Sequence[Placed], releases: Sequence[str]) -> Summary:
     return replace(said, text=f"{said.text} {sign}", short=f"{said.short} {sign}")
 
 
-def counted(cells: Sequence[Placed]) -> Summary:
+def counted(cells: Sequence[MeasuredCell]) -> Summary:
     """Cells that differ in more than one way: ``✓ 3/14 ~≠`` reads: 3 of 14 measured cells pass, the worst is wrong.
 
     Where none passes and some are degraded it is these that are counted: ``~ 3/14``.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from caniexport import versions
-from caniexport.answers.defaults import Offer, OwnOpsets, choose_opset
+from caniexport.answers.defaults import Offers, OwnOpsets, choose_opset
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import CatalogueEntry, Rows
 from caniexport.corpus.verdicts import Workaround, workaround, works
@@ -23,7 +23,7 @@ class Ruler:
 
     releases: tuple[str, ...]
     own: OwnOpsets
-    offers: Mapping[tuple[str, str], Offer]
+    offers: Offers
 
     @classmethod
     def of(cls, rows: Rows) -> Ruler:
@@ -32,14 +32,13 @@ class Ruler:
 
     def all_opsets(self) -> set[int]:
         """Every opset that some exporter of some release takes."""
-        return {opset for offer in self.offers.values() for opset in offer.opsets}
+        return {opset for opsets in self.offers.values() for opset in opsets}
 
     def opset(self, torch: str, exporter: str, asked: int | None = None) -> int | None:
         """The opset asked for, else the release's own or the nearest to it that this exporter takes."""
         if exporter == Exporter.DEFAULT.value or asked is not None:
             return asked if exporter != Exporter.DEFAULT.value else None
-        offer = self.offers.get((torch, exporter))
-        return choose_opset(torch, exporter, self.own, offer.opsets if offer else ()).opset
+        return choose_opset(torch, exporter, self.own, self.offers.get((torch, exporter), ())).opset
 
 
 def words(

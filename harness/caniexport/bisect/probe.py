@@ -6,13 +6,13 @@ dataset of its own: asked again, also after a kill, it is not measured again, an
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from caniexport import versions
-from caniexport.answers.rows import records
 from caniexport.home import Home
 from caniexport.model import releases
 from caniexport.model.releases import Release
@@ -21,6 +21,10 @@ from caniexport.store import Dataset
 
 #: what every dynamo exporter writes
 _DYNAMO_OPSET = 18
+_COLUMNS = (
+    *("measured_at", "torch", "env_id", "case_hash", "message_id", "origin", "status", "stage", "signature"),
+    *("exporter_effective", "opset_effective"),
+)
 #: statuses that say nothing about the version
 _SILENT = ("invalid", "not_run", "skip")
 
@@ -72,25 +76,27 @@ class ProbedVersion:
 
 def known(dataset: Dataset, asked: BisectedCell) -> dict[str, ProbedVersion]:
     """Outcomes by version, from rows of the same case code; the newest row of each version speaks."""
-    frame = dataset.cells(case=asked.case, variant=asked.variant, exporter=asked.exporter, provider="cpu")
-    frame = frame[(frame["case_hash"] == asked.case_hash) & ~frame["status"].isin(_SILENT)]
-    frame = frame[frame["opset"].isna() if asked.opset is None else frame["opset"] == asked.opset]
-    if asked.torch:
-        frame = frame[frame["torch"] == asked.torch]
+    where: dict[str, tuple[Any, ...]] = {
+        **{name: (getattr(asked, name),) for name in ("case", "variant", "exporter", "opset")},
+        **({"torch": (asked.torch,)} if asked.torch else {}),
+        "provider": ("cpu",),
+    }
+    rows = [dict(zip(_COLUMNS, row, strict=True)) for row in dataset.select(_COLUMNS, where, runtimes=True)]
     found = {}
-    for row in _rows(frame.sort_values("measured_at", kind="stable")):
+    for row in sorted(rows, key=lambda row: row["measured_at"] or 0):
+        if row["case_hash"] != asked.case_hash or row["status"] in _SILENT:
+            continue
         packages = _packages(dataset, row["env_id"])
         version = versions.public(packages.get(asked.axis) or row["torch"])
-        texts = dataset.messages([row["message_id"]])
         found[version] = ProbedVersion(
             version,
             row["origin"],
             row["status"],
             row["stage"],
             row["signature"] or "",
-            texts.get(row["message_id"] or "", ""),
+            dataset.message(row["message_id"] or "") or "",
             row["exporter_effective"] or "",
-            None if row["opset_effective"] is None else int(row["opset_effective"]),
+            row["opset_effective"],
             packages,
         )
     return found
@@ -109,7 +115,7 @@ class Prober:
     def kept(self, version: str) -> ProbedVersion | None:
         """What an earlier bisection measured."""
         found = known(Dataset.open(None, self._local(version)), self.asked).get(version)
-        return None if found is None else _measured(found)
+        return None if found is None else replace(found, origin="measured")
 
     def measure(self, version: str) -> ProbedVersion:
         """Make the environment, measure the cell, remove the environment."""
@@ -171,18 +177,7 @@ def _opsets(release: Release, asked: BisectedCell) -> tuple[int, ...]:
     return tuple({asked.opset: None, sure: None})
 
 
-def _measured(found: ProbedVersion) -> ProbedVersion:
-    return replace(found, origin="measured")
-
-
-def _rows(frame: Any) -> list[dict[str, Any]]:
-    return records(frame)
-
-
-def _packages(dataset: Dataset, env_id: str | None) -> dict[str, str]:
-    import json
-
-    frame = dataset.environments()
-    found = records(frame[frame["env_id"] == env_id]) if env_id else []
-    packages = json.loads(found[-1]["packages"] or "{}") if found else {}
-    return {**packages, "python": found[-1]["python"]} if found else {}
+def _packages(dataset: Dataset, env_id: str) -> dict[str, str]:
+    """What is installed in an environment, and its Python."""
+    found = dataset.records("environments", {"env_id": (env_id,)})
+    return {**json.loads(found[0]["packages"] or "{}"), "python": found[0]["python"]} if found else {}

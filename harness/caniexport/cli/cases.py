@@ -78,11 +78,10 @@ def _known(home: Home) -> KnownNames:
     from caniexport.corpus.lint import KnownNames, torch_operators
     from caniexport.store import Dataset
 
-    table = Dataset.open(home.published, home.local).declared()
-    onnx = table.loc[table["by"] == "onnx", "op"]
+    rows = Dataset.open(home.published, home.local).records("declared")
     # dynamo's table names overloads: aten::xlogy.Tensor
-    torch = table.loc[table["by"] != "onnx", "op"].str.split(".").str[0]
-    return KnownNames(frozenset(torch) | torch_operators(), frozenset(onnx))
+    torch = frozenset(row["op"].split(".")[0] for row in rows if row["by"] != "onnx")
+    return KnownNames(torch | torch_operators(), frozenset(row["op"] for row in rows if row["by"] == "onnx"))
 
 
 def _graphs(home: Home) -> dict[str, Graphs]:
@@ -90,14 +89,11 @@ def _graphs(home: Home) -> dict[str, Graphs]:
     from caniexport.store import Dataset
 
     dataset = Dataset.open(home.published, home.local)
-    newest = versions.newest(dataset.environments()["torch"].dropna())
-    if newest is None:
-        return {}
-    cells = dataset.cells(torch=newest, provider="cpu")
-    cells = cells[(cells["variant"] == "plain") & cells["bundle"].notna()]
+    newest = versions.newest(row["torch"] for row in dataset.records("environments") if row["torch"])
+    where = {"torch": (newest,), "provider": ("cpu",), "variant": ("plain",)}
     found: dict[str, dict[tuple[str, int], str]] = {}
-    # the default exporter's opset is its own: 0 stands for it
-    opsets = cells["opset"].fillna(0).astype(int)
-    for case, exporter, opset, bundle in zip(cells["case"], cells["exporter"], opsets, cells["bundle"], strict=True):
-        found.setdefault(case, {})[exporter, opset] = bundle
+    for case, exporter, opset, bundle in dataset.select(("case", "exporter", "opset", "bundle"), where):
+        if bundle is not None:
+            # the default exporter's opset is its own: 0 stands for it
+            found.setdefault(case, {})[exporter, opset or 0] = bundle
     return dict(found)

@@ -242,10 +242,9 @@ class Judge:
             torch
         ):
             return Workaround.OBSOLETE
-        offer = self.seen.rows.offers.get((torch, exporter))
+        offered = self.seen.rows.offers.get((torch, exporter), ())
         # the first opset above an exporter's range is measured, and refused; below the range nothing is asked
-        above = offer is not None and bool(offer.opsets) and opset > offer.opsets[-1]
-        return Workaround.HARMFUL if above else Workaround.UNKNOWN
+        return Workaround.HARMFUL if offered and opset > offered[-1] else Workaround.UNKNOWN
 
     def _raising(self, site: Site, opset: int) -> SiteFinding:
         """What a higher opset would give: cases that fail at the pin and work at the newest release's own opset."""
