@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from mini import build, runner
 
 from caniexport.bisect.probe import BisectedCell, ProbedVersion, with_pin
-from caniexport.bisect.run import NothingChangedError, bisect, difference, why
-from caniexport.bisect.search import BisectSide, interval, middle
+from caniexport.bisect.run import BisectSide, NothingChangedError, bisect, difference, interval, middle, why
 from caniexport.cli import main
 from caniexport.model import releases
 from caniexport.model.errors import CaniexportError

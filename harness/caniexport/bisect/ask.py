@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from caniexport import names, versions
 from caniexport.answers.select import require_exporter
-from caniexport.bisect import index
 from caniexport.bisect.probe import BisectedCell, Prober, known
 from caniexport.bisect.run import Bisection, bisect
 from caniexport.home import Home
+from caniexport.machine import interpreters
 from caniexport.model import releases
 from caniexport.model.case import PLAIN
-from caniexport.model.errors import UnknownName
+from caniexport.model.errors import CaniexportError, UnknownName
 from caniexport.model.status import Exporter
 from caniexport.store import Dataset
 
+#: seconds that uv may take to list versions
+_SECONDS = 120
 _AXES = ("torch", "onnxscript", "onnxruntime")
 
 
@@ -53,7 +57,7 @@ def answer(
     good, bad = (_version(text, rows) for text in (good, bad))
     if versions.parse(good) >= versions.parse(bad):
         raise UnknownName(f"--good {good} is not older than --bad {bad}: a bisection goes from old to new")
-    listed = index.between(axis, good, bad, _pythons(axis, asked.torch, good, bad))
+    listed = _between(axis, good, bad, _pythons(axis, asked.torch, good, bad))
     inner = {version for version in rows if versions.parse(good) < versions.parse(version) < versions.parse(bad)}
     ordered = [good, *versions.ordered([*listed, *inner]), bad]
     say(f"{axis}: {len(ordered)} releases from {good} to {bad}, {len(rows.keys() & set(ordered))} of them measured")
@@ -113,3 +117,36 @@ def _pythons(axis: str, torch: str, good: str, bad: str) -> list[str]:
     span = versions.parse(low.torch), versions.parse(high.torch)
     within = [entry.python for entry in releases.table() if span[0] <= versions.parse(entry.torch) <= span[1]]
     return [low.python, high.python, *within]
+
+
+def _between(package: str, low: str, high: str, pythons: Iterable[str]) -> list[str]:
+    """Releases with ``low < version < high`` that have a wheel for one of these Pythons (``3.12``), oldest first.
+
+    Pre-releases are left out, as by every installer. Raises :class:`CaniexportError` where the index is not reached.
+    """
+    found: set[str] = set()
+    for python in sorted(set(pythons)):
+        bound = high
+        while (newest := _newest(f"{package}>{low},<{bound}", package, python)) is not None:
+            found.add(newest)
+            bound = newest
+    return versions.ordered(found)
+
+
+def _newest(requirement: str, package: str, python: str) -> str | None:
+    """The newest version that satisfies a requirement; ``None`` where there is none."""
+    options = ["--no-deps", "--only-binary", ":all:", "--no-header", "--no-annotate", "--color", "never", "--quiet"]
+    command = [interpreters.uv(), "pip", "compile", *options, "--python-version", python, "-"]
+    try:
+        reply = subprocess.run(
+            command, input=requirement, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise CaniexportError(f"the versions of {package} could not be listed: {error}") from error
+    if reply.returncode == 0:
+        match = re.search(rf"^{re.escape(package)}==(\S+)", reply.stdout, re.MULTILINE)
+        return versions.public(match[1]) if match else None
+    if "No solution found" in reply.stderr:
+        return None
+    reason = reply.stderr.strip().splitlines()
+    raise CaniexportError(f"the versions of {package} could not be listed: {reason[-1] if reason else 'uv failed'}")
