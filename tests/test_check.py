@@ -13,7 +13,7 @@ from caniexport import home as homes
 from caniexport.check import inside, run
 from caniexport.check.matching import Corpus, FailurePoint, sentences
 from caniexport.check.operators import failing_operator
-from caniexport.check.place import prepare
+from caniexport.check.run import prepare
 from caniexport.check.subject import Options, UnusableModel, case_id, subject
 from caniexport.cli import main
 from caniexport.cli.check import axes

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from caniexport.model import corpus
 from caniexport.model.errors import StoreError
 from caniexport.model.tensors import f32
-from caniexport.reproduce.quoting import docstring, quoted
-from caniexport.reproduce.values import written
+from caniexport.reproduce.values import docstring, quoted, written
 from caniexport.reproduce.write import ShownCell, script
 
 CASES = '''

@@ -236,7 +236,7 @@ def test_an_argument_that_is_gone_is_harmful_where_it_is_gone_and_no_finding_bef
 def test_a_rewrite_of_the_corpus_is_recognised_under_other_names(scanned, rows):
     """The corpus's own expression, with every name and number another."""
     from caniexport.answers.select import load
-    from caniexport.scan.shapes import shapes
+    from caniexport.scan.sites import shapes
 
     known = shapes(load(rows).catalogue.values())
     entry = load(rows).catalogue["cross-no-symbolic", "stack_rewrite"]

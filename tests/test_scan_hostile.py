@@ -13,7 +13,7 @@ import pytest
 
 from caniexport import scan_source
 from caniexport.scan import files, sites
-from caniexport.scan.shapes import Shapes
+from caniexport.scan.sites import Shapes
 from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]

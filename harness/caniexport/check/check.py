@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from caniexport.answers.filters import Filters
 from caniexport.check import run
 from caniexport.check.answer import Checked, answer
-from caniexport.check.place import CheckFolder, prepare
+from caniexport.check.run import CheckFolder, prepare
 from caniexport.check.subject import Options, UnusableModel, subject
 from caniexport.home import Home
 from caniexport.model.corpus import LoadedCase

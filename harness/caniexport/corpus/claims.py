@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 from caniexport import versions
 from caniexport.corpus import replays
 from caniexport.corpus.claim_files import Claim, DocumentedCase, DocumentedCases
-from caniexport.corpus.reach import Reach
 from caniexport.corpus.replays import Replays
 from caniexport.model import plan
 from caniexport.model import releases as release_table
@@ -22,6 +21,34 @@ from caniexport.store.dataset import Dataset
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+from functools import cache
+
+from caniexport.model import releases
+
+
+class Reach:
+    """The plans of cases on every release that can be entered; each is made when it is asked for.
+
+    ``barred`` are releases whose environment could not be made: nothing can be measured there.
+    """
+
+    def __init__(self, barred: Iterable[str] = ()) -> None:
+        self.barred = frozenset(barred)
+        self._cells = cache(_cells)
+
+    def releases(self) -> list[str]:
+        """The releases of the table, oldest first."""
+        return versions.ordered(release.torch for release in releases.table())
+
+    def cells(self, item: LoadedCase, torch: str) -> tuple[plan.Cell, ...]:
+        """The planned cells of a case on a release of the table, on cpu; none where it cannot be entered."""
+        return () if torch in self.barred else self._cells(item, torch)
+
+
+def _cells(item: LoadedCase, torch: str) -> tuple[plan.Cell, ...]:
+    return tuple(plan.cells({item.id: item}, releases.find(torch), "cpu"))
 
 
 REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not-reproduced"

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport.gate import plausible
-from caniexport.gate.moved import moved_cells
+from caniexport.gate.moved import cell_names, moved_cells, settled
 from caniexport.gate.own_names import own_name
-from caniexport.gate.settled import cell_names, settled
 from caniexport.store import Dataset
 from caniexport.store.gates import GOOD, Gates
 

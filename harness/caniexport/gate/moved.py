@@ -2,7 +2,7 @@
 
 Either the measuring code is the cause, or the exporter does not always answer alike: that of torch 2.4 fails in one
 export of fourteen, when the garbage collector frees a tensor that it still refers to. Which of the two it was is known
-when the cell was measured apart and twice.
+when the cell was measured apart and twice: it is then settled.
 """
 
 from __future__ import annotations
@@ -10,12 +10,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from caniexport.gate.settled import cell_names, settled
 from caniexport.model.status import MEASURED
 from caniexport.store import Dataset
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def settled(cells: pd.DataFrame) -> pd.Series[bool]:
+    """Which rows are of cells that were measured apart and twice."""
+    attempts = cells["attempts"].fillna(1).astype("int64")
+    return cells["apart"].fillna(False).astype(bool) & (attempts >= 2)
+
+
+def cell_names(cells: pd.DataFrame) -> Iterable[str]:
+    """``torch/case/variant/exporter/opset`` of each row."""
+    import pandas as pd
+
+    names = ["torch", "case", "variant", "exporter"]
+    for *words, opset in cells[[*names, "opset"]].astype(object).itertuples(index=False, name=None):
+        yield "/".join([*(str(word) for word in words), "default" if pd.isna(opset) else str(int(opset))])
+
 
 #: what two rows of one question have in common, beside the runtime: what failed before one was reached carries none
 _QUESTION = (

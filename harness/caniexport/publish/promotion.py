@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from caniexport.gate import held_back
 from caniexport.gate import moved as moving
-from caniexport.gate.settled import cell_names, settled
+from caniexport.gate.moved import cell_names, settled
 from caniexport.store.frames import to_frame
 from caniexport.store.merge import taken
 from caniexport.store.which_row import KEYS, PUBLISHED_REPLAY

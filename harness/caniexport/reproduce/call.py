@@ -9,9 +9,8 @@ from typing import Any
 
 from caniexport.model.case import Variant
 from caniexport.model.status import Exporter
-from caniexport.reproduce.quoting import quoted
 from caniexport.reproduce.source import VariantSource
-from caniexport.reproduce.values import WIDTH, written
+from caniexport.reproduce.values import WIDTH, quoted, written
 from caniexport.worker.exporters import argument_names
 
 _INDENT = "    "

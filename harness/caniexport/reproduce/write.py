@@ -19,9 +19,8 @@ from caniexport.model.status import Status
 from caniexport.model.tensors import Spec
 from caniexport.reproduce import parts, stages
 from caniexport.reproduce.call import Call
-from caniexport.reproduce.quoting import docstring, metadata, pins, quoted
 from caniexport.reproduce.source import VariantSource
-from caniexport.reproduce.values import WIDTH, is_drawn, written
+from caniexport.reproduce.values import WIDTH, docstring, is_drawn, metadata, pins, quoted, written
 from caniexport.worker.cell import _OPSET_REFUSED  # the words by which a row is called unsupported
 from caniexport.worker.compare import TOLERANCES, tolerance
 from caniexport.worker.envinfo import TEST_TOOLS

@@ -13,8 +13,7 @@ from caniexport.model.status import Exporter
 from caniexport.scan import files, pins
 from caniexport.scan.files import ParsedFile, Skipped
 from caniexport.scan.judge import Judge, Seen, SiteFinding
-from caniexport.scan.shapes import shapes
-from caniexport.scan.sites import Site, SiteKind, find
+from caniexport.scan.sites import Site, SiteKind, find, shapes
 from caniexport.store import Dataset
 
 
