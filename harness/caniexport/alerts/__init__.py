@@ -9,10 +9,3 @@
 
 ``before`` and ``after`` are :class:`caniexport.answers.reading.Rows`.
 """
-
-from __future__ import annotations
-
-from caniexport.alerts.diff import Changed, Differences, differences
-from caniexport.alerts.group import Alert, AlertKind, group
-
-__all__ = ["Alert", "AlertKind", "Changed", "Differences", "differences", "group"]
