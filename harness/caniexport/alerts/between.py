@@ -7,16 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from caniexport import names, versions
-from caniexport.alerts.diff import QUIET, TOLD, CellPlace, Changed, Differences, verdicts_of, with_signatures
+from caniexport.alerts.diff import Differences, changes, told_lines, with_signatures
 from caniexport.alerts.group import Alert, group
-from caniexport.answers.reading import Rows, load
+from caniexport.answers.reading import load
 from caniexport.corpus.verdicts import Verdict
-from caniexport.model.canaries import CANARY
-from caniexport.model.case import PLAIN
 from caniexport.store import Dataset
-
-_BY = ("exporter", "provider", "case", "variant")
-_Line = tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
@@ -66,25 +61,10 @@ def between(dataset: Dataset, before: str, after: str) -> Between:
     rows = load(dataset)
     known = runs(dataset)
     one, other = (known[names.require("run", name, list(known))] for name in (before, after))
-    left, right = _lines(rows, one), _lines(rows, other)
+    # two releases are compared as one: what differs is then the cell, not its place
+    left, right = (told_lines(rows, run.where(), {run.torch: other.torch}) for run in (one, other))
     counts: Counter[Verdict] = Counter()
-    changed: list[Changed] = []
-    for line in sorted({*left, *right}, key=lambda line: tuple(item or "" for item in line)):
-        exporter, provider, case, variant = line
-        for opset, was, is_now, verdict in verdicts_of(left.get(line, ""), right.get(line, "")):
-            counts[verdict] += 1
-            if verdict not in QUIET:
-                place = CellPlace(other.torch, exporter or "", opset, provider)
-                changed.append(Changed(case or "", variant or PLAIN, place, was, is_now, verdict))
+    changed = list(changes(left, right, {*left, *right}, counts))
     axes = {axis: frozenset(values) for axis, values in rows.axes.items()}
     found = Differences({}, tuple(with_signatures(changed, rows)), (), 0)
     return Between(one, other, {verdict: counts[verdict] for verdict in Verdict}, tuple(group(found, axes)))
-
-
-def _lines(rows: Rows, run: RunRows) -> dict[_Line, str]:
-    found = rows.grouped(_BY, {"told": TOLD}, run.where())
-    return {
-        tuple(row[:4]): row[-1]
-        for row in found
-        if row[0] is not None and row[2] is not None and not row[2].startswith(CANARY)
-    }

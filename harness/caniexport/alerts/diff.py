@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -20,10 +20,10 @@ from caniexport.model.status import FixKind, Status
 NIGHTLY = "nightly"
 
 #: torch (or :data:`NIGHTLY`), exporter, provider, case, variant
-_Line = tuple[str, str, str | None, str, str]
+Line = tuple[str, str, str | None, str, str]
 _STATUS = {status.value: status for status in Status}
 #: a cell of a line as text: opset, status, signature and code, the last two as numbers
-TOLD = (
+_TOLD = (
     "string_agg(coalesce(CAST(opset AS VARCHAR), '-') || ':' || status || ':' || CAST(hash(signature) AS VARCHAR) "
     "|| ':' || coalesce(case_hash, ''), ',' ORDER BY opset NULLS LAST)"
 )
@@ -109,77 +109,69 @@ def differences(before: Rows, after: Rows) -> Differences:
     counts: Counter[Verdict] = Counter()
     for line in alike:
         counts.update(dict(_tally_alike(marks[0][line][1])))
-    differing = sorted({*marks[0], *marks[1]} - alike, key=_line_key)
-    cases = {line[-2] for line in differing}
-    left, right = _lines(before, cases), _lines(after, cases)
-    found: list[Changed] = []
-    for line in differing:
-        verdicts = verdicts_of(left.get(line, ""), right.get(line, ""))
-        counts.update(item[-1] for item in verdicts)
-        torch, exporter, provider, case, variant = line
-        for opset, was, is_now, verdict in verdicts:
-            if verdict not in QUIET:
-                place = CellPlace(torch, exporter, opset, provider)
-                found.append(Changed(case, variant, place, was, is_now, verdict))
-    changed = with_signatures(found, after)
+    differing = {*marks[0], *marks[1]} - alike
+    where = {"case": {line[-2] for line in differing}}
+    left, right = (told_lines(rows, where, measured_as(rows)) if differing else {} for rows in (before, after))
+    found = list(changes(left, right, differing, counts))
     return Differences(
         {verdict: counts[verdict] for verdict in Verdict},
-        tuple(changed),
+        tuple(with_signatures(found, after)),
         tuple(_moved(left, right, found, after)),
         after.quarantined,
     )
 
 
+def changes(
+    left: Mapping[Line, str], right: Mapping[Line, str], lines: Iterable[Line], counts: Counter[Verdict]
+) -> Iterator[Changed]:
+    """What is news in these lines; every verdict is counted in ``counts``."""
+    for line in sorted(lines, key=lambda line: tuple(item or "" for item in line)):
+        torch, exporter, provider, case, variant = line
+        for opset, was, is_now, verdict in _verdicts(left.get(line, ""), right.get(line, "")):
+            counts[verdict] += 1
+            if verdict not in QUIET:
+                yield Changed(case, variant, CellPlace(torch, exporter, opset, provider), was, is_now, verdict)
+
+
 _BY = ("torch", "exporter", "provider", "case", "variant")
 
 
-def _marks(rows: Rows) -> dict[_Line, tuple[int, str]]:
+def _marks(rows: Rows) -> dict[Line, tuple[int, str]]:
     """Of every line a number that two lines share only if they read alike, and its statuses."""
     found = rows.grouped(_BY, {"mark": _MARK, "words": "string_agg(status, ',' ORDER BY status)"}, {})
-    return {line: (row[-2], row[-1]) for row, line in _named(rows, found)}
+    return {line: (row[-2], row[-1]) for row, line in _named(found, measured_as(rows))}
 
 
-def _lines(rows: Rows, cases: set[str]) -> dict[_Line, str]:
-    """The lines of these cases, each told opset by opset."""
-    found = rows.grouped(_BY, {"told": TOLD}, {"case": cases}) if cases else []
-    return {line: row[-1] for row, line in _named(rows, found)}
+def told_lines(rows: Rows, where: Mapping[str, Iterable[Any]], named: Mapping[str, str]) -> dict[Line, str]:
+    """Lines, each told opset by opset; ``named`` is what each release is compared as."""
+    return {line: row[-1] for row, line in _named(rows.grouped(_BY, {"told": _TOLD}, where), named)}
 
 
-def _named(rows: Rows, found: Iterable[tuple[Any, ...]]) -> Iterable[tuple[tuple[Any, ...], _Line]]:
-    named = _names(rows.torch)
+def _named(found: Iterable[tuple[Any, ...]], named: Mapping[str, str]) -> Iterator[tuple[tuple[Any, ...], Line]]:
     for row in found:
         torch, exporter, provider, case, variant = row[:5]
         if case is not None and exporter is not None and torch in named and not case.startswith(CANARY):
             yield row, (named[torch], exporter, provider, case, variant or PLAIN)
 
 
-def measured_as(rows: Rows) -> dict[str, str]:
-    """What each release is compared as; older development builds are not among them."""
-    return _names(rows.torch)
-
-
 def axes(rows: Rows) -> dict[str, frozenset[str]]:
     """The values of each axis that anything was measured at."""
     found = {axis: frozenset(values) for axis, values in rows.axes.items()}
-    return {**found, "torch": frozenset(_names(rows.torch).values())}
+    return {**found, "torch": frozenset(measured_as(rows).values())}
 
 
-def _names(releases: Iterable[str]) -> dict[str, str]:
-    """What each release is compared as; the older development builds are left out."""
-    nightlies = [torch for torch in releases if versions.parse(torch).is_devrelease]
-    named = {torch: torch for torch in releases if torch not in nightlies}
+def measured_as(rows: Rows) -> dict[str, str]:
+    """What each release is compared as; older development builds are not among them."""
+    nightlies = [torch for torch in rows.torch if versions.parse(torch).is_devrelease]
+    named = {torch: torch for torch in rows.torch if torch not in nightlies}
     return {**named, **dict.fromkeys(nightlies[-1:], NIGHTLY)}
-
-
-def _line_key(line: _Line) -> tuple[str, ...]:
-    return tuple(item or "" for item in line)
 
 
 _Judged = tuple[int | None, Status | None, Status | None, Verdict]
 
 
 @lru_cache(maxsize=65536)
-def verdicts_of(before: str, after: str) -> tuple[_Judged, ...]:
+def _verdicts(before: str, after: str) -> tuple[_Judged, ...]:
     """The verdict at every opset of a line; the same pair of lines comes back case after case."""
     left, right = _outcomes(before), _outcomes(after)
     nothing = ComparedCell(None)
@@ -222,7 +214,7 @@ def _cells_of(found: Iterable[Changed], after: Rows) -> dict[tuple[str, str, Cel
     found = list(found)
     if not found:
         return {}
-    named = _names(after.torch)
+    named = measured_as(after)
     releases = {name: torch for torch, name in named.items()}
     cells = after.cells(
         case={item.case for item in found},
@@ -236,7 +228,7 @@ def _cells_of(found: Iterable[Changed], after: Rows) -> dict[tuple[str, str, Cel
 
 
 def _moved(
-    left: Mapping[_Line, str], right: Mapping[_Line, str], found: Iterable[Changed], after: Rows
+    left: Mapping[Line, str], right: Mapping[Line, str], found: Iterable[Changed], after: Rows
 ) -> Iterable[FixMoved]:
     """Fixes whose word changed, looked for where their failing form or they themselves did."""
     fixes: dict[str, list[str]] = defaultdict(list)
@@ -251,7 +243,7 @@ def _moved(
                 yield FixMoved(case, variant, place, *words)
 
 
-def _word(lines: Mapping[_Line, str], case: str, variant: str, place: CellPlace) -> Workaround:
+def _word(lines: Mapping[Line, str], case: str, variant: str, place: CellPlace) -> Workaround:
     where = (place.torch, place.exporter, place.provider)
     plain = _outcomes(lines.get((*where, case, PLAIN), "")).get(place.opset)
     fix = _outcomes(lines.get((*where, case, variant), "")).get(place.opset)

@@ -203,15 +203,13 @@ def _along_releases(selection: CaseSelection) -> tuple[tuple[str, ...], list[Mat
     lines = []
     several = len({key[3] for key in found}) > 1
     for key in _in_order(found, selection):
-        case, variant, exporter, provider = key
-        entry, told = selection.catalogue[case, variant], found[key]
+        exporter = key[2]
+        told = found[key]
         places = {
             torch: _place(told[torch], offered.get((torch, exporter), ()), whole) if torch in told else summary.NOTHING
             for torch in columns
         }
-        lines.append(
-            MatrixRow(case, variant, exporter, provider if several else None, entry.title, entry.theme, places)
-        )
+        lines.append(_row(selection, key, places, several=several))
     return columns, lines, _run_on(selection, found)
 
 
@@ -253,13 +251,16 @@ def _lines(
     several = len({key[3] for key in keys}) > 1
     lines = []
     for key in keys:
-        case, variant, exporter, provider = key
-        entry = selection.catalogue[case, variant]
         places = {name: _summary(grouped[key][name], selection, offered, by) for name in columns}
-        lines.append(
-            MatrixRow(case, variant, exporter, provider if several else None, entry.title, entry.theme, places)
-        )
+        lines.append(_row(selection, key, places, several=several))
     return lines
+
+
+def _row(selection: CaseSelection, key: _LineKey, places: dict[str, Summary], *, several: bool) -> MatrixRow:
+    """A line of the table; its provider is named where there are several."""
+    case, variant, exporter, provider = key
+    entry = selection.catalogue[case, variant]
+    return MatrixRow(case, variant, exporter, provider if several else None, entry.title, entry.theme, places)
 
 
 def _summary(cells: list[MeasuredCell], selection: CaseSelection, offered: Offers, by: By) -> Summary:

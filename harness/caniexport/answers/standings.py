@@ -143,27 +143,11 @@ class _FixJudge:
         else:
             fixed = self._texts(self.along.line(entry.case, entry.variant, exporter, provider))
             statement = _statement(self.releases, told, fixed, self.torch)
-        return Standing(
-            entry.case,
-            entry.variant,
-            entry.kind,
-            entry.note,
-            entry.caution,
-            entry.documented,
-            exporter,
-            provider,
-            self.torch,
-            opset,
-            why,
-            word,
-            statement,
-            _range(self.releases, told, self._opsets[exporter]),
-            plain,
-            fix,
-            _since(self._upto(told), self._upto(fixed), self._upto(self._opsets[exporter]), self._upto(self.releases))
-            if word is Workaround.OBSOLETE
-            else None,
-        )
+        along, since = _range(self.releases, told, self._opsets[exporter]), None
+        if word is Workaround.OBSOLETE:
+            since = _since(*map(self._upto, (told, fixed, self._opsets[exporter], self.releases)))
+        place = (exporter, provider, self.torch, opset, why)
+        return Standing(*_named(entry), *place, word, statement, along, plain, fix, since)
 
     def _upto(self, along: tuple[_Item, ...]) -> tuple[_Item, ...]:
         """What of something along the releases is not behind the one asked for."""
@@ -174,24 +158,8 @@ class _FixJudge:
         plain, fix = self.beside[entry.case, PLAIN], self.beside.get((entry.case, entry.variant))
         word = workaround(plain.status, fix.status if fix else None)
         where = "in the environments that the case names"
-        return Standing(
-            entry.case,
-            entry.variant,
-            entry.kind,
-            entry.note,
-            entry.caution,
-            entry.documented,
-            NO_EXPORTER,
-            None,
-            "",
-            None,
-            where,
-            word,
-            f"{word.value} {where}",
-            ranges(()),
-            plain,
-            fix,
-        )
+        said = f"{word.value} {where}"
+        return Standing(*_named(entry), NO_EXPORTER, None, "", None, where, word, said, ranges(()), plain, fix)
 
     def _texts(self, line: Told) -> tuple[str, ...]:
         """What happened on each release, empty where nothing was measured."""
@@ -229,6 +197,11 @@ class _FixJudge:
             if works(status) is not None:
                 return self._cell(torch, exporter, provider, entry.case, PLAIN, opset)
         return None
+
+
+def _named(entry: CatalogueEntry) -> tuple[str, str, str, str, bool, bool]:
+    """What a standing says of its fix."""
+    return entry.case, entry.variant, entry.kind, entry.note, entry.caution, entry.documented
 
 
 # the same texts come back case after case, release after release: what follows from them is worked out once

@@ -13,7 +13,7 @@ import click
 from caniexport import home as homes
 from caniexport import names
 from caniexport.cli import output
-from caniexport.cli.options import json_option
+from caniexport.cli.options import json_option, several
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,9 +42,7 @@ _SHOWN = 5
 )
 @click.option("--states", type=click.Path(path_type=Path), help=f"What became of alerts [default: {homes.STATES}].")
 @click.option("--save", is_flag=True, help="Write the states: new ones open, those good twice resolved.")
-@click.option(
-    "--acknowledge", multiple=True, metavar="ID", help="Mark a known alert; it stops no build until it grows."
-)
+@several("--acknowledge", metavar="ID", text="Mark a known alert; it stops no build until it grows.")
 @click.option("--webhook", metavar="URL", help="Send the alerts there as JSON as well; never changes the exit code.")
 @json_option
 @click.pass_context

@@ -9,7 +9,7 @@ import click
 
 from caniexport import home as homes
 from caniexport.cli import output
-from caniexport.cli.options import json_option
+from caniexport.cli.options import json_option, releases_option
 from caniexport.machine.disk import GIGABYTE
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command("audit")
 @click.option("--cells", type=click.IntRange(1), default=300, show_default=True, help="Cells in the sample.")
 @click.option("--seed", type=click.IntRange(0, 2**62), help="Seed of the sample.  [default: drawn, and printed]")
-@click.option("--release", "--torch", "releases", multiple=True, metavar="VERSION", help="Of this torch release only.")
+@releases_option("Of this torch release only.")
 @click.option("--workers", type=click.IntRange(1, 256), default=2, show_default=True, help="Processes side by side.")
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
 @click.option("--disk-budget", type=click.FloatRange(0), default=20.0, show_default=True, help="GB for environments.")

@@ -9,7 +9,15 @@ import click
 
 from caniexport import home
 from caniexport.cli import output as out
-from caniexport.cli.options import case_names, json_option, open_dataset, opset_numbers, release_names
+from caniexport.cli.options import (
+    case_names,
+    json_option,
+    open_dataset,
+    opset_numbers,
+    release_names,
+    releases_option,
+    several,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,12 +36,10 @@ def command() -> None:
 
 
 @command.command("pack")
-@click.option(
-    "--release", "--torch", "releases", multiple=True, metavar="VERSION", help="Bundles of this torch release, or all."
-)
-@click.option("--case", "cases", multiple=True, metavar="CASE[/VARIANT]", help="Only of this case; globs work.")
-@click.option("--exporter", "exporters", multiple=True, metavar="NAME", help="trace, script, dynamo, default.")
-@click.option("--opset", "opsets", multiple=True, metavar="N", help="Only of these opsets: 14, 9-14.")
+@releases_option("Bundles of this torch release, or all.")
+@several("--case", "cases", metavar="CASE[/VARIANT]", text="Only of this case; globs work.")
+@several("--exporter", "exporters", metavar="NAME", text="trace, script, dynamo, default.")
+@several("--opset", "opsets", metavar="N", text="Only of these opsets: 14, 9-14.")
 @click.option("--corpus", type=click.Choice(["onnx-node"]), help="ONNX's own node tests instead.")
 @click.option("--onnx", default="1.23.2", show_default=True, metavar="VERSION", help="The release that makes them.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE")

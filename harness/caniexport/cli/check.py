@@ -14,7 +14,7 @@ from caniexport import home as homes
 from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT, STATUS, WORKAROUND
 from caniexport.cli import output
-from caniexport.cli.options import json_option, open_dataset, opset_numbers
+from caniexport.cli.options import json_option, open_dataset, opset_numbers, releases_option, several
 from caniexport.cli.output import styled
 from caniexport.machine.disk import GIGABYTE
 
@@ -31,27 +31,17 @@ _MOST_FIXES = 5
 
 @click.command("check")
 @click.argument("target", metavar="MODULE:FACTORY")
-@click.option(
-    "--release",
-    "--torch",
-    "releases",
-    multiple=True,
-    metavar="VERSION",
-    help="A torch release, or all. Repeatable.  [default: the newest]",
-)
-@click.option("--exporter", "exporters", multiple=True, metavar="NAME", help="trace, script, dynamo, default.")
-@click.option("--opset", "opsets", multiple=True, metavar="N", help="Only these opsets: 14, 9-14.")
-@click.option(
-    "--dynamic", multiple=True, metavar="NAME:AXIS[=LABEL]", help="An axis of an input that varies: x:0=batch."
-)
+@releases_option("A torch release, or all. Repeatable.  [default: the newest]")
+@several("--exporter", "exporters", metavar="NAME", text="trace, script, dynamo, default.")
+@several("--opset", "opsets", metavar="N", text="Only these opsets: 14, 9-14.")
+@several("--dynamic", metavar="NAME:AXIS[=LABEL]", text="An axis of an input that varies: x:0=batch.")
 @click.option("--rtol", type=click.FloatRange(0), help="Relative tolerance against eager.  [default: by dtype]")
 @click.option("--atol", type=click.FloatRange(0), help="Absolute tolerance against eager.  [default: by dtype]")
-@click.option(
+@several(
     "--with",
     "packages",
-    multiple=True,
     metavar="PACKAGE",
-    help="Install this too, in the environment of each release: torchvision, timm==1.0.9.",
+    text="Install this too, in the environment of each release: torchvision, timm==1.0.9.",
 )
 @click.option(
     "--into",

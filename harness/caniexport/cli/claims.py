@@ -9,7 +9,7 @@ import click
 from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import CLAIM, WHY_NOT
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, json_option, open_dataset
+from caniexport.cli.options import filter_options, json_option, open_dataset, several
 from caniexport.cli.output import labelled, legend, styled
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("claims")
-@click.option("--source", "sources", multiple=True, metavar="NAME", help="seed:000, owner/repo#1, a record, a glob.")
+@several("--source", "sources", metavar="NAME", text="seed:000, owner/repo#1, a record, a glob.")
 @filter_options("claims")
 @json_option
 def command(sources: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -> None:

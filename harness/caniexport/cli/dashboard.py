@@ -11,7 +11,7 @@ import click
 
 from caniexport import home as homes
 from caniexport.cli import output
-from caniexport.cli.options import json_option
+from caniexport.cli.options import json_option, several
 from caniexport.model.errors import CaniexportError
 
 #: dashboard/access.py reads it
@@ -22,9 +22,7 @@ _APP = homes.dashboard_folder() / "serve.py"
 @click.command("dashboard")
 @click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True)
 @click.option("--address", default="127.0.0.1", show_default=True, help="Loopback unless you open it to others.")
-@click.option(
-    "--host", "hosts", multiple=True, metavar="NAME", help="A name under which others reach it; all others are refused."
-)
+@several("--host", "hosts", metavar="NAME", text="A name under which others reach it; all others are refused.")
 @json_option
 @click.pass_context
 def command(ctx: click.Context, port: int, address: str, hosts: tuple[str, ...], as_json: bool) -> None:

@@ -12,7 +12,15 @@ from caniexport import home as homes
 from caniexport import names
 from caniexport.answers.filters import Filters
 from caniexport.cli import output
-from caniexport.cli.options import case_names, json_option, open_dataset, opset_numbers, release_names
+from caniexport.cli.options import (
+    case_names,
+    json_option,
+    open_dataset,
+    opset_numbers,
+    release_names,
+    releases_option,
+    several,
+)
 from caniexport.home import Home
 from caniexport.machine.disk import GIGABYTE
 
@@ -21,12 +29,10 @@ if TYPE_CHECKING:
 
 
 @click.command("measure")
-@click.option(
-    "--release", "--torch", "releases", multiple=True, metavar="VERSION", help="A torch release, or all. Repeatable."
-)
-@click.option("--case", "cases", multiple=True, metavar="CASE[/VARIANT]", help="Only this case or variant; globs work.")
-@click.option("--exporter", "exporters", multiple=True, metavar="NAME", help="trace, script, dynamo, default.")
-@click.option("--opset", "opsets", multiple=True, metavar="N", help="Only these opsets: 14, 9-14.")
+@releases_option("A torch release, or all. Repeatable.")
+@several("--case", "cases", metavar="CASE[/VARIANT]", text="Only this case or variant; globs work.")
+@several("--exporter", "exporters", metavar="NAME", text="trace, script, dynamo, default.")
+@several("--opset", "opsets", metavar="N", text="Only these opsets: 14, 9-14.")
 @click.option(
     "--cells",
     "cells_file",
@@ -43,12 +49,11 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="What --sample draws by.")
 @click.option("--apart", is_flag=True, help="Each cell in a process of its own, twice; where they differ: unstable.")
-@click.option(
+@several(
     "--runtime",
     "runtimes",
-    multiple=True,
     metavar="NAME[==VERSION]",
-    help="Run bundles of this machine on a runtime instead: onnxruntime==1.14.1, ort1.14, onnxruntime (all).",
+    text="Run bundles of this machine on a runtime instead: onnxruntime==1.14.1, ort1.14, onnxruntime (all).",
 )
 @click.option(
     "--provider", default="", metavar="NAME", help="cpu (the default) or cuda; with --runtime any that it has."

@@ -20,20 +20,27 @@ _Command = Callable[..., Any]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
+
+def several(*names: str, metavar: str, text: str) -> Callable[[_Command], _Command]:
+    """An option that may be given several times."""
+    return click.option(*names, multiple=True, metavar=metavar, help=text)
+
+
+def releases_option(text: str) -> Callable[[_Command], _Command]:
+    """The torch releases that a command is about."""
+    return several("--release", "--torch", "releases", metavar="VERSION", text=text)
+
+
 _FILTERS = {
-    "case": click.option(
-        "--case", multiple=True, metavar="CASE[/VARIANT]", help="A case, or one variant of it; globs work."
-    ),
-    "variant": click.option("--variant", multiple=True, metavar="NAME", help="plain, or a fix's name."),
-    "torch": click.option(
-        "--torch", "--release", "torch", multiple=True, metavar="VERSION", help="torch release: 2.8.0, 2.8."
-    ),
-    "opset": click.option("--opset", multiple=True, metavar="N", help="Opset asked for: 14, 9-14, '>=11', default."),
-    "exporter": click.option("--exporter", multiple=True, metavar="NAME", help="trace, script, dynamo, default."),
-    "provider": click.option("--provider", multiple=True, metavar="NAME", help="cpu, cuda, ..."),
-    "status": click.option("--status", multiple=True, metavar="STATUS", help="pass, fail, mismatch, ..."),
-    "theme": click.option("--theme", multiple=True, metavar="NAME", help="Op family: a case file's name."),
-    "op": click.option("--op", multiple=True, metavar="OP", help="torch or ONNX operator: cross, GridSample."),
+    "case": several("--case", metavar="CASE[/VARIANT]", text="A case, or one variant of it; globs work."),
+    "variant": several("--variant", metavar="NAME", text="plain, or a fix's name."),
+    "torch": several("--torch", "--release", "torch", metavar="VERSION", text="torch release: 2.8.0, 2.8."),
+    "opset": several("--opset", metavar="N", text="Opset asked for: 14, 9-14, '>=11', default."),
+    "exporter": several("--exporter", metavar="NAME", text="trace, script, dynamo, default."),
+    "provider": several("--provider", metavar="NAME", text="cpu, cuda, ..."),
+    "status": several("--status", metavar="STATUS", text="pass, fail, mismatch, ..."),
+    "theme": several("--theme", metavar="NAME", text="Op family: a case file's name."),
+    "op": several("--op", metavar="OP", text="torch or ONNX operator: cross, GridSample."),
 }
 
 

@@ -11,7 +11,7 @@ from caniexport import versions
 from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, json_option, open_dataset
+from caniexport.cli.options import filter_options, json_option, open_dataset, several
 from caniexport.cli.output import grid
 
 if TYPE_CHECKING:
@@ -25,12 +25,8 @@ _BESIDE = 8
 
 
 @click.command("policy")
-@click.option(
-    "--runtime-version",
-    "runtime_versions",
-    multiple=True,
-    metavar="VERSION",
-    help="The files on this onnxruntime: 1.26; or all.",
+@several(
+    "--runtime-version", "runtime_versions", metavar="VERSION", text="The files on this onnxruntime: 1.26; or all."
 )
 @click.option("--ops", "op_list", type=click.Path(path_type=Path), help="A file with operators, one a line.")
 @click.option(

@@ -10,7 +10,7 @@ import click
 from caniexport import names as known
 from caniexport import versions
 from caniexport.cli import output
-from caniexport.cli.options import json_option, open_dataset
+from caniexport.cli.options import json_option, open_dataset, several
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,9 +28,9 @@ _NOTHING = "No bundle has been run by a further runtime yet: `caniexport measure
 
 
 @click.command("runtimes")
-@click.option("--runtime", "names", multiple=True, metavar="NAME", help="Only this runtime; globs work.")
+@several("--runtime", "names", metavar="NAME", text="Only this runtime; globs work.")
 @click.option("--corpus", type=click.Choice(["onnx-node"]), help="ONNX's own node tests in place of exported files.")
-@click.option("--op", "operators", multiple=True, metavar="NAME", help="Node tests of this operator, by opset; globs.")
+@several("--op", "operators", metavar="NAME", text="Node tests of this operator, by opset; globs.")
 @json_option
 def command(names: tuple[str, ...], corpus: str | None, operators: tuple[str, ...], as_json: bool) -> None:
     """Show what each runtime release takes: highest opset and IR version, and how the exported files end on it.
