@@ -77,7 +77,7 @@ def test_every_answer_judges_dynamo_at_the_opset_that_dynamo_writes(local):
 
     assert judged == {DYNAMO: (22, "the exporter's own"), TRACE: (18, "the release's own")}
     assert Ruler.of(load(dataset)).opset("2.8.0", DYNAMO) == 22
-    assert Places(load(dataset)).fill(parse("torch=2.8.0,exporter=dynamo"), {}).opset == 22
+    assert Places(load(dataset)).fill(parse("torch=2.8.0,exporter=dynamo")).opset == 22
     (rule,) = policy(dataset, Filters(torch=("2.8.0",), exporters=("dynamo",))).rules
     assert rule.default == 22
 

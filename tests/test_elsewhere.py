@@ -144,7 +144,7 @@ def test_a_runtime_that_is_left_out_is_the_releases_own_and_said(local):
     "spelling", ["ort=1.20", "onnxruntime=1.20.1", "runtime=onnxruntime==1.20", "runtime=ort1.20", "ORT==1.20.1"]
 )
 def test_a_runtime_is_understood_however_it_is_written(local, spelling):
-    place = Places(load(Dataset.open(None, local))).fill(parse(f"2.8.0,{spelling}"), {})
+    place = Places(load(Dataset.open(None, local))).fill(parse(f"2.8.0,{spelling}"))
     assert place.on == Runtime("onnxruntime", OLD, "cpu")
 
 

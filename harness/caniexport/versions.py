@@ -119,6 +119,11 @@ def _clause_takes(clause: str, opset: int) -> bool:
             return opset == limit
 
 
+def opset_name(opset: int | None) -> str:
+    """``opset 18``; ``its own opset`` where none is asked for."""
+    return "its own opset" if opset is None else f"opset {opset}"
+
+
 def opset_text(opsets: Iterable[int | None], comma: str = ", ") -> str:
     """``9-11, 14, default``: runs of neighbours, and ``default`` for ``None``."""
     found = set(opsets)

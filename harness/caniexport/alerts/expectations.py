@@ -156,7 +156,9 @@ def _findings(entry: Expectation, rows: Rows, today: date) -> Iterable[UnmetExpe
         yield UnmetExpectation(Trouble.UNMATCHED, entry, "no measured cell is what it speaks of")
     passing = [cell for cell in cells if works(cell.status) and cell.status not in entry.allowed]
     if passing:
-        shown = tuple(f"torch {c.torch}, {c.exporter}, {_opset(c)}: {c.case}/{c.variant}" for c in passing[-5:])
+        shown = tuple(
+            f"torch {c.torch}, {c.exporter}, {versions.opset_name(c.opset)}: {c.case}/{c.variant}" for c in passing[-5:]
+        )
         count = f"{len(passing)} of {len(cells)} cells work: what it was written for may be fixed"
         yield UnmetExpectation(Trouble.UNEXPECTED_PASS, entry, count, shown)
 
@@ -166,7 +168,3 @@ def _cells(entry: Expectation, rows: Rows) -> list[MeasuredCell]:
     cases = {case for case, _ in rows.catalogue if fnmatchcase(case, pattern)}
     found = rows.cells(case=cases) if cases else []
     return [c for c in found if entry.takes(c.case, c.variant, c.torch, c.exporter, c.opset, c.provider)]
-
-
-def _opset(cell: MeasuredCell) -> str:
-    return "its own opset" if cell.opset is None else f"opset {cell.opset}"

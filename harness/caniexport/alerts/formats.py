@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from html import escape
+
+from caniexport import versions
 from caniexport.alerts import feed
 from caniexport.alerts.group import AlertKind, Member
 from caniexport.alerts.report import Report, ReportedAlert
 from caniexport.answers.signs import EXPORTER_SHORT
 
 _CELLS = 5
+#: characters of a message's line
+_LONGEST = 200
 
 
 def summary(found: Report) -> str:
@@ -30,16 +35,16 @@ def counts(found: Report) -> str:
 def cell(member: Member) -> str:
     """``cross/plain, torch 2.9.1, dynamo, opset 18: pass → fail``."""
     place = member.place
-    opset = "its own opset" if place.opset is None else f"opset {place.opset}"
-    where = f"torch {place.torch}, {EXPORTER_SHORT.get(place.exporter, place.exporter)}, {opset}"
+    exporter, opset = EXPORTER_SHORT.get(place.exporter, place.exporter), versions.opset_name(place.opset)
+    where = f"torch {place.torch}, {exporter}, {opset}"
     provider = "" if place.provider in ("cpu", None) else f", {place.provider}"
     return f"{member.name}, {where}{provider}: {member.before} → {member.after}"
 
 
-def first_line(text: str | None, most: int = 200) -> str:
+def first_line(text: str | None) -> str:
     """The first line of a message, cut."""
     line = (text or "").strip().split("\n")[0]
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
 def markdown(found: Report) -> str:
@@ -50,12 +55,11 @@ def markdown(found: Report) -> str:
     for item in found.alerts:
         alert = item.alert
         names = ", ".join(f"`{name}`" for name in alert.names[:3]) + (" …" if len(alert.names) > 3 else "")
-        lines.append(
-            f"| {_state(item)} | {alert.kind.value} | {len(alert.members)} | {_md(alert.where)} | {names} "
-            f"| `{alert.id}` |"
-        )
+        state = "**new**" if item.new else item.state.value
+        cells = state, alert.kind.value, len(alert.members), _md(alert.where), names, f"`{alert.id}`"
+        lines.append(f"| {' | '.join(map(str, cells))} |")
     for item in found.alerts:
-        lines += ["", f"<details><summary>{_html(item.alert.title)}</summary>", ""]
+        lines += ["", f"<details><summary>{escape(item.alert.title, quote=False)}</summary>", ""]
         lines += [f"    {first_line(item.text)}", ""] if item.text else []
         lines += [f"- {_md(cell(member))}" for member in item.alert.members[:_CELLS]]
         more = len(item.alert.members) - _CELLS
@@ -111,13 +115,5 @@ def _entry(item: ReportedAlert, updated: str) -> feed.FeedEntry:
     return feed.FeedEntry(item.alert.id, item.alert.title, item.alert.kind.value, published, updated, said)
 
 
-def _state(item: ReportedAlert) -> str:
-    return "**new**" if item.new else item.state.value
-
-
 def _md(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
-
-
-def _html(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from caniexport import versions
-from caniexport.alerts.diff import NIGHTLY, CellPlace, Changed, Differences, FixMoved
+from caniexport.alerts.diff import NIGHTLY, CellPlace, Changed, Differences
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.corpus.verdicts import Verdict, Workaround
 from caniexport.store.elsewhere import BEFORE_RUNTIME
@@ -126,7 +126,8 @@ def group(found: Differences, measured: Mapping[str, frozenset[str]]) -> list[Al
         kind = _MOVES.get((move.before, move.after))
         if kind is not None:
             cause = f"{move.case}/{move.variant}{_on(move.place.provider)}"
-            grouped[kind, cause].append(_fix_member(move))
+            words = move.before.value, move.after.value
+            grouped[kind, cause].append(Member(move.case, move.variant, move.place, *words))
     alerts = [
         Alert(identity(kind, cause), kind, cause, where((item.place for item in members), measured), tuple(members))
         for (kind, cause), members in grouped.items()
@@ -159,10 +160,6 @@ def _member(item: Changed) -> Member:
     return Member(item.case, item.variant, item.place, before, after, item.message_id)
 
 
-def _fix_member(move: FixMoved) -> Member:
-    return Member(move.case, move.variant, move.place, move.before.value, move.after.value)
-
-
 def where(places: Iterable[CellPlace], measured: Mapping[str, frozenset[str]]) -> str:
     """The axes on which a part of what is measured is affected, in words; ``everywhere`` where there is none."""
     axes = axis_values(places)
@@ -177,16 +174,15 @@ def axis_values(places: Iterable[CellPlace]) -> dict[str, list[str]]:
     """The values of every axis that these places have, in its order."""
     places = list(places)
     return {
-        "torch": [*versions.ordered(p.torch for p in places if p.torch != NIGHTLY), *_nightly(places)],
+        "torch": [
+            *versions.ordered(p.torch for p in places if p.torch != NIGHTLY),
+            *[NIGHTLY] * any(p.torch == NIGHTLY for p in places),
+        ],
         "exporter": sorted({place.exporter for place in places}),
         "opset": [str(opset) for opset in sorted({p.opset for p in places if p.opset is not None})]
         + ["default"] * any(place.opset is None for place in places),
         "provider": sorted({place.provider for place in places if place.provider}),
     }
-
-
-def _nightly(places: Iterable[CellPlace]) -> list[str]:
-    return [NIGHTLY] if any(place.torch == NIGHTLY for place in places) else []
 
 
 def _said(axis: str, values: Sequence[str]) -> str:

@@ -88,7 +88,8 @@ def claims(dataset: Dataset, filters: Filters, sources: Iterable[str] = ()) -> C
     """
     found = all_claims(dataset)
     outcomes = names.require_all("outcome", filters.statuses, (*CLAIM, *WHY_NOT))
-    wanted = names.require_all("source", sources, _places(found))
+    known = dict.fromkeys(name for item in found for name in (item.source, item.record) if name)
+    wanted = names.require_all("source", sources, known)
     selection = select(load(dataset), Filters(cases=filters.cases, themes=filters.themes, ops=filters.ops))
     about = [
         item
@@ -107,10 +108,6 @@ def all_claims(dataset: Dataset, cases: Iterable[str] = ()) -> list[JudgedClaim]
     wanted = tuple(dict.fromkeys(cases))
     rows = dataset.records("claims", {"case": wanted} if wanted else None)
     return [_claim(row) for row in sorted(rows, key=lambda row: str(row["claim"]))]
-
-
-def _places(found: Iterable[JudgedClaim]) -> list[str]:
-    return list(dict.fromkeys(name for item in found for name in (item.source, item.record) if name))
 
 
 def _claim(row: dict[str, Any]) -> JudgedClaim:

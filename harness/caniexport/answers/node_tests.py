@@ -11,7 +11,6 @@ from caniexport.bundles import node_tests
 from caniexport.model.status import WORKS
 from caniexport.store import Dataset
 
-_WORKS = frozenset(status.value for status in WORKS)
 _COLUMNS = ("runtime", "runtime_version", "provider", "case", "variant", "status")
 _VARIANT = _COLUMNS.index("variant")
 
@@ -61,5 +60,5 @@ def operators(dataset: Dataset, patterns: Iterable[str]) -> list[OperatorLine]:
 
 
 def _line(key: tuple[str, int, str, str, str], ended: dict[str, str]) -> OperatorLine:
-    failing = sorted(case for case, status in ended.items() if status not in _WORKS)
+    failing = sorted(case for case, status in ended.items() if status not in WORKS)
     return OperatorLine(*key, dict(sorted(Counter(ended.values()).items())), failing)

@@ -83,14 +83,14 @@ def plan(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str] |
     rows = load(dataset)
     selection = select(rows, replace(filters, torch=(), opsets=(), exporters=(), providers=(), statuses=()))
     entries = [entry for entry in selection.catalogue.values() if entry.corpus != CANARY]
-    left = Places(rows).fill(before, {})
+    left = Places(rows).fill(before)
     judge = _TargetJudge(selection, entries, left)
     pinned = {axis: value for axis, value in (after or {}).items() if axis != "torch"}
     newer = [torch for torch in rows.torch if versions.parse(torch) >= versions.parse(left.torch)]
-    targets = [judge.at(Places(rows).fill({**pinned, "torch": torch}, {})) for torch in reversed(newer)]
+    targets = [judge.at(Places(rows).fill({**pinned, "torch": torch})) for torch in reversed(newer)]
     newest = next((target for target in targets if target.clean), None)
     held = targets[: targets.index(newest)] if newest else targets
-    right = Places(rows).fill(after, {}) if after is not None else None
+    right = Places(rows).fill(after) if after is not None else None
     wanted = judge.at(right) if right else None
     best = (
         min((judge.at(place) for place in _settings(rows, right, pinned)), key=lambda t: _cost(t, right))

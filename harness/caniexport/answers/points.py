@@ -41,9 +41,8 @@ class MeasuredPoint:
     @property
     def text(self) -> str:
         """``torch 2.9.1, dynamo, opset 18, onnxruntime 1.31.1``; the provider where it is not cpu."""
-        opset = "its own opset" if self.opset is None else f"opset {self.opset}"
         runtime = f", {self.on.text}" if self.runtime else ""
-        return f"torch {self.torch}, {self.exporter}, {opset}{runtime}"
+        return f"torch {self.torch}, {self.exporter}, {versions.opset_name(self.opset)}{runtime}"
 
     @property
     def assumed(self) -> str:
@@ -98,15 +97,15 @@ class Places:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def fill(self, asked: Mapping[str, str], like: Mapping[str, str]) -> MeasuredPoint:
-        """A complete place. What ``asked`` leaves out is the release's default; ``like`` only lends the torch release.
+    def fill(self, asked: Mapping[str, str]) -> MeasuredPoint:
+        """A complete place. What ``asked`` leaves out is the release's default.
 
         Raises :class:`UnknownName` for a release or runtime that was not measured, an exporter nobody knows, an opset
         that is no number.
         """
         if not self._rows.torch:
             raise UnknownName("nothing has been measured yet: `caniexport measure` does")
-        named = asked.get("torch") or like.get("torch") or ""
+        named = asked.get("torch", "")
         torch = versions.resolve(named, self._rows.torch) if named else self._rows.torch[-1]
         notes = [] if asked.get("torch") else [f"torch {torch}, the newest measured"]
         exporter = self._exporter(torch, asked.get("exporter"), notes)

@@ -9,11 +9,9 @@ from typing import Any
 
 from caniexport import versions
 from caniexport.bundles import node_tests, probes
-from caniexport.corpus.refusals import Refusal, refusal
+from caniexport.corpus.refusals import refusal
 from caniexport.model.status import WORKS
 from caniexport.store import Dataset
-
-_WORKS = frozenset(status.value for status in WORKS)
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ def _line(key: tuple[Any, ...], rows: list[_Row]) -> RuntimeLine:
     for row in rows:
         if row.files:
             statuses[row.status] += row.files
-            cause = _refused(row)
+            cause = refusal(row.stage, row.signature) if row.status not in WORKS else None
             if cause is not None:
                 refused[cause.value] += row.files
     return RuntimeLine(
@@ -132,10 +130,6 @@ def _line(key: tuple[Any, ...], rows: list[_Row]) -> RuntimeLine:
     )
 
 
-def _refused(row: _Row) -> Refusal | None:
-    return refusal(row.stage, row.signature) if row.status not in _WORKS else None
-
-
 def _highest(rows: Iterable[_Row], case: str) -> int | None:
-    passed = [probes.number(row.number) for row in rows if row.probe == case and row.status in _WORKS]
+    passed = [probes.number(row.number) for row in rows if row.probe == case and row.status in WORKS]
     return max(passed, default=None)

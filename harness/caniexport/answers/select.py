@@ -46,7 +46,8 @@ class CaseSelection:
     @cached_property
     def environment(self) -> list[MeasuredCell]:
         """The cells of environment cases among them; none where a filter asks for what those do not have."""
-        if _names_an_axis(self.filters):
+        filters = self.filters
+        if filters.torch or filters.opsets or filters.exporters or filters.providers:
             return []
         return self.in_order(self.rows.environment)
 
@@ -97,11 +98,6 @@ def select(rows: Rows, filters: Filters) -> CaseSelection:
         names.require_all("provider", filters.providers, rows.providers),
         _statuses(filters.statuses),
     )
-
-
-def _names_an_axis(filters: Filters) -> bool:
-    """Whether the filters ask for something that cells of environment cases do not have."""
-    return bool(filters.torch or filters.opsets or filters.exporters or filters.providers)
 
 
 def exporter_name(text: str) -> str:

@@ -109,7 +109,7 @@ class _FixJudge:
         self.offers = selection.rows.offers
         self.along = Along(selection)
         self.beside = {(cell.case, cell.variant): cell for cell in selection.rows.environment}
-        self.places = sorted(self.along.places(), key=_place_rank)
+        self.places = sorted(self.along.places(), key=lambda place: (exporter_rank(place[0]), place[1] or ""))
         self._selection = selection
         self._grids: dict[str, _Grid] = {}
         self._choices: dict[tuple[str, str], tuple[int | None, str]] = {}
@@ -175,7 +175,8 @@ class _FixJudge:
         if not self.asked or exporter == Exporter.DEFAULT.value:
             choice = choose_opset(torch, exporter, self.own, opsets)
             return choice.opset, choice.why
-        named = [number for number in range(1, 100) if any(_takes(text, number) for text in self.asked)]
+        texts = [text for text in self.asked if text != "default"]
+        named = [number for number in range(1, 100) if any(versions.opset_in(number, text) for text in texts)]
         # a range was named: the highest of it that the release takes, else its highest (which is then refused)
         usable = [number for number in named if number in opsets]
         return (usable or named)[-1] if named else None, "asked for"
@@ -263,14 +264,6 @@ def _upgrade_word(status: Status, has_it: bool) -> Workaround:
     if alive:
         return Workaround.OBSOLETE
     return Workaround.BROKEN if has_it else Workaround.NEEDED
-
-
-def _takes(text: str, opset: int) -> bool:
-    return text != "default" and versions.opset_in(opset, text)
-
-
-def _place_rank(place: tuple[str, str | None]) -> tuple[int, str]:
-    return exporter_rank(place[0]), place[1] or ""
 
 
 def _grid(selection: CaseSelection, torch: str, opsets: set[int | None]) -> _Grid:

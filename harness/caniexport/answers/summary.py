@@ -104,7 +104,7 @@ def counted(cells: Sequence[MeasuredCell]) -> Summary:
     if not measured:
         return _plain(cells[0].status, at, local)
     good = [status for status in measured if status in WORKS]
-    lead = _best(good) if good else collapse(measured) or Status.FAIL
+    lead = min(good, key=_SEVERITY.index) if good else collapse(measured) or Status.FAIL
     count = f"{sum(status is lead for status in good)}/{len(measured)}"
     rest = _other_signs(measured, lead)
     short = f"~{count}" if lead is Status.DEGRADED else count
@@ -166,18 +166,12 @@ def _plain(status: Status, at: Mapping[str, tuple[str, ...]], local: bool) -> Su
     return Summary(sign if status is Status.NOT_RUN else f"{sign} {word(status)}", sign, status, at, local)
 
 
-def _best(statuses: Sequence[Status]) -> Status:
-    return min(statuses, key=_SEVERITY.index)
-
-
 def _other_signs(statuses: Sequence[Status], lead: Status) -> list[str]:
     """The signs of the statuses beside the leading one, the worst first."""
-    others = sorted({status for status in statuses if status is not lead}, key=_rank, reverse=True)
+    # what was not measured comes last
+    order = [status for status in _SEVERITY if status not in MEASURED] + [s for s in _SEVERITY if s in MEASURED]
+    others = sorted({status for status in statuses if status is not lead}, key=order.index, reverse=True)
     return ["".join(STATUS[status].sign for status in others)] if others else []
-
-
-def _rank(status: Status) -> int:
-    return _SEVERITY.index(status) if status in MEASURED else -1
 
 
 def _at(pairs: Iterable[tuple[str, Status]]) -> Mapping[str, tuple[str, ...]]:

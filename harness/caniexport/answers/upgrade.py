@@ -125,7 +125,7 @@ def upgrade(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str
     rows = load(dataset)
     selection = select(rows, replace(filters, torch=(), opsets=(), exporters=(), providers=(), statuses=()))
     places = Places(rows)
-    left, right = places.fill(before, {}), places.fill(after, {})
+    left, right = places.fill(before), places.fill(after)
     grid = _Grid({on: _between(rows.on(on), selection, left, right) for on in _runtimes(left, right)})
     beside = {cell.case for cell in rows.environment}
     every = [entry for key, entry in selection.catalogue.items() if key[1] == PLAIN and entry.corpus != CANARY]

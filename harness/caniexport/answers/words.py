@@ -59,16 +59,13 @@ def words(
     found: Words = {}
     for fix in fixes:
         found[fix.variant] = {}
+        upgrades = fix.kind == FixKind.VERSION_UPGRADE.value
         for torch in ruler.releases:
             plain = at(PLAIN, torch)
-            helping = _upgraded(fix, torch, ruler, at) if _is_upgrade(fix) else at(fix.variant, torch)
+            helping = _upgraded(fix, torch, ruler, at) if upgrades else at(fix.variant, torch)
             word = workaround(plain.status if plain else None, helping.status if helping else None)
             found[fix.variant][torch] = word
     return found
-
-
-def _is_upgrade(fix: CatalogueEntry) -> bool:
-    return fix.kind == FixKind.VERSION_UPGRADE.value
 
 
 def _upgraded(

@@ -127,7 +127,8 @@ class Prober:
         local = self._local(version)
         local.mkdir(parents=True, exist_ok=True)
         options = MeasureOptions(
-            home=self._home(local),
+            # environments of its own: those of `measure` stay as they are
+            home=replace(self.home, root=folder(self.home), local=local),
             releases=(release.torch,),
             cases=(f"{asked.case}/{asked.variant}",),
             exporters=(asked.exporter,),
@@ -152,10 +153,6 @@ class Prober:
     def _local(self, version: str) -> Path:
         held = f"-torch-{self.asked.torch}" if self.asked.torch else ""
         return folder(self.home) / f"{self.asked.axis}-{version}{held}"
-
-    def _home(self, local: Path) -> Home:
-        # environments of its own: those of `measure` stay as they are
-        return replace(self.home, root=folder(self.home), local=local)
 
 
 def folder(home: Home) -> Path:

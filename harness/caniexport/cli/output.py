@@ -29,6 +29,8 @@ _Answer = TypeVar("_Answer")
 #: columns of a pipe or a file, where there is no terminal to ask
 WIDTH = 100
 _NARROWEST = 40
+#: columns of a label before its text
+_LABEL = 10
 
 
 def console() -> Console:
@@ -168,13 +170,13 @@ def marked(text: str, sign: Sign) -> Styled:
     return Styled(text, _style(sign))
 
 
-def labelled(label: str, text: str, console: Console, indent: int = 2, wide: int = 10) -> None:
+def labelled(label: str, text: str, console: Console, indent: int = 2) -> None:
     """``label  text``, the text wrapped in a column of its own."""
     from rich.text import Text
 
     heads = itertools.chain([label], itertools.repeat(""))
-    folded = Text(text).wrap(console, console.width - indent - wide - 2, overflow="fold")
+    folded = Text(text).wrap(console, console.width - indent - _LABEL - 2, overflow="fold")
     # hundreds of them, for which a table each would take longer than the answer
     console.print(
-        "\n".join(f"{'':{indent}}{head:{wide}}  {line.plain}" for head, line in zip(heads, folded, strict=False))
+        "\n".join(f"{'':{indent}}{head:{_LABEL}}  {line.plain}" for head, line in zip(heads, folded, strict=False))
     )

@@ -15,7 +15,6 @@ from caniexport.cli.options import filter_options, json_option, open_dataset, se
 from caniexport.cli.output import grid
 
 if TYPE_CHECKING:
-    from packaging.version import Version
     from rich.console import Console
 
     from caniexport.answers.policy import Policy, Rule
@@ -102,7 +101,8 @@ def _side_by_side(found: Policy, runtimes: list[str], console: Console) -> None:
     """Releases down, versions of the runtime across: the opset that is usable, and that at which all pass."""
     rules = {(rule.torch, rule.exporter, rule.runtime_version): rule for rule in found.rules}
     made = grid("torch", "exporter", *runtimes)
-    for torch, exporter in dict.fromkeys((rule.torch, rule.exporter) for rule in sorted(found.rules, key=_age)):
+    ordered = sorted(found.rules, key=lambda rule: versions.parse(rule.torch))
+    for torch, exporter in dict.fromkeys((rule.torch, rule.exporter) for rule in ordered):
         mine = [rules.get((torch, exporter, version)) for version in runtimes]
         made.add_row(torch, EXPORTER_SHORT.get(exporter, exporter), *(_place(one) if one else "·" for one in mine))
     console.print(made)
@@ -111,10 +111,6 @@ def _side_by_side(found: Policy, runtimes: list[str], console: Console) -> None:
 
 def _place(rule: Rule) -> str:
     return f"{_number(rule.usable, rule.usable_maybe)}: {_number(rule.passes, rule.passes_maybe)}"
-
-
-def _age(rule: Rule) -> Version:
-    return versions.parse(rule.torch)
 
 
 def _number(sure: int | None, maybe: int | None = None) -> str:

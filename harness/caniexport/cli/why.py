@@ -68,7 +68,8 @@ def show(item: Why, console: Console) -> None:
     if not item.groups:
         console.print(f"{_unmeasured(entry)}\n")
         return
-    groups = _without_refused(item.groups)
+    # refusals say nothing about the case; they are shown where they are all there is
+    groups = [group for group in item.groups if group.status is not Status.UNSUPPORTED] or item.groups
     _outcomes(item, groups, console)
     _declared(item, console)
     _runtimes(item, console)
@@ -94,11 +95,12 @@ def _outcomes(item: Why, groups: Sequence[FailureGroup], console: Console) -> No
     marked = any(local) and not all(local)
     for group in groups:
         sign = STATUS[group.status]
+        refused = REFUSED if group.told and group.status in WORKS else ""
         made.add_row(
             group.torch + "*" * (marked and group.local),
             EXPORTER_SHORT.get(group.exporter, group.exporter),
             versions.opset_text(group.opsets),
-            output.marked(f"{sign.sign} {word(group.status)}{REFUSED * _works_refused(group)}", sign),
+            output.marked(f"{sign.sign} {word(group.status)}{refused}", sign),
             "" if group.stage == "done" else group.stage,
             _file(group),
             group.runtime.removeprefix("onnxruntime ") or "-",
@@ -110,10 +112,6 @@ def _outcomes(item: Why, groups: Sequence[FailureGroup], console: Console) -> No
     output.say_local(local, console)
     if len(groups) < len(item.groups):
         console.print("- opsets that an exporter refuses are left out (--status refused shows them)")
-
-
-def _works_refused(group: FailureGroup) -> bool:
-    return bool(group.told) and group.status in WORKS
 
 
 def _told(groups: Sequence[FailureGroup]) -> dict[str, str]:
@@ -150,11 +148,6 @@ def _runtimes(item: Why, console: Console) -> None:
         where = "" if line.provider == "cpu" else f" on {line.provider}"
         made.add_row(line.runtime + where, counts, next(iter(line.reasons), ""))
     console.print(made)
-
-
-def _without_refused(groups: Sequence[FailureGroup]) -> Sequence[FailureGroup]:
-    """Refusals say nothing about the case; they are shown where they are all there is."""
-    return [group for group in groups if group.status is not Status.UNSUPPORTED] or groups
 
 
 def _file(group: FailureGroup) -> str:

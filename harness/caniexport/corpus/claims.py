@@ -55,11 +55,10 @@ REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not-reproduced"
 #: it could be measured, and no row is about it so far
 PENDING = "pending"
 #: it cannot be measured here: a device that is not there, a release that cannot be entered, a cell that no plan has
-NOT_MEASURED = "not-measured"
+NOTMEASURED = "not-measured"
 #: outcomes that rows decided
 ADJUDICATED = (REPRODUCED, PARTLY, NOT_REPRODUCED)
 
-_MEASURED = frozenset(status.value for status in MEASURED)
 #: an empty exporter in a claim means these
 _EXPORTERS = frozenset({Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value})
 #: providers that a claim is about when it names none
@@ -176,7 +175,7 @@ def _verdict(
     item: LoadedCase, claim: Claim, rows: Sequence[Row], reach: Reach, messages: Texts, told: Replays
 ) -> dict[str, Any]:
     chosen = _on_its_runtime(item, claim, [row for row in rows if _selects(item, claim, row)], told)
-    measured = _without_refusals(claim, [row for row in chosen if row["status"] in _MEASURED])
+    measured = _without_refusals(claim, [row for row in chosen if row["status"] in MEASURED])
     measured = [row for row in measured if not _is_torchs_own(claim, row, messages)]
     by_word: dict[bool | None, list[Row]] = {True: [], False: [], None: []}
     for row in measured:
@@ -184,7 +183,7 @@ def _verdict(
     agreeing, against, unsteady = by_word[True], by_word[False], by_word[None]
     left = _left(item, claim, chosen, reach)
     if not measured:
-        outcome = PENDING if left else NOT_MEASURED
+        outcome = PENDING if left else NOTMEASURED
         return _outcome(outcome, left or _why_not(item, claim, chosen, reach, messages), claim, [])
     left = f"{_beside(agreeing)}{f'; {left}' if left else ''}"
     if not against and not unsteady:
@@ -412,13 +411,8 @@ def _where(rows: Sequence[Row], claim: Claim) -> str:
     if claim.runtime:
         found = versions.ordered(row["runtime_version"] for row in rows if row["runtime_version"])
         ends = found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
-        parts.insert(0, f"{_name(claim)} {ends}")
+        parts.insert(0, f"{replays.named(claim.runtime).name} {ends}")
     return ", ".join(parts)
-
-
-def _name(claim: Claim) -> str:
-    """The name of the runtime that a claim is about."""
-    return replays.named(claim.runtime).name
 
 
 def release_runs(texts: Iterable[str]) -> str:

@@ -37,7 +37,6 @@ _BEFORE_THE_CASE = frozenset({Stage.RESOLVE.value, Stage.IMPORT.value})
 _FAILED = frozenset(
     member.value for member in (Status.FAIL, Status.TIMEOUT, Status.OOM, Status.CRASH, Status.MISMATCH, Status.INVALID)
 )
-_WORKS = frozenset(status.value for status in WORKS)
 _LOST = frozenset({Status.CRASH.value, Status.TIMEOUT.value, Status.OOM.value})
 _ON_A_GPU = frozenset({"cuda", "tensorrt"})
 
@@ -121,10 +120,6 @@ def _one_reason(run: JudgedRun) -> Iterator[str]:
             yield f"{count} of {len(failures)} failures have one reason before any case was tried ({signature})"
 
 
-def _surprises(run: JudgedRun) -> Iterator[str]:
-    return surprises(run.rows)
-
-
 def _canaries(run: JudgedRun) -> Iterator[str]:
     seen = {row["case"] for row in run.rows if tells(row)}
     for case in EXPECTED:
@@ -147,12 +142,12 @@ def _replayed_canaries(run: JudgedRun) -> Iterator[str]:
     """A runtime that only reads models computes nothing, so its rows have no error and say nothing of mismatches."""
     computed = any(row["max_abs_error"] is not None for row in run.rows)
     for row in run.rows:
-        if row["case"] == "canary-mismatch" and row["status"] in _WORKS and computed:
+        if row["case"] == "canary-mismatch" and row["status"] in WORKS and computed:
             yield f"canary-mismatch came out as {row['status']} (bundle {row['bundle']})"
         if row["case"] == "canary-pass" and row["status"] == Status.MISMATCH:
             yield f"canary-pass came out as mismatch (bundle {row['bundle']})"
     known = [row for row in run.rows if row["corpus"] in (CANARY, probes.CORPUS)]
-    if known and not any(row["status"] in _WORKS for row in known):
+    if known and not any(row["status"] in WORKS for row in known):
         yield "no probe and no canary passes: nothing shows that the runtime works"
 
 
@@ -168,6 +163,6 @@ THINGS = {"cells": "cells", "runs": "bundles"}
 #: what is asked of a run, by table, in this order
 CHECKS: dict[str, tuple[Check, ...]] = {
     # surprises before the counts: a run is ended at the first canary that surprises
-    "cells": (_versions, _surprises, _counts, _one_reason, _canaries, _providers, _repeats),
+    "cells": (_versions, lambda run: surprises(run.rows), _counts, _one_reason, _canaries, _providers, _repeats),
     "runs": (_versions, _counts, _replayed_canaries, _lost),
 }

@@ -116,12 +116,12 @@ class Call:
         if self.variant.dynamic:
             options["dynamic_shapes"] = self._dynamic_shapes()
         lines = self._export(["model", "args"], options)
-        return [*_assigned("program", lines), "return program.model_proto.SerializeToString()"]
+        return [*lines[:-1], f"program = {lines[-1]}", "return program.model_proto.SerializeToString()"]
 
     def _dynamo_export(self) -> list[str]:
         after = {"export_options": "torch.onnx.ExportOptions(dynamic_shapes=True)"} if self.variant.dynamic else {}
         lines = self._export(["model", "*args"], {}, after, "torch.onnx.dynamo_export")
-        return [*_assigned("program", lines), "return program.model_proto.SerializeToString()"]
+        return [*lines[:-1], f"program = {lines[-1]}", "return program.model_proto.SerializeToString()"]
 
     def _default(self) -> list[str]:
         after = {}
@@ -216,7 +216,3 @@ def _call(function: str, positional: list[str], options: dict[str, str]) -> str:
 
 def _dictionary(options: dict[str, str]) -> str:
     return "{" + ", ".join(f"{quoted(name)}: {value}" for name, value in options.items()) + "}"
-
-
-def _assigned(name: str, lines: list[str]) -> list[str]:
-    return [*lines[:-1], f"{name} = {lines[-1]}"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from caniexport.measure.environment_cases import wanted
@@ -147,7 +147,7 @@ def _body(loaded: LoadedCase, variant: Variant, source: VariantSource, call: Cal
     yield parts.TENSORS
     yield parts.FLAT
     yield parts.EAGER
-    yield parts.FEEDS_NESTED if _is_nested(variant.inputs) else parts.FEEDS
+    yield parts.FEEDS if all(isinstance(item, Spec) for one in variant.inputs for item in one) else parts.FEEDS_NESTED
     yield parts.DIFFERENCES
     yield run
     yield parts.MAIN
@@ -190,11 +190,6 @@ def _inputs(case: str, variant: Variant) -> str:
             flat = "\n".join(["    (", *(f"        {text}," for text in texts), "    ),"])
         sets.append(flat)
     return "\n".join([*sets, "]"])
-
-
-def _is_nested(inputs: Iterable[Iterable[object]]) -> bool:
-    """Whether anything but tensors is among the inputs."""
-    return any(not isinstance(item, Spec) for one in inputs for item in one)
 
 
 def _environment_script(loaded: LoadedCase, shown: ShownCell) -> str:

@@ -94,7 +94,7 @@ class Judge:
             SiteKind.OPSET: self._opset_pin,
             SiteKind.FALLBACK: self._fallback,
             SiteKind.ARGUMENT: self._argument,
-            SiteKind.SHAPE: self._shape,
+            SiteKind.SHAPE: lambda site: self._by_fixes(site, site.fixes),
         }
         return how[site.kind](site)
 
@@ -141,10 +141,7 @@ class Judge:
             for entry in self.seen.rows.catalogue.values()
             if entry.kind == FixKind.CUSTOM_SYMBOLIC.value and not entry.caution and _has_op(entry, site.name)
         ]
-        return self._by_fixes(site, fixes) if fixes else self._by_plain(site, [site.name])
-
-    def _shape(self, site: Site) -> SiteFinding:
-        return self._by_fixes(site, site.fixes)
+        return self._by_fixes(site, fixes) if fixes else self._by_plain(site)
 
     def _by_fixes(self, site: Site, fixes: Iterable[tuple[str, str]]) -> SiteFinding:
         told = {fix: self._fix_words(*fix) for fix in dict.fromkeys(fixes)}
@@ -152,9 +149,9 @@ class Judge:
         evidence = [Evidence(*fix, _words_along(found)) for fix, found in told.items()]
         return self._finding(site, by_release, evidence)
 
-    def _by_plain(self, site: Site, ops: Sequence[str]) -> SiteFinding:
+    def _by_plain(self, site: Site) -> SiteFinding:
         """No fix of this kind was measured: whether the operator works by itself is all that rows tell."""
-        told = self._about(ops)
+        told = self._about([site.name])
         by_release = {}
         for torch in self.releases:
             known = [found[torch] for found in told.values() if found[torch] is not None]
