@@ -20,9 +20,8 @@ import re
 import struct
 import zipfile
 import zlib
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
 from caniexport.model.errors import CaniexportError
 from caniexport.model.rows import NAME
@@ -32,9 +31,6 @@ MANIFEST = "manifest.json"
 CELLS = "cells.json"
 
 _FILE = re.compile(r"model\.onnx|test_data_set_(?P<set>\d+)/(?P<kind>input|output)_(?P<position>\d+)\.pb")
-_MEMBER, _DIRECTORY = b"PK\x03\x04", b"PK\x01\x02"
-#: a member's local header: signature, version, flags, method, time, date, checksum, packed and full size, lengths
-_HEADER = struct.Struct("<4s5H3I2H")
 _NAME = re.compile(r"[0-9a-f]{64}")
 #: what a session option can be
 _SCALARS = (str, int, float, bool)
@@ -102,7 +98,6 @@ class Archive:
         self.path = path
         try:
             self._zip = zipfile.ZipFile(str(path))
-            self._file = open(str(path), "rb")
         except FileNotFoundError:
             raise UnusableArchive("{}: there is no such file".format(path)) from None
         except DAMAGED as error:
@@ -118,25 +113,11 @@ class Archive:
     def read(self, bundle: str) -> BundleFiles:
         """One bundle, its content checked against its name. Raises :class:`UnusableBundle`."""
         try:
-            return unpack(bundle, self._stored("bundles/{}/{}.zip".format(bundle[:2], bundle)))
+            return unpack(bundle, self._zip.read("bundles/{}/{}.zip".format(bundle[:2], bundle)))
         except KeyError:
             raise UnusableBundle("bundle {} is not in the archive".format(bundle)) from None
         except DAMAGED as error:
             raise UnusableBundle("bundle {} is damaged ({})".format(bundle, error)) from error
-
-    def _stored(self, name: str) -> bytes:
-        """A member's content. One that lies there as it is comes without :mod:`zipfile`, which costs several times
-        the reading; its checksum is left out then, since the caller holds the content against the bundle's name.
-        """
-        info = self._zip.getinfo(name)
-        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits:
-            return self._zip.read(info)
-        self._file.seek(info.header_offset)
-        data = self._file.read(_HEADER.size + len(name) + info.compress_size)
-        start = _HEADER.size + len(name)
-        if len(data) < start or _HEADER.unpack_from(data)[-2:] != (len(name), 0):
-            return self._zip.read(info)
-        return data[start:]
 
     def cells(self) -> Dict[str, List[str]]:
         """The cells that each entry stands for, by its key."""
@@ -187,17 +168,19 @@ def unpack(name: str, data: bytes) -> BundleFiles:
     sets: Dict[int, Dict[str, Dict[int, bytes]]] = {}
     model: Optional[bytes] = None
     digest = hashlib.sha256()
-    for file, content in _members(data):
-        part = _part(file)
+    with zipfile.ZipFile(io.BytesIO(data)) as files:
+        members = [(info.filename, files.read(info)) for info in files.infolist()]
+    for file, content in members:
+        part = _FILE.fullmatch(file)
         if part is None:
             raise UnusableBundle("bundle {}: {!r} does not belong into a bundle".format(name, file))
         digest.update("{}:{}\n".format(file, len(content)).encode("ascii"))
         digest.update(content)
-        if not part.kind:
+        if part.group("kind") is None:
             model = content
         else:
-            kinds = sets.setdefault(part.set, {"input": {}, "output": {}})
-            kinds[part.kind][part.position] = content
+            kinds = sets.setdefault(int(part.group("set")), {"input": {}, "output": {}})
+            kinds[part.group("kind")][int(part.group("position"))] = content
     if digest.hexdigest() != name:
         raise UnusableBundle("bundle {}: its content is that of {}".format(name, digest.hexdigest()))
     if model is None:
@@ -206,46 +189,6 @@ def unpack(name: str, data: bytes) -> BundleFiles:
     return BundleFiles(
         model, [_in_order(one["input"]) for one in ordered], [_in_order(one["output"]) for one in ordered]
     )
-
-
-class _Part(NamedTuple):
-    """What a file of a bundle is: the model where ``kind`` is empty, else ``input`` or ``output``."""
-
-    set: int
-    kind: str
-    position: int
-
-
-@lru_cache(maxsize=1024)
-def _part(file: str) -> Optional[_Part]:
-    """``None`` for a name that no bundle has; the same few names come with every bundle."""
-    match = _FILE.fullmatch(file)
-    if match is None:
-        return None
-    return _Part(int(match.group("set") or 0), match.group("kind") or "", int(match.group("position") or 0))
-
-
-def _members(data: bytes) -> List[Tuple[str, bytes]]:
-    """Names and contents of a zip file that is in memory.
-
-    Opening a member with :mod:`zipfile` costs more than reading a small one, and a bundle has half a dozen. Read here
-    one after the other as they lie in the file; whatever is unusual about it is left to :mod:`zipfile`. The caller
-    holds the contents against the bundle's name.
-    """
-    found, position = [], 0
-    while data[position : position + 4] == _MEMBER:
-        _, _, flags, method, _, _, _, packed, _, name, extra = _HEADER.unpack_from(data, position)
-        start = position + _HEADER.size + name + extra
-        if flags or method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or start + packed > len(data):
-            break
-        text = data[position + _HEADER.size : start - extra].decode("ascii", "replace")
-        content = data[start : start + packed]
-        found.append((text, zlib.decompress(content, -15) if method else content))
-        position = start + packed
-    if found and data[position : position + 4] == _DIRECTORY:
-        return found
-    with zipfile.ZipFile(io.BytesIO(data)) as files:
-        return [(info.filename, files.read(info)) for info in files.infolist()]
 
 
 def _in_order(files: Dict[int, bytes]) -> List[bytes]:
