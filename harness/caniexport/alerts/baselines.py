@@ -7,7 +7,6 @@ import subprocess
 import tarfile
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from caniexport.home import Home, holds_dataset
@@ -18,15 +17,11 @@ _FOLDER = "results"
 _CELLS = f"{_FOLDER}/cells"
 
 
-@dataclass(frozen=True)
-class ComparedSide:
-    """One of the two, open, and what it is called in the answer."""
-
-    name: str
-    dataset: Dataset
+#: one of the two: what it is called in the answer, and its dataset
+Side = tuple[str, Dataset]
 
 
-def sides(home: Home, baseline: str | None, current: str | None, stack: ExitStack) -> tuple[ComparedSide, ComparedSide]:
+def sides(home: Home, baseline: str | None, current: str | None, stack: ExitStack) -> tuple[Side, Side]:
     """The two states to compare.
 
     Each is a folder with a dataset, or a git revision of the repository around ``home``. Where the current one is not
@@ -35,25 +30,21 @@ def sides(home: Home, baseline: str | None, current: str | None, stack: ExitStac
     it. Raises :class:`UnknownName` for what is neither folder nor revision, :class:`SchemaMismatch` for a state
     written under another version of the row contract.
     """
-    after = (
-        _open(home, current, stack)
-        if current
-        else ComparedSide("this machine", Dataset.open(home.published, home.local))
-    )
+    after = _open(home, current, stack) if current else ("this machine", Dataset.open(home.published, home.local))
     if baseline:
         return _open(home, baseline, stack), after
     if current is None and holds_dataset(home.local):
-        return ComparedSide("published", Dataset.open(home.published, None)), after
-    revisions = _git(home.root, "log", "-n", "2", "--format=%H", "--", _CELLS).split()
+        return ("published", Dataset.open(home.published, None)), after
+    revisions = _git(home.root, "log", "-n", "2", "--format=%H", "--", _CELLS).decode().split()
     if len(revisions) < 2:
         raise UnknownName(
             "--baseline: a folder or a git revision is wanted (the history has one state of results/ only)"
         )
-    before = _open(home, revisions[1], stack)
-    return ComparedSide(f"results/ at {revisions[1][:10]}", before.dataset), after
+    _, before = _open(home, revisions[1], stack)
+    return (f"results/ at {revisions[1][:10]}", before), after
 
 
-def _open(home: Home, text: str, stack: ExitStack) -> ComparedSide:
+def _open(home: Home, text: str, stack: ExitStack) -> Side:
     folder = Path(text).expanduser()
     if folder.is_dir():
         inside = folder / _FOLDER
@@ -61,7 +52,7 @@ def _open(home: Home, text: str, stack: ExitStack) -> ComparedSide:
     return _side(f"results/ at {text}", _checked_out(home.root, text, stack))
 
 
-def _side(name: str, folder: Path) -> ComparedSide:
+def _side(name: str, folder: Path) -> Side:
     paths = files.cells_files(folder)
     if not paths and not holds_dataset(folder):
         raise UnknownName(f"{folder} has no dataset (a folder with cells/*.parquet is wanted)")
@@ -73,7 +64,7 @@ def _side(name: str, folder: Path) -> ComparedSide:
         except CaniexportError:
             continue  # damaged: named among the problems, the rest is compared
     local = folder if (folder / "journal").is_dir() else None
-    return ComparedSide(name, Dataset.open(None if local else folder, local))
+    return name, Dataset.open(None if local else folder, local)
 
 
 def _checked_out(root: Path, revision: str, stack: ExitStack) -> Path:
@@ -81,8 +72,8 @@ def _checked_out(root: Path, revision: str, stack: ExitStack) -> Path:
     if revision.startswith("-"):
         raise UnknownName(f"{revision!r} is neither a folder nor a git revision")
     try:
-        commit = _git(root, "rev-parse", "--verify", f"{revision}^{{commit}}").strip()
-        archive = _run(root, "archive", "--format=tar", commit, _FOLDER)
+        commit = _git(root, "rev-parse", "--verify", f"{revision}^{{commit}}").decode().strip()
+        archive = _git(root, "archive", "--format=tar", commit, _FOLDER)
     except CaniexportError as error:
         wanted = "a folder with a dataset, or a git revision whose tree has results/, is wanted"
         raise UnknownName(f"{revision!r} is no state of a dataset: {wanted} ({error})") from error
@@ -102,11 +93,7 @@ def _unpack(archive: bytes, folder: Path) -> None:
                 path.write_bytes(content.read())
 
 
-def _git(root: Path, *words: str) -> str:
-    return _run(root, *words).decode("utf-8", "replace")
-
-
-def _run(root: Path, *words: str) -> bytes:
+def _git(root: Path, *words: str) -> bytes:
     try:
         done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, check=False)
     except OSError as error:

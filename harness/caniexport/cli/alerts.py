@@ -65,7 +65,7 @@ def command(
     """
     from datetime import UTC, datetime
 
-    from caniexport.alerts import baselines, lifecycle
+    from caniexport.alerts import baselines, formats, lifecycle
     from caniexport.alerts import expectations as expected
     from caniexport.alerts import webhook as hook
     from caniexport.alerts.report import report
@@ -81,11 +81,15 @@ def command(
     with ExitStack() as stack:
         before, after = baselines.sides(home, baseline, current, stack)
         today = datetime.now(UTC).date()
-        found = report((before.name, before.dataset), (after.name, after.dataset), entries, known, today)
-        problems = dict.fromkeys((*before.dataset.problems, *after.dataset.problems))
+        found = report(before, after, entries, known, today)
+        problems = dict.fromkeys((*before[1].problems, *after[1].problems))
     for problem in problems:
         output.say(f"caniexport: warning: {problem}")
-    _print(found, "json" if as_json else form)
+    if as_json or form in ("json", "text"):
+        output.answer(found, show, as_json or form == "json")
+    else:
+        write = {"markdown": formats.markdown, "github": formats.github, "atom": formats.atom}[form]
+        click.echo(write(found), nl=False)
     if save or acknowledge:
         replace_file(kept, lifecycle.text(found.known).encode())
     if webhook is not None:
@@ -101,18 +105,6 @@ def _acknowledged(known: Sequence[KnownAlert], ids: tuple[str, ...]) -> list[Kno
 
     wanted = {names.require("alert", text, [item.id for item in known]) for text in ids}
     return [replace(item, state=AlertStage.ACKNOWLEDGED) if item.id in wanted else item for item in known]
-
-
-def _print(found: Report, form: str) -> None:
-    from caniexport.alerts import formats
-
-    if form == "json":
-        output.print_json(found)
-    elif form == "text":
-        show(found, output.console())
-    else:
-        write = {"markdown": formats.markdown, "github": formats.github, "atom": formats.atom}[form]
-        click.echo(write(found), nl=False)
 
 
 def show(found: Report, console: Console) -> None:
