@@ -14,7 +14,6 @@ from caniexport.answers.reading import load
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.standings import workarounds
 from caniexport.answers.summary import counted
-from caniexport.answers.words import Ruler
 from caniexport.corpus.verdicts import ComparedCell, Workaround, compare
 from caniexport.model.journal import Journal
 from caniexport.model.rows import RUNS
@@ -76,7 +75,7 @@ def test_every_answer_judges_dynamo_at_the_opset_that_dynamo_writes(local):
     judged = {item.exporter: (item.opset, item.opset_why) for item in workarounds(dataset, asked).standings}
 
     assert judged == {DYNAMO: (22, "the exporter's own"), TRACE: (18, "the release's own")}
-    assert Ruler.of(load(dataset)).opset("2.8.0", DYNAMO) == 22
+    assert load(dataset).opset("2.8.0", DYNAMO) == 22
     assert Places(load(dataset)).fill(parse("torch=2.8.0,exporter=dynamo")).opset == 22
     (rule,) = policy(dataset, Filters(torch=("2.8.0",), exporters=("dynamo",))).rules
     assert rule.default == 22

@@ -35,7 +35,7 @@ def page(kept: Kept) -> None:
     if not releases:
         st.info("No torch release has been measured yet.")
         return
-    opsets = [str(opset) for opset in sorted(kept.ruler().all_opsets())]
+    opsets = [str(opset) for opset in sorted(kept.rows().offered_opsets)]
     before = _point("from", "From", releases, opsets, releases[-2] if len(releases) > 1 else releases[-1])
     after = _point("to", "To", releases, opsets, releases[-1])
     with st.container(key="depends", horizontal=True, vertical_alignment="bottom"):

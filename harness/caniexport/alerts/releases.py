@@ -19,7 +19,6 @@ from caniexport.alerts.lifecycle import AlertStage, KnownAlert
 from caniexport.answers.reading import Rows, load
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.words import Ruler
 from caniexport.corpus.verdicts import ComparedCell, Verdict, compare, works
 from caniexport.model.canaries import CANARY
 from caniexport.model.status import EXPORTERS, Exporter, Stage, Status
@@ -170,11 +169,10 @@ def along(dataset: Dataset, entries: Sequence[Expectation] = (), known: Sequence
 
 def _grid(rows: Rows) -> Grid:
     """Every cell at the default opset of its exporter, by release; canaries and fixes known to be wrong left out."""
-    ruler = Ruler.of(rows)
     asked: dict[tuple[str, int | None], list[str]] = defaultdict(list)
     for exporter in EXPORTERS:
         for torch in rows.torch:
-            opset = ruler.opset(torch, exporter)
+            opset = rows.opset(torch, exporter)
             if opset is not None or exporter == Exporter.DEFAULT.value:
                 asked[exporter, opset].append(torch)
     found: dict[str, dict[Line, MeasuredCell]] = {torch: {} for torch in rows.torch}

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from caniexport.answers.along import Along
 from caniexport.answers.filters import Filters
-from caniexport.answers.select import load, select
-from caniexport.answers.words import Ruler
+from caniexport.answers.select import Rows, load, select
 from caniexport.corpus.verdicts import works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import EXPORTERS, Status
@@ -40,25 +39,25 @@ def failing_forms(dataset: Dataset) -> tuple[FailingForm, ...]:
     """Every case that was measured with an exporter, in catalogue order."""
     rows = load(dataset)
     selection = select(rows, Filters(variants=(PLAIN,)))
-    along, ruler = Along(selection), Ruler.of(rows)
+    along = Along(selection)
     found = []
     for case, variant in selection.catalogue:
         now: dict[str, Status] = {}
         failed = set()
         for exporter in EXPORTERS:
-            for torch, status in _along(along, ruler, case, exporter):
+            for torch, status in _along(along, rows, case, exporter):
                 if works(status) is False and status is not Status.UNSUPPORTED:
                     failed.add(exporter)
-                if torch == ruler.releases[-1]:
+                if torch == rows.torch[-1]:
                     now[exporter] = status
         if now or failed:
             found.append(FailingForm(case, selection.catalogue[case, variant].title, now, frozenset(failed)))
     return tuple(found)
 
 
-def _along(along: Along, ruler: Ruler, case: str, exporter: str) -> Iterator[tuple[str, Status]]:
+def _along(along: Along, rows: Rows, case: str, exporter: str) -> Iterator[tuple[str, Status]]:
     """Each release at which it was measured at the opset that the release is judged at, and how that ended."""
-    for torch in ruler.releases:
-        status = along.at(torch, exporter, _PROVIDER, case, PLAIN).get(ruler.opset(torch, exporter))
+    for torch in rows.torch:
+        status = along.at(torch, exporter, _PROVIDER, case, PLAIN).get(rows.opset(torch, exporter))
         if status is not None:
             yield torch, status

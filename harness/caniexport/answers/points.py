@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from caniexport import names, versions
-from caniexport.answers.defaults import choose_opset
 from caniexport.answers.reading import Rows
 from caniexport.answers.select import exporter_name, require_exporter
 from caniexport.bundles.runtime_releases import RUNTIMES
@@ -125,7 +124,7 @@ class Places:
             if not asked.isdigit():
                 raise UnknownName(f"opset {asked!r}: a number, or default, is wanted")
             return int(asked)
-        choice = choose_opset(torch, exporter, self._rows.own_opsets, self._rows.offers.get((torch, exporter), ()))
+        choice = self._rows.choice(torch, exporter)
         if choice.opset is not None:
             notes.append(f"opset {choice.opset}, {choice.why}")
         return choice.opset

@@ -9,7 +9,7 @@ from typing import Any
 
 from caniexport import versions
 from caniexport.answers import defaults
-from caniexport.answers.defaults import CountedPlace, DefaultFiles, Offers, OwnOpsets
+from caniexport.answers.defaults import CountedPlace, DefaultFiles, Offers, OpsetChoice, OwnOpsets, choose_opset
 from caniexport.answers.rows import COLUMNS, NO_EXPORTER, MeasuredCell, cells
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
@@ -262,6 +262,19 @@ class Rows:
     def default_opsets(self) -> Mapping[str, int]:
         """By release: the opset that a bare call writes."""
         return self.own_opsets.bare
+
+    @cached_property
+    def offered_opsets(self) -> set[int]:
+        """Every opset that some exporter of some release takes."""
+        return {opset for opsets in self.offers.values() for opset in opsets}
+
+    def choice(self, torch: str, exporter: str) -> OpsetChoice:
+        """The opset at which a release's exporter is judged where none was asked for, and why."""
+        return choose_opset(torch, exporter, self.own_opsets, self.offers.get((torch, exporter), ()))
+
+    def opset(self, torch: str, exporter: str, asked: int | None = None) -> int | None:
+        """The opset asked for, else that of :meth:`choice`; ``None`` for the exporter that is asked for none."""
+        return asked if asked is not None and exporter != Exporter.DEFAULT.value else self.choice(torch, exporter).opset
 
     @cached_property
     def default_exporters(self) -> dict[str, str]:

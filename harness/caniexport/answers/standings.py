@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from caniexport import names, versions
 from caniexport.answers.along import Along, Told, along_filters, statuses
-from caniexport.answers.defaults import choose_opset
 from caniexport.answers.filters import Filters
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
 from caniexport.answers.select import CaseSelection, CatalogueEntry, load, select
@@ -106,7 +105,6 @@ class _FixJudge:
         self.asked = opsets
         self.releases = selection.rows.torch
         self.own = selection.rows.own_opsets
-        self.offers = selection.rows.offers
         self.along = Along(selection)
         self.beside = {(cell.case, cell.variant): cell for cell in selection.rows.environment}
         self.places = sorted(self.along.places(), key=lambda place: (exporter_rank(place[0]), place[1] or ""))
@@ -171,13 +169,13 @@ class _FixJudge:
         return self._choices[torch, exporter]
 
     def _choice(self, torch: str, exporter: str) -> tuple[int | None, str]:
-        opsets = self.offers.get((torch, exporter), ())
         if not self.asked or exporter == Exporter.DEFAULT.value:
-            choice = choose_opset(torch, exporter, self.own, opsets)
+            choice = self._selection.rows.choice(torch, exporter)
             return choice.opset, choice.why
         texts = [text for text in self.asked if text != "default"]
         named = [number for number in range(1, 100) if any(versions.opset_in(number, text) for text in texts)]
         # a range was named: the highest of it that the release takes, else its highest (which is then refused)
+        opsets = self._selection.rows.offers.get((torch, exporter), ())
         usable = [number for number in named if number in opsets]
         return (usable or named)[-1] if named else None, "asked for"
 

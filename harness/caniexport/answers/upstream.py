@@ -16,7 +16,6 @@ from caniexport import versions
 from caniexport.answers.along import lines, statuses
 from caniexport.answers.reading import Rows, load
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.words import Ruler
 from caniexport.model.case import PLAIN
 from caniexport.model.status import MEASURED, WORKS, Exporter, Stage, Status
 from caniexport.store import Dataset
@@ -127,7 +126,7 @@ class _Standing:
         self._told = {(case, exporter): told for (case, _, exporter, _), told in lines(rows, where).items()}
         # what torch itself refuses says nothing about an export
         self._eager = _refused_by_torch(rows)
-        self._ruler = Ruler.of(rows)
+        self._rows = rows
         self._claims: dict[str, list[dict[str, Any]]] = {}
         for row in dataset.records("claims", {"case": tuple(cases), "variant": (PLAIN,)}):
             self._claims.setdefault(row["case"], []).append(row)
@@ -185,13 +184,13 @@ class _Standing:
                 yield torch, good.pop() if len(good) == 1 else None, max(found, key=list(Status).index)
 
     def _at_default(self, exporter: str) -> Callable[[str], Collection[int | None]]:
-        return lambda torch: (self._ruler.opset(torch, exporter),)
+        return lambda torch: (self._rows.opset(torch, exporter),)
 
     def _at(self, exporter: str, opset: str) -> Callable[[str], Collection[int | None] | None]:
         """The opsets that a claim names, else the release's own."""
         if not opset or exporter == Exporter.DEFAULT.value:
             return self._at_default(exporter)
-        taken = {number for number in self._ruler.all_opsets() if versions.opset_in(number, opset)}
+        taken = {number for number in self._rows.offered_opsets if versions.opset_in(number, opset)}
         return lambda _: taken
 
 

@@ -2,49 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
 from caniexport import versions
-from caniexport.answers.defaults import Offers, OwnOpsets, choose_opset
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import CatalogueEntry, Rows
 from caniexport.corpus.verdicts import Workaround, workaround, works
 from caniexport.model.case import PLAIN
-from caniexport.model.status import Exporter, FixKind
+from caniexport.model.status import FixKind
 
 #: variant -> release -> word
 Words = dict[str, dict[str, Workaround]]
 
 
-@dataclass(frozen=True)
-class Ruler:
-    """What decides the opset at which a release is judged; made once for a dataset."""
-
-    releases: tuple[str, ...]
-    own: OwnOpsets
-    offers: Offers
-
-    @classmethod
-    def of(cls, rows: Rows) -> Ruler:
-        """From everything measured."""
-        return cls(rows.torch, rows.own_opsets, rows.offers)
-
-    def all_opsets(self) -> set[int]:
-        """Every opset that some exporter of some release takes."""
-        return {opset for opsets in self.offers.values() for opset in opsets}
-
-    def opset(self, torch: str, exporter: str, asked: int | None = None) -> int | None:
-        """The opset asked for, else the release's own or the nearest to it that this exporter takes."""
-        if exporter == Exporter.DEFAULT.value or asked is not None:
-            return asked if exporter != Exporter.DEFAULT.value else None
-        return choose_opset(torch, exporter, self.own, self.offers.get((torch, exporter), ())).opset
-
-
 def words(
     cells: Iterable[MeasuredCell],
     fixes: Iterable[CatalogueEntry],
-    ruler: Ruler,
+    rows: Rows,
     exporter: str,
     opset: int | None = None,
 ) -> Words:
@@ -54,25 +28,25 @@ def words(
     grid = {(cell.variant, cell.torch, cell.opset): cell for cell in cells if cell.exporter == exporter}
 
     def at(variant: str, torch: str) -> MeasuredCell | None:
-        return grid.get((variant, torch, ruler.opset(torch, exporter, opset)))
+        return grid.get((variant, torch, rows.opset(torch, exporter, opset)))
 
     found: Words = {}
     for fix in fixes:
         found[fix.variant] = {}
         upgrades = fix.kind == FixKind.VERSION_UPGRADE.value
-        for torch in ruler.releases:
+        for torch in rows.torch:
             plain = at(PLAIN, torch)
-            helping = _upgraded(fix, torch, ruler, at) if upgrades else at(fix.variant, torch)
+            helping = _upgraded(fix, torch, rows.torch, at) if upgrades else at(fix.variant, torch)
             word = workaround(plain.status if plain else None, helping.status if helping else None)
             found[fix.variant][torch] = word
     return found
 
 
 def _upgraded(
-    fix: CatalogueEntry, torch: str, ruler: Ruler, at: Callable[[str, str], MeasuredCell | None]
+    fix: CatalogueEntry, torch: str, releases: Sequence[str], at: Callable[[str, str], MeasuredCell | None]
 ) -> MeasuredCell | None:
     """The failing form on this release if the fix names it, else on the newest named one that says something."""
-    named = [name for name in ruler.releases if versions.within(name, fix.needs_torch)]
+    named = [name for name in releases if versions.within(name, fix.needs_torch)]
     for name in [torch] * (torch in named) + named[::-1]:
         cell = at(PLAIN, name)
         if cell is not None and works(cell.status) is not None:

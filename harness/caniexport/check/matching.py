@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from caniexport import versions
 from caniexport.answers import search
 from caniexport.answers.select import CatalogueEntry, Rows, bare_op, load
-from caniexport.answers.words import Ruler, words
+from caniexport.answers.words import words
 from caniexport.check.operators import failing_operator
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.canaries import CANARY
@@ -170,7 +170,7 @@ class Corpus:
 
     def _fixes(self, case: str, fixes: Sequence[CatalogueEntry], torch: str, point: FailurePoint) -> list[FixWord]:
         cells = self._rows.cells(case=(case,), provider=("cpu",), exporter=(point.exporter,))
-        told = words(cells, fixes, Ruler.of(self._rows), point.exporter, point.opset)
+        told = words(cells, fixes, self._rows, point.exporter, point.opset)
         found = [
             FixWord(entry.variant, entry.kind, entry.note, entry.caution, told[entry.variant][torch]) for entry in fixes
         ]

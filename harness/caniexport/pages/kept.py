@@ -10,7 +10,7 @@ from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import Rows
 from caniexport.answers.support import Support, all_supports, supports
 from caniexport.answers.upstream import SourceState, upstream
-from caniexport.answers.words import Ruler, Words, words
+from caniexport.answers.words import Words, words
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
 from caniexport.store import graphs
@@ -103,10 +103,6 @@ class Kept(Dataset):
         local = self._folders.get("local")
         return self.graph(bundle) if local is not None and graphs.file_of(local, bundle).is_file() else None
 
-    def ruler(self) -> Ruler:
-        """What decides the opset at which a release is judged."""
-        return cast("Ruler", self._once("ruler", lambda: Ruler.of(self.rows())))
-
     def words(self, case: str, exporter: str, provider: str = "cpu", opset: int | None = None) -> Words:
         """The word of each fix of a case on every release."""
         return cast(
@@ -119,7 +115,7 @@ class Kept(Dataset):
     def _words(self, case: str, exporter: str, provider: str, opset: int | None) -> Words:
         fixes = [item for (name, variant), item in self.rows().catalogue.items() if name == case and variant != PLAIN]
         mine = [cell for cell in self.cells_of(case) if (cell.provider or "cpu") == provider]
-        return words(mine, fixes, self.ruler(), exporter, opset)
+        return words(mine, fixes, self.rows(), exporter, opset)
 
     def answer(self, question: Callable[..., _Answer], *asked: Any) -> _Answer:
         """``question(self, *asked)``, kept; ``asked`` must be hashable."""

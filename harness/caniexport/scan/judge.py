@@ -10,7 +10,7 @@ from functools import cached_property
 from caniexport import versions
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import CatalogueEntry, Rows, bare_op
-from caniexport.answers.words import Ruler, words
+from caniexport.answers.words import words
 from caniexport.corpus.verdicts import Workaround, works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, FixKind, Status
@@ -54,11 +54,6 @@ class Seen:
         self.rows = rows
         self._cases: dict[str, list[MeasuredCell]] = {}
         self._plain: dict[str, dict[tuple[str, str, int | None], Status]] = {}
-
-    @cached_property
-    def ruler(self) -> Ruler:
-        """What decides the opset at which a release is judged."""
-        return Ruler.of(self.rows)
 
     def cells(self, case: str) -> list[MeasuredCell]:
         """The cells of a case on the CPU."""
@@ -113,7 +108,7 @@ class Judge:
         entry = self.seen.rows.catalogue[case, variant]
         cells = self.seen.cells(case)
         told = {
-            exporter: words(cells, [entry], self.seen.ruler, exporter, self.opset)[variant]
+            exporter: words(cells, [entry], self.seen.rows, exporter, self.opset)[variant]
             for exporter in {self.exporter_of(torch) for torch in self.releases}
         }
         return {torch: told[self.exporter_of(torch)][torch] for torch in self.releases}
@@ -123,7 +118,7 @@ class Judge:
         found = {}
         for torch in self.releases:
             name = exporter or self.exporter_of(torch)
-            at = self.seen.ruler.opset(torch, name, opset or self.opset)
+            at = self.seen.rows.opset(torch, name, opset or self.opset)
             found[torch] = works(self.seen.plain(torch).get((case, name, at)))
         return found
 
@@ -188,12 +183,11 @@ class Judge:
     def _failed_on_old_side(self, case: str, gate: Condition) -> bool:
         """Whether the failing form was seen to fail in a release on the gate's older side."""
         older = {torch for torch in self.seen.rows.torch if gate.holds(torch) == gate.old_side}
-        ruler = self.seen.ruler
         return any(
             cell.variant == PLAIN
             and cell.torch in older
             and cell.exporter == self.exporter_of(cell.torch)
-            and cell.opset == ruler.opset(cell.torch, cell.exporter, self.opset)
+            and cell.opset == self.seen.rows.opset(cell.torch, cell.exporter, self.opset)
             and works(cell.status) is False
             for cell in self.seen.cells(case)
         )

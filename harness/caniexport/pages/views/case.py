@@ -227,7 +227,7 @@ def _strip(kept: Kept, subject: Subject, choice: Choice, chosen: tuple[str, int 
     mine = [cell for cell in subject.cells if (cell.variant, cell.exporter) == where and cell.provider in providers]
     # a release that is chosen has its own opset for the forms
     opset = int(choice.opset) if choice.opset.isdigit() and not choice.torch else None
-    judged = {torch: kept.ruler().opset(torch, choice.exporter, opset) for torch in kept.rows().torch}
+    judged = {torch: kept.rows().opset(torch, choice.exporter, opset) for torch in kept.rows().torch}
     words = kept.words(subject.case, choice.exporter, choice.provider, opset)
     cells = {(cell.torch, cell.opset): cell for cell in mine}
     return Strip(choice, cells, words, judged, opset, chosen)
