@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from caniexport.answers.filters import Filters
 from caniexport.check import run
 from caniexport.check.answer import Checked, answer
-from caniexport.check.run import CheckFolder, prepare
+from caniexport.check.run import prepare
 from caniexport.check.subject import Options, UnusableModel, subject
 from caniexport.home import Home
 from caniexport.model.corpus import LoadedCase
@@ -68,18 +68,18 @@ def check(
     return found
 
 
-def _dataset(place: CheckFolder) -> Dataset:
+def _dataset(place: Home) -> Dataset:
     return Dataset.open(None, place.local)
 
 
-def _refuse_wrong(place: CheckFolder, cases: _Cases, torch: str) -> None:
+def _refuse_wrong(place: Home, cases: _Cases, torch: str) -> None:
     """What a factory returned is wrong on every release: the first that says so ends the check."""
     for text in _eager_texts(place, cases, torch):
         if text.startswith(_WRONG):
             raise UnusableModel(text.splitlines()[0].removeprefix(_WRONG))
 
 
-def _refuse_raised(place: CheckFolder, cases: _Cases, found: Checked) -> None:
+def _refuse_raised(place: Home, cases: _Cases, found: Checked) -> None:
     """A factory that raises on some releases is a finding there; one that raises on all is wrong use."""
     said = {torch: _eager_texts(place, cases, torch) for torch in found.releases}
     if said and all(texts and all(text.startswith(_RAISED) for text in texts) for texts in said.values()):
@@ -88,7 +88,7 @@ def _refuse_raised(place: CheckFolder, cases: _Cases, found: Checked) -> None:
         raise UnusableModel(f"{reason} (torch {found.releases[-1]})")
 
 
-def _eager_texts(place: CheckFolder, cases: _Cases, torch: str) -> list[str]:
+def _eager_texts(place: Home, cases: _Cases, torch: str) -> list[str]:
     dataset = _dataset(place)
     # with --resume rows of an earlier source may be there too
     hashes = tuple({item.case_hash(variant) for item in cases.values() for variant in item.variants})

@@ -23,21 +23,8 @@ from caniexport.model.status import EXPORTERS, Exporter
 MARK = ".caniexport-check"
 
 
-@dataclass(frozen=True)
-class CheckFolder:
-    """A folder of checks, and the home that ``measure`` is given: its environments and rows are below that folder."""
-
-    folder: Path
-    home: Home
-
-    @property
-    def local(self) -> Path:
-        """The dataset of what was measured."""
-        return self.home.local
-
-
-def prepare(folder: Path, home: Home, files: Mapping[str, str], *, keep: bool) -> CheckFolder:
-    """Make the folder and write the case files into it, in the place of those of an earlier check.
+def prepare(folder: Path, home: Home, files: Mapping[str, str], *, keep: bool) -> Home:
+    """Make the folder of a check, the home of its measurements, with the case files in the place of earlier ones.
 
     The rows of an earlier check are removed unless they are to be kept; its environments stay.
     Raises :class:`UnusableModel` for a folder with other things in it, one inside a dataset or the corpus, and where
@@ -62,7 +49,7 @@ def prepare(folder: Path, home: Home, files: Mapping[str, str], *, keep: bool) -
         _add_canaries(home, cases)
     except OSError as error:
         raise UnusableModel(f"--into {folder}: cannot be written ({error.strerror})") from error
-    return CheckFolder(folder, Home(folder, cases, folder / "none", folder / "results", home.tox_ini))
+    return Home(folder, cases, folder / "none", folder / "results", home.tox_ini)
 
 
 def _add_canaries(home: Home, cases: Path) -> None:
@@ -118,16 +105,16 @@ def require_opsets(request: CheckRequest, wanted: Sequence[Release]) -> None:
         raise UnknownName(f"opset {asked}: these releases and exporters are asked for {known}")
 
 
-def cases(place: CheckFolder) -> dict[str, LoadedCase]:
+def cases(place: Home) -> dict[str, LoadedCase]:
     """The cases of a place, without the canaries. Raises :class:`~caniexport.model.errors.CorpusError`."""
-    loaded = place.home.read_cases()
+    loaded = place.read_cases()
     found = {name: item for name, item in loaded.items() if item.cls.corpus != "canary" and not item.is_environment}
     if not found:
         raise UnusableModel("no case in these files: a class derived from Case, or MODULE:FACTORY, is wanted")
     return found
 
 
-def measure_release(release: Release, request: CheckRequest, place: CheckFolder, say: Callable[[str], None]) -> str:
+def measure_release(release: Release, request: CheckRequest, place: Home, say: Callable[[str], None]) -> str:
     """Measure everything asked for in one release; the problem in words, empty where there is none."""
     from caniexport.measure.cells import measure
     from caniexport.measure.job import MeasureOptions
@@ -135,7 +122,7 @@ def measure_release(release: Release, request: CheckRequest, place: CheckFolder,
 
     release = with_packages(release, request.packages)
     options = MeasureOptions(
-        home=place.home,
+        home=place,
         releases=(release.torch,),
         cases=tuple(cases(place)),
         exporters=request.exporters,
@@ -148,7 +135,7 @@ def measure_release(release: Release, request: CheckRequest, place: CheckFolder,
         memory=request.memory,
         tables=False,
     )
-    with table_with(release, place.folder):
+    with table_with(release, place.root):
         reports = measure(options, say)
     if not request.keep_files:
         shutil.rmtree(place.local / "bundles", ignore_errors=True)

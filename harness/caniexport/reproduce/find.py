@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from caniexport.answers.filters import Filters
 from caniexport.answers.reasons import Why, why
@@ -51,30 +50,10 @@ def of_answer(item: Why, dataset: Dataset, corpus: Mapping[str, LoadedCase]) -> 
     if entry.case not in corpus:
         raise CorpusError(f"case {entry.case}: its rows are there, its case file is not")
     loaded, row = corpus[entry.case], item.detail.row
-    known = {**loaded.variants, **loaded.environment_variants}
-    if entry.variant not in known:
+    if entry.variant not in loaded.variant_names:
         raise CorpusError(f"case {name}: its rows are there, the case no longer has this variant")
-    texts = dataset.messages([row.get("message_id")])
-    stale = row["case_hash"] != loaded.case_hash(entry.variant)
-    shown = as_shown(row, item.detail.packages, texts.get(row.get("message_id") or "", ""), stale)
-    return Reproduction(
-        entry.case,
+    shown = ShownCell(
         entry.variant,
-        shown.torch,
-        shown.exporter,
-        shown.opset,
-        shown.stage,
-        shown.status,
-        stale,
-        item.cells,
-        script(loaded, shown),
-    )
-
-
-def as_shown(row: Mapping[str, Any], packages: Mapping[str, str], message: str, stale: bool = False) -> ShownCell:
-    """A row of the dataset as what a script shows."""
-    return ShownCell(
-        row["variant"],
         row["torch"] or "",
         ".".join(str(row["python"] or "").split(".")[:2]),
         row["exporter"] or "",
@@ -83,10 +62,12 @@ def as_shown(row: Mapping[str, Any], packages: Mapping[str, str], message: str, 
         row["status"],
         row["provider"] or "cpu",
         str(row["measured_at"] or ""),
-        message,
-        stale,
-        packages,
+        dataset.message(row.get("message_id") or "") or "",
+        row["case_hash"] != loaded.case_hash(entry.variant),
+        item.detail.packages,
     )
+    place = entry.case, entry.variant, shown.torch, shown.exporter, shown.opset
+    return Reproduction(*place, shown.stage, shown.status, shown.stale, item.cells, script(loaded, shown))
 
 
 def _unmeasured(name: str, kind: str, needs_torch: str) -> str:
