@@ -43,7 +43,7 @@ from caniexport.bundles import pack as bundles  # noqa: E402  # beside ROOT
 from caniexport.model.errors import CaniexportError  # noqa: E402  # beside ROOT
 from caniexport.model.journal import Journal  # noqa: E402  # beside ROOT
 from caniexport.model.rows import TABLES  # noqa: E402  # beside ROOT
-from caniexport.store import Dataset, compact, files, graphs, memo  # noqa: E402  # beside ROOT
+from caniexport.store import Dataset, compact, files, graphs, summary  # noqa: E402  # beside ROOT
 from caniexport.store.schema import columns  # noqa: E402  # beside ROOT
 from caniexport.worker.declared import checksum  # noqa: E402  # beside ROOT
 
@@ -72,7 +72,7 @@ def main() -> int:
     arguments = parser.parse_args()
     drawn = random.Random(arguments.seed)
     with tempfile.TemporaryDirectory(prefix="caniexport-") as folder:
-        os.environ[memo.VARIABLE] = str(Path(folder) / "kept")
+        os.environ[summary.VARIABLE] = str(Path(folder) / "kept")
         home = Path(folder) / "home"
         in_a_child(lambda: prepare(home))
         paths = sorted(path for path in home.rglob("*") if path.is_file() and path.stat().st_size)

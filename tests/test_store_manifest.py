@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from store_rows import TEXT, cell, environment, write_cells, write_journal
 
-from caniexport.store import Dataset, compact, digests, memo, writer
+from caniexport.store import Dataset, compact, digests, summary, writer
 from caniexport.store.schema import columns, to_arrow
 
 RUN = {**{name: cell().get(name) for name in columns("runs") if name in columns("cells")}, "bundle": "b" * 64}
@@ -122,7 +122,7 @@ def test_a_dataset_that_was_written_before_there_was_a_list_is_read_as_it_is(dat
 
 
 def test_a_file_is_hashed_once_on_a_machine_and_again_when_it_has_changed(dataset, tmp_path, monkeypatch):
-    monkeypatch.setenv(memo.VARIABLE, str(tmp_path / "kept"))
+    monkeypatch.setenv(summary.VARIABLE, str(tmp_path / "kept"))
     hashed = []
     real = digests._hashed
     monkeypatch.setattr(digests, "_hashed", lambda path: hashed.append(path.name) or real(path))
@@ -144,7 +144,7 @@ def test_a_file_is_hashed_once_on_a_machine_and_again_when_it_has_changed(datase
 
 
 def test_what_is_remembered_wrongly_condemns_no_file(dataset, tmp_path, monkeypatch):
-    monkeypatch.setenv(memo.VARIABLE, str(tmp_path / "kept"))
+    monkeypatch.setenv(summary.VARIABLE, str(tmp_path / "kept"))
     monkeypatch.setattr(digests, "_SETTLED", -1e9)
     Dataset.open(dataset, None)
     (kept,) = (tmp_path / "kept").glob("digests-*.json")

@@ -23,7 +23,7 @@ Line = tuple[str, str, str, str | None]
 Told = Mapping[str, str]
 
 _BY = ("case", "variant", "exporter", "provider")
-_KEPT, _ASKED, _COMPETING = "lines", "lines asked for", "lines compete"
+_KEPT, _ASKED = "lines", "lines asked for"
 #: so many cases that their lines are rather taken from all
 _FEW = 50
 _NOTHING: Told = MappingProxyType({})
@@ -37,8 +37,8 @@ _EACH = 64
 #: a number for each cell: its opset (below zero for a bare call: the one that it wrote), its status, whether onnx's
 #: checker refuses its file, if it is local
 _TOLD = (
-    f"CAST(list({_PLACE} * {_EACH} + CASE status {_WORD} END + {_REFUSED} + CAST(origin = 'local' AS INTEGER)) "
-    "AS VARCHAR)"
+    f"CAST(list_sort(list({_PLACE} * {_EACH} + CASE status {_WORD} END + {_REFUSED} "
+    "+ CAST(origin = 'local' AS INTEGER))) AS VARCHAR)"
 )
 
 
@@ -95,8 +95,8 @@ def lines(rows: Rows, where: Mapping[str, Iterable[Any]]) -> dict[Line, Told]:
     if kept is None and len(tuple(where.get("case", ()))) not in range(1, _FEW):
         rows.beside[_ASKED] = rows.beside.get(_ASKED, 0) + 1
         if rows.beside[_ASKED] > 1:
-            kept = rows.beside[_KEPT] = _speaking(rows, {})
-    return _speaking(rows, where) if kept is None else _taken(kept, where)
+            kept = rows.beside[_KEPT] = _read(rows, {})
+    return _taken(_read(rows, where) if kept is None else kept, where)
 
 
 def _taken(kept: Mapping[Line, Told], where: Mapping[str, Iterable[Any]]) -> dict[Line, Told]:
@@ -122,30 +122,16 @@ def _cut(told: str, opsets: frozenset[int | None]) -> str:
     return f"[{','.join(numbers)}]" if numbers else ""
 
 
-def competing(rows: Rows) -> bool:
-    """Whether several rows of one cell were found in a file, in the lines read so far."""
-    return bool(rows.beside.get(_COMPETING))
-
-
-def _speaking(rows: Rows, where: Mapping[str, Iterable[Any]]) -> dict[Line, Told]:
-    """The lines of what speaks. Which of several rows of a cell does is looked into where there are some."""
-    found = _read(rows, where, exactly=False)
-    if any(_competes(told) for told in {told for line in found.values() for told in line.values()}):
-        rows.beside[_COMPETING] = True
-        found = _read(rows, where, exactly=True)
-    return found
-
-
-def _read(rows: Rows, where: Mapping[str, Iterable[Any]], *, exactly: bool) -> dict[Line, Told]:
+def _read(rows: Rows, where: Mapping[str, Iterable[Any]]) -> dict[Line, Told]:
+    """The lines with these values but those of opsets, which are in the texts."""
+    asked = {name: values for name, values in where.items() if name != "opset"}
     # equal texts are made one: those that look things up by them then compare addresses
     same: dict[str, str] = {}
     return {
         (case, variant or PLAIN, exporter, provider): {
             torch or "": same.setdefault(told, told) for torch, told in zip(releases, texts, strict=True)
         }
-        for case, variant, exporter, provider, releases, texts in rows.folded(
-            _BY, "torch", _TOLD, where, exactly=exactly
-        )
+        for case, variant, exporter, provider, releases, texts in rows.folded(_BY, "torch", _TOLD, asked)
         if case is not None and exporter not in (None, NO_EXPORTER)
     }
 
@@ -169,9 +155,3 @@ def _ended(number: int) -> CellEnd:
 def statuses(told: str) -> Mapping[int | None, Status]:
     """The statuses of a text by opset."""
     return {ended.opset: ended.status for ended in endings(told)}
-
-
-@lru_cache(maxsize=65536)
-def _competes(told: str) -> bool:
-    """Whether several rows of one cell were read: on several versions of a runtime, say."""
-    return len(statuses(told)) < len(endings(told))

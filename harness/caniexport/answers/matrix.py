@@ -21,7 +21,7 @@ from caniexport.answers.select import CaseSelection, load, select
 from caniexport.answers.signs import EXPORTER_SHORT, exporter_rank
 from caniexport.answers.summary import Summary
 from caniexport.model.case import PLAIN
-from caniexport.model.status import EXPORTERS, Exporter, FixKind, Status
+from caniexport.model.status import Exporter, FixKind, Status
 from caniexport.store import Dataset
 
 #: case, variant, exporter, provider; ``None`` where it is the table's columns
@@ -30,8 +30,6 @@ _LineKey = tuple[str, str, str | None, str | None]
 _Key = TypeVar("_Key", bound=_LineKey)
 #: a runtime and its version
 _Runtime = tuple[str | None, str | None]
-#: what releases were run on, kept beside the rows
-_RUNTIMES = "runtimes of releases"
 
 
 class By(StrEnum):
@@ -225,14 +223,8 @@ def _has(told: str, wanted: frozenset[Status]) -> bool:
 
 def _run_on(selection: CaseSelection, found: Mapping[along.Line, along.Told]) -> list[_Runtime]:
     """Runtimes and versions of the releases and providers of these lines."""
-    exactly = along.competing(selection.rows)
-    kept = selection.rows.beside.get((_RUNTIMES, exactly))
-    if kept is None:
-        by = ("torch", "provider", "runtime", "runtime_version")
-        rows = selection.rows.grouped(by, {}, {"exporter": EXPORTERS}, exactly=exactly)
-        kept = selection.rows.beside[_RUNTIMES, exactly] = {(torch or "", *more) for torch, *more in rows}
     places = {(torch, key[3]) for key, told in found.items() for torch in told}
-    return [row[2:] for row in kept if row[:2] in places]
+    return [row[2:] for row in selection.rows.run_on if row[:2] in places]
 
 
 def _in_order(keys: Iterable[_Key], selection: CaseSelection) -> list[_Key]:

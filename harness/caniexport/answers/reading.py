@@ -13,7 +13,7 @@ from caniexport.answers.defaults import CountedPlace, DefaultFiles, Offers, Opse
 from caniexport.answers.rows import COLUMNS, NO_EXPORTER, MeasuredCell, cells
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
-from caniexport.model.status import WORKS, Exporter, FixKind, Status
+from caniexport.model.status import EXPORTERS, WORKS, Exporter, FixKind, Status
 from caniexport.store import Dataset
 from caniexport.store.elsewhere import On, Runtime
 from caniexport.store.sql import Where
@@ -84,7 +84,7 @@ class Rows:
 
     def with_files(self, **where: Iterable[Any]) -> list[tuple[MeasuredCell, str | None]]:
         """The same cells, each with the content hash of its exported file."""
-        taken: Where = {name: tuple(values) for name, values in where.items()}
+        taken = _taken(where)
         kept = self._kept_cases.get(next(iter(taken.get("case", ())), ""))
         if kept is not None and len(taken["case"]) == 1:
             return [pair for pair in kept if all(getattr(pair[0], name) in values for name, values in taken.items())]
@@ -103,29 +103,27 @@ class Rows:
         return self._kept_cases[case]
 
     def grouped(
-        self,
-        by: Sequence[str],
-        measures: Mapping[str, str],
-        where: Mapping[str, Iterable[Any]],
-        *,
-        exactly: bool = True,
+        self, by: Sequence[str], measures: Mapping[str, str], where: Mapping[str, Iterable[Any]]
     ) -> list[tuple[Any, ...]]:
-        """Measures (SQL over the columns of ``CELLS``) of groups of cells, each cell counted once.
+        """Measures (SQL over the columns of ``CELLS``) of groups of cells, each cell counted once."""
+        return self._dataset.grouped(by, measures, _taken(where), on=self._moved_to)
 
-        Where no rows compete, or it does not matter, it need not be asked for ``exactly``, which takes longer.
-        """
-        taken: Where = {name: tuple(values) for name, values in where.items()}
-        return self._dataset.grouped(by, measures, taken, exactly=exactly, on=self._moved_to)
+    def distinct(self, by: Sequence[str], where: Mapping[str, Iterable[Any]]) -> list[tuple[Any, ...]]:
+        """The values of columns that occur beside each other, on whatever runtime."""
+        return self._dataset.distinct(by, _taken(where))
 
     def folded(
-        self, by: Sequence[str], along: str, measure: str, where: Mapping[str, Iterable[Any]], *, exactly: bool
+        self, by: Sequence[str], along: str, measure: str, where: Mapping[str, Iterable[Any]]
     ) -> list[tuple[Any, ...]]:
-        """For each group of cells: its columns, its values of the column ``along``, and a measure (SQL) at each.
+        """For each group of cells: its columns, its values of the column ``along``, and a measure (SQL) at each."""
+        return self._dataset.folded(by, along, measure, _taken(where), on=self._moved_to)
 
-        Rows whose place a newer row has taken may count too where it need not be ``exactly`` one row for each cell.
-        """
-        taken: Where = {name: tuple(values) for name, values in where.items()}
-        return self._dataset.folded(by, along, measure, taken, exactly=exactly, on=self._moved_to)
+    @cached_property
+    def run_on(self) -> frozenset[tuple[str, str | None, str | None, str | None]]:
+        """Release, provider, runtime and its version of the cells with an exporter."""
+        by = ("torch", "provider", "runtime", "runtime_version")
+        exporters = {"exporter": EXPORTERS}
+        return frozenset((torch or "", *more) for torch, *more in self._dataset.counted(by, {}, exporters))
 
     @cached_property
     def measured(self) -> list[MeasuredCell]:
@@ -138,7 +136,7 @@ class Rows:
         return self._read({"exporter": (None,)})
 
     def _read(self, where: dict[str, Iterable[Any]]) -> list[MeasuredCell]:
-        taken: Where = {name: tuple(values) for name, values in where.items()}
+        taken = _taken(where)
         key = frozenset((name, frozenset(values)) for name, values in taken.items())
         found = self._kept_reads.pop(key, None)
         if found is None:
@@ -156,7 +154,7 @@ class Rows:
         """By (case, variant), in reading order: what is described, and what was measured of a case nobody describes."""
         found = {(row["case"], row["variant"]): _entry(row) for row in self._dataset.records("cases")}
         described = {case for case, _ in found}
-        for case, variant in self._dataset.grouped(("case", "variant"), {}):
+        for case, variant in self._dataset.distinct(("case", "variant")):
             # rows of a fix that its case no longer has are history, not an answer
             if case is not None and case not in described:
                 key = (case, variant or PLAIN)
@@ -167,14 +165,13 @@ class Rows:
     @cached_property
     def _places(self) -> list[CountedPlace]:
         measures = {
-            "cells": "count(*)",
+            "cells": "sum(cells)",
             "asked": f"bool_or(stage NOT IN ({_BEFORE}))",
             "works": f"bool_or(stage NOT IN ({_BEFORE}) AND {_OWN})",
             "refused": f"bool_or(stage NOT IN ({_BEFORE}) AND status = '{Status.UNSUPPORTED.value}')",
-            "named": 'bool_or("case" IS NOT NULL)',
         }
-        rows = self._dataset.grouped(("torch", "exporter", "opset", "provider"), measures)
-        return [CountedPlace(row[0] or "", *row[1:-1]) for row in rows if row[1] is not None and row[-1]]
+        rows = self._dataset.counted(("torch", "exporter", "opset", "provider"), measures)
+        return [CountedPlace(torch or "", exporter, *more) for torch, exporter, *more in rows if exporter is not None]
 
     @cached_property
     def torch(self) -> tuple[str, ...]:
@@ -196,7 +193,7 @@ class Rows:
     def own_runtimes(self) -> dict[tuple[str, str], Runtime]:
         """By (torch, provider): the runtime that most cells were measured on, installed beside the release."""
         by = ("torch", "provider", "runtime", "runtime_version")
-        counted = self._dataset.grouped(by, {"cells": "count(*)"})
+        counted = self._dataset.counted(by, {"cells": "sum(cells)"})
         found: dict[tuple[str, str], tuple[int, Runtime]] = {}
         for torch, provider, name, version, cells_ in counted:
             if None not in (torch, provider, name, version) and cells_ > found.get((torch, provider), (0,))[0]:
@@ -237,10 +234,8 @@ class Rows:
     @cached_property
     def local(self) -> int:
         """How many of them were measured on this machine."""
-        where = {"origin": ("local",)}
-        return sum(
-            number for exporter, number in self._dataset.grouped(("exporter",), {"n": "count(*)"}, where) if exporter
-        )
+        counted = self._dataset.counted(("exporter",), {"cells": "sum(cells)"}, {"origin": ("local",)})
+        return sum(number for exporter, number in counted if exporter)
 
     @cached_property
     def offers(self) -> Offers:
@@ -250,7 +245,7 @@ class Rows:
     @cached_property
     def _written(self) -> list[DefaultFiles]:
         by = ("torch", "exporter_effective", "opset_effective")
-        rows = self._dataset.grouped(by, {"files": "count(*)"}, {"exporter": (Exporter.DEFAULT.value,)})
+        rows = self._dataset.counted(by, {"files": "sum(cells)"}, {"exporter": (Exporter.DEFAULT.value,)})
         return [DefaultFiles(*row) for row in rows]
 
     @cached_property
@@ -303,6 +298,10 @@ def load(dataset: Dataset, *, runtimes: bool = False) -> Rows:
         return Rows(dataset, runtimes=True)
     kept: Rows = dataset.beside.setdefault("rows", Rows(dataset))
     return kept
+
+
+def _taken(where: Mapping[str, Iterable[Any]]) -> Where:
+    return {name: tuple(values) for name, values in where.items()}
 
 
 def _entry(row: dict[str, Any]) -> CatalogueEntry:

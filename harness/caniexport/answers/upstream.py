@@ -198,8 +198,7 @@ def _refused_by_torch(rows: Rows) -> Collection[tuple[str, str, str]]:
     """Case, exporter and release where eager already failed. Of all cases: hardly dearer than of one, and kept."""
     where = {"variant": (PLAIN,), "provider": ("cpu",), "stage": (Stage.EAGER.value,)}
     if _REFUSED not in rows.beside:
-        found = rows.grouped(("case", "exporter", "torch"), {}, where, exactly=False)
-        rows.beside[_REFUSED] = frozenset(row[:3] for row in found)
+        rows.beside[_REFUSED] = frozenset(rows.distinct(("case", "exporter", "torch"), where))
     kept: frozenset[tuple[str, str, str]] = rows.beside[_REFUSED]
     return kept
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from caniexport.store import elsewhere, sql
 from caniexport.store.elsewhere import On
 from caniexport.store.gates import Quarantined
-from caniexport.store.memo import Memo
 from caniexport.store.parts import Part
-from caniexport.store.query import Query, Source
+from caniexport.store.query import Query, Source, names
+from caniexport.store.summary import WrittenSummary
 from caniexport.store.which_row import CELL
 
-#: so many cases that their rows are rather compared than looked through beforehand
+#: columns by which cells are counted in the written summary, in its column ``cells``
+COUNTED_BY = (
+    *("torch", "exporter", "opset", "provider", "runtime", "runtime_version"),
+    *("stage", "status", "exporter_effective", "opset_effective", "origin"),
+)
+#: so many cases that they are rather read from the written summary
 _FEW = 50
 
 
@@ -25,12 +31,12 @@ class CellsQuery(Query):
         parts: Sequence[Part],
         quarantined: Quarantined | None,
         problems: list[str],
-        replays: Query | None = None,
-        memo: Memo | None = None,
+        replays: Query,
+        summary: WrittenSummary,
     ) -> None:
-        super().__init__("cells", parts, quarantined, problems, memo)
+        super().__init__("cells", parts, quarantined, problems)
         self._replays = replays
-        self._known_single: dict[str, bool] = {}
+        self._summary = summary
 
     def cells(
         self, wanted: Sequence[str], where: sql.Where, *, runtimes: bool = False, on: On | None = None
@@ -40,74 +46,88 @@ class CellsQuery(Query):
         Where a cell was measured on several versions of a runtime one of them is taken, unless ``runtimes`` asks for
         each; ``on`` asks how it ends on one runtime.
         """
-        return self._rows(wanted, lambda: self._on(where, on) if on else self._speaking(where, runtimes))
+        return self._rows(wanted, (lambda: self.speaking(where)) if runtimes else self._source(where, on))
 
-    def counted(
-        self,
-        by: Sequence[str],
-        measures: Mapping[str, str],
-        where: sql.Where,
-        *,
-        exactly: bool,
-        on: On | None = None,
+    def grouped_cells(
+        self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where, on: On | None
     ) -> list[tuple[Any, ...]]:
-        """Measures (SQL) over groups of rows; one row per cell only where it has to be ``exactly`` so, or ``on``."""
-        keys = ", ".join(sql.name(name) for name in by)
-        said = ", ".join([keys, *(f"{text} AS {sql.name(name)}" for name, text in measures.items())])
-        text = f"SELECT {said} FROM ({{}}) GROUP BY {keys} ORDER BY {keys}"
-        return self._ask(self._source(where, exactly, on), text, self._fetch)
+        """Measures (SQL) over groups of cells."""
+        return self._ask(self._source(where, on), _grouped(by, measures), sql.fetch)
+
+    def counted(self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where) -> list[tuple[Any, ...]]:
+        """Measures (SQL over :data:`COUNTED_BY` and ``cells``, their number) over groups of cells, from the summary.
+
+        A cell counts once for each version of a runtime that it was measured on.
+        """
+        columns = names(COUNTED_BY)
+        count = f'SELECT {columns}, count(*) AS cells FROM ({{}}) WHERE "case" IS NOT NULL GROUP BY {columns}'
+        return self._ask(lambda: self._written(count, (), where), _grouped(by, measures), sql.fetch)
+
+    def distinct(self, by: Sequence[str], where: sql.Where) -> list[tuple[Any, ...]]:
+        """The values of columns that occur beside each other; of all cells from the summary."""
+        text = f"SELECT DISTINCT {names(by)} FROM ({{}})"
+        if where:
+            return self._ask(lambda: self.speaking(where), text, sql.fetch)
+        return self._ask(lambda: self._written(text, (), {}), "SELECT * FROM ({}) ORDER BY ALL", sql.fetch)
 
     def folded(
-        self, by: Sequence[str], along: str, measure: str, where: sql.Where, *, exactly: bool, on: On | None = None
+        self, by: Sequence[str], along: str, measure: str, where: sql.Where, on: On | None
     ) -> list[tuple[Any, ...]]:
-        """The measure (SQL) over groups of rows at each value of a column ``along``, as two lists for each group."""
-        keys = ", ".join(sql.name(name) for name in by)
-        column = sql.name(along)
+        """The measure (SQL) over groups of cells at each value of a column ``along``, as two lists for each group.
+
+        From the summary, unless it is asked of few cases or ``on`` a runtime; the filters are on these columns.
+        """
+        keys, column = names(by), sql.name(along)
         inner = f"SELECT {keys}, {column}, {measure} AS said FROM ({{}}) GROUP BY {keys}, {column}"
-        text = f"SELECT {keys}, list({column}), list(said) FROM ({inner}) GROUP BY {keys}"
-        return self._ask(self._source(where, exactly, on), text, self._fetch)
+        outer = f"SELECT {keys}, list({column}), list(said) FROM ({{}}) GROUP BY {keys}"
+        if on or len(where.get("case", ())) in range(1, _FEW):
+            return self._ask(self._source(where, on), outer.format(inner), sql.fetch)
+        return self._ask(lambda: self._written(inner, CELL, where), outer, sql.fetch)
 
     def leave_out_damaged(self) -> bool:
         """Leave out the files of cells and replays that cannot be read to their end; whether there was one."""
-        found = super().leave_out_damaged()
-        return (self._replays is not None and self._replays.leave_out_damaged()) or found
+        lost = [self._summary.forget_lost(), super().leave_out_damaged(), self._replays.leave_out_damaged()]
+        return any(lost)
 
-    def _source(self, where: sql.Where, exactly: bool, on: On | None) -> Source:
-        if on:
-            return lambda: self._on(where, on)
-        return lambda: self._speaking(where, runtimes=False) if exactly else self._roughly(where)
+    def _source(self, where: sql.Where, on: On | None) -> Source:
+        return lambda: self._on(where, on) if on else self._one_each(self._taken(where), where, CELL)
 
-    def _speaking(self, where: sql.Where, runtimes: bool) -> tuple[str, list[Any]]:
-        """The rows that speak. Comparing rows is dear: a question about everything spares it where it cannot matter."""
-        taken, key = self._taken(where), () if runtimes else CELL
-        if len(where.get("case", ())) in range(1, _FEW):
-            return self._one_each(taken, where, key)
-        return self._apart(taken, self._single(taken), where, key)
+    def _written(self, query: str, key: Sequence[str], where: sql.Where) -> tuple[str, list[Any]]:
+        """The rows with these values of a query about all cells (one for each ``key``) that is kept."""
+        condition, values = sql.condition(where)
+        name = f"{query}{key}{self._good()}"
+        kept = self._summary.relation(name, lambda: query.format(self._all(key)), self._lasts)
+        return f"SELECT * FROM {kept} WHERE {condition}", values
+
+    def _all(self, key: Sequence[str]) -> str:
+        """All rows, one for each ``key``."""
+        alone = [part for part in self._parts if part.alone]
+        single = self._single(alone) if key else {part.name for part in alone}
+        return self._apart(self._parts, single, {}, key)[0]
+
+    def _single(self, parts: Sequence[Part]) -> set[str]:
+        """Those of the parts in which every cell has one row only, so that none competes."""
+        paths = {str(path): part.name for part in parts for path in part.paths.values()}
+        if not paths:
+            return set()
+        source = sql.files(map(Path, paths), named=True)
+        counted = f"SELECT filename, count(*) = count(DISTINCT hash({names(CELL)})) FROM {source} GROUP BY filename"
+        return {paths[path] for path, single in sql.fetch(counted) if single}
+
+    def _lasts(self) -> bool:
+        """Whether no row is ahead of the clock: such a row is another one tomorrow."""
+        ((ahead,),) = sql.fetch(f"SELECT count(*) FROM ({self._union(self._parts)}) WHERE measured_at > now()")
+        return not ahead
 
     def _on(self, where: sql.Where, on: On) -> tuple[str, list[Any]]:
         """The cells as they end on another runtime."""
         early = {name: wanted for name, wanted in where.items() if name not in elsewhere.MOVED}
-        parts = self._taken(early)
-        taken = {part.name for part in parts}
-        once = taken <= self._single(parts) and len({name.rpartition("-")[2] for name in taken if "-" in name}) < 2
-        cells, values = self._speaking(early, runtimes=True)
+        cells, values = self.speaking(early)
         late, more = sql.condition({name: wanted for name, wanted in where.items() if name in elsewhere.MOVED})
-        runs, theirs = self._replays.speaking(on.where) if self._replays else elsewhere.NO_RUNS
-        text = elsewhere.moved(cells, runs, on, once=once)
-        return f"SELECT * FROM ({text}) WHERE {late}", [*values, *theirs, *more]
+        runs, theirs = self._replays.speaking(on.where)
+        return f"SELECT * FROM ({elsewhere.moved(cells, runs, on)}) WHERE {late}", [*values, *theirs, *more]
 
-    def _roughly(self, where: sql.Where) -> tuple[str, list[Any]]:
-        """As :meth:`_speaking`, without asking whether rows of one file compete."""
-        taken = self._taken(where)
-        return self._apart(taken, {part.name for part in taken if part.alone}, where, CELL)
 
-    def _single(self, parts: Sequence[Part]) -> set[str]:
-        """Those of the parts in which every cell has one row only, so that none competes; each is looked at once."""
-        new = {path: part.name for part in parts if part.alone for path in part.paths.values()}
-        new = {path: name for path, name in new.items() if name not in self._known_single}
-        if new:
-            key = ", ".join(sql.name(name) for name in CELL)
-            counted = f"SELECT filename, count(*) = count(DISTINCT hash({key})) FROM {sql.files(new, named=True)}"
-            counts = dict(self._fetch(f"{counted} GROUP BY filename"))
-            self._known_single.update({name: counts.get(str(path), True) for path, name in new.items()})
-        return {part.name for part in parts if self._known_single.get(part.name)}
+def _grouped(by: Sequence[str], measures: Mapping[str, str]) -> str:
+    asked = ", ".join([names(by), *(f"{text} AS {sql.name(name)}" for name, text in measures.items())])
+    return f"SELECT {asked} FROM ({{}}) GROUP BY {names(by)} ORDER BY {names(by)}"

@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport.model.errors import StoreError
-from caniexport.store import digests, files, memo, small, sql
+from caniexport.store import digests, files, small, sql, summary
 from caniexport.store.cells_query import CellsQuery
 from caniexport.store.declared import gather
 from caniexport.store.elsewhere import On, Runtime
 from caniexport.store.frames import to_frame
 from caniexport.store.gates import Gates, Quarantined
 from caniexport.store.journal_reader import Entries, read_journals
-from caniexport.store.memo import Memo
 from caniexport.store.merge import newest
 from caniexport.store.parts import Part, find_parts, leave_out_damaged
 from caniexport.store.query import Query
 from caniexport.store.schema import columns as columns_of
 from caniexport.store.schema import from_normalised, schema, to_arrow
+from caniexport.store.summary import WrittenSummary
 from caniexport.store.which_row import REPLAY
 
 if TYPE_CHECKING:
@@ -158,35 +158,37 @@ class Dataset:
     def runtimes(self) -> list[Runtime]:
         """The releases of runtimes that ran files of the corpus."""
         columns = ("runtime", "runtime_version", "provider")
-        cells = self.grouped(columns, {}, None)
+        cells = self.counted(columns, {})
         runs = self.run_groups((*columns, "corpus"), {"files": 'count("case")'})
         files_of_cells = [row[:3] for row in runs if row[3] not in ("onnx-node", "probe") and row[4]]
         return [Runtime(*row) for row in dict.fromkeys([*cells, *files_of_cells]) if None not in row]
 
     def grouped(
-        self,
-        by: Sequence[str],
-        measures: Mapping[str, str],
-        where: sql.Where | None = None,
-        *,
-        exactly: bool = False,
-        on: On | None = None,
+        self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where | None = None, *, on: On | None = None
     ) -> list[tuple[Any, ...]]:
-        """For each group of cells: its columns ``by``, then the measures (SQL over columns of ``CELLS``).
+        """For each group of cells: its columns ``by``, then the measures (SQL over columns of ``CELLS``)."""
+        return self._cells.grouped_cells(by, measures, where or {}, on)
 
-        Rows whose place a newer row has taken may count too, unless it has to be ``exactly`` one row per cell: which
-        releases, opsets and words occur does not depend on them.
+    def counted(
+        self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where | None = None
+    ) -> list[tuple[Any, ...]]:
+        """The same about all cells, at once: measures over :data:`~caniexport.store.cells_query.COUNTED_BY` and the
+        number of ``cells``, in which a cell counts once for each version of a runtime that it was measured on.
         """
-        return self._cells.counted(by, measures, where or {}, exactly=exactly, on=on)
+        return self._cells.counted(by, measures, where or {})
+
+    def distinct(self, by: Sequence[str], where: sql.Where | None = None) -> list[tuple[Any, ...]]:
+        """The values of columns of cells that occur beside each other, on whatever version of a runtime."""
+        return self._cells.distinct(by, where or {})
 
     def folded(
-        self, by: Sequence[str], along: str, measure: str, where: sql.Where, *, exactly: bool, on: On | None = None
+        self, by: Sequence[str], along: str, measure: str, where: sql.Where, *, on: On | None = None
     ) -> list[tuple[Any, ...]]:
         """For each group of cells: its columns ``by``, its values of the column ``along``, the measure at each of them.
 
-        Both as lists of one length, in no order. ``exactly`` as for :meth:`grouped`.
+        Both as lists of one length, in no order. The filters are on these columns.
         """
-        return self._cells.folded(by, along, measure, where, exactly=exactly, on=on)
+        return self._cells.folded(by, along, measure, where, on)
 
     def records(self, table: str, where: sql.Where | None = None) -> list[dict[str, Any]]:
         """Rows of any table as dictionaries, a local one before a published one, those of quarantined runs too."""
@@ -217,18 +219,15 @@ class Dataset:
 
     @cached_property
     def _cells(self) -> CellsQuery:
-        return CellsQuery(self._parts_of("cells"), self._quarantined, self._problems, self._replays, self._memo)
+        """Where rows are in journals yet, no summary is written."""
+        settled = not (self._journalled["cells"] or self._journalled["runs"])
+        paths = [path for part in self._parts_of("cells") for path in part.paths.values()]
+        written = WrittenSummary(paths, summary.folder() if settled else None)
+        return CellsQuery(self._parts_of("cells"), self._quarantined, self._problems, self._replays, written)
 
     @cached_property
     def _replays(self) -> Query:
         return Query("runs", self._parts_of("runs"), self._quarantined, self._problems)
-
-    @cached_property
-    def _memo(self) -> Memo:
-        """Answers of this state of the files; where rows are in journals yet, none is kept."""
-        paths = [path for home in self._folders.values() for at in ("cells", "runs") for path in (home / at).glob("*")]
-        settled = not (self._journalled["cells"] or self._journalled["runs"])
-        return Memo(paths, memo.folder() if settled else None)
 
     def _small_files(self, table: str) -> list[Path]:
         """The files of a table, published before local, as far as they are there and can be read."""

@@ -5,7 +5,7 @@ with ``+`` is of a file that is about to be written: until the writer has come t
 will do, so that nobody who is killed in between leaves a file that passes for a damaged one.
 
 A file is hashed when it is first opened; what was found is remembered, for this process and in the user's cache folder
-(:mod:`caniexport.store.memo`), under the file's size, times and inode. A dataset without a ``MANIFEST`` was written
+(:mod:`caniexport.store.summary`), under the file's size, times and inode. A dataset without a ``MANIFEST`` was written
 before there was one: its files are read as they are.
 """
 
@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from caniexport.model.errors import StoreError
 from caniexport.model.rows import TABLES
-from caniexport.store import memo
+from caniexport.store import summary
 
 NAME = "MANIFEST"
 _FOLDERS = ("cells", "runs")
@@ -263,7 +263,7 @@ class _Remembered:
     @classmethod
     def of(cls, folder: Path) -> _Remembered:
         """The one of a dataset, read once in a process and cache folder."""
-        return _remembered(folder.absolute(), memo.folder())
+        return _remembered(folder.absolute(), summary.folder())
 
     def get(self, path: Path) -> Content | None:
         """What a file holds that is as it was when it was hashed."""
@@ -291,7 +291,7 @@ class _Remembered:
         self._known.update(new)
         if self._path is not None:
             words = {name: [list(state), *content] for name, (state, content) in self._known.items()}
-            memo.put(self._path, json.dumps(words, separators=(",", ":")))
+            summary.put(self._path, lambda path: path.write_text(json.dumps(words, separators=(",", ":"))))
 
 
 @cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Stage, Status
@@ -57,15 +57,8 @@ class On:
         return {name: (value,) for name, value in zip(names, self.runtime, strict=True)}
 
 
-#: the relation where there are no runs
-NO_RUNS: tuple[str, list[Any]] = (f"SELECT *, NULL::VARCHAR AS origin, 0 AS line FROM ({sql.empty('runs')})", [])
-
-
-def moved(cells: str, runs: str, on: On, *, once: bool) -> str:
-    """The relation ``cells`` on another runtime, where ``runs`` are the runs there.
-
-    once  no cell has several rows, on other providers or versions of a runtime, among which one is to be chosen
-    """
+def moved(cells: str, runs: str, on: On) -> str:
+    """The relation ``cells`` on another runtime, where ``runs`` are the runs there."""
     here = (
         f"(c.exporter IS NULL OR (c.stage IN ({BEFORE}) AND NOT (c.stage = {_CHECK} AND r.status IS NOT NULL)) OR "
         f"({_is('c.runtime', on.runtime.name)} AND {_is('c.runtime_version', on.runtime.version)} "
@@ -74,7 +67,7 @@ def moved(cells: str, runs: str, on: On, *, once: bool) -> str:
     replaced = ", ".join(f"{value} AS {name}" for name, value in _values(here, on.runtime).items())
     asks = _asks("c", on.asking)
     return (
-        f"SELECT c.* REPLACE ({replaced}) FROM ({cells if once else _one(cells, on.runtime)}) c "
+        f"SELECT c.* REPLACE ({replaced}) FROM ({_one(cells, on.runtime)}) c "
         f"LEFT JOIN ({which_row.taken(runs, 'runs', ('bundle', 'asks'))}) r "
         f"ON c.bundle = r.bundle AND (r.session IS NOT NULL) = {asks}"
     )

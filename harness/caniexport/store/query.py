@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from caniexport.store import parts as dataset_parts
 from caniexport.store import sql, which_row
-from caniexport.store.memo import Memo
 from caniexport.store.schema import schema
 from caniexport.store.which_row import KEYS
 
@@ -38,7 +37,6 @@ class Query:
 
     quarantined  whether the run of an environment may not speak; ``None`` where all may
     problems     what cannot be read is left out and told to it
-    memo         answers that were kept
     stored       give the status as it is stored, not ``unstable`` where several were seen
     """
 
@@ -48,7 +46,6 @@ class Query:
         parts: Sequence[Part],
         quarantined: Quarantined | None,
         problems: list[str],
-        memo: Memo | None = None,
         *,
         stored: bool = False,
     ) -> None:
@@ -59,7 +56,6 @@ class Query:
         self._status = "status" if stored else sql.STATUS
         self._silenced: str | None = None
         self._tables: dict[str, str] = {}
-        self._memo = memo or Memo((), None)
 
     def rows(self, wanted: Sequence[str], where: sql.Where, key: Sequence[str]) -> list[tuple[Any, ...]]:
         """One row for each ``key`` with the ``wanted`` columns, ``origin`` too if asked for; times in microseconds.
@@ -70,7 +66,7 @@ class Query:
 
     def grouped(self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where) -> list[tuple[Any, ...]]:
         """For each group of rows its columns ``by``, then the measures (SQL), in the order in which groups occur."""
-        keys = _names(by)
+        keys = names(by)
         said = ", ".join([keys, *(f"{text} AS {sql.name(name)}" for name, text in measures.items())])
         numbered = f"SELECT *, row_number() OVER (ORDER BY {_ORDER[self._table]}) AS place FROM ({{}})"
         text = f"SELECT {said} FROM ({numbered}) GROUP BY {keys} ORDER BY min(place)"
@@ -119,12 +115,6 @@ class Query:
             if not self.leave_out_damaged():
                 raise sql.unanswered(error) from error
             return self._ask(source, around, fetch)
-
-    def _fetch(self, text: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """As :func:`sql.fetch`, kept for the next process where it depends on nothing but parquet files."""
-        if which_row.CLOCK in text or self._tables:
-            return sql.fetch(text, values)
-        return self._memo.rows(text, values, lambda: sql.fetch(text, values))
 
     def _taken(self, where: sql.Where) -> list[Part]:
         """The parts that may have rows with these values."""
@@ -200,5 +190,6 @@ class Query:
         return self._ask(lambda: (self._union(self._parts), []), text, sql.fetch)
 
 
-def _names(columns: Sequence[str]) -> str:
+def names(columns: Sequence[str]) -> str:
+    """Columns as SQL lists them."""
     return ", ".join(sql.name(name) for name in columns)

@@ -16,7 +16,6 @@ lost before a runtime was reached carries none. Rows of quarantined runs are lef
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from caniexport.model.rows import TABLES
@@ -52,9 +51,6 @@ _MADE = {
     "file": "CASE WHEN corpus = 'onnx-node' THEN \"case\" || '/' || variant ELSE bundle END",
 }
 
-#: how a comparison with the clock begins: a text that has one is another text every moment
-CLOCK = "epoch_us(measured_at) <="
-
 _MEASURED = ", ".join(sql.literal(status.value) for status in sorted(MEASURED, key=lambda status: status.value))
 #: whether a row measured something
 SAYS = f"status IN ({_MEASURED})"
@@ -78,7 +74,7 @@ def _order(table: str) -> str:
     """The order among rows of the same thing, the one that is taken first."""
     parts = [f"{_BETTER[table]} DESC"] if table in _BETTER else []
     if any(column.name == "measured_at" for column in TABLES[table]):
-        parts.append(f"coalesce({CLOCK} {round(time.time() * 1e6)}, false) DESC")
+        parts.append("coalesce(measured_at <= now(), false) DESC")
         parts += ["origin = 'local' DESC"] if table in ("cells", "runs") else []
         parts.append("measured_at DESC NULLS LAST")
     return ", ".join([*parts, "line DESC"])

@@ -1,0 +1,131 @@
+"""The written summary: what answers about the whole dataset look at, as small files in the user's cache folder.
+
+Every answer needs to know which releases, exporters, opsets and runtimes there are, and those about many cases how each
+cell ended: folding a million cells takes a third of a second, and a command begins anew each time. Both are written
+when they are first asked for, under everything they depend on: the query, and path, size, times and inode of every
+parquet file of the dataset. They are a hundred thousand lines in half a megabyte. ``CANIEXPORT_CACHE`` names another
+folder; empty, nothing is written.
+
+Nothing rests on it: where a file is not what was written, or cannot be, the dataset's own files answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from caniexport.store import sql
+
+VARIABLE = "CANIEXPORT_CACHE"
+#: megabytes that the cache folder may take; the oldest files go first
+_MOST = 64
+
+
+def folder() -> Path | None:
+    """Where summaries and digests are kept; ``None`` where they are not."""
+    named = os.environ.get(VARIABLE)
+    if named is not None:
+        return Path(named) if named else None
+    above = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(above) if above else Path.home() / ".cache") / "caniexport"
+    except RuntimeError:  # a user without a home
+        return None
+
+
+class WrittenSummary:
+    """The summaries of one state of these files."""
+
+    def __init__(self, paths: Iterable[Path], where: Path | None) -> None:
+        self._where = where
+        self._state = _state(paths) if where is not None else None
+        self._known: dict[str, Path] = {}
+
+    def relation(self, name: str, query: Callable[[], str], lasts: Callable[[], bool]) -> str:
+        """The rows of a query as SQL names them: those written under its name, else the query itself.
+
+        ``lasts`` tells whether they stay the same as long as the files do. It is asked before they are written.
+        """
+        if name not in self._known:
+            kept = self._kept(name) or (self._write(name, query()) if self._state and lasts() else None)
+            if kept is None:
+                return f"({query()})"
+            self._known[name] = kept
+        return f"read_parquet({sql.literal(str(self._known[name]))})"
+
+    def _kept(self, name: str) -> Path | None:
+        found = self._where.glob(f"{self._key(name)}-*.parquet") if self._where is not None and self._state else ()
+        return next(filter(_is_whole, found), None)
+
+    def _key(self, name: str) -> str:
+        return hashlib.sha256(f"{self._state}\0{name}".encode()).hexdigest()[:32]
+
+    def _write(self, name: str, query: str) -> Path | None:
+        """The file with the rows of a query, named for its content too; ``None`` where it cannot be written."""
+        assert self._where is not None
+        path = self._where / f"{self._key(name)}.parquet"
+        copy = f"COPY ({query} ORDER BY ALL) TO {{}} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
+        with contextlib.suppress(sql.error()):  # a full disk; or a file of the dataset is damaged: who asks will see
+            put(path, lambda made: sql.fetch(copy.format(sql.literal(str(made)))))
+        with contextlib.suppress(OSError):
+            return path.replace(path.with_name(f"{path.stem}-{_digest(path)}.parquet"))
+        return None
+
+    def forget_lost(self) -> bool:
+        """Forget the files that are not what was written any more; whether there was one."""
+        lost = [query for query, path in self._known.items() if not _is_whole(path)]
+        for query in lost:
+            del self._known[query]
+        return bool(lost)
+
+
+def _state(paths: Iterable[Path]) -> str | None:
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        try:
+            at = path.stat()
+        except OSError:
+            return None
+        said = f"{path.resolve()}\0{at.st_size} {at.st_mtime_ns} {at.st_ctime_ns} {at.st_ino}\n"
+        digest.update(said.encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:32]
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        return _digest(path) == path.stem.rpartition("-")[2]
+    except OSError:
+        return False
+
+
+def put(path: Path, write: Callable[[Path], object]) -> None:
+    """Keep a file in the cache folder, if that can be done; ``write`` fills it under another name."""
+    with contextlib.suppress(OSError):  # a full disk
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix="new-")
+        os.close(handle)
+        try:
+            write(Path(name))
+            Path(name).replace(path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+        _prune(path.parent)
+
+
+def _prune(above: Path) -> None:
+    found = sorted((item.stat().st_mtime_ns, item.stat().st_size, item) for item in above.glob("*"))
+    taken = sum(size for _, size, _ in found)
+    for _, size, item in found:
+        if taken <= _MOST * 1_000_000:
+            return
+        with contextlib.suppress(OSError):
+            item.unlink()
+        taken -= size
