@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import stand_in_runtime
@@ -338,3 +339,37 @@ def test_files_whose_values_are_not_the_cpu_providers_are_counted(home, tmp_path
     assert "openvino: values of 1 files are not those of its package's CPU provider" in " ".join(
         call("runtimes").stdout.split()
     )
+
+
+def test_a_run_of_a_runtime_waits_for_another_one_and_then_plans_anew(home, tmp_path):
+    from caniexport.measure.done import in_turn
+    from caniexport.measure.job import ReplayOptions, ReplaysJob
+    from caniexport.measure.progress import Progress
+
+    release = next(item for item in RUNTIMES if item.text == "onnxruntime==1.20.1")
+    options = ReplayOptions(home=home, runtimes=(release,))
+    assert call("bundles", "pack", "-o", str(tmp_path / "b.zip")).exit_code == 0
+    todo = Archive(tmp_path / "b.zip").entries
+    said = []
+
+    def say(line):
+        said.append(line)
+        first.__exit__(None, None, None)
+
+    job = ReplaysJob(
+        options=options,
+        environment="ort-1.20.1-cpu",
+        label=release.text,
+        release=release,
+        provider="cpu",
+        wanted=todo,
+        todo=todo,
+        progress=Progress(say),
+        say=say,
+    )
+    first = in_turn(job, lambda other: other)
+    assert first.__enter__() is job
+
+    with in_turn(job, lambda other: replace(other, todo=[])) as second:
+        assert second.todo == []
+    assert "waiting until it has ended" in said[0]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 import time
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from caniexport.gate.repeats import sample
 from caniexport.machine import interpreters
-from caniexport.machine.turns import turn
+from caniexport.measure.done import done_cells, done_environment_cases, in_turn, measured_before
 from caniexport.measure.job import CellsJob, MeasureOptions, ReleaseReport, cell_name, new_run_id, utc_now
 from caniexport.measure.owed import owed
 from caniexport.measure.progress import Progress
@@ -19,8 +18,7 @@ from caniexport.measure.tox_calls import cells_variables, failure, run_again, ru
 from caniexport.model import corpus as corpus_module
 from caniexport.model import plan, releases
 from caniexport.model.journal import Journal
-from caniexport.model.rows import MEASURING_VERSION, cell_key
-from caniexport.model.status import Status
+from caniexport.model.rows import MEASURING_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,10 +27,6 @@ if TYPE_CHECKING:
     from caniexport.model.corpus import LoadedCase
     from caniexport.model.releases import Release
     from caniexport.store import Dataset
-
-#: rows with these statuses say nothing, so their cells are measured again
-_UNMEASURED = frozenset({Status.INVALID.value, Status.NOT_RUN.value, Status.SKIP.value})
-
 
 #: doubtful cells that are measured apart without being asked: each takes a process, twice
 _SETTLED_AT_ONCE = 500
@@ -51,8 +45,8 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
     chosen = _chosen(options)
     corpus = corpus_module.load(options.home.corpora, stand_in=True)
     variables = {} if options.plan else cells_variables(options)
-    dataset, progress = _measured(options), Progress(say)
-    jobs = [_job(options, corpus, release, dataset, variables, progress, say) for release in chosen]
+    dataset, progress = measured_before(options), Progress(say)
+    jobs = [_planned(_job(options, corpus, release, variables, progress, say), dataset) for release in chosen]
     if options.plan:
         return [_only_planned(job) for job in jobs]
     environment_cases = _environment_cases(options, corpus)
@@ -65,32 +59,21 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
     return reports
 
 
-def _measured(options: MeasureOptions) -> Dataset:
-    """The dataset whose rows count as done."""
-    from caniexport.store import Dataset
-
-    return Dataset.open(options.home.published if options.missing else None, options.home.local)
-
-
 def _job(
     options: MeasureOptions,
     corpus: dict[str, LoadedCase],
     release: Release,
-    dataset: Dataset,
     variables: dict[str, str],
     progress: Progress,
     say: Callable[[str], None],
 ) -> CellsJob:
-    """The run of a release that measures what has no row in the dataset."""
-    todo, done = _todo(options, corpus, release, dataset)
+    """The run of a release, not planned yet."""
     return CellsJob(
         options=options,
         environment=f"torch{release.torch}-{options.provider}",
         label=f"torch {release.torch}",
         release=release,
         corpus=corpus,
-        todo=todo,
-        done=done,
         selection=tuple(_selection(options)),
         limits=tuple(_limits(options)),
         # tox.ini names the first folder of cases
@@ -119,13 +102,12 @@ def _selection(options: MeasureOptions) -> Iterator[str]:
 def _measure_in_turn(job: CellsJob) -> ReleaseReport:
     """One release, when no other process measures it into the same folder, with a Python that this machine has."""
     options, release = job.options, job.release
-    with turn(options.local, job.environment, job.say) if job.todo else nullcontext(False) as waited:
+    with in_turn(job, _planned) as job:
         fitting = interpreters.fitting(release) if job.todo else release
         if fitting is None:
             return _without_python(job)
-        if waited or fitting is not release:
-            todo, done = _todo(options, job.corpus, fitting, _measured(options))
-            job = replace(job, release=fitting, todo=todo, done=done)
+        if fitting is not release:
+            job = _planned(replace(job, release=fitting))
         if not job.todo:
             job.tell("nothing new to measure")
             return ReleaseReport(release.torch, 0, 0, 0.0)
@@ -163,23 +145,24 @@ def _chosen(options: MeasureOptions) -> list[Release]:
     return [item for item in releases.table() if item.torch in names] or list(releases.table())
 
 
-def _todo(
-    options: MeasureOptions, corpus: dict[str, LoadedCase], release: Release, dataset: Dataset
-) -> tuple[list[plan.Cell], frozenset[str]]:
-    """The cells to measure, and the keys of those that need none. Canaries come with every run that measures."""
+def _planned(job: CellsJob, dataset: Dataset | None = None) -> CellsJob:
+    """The job with what is to be measured, and what needs no measuring. Canaries come with every run that measures."""
+    options, corpus, release = job.options, job.corpus, job.release
     selection = plan.Selection(frozenset(options.cases), frozenset(options.exporters), frozenset(options.opsets))
     cells = plan.cells(corpus, release, options.provider, selection)
     if options.cells:
-        return _named(cells, corpus, release, options.cells), frozenset()
-    done = frozenset() if options.fresh or options.apart else _done(options.provider, release, dataset)
+        return replace(job, todo=_named(cells, corpus, release, options.cells), done=frozenset())
+    dataset = dataset or measured_before(options)
+    again = options.fresh or options.apart
+    done = frozenset() if again else done_cells(dataset, release, options.provider)
     new = [cell for cell in cells if cell.key not in done]
     canaries = {cell.case for cell in cells if corpus[cell.case].cls.corpus == "canary"}
     # nothing but what comes along: all is done, or the cases named have no cell here (environment cases have none)
     asked = {name.partition("/")[0] for name in options.cases}
     if (done or asked) and all(cell.case in canaries - asked for cell in new) and not _waits(release, dataset):
-        return [], done
+        return replace(job, todo=[], done=done)
     done = frozenset(key for key in done if key.split(":")[2] not in canaries)
-    return [cell for cell in cells if cell.key not in done], done
+    return replace(job, todo=[cell for cell in cells if cell.key not in done], done=done)
 
 
 def _named(
@@ -192,20 +175,9 @@ def _named(
 
 def _waits(release: Release, dataset: Dataset) -> bool:
     """Whether rows wait for the gate's word: the newest run was ended after its last cell, before it was judged."""
-    environments = dataset.environments()
-    runs = environments[environments["spec"] == release.spec].sort_values("measured_at", kind="stable")
-    return bool(len(runs) and runs["gate"].isna().iloc[-1])
-
-
-def _done(provider: str, release: Release, dataset: Dataset) -> frozenset[str]:
-    """Keys of the cells that have a row measured with the same pins."""
-    environments = dataset.environments()
-    same = set(environments.loc[environments["spec"] == release.spec, "env_id"])
-    cells = dataset.cells(torch=release.torch, provider=provider)
-    cells = cells[cells["env_id"].isin(same) & ~cells["status"].isin(_UNMEASURED) & cells["case"].notna()]
-    columns = ["case_hash", "measuring", "case", "variant", "exporter", "opset", "provider"]
-    cells = cells[columns].astype(object).where(cells[columns].notna(), None)
-    return frozenset(cell_key(*values) for values in cells.itertuples(index=False, name=None))
+    runs = dataset.records("environments", {"spec": (release.spec,)})
+    newest = sorted(runs, key=lambda row: str(row["measured_at"] or ""))[-1:]
+    return any(row["gate"] is None for row in newest)
 
 
 def _measure_release(job: CellsJob) -> ReleaseReport:
@@ -326,11 +298,11 @@ def _measure_environment_cases(
     options: MeasureOptions, cases: list[LoadedCase], say: Callable[[str], None]
 ) -> ReleaseReport:
     from caniexport.measure.environment_cases import measure_environment_case
-    from caniexport.store import compact
+    from caniexport.store import Dataset, compact
 
     started = time.monotonic()
     run_id = new_run_id()
-    done = frozenset() if options.fresh else _environment_done(options)
+    done = frozenset() if options.fresh else done_environment_cases(Dataset.open(None, options.local))
     rows = 0
     with Journal(options.home.local / "journal", f"environment-cases-{run_id}") as journal:
         for item in cases:
@@ -344,14 +316,6 @@ def _measure_environment_cases(
                 rows += 1
     compact(options.home.local)
     return ReleaseReport("environment cases", rows, rows, time.monotonic() - started)
-
-
-def _environment_done(options: MeasureOptions) -> frozenset[tuple[str, str, str]]:
-    from caniexport.store import Dataset
-
-    cells = Dataset.open(None, options.home.local).cells()
-    cells = cells[cells["exporter"].isna() & cells["case"].notna() & ~cells["status"].isin(_UNMEASURED)]
-    return frozenset(cells[["case", "variant", "case_hash"]].itertuples(index=False, name=None))
 
 
 def _interpreter(minor: str) -> str | None:

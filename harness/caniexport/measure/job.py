@@ -137,8 +137,8 @@ class Job:
     options: JobOptions
     environment: str
     label: str
-    todo: Sequence[Planned]
-    done: frozenset[str]
+    todo: Sequence[Planned] = ()
+    done: frozenset[str] = frozenset()
     selection: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
@@ -174,7 +174,7 @@ class CellsJob(Job):
     table: ClassVar[str] = "cells"
     options: MeasureOptions
     release: Release
-    todo: Sequence[plan.Cell]
+    todo: Sequence[plan.Cell] = ()
     corpus: dict[str, LoadedCase]
 
     @property
@@ -185,13 +185,14 @@ class CellsJob(Job):
 
 @dataclass(frozen=True, kw_only=True)
 class ReplaysJob(Job):
-    """Bundles on one release of a runtime."""
+    """Bundles on one release of a runtime; ``wanted`` are all that are asked for."""
 
     table: ClassVar[str] = "runs"
     options: ReplayOptions
     release: RuntimeRelease
     provider: str
-    todo: Sequence[ArchiveEntry]
+    wanted: Sequence[ArchiveEntry]
+    todo: Sequence[ArchiveEntry] = ()
 
     @property
     def pins(self) -> tuple[str, ...]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from caniexport.bundles.pack import COLUMNS, PackedBundle, entries, pack
 from caniexport.machine.interpreters import find as find_python
+from caniexport.measure.done import done_replays, in_turn, measured_before
 from caniexport.measure.job import ReplaysJob
 from caniexport.measure.merge_replays import ReplaysReport, replays_report
 from caniexport.measure.progress import Progress
 from caniexport.measure.settle import settle
 from caniexport.measure.tox_calls import failure, run_job
 from caniexport.model import corpus as corpus_module
-from caniexport.model.status import MEASURED
 from caniexport.runner.archive import Archive
 from caniexport.worker.process_tree import die_with_parent
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from caniexport.runner.archive import ArchiveEntry
     from caniexport.store import Dataset
 
-_MEASURED = frozenset(status.value for status in MEASURED)
-
 
 def measure_replays(options: ReplayOptions, say: Callable[[str], None]) -> list[ReplaysReport]:
     """Run what is new on each release; one that cannot be made is said so and does not stop the others."""
@@ -39,11 +38,10 @@ def measure_replays(options: ReplayOptions, say: Callable[[str], None]) -> list[
     dataset = Dataset.open(options.home.published, options.home.local)
     archive = options.archive or _pack(options, dataset, say)
     wanted = Archive(archive).entries
-    done_before = Dataset.open(options.home.published if options.missing else None, options.local)
-    progress = Progress(say, "bundles")
-    jobs = [_job(options, release, archive, wanted, done_before, progress, say) for release in options.runtimes]
+    before, progress = measured_before(options), Progress(say, "bundles")
+    jobs = [_planned(_job(options, release, archive, wanted, progress, say), before) for release in options.runtimes]
     progress.begin({job.label: len(job.todo) for job in jobs if job.todo})
-    return [_measure_one(job) for job in jobs]
+    return [_measure_in_turn(job) for job in jobs]
 
 
 def selected(
@@ -92,21 +90,18 @@ def _job(
     release: RuntimeRelease,
     archive: Path,
     wanted: Sequence[ArchiveEntry],
-    dataset: Dataset,
     progress: Progress,
     say: Callable[[str], None],
 ) -> ReplaysJob:
-    """The run of a runtime's release that measures what has no row in the dataset."""
+    """The run of a runtime's release, not planned yet."""
     provider = options.provider or release.providers[0]
-    done = frozenset() if options.fresh else _done(dataset, release, provider)
     return ReplaysJob(
         options=options,
         environment=release.environment(provider),
         label=release.text,
         release=release,
         provider=provider,
-        todo=[entry for entry in wanted if entry.key not in done],
-        done=done,
+        wanted=wanted,
         limits=("--workers", str(options.workers), "--timeout", str(options.timeout)),
         variables={"CANIEXPORT_ARCHIVE": str(archive.resolve())},
         progress=progress,
@@ -114,14 +109,22 @@ def _job(
     )
 
 
-def _measure_one(job: ReplaysJob) -> ReplaysReport:
+def _planned(job: ReplaysJob, dataset: Dataset | None = None) -> ReplaysJob:
+    """The job with what is to be run, and what needs no running."""
+    dataset = dataset or measured_before(job.options)
+    done = frozenset() if job.options.fresh else done_replays(dataset, job.release, job.provider)
+    return replace(job, todo=[entry for entry in job.wanted if entry.key not in done], done=done)
+
+
+def _measure_in_turn(job: ReplaysJob) -> ReplaysReport:
     """One tox run, then the gate and the compaction of what it wrote."""
-    if not job.todo:
-        job.tell("nothing new to run")
-        return _empty_report(job, "")
-    code = run_job(job)
-    settled = settle(job)
-    job.clean()
+    with in_turn(job, _planned) as job:
+        if not job.todo:
+            job.tell("nothing new to run")
+            return _empty_report(job, "")
+        code = run_job(job)
+        settled = settle(job)
+        job.clean()
     if settled.written:
         report = replays_report(settled.written, settled.problem)
     else:
@@ -135,14 +138,6 @@ def _measure_one(job: ReplaysJob) -> ReplaysReport:
 
 def _empty_report(job: ReplaysJob, problem: str) -> ReplaysReport:
     return ReplaysReport(job.release.runtime, job.release.version, job.provider, job.run_id, 0, {}, problem)
-
-
-def _done(dataset: Dataset, release: RuntimeRelease, provider: str) -> frozenset[str]:
-    """Keys of the entries that have a row of this release and provider which says something."""
-    frame = dataset.runs(columns=["bundle", "session", "runtime", "runtime_version", "provider", "status"])
-    mine = (frame["runtime"] == release.runtime) & (frame["runtime_version"] == release.version)
-    frame = frame[mine & (frame["provider"] == provider) & frame["status"].isin(_MEASURED)]
-    return frozenset(frame["bundle"] + frame["session"].fillna(""))
 
 
 def run_here(archive: Path, arguments: Sequence[str], python: str = "") -> int:

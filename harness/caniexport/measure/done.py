@@ -1,0 +1,58 @@
+"""What is measured already, and whose turn it is to measure the rest: the same for cells and replays."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from caniexport.machine.turns import turn
+from caniexport.model.rows import cell_key
+from caniexport.model.status import MEASURED
+from caniexport.store import Dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from caniexport.bundles.runtime_releases import RuntimeRelease
+    from caniexport.measure.job import Job, JobOptions
+    from caniexport.model.releases import Release
+
+_MEASURED = frozenset(status.value for status in MEASURED)
+_CELL = ("case_hash", "measuring", "case", "variant", "exporter", "opset", "provider")
+_ENVIRONMENT_CASE = ("case", "variant", "case_hash")
+
+SomeJob = TypeVar("SomeJob", bound="Job")
+
+
+def measured_before(options: JobOptions) -> Dataset:
+    """The dataset whose rows count as done."""
+    return Dataset.open(options.home.published if options.missing else None, options.local)
+
+
+def done_cells(dataset: Dataset, release: Release, provider: str) -> frozenset[str]:
+    """Keys of the cells that have a row measured with the same pins."""
+    same = {row["env_id"] for row in dataset.records("environments", {"spec": (release.spec,)})}
+    where = {"torch": (release.torch,), "provider": (provider,), "env_id": same, "status": _MEASURED}
+    return frozenset(cell_key(*row) for row in dataset.select(_CELL, where, runtimes=True))
+
+
+def done_environment_cases(dataset: Dataset) -> frozenset[tuple[str, str, str]]:
+    """Case, variant and hash of the environment cases that have a row."""
+    return frozenset(dataset.select(_ENVIRONMENT_CASE, {"exporter": (None,), "status": _MEASURED}, runtimes=True))
+
+
+def done_replays(dataset: Dataset, release: RuntimeRelease, provider: str) -> frozenset[str]:
+    """Keys of the files of an archive that were run on a release of a runtime."""
+    place = {"runtime": (release.runtime,), "runtime_version": (release.version,), "provider": (provider,)}
+    rows = dataset.run_groups(("bundle", "session"), {}, {**place, "status": _MEASURED})
+    return frozenset(bundle + (session or "") for bundle, session in rows)
+
+
+@contextmanager
+def in_turn(job: SomeJob, plan: Callable[[SomeJob], SomeJob]) -> Iterator[SomeJob]:
+    """The job, when no other process measures it into the same folder; planned anew where it had to wait for one."""
+    if not job.todo:
+        yield job
+        return
+    with turn(job.options.local, job.environment, job.say) as waited:
+        yield plan(job) if waited else job
