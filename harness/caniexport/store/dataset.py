@@ -22,17 +22,16 @@ from caniexport.store.elsewhere import On, Runtime
 from caniexport.store.frames import to_frame
 from caniexport.store.gates import Gates, Quarantined
 from caniexport.store.journal_reader import Entries, read_journals
-from caniexport.store.merge import newest
+from caniexport.store.merge import in_order
 from caniexport.store.parts import Part, find_parts, leave_out_damaged
 from caniexport.store.query import Query
 from caniexport.store.schema import columns as columns_of
-from caniexport.store.schema import from_normalised, schema, to_arrow
+from caniexport.store.schema import to_arrow
 from caniexport.store.summary import WrittenSummary
 from caniexport.store.which_row import REPLAY
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
 #: a filter's value: one, several of which any will do, or ``None`` for all
 Asked = str | int | Iterable[Any] | None
@@ -54,7 +53,6 @@ class Dataset:
         #: tables whose files that no MANIFEST speaks for have been read to their end
         self._looked_through: set[str] = set()
         self._parts_of("cells")
-        self._environments: pa.Table | None = None
         #: what readers of this dataset keep beside it, by their own names
         self.beside: dict[str, Any] = {}
 
@@ -239,14 +237,10 @@ class Dataset:
 
     def environments(self) -> pd.DataFrame:
         """One row per environment and run: the columns of ``ENVIRONMENTS``, ``origin``, and whether ``quarantined``."""
-        frame = to_frame(self._environment_rows())
-        published = to_frame(self._small("published", "environments"))
-        known = set(zip(published["env_id"], published["run_id"], strict=True))
-        gates = Gates(self.records("environments"))
-        keys = list(zip(frame["env_id"], frame["run_id"], strict=True))
-        frame["origin"] = ["published" if key in known else "local" for key in keys]
-        frame["quarantined"] = [gates.quarantined(*key) for key in keys]
-        return frame
+        frame = self._records_frame("environments")
+        known = {(row["env_id"], row["run_id"]): row for row in self.environment_records()}
+        rows = [known[key] for key in zip(frame["env_id"], frame["run_id"], strict=True)]
+        return frame.assign(**{name: [row[name] for row in rows] for name in ("origin", "quarantined")})
 
     def environment_records(self) -> list[dict[str, Any]]:
         """The rows of :meth:`environments` as plain values, times as text."""
@@ -256,17 +250,19 @@ class Dataset:
 
     def cases(self) -> pd.DataFrame:
         """One row per case and variant, a local one before a published one."""
-        return to_frame(self._both("cases"))
+        return self._records_frame("cases")
 
     def claims(self) -> pd.DataFrame:
         """One row per claim as it was adjudicated when the dataset was written; local before published."""
-        return to_frame(self._both("claims"))
+        return self._records_frame("claims")
 
     def declared(self) -> pd.DataFrame:
         """One row per release, table and operator: what torch's and onnx's own tables say; local before published."""
-        local = self._folders.get("local")
-        fresh = to_arrow("declared", gather(local, self._problems) if local is not None else [])
-        return to_frame(newest("declared", [self._small("published", "declared"), fresh]))
+        return self._records_frame("declared")
+
+    def _records_frame(self, table: str) -> pd.DataFrame:
+        """The rows of :meth:`records` as a frame, in the order of the table's file."""
+        return to_frame(in_order(table, to_arrow(table, self.records(table))))
 
     def message(self, message_id: str) -> str | None:
         """The text of an error or warning; ``None`` where the dataset does not have it."""
@@ -279,26 +275,6 @@ class Dataset:
         missing = wanted - found.keys()
         rows = self.records("messages", {"message_id": missing}) if missing else []
         return {**{row["message_id"]: row["text"] for row in rows}, **found}
-
-    def _environment_rows(self) -> pa.Table:
-        if self._environments is None:
-            fresh = from_normalised("environments", self._journalled["environments"])
-            kept = [self._small(origin, "environments") for origin in _ORIGINS]
-            self._environments = newest("environments", [*kept, fresh])
-        return self._environments
-
-    def _both(self, table: str) -> pa.Table:
-        return newest(table, [self._small(origin, table) for origin in _ORIGINS])
-
-    def _small(self, origin: str, table: str) -> pa.Table:
-        """A whole table of one dataset; empty where it is not there or cannot be read, which is reported."""
-        path = self._folders[origin] / f"{table}.parquet" if origin in self._folders else None
-        if path is not None and path.is_file():
-            try:
-                return files.read(path, table)
-            except StoreError as error:
-                self._problems.append(str(error))
-        return schema(table).empty_table()
 
 
 _FILTERS = ("case", "variant", "torch", "exporter", "opset", "provider", "status", "corpus")

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 def to_frame(rows: pa.Table) -> pd.DataFrame:
-    """The rows with a fresh index. Equal strings of a chunk are one object, so that a million rows stay small."""
+    """The rows with a fresh index. Equal strings of a column are one object, so that a million rows stay small."""
     import pandas as pd
 
     columns = {name: _column(rows.column(name)) for name in rows.column_names}
-    return pd.DataFrame(columns, index=pd.RangeIndex(rows.num_rows))
+    return pd.DataFrame(columns, index=pd.RangeIndex(rows.num_rows), copy=False)
 
 
 def _column(column: pa.ChunkedArray) -> Any:
@@ -42,9 +42,7 @@ def _strings(column: pa.ChunkedArray) -> Any:
     import numpy as np
     import pyarrow as pa
 
-    chunks = [np.empty(0, dtype=object)]
-    for chunk in column.chunks:
-        coded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
-        words = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
-        chunks.append(words[coded.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)])
-    return np.concatenate(chunks)
+    whole = column.combine_chunks()
+    coded = whole if pa.types.is_dictionary(whole.type) else whole.dictionary_encode()
+    words = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
+    return words[coded.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]

@@ -63,7 +63,7 @@ def _read(table: str, paths: Sequence[Path], fresh: list[Row], where: sql.Where)
     ]
     found += [f"SELECT *, {len(paths)} AS part FROM incoming"] if fresh else []
     rows = f"SELECT * REPLACE (part * 4294967296 + line AS line), 'local' AS origin FROM ({_UNION.join(found)})"
-    taken = which_row.taken(rows, table) if len(paths) + bool(fresh) > 1 else rows
+    taken = which_row.taken(rows, table) if fresh or len(paths) > 1 else rows
     text = f"SELECT {', '.join(map(sql.shown, names))} FROM ({taken}) ORDER BY line"
     every = values * len(paths)
     answer = sql.fetch_of(to_arrow(table, fresh), text, every) if fresh else sql.fetch(text, every)
