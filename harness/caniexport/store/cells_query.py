@@ -110,7 +110,7 @@ class CellsQuery(Query):
         paths = {str(path): part.name for part in parts for path in part.paths.values()}
         if not paths:
             return set()
-        source = sql.files(map(Path, paths), named=True)
+        source = sql.files(map(Path, paths))
         counted = f"SELECT filename, count(*) = count(DISTINCT hash({names(CELL)})) FROM {source} GROUP BY filename"
         return {paths[path] for path, single in sql.fetch(counted) if single}
 

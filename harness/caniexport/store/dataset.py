@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport.model.errors import StoreError
-from caniexport.store import digests, files, small, sql, summary
+from caniexport.store import digests, files, sql, summary
 from caniexport.store.cells_query import CellsQuery
 from caniexport.store.declared import gather
 from caniexport.store.elsewhere import On, Runtime
@@ -50,6 +50,7 @@ class Dataset:
         for folder in folders.values():
             self._problems += [*files.put_aside(folder), *digests.told(folder)]
         self._parts: dict[str, list[Part]] = {}
+        self._records: dict[str, Query] = {}
         #: tables whose files that no MANIFEST speaks for have been read to their end
         self._looked_through: set[str] = set()
         self._parts_of("cells")
@@ -70,7 +71,7 @@ class Dataset:
     def _parts_of(self, table: str) -> list[Part]:
         """The parts of a table, found when they are first asked for: each file is then held against ``MANIFEST``."""
         if table not in self._parts:
-            self._parts[table] = find_parts(table, self._folders, self._journalled[table], self._problems)
+            self._parts[table] = find_parts(table, self._folders, self._fresh(table), self._problems)
         return self._parts[table]
 
     @property
@@ -190,9 +191,11 @@ class Dataset:
 
     def records(self, table: str, where: sql.Where | None = None) -> list[dict[str, Any]]:
         """Rows of any table as dictionaries, a local one before a published one, those of quarantined runs too."""
-        return small.records(table, self._small_files(table), self._fresh(table), where or {}, self._problems)
+        if table not in self._records:
+            self._records[table] = Query(table, self._parts_of(table), None, self._problems, stored=True)
+        return self._records[table].records(where or {})
 
-    def _fresh(self, table: str) -> Iterable[Mapping[str, Any]]:
+    def _fresh(self, table: str) -> Iterable[dict[str, Any]]:
         """Rows of a table that are in no parquet file yet."""
         if table in self._journalled:
             return self._journalled[table]
@@ -227,14 +230,6 @@ class Dataset:
     def _replays(self) -> Query:
         return Query("runs", self._parts_of("runs"), self._quarantined, self._problems)
 
-    def _small_files(self, table: str) -> list[Path]:
-        """The files of a table, published before local, as far as they are there and can be read."""
-        names = f"{table}/*.parquet" if table in ("cells", "runs") else f"{table}.parquet"
-        paths = [path for folder in self._folders.values() for path in sorted(folder.glob(names))]
-        usable, problems = files.usable(paths)
-        self._problems += problems
-        return usable
-
     def environments(self) -> pd.DataFrame:
         """One row per environment and run: the columns of ``ENVIRONMENTS``, ``origin``, and whether ``quarantined``."""
         frame = self._records_frame("environments")
@@ -244,9 +239,21 @@ class Dataset:
 
     def environment_records(self) -> list[dict[str, Any]]:
         """The rows of :meth:`environments` as plain values, times as text."""
-        published = self._folders.get("published")
-        kept = [path for path in self._small_files("environments") if path.parent == published]
-        return small.environments(self.records("environments"), kept, self._problems)
+        rows = self.records("environments")
+        folders = {origin: folder for origin, folder in self._folders.items() if origin == "published"}
+        parts = find_parts("environments", folders, (), self._problems)
+        published = Query("environments", parts, None, self._problems).records({})
+        known = {(row["env_id"], row["run_id"]) for row in published}
+        gates = Gates(rows)
+        return [
+            {
+                **row,
+                "measured_at": row["measured_at"].isoformat() if row["measured_at"] else None,
+                "origin": "published" if (row["env_id"], row["run_id"]) in known else "local",
+                "quarantined": gates.quarantined(row["env_id"], row["run_id"]),
+            }
+            for row in rows
+        ]
 
     def cases(self) -> pd.DataFrame:
         """One row per case and variant, a local one before a published one."""

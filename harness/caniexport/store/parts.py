@@ -14,12 +14,15 @@ from caniexport.store.writer import file_name
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: tables of which a dataset has several files
+WITH_FILES = ("cells", "runs")
+
 Filters = Mapping[str, frozenset[Any]]
 
 
 @dataclass
 class Part:
-    """All rows of one release and provider: files by origin, and rows that are still in journals."""
+    """All rows of a table, of cells and replays those of one release: files by origin, and rows still in journals."""
 
     table: str
     name: str
@@ -34,6 +37,8 @@ class Part:
     def takes(self, filters: Filters) -> bool:
         """Whether a row of this part could pass the filters, by the part's name alone."""
         release, _, provider = self.name.removesuffix(".parquet").rpartition("-")
+        if self.table not in WITH_FILES:
+            return True
         if self.table == "runs":
             return _allows(filters, "runtime", release) and _allows(filters, "provider", provider)
         if not release.startswith("torch-"):
@@ -51,13 +56,15 @@ def find_parts(
     """
     parts: dict[str, Part] = {}
     for origin, folder in folders.items():
-        usable, lost = files.usable(sorted((folder / table).glob("*.parquet")))
+        pattern = f"{table}/*.parquet" if table in WITH_FILES else f"{table}.parquet"
+        usable, lost = files.usable(sorted(folder.glob(pattern)))
         problems += lost
         for path in usable:
             parts.setdefault(path.name, Part(table, path.name)).paths[origin] = path
     by_name: dict[str, list[dict[str, Any]]] = {}
     for row in fresh:
-        by_name.setdefault(file_name(table, row), []).append(row)
+        name = file_name(table, row) if table in WITH_FILES else f"{table}.parquet"
+        by_name.setdefault(name, []).append(row)
     for name, rows in by_name.items():
         parts.setdefault(name, Part(table, name)).fresh = from_normalised(table, rows)
     return [parts[name] for name in sorted(parts)]

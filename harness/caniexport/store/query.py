@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from caniexport.store import parts as dataset_parts
 from caniexport.store import sql, which_row
-from caniexport.store.schema import schema
+from caniexport.store.parts import WITH_FILES
+from caniexport.store.schema import columns, schema
 from caniexport.store.which_row import KEYS
 
 if TYPE_CHECKING:
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
 #: the order in which rows are given
 _ORDER = {
     "cells": 'torch, "case", variant, exporter, opset, provider, runtime, runtime_version',
-    "runs": "origin = 'local', line, filename, file_row_number",
+    "runs": "line, filename",
 }
 _NUMBERS = itertools.count()
+#: where the rows of each origin begin among the lines of all
+_FIRST_LINE = {"published": 0, "local": 1 << 40}
+_JOURNALLED = 1 << 41
 
 Found = TypeVar("Found")
 #: makes the text of a relation and its values
@@ -53,7 +57,7 @@ class Query:
         self._parts = list(parts)
         self._quarantined = quarantined
         self._problems = problems
-        self._status = "status" if stored else sql.STATUS
+        self._status = "" if stored or table not in WITH_FILES else f" REPLACE ({sql.STATUS} AS status)"
         self._silenced: str | None = None
         self._tables: dict[str, str] = {}
 
@@ -63,6 +67,20 @@ class Query:
         Cells by what they are; replays as they lie in the files, those of journals last.
         """
         return self._rows(wanted, lambda: self._one_each(self._taken(where), where, key))
+
+    def records(self, where: sql.Where) -> list[dict[str, Any]]:
+        """The rows with these values by column, one per identity of them, as they lie: published, local, journalled."""
+        condition, values = sql.condition(where)
+
+        def source() -> tuple[str, list[Any]]:
+            parts = self._taken(where)
+            rows = f"SELECT * FROM ({self._union(parts)}) WHERE {condition}"
+            alone = all(part.alone for part in parts)
+            return rows if alone else which_row.taken(rows, self._table), values
+
+        wanted = columns(self._table)
+        text = f"SELECT {', '.join(map(sql.shown, wanted))} FROM ({{}}) ORDER BY line, filename"
+        return [_record(wanted, row) for row in self._ask(source, text, sql.fetch)]
 
     def grouped(self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where) -> list[tuple[Any, ...]]:
         """For each group of rows its columns ``by``, then the measures (SQL), in the order in which groups occur."""
@@ -151,22 +169,23 @@ class Query:
         return f"SELECT * FROM ({which_row.taken(rows, self._table, key)}) WHERE {late}", [*values, *more]
 
     def _union(self, parts: Sequence[Part]) -> str:
-        """The rows of these parts with their origin, and the number of the journal's line where they are in one."""
+        """The rows of these parts with their origin, their file, and the number of their line."""
         by_origin: dict[str, list[Path]] = {}
         for part in parts:
             for origin, path in part.paths.items():
                 by_origin.setdefault(origin, []).append(path)
-        placed = self._table == "runs"
-        places = ", NULL::VARCHAR AS filename, 0::BIGINT AS file_row_number" if placed else ""
-        found = [f"SELECT *, NULL::VARCHAR AS origin, 0::BIGINT AS line{places} FROM ({sql.empty(self._table)})"]
+        nothing = "NULL::VARCHAR AS origin, NULL::VARCHAR AS filename, 0::BIGINT AS line"
+        found = [f"SELECT *, {nothing} FROM ({sql.empty(self._table)})"]
         found += [
-            f"SELECT *, '{origin}' AS origin, 0 AS line FROM {sql.files(some, named=placed, numbered=placed)}"
+            f"SELECT *, '{origin}' AS origin, {_FIRST_LINE[origin]} + file_row_number AS line FROM {sql.files(some)}"
             for origin, some in by_origin.items()
         ]
         found += [
-            f"SELECT *, 'local' AS origin FROM {self._journalled(part)}" for part in parts if part.fresh is not None
+            f"SELECT * REPLACE ({_JOURNALLED} + line AS line), 'local' AS origin FROM {self._journalled(part)}"
+            for part in parts
+            if part.fresh is not None
         ]
-        return f"SELECT * REPLACE ({self._status} AS status) FROM ({' UNION ALL BY NAME '.join(found)})"
+        return f"SELECT *{self._status} FROM ({' UNION ALL BY NAME '.join(found)})"
 
     def _journalled(self, part: Part) -> str:
         """The table in DuckDB with the rows of a part that are still in journals, numbered in their order."""
@@ -190,6 +209,13 @@ class Query:
         return self._ask(lambda: (self._union(self._parts), []), text, sql.fetch)
 
 
-def names(columns: Sequence[str]) -> str:
+def _record(wanted: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    row = dict(zip(wanted, values, strict=True))
+    if row.get("measured_at") is not None:
+        row["measured_at"] = sql.moment(row["measured_at"])
+    return row
+
+
+def names(wanted: Sequence[str]) -> str:
     """Columns as SQL lists them."""
-    return ", ".join(sql.name(name) for name in columns)
+    return ", ".join(sql.name(name) for name in wanted)

@@ -97,14 +97,13 @@ def empty(table: str) -> str:
     return f"SELECT {columns} WHERE false"
 
 
-def files(paths: Iterable[Path], *, named: bool = False, numbered: bool = False) -> str:
-    """A relation of these parquet files; ``named`` adds ``filename``, ``numbered`` ``file_row_number``.
+def files(paths: Iterable[Path]) -> str:
+    """A relation of these parquet files, with ``filename`` and ``file_row_number``.
 
     A column that one of them does not have is null there.
     """
     listed = ", ".join(literal(str(path)) for path in paths)
-    more = f"filename = {str(named).lower()}, file_row_number = {str(numbered).lower()}"
-    return f"read_parquet([{listed}], union_by_name = true, {more})"
+    return f"read_parquet([{listed}], union_by_name = true, filename = true, file_row_number = true)"
 
 
 def keep(table: str, rows: pa.Table) -> None:
