@@ -365,7 +365,6 @@ def test_a_run_of_a_runtime_waits_for_another_one_and_then_plans_anew(home, tmp_
         wanted=todo,
         todo=todo,
         progress=Progress(say),
-        say=say,
     )
     first = in_turn(job, lambda other: other)
     assert first.__enter__() is job

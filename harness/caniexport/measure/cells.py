@@ -44,9 +44,8 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
         options.budget.check()
     chosen = _chosen(options)
     corpus = corpus_module.load(options.home.corpora, stand_in=True)
-    variables = {} if options.plan else cells_variables(options)
     dataset, progress = measured_before(options), Progress(say)
-    jobs = [_planned(_job(options, corpus, release, variables, progress, say), dataset) for release in chosen]
+    jobs = [_planned(job, dataset) for job in _jobs(options, chosen, corpus, progress)]
     if options.plan:
         return [_only_planned(job) for job in jobs]
     environment_cases = _environment_cases(options, corpus)
@@ -59,29 +58,27 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
     return reports
 
 
-def _job(
-    options: MeasureOptions,
-    corpus: dict[str, LoadedCase],
-    release: Release,
-    variables: dict[str, str],
-    progress: Progress,
-    say: Callable[[str], None],
-) -> CellsJob:
-    """The run of a release, not planned yet."""
-    return CellsJob(
-        options=options,
-        environment=f"torch{release.torch}-{options.provider}",
-        label=f"torch {release.torch}",
-        release=release,
-        corpus=corpus,
-        selection=tuple(_selection(options)),
-        limits=tuple(_limits(options)),
-        # tox.ini names the first folder of cases
-        folders=tuple(map(str, options.home.corpora[1:])),
-        variables=variables,
-        progress=progress,
-        say=say,
-    )
+def _jobs(
+    options: MeasureOptions, chosen: Sequence[Release], corpus: dict[str, LoadedCase], progress: Progress
+) -> list[CellsJob]:
+    """The runs of these releases, not planned yet."""
+    variables = {} if options.plan else cells_variables(options)
+    return [
+        CellsJob(
+            options=options,
+            environment=f"torch{release.torch}-{options.provider}",
+            label=f"torch {release.torch}",
+            release=release,
+            corpus=corpus,
+            selection=tuple(_selection(options)),
+            limits=tuple(_limits(options)),
+            # tox.ini names the first folder of cases
+            folders=tuple(map(str, options.home.corpora[1:])),
+            variables=variables,
+            progress=progress,
+        )
+        for release in chosen
+    ]
 
 
 def _limits(options: MeasureOptions) -> Iterator[str]:

@@ -144,13 +144,17 @@ class Job:
     folders: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     progress: Progress
-    say: Callable[[str], None]
     run_id: str = field(default_factory=lambda: new_run_id())
 
     @property
     def pins(self) -> tuple[str, ...]:
         """Requirements that must be installed as they are asked for."""
         raise NotImplementedError
+
+    @property
+    def say(self) -> Callable[[str], None]:
+        """Takes a line for a person."""
+        return self.progress.say
 
     @property
     def log(self) -> Path:

@@ -22,12 +22,10 @@ from caniexport.runner.archive import Archive
 from caniexport.worker.process_tree import die_with_parent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from caniexport.bundles.runtime_releases import RuntimeRelease
     from caniexport.home import Home
     from caniexport.measure.job import ReplayOptions
-    from caniexport.runner.archive import ArchiveEntry
     from caniexport.store import Dataset
 
 
@@ -37,9 +35,8 @@ def measure_replays(options: ReplayOptions, say: Callable[[str], None]) -> list[
 
     dataset = Dataset.open(options.home.published, options.home.local)
     archive = options.archive or _pack(options, dataset, say)
-    wanted = Archive(archive).entries
     before, progress = measured_before(options), Progress(say, "bundles")
-    jobs = [_planned(_job(options, release, archive, wanted, progress, say), before) for release in options.runtimes]
+    jobs = [_planned(job, before) for job in _jobs(options, archive, progress)]
     progress.begin({job.label: len(job.todo) for job in jobs if job.todo})
     return [_measure_in_turn(job) for job in jobs]
 
@@ -85,28 +82,22 @@ def missing_words(missing: int) -> str:
     return f"; {missing} more are not on this machine (`caniexport measure` of their releases makes them)"
 
 
-def _job(
-    options: ReplayOptions,
-    release: RuntimeRelease,
-    archive: Path,
-    wanted: Sequence[ArchiveEntry],
-    progress: Progress,
-    say: Callable[[str], None],
-) -> ReplaysJob:
-    """The run of a runtime's release, not planned yet."""
-    provider = options.provider or release.providers[0]
-    return ReplaysJob(
-        options=options,
-        environment=release.environment(provider),
-        label=release.text,
-        release=release,
-        provider=provider,
-        wanted=wanted,
-        limits=("--workers", str(options.workers), "--timeout", str(options.timeout)),
-        variables={"CANIEXPORT_ARCHIVE": str(archive.resolve())},
-        progress=progress,
-        say=say,
-    )
+def _jobs(options: ReplayOptions, archive: Path, progress: Progress) -> Iterator[ReplaysJob]:
+    """The runs of the runtimes' releases, not planned yet."""
+    wanted = Archive(archive).entries
+    for release in options.runtimes:
+        provider = options.provider or release.providers[0]
+        yield ReplaysJob(
+            options=options,
+            environment=release.environment(provider),
+            label=release.text,
+            release=release,
+            provider=provider,
+            wanted=wanted,
+            limits=("--workers", str(options.workers), "--timeout", str(options.timeout)),
+            variables={"CANIEXPORT_ARCHIVE": str(archive.resolve())},
+            progress=progress,
+        )
 
 
 def _planned(job: ReplaysJob, dataset: Dataset | None = None) -> ReplaysJob:
