@@ -123,8 +123,8 @@ def _cut(told: str, opsets: frozenset[int | None]) -> str:
 
 
 def _read(rows: Rows, where: Mapping[str, Iterable[Any]]) -> dict[Line, Told]:
-    """The lines with these values but those of opsets, which are in the texts."""
-    asked = {name: values for name, values in where.items() if name != "opset"}
+    """The lines with these values, whole: every release and opset of each."""
+    asked = {name: values for name, values in where.items() if name in _BY}
     # equal texts are made one: those that look things up by them then compare addresses
     same: dict[str, str] = {}
     return {

@@ -68,21 +68,21 @@ class CellsQuery(Query):
         text = f"SELECT DISTINCT {names(by)} FROM ({{}})"
         if where:
             return self._ask(lambda: self.speaking(where), text, sql.fetch)
-        return self._ask(lambda: self._written(text, (), {}), "SELECT * FROM ({}) ORDER BY ALL", sql.fetch)
+        return self._ask(lambda: self._written(text, (), {}), "{}", sql.fetch)
 
     def folded(
         self, by: Sequence[str], along: str, measure: str, where: sql.Where, on: On | None
     ) -> list[tuple[Any, ...]]:
         """The measure (SQL) over groups of cells at each value of a column ``along``, as two lists for each group.
 
-        From the summary, unless it is asked of few cases or ``on`` a runtime; the filters are on these columns.
+        From the summary, unless it is asked of few cases or ``on`` a runtime; the filters are on the columns ``by``.
         """
         keys, column = names(by), sql.name(along)
         inner = f"SELECT {keys}, {column}, {measure} AS said FROM ({{}}) GROUP BY {keys}, {column}"
-        outer = f"SELECT {keys}, list({column}), list(said) FROM ({{}}) GROUP BY {keys}"
+        text = f"SELECT {keys}, list({column}) AS along, list(said) AS said FROM ({inner}) GROUP BY {keys}"
         if on or len(where.get("case", ())) in range(1, _FEW):
-            return self._ask(self._source(where, on), outer.format(inner), sql.fetch)
-        return self._ask(lambda: self._written(inner, CELL, where), outer, sql.fetch)
+            return self._ask(self._source(where, on), text, sql.fetch)
+        return self._ask(lambda: self._written(text, CELL, where), "{}", sql.fetch)
 
     def leave_out_damaged(self) -> bool:
         """Leave out the files of cells and replays that cannot be read to their end; whether there was one."""

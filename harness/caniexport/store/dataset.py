@@ -185,7 +185,7 @@ class Dataset:
     ) -> list[tuple[Any, ...]]:
         """For each group of cells: its columns ``by``, its values of the column ``along``, the measure at each of them.
 
-        Both as lists of one length, in no order. The filters are on these columns.
+        Both as lists of one length, in no order. The filters are on the columns ``by``.
         """
         return self._cells.folded(by, along, measure, where, on)
 

@@ -53,7 +53,7 @@ class WrittenSummary:
         if name not in self._known:
             kept = self._kept(name) or (self._write(name, query()) if self._state and lasts() else None)
             if kept is None:
-                return f"({query()})"
+                return f"({query()} ORDER BY ALL)"
             self._known[name] = kept
         return f"read_parquet({sql.literal(str(self._known[name]))})"
 
