@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from caniexport.model.errors import StoreError
+from caniexport.model.rows import SCHEMA_VERSION
 from caniexport.store import digests, sql
 from caniexport.store.schema import VERSION_KEY, check_version, schema
 
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 DAMAGED = ".damaged"
 #: where a dataset has files of its own
 _FOLDERS = ("", "cells", "runs", "journal")
+_VERSION = str(SCHEMA_VERSION).encode()
+#: key and value of the version of the row contract, as a footer has them: parquet writes a text behind its length
+_WRITTEN = VERSION_KEY + bytes((0x18, len(_VERSION))) + _VERSION
 
 
 class DamagedFileError(StoreError):
@@ -48,22 +54,26 @@ def check(path: Path) -> None:
 def usable(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
     """The files that hold what ``MANIFEST`` says and can be read under this row contract; why the others do not."""
     changed = digests.changed(paths)
-    paths = [path for path in paths if path not in changed]
-    try:
-        written = sql.contract_versions(paths)
-    except sql.error():
-        written = {}
     good, problems = [], list(changed.values())
     for path in paths:
         try:
-            if path in written:
-                check_version(_version(written[path]), str(path))
-            else:
-                check(path)
-            good.append(path)
+            if path not in changed:
+                _check_footer(path)
+                good.append(path)
         except StoreError as error:
             problems.append(str(error))
     return good, problems
+
+
+def _check_footer(path: Path) -> None:
+    """Raise as :func:`check` does; arrow is asked only where a footer does not name the version of this contract."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        file.seek(-8, os.SEEK_END)
+        size, magic = int.from_bytes(file.read(4), "little"), file.read(4)
+        file.seek(-8 - size, os.SEEK_END)
+        if magic == b"PAR1" and _WRITTEN in file.read(size):
+            return
+    check(path)
 
 
 def read(path: Path, table: str) -> pa.Table:
@@ -80,10 +90,6 @@ def read(path: Path, table: str) -> pa.Table:
             return conform(table, file.read(columns=[n for n in schema(table).names if n in file.schema_arrow.names]))
     except (pa.ArrowException, OSError) as error:
         raise damaged(path, error) from error
-
-
-def _version(written: bytes | None) -> dict[bytes, bytes] | None:
-    return None if written is None else {VERSION_KEY: written}
 
 
 def conform(table: str, rows: pa.Table) -> pa.Table:

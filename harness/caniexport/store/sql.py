@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from caniexport.model.errors import StoreError
 from caniexport.model.rows import TABLES
-from caniexport.store.schema import VERSION_KEY
 
 if TYPE_CHECKING:
     import duckdb
@@ -174,18 +173,3 @@ def condition(where: Where) -> tuple[str, list[Any]]:
 def moment(microseconds: int) -> datetime:
     """A time as the queries give it, in UTC."""
     return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
-
-
-def contract_versions(paths: Sequence[Path]) -> dict[Path, bytes | None]:
-    """The version of the row contract that each file was written under, ``None`` where it names none.
-
-    Raises ``duckdb.Error`` where one of the files cannot be read.
-    """
-    if not paths:
-        return {}
-    listed = ", ".join(literal(str(path)) for path in paths)
-    found = fetch(
-        f"SELECT file_name, value FROM parquet_kv_metadata([{listed}]) WHERE key = ?::BLOB", [VERSION_KEY.decode()]
-    )
-    written = {Path(file): bytes(value) for file, value in found}
-    return {path: written.get(path) for path in paths}
