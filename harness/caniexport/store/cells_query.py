@@ -19,8 +19,6 @@ COUNTED_BY = (
     *("torch", "exporter", "opset", "provider", "runtime", "runtime_version"),
     *("stage", "status", "exporter_effective", "opset_effective", "origin"),
 )
-#: so many cases that they are rather read from the written summary
-_FEW = 50
 
 
 class CellsQuery(Query):
@@ -75,12 +73,12 @@ class CellsQuery(Query):
     ) -> list[tuple[Any, ...]]:
         """The measure (SQL) over groups of cells at each value of a column ``along``, as two lists for each group.
 
-        From the summary, unless it is asked of few cases or ``on`` a runtime; the filters are on the columns ``by``.
+        From the summary, unless it is asked ``on`` a runtime; the filters are on the columns ``by``.
         """
         keys, column = names(by), sql.name(along)
         inner = f"SELECT {keys}, {column}, {measure} AS said FROM ({{}}) GROUP BY {keys}, {column}"
         text = f"SELECT {keys}, list({column}) AS along, list(said) AS said FROM ({inner}) GROUP BY {keys}"
-        if on or len(where.get("case", ())) in range(1, _FEW):
+        if on:
             return self._ask(self._source(where, on), text, sql.fetch)
         return self._ask(lambda: self._written(text, CELL, where), "{}", sql.fetch)
 
