@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from caniexport.model.errors import UnknownName
@@ -19,6 +19,12 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     by_folded = {item.casefold(): item for item in names}
     alike = [by_folded[item] for item in difflib.get_close_matches(folded, by_folded, _SHOWN, 0.5)]
     return list(dict.fromkeys((*alike[:1], *containing, *alike)))[:_SHOWN]
+
+
+def some(items: Sequence[str], most: int) -> str:
+    """``a, b and 3 more``."""
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(items[:most]) + more
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:

@@ -58,8 +58,7 @@ def wanted(
             if asked.any:
                 taken |= {case for case, _ in select(load(dataset), asked).catalogue}
     if uncovered:
-        more = f" and {len(uncovered) - _SHOWN} more" if len(uncovered) > _SHOWN else ""
-        notes.append(f"no case of the corpus is about {', '.join(uncovered[:_SHOWN])}{more}")
+        notes.append(f"no case of the corpus is about {names.some(uncovered, _SHOWN)}")
     narrowed = select(load(dataset), filters).catalogue if filters.any else load(dataset).catalogue
     both = tuple(sorted(taken & {case for case, _ in narrowed}))
     return WantedFilters(replace(filters, cases=both), tuple(notes), nothing=not both)

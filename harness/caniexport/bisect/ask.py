@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from caniexport import names, versions
-from caniexport.answers.select import require_exporter
+from caniexport.answers.select import load, require_exporter
 from caniexport.bisect.probe import BisectedCell, Prober, known
 from caniexport.bisect.run import Bisection, bisect
 from caniexport.home import Home
@@ -26,13 +26,13 @@ _AXES = ("torch", "onnxscript", "onnxruntime")
 
 @dataclass(frozen=True)
 class Question:
-    """The words of the command; an empty ``axis`` is that of the ends (``torch=2.8.0``), else torch."""
+    """The words of the command; without an ``axis`` it is that of the ends (``torch=2.8.0``), else torch."""
 
     case: str
     good: str
     bad: str
-    axis: str = ""
-    torch: str = ""
+    axis: str | None = None
+    torch: str | None = None
     exporter: str = Exporter.DEFAULT.value
     opset: int | None = None
 
@@ -93,12 +93,11 @@ def _asked(question: Question, axis: str, home: Home, dataset: Dataset) -> Bisec
     return BisectedCell(case, variant, corpus[case].case_hash(variant), exporter, question.opset, axis, held)
 
 
-def _held(torch: str, dataset: Dataset) -> str:
+def _held(torch: str | None, dataset: Dataset) -> str:
     """The release that is held fixed: the one named, else the newest measured, else the newest of the table."""
     if torch:
         return releases.find(torch).torch
-    measured = dataset.cells(columns=["torch"])["torch"].dropna().unique()
-    return versions.newest(map(str, measured)) or releases.table()[-1].torch
+    return versions.newest(load(dataset).torch) or releases.table()[-1].torch
 
 
 def _version(text: str, measured: Iterable[str]) -> str:

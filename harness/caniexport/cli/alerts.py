@@ -16,10 +16,9 @@ from caniexport.cli import output
 from caniexport.cli.options import json_option, several
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from caniexport.alerts.lifecycle import KnownAlert
     from caniexport.alerts.report import Report, ReportedAlert
+    from caniexport.cli.output import Console
 
 _SHOWN = 5
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from caniexport import home as homes
 from caniexport.cli import output
-from caniexport.cli.options import json_option, releases_option
-from caniexport.machine.disk import GIGABYTE
+from caniexport.cli.options import disk_option, json_option, releases_option, workers_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,21 +21,12 @@ if TYPE_CHECKING:
 @click.option("--cells", type=click.IntRange(1), default=300, show_default=True, help="Cells in the sample.")
 @click.option("--seed", type=click.IntRange(0, 2**62), help="Seed of the sample.  [default: drawn, and printed]")
 @releases_option("Of this torch release only.")
-@click.option("--workers", type=click.IntRange(1, 256), default=2, show_default=True, help="Processes side by side.")
+@workers_option("Processes side by side.", 2)
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
-@click.option("--disk-budget", type=click.FloatRange(0), default=20.0, show_default=True, help="GB for environments.")
+@disk_option("GB for environments.")
 @click.option("--save", is_flag=True, help="Keep the result in results/: the pages show the last one.")
 @json_option
-def command(
-    cells: int,
-    seed: int | None,
-    releases: tuple[str, ...],
-    workers: int,
-    timeout: float,
-    disk_budget: float,
-    save: bool,
-    as_json: bool,
-) -> None:
+def command(seed: int | None, save: bool, as_json: bool, **asked: Any) -> None:
     """Measure a sample of the published cells again with a plain script, and name each that is not as published.
 
     The sample has cells of every status, and of every release and exporter as far as it goes. Each release gets an
@@ -47,7 +37,7 @@ def command(
 
     home = homes.find()
     seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
-    options = run.AuditOptions(home, cells, seed, releases, workers, timeout, int(disk_budget * GIGABYTE))
+    options = run.AuditOptions(home, seed=seed, **asked)
     found = run.audit(options, output.say)
     if save:
         saved.save(home.writable_results(), found)

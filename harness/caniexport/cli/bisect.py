@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from caniexport import home as homes
 from caniexport.cli import output
-from caniexport.cli.options import json_option, open_dataset
+from caniexport.cli.options import disk_option, json_option, open_dataset
 from caniexport.cli.output import grid
-from caniexport.machine.disk import GIGABYTE
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from caniexport.bisect.probe import ProbedVersion
     from caniexport.bisect.run import Bisection
+    from caniexport.cli.output import Console
 
 AXES = ("torch", "onnxscript", "onnxruntime")
 
@@ -32,21 +30,10 @@ AXES = ("torch", "onnxscript", "onnxruntime")
     "--exporter", default="default", show_default=True, metavar="NAME", help="trace, script, dynamo, default."
 )
 @click.option("--opset", type=int, metavar="N", help="The opset asked for; none for the default exporter.")
-@click.option("--disk-budget", type=click.FloatRange(0), default=20.0, show_default=True, help="GB for environments.")
+@disk_option("GB for environments.")
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
 @json_option
-def command(
-    case: str,
-    good: str,
-    bad: str,
-    axis: str | None,
-    torch: str | None,
-    exporter: str,
-    opset: int | None,
-    disk_budget: float,
-    timeout: float,
-    as_json: bool,
-) -> None:
+def command(disk_budget: int, timeout: float, as_json: bool, **asked: Any) -> None:
     """Find the first release that changed a cell, among every release on the index: an interval (a, b].
 
     Rows that are there already, published or of this machine, are not measured again. For the others an environment
@@ -55,15 +42,8 @@ def command(
     from caniexport.bisect.ask import Question, answer
 
     home = homes.find()
-    question = Question(case, good, bad, axis or "", torch or "", exporter, opset)
-    found = answer(
-        question,
-        home,
-        open_dataset(home),
-        disk_budget=round(disk_budget * GIGABYTE),
-        timeout=timeout,
-        say=output.say,
-    )
+    dataset, question = open_dataset(home), Question(**asked)
+    found = answer(question, home, dataset, disk_budget=disk_budget, timeout=timeout, say=output.say)
     output.answer(found, show, as_json)
 
 

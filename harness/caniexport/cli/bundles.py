@@ -11,12 +11,14 @@ from caniexport import home
 from caniexport.cli import output as out
 from caniexport.cli.options import (
     case_names,
+    exporters_named,
     json_option,
     open_dataset,
     opset_numbers,
     release_names,
     releases_option,
     several,
+    workers_option,
 )
 
 if TYPE_CHECKING:
@@ -38,8 +40,8 @@ def command() -> None:
 @command.command("pack")
 @releases_option("Bundles of this torch release, or all.")
 @several("--case", "cases", metavar="CASE[/VARIANT]", text="Only of this case; globs work.")
-@several("--exporter", "exporters", metavar="NAME", text="trace, script, dynamo, default.")
-@several("--opset", "opsets", metavar="N", text="Only of these opsets: 14, 9-14.")
+@several("--exporter", "exporters", metavar="NAME", text="trace, script, dynamo, default.", read=exporters_named)
+@several("--opset", "opsets", metavar="N", text="Only of these opsets: 14, 9-14.", read=opset_numbers)
 @click.option("--corpus", type=click.Choice(["onnx-node"]), help="ONNX's own node tests instead.")
 @click.option("--onnx", default="1.23.2", show_default=True, metavar="VERSION", help="The release that makes them.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE")
@@ -48,7 +50,7 @@ def pack(
     releases: tuple[str, ...],
     cases: tuple[str, ...],
     exporters: tuple[str, ...],
-    opsets: tuple[str, ...],
+    opsets: tuple[int, ...],
     corpus: str | None,
     onnx: str,
     output: Path,
@@ -62,15 +64,13 @@ def pack(
     if corpus:
         _pack_node_tests(output, onnx, bool(releases or cases or exporters or opsets), as_json)
         return
-    from caniexport.answers.select import exporter_names
     from caniexport.bundles import pack as bundles
     from caniexport.measure.replays import missing_words, selected
 
     place = home.find()
     dataset = open_dataset(place)
     torch = release_names(dataset, releases)
-    chosen = exporter_names(exporters), opset_numbers(opsets)
-    wanted = selected(dataset, place, torch, case_names(place, cases), *chosen)
+    wanted = selected(dataset, place, torch, case_names(place, cases), exporters, opsets)
     report = bundles.pack(output, wanted, place.local / "bundles")
     missing = [missing_words(report.missing).removeprefix("; ")] if report.missing else []
     out.report(report, _packed(report, f"for {report.cells} cells", missing), as_json)
@@ -96,7 +96,7 @@ def _packed(report: PackReport, of: str, more: Sequence[str] = ()) -> list[str]:
 @click.option("--provider", default="", metavar="NAME", help="Execution provider [default: the runtime's first].")
 @click.option("--python", default="", metavar="PATH", help="Where no version is named: the Python with the runtime.")
 @click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="For the rows.")
-@click.option("--workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes side by side.")
+@workers_option("Processes side by side.", 1)
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a bundle.")
 @json_option
 def run(

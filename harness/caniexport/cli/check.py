@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,15 +14,21 @@ from caniexport import home as homes
 from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT, STATUS, WORKAROUND
 from caniexport.cli import output
-from caniexport.cli.options import json_option, open_dataset, opset_numbers, releases_option, several
+from caniexport.cli.options import (
+    cells_options,
+    disk_option,
+    json_option,
+    open_dataset,
+    releases_option,
+    several,
+    workers_option,
+)
 from caniexport.cli.output import styled
-from caniexport.machine.disk import GIGABYTE
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from caniexport.check.answer import Checked, Failure, Where
     from caniexport.check.matching import Match
+    from caniexport.cli.output import Console
 
 _AXIS = re.compile(r"^(?P<name>\w+):(?P<axis>\d+)(?:=(?P<label>[A-Za-z_]\w*))?$")
 _MESSAGE_WIDTH = 300
@@ -32,8 +38,7 @@ _MOST_FIXES = 5
 @click.command("check")
 @click.argument("target", metavar="MODULE:FACTORY")
 @releases_option("A torch release, or all. Repeatable.  [default: the newest]")
-@several("--exporter", "exporters", metavar="NAME", text="trace, script, dynamo, default.")
-@several("--opset", "opsets", metavar="N", text="Only these opsets: 14, 9-14.")
+@cells_options
 @several("--dynamic", metavar="NAME:AXIS[=LABEL]", text="An axis of an input that varies: x:0=batch.")
 @click.option("--rtol", type=click.FloatRange(0), help="Relative tolerance against eager.  [default: by dtype]")
 @click.option("--atol", type=click.FloatRange(0), help="Absolute tolerance against eager.  [default: by dtype]")
@@ -50,32 +55,22 @@ _MOST_FIXES = 5
     show_default=True,
     help="The folder for environments and rows.",
 )
-@click.option("--workers", type=click.IntRange(1, 256), help="Processes side by side.  [default: one a core]")
+@workers_option("Processes side by side.  [default: one a core]")
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
 @click.option("--memory", type=click.IntRange(64), default=2048, show_default=True, help="MiB a cell may allocate.")
 @click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
-@click.option("--disk-budget", type=click.FloatRange(0), default=20.0, show_default=True, help="GB, with --rolling.")
+@disk_option("GB, with --rolling.")
 @click.option("--resume", is_flag=True, help="Go on with a check that was ended: keep the rows of the same source.")
 @click.option("--keep-files", is_flag=True, help="Keep the exported files in FOLDER/results/bundles.")
 @json_option
 def command(
     target: str,
-    releases: tuple[str, ...],
-    exporters: tuple[str, ...],
-    opsets: tuple[str, ...],
     dynamic: tuple[str, ...],
     rtol: float | None,
     atol: float | None,
-    packages: tuple[str, ...],
     into: Path,
-    workers: int | None,
-    timeout: float,
-    memory: int,
-    rolling: bool,
-    disk_budget: float,
-    resume: bool,
-    keep_files: bool,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Take your own model through torch releases, exporters and opsets: where it passes, what fails, known fixes.
 
@@ -84,34 +79,16 @@ def command(
     working directory, in the environment of each release. A case file or a folder of them is taken as well. Exit code
     1: wrong values, a release in which nothing works, or an exporter or opset that was named and does not work there.
     """
-    import os
-
-    from caniexport.answers.select import exporter_names
     from caniexport.check.check import check
     from caniexport.check.run import CheckRequest
     from caniexport.check.subject import Options
 
-    numbers = opset_numbers(opsets)
-    if opsets and not numbers:
-        raise click.UsageError(f"--opset {' '.join(opsets)}: a number or a range such as 9-14 is wanted")
     home = homes.find()
-    request = CheckRequest(
-        releases=releases,
-        exporters=exporter_names(exporters),
-        opsets=numbers,
-        packages=packages,
-        workers=workers or os.cpu_count() or 1,
-        timeout=timeout,
-        memory=memory,
-        rolling=rolling,
-        disk_budget=round(disk_budget * GIGABYTE),
-        resume=resume,
-        keep_files=keep_files,
-    )
+    request = CheckRequest(**asked)
     found = check(
         target,
         request,
-        Options(axes(dynamic), rtol, atol, packages),
+        Options(axes(dynamic), rtol, atol, request.packages),
         into=into,
         home=home,
         corpus=open_dataset(home),

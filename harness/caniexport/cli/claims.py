@@ -13,9 +13,8 @@ from caniexport.cli.options import filter_options, json_option, open_dataset, se
 from caniexport.cli.output import labelled, legend, styled
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from caniexport.answers.documents import Claims
+    from caniexport.cli.output import Console
 
 
 @click.command("claims")

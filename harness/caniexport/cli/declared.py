@@ -12,9 +12,8 @@ from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from caniexport.answers.declared import Declared
+    from caniexport.cli.output import Console
 
 
 @click.command("declared")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -14,15 +13,16 @@ from caniexport.answers.filters import Filters
 from caniexport.cli import output
 from caniexport.cli.options import (
     case_names,
+    cells_options,
+    disk_option,
     json_option,
     open_dataset,
-    opset_numbers,
     release_names,
     releases_option,
     several,
+    workers_option,
 )
 from caniexport.home import Home
-from caniexport.machine.disk import GIGABYTE
 
 if TYPE_CHECKING:
     from caniexport.measure.job import ReleaseReport
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 @click.command("measure")
 @releases_option("A torch release, or all. Repeatable.")
 @several("--case", "cases", metavar="CASE[/VARIANT]", text="Only this case or variant; globs work.")
-@several("--exporter", "exporters", metavar="NAME", text="trace, script, dynamo, default.")
-@several("--opset", "opsets", metavar="N", text="Only these opsets: 14, 9-14.")
+@cells_options
 @click.option(
     "--cells",
     "cells_file",
@@ -58,17 +57,11 @@ if TYPE_CHECKING:
 @click.option(
     "--provider", default="", metavar="NAME", help="cpu (the default) or cuda; with --runtime any that it has."
 )
-@click.option("--workers", type=click.IntRange(1, 256), help="Processes side by side [default: one a core].")
+@workers_option("Processes side by side [default: one a core].")
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
 @click.option("--missing", is_flag=True, help="Measure only what the published dataset does not hold either.")
 @click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
-@click.option(
-    "--disk-budget",
-    type=click.FloatRange(0),
-    default=20.0,
-    show_default=True,
-    help="GB that environments and downloads may take, with --rolling.",
-)
+@disk_option("GB that environments and downloads may take, with --rolling.")
 @click.option("--plan", is_flag=True, help="Only say how many cells would be measured.")
 @click.option("--fresh", is_flag=True, help="Measure again what is there already.")
 @click.option(
@@ -78,8 +71,6 @@ if TYPE_CHECKING:
 def command(
     releases: tuple[str, ...],
     cases: tuple[str, ...],
-    exporters: tuple[str, ...],
-    opsets: tuple[str, ...],
     cells_file: TextIO | None,
     sample: int | None,
     seed: int,
@@ -87,15 +78,11 @@ def command(
     apart: bool,
     runtimes: tuple[str, ...],
     provider: str,
-    workers: int | None,
-    timeout: float,
-    missing: bool,
-    rolling: bool,
-    disk_budget: float,
+    disk_budget: int,
     plan: bool,
-    fresh: bool,
     repeat: int,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Make the environments of torch releases and measure what is new in each.
 
@@ -105,7 +92,6 @@ def command(
     folder waits for the first. With --runtime nothing is exported: the bundles that earlier measurements left on
     this machine are run by other releases of a runtime, each once.
     """
-    from caniexport.answers.select import exporter_names
     from caniexport.measure.cells import measure
     from caniexport.measure.describe import describe
     from caniexport.measure.job import MeasureOptions
@@ -113,17 +99,7 @@ def command(
     home = homes.find()
     if not runtimes and provider not in ("", "cpu", "cuda"):
         raise click.UsageError(f"torch is measured on cpu or cuda, not on {provider}: that is a provider of --runtime")
-    asked: dict[str, Any] = {
-        "home": home,
-        "cases": case_names(home, cases),
-        "exporters": exporter_names(exporters),
-        "opsets": opset_numbers(opsets),
-        "workers": workers or os.cpu_count() or 1,
-        "timeout": timeout,
-        "fresh": fresh,
-        "missing": missing,
-        "rolling": rolling,
-    }
+    asked |= {"home": home, "cases": case_names(home, cases)}
     if runtimes:
         _measure_replays(releases, runtimes, provider, as_json, asked)
         return
@@ -140,7 +116,7 @@ def command(
         cells=cells,
         apart=apart or held_back,
         provider=provider or "cpu",
-        disk_budget=round(disk_budget * GIGABYTE),
+        disk_budget=disk_budget,
         repeat=repeat,
         plan=plan,
         **asked,
@@ -157,7 +133,7 @@ def command(
     if sample or as_json:
         output.report(reports, _moved(reports, len(cells)), as_json)
     else:
-        _show(home, reports, shown, exporters)
+        _show(home, reports, shown, options.exporters)
     if _failed(reports):
         click.get_current_context().exit(1)
 

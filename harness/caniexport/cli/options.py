@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from caniexport import names, versions
 from caniexport.answers.filters import TAKEN
 from caniexport.cli import output
 from caniexport.home import Home
+from caniexport.machine.disk import GIGABYTE
 
 if TYPE_CHECKING:
     from caniexport.store import Dataset
@@ -21,14 +23,50 @@ _Command = Callable[..., Any]
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
-def several(*names: str, metavar: str, text: str) -> Callable[[_Command], _Command]:
-    """An option that may be given several times."""
-    return click.option(*names, multiple=True, metavar=metavar, help=text)
+def several(
+    *names: str, metavar: str, text: str, read: Callable[[tuple[str, ...]], Any] = tuple
+) -> Callable[[_Command], _Command]:
+    """An option that may be given several times; the command gets what ``read`` makes of the texts."""
+    return click.option(*names, multiple=True, metavar=metavar, help=text, callback=_reading(read))
 
 
 def releases_option(text: str) -> Callable[[_Command], _Command]:
     """The torch releases that a command is about."""
     return several("--release", "--torch", "releases", metavar="VERSION", text=text)
+
+
+def cells_options(command: _Command) -> _Command:
+    """The exporters and opsets that a command is about: the long names of exporters, opsets as numbers."""
+    text = "trace, script, dynamo, default."
+    exporters = several("--exporter", "exporters", metavar="NAME", text=text, read=exporters_named)
+    opsets = several("--opset", "opsets", metavar="N", text="Only these opsets: 14, 9-14.", read=opset_numbers)
+    return exporters(opsets(command))
+
+
+def exporters_named(asked: Sequence[str]) -> tuple[str, ...]:
+    """The exporters that these names mean; raises :class:`UnknownName`."""
+    from caniexport.answers.select import exporter_names
+
+    return exporter_names(asked)
+
+
+def workers_option(text: str, default: int | None = None) -> Callable[[_Command], _Command]:
+    """How many processes work side by side; one for each core where no number is the default."""
+    many = click.IntRange(1, 256)
+    read = _reading(lambda given: given or os.cpu_count() or 1)
+    return click.option("--workers", type=many, default=default, show_default=True, help=text, callback=read)
+
+
+def disk_option(text: str) -> Callable[[_Command], _Command]:
+    """The disk that environments may take: asked for in gigabytes, the command gets bytes."""
+    read = _reading(lambda gigabytes: round(gigabytes * GIGABYTE))
+    size = click.FloatRange(0)
+    return click.option("--disk-budget", type=size, default=20.0, show_default=True, help=text, callback=read)
+
+
+def _reading(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """What an option's value is turned into, as click asks for it."""
+    return lambda _, __, given: read(given)
 
 
 _FILTERS = {
@@ -94,7 +132,10 @@ def case_names(home: Home, asked: Sequence[str]) -> tuple[str, ...]:
 
 def opset_numbers(asked: Sequence[str]) -> tuple[int, ...]:
     """The opsets that ``14`` and ``9-14`` mean."""
-    return tuple(number for number in _OPSETS if any(versions.opset_in(number, text) for text in asked))
+    found = tuple(number for number in _OPSETS if any(versions.opset_in(number, text) for text in asked))
+    if asked and not found:
+        raise click.UsageError(f"--opset {' '.join(asked)}: a number or a range such as 9-14 is wanted")
+    return found
 
 
 def release_names(dataset: Dataset, asked: Sequence[str]) -> tuple[str, ...]:

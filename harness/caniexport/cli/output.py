@@ -20,7 +20,7 @@ from caniexport.answers.signs import STATUS, Sign, ascii_only, word
 from caniexport.model.status import Status
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console as Console
     from rich.text import Text
 
     from caniexport.cli.grid import Grid, Styled

@@ -15,9 +15,8 @@ from caniexport.cli.options import filter_options, json_option, open_dataset, se
 from caniexport.cli.output import grid
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from caniexport.answers.policy import Policy, Rule
+    from caniexport.cli.output import Console
 
 #: versions of a runtime that fit beside each other
 _BESIDE = 8

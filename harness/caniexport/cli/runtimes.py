@@ -13,10 +13,9 @@ from caniexport.cli import output
 from caniexport.cli.options import json_option, open_dataset, several
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from caniexport.answers.node_tests import OperatorLine
     from caniexport.answers.runtimes import RuntimeLine
+    from caniexport.cli.output import Console
 
 _Line = TypeVar("_Line", "OperatorLine", "RuntimeLine")
 #: operators with their opsets that fit beside each other

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from caniexport import names
 from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import EXPORTER_SHORT, NOT_MEASURED, REFUSED, STATUS, word
 from caniexport.cli import output
@@ -15,11 +16,10 @@ from caniexport.cli.output import grid, marked
 from caniexport.model.status import Status
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from caniexport.answers.matrix import MatrixRow, Table
     from caniexport.answers.summary import Summary
     from caniexport.cli.grid import Grid
+    from caniexport.cli.output import Console
 
 _NOTHING = "Nothing has been measured yet: `caniexport measure` does."
 _READING = {
@@ -75,7 +75,7 @@ def show(found: Table, console: Console) -> None:
     for note in found.notes:
         console.print(f"- {note}")
     if found.unmeasured:
-        console.print(f"- known, not measured: {_some(found.unmeasured)}")
+        console.print(f"- known, not measured: {names.some(found.unmeasured, 8)}")
 
 
 def _environments(found: Table, console: Console) -> None:
@@ -90,11 +90,6 @@ def _environments(found: Table, console: Console) -> None:
         name = line.case if line.variant == "plain" else f"  {line.variant}"
         made.add_row(name, marked(f"{sign.sign} {word(line.status)}", sign), "" if line.stage == "done" else line.stage)
     console.print(made)
-
-
-def _some(items: Sequence[str], most: int = 8) -> str:
-    more = f" and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(items[:most]) + more
 
 
 class _Layout:

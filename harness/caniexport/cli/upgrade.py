@@ -15,10 +15,9 @@ from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from caniexport.answers.plan import Plan, UpgradeTarget
     from caniexport.answers.upgrade import ChangeGroup, FixChange, Upgrade
+    from caniexport.cli.output import Console
 
 _SHOWN = 12
 _NOTHING = "No case of the corpus is about what is listed: nothing documented is known to change."

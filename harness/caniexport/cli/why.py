@@ -17,12 +17,11 @@ from caniexport.cli.output import labelled, styled
 from caniexport.model.status import WORKS, Status
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from caniexport.answers.history import Alike, History
     from caniexport.answers.reasons import Detail, FailureGroup, Why
     from caniexport.answers.select import CatalogueEntry
     from caniexport.cli.grid import Grid
+    from caniexport.cli.output import Console
 
 _MOST_MESSAGES = 5
 _MOST_PLACES = 6

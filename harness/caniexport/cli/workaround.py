@@ -18,10 +18,9 @@ from caniexport.cli.options import filter_options, json_option, open_dataset
 from caniexport.cli.output import grid, legend, marked, say_local, styled
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from caniexport.answers.rows import MeasuredCell
     from caniexport.answers.standings import Standing, Workarounds
+    from caniexport.cli.output import Console
     from caniexport.scan.judge import SiteFinding
     from caniexport.scan.scan import SourceScan
 

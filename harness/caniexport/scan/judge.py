@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from caniexport import versions
+from caniexport import names, versions
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import CatalogueEntry, Rows, bare_op
 from caniexport.answers.words import words
@@ -222,7 +222,7 @@ class Judge:
         refused = [torch for torch, word in by_release.items() if word is Workaround.HARMFUL]
         if refused:
             exporters = ", ".join(dict.fromkeys(self.exporter_of(torch) for torch in refused))
-            return self._finding(site, by_release, [], f"refused by {exporters} at torch {_some(refused)}")
+            return self._finding(site, by_release, [], f"refused by {exporters} at torch {names.some(refused, _MOST)}")
         if set(by_release.values()) == {Workaround.OBSOLETE}:
             return self._finding(site, by_release, [], "the opset that a bare call writes in each of these releases")
         return self._raising(site, opset)
@@ -352,11 +352,6 @@ def _has_op(entry: CatalogueEntry, op: str) -> bool:
 def _leads(entry: CatalogueEntry, op: str) -> bool:
     """Whether the operator is what the case is about."""
     return bool(op and entry.ops) and bare_op(entry.ops[0]) == bare_op(op) and ("::" not in op or entry.ops[0] == op)
-
-
-def _some(items: Sequence[str]) -> str:
-    more = f" and {len(items) - _MOST} more" if len(items) > _MOST else ""
-    return ", ".join(items[:_MOST]) + more
 
 
 def _argument_of(entry: CatalogueEntry) -> str:
