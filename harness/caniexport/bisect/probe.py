@@ -16,11 +16,8 @@ from caniexport import versions
 from caniexport.home import Home
 from caniexport.model import releases
 from caniexport.model.releases import Release
-from caniexport.model.status import Exporter
 from caniexport.store import Dataset
 
-#: what every dynamo exporter writes
-_DYNAMO_OPSET = 18
 _COLUMNS = (
     *("measured_at", "torch", "env_id", "case_hash", "message_id", "origin", "status", "stage", "signature"),
     *("exporter_effective", "opset_effective"),
@@ -132,7 +129,7 @@ class Prober:
             releases=(release.torch,),
             cases=(f"{asked.case}/{asked.variant}",),
             exporters=(asked.exporter,),
-            opsets=_opsets(release, asked),
+            opsets=release.with_sure([] if asked.opset is None else [asked.opset], [asked.exporter]),
             workers=1,
             fresh=True,
             rolling=True,
@@ -164,14 +161,6 @@ def with_pin(release: Release, package: str, version: str) -> Release:
     """The release with another version of one of its packages."""
     pins = [pin for pin in release.pins if pin.partition("==")[0].replace("_", "-") != package]
     return release._replace(pins=(*pins, f"{package}=={version}"))
-
-
-def _opsets(release: Release, asked: BisectedCell) -> tuple[int, ...]:
-    """The opset asked for, and one that the release surely takes: where it refuses the first, the canaries do too."""
-    if asked.opset is None:  # a bare call asks for no opset
-        return ()
-    sure = _DYNAMO_OPSET if asked.exporter == Exporter.DYNAMO.value else release.torchscript[0]
-    return tuple({asked.opset: None, sure: None})
 
 
 def _packages(dataset: Dataset, env_id: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from caniexport.model import releases
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import UnknownName
 from caniexport.model.releases import Release
-from caniexport.model.status import EXPORTERS, Exporter
+from caniexport.model.status import EXPORTERS
 
 #: says that a folder was made here, so that another one's files are never written over
 MARK = ".caniexport-check"
@@ -58,10 +58,6 @@ def _add_canaries(home: Home, cases: Path) -> None:
     for path in found:
         # after every file of the user's, whatever it is called
         shutil.copy(path, cases / f"zz_{path.name}")
-
-
-#: what every dynamo exporter writes
-_DYNAMO_OPSET = 18
 
 
 @dataclass(frozen=True)
@@ -126,7 +122,7 @@ def measure_release(release: Release, request: CheckRequest, place: Home, say: C
         releases=(release.torch,),
         cases=tuple(cases(place)),
         exporters=request.exporters,
-        opsets=_opsets(release, request),
+        opsets=release.with_sure(request.opsets, request.exporters),
         workers=request.workers,
         fresh=not request.resume,
         rolling=request.rolling,
@@ -157,13 +153,3 @@ def requirement(text: str) -> Requirement:
         return Requirement(text)
     except InvalidRequirement as error:
         raise UnusableModel(f"--with {text!r}: not a requirement such as torchvision or timm==1.0.9") from error
-
-
-def _opsets(release: Release, request: CheckRequest) -> tuple[int, ...]:
-    """The opsets asked for, and one that each exporter surely takes: without it the canaries might all be refused."""
-    if not request.opsets:
-        return ()
-    sure = {release.torchscript[0]}
-    if release.dynamo and (not request.exporters or Exporter.DYNAMO.value in request.exporters):
-        sure.add(_DYNAMO_OPSET)
-    return tuple(sorted({*request.opsets, *sure}))

@@ -60,10 +60,9 @@ class Budget:
                 f"{taken / GIGABYTE:.1f} GB taken: the downloads are removed to stay under {self.limit / GIGABYTE:g} GB"
             )
             shutil.rmtree(self.cache, ignore_errors=True)
-        free = shutil.disk_usage(self.environments.parent).free
-        if free < ENVIRONMENT:
+        if shutil.disk_usage(self.environments.parent).free < ENVIRONMENT:
             shutil.rmtree(self.cache, ignore_errors=True)
-            free = shutil.disk_usage(self.environments.parent).free
+        free = shutil.disk_usage(self.environments.parent).free
         if free < ENVIRONMENT:
             raise BudgetTooSmallError(
                 f"{free / GIGABYTE:.1f} GB are free at {self.environments.parent}, "

@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 import runpy
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
@@ -63,7 +63,16 @@ class Release(NamedTuple):
         low, high = self.torchscript
         return tuple(range(low, high + 2)) if self.opset_argument else (low,)
 
+    def with_sure(self, opsets: Sequence[int], exporters: Sequence[str]) -> Tuple[int, ...]:
+        """These opsets and one that each exporter surely takes: where it refuses all others, the canaries would too."""
+        sure = {self.torchscript[0]} if opsets else set()
+        if opsets and self.dynamo and (not exporters or Exporter.DYNAMO.value in exporters):
+            sure.add(_DYNAMO_OPSET)
+        return tuple(sorted(sure.union(opsets)))
 
+
+#: what every dynamo exporter writes
+_DYNAMO_OPSET = 18
 _PY37 = ("numpy==1.21.6", "onnx==1.14.1", "protobuf==4.24.4", "onnxruntime==1.14.1")
 _PY38 = ("numpy==1.23.5", "onnx==1.17.0", "protobuf==5.29.6", "onnxruntime==1.19.2")
 # 1.10 imports pkg_resources, which setuptools dropped in 82
