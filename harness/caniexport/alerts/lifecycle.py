@@ -116,16 +116,11 @@ def carry(known: Sequence[KnownAlert], alerts: Iterable[Alert], rows: Rows, toda
     by_id = {item.id: item for item in known}
     new = set()
     for alert in alerts:
-        cells = frozenset(spans(alert.members))
-        old = by_id.get(alert.id)
-        if old is None:
-            by_id[alert.id] = KnownAlert(
-                alert.id, alert.kind, alert.cause, AlertStage.OPEN, today, tuple(sorted(cells))
-            )
-            new.add(alert.id)
-        elif old.state is AlertStage.RESOLVED or not _covers(old.cells, alert.members):
-            merged = cells if old.state is AlertStage.RESOLVED else {*spans_of(old.cells, alert.members)}
-            by_id[alert.id] = replace(old, state=AlertStage.OPEN, cells=tuple(sorted(merged)), good=())
+        cells, old = _cells_of(alert.members), by_id.get(alert.id)
+        before = set(_expanded(old.cells)) if old and old.state is not AlertStage.RESOLVED else set()
+        if not cells <= before:
+            entry = old or KnownAlert(alert.id, alert.kind, alert.cause, AlertStage.OPEN, today, ())
+            by_id[alert.id] = replace(entry, state=AlertStage.OPEN, cells=_lines(cells | before), good=())
             new.add(alert.id)
     seen = {alert.id for alert in alerts}
     carried = [item if item.id in seen else _aged(item, rows) for item in by_id.values()]
@@ -169,25 +164,20 @@ def _measured_by(item: KnownAlert, rows: Rows) -> str:
     return hashlib.sha256("\n".join(runs).encode()).hexdigest()[:12]
 
 
-def spans(members: Iterable[Member]) -> list[str]:
-    """The cells of an alert as the file has them, opsets as spans."""
-    return _spans((member.case, member.variant, member.place) for member in members)
-
-
-def spans_of(cells: Iterable[str], members: Iterable[Member]) -> list[str]:
-    """The cells of the file's lines and those of an alert together."""
-    return _spans([*_expanded(cells), *((member.case, member.variant, member.place) for member in members)])
-
-
 _Cell = tuple[str, str, CellPlace]
 
 
-def _spans(cells: Iterable[_Cell]) -> list[str]:
+def _cells_of(members: Iterable[Member]) -> set[_Cell]:
+    return {(member.case, member.variant, member.place) for member in members}
+
+
+def _lines(cells: Iterable[_Cell]) -> tuple[str, ...]:
+    """The cells of an alert as the file has them, opsets as spans."""
     found: dict[str, set[str]] = {}
     for case, variant, place in cells:
         line = f"{case}/{variant} torch {place.torch} {place.exporter} {place.provider or '-'}"
         found.setdefault(line, set()).add("default" if place.opset is None else str(place.opset))
-    return [f"{line} opset {opset_spans(opsets).replace(' ', '')}" for line, opsets in sorted(found.items())]
+    return tuple(sorted(f"{line} opset {opset_spans(opsets).replace(' ', '')}" for line, opsets in found.items()))
 
 
 def _expanded(cells: Iterable[str]) -> Iterable[_Cell]:
@@ -206,8 +196,3 @@ def _expanded(cells: Iterable[str]) -> Iterable[_Cell]:
             low, _, high = part.partition("-")
             for opset in range(int(low), int(high or low) + 1):
                 yield case, variant, CellPlace(words[2], words[3], opset, provider)
-
-
-def _covers(cells: Iterable[str], members: Iterable[Member]) -> bool:
-    known = set(_expanded(cells))
-    return all((member.case, member.variant, member.place) in known for member in members)
