@@ -22,8 +22,6 @@ from caniexport import pages
 #: names besides those of this machine, with commas between them; what ``caniexport dashboard --host`` sets
 HOSTS = "CANIEXPORT_HOSTS"
 _ASSETS = Path(pages.__file__).parent
-_INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
-_INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _WILDCARDS = frozenset({"", "0.0.0.0", "::"})
 
 
@@ -32,7 +30,8 @@ class Access:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._scripts = " ".join(["'self'", *map(_hashed, _inline_scripts())])
+        # ours that stand in a page: the first reply's, and the one for links and keys
+        self._scripts = " ".join(["'self'", *(_hashed(_ASSETS / name) for name in ("first.js", "nav.js"))])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -122,12 +121,6 @@ def _policy(scripts: str, host: str) -> str:
     )
 
 
-def _inline_scripts() -> list[str]:
-    """Streamlit's own in its page, and ours: the first answer's, and the one for links and keys."""
-    ours = [(_ASSETS / name).read_text(encoding="utf-8") for name in ("first.js", "nav.js")]
-    return [*_INLINE.findall(_INDEX.read_text(encoding="utf-8")), *ours]
-
-
-def _hashed(script: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+def _hashed(script: Path) -> str:
+    digest = base64.b64encode(hashlib.sha256(script.read_bytes()).digest()).decode("ascii")
     return f"'sha256-{digest}'"

@@ -13,20 +13,13 @@ if str(_FOLDER.parent) not in sys.path:
 import streamlit as st  # noqa: E402 - the path first
 
 from caniexport import pages  # noqa: E402
-from caniexport.pages.first import PAGES  # noqa: E402
+from caniexport.pages.page import PAGES  # noqa: E402
 from dashboard import frame  # noqa: E402
-from dashboard.views import about, alerts, claims, declared, home, matrix, op, runs, upgrade, workarounds  # noqa: E402
 
 st.set_page_config(page_title="Can I export it?", layout="wide")
 st.html(Path(pages.__file__).with_name("style.css"))
 frame.brand()
-_VIEWS = (home, matrix, None, op, upgrade, workarounds, claims, declared, alerts, runs, about)
-st.navigation(
-    [
-        st.Page(
-            frame.guarded(view.page) if view else frame.drawn(name), title=title, url_path=name, default=view is home
-        )
-        for view, (name, title) in zip(_VIEWS, PAGES, strict=True)
-    ],
-    position="top",
-).run()
+shown = [
+    st.Page(frame.drawn(name), title=title, url_path=name, default=name == "search") for name, title in PAGES.items()
+]
+st.navigation(shown, position="top").run()

@@ -1,13 +1,19 @@
-"""The app with its first answers: ``python -m streamlit run dashboard/serve.py``, as ``caniexport dashboard`` does."""
+"""The app behind its plain pages: ``python -m streamlit run dashboard/serve.py``, as ``caniexport dashboard`` does.
+
+A browser needs two to three seconds of its own for Streamlit's scripts. So each page is answered as a document of its
+own, which can be read and asked for more without a script. It holds Streamlit's page back in a template, and the app
+takes its place when it has drawn the same (first.js).
+"""
 
 from __future__ import annotations
 
 import gc
 import logging
-import re
 import sys
 import threading
 import weakref
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -17,92 +23,99 @@ _FOLDER = Path(__file__).resolve().parent
 if str(_FOLDER.parent) not in sys.path:
     sys.path.insert(0, str(_FOLDER.parent))
 
-from anyio import to_thread  # noqa: E402 - the path first
+import streamlit  # noqa: E402 - the path first
+from anyio import to_thread  # noqa: E402
+from markupsafe import Markup  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 from starlette.requests import Request  # noqa: E402
-from starlette.responses import FileResponse  # noqa: E402
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response  # noqa: E402
 from starlette.routing import Route  # noqa: E402
-from starlette.types import ASGIApp, Message, Receive, Scope, Send  # noqa: E402
 from streamlit.starlette import App  # noqa: E402
 
 from caniexport import pages  # noqa: E402
 from caniexport.answers import search as searching  # noqa: E402
 from caniexport.model.errors import CaniexportError  # noqa: E402
-from caniexport.pages import code_html, first  # noqa: E402
+from caniexport.pages.form import Form, Page  # noqa: E402
+from caniexport.pages.page import PAGES, page  # noqa: E402
+from caniexport.pages.render import coloured, render  # noqa: E402
+from caniexport.pages.views import case, runs  # noqa: E402
 from dashboard.access import Access  # noqa: E402
 from dashboard.reading import source  # noqa: E402
 
 _LOG = logging.getLogger(__name__)
-_END = b"</body>"
-#: Streamlit's scripts: once a browser has them it paints nothing until it has gone through them
-_LOADED = re.compile(rb'<(?:script type="module"|link rel="modulepreload")[^>]*>(?:</script>)?')
+_ASSETS = Path(pages.__file__).parent
+#: Streamlit's page: what it loads, and the place where it draws
+INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 
 
-class FirstAnswers:
-    """Puts a page's first answer into the reply that has Streamlit's scripts."""
+def _page(name: str) -> Callable[[Request], Awaitable[Response]]:
+    async def reply(request: Request) -> Response:
+        text = await to_thread.run_sync(_document, name, _asked(request))
+        return HTMLResponse(text, headers={"cache-control": "no-store"})
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; all but those for a page go through as they are."""
-        is_page = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].strip("/") in _NAMES
-        told = await to_thread.run_sync(_told, scope) if is_page else None
-        if told is None:
-            await self._app(scope, receive, send)
-            return
-        # the reply must be plain and whole to be added to
-        kept = [(name, value) for name, value in scope["headers"] if name not in _SHORTENING]
-        reply = _Reply(send, told.encode("utf-8"))
-        await self._app({**scope, "headers": kept}, receive, reply)
+    return reply
 
 
-_NAMES = {"", *(name for name, _ in first.PAGES)}
-_SHORTENING = {b"accept-encoding", b"if-none-match", b"if-modified-since"}
+def _asked(request: Request) -> dict[str, str]:
+    """The parameters of an address; a form writes those with several values one after the other."""
+    found: dict[str, str] = {}
+    for name, value in parse_qsl(request.url.query):
+        found[name] = f"{found[name]},{value}" if name in found else value[: searching.LONGEST]
+    return found
 
 
-class _Reply:
-    """Holds a reply back until it is whole, and sends it with ``more`` before the end of its body."""
-
-    def __init__(self, send: Send, more: bytes) -> None:
-        self._send = send
-        self._more = more
-        self._start: Message = {}
-        self._body = b""
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self._start = message
-            return
-        self._body += message.get("body", b"")
-        if message.get("more_body"):
-            return
-        head, end, tail = self._body.rpartition(_END)
-        body = _LOADED.sub(_later, head) + self._more + end + tail if end else self._body
-        dropped = {b"content-length", b"etag", b"last-modified", b"cache-control"}
-        headers = [pair for pair in self._start.get("headers", []) if pair[0].lower() not in dropped]
-        headers += [(b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store")]
-        await self._send({**self._start, "headers": headers})
-        await self._send({"type": "http.response.body", "body": body})
-
-
-def _later(found: re.Match[bytes]) -> bytes:
-    """The same for first.js, which puts it in place when the answer has been painted."""
-    return b"<template data-later>" + found[0] + b"</template>"
-
-
-def _told(scope: Scope) -> str | None:
-    asked = {name: value[: searching.LONGEST] for name, value in parse_qsl(scope["query_string"].decode("latin-1"))}
+def _document(name: str, asked: dict[str, str]) -> str:
+    """The page as a document; ``plain=1`` is the page alone, which no app takes the place of."""
+    progress = Markup("")
+    problems: tuple[str, ...] = ()
+    app = "" if asked.pop("plain", "") else _asset(INDEX)
     try:
-        kept: Any = source()
-        told = first.answer(kept, scope["path"], asked)
-    except CaniexportError:
-        return None  # the app says what is wrong
+        kept = source()
+        found = page(name, asked, kept, short=bool(app))
+        progress = runs.progress(kept) if found.is_live else progress
+        problems = kept.problems
+        _prepare(kept)
+    except CaniexportError as error:
+        found = _nothing(name, str(error))
     except Exception:
-        _LOG.exception("first answer of %s", scope["path"])
-        return None
-    _prepare(kept)
-    return told
+        _LOG.exception("page %s", name)
+        found = _nothing(name, "This page could not be drawn from the dataset. The server's log says why.")
+    fields = {field.name for bar in found.bars for field in bar}
+    return render(
+        "reply.html",
+        page=found,
+        pages=PAGES,
+        rest={name: value for name, value in asked.items() if name not in fields},
+        progress=progress,
+        problems=problems,
+        app=app,
+        style=_asset(_ASSETS / "style.css") + _asset(_ASSETS / "plain.css"),
+        script=_asset(_ASSETS / "first.js"),
+    )
+
+
+def _nothing(name: str, why: str) -> Page:
+    return Page(PAGES[name], "", render("nothing.html", nothing=why))
+
+
+@lru_cache(maxsize=8)
+def _asset(path: Path) -> Markup:
+    """A file of ours or of Streamlit's, as it is."""
+    return Markup(path.read_text(encoding="utf-8"))
+
+
+async def _script(request: Request) -> Response:
+    """A cell as a script to save."""
+    try:
+        text = await to_thread.run_sync(lambda: case.script(Form(_asked(request)), source()))
+    except CaniexportError as error:
+        return PlainTextResponse(f"{error}\n", status_code=404)
+    return PlainTextResponse(text, headers={"content-disposition": "attachment"})
+
+
+async def _icon(_: Request) -> FileResponse:
+    """The app's sign where Streamlit's page looks for one: told as ``page_icon`` it costs numpy and pillow."""
+    return FileResponse(_ASSETS / "icon.svg", media_type="image/svg+xml")
 
 
 def _prepare(kept: Any) -> None:
@@ -121,7 +134,7 @@ def _index(kept: Any) -> None:
         # a page asked for meanwhile goes first
         sys.setswitchinterval(_SHORT)
         try:
-            code_html.block("pass", python=True)  # the first that is coloured loads the lexers
+            coloured("pass")  # the first that is coloured loads the lexers
             kept.answer(searching.index)
         except CaniexportError:
             pass  # the page that asks says what is wrong
@@ -140,12 +153,10 @@ _SHORT = 0.0005
 _ONE = threading.Lock()
 _PREPARED: weakref.WeakSet[Any] = weakref.WeakSet()
 
-
-async def _icon(_: Request) -> FileResponse:
-    """The app's sign where Streamlit's page looks for one: told as ``page_icon`` it costs numpy and pillow."""
-    return FileResponse(Path(pages.__file__).with_name("icon.svg"), media_type="image/svg+xml")
-
-
-app = App(
-    _FOLDER / "app.py", middleware=[Middleware(Access), Middleware(FirstAnswers)], routes=[Route("/favicon.png", _icon)]
-)
+ROUTES = [
+    Route("/", _page("search")),
+    *(Route(f"/{name}", _page(name)) for name in PAGES),
+    Route("/script", _script),
+    Route("/favicon.png", _icon),
+]
+app = App(_FOLDER / "app.py", middleware=[Middleware(Access)], routes=ROUTES)

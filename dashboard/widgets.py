@@ -83,6 +83,7 @@ def _take(field: Field) -> None:
     """Write a widget's new value into the address, before the page is drawn from it."""
     key = f"url-{field.name}"
     value = st.session_state[key]
+    is_default = field.kind == "tabs" and value in field.default
     match value:
         case bool():
             value = "1" if value else ""
@@ -92,7 +93,7 @@ def _take(field: Field) -> None:
             value = ""
     if field.kind == "words":
         value = st.session_state[key] = field.tidy(value)
-    if value and value not in field.default:
+    if value and not is_default:
         st.query_params[field.name] = value
     elif field.name in st.query_params:
         del st.query_params[field.name]

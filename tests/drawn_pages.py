@@ -14,12 +14,7 @@ from caniexport.home import VARIABLE
 APP = Path(__file__).resolve().parents[1] / "dashboard" / "app.py"
 PAGE = """
 from dashboard import frame
-name = "{0}"
-if name in ("case",):
-    frame.drawn(name)()
-else:
-    from importlib import import_module
-    frame.guarded(import_module("dashboard.views." + name).page)()
+frame.drawn("{0}")()
 """
 
 
@@ -67,6 +62,3 @@ def cells(app, case, css="matrix"):
     table = next(part for part in markup(app).split("<table") if f'class="{css}"' in part)
     found = re.findall(r'<td class="([^"]*)"><a href="([^"]*)"[^>]*>(.*?)</a>', table)
     return [(kind, html.unescape(text), html.unescape(link)) for kind, link, text in found if f"case={case}&" in link]
-
-
-PAGES = ("home", "matrix", "case", "op", "upgrade", "workarounds", "claims", "declared", "alerts", "runs", "about")

@@ -34,11 +34,11 @@ def hits(app):
 
 
 def test_the_search_finds_cases_by_operator_source_theme_and_fix_and_says_why(draw):
-    assert hits(draw("home", q="aten::cross")) == ["cross-no-symbolic"]
-    assert "found by operator aten::cross" in words(draw("home", q="torch.cross"))
-    assert "source onnx/onnx#2683" in words(draw("home", q="onnx/onnx#2683"))
-    assert "theme geometry" in words(draw("home", q="geometry"))
-    assert hits(draw("home", q="slice products")) == ["cross-no-symbolic"]
+    assert hits(draw("search", q="aten::cross")) == ["cross-no-symbolic"]
+    assert "found by operator aten::cross" in words(draw("search", q="torch.cross"))
+    assert "source onnx/onnx#2683" in words(draw("search", q="onnx/onnx#2683"))
+    assert "theme geometry" in words(draw("search", q="geometry"))
+    assert hits(draw("search", q="slice products")) == ["cross-no-symbolic"]
 
 
 TRACEBACK = """Traceback (most recent call last):
@@ -49,7 +49,7 @@ RuntimeError: """ + CROSS.format(12)
 
 def test_a_pasted_traceback_finds_its_case_and_the_fix_that_works_there(draw):
     for pasted in (TRACEBACK, TRACEBACK.replace("\n", " "), "RuntimeError: " + CROSS.format(9)):
-        app = draw("home", q=pasted)
+        app = draw("search", q=pasted)
 
         assert hits(app) == ["cross-no-symbolic"]
         assert "the same error" in words(app)
@@ -58,7 +58,7 @@ def test_a_pasted_traceback_finds_its_case_and_the_fix_that_works_there(draw):
 
 
 def test_what_is_pasted_stands_in_the_address_as_the_line_that_matters(draw):
-    app = draw("home")
+    app = draw("search")
     app.text_input(key="url-q").set_value(TRACEBACK).run()
 
     assert app.query_params["q"] == "RuntimeError: " + CROSS.format(12)
@@ -66,7 +66,7 @@ def test_what_is_pasted_stands_in_the_address_as_the_line_that_matters(draw):
 
 
 def test_a_search_that_finds_nothing_names_the_nearest(draw):
-    said = words(draw("home", q="aten::croos"))
+    said = words(draw("search", q="aten::croos"))
 
     assert "No measured case has all of these words" in said
     assert "aten::cross" in said
@@ -197,8 +197,7 @@ def test_operators_say_how_many_of_their_cases_work(draw):
 def test_the_search_finds_cases_by_op_and_by_a_fix_and_says_so_where_there_is_none(draw):
     assert "torch.cross" in words(draw("matrix", q="aten::cross"))
     assert "torch.cross" in words(draw("matrix", q="Slice products"))
-    nothing = draw("matrix", q="no-such-thing")
-    assert [item.value for item in nothing.info] == ["No case has all of these words\\: no\\-such\\-thing"]
+    assert "No case has all of these words: no-such-thing" in words(draw("matrix", q="no-such-thing"))
 
 
 @pytest.mark.parametrize(
@@ -239,7 +238,7 @@ def test_the_front_page_and_the_list_of_cases_say_which_are_not_measured(tmp_pat
     def drawn(page):
         return AppTest.from_string(PAGE.format(page), default_timeout=60).run()
 
-    front, listed = drawn("home"), drawn("case")
+    front, listed = drawn("search"), drawn("case")
 
     assert "6 cases: 5 measured, 1 not measured yet." in words(front)
     row = next(part for part in markup(front).split("<tr>") if ">indexing</a>" in part)

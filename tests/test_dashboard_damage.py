@@ -12,10 +12,11 @@ from pandas import isna
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
 from dashboard_data import RELEASES, build
-from drawn_pages import PAGE, PAGES, codes, markup, words
+from drawn_pages import PAGE, codes, markup, words
 from streamlit.testing.v1 import AppTest
 
 from caniexport.home import VARIABLE
+from caniexport.pages.page import PAGES
 from caniexport.store import Dataset
 from caniexport.store.schema import VERSION_KEY
 
@@ -70,7 +71,7 @@ def _overwritten(path):
     path.write_bytes(bytes(data))
 
 
-@pytest.mark.parametrize("page", ["home", "matrix", "alerts"])
+@pytest.mark.parametrize("page", ["search", "matrix", "alerts"])
 @pytest.mark.parametrize(
     ("harm", "said"),
     [

@@ -9,16 +9,16 @@ import pytest
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
 from dashboard_data import CROSS, DRAWN, HOSTILE, MARKED_ID, RELEASES, UNDRAWN
-from drawn_pages import APP, PAGE, PAGES, cells, codes, markup, words
+from drawn_pages import APP, PAGE, cells, codes, markup, words
 from onnx_bytes import MODEL, model, node
 from streamlit.testing.v1 import AppTest
 
 from caniexport.answers.select import CatalogueEntry
 from caniexport.home import VARIABLE
 from caniexport.pages import links
-from caniexport.pages.markup import escape, source_link
-from dashboard import params
-from dashboard.views import upload
+from caniexport.pages.page import PAGES
+from caniexport.pages.render import render
+from dashboard import upload, widgets
 
 
 def test_the_case_page_shows_the_real_error_text_of_the_cell_in_the_url(draw):
@@ -125,10 +125,13 @@ def test_an_environment_case_shows_what_was_installed_and_its_error(draw):
     assert "fail at import" in words(draw("matrix"))
 
 
-def test_sources_are_links_only_where_they_have_an_address():
-    assert 'href="https://github.com/onnx/onnx/issues/2683"' in source_link("onnx/onnx#2683")
+def test_sources_are_links_only_where_they_have_an_address(draw):
+    said = markup(draw("case", case="cross-no-symbolic"))
+
+    assert '<a class="src" href="https://github.com/onnx/onnx/issues/2683"' in said
+    assert '<span class="src">javascript:alert(1)</span>' in said
     for text in ("seed:000", "javascript:alert(1)", "onnx/onnx#2683 <b>", 'https://x.org/"onmouseover="x'):
-        assert "<a" not in source_link(text)
+        assert links.of_source(text) is None
 
 
 def test_the_workaround_page_says_since_when_a_fix_is_obsolete(draw):
@@ -265,7 +268,7 @@ def test_texts_of_the_dataset_and_of_the_url_never_become_tags(draw, page):
 
 
 def test_text_for_a_streamlit_element_loses_every_mark():
-    said = params.plain("*bold* [link](http://x) $x$ `code` :red[x] <b> a_b # 1. - ~~x~~")
+    said = widgets.plain("*bold* [link](http://x) $x$ `code` :red[x] <b> a_b # 1. - ~~x~~")
 
     assert said.replace("\\", "") == "*bold* [link](http://x) $x$ `code` :red[x] <b> a_b # 1. - ~~x~~"
     assert not re.search(r"(?<!\\)[*_\[\]`$<>#~]", said)
@@ -275,4 +278,4 @@ def test_addresses_carry_any_name_whole():
     address = links.page("case", case=MARKED_ID, variant="", torch="1.10.2")
 
     assert address == "./case?case=a%22b%3Cc%3E%26d&torch=1.10.2"
-    assert escape(address) == address.replace("&", "&amp;")
+    assert render("nothing.html", nothing=address) == f'<p class="nothing">{address.replace("&", "&amp;")}</p>'

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
 from caniexport.measure.progress import RowCount, count_cells, note_plan
-from caniexport.pages import live, runs_html
+from caniexport.pages import live
+from caniexport.pages.form import Form
+from caniexport.pages.views import runs
 from dashboard import reading
 
 NOW = datetime(2026, 11, 22, 1, 10, 0, tzinfo=UTC).timestamp()
 RUN = "20261122T010000-ab12"
+
+
+def said(run):
+    return " ".join(runs.told_progress([run]).split())
 
 
 def journal(local, name, cells, age):
@@ -33,7 +40,9 @@ def test_a_run_is_told_with_its_cells_its_rate_and_the_time_left(tmp_path):
 
     assert (run.torch, run.provider, run.run_id, run.cells) == ("2.8.0", "cpu", RUN, 600)
     assert (run.seconds, run.quiet, run.rate, run.left) == (600, 2, 1.0, 600)
-    assert "600 of about 1,200 cells for 10 min, 1 a second, about 10 min left" in runs_html.progress([run])
+    assert "600 of about 1,200 cells for 10 min, 1 a second, about 10 min left" in " ".join(
+        runs.told_progress([run]).split()
+    )
 
 
 def test_without_an_earlier_run_no_time_is_guessed(tmp_path):
@@ -42,7 +51,7 @@ def test_without_an_earlier_run_no_time_is_guessed(tmp_path):
     (run,) = live.going(tmp_path, NOW, {})
 
     assert run.left is None
-    assert "left" not in runs_html.progress([run])
+    assert "left" not in said(run)
 
 
 def test_a_run_that_noted_its_plan_is_held_against_it_and_not_against_an_earlier_one(tmp_path):
@@ -54,10 +63,10 @@ def test_a_run_that_noted_its_plan_is_held_against_it_and_not_against_an_earlier
 
     note_plan(tmp_path, "torch2.8.0-cpu", "20261121T000000-0000", 9)
     (run,) = live.going(tmp_path, NOW, {"2.8.0": 500})
-    said = runs_html.progress([run])
-    assert "600 cells for 10 min" in said
-    assert "500" not in said
-    assert "<progress" not in said
+    told = said(run)
+    assert "600 cells for 10 min" in told
+    assert "500" not in told
+    assert "<progress" not in told
 
 
 def test_cells_are_counted_as_they_come_and_a_line_in_flight_is_none(tmp_path):
@@ -86,7 +95,9 @@ def test_the_second_measurement_of_a_sample_is_told_as_such(tmp_path):
     (run,) = live.going(tmp_path, NOW, {"2.8.0": 600})
 
     assert run.quiet == 3
-    assert "a sample is measured a second time: 40 of 500; the last row 3 s ago" in runs_html.progress([run])
+    assert "a sample is measured a second time: 40 of 500; the last row 3 s ago" in " ".join(
+        runs.told_progress([run]).split()
+    )
 
 
 def test_what_earlier_runs_planned_is_that_of_the_largest():
@@ -123,14 +134,34 @@ def environment(torch, **more):
     return {"torch": torch, "release": torch, "run_id": RUN, "measured_at": None, "gate": "good", **more}
 
 
+class Rows:
+    """A dataset of environments alone, without a cell."""
+
+    def __init__(self, rows):
+        self._rows = rows
+
+    def environment_records(self):
+        blank = dict.fromkeys(("packages", "python", "platform", "cpu", "gpu", "rows", "planned"))
+        blank |= dict.fromkeys(("torch_build", "repeated", "differing"))
+        return [{**blank, "origin": "published", "quarantined": False, **row} for row in self._rows]
+
+    def rows(self):
+        return SimpleNamespace(notes=())
+
+    def answer(self, question, *asked):
+        return None
+
+
+def shown(*rows):
+    return runs.page(Form({}, whole=True), Rows(rows))
+
+
 def test_the_false_alarm_rate_counts_over_the_runs_that_were_measured_twice():
-    rows = [
+    said = shown(
         environment("2.0.1", repeated=500, differing=["a/plain/dynamo/18: status"]),
         environment("2.8.0", repeated=500, differing=[]),
         environment("2.9.1", repeated=None, differing=None),
-    ]
-
-    said = runs_html.repeats(rows)
+    ).body
 
     assert "0.10%" in said
     assert "1 of 1,000 cells of 2 runs" in said
@@ -138,7 +169,7 @@ def test_the_false_alarm_rate_counts_over_the_runs_that_were_measured_twice():
 
 
 def test_a_quarantined_run_is_named_with_its_reason():
-    said = runs_html.quarantined([environment("2.0.1", quarantined=True) | {"gate": "canary <failed>"}])
+    said = shown(environment("2.0.1", quarantined=True) | {"gate": "canary <failed>"}).above
 
     assert "canary &lt;failed&gt;" in said
     assert "2.0.1" in said

@@ -16,9 +16,10 @@ from dashboard_data import build
 from caniexport import pages
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, table
-from caniexport.pages import links, matrix_asked, matrix_html
+from caniexport.pages import grid, links
 from caniexport.pages.kept import Kept
-from caniexport.pages.matrix_asked import MatrixParameters
+from caniexport.pages.page import page as page_of
+from caniexport.pages.render import render
 
 ROOT = Path(__file__).resolve().parents[1]
 NAVIGATION = Path(pages.__file__).with_name("nav.js")
@@ -36,14 +37,15 @@ def small(tmp_path_factory):
 
 def _light(kept, by=By.TORCH):
     shown = table(kept, Filters(variants=("plain",)), by)
-    return shown, [matrix_html.table(shown.lines, shown.columns, {}, by, light=light) for light in (False, True)]
+    made = [grid.of_lines(shown.lines, shown.columns, {}, by, light=light) for light in (False, True)]
+    return shown, [render("grid.html", grid=item) for item in made]
 
 
 @pytest.mark.parametrize("by", [By.TORCH, By.OPSET, By.EXPORTER, By.RUNTIME])
 def test_a_light_table_has_the_same_texts_and_says_once_where_its_cells_lead(small, by, monkeypatch):
-    monkeypatch.setattr(matrix_html, "LIGHT", 0)
+    monkeypatch.setattr(grid, "LIGHT", 0)
     _, (_, light) = _light(small, by)
-    monkeypatch.setattr(matrix_html, "LIGHT", 10**6)
+    monkeypatch.setattr(grid, "LIGHT", 10**6)
     _, (full, same) = _light(small, by)
 
     assert same == full
@@ -65,37 +67,37 @@ def _asked(address):
 
 
 def test_many_cases_are_first_shown_by_theme_and_a_theme_leads_to_its_cases(published):
-    rows = published.rows()
-    asked = matrix_asked.of_address({"exporter": "dynamo"}, rows)
-    told = matrix_asked.tell(published, asked)
-    (theme,) = re.findall(r'<a href="([^"]*)" target="_self">geometry</a>', told.grid)
+    told = page_of("matrix", {"exporter": "dynamo"}, published).body
+    (theme,) = re.findall(r'<a href="([^"]*)">geometry</a>', told)
 
-    assert asked == MatrixParameters("themes", exporters=("dynamo",))
     assert html.unescape(theme) == "./matrix?theme=geometry&exporter=dynamo"
-    inside = matrix_asked.of_address({"theme": "geometry", "exporter": "dynamo"}, rows)
-    assert inside.rows == "cases"
-    cases = {line.case for line in matrix_asked.tell(published, inside).table.lines}
-    assert f"{len(cases)} cases</small>" in told.grid[told.grid.index(">geometry</a>") :][:80]
+    inside = page_of("matrix", {"theme": "geometry", "exporter": "dynamo"}, published).body
+    cases = set(re.findall(r'<th class="case" scope="rowgroup" rowspan="1"><a href="([^"]*)"', inside))
+    assert f"{len(cases)} cases</small>" in told[told.index(">geometry</a>") :][:80]
 
 
 def test_a_share_counts_the_cases_that_work(published):
-    told = matrix_asked.tell(published, MatrixParameters("themes", exporters=("dynamo",)))
+    told = page_of("matrix", {"rows": "themes", "exporter": "dynamo"}, published).body
     cells = table(published, Filters(themes=("geometry",), variants=("plain",), exporters=("dynamo",)))
     newest = cells.columns[-1]
     works = [line.case for line in cells.lines if line.places[newest].status.value in ("pass", "degraded")]
-    row = told.grid[told.grid.index(">geometry</a>") :].partition("</tr>")[0]
+    row = told[told.index(">geometry</a>") :].partition("</tr>")[0]
 
     assert re.findall(r"(\d+)/\d+</a></td>$", row) == [str(len(works))]
 
 
 def test_few_cases_are_shown_at_once(small):
-    assert matrix_asked.of_address({}, small.rows()).rows == "cases"
-    assert matrix_asked.of_address({"rows": "themes"}, small.rows()).rows == "themes"
+    assert '<th class="case" scope="col">case</th>' in page_of("matrix", {}, small).body
+    assert '<th class="case" scope="col">theme</th>' in page_of("matrix", {"rows": "themes"}, small).body
 
 
-@pytest.mark.parametrize("asked", [{"theme": "x"}, {"by": "moon"}, {"torch": "9"}, {"exporter": "dynamo,x"}])
-def test_an_address_with_an_unknown_value_is_left_to_the_app_which_names_the_nearest(small, asked):
-    assert matrix_asked.of_address(asked, small.rows()) is None
+@pytest.mark.parametrize(
+    "asked", [{"theme": "x"}, {"by": "moon"}, {"torch": "9", "by": "opset"}, {"exporter": "dynamo,x"}]
+)
+def test_an_unknown_value_counts_as_not_given_and_is_named(small, asked):
+    (warning,) = page_of("matrix", asked, small).warnings
+
+    assert warning.startswith("unknown ")
 
 
 class TestInABrowser:

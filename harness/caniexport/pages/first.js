@@ -1,29 +1,32 @@
-// Streamlit's scripts once the answer has been painted; the app takes over, at the same place, when it shows the same.
+// Streamlit's page, kept in a template until the answer has been painted; it takes over when it has drawn the same.
 (() => {
-  const first = document.getElementById('first'), wanted = '#root ' + first.dataset.until
+  const first = document.getElementById('first')
   // as nav.js has it: of many releases the newest are seen first
   first.querySelectorAll('.scroll:has(> .matrix.many)').forEach(box => { box.scrollLeft = box.scrollWidth })
-  const load = () => document.querySelectorAll('template[data-later]').forEach(held => {
-    const given = held.content.firstElementChild
-    // a script that is moved would not run: it must be made anew
-    const made = document.createElement(given.tagName)
-    for (const {name, value} of given.attributes) made.setAttribute(name, value)
-    held.replaceWith(made)
-  })
+  const load = () => {
+    const held = document.getElementById('app')
+    if (!held) return
+    held.remove()
+    for (const given of held.content.querySelectorAll('link, style, script[src], div')) {
+      // a script that is moved would not run: it must be made anew
+      const made = document.createElement(given.tagName)
+      for (const {name, value} of given.attributes) made.setAttribute(name, value)
+      made.textContent = given.textContent
+      ;(given.tagName === 'DIV' ? document.body : document.head).append(made)
+    }
+  }
   requestAnimationFrame(() => setTimeout(load))
   // nothing is painted in a tab that is not looked at
   setTimeout(load, 1000)
   const look = () => {
-    const drawn = document.querySelector('[data-testid=stApp][data-test-script-state=notRunning] header.page')
-    // or the app has something else to say
-    if (!document.querySelector(wanted) && !drawn && !document.querySelector('#root [data-testid=stAlert]')) return
+    // or the app has something else to say; what somebody is typing stays
+    if (!document.querySelector('#root .body, #root [data-testid=stAlertContentError]') || first.querySelector('form :focus')) return
     seen.disconnect()
     const main = document.querySelector('[data-testid=stMain]')
     if (main && first.scrollTop) main.scrollTop = first.scrollTop
-    // the app's own style may come a moment later
-    document.head.append(first.querySelector('style'))
     first.remove()
   }
   const seen = new MutationObserver(look)
-  seen.observe(document.body, {childList: true, subtree: true, attributeFilter: ['data-test-script-state']})
+  seen.observe(document.body, {childList: true, subtree: true})
+  first.addEventListener('focusout', () => setTimeout(look))
 })()

@@ -53,7 +53,8 @@ class Field:
 class Page:
     """A page: its heading, what stands above its filters, the filters in bars, and what stands below them.
 
-    ``warnings`` name what is not known of the address that asked for it; ``back``: whether links lead back from it.
+    ``warnings`` name what is not known of the address that asked for it; ``back``: whether links lead back from it;
+    ``is_live``: whether the host shows the measurements that go on; ``takes_file``: whether it takes an ONNX file.
     """
 
     title: str
@@ -63,14 +64,20 @@ class Page:
     bars: tuple[tuple[Field, ...], ...] = ()
     warnings: tuple[str, ...] = ()
     back: bool = False
+    is_live: bool = False
+    takes_file: bool = False
 
 
 class Form:
-    """The parameters of an address, read one filter after the other; ``whole`` where nobody can ask for more."""
+    """The parameters of an address, read one filter after the other.
 
-    def __init__(self, asked: Mapping[str, str], *, whole: bool = False) -> None:
+    ``whole``: the page is a file, and nobody can ask it for more. ``short``: another host shows the same in a moment.
+    """
+
+    def __init__(self, asked: Mapping[str, str], *, whole: bool = False, short: bool = False) -> None:
         self.asked = asked
         self.whole = whole
+        self.short = short
         self.bars: list[list[Field]] = []
         self.warnings: list[str] = []
 
@@ -154,7 +161,7 @@ class Form:
         self.bars[-1].append(made)
         return made
 
-    def page(self, title: str, lead: str, body: Markup, above: str = "", *, back: bool = False) -> Page:
-        """The page with the filters read so far."""
+    def page(self, title: str, lead: str, body: Markup, above: str = "", **more: bool) -> Page:
+        """The page with the filters read so far; ``more`` are the switches of :class:`Page`."""
         bars = tuple(tuple(bar) for bar in self.bars)
-        return Page(title, lead, body, above, bars, tuple(dict.fromkeys(self.warnings)), back)
+        return Page(title, lead, body, above, bars, tuple(dict.fromkeys(self.warnings)), **more)

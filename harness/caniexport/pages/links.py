@@ -18,7 +18,7 @@ _WEB = re.compile(r"https?://[^\s\"'<>]+")
 Addressing = Callable[[str, Mapping[str, str]], str]
 
 
-def page(name: str, **asked: str | Iterable[str] | None) -> str:
+def page(name: str, /, **asked: str | Iterable[str] | None) -> str:
     """The address of a page (``""``: the front page), relative to the page it stands on; empty values are left out."""
     given = {key: value if isinstance(value, str) else ",".join(value or ()) for key, value in asked.items()}
     return _ADDRESSING.get()(name, {key: value for key, value in given.items() if value})

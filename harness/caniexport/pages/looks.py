@@ -20,6 +20,16 @@ class Look(NamedTuple):
     css: str
     meaning: str = ""
 
+    @property
+    def sign(self) -> str:
+        """The sign alone."""
+        return self.name.partition(" ")[0]
+
+    @property
+    def word(self) -> str:
+        """The name without its sign."""
+        return self.name.partition(" ")[2]
+
 
 #: exporters by the name a user says
 EXPORTER = {

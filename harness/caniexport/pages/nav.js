@@ -24,7 +24,7 @@ if (!window.caniexport) {
   document.addEventListener('pointerover', event => linked(light(event.target)))
   document.addEventListener('click', event => {
     const link = inside(event.target) || linked(light(event.target))
-    if (!link || link.target === '_blank' || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    if (!link || link.target === '_blank' || link.hasAttribute('download') || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     const to = new URL(link.href)
     if (to.origin !== location.origin || to.hash) return
     event.preventDefault()
@@ -46,7 +46,7 @@ if (!window.caniexport) {
   document.addEventListener('keydown', event => {
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return
     if (event.key === '/') {
-      const box = document.querySelector('.st-key-search input')
+      const box = document.querySelector('.st-key-url-q input')
       if (box) { event.preventDefault(); box.focus(); box.select() }
       return
     }

@@ -1,17 +1,59 @@
-"""The pages of every host by the names in their addresses: the app, the plain first reply, the static copy."""
+"""The pages by the names in their addresses, for every host: the app, the plain first reply, the static copy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.views import case
+from caniexport.pages.render import render
+from caniexport.pages.views import (
+    about,
+    alerts,
+    case,
+    claims,
+    declared,
+    matrix,
+    op,
+    runs,
+    search,
+    upgrade,
+    workarounds,
+)
 
-#: by the name in the address, in the order of the navigation
-_VIEWS = {"case": ("Cases", case.page)}
+_VIEWS: Mapping[str, Callable[[Form, Kept], Page]] = {
+    "search": search.page,
+    "matrix": matrix.page,
+    "case": case.page,
+    "op": op.page,
+    "upgrade": upgrade.page,
+    "workarounds": workarounds.page,
+    "claims": claims.page,
+    "declared": declared.page,
+    "alerts": alerts.page,
+    "runs": runs.page,
+    "about": about.page,
+}
+#: the name in the address and the title, in the order of the navigation
+PAGES = {
+    "search": "Search",
+    "matrix": "Matrix",
+    "case": "Cases",
+    "op": "Operators",
+    "upgrade": "Upgrade",
+    "workarounds": "Workarounds",
+    "claims": "Claims",
+    "declared": "Declared",
+    "alerts": "Alerts",
+    "runs": "Runs",
+    "about": "About",
+}
 
 
-def page(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False) -> Page:
-    """The page of an address: its name and its parameters. ``whole``: nobody can ask it for more."""
-    return _VIEWS[name][1](Form(asked, whole=whole), kept)
+def page(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False, short: bool = False) -> Page:
+    """The page of an address: its name and its parameters. What the two switches mean stands at :class:`Form`."""
+    rows = kept.rows()
+    if not rows.count and not rows.environment:
+        lead = "The dataset has no rows. This measures a release and fills these pages:"
+        return Page("Nothing has been measured yet", lead, render("unmeasured.html", notes=rows.notes))
+    return _VIEWS[name](Form(asked, whole=whole, short=short), kept)

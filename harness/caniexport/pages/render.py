@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -40,9 +41,11 @@ def _environment() -> Environment:
         slug=links.slug,
         web_address=links.of_source,
         runs=_runs,
+        each=_each,
+        short=shorten,
         opset=opset_name,
         exporter=lambda name: EXPORTER_SHORT.get(name or "", name or ""),
-        python=_coloured,
+        python=coloured,
     )
     return made
 
@@ -67,8 +70,13 @@ def _runs(items: Iterable[Any], attribute: str) -> list[tuple[Any, list[Any]]]:
     return [(key, list(found)) for key, found in groupby(items, attrgetter(attribute))]
 
 
+def _each(items: Iterable[Any], *attributes: str) -> list[Any]:
+    """The different values that items have of an attribute, or of several together."""
+    return list(dict.fromkeys(map(attrgetter(*attributes), items)))
+
+
 @lru_cache(maxsize=1024)
-def _coloured(text: str) -> Markup:
+def coloured(text: str) -> Markup:
     """Python code in the colours of its syntax.
 
     Not Streamlit's own element: its highlighter is 1.6 MB of script, which a browser loads for the first line of code.

@@ -22,17 +22,29 @@ if TYPE_CHECKING:
 _EVERYTHING = Filters(variants=("*",), exporters=("*",))
 
 
-def write(kept: Kept, folder: Path) -> list[str]:
-    """Write every file into ``folder``; gives their names."""
+#: files that a reader may take, with what each is
+_WHAT = {
+    "cells.parquet": "every measured cell",
+    "matrix.csv": "the matrix: one row for each case, form, exporter and release",
+    "matrix.json": "the same as JSON",
+    "workarounds.csv": "every fix with its word at the newest release",
+    "workarounds.json": "the same as JSON",
+    "environments.parquet": "every environment with all of its versions",
+    "messages.parquet": "the error texts",
+    "cases.parquet": "the cases with their sources and code",
+    "claims.parquet": "what sources say, and what was measured of it",
+}
+
+
+def write(kept: Kept, folder: Path) -> list[tuple[str, str]]:
+    """Write every file into ``folder``; gives their names with what each is."""
     folder.mkdir(parents=True, exist_ok=True)
     shown = kept.answer(table, _EVERYTHING)
     _both(folder / "matrix", _matrix(shown.lines, shown.columns))
     _both(folder / "workarounds", _fixes(kept))
-    names = ["matrix.csv", "matrix.json", "workarounds.csv", "workarounds.json"]
     for name, rows in _tables(kept):
         _parquet(folder / f"{name}.parquet", rows)
-        names.append(f"{name}.parquet")
-    return names
+    return list(_WHAT.items())
 
 
 def _matrix(lines: Sequence[MatrixRow], releases: Iterable[str]) -> list[dict[str, Any]]:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from caniexport.pages.links import Addressing, slug
+from caniexport.pages.page import PAGES
 
 _PAGES = {
     "": "index.html",
-    **{name: f"{name}.html" for name in ("matrix", "workarounds", "claims", "alerts", "runs")},
+    **{name: f"{name}.html" for name in PAGES if name != "search"},
 }
 #: the feed of alerts
 FEED = "alerts.atom"

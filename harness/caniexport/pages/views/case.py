@@ -140,6 +140,12 @@ def page(form: Form, kept: Kept) -> Page:
     return form.page(title, lead, render("case.html", **given), _above(kept, subject), back=True)
 
 
+def script(form: Form, kept: Kept) -> str:
+    """The cell that is asked for as a script. Raises :class:`CaniexportError` where it cannot be written."""
+    case = names.require("case", form.text("case"), [case for case, _ in kept.rows().catalogue])
+    return _written(kept, kept.answer(_explain, _choose(form, kept, _subject(kept, case))))
+
+
 def _listing(form: Form, kept: Kept) -> Page:
     entries = cases(kept)
     form.select("case", "Case", [entry.case for entry in entries], text="choose one", width=420)
@@ -156,7 +162,8 @@ def _subject(kept: Kept, case: str) -> Subject:
 
 def _above(kept: Kept, subject: Subject) -> Markup:
     """What the case is about, where it is documented, and where it works."""
-    row = next(iter(kept.records("cases", {"case": (subject.case,), "variant": (subject.plain.variant,)})), {})
+    found = kept.records("cases", {"case": (subject.case,), "variant": (subject.plain.variant,)})
+    row = {name: found[0].get(name) if found else None for name in ("description", "aten_ops", "onnx_ops", "records")}
     supports = kept.supports(subject.case, PLAIN) if subject.cells else ()
     sources = kept.sources(subject.case)
     return render("case_above.html", subject=subject, row=row, supports=supports, sources=sources)
@@ -261,9 +268,13 @@ def _span(noun: str, values: Sequence[object]) -> str:
 def _script(kept: Kept, shown: Why) -> tuple[str, bool]:
     """The cell as a script that needs nothing of ours, or why it cannot be written; and whether it could."""
     try:
-        return of_answer(shown, kept, _corpus(homes.find().corpora)).script, True
+        return _written(kept, shown), True
     except CaniexportError as error:
         return str(error), False
+
+
+def _written(kept: Kept, shown: Why) -> str:
+    return of_answer(shown, kept, _corpus(homes.find().corpora)).script
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,71 @@
+"""An ONNX file from the reader's machine: its operators go into the address, the file itself is kept nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from caniexport.answers import onnx_ops
+from caniexport.answers.onnx_ops import BadModel
+from caniexport.answers.select import CatalogueEntry
+from caniexport.pages.kept import Kept
+from caniexport.pages.render import plural
+from caniexport.pages.views.upgrade import LONGEST, known
+from dashboard import widgets
+
+#: bytes of a file; Streamlit refuses a larger one before it is here (.streamlit/config.toml)
+LARGEST = 100 * 1024 * 1024
+_KEY = "upload"
+_SAID = "upload-said"
+_LONGEST_NAME = 80
+#: operators that are named one by one
+_NAMED = 12
+
+
+def box(kept: Kept) -> None:
+    """The box to drop a file on, and what was found in the last one."""
+    with st.container(key="upload-box"):
+        st.file_uploader(
+            "or an ONNX file that uses them",
+            key=_KEY,
+            on_change=_take,
+            args=(kept,),
+            help="At most 100 MB. The file is read for its operators and then forgotten.",
+        )
+    good, said = st.session_state.get(_SAID, (True, ""))
+    if said:
+        (st.info if good else st.warning)(widgets.plain(said))
+
+
+def _take(kept: Kept) -> None:
+    """Write the operators of an uploaded file into the address, before the page is drawn from it."""
+    file = st.session_state[_KEY]
+    if file is None:
+        st.session_state[_SAID] = (True, "")
+        return
+    found, good, said = told(file.name, file.getvalue(), kept.rows().catalogue.values(), LONGEST)
+    st.session_state[_SAID] = (good, said)
+    if found:
+        st.query_params["ops"] = found
+
+
+def told(name: str, content: bytes, catalogue: Iterable[CatalogueEntry], longest: int) -> tuple[str, bool, str]:
+    """The operators of a file that cases are about, whether it could be read, and what is to be said of it."""
+    shown = "".join(sign for sign in name if sign.isprintable())[-_LONGEST_NAME:] or "the file"
+    if len(content) > LARGEST:
+        return "", False, f"{shown} is larger than 100 MB: caniexport upgrade --model reads files of any size"
+    try:
+        found = onnx_ops.of_bytes(content, shown)
+    except BadModel as error:
+        return "", False, str(error)
+    about, others = known(found.all, catalogue)
+    listed = ", ".join(about)
+    if not about:
+        return "", True, f"{shown}: no case is about any of its {plural(len(found.all), 'operator')}."
+    if len(listed) > longest:
+        listed = listed[:longest].rpartition(",")[0]
+    named = ", ".join(op[:_LONGEST_NAME] for op in others[:_NAMED])
+    more = f" and {len(others) - _NAMED:,} more" if len(others) > _NAMED else ""
+    rest = f" No case is about {named}{more}." if others else ""
+    return listed, True, f"{shown}: cases are about {len(about)} of its {plural(len(found.all), 'operator')}.{rest}"

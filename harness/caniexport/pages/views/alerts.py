@@ -1,0 +1,143 @@
+"""Alerts: what every release made worse than the one before it, and what became of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from itertools import groupby
+from textwrap import shorten
+from typing import Any
+
+from caniexport import home as homes
+from caniexport.alerts import formats, noted
+from caniexport.alerts.feed import FeedEntry
+from caniexport.alerts.group import Alert, AlertKind, opset_spans
+from caniexport.alerts.lifecycle import AlertStage
+from caniexport.alerts.noted import Noted
+from caniexport.alerts.releases import ReleaseAlert, ReleaseAlerts, along
+from caniexport.alerts.report import Report, report
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.model.status import Exporter
+from caniexport.pages import looks
+from caniexport.pages.form import Form, Page
+from caniexport.pages.kept import Kept
+from caniexport.pages.render import plural, render
+from caniexport.store import Dataset
+
+_EXPORTERS = [member.value for member in Exporter]
+_STATES = [state.value for state in AlertStage]
+_DEFAULT = (AlertStage.OPEN.value, AlertStage.ACKNOWLEDGED.value)
+_LEAD = (
+    "What a release made worse than the one before it, one alert for each cause. Every exporter is looked at "
+    "with the release's own default opset, as installed together with its own onnxruntime."
+)
+
+
+def page(form: Form, kept: Kept) -> Page:
+    """The alerts that the filters take."""
+    people = noted.read(homes.find().root)
+    found = kept.answer(releases, people)
+    asked = _filters(form, found)
+    here = None
+    if kept.rows().local and not form.whole:
+        here = kept.answer(_against_published, people, datetime.now(UTC).date())
+    body = render(
+        "alerts.html",
+        found=found,
+        shown=_by_step([item for item in found.alerts if _taken(item, asked)]),
+        states=Counter(item.state for item in found.alerts),
+        whole=form.whole,
+        here=here,
+        summary=formats.summary(here) if here else "",
+        changed=[told(item.alert) for item in here.alerts] if here else (),
+        environments=kept.environment_records(),
+    )
+    return form.page("Alerts", _LEAD, body)
+
+
+def releases(kept: Kept, people: Noted) -> ReleaseAlerts:
+    """Every release against the one before it."""
+    return along(kept, people.expected, people.known)
+
+
+def told(item: Alert) -> dict[str, Any]:
+    """What differs between two runs, for one cause: where, and in which words."""
+    opsets = sorted({m.place.opset for m in item.members if m.place.opset is not None})
+    spans = opset_spans([str(opset) for opset in opsets]) if opsets else ""
+    own = "own" if any(m.place.opset is None for m in item.members) else ""
+    cause = "" if item.cause in item.names else item.cause
+    return {"alert": item, "opsets": ", ".join(filter(None, (spans, own))), "cause": cause}
+
+
+def _by_step(found: Sequence[ReleaseAlert]) -> list[tuple[ReleaseAlert, list[tuple[ReleaseAlert, str, str]]]]:
+    """The alerts of each release with what became of each and its text's first line; newest release first."""
+    grouped = (list(mine) for _, mine in groupby(found, key=lambda item: (item.torch, item.before)))
+    return [(mine[0], [(item, life(item), first_line(item.text)) for item in mine]) for mine in grouped]
+
+
+def first_line(text: str | None) -> str:
+    """The first line of a text that has something in it, as far as a table has room for it."""
+    lines = [line for line in (text or "").splitlines() if line.strip()]
+    return shorten(lines[0], 200) if lines else ""
+
+
+def life(item: ReleaseAlert) -> str:
+    """What became of an alert since."""
+    if item.resolved:
+        return f"since {item.resolved}"
+    return f"good in {item.good}, one more wanted" if item.good else ""
+
+
+def entries(found: ReleaseAlerts) -> list[FeedEntry]:
+    """The alerts as entries of a feed; an alert's identity is its release, its kind and its cause."""
+    return [_entry(item) for item in found.alerts]
+
+
+def _entry(item: ReleaseAlert) -> FeedEntry:
+    became = " ".join(filter(None, (looks.STATE[item.state].word, life(item))))
+    lines = [f"torch {item.torch} against {item.before}: {became}", *filter(None, [first_line(item.text)])]
+    lines += [
+        f"{member.name}, {EXPORTER_SHORT.get(member.place.exporter, member.place.exporter)}, "
+        f"{'its own opset' if member.place.opset is None else f'opset {member.place.opset}'}: "
+        f"{member.before} → {member.after}"
+        for member in item.alert.members
+    ]
+    names = item.alert.names
+    about = names[0] if len(names) == 1 else f"{names[0]} and {plural(len(names) - 1, 'other')}"
+    title = f"torch {item.torch}: {item.alert.kind.value}: {about}"
+    address = f"alerts.html#alert-{item.alert.id}"
+    return FeedEntry(item.alert.id, title, item.alert.kind.value, item.opened, item.opened, lines, address)
+
+
+def _filters(form: Form, found: ReleaseAlerts) -> dict[str, Sequence[str]]:
+    torch = {item.torch: f"torch {item.torch}" for item in found.alerts}
+    present = {item.alert.kind for item in found.alerts}
+    kinds = {kind.value: looks.KIND[kind].name for kind in AlertKind if kind in present}
+    query = form.words("q", "Search", "case, fix, words of the error")
+    release = form.select("torch", "Made worse by", list(torch), text="any release", shown=torch)
+    kind = form.select("kind", "What", list(kinds), text="anything", shown=kinds)
+    return {
+        "q": query.casefold().split(),
+        "torch": [release] if release else list(torch),
+        "kind": [kind] if kind else list(kinds),
+        "state": form.pills("state", "State", _STATES, default=_DEFAULT),
+        "exporter": form.pills("exporter", "Exporter", _EXPORTERS, default=_EXPORTERS, shown=EXPORTER_SHORT),
+    }
+
+
+def _taken(item: ReleaseAlert, asked: dict[str, Sequence[str]]) -> bool:
+    text = "\n".join((*item.alert.names, item.text or "", item.note, item.alert.id)).casefold()
+    return (
+        item.torch in asked["torch"]
+        and item.alert.kind.value in asked["kind"]
+        and item.state.value in asked["state"]
+        and any(member.place.exporter in asked["exporter"] for member in item.alert.members)
+        and all(word in text for word in asked["q"])
+    )
+
+
+def _against_published(kept: Kept, people: Noted, today: date) -> Report:
+    """What was measured on this machine, against what is published."""
+    published = Dataset.open(homes.find().published, None)
+    return report(("published", published), ("this machine", kept), people.expected, people.known, today)

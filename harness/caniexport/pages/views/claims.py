@@ -1,0 +1,42 @@
+"""What the documents say against what was measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from caniexport.answers.documents import JudgedClaim, all_claims, claims
+from caniexport.answers.filters import Filters
+from caniexport.pages import looks
+from caniexport.pages.form import Form, Page
+from caniexport.pages.kept import Kept
+from caniexport.pages.render import render
+
+_TITLE = "What the sources say, and what was measured"
+_LEAD = (
+    "A claim is reproduced when every measured cell that it speaks of ended as it says, partly when some did. "
+    "One that is not reproduced has a reviewed word why not. What is pending can be measured and has not been yet; "
+    "what is not measured cannot be here, for the reason given."
+)
+#: what differs from its source first
+_ORDER = {"not-reproduced": 0, "partly": 1, "reproduced": 2, "not-measured": 3, "pending": 4}
+
+
+def page(form: Form, kept: Kept) -> Page:
+    """The claims that the filters take."""
+    known = kept.answer(all_claims)
+    if not known:
+        nothing = "The dataset holds no claims yet; caniexport measure judges them when it ends."
+        return form.page(_TITLE, _LEAD, render("nothing.html", nothing=nothing))
+    query = form.words("q", "Search", "words of the claim, case, record")
+    source = form.select("source", "Source", sorted({claim.source for claim in known}), text="all sources")
+    outcomes = form.pills("outcome", "Outcome", list(looks.CLAIM))
+    found = kept.answer(claims, Filters(statuses=outcomes), (source,) if source else ())
+    shown = [claim for claim in found.claims if _has(claim, query)]
+    shown.sort(key=lambda claim: _ORDER.get(claim.outcome, 0))
+    seen = Counter(word for claim in shown for word in (claim.outcome, claim.why_not) if word)
+    return form.page(_TITLE, _LEAD, render("claims.html", claims=shown, seen=seen, with_case=True))
+
+
+def _has(claim: JudgedClaim, query: str) -> bool:
+    text = "\n".join((claim.says, claim.case, claim.record, claim.source, claim.reason, claim.versions)).casefold()
+    return all(part in text for part in query.casefold().split())

@@ -1,0 +1,43 @@
+"""Torch's own operator tables beside what was measured, differences first."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from caniexport.answers.declared import Declared, declared
+from caniexport.answers.filters import Filters
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.model.status import Exporter
+from caniexport.pages import looks
+from caniexport.pages.form import Form, Page
+from caniexport.pages.kept import Kept
+from caniexport.pages.render import render
+
+_TITLE = "Declared against measured"
+_LEAD = (
+    "The tables of operators that torch carries itself, read in each environment, beside the cells. "
+    "A registered rule is not yet a passing export."
+)
+_EXPORTERS = [Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value]
+
+
+def page(form: Form, kept: Kept) -> Page:
+    """The operators that the filters take."""
+    releases = kept.rows().torch[::-1]
+    if not releases:
+        return form.page(_TITLE, _LEAD, render("nothing.html", nothing="No torch release has been measured yet."))
+    agreements = {item.name.lower().replace("_", "-"): item for item in looks.AGREEMENT}
+    query = form.words("q", "Search", "operator or case")
+    torch = form.select("torch", "torch", releases, text=f"newest ({releases[0]})") or releases[0]
+    exporters = form.pills("exporter", "Exporter", _EXPORTERS, default=_EXPORTERS, shown=EXPORTER_SHORT)
+    names = {name: looks.AGREEMENT[item].name for name, item in agreements.items()}
+    wanted = {agreements[name] for name in form.pills("is", "Show", list(agreements), shown=names)}
+    found = kept.answer(declared, Filters(torch=(torch,), exporters=exporters))
+    shown = [item for item in found if _has(item, query) and (not wanted or item.agreement in wanted)]
+    seen = Counter(item.agreement for item in found)
+    return form.page(_TITLE, _LEAD, render("declared.html", torch=torch, seen=seen, found=shown))
+
+
+def _has(item: Declared, query: str) -> bool:
+    text = " ".join((item.op, *item.cases)).casefold()
+    return all(part in text for part in query.casefold().split())

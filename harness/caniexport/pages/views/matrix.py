@@ -1,0 +1,205 @@
+"""The matrix: cases, themes or operators against torch releases, opsets, exporters or runtimes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from caniexport.answers.filters import Filters
+from caniexport.answers.gathered import by_operator, by_theme
+from caniexport.answers.matrix import By, Table, table
+from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry, Rows
+from caniexport.answers.signs import EXPORTER_SHORT, word
+from caniexport.model.canaries import CANARY
+from caniexport.model.case import PLAIN
+from caniexport.model.status import Exporter, Status
+from caniexport.pages import grid, links, looks
+from caniexport.pages.form import Form, Page
+from caniexport.pages.grid import GridTable
+from caniexport.pages.kept import Kept
+from caniexport.pages.render import plural, render
+
+_EXPORTERS = tuple(member.value for member in Exporter)
+#: the exporters of a matrix that names none
+_DEFAULT = (Exporter.TRACE.value, Exporter.DYNAMO.value)
+_BY = {
+    By.TORCH.value: "torch release",
+    By.OPSET.value: "opset",
+    By.EXPORTER.value: "exporter",
+    By.RUNTIME.value: "runtime",
+}
+_TITLE = "Which documented failures pass where"
+_LEAD = (
+    "Each cell is a measurement: a small model exported by that torch release, run by the onnxruntime installed "
+    "beside it, and compared with eager. "
+)
+_LEADS = {
+    "themes": "3/5: of five measured cases of the theme three work at some opset. Click for the cases.",
+    "cases": "Numbers are the opsets that pass. Click a cell for its evidence.",
+    "operators": "3/5: of five measured cases that use the operator three work at some opset. Click for the cases.",
+}
+#: cases from which on a matrix that names neither rows nor a theme has one row for each theme
+_MANY = 100
+#: cells of the largest table that a first reply has whole: a browser that holds a larger one twice is slower than one
+#: that waits for the app's
+LARGEST = 12_000
+
+
+@dataclass(frozen=True)
+class MatrixParameters:
+    """What is asked for; empty parameters take everything, ``torch`` the newest release."""
+
+    rows: str
+    by: By
+    query: str
+    torch: str
+    theme: str
+    opset: str
+    provider: str
+    status: str
+    exporters: tuple[str, ...]
+    fixes: bool
+
+    def filters(self, cases: tuple[str, ...]) -> Filters:
+        """The same as a question to the dataset, of these ``cases`` (empty: all)."""
+        return Filters(
+            cases=cases,
+            variants=("*",) if self.fixes else (PLAIN,),
+            torch=_one(self.torch),
+            themes=_one(self.theme),
+            opsets=_one(self.opset),
+            providers=_one(self.provider),
+            statuses=_one(self.status),
+            exporters=() if self.exporters == _DEFAULT else self.exporters,
+        )
+
+    def of_theme(self, theme: str) -> str:
+        """The address of the same matrix with a theme's cases as its rows; a case without a theme has no such part."""
+        named = {
+            "by": "" if self.by is By.TORCH else self.by.value,
+            "q": self.query,
+            "torch": self.torch,
+            "theme": theme,
+            "opset": self.opset,
+            "provider": self.provider,
+            "status": self.status,
+            "exporter": "" if self.exporters == _DEFAULT else self.exporters,
+            "fixes": "1" if self.fixes else "",
+            "rows": "" if theme else "cases",
+        }
+        return links.page("matrix", **named)
+
+    def release(self, rows: Rows) -> str:
+        """The one release that a matrix is about; none where it is along releases."""
+        return "" if self.by is By.TORCH else self.torch or "".join(rows.torch[-1:])
+
+
+def page(form: Form, kept: Kept) -> Page:
+    """The matrix that is asked for."""
+    rows = kept.rows()
+    asked = _asked(form, rows)
+    matched = matching(rows.catalogue.values(), asked.query) if asked.query else ()
+    nothing = f"No case has all of these words: {asked.query}" if asked.query and not matched else ""
+    shown = None if nothing else kept.answer(table, asked.filters(matched), asked.by)
+    body = render("nothing.html", nothing=nothing) if shown is None else _told(form, kept, asked, shown)
+    return form.page(_TITLE, _LEAD + _LEADS[asked.rows], body)
+
+
+def matching(entries: Iterable[CatalogueEntry], query: str) -> tuple[str, ...]:
+    """Cases of which every word of ``query`` is found in the words, ops or sources of one of its variants."""
+    parts = query.casefold().split()
+    found = dict.fromkeys(entry.case for entry in entries if entry.corpus != CANARY and _has(entry, parts))
+    return tuple(found)
+
+
+def _has(entry: CatalogueEntry, parts: list[str]) -> bool:
+    said = (entry.case, entry.variant, entry.title, entry.theme, entry.note, entry.kind, *entry.ops, *entry.sources)
+    text = "\n".join(said).casefold()
+    return all(part in text for part in parts)
+
+
+def _asked(form: Form, rows: Rows) -> MatrixParameters:
+    form.bar()
+    narrowed = form.text("theme") or form.text("q")
+    many = len({case for case, _ in rows.catalogue}) >= _MANY
+    down = form.tabs("rows", "Rows", list(_LEADS), "themes" if many and not narrowed else "cases")
+    by = By(form.tabs("by", "Columns", list(_BY), By.TORCH.value, _BY))
+    form.bar()
+    query = form.words("q", "Search", "case, op, source, fix")
+    torch = ""
+    if by is not By.TORCH and rows.torch:
+        torch = form.select("torch", "torch", rows.torch[::-1], text=f"newest ({rows.torch[-1]})")
+    entries = rows.catalogue.values()
+    themes = list(dict.fromkeys(entry.theme for entry in entries if entry.theme and entry.corpus != CANARY))
+    statuses = {status.value: word(status) for status in Status}
+    return MatrixParameters(
+        down,
+        by,
+        query,
+        torch,
+        form.select("theme", "Theme", themes, text="all themes"),
+        form.select("opset", "Opset", [*map(str, rows.opsets), DEFAULT_OPSET], text="all opsets"),
+        form.select("provider", "Provider", rows.providers, text="all providers", shown=looks.PROVIDER),
+        form.select("status", "Status", list(statuses), text="any status", shown=statuses),
+        _DEFAULT if by is By.EXPORTER else _exporters(form),
+        form.switch("fixes", "Show the fixes"),
+    )
+
+
+def _exporters(form: Form) -> tuple[str, ...]:
+    return form.pills("exporter", "Exporter", _EXPORTERS, default=_DEFAULT, shown=EXPORTER_SHORT)
+
+
+def _told(form: Form, kept: Kept, asked: MatrixParameters, shown: Table) -> Markup:
+    """The legend with its numbers, the table, and what these filters take and nothing was measured of."""
+    seen: Counter[Status] = Counter()
+    for line in shown.lines:
+        for place in line.places.values():
+            seen.update({Status(status): len(where) for status, where in place.at.items()} or [Status.NOT_RUN])
+    most = None
+    if form.short and asked.rows != "themes" and len(shown.lines) * len(shown.columns) > LARGEST:
+        most = max(1, grid.LIGHT // max(1, len(shown.columns)))
+    return render(
+        "matrix.html",
+        summary=_summary(shown, asked, asked.release(kept.rows())),
+        seen=seen,
+        grid=_grid(form, kept.rows(), asked, shown, most) if shown.lines else None,
+        most=most,
+        asked=form.asked,
+        environments=shown.environments,
+        unmeasured=shown.unmeasured,
+        # the other notes speak of options of the command line
+        notes=[item for item in shown.notes if "--" not in item],
+    )
+
+
+def _grid(form: Form, rows: Rows, asked: MatrixParameters, shown: Table, most: int | None) -> GridTable:
+    """The table; ``most``: of how many rows."""
+    light = not form.whole
+    if asked.rows == "operators":
+        found = by_operator(shown.lines, shown.columns, rows.catalogue)[:most]
+        return grid.of_gathered(found, shown.columns, "operator", lambda op: links.page("op", op=op), light=light)
+    if asked.rows == "themes":
+        found = by_theme(shown.lines, shown.columns)
+        return grid.of_gathered(found, shown.columns, "theme", asked.of_theme, light=light)
+    carried = {"opset": asked.opset, "provider": asked.provider}
+    if release := asked.release(rows):
+        carried["torch"] = release
+    label = f"Matrix of cases by {_BY[asked.by.value]}"
+    return grid.of_lines(shown.lines[:most], shown.columns, carried, asked.by, label, light=light)
+
+
+def _summary(shown: Table, asked: MatrixParameters, torch: str) -> str:
+    cases = {line.case for line in shown.lines}
+    at = f"at torch {torch}" if torch else f"on {plural(len(shown.columns), 'torch release')}"
+    by = f" by {_BY[asked.by.value]}" if torch else ""
+    missing = len({name.partition("/")[0] for name in shown.unmeasured} - cases)
+    more = f"; {plural(missing, 'more case')} not measured within these filters, named below the table"
+    return f"{plural(len(cases), 'case')} {at}{by}{more if missing else ''}. Cells by outcome:"
+
+
+def _one(value: str) -> tuple[str, ...]:
+    return (value,) if value else ()

@@ -1,0 +1,30 @@
+"""One operator: the cases that use it, where each works, and the matrix of these."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from caniexport.answers.filters import Filters
+from caniexport.answers.matrix import table
+from caniexport.answers.search import Hit
+from caniexport.pages import grid
+from caniexport.pages.form import Form, Page
+from caniexport.pages.kept import Kept
+from caniexport.pages.overview import cases
+from caniexport.pages.render import render
+from caniexport.pages.views import search
+
+
+def page(form: Form, kept: Kept) -> Page:
+    """The operator that is asked for, or the list of all."""
+    entries = cases(kept)
+    counted = Counter(op for item in entries for op in item.ops)
+    op = form.one_of("op", sorted(counted), "operator")
+    if not op:
+        lead = "Every torch and ONNX operator that a case is about, with the number of cases."
+        return form.page("Operators", lead, render("ops.html", counted=counted))
+    hits = [search.told(kept, Hit(item, f"operator {op}", 1.0)) for item in entries if op in item.ops]
+    shown = kept.answer(table, Filters(ops=(op,)))
+    made = grid.of_lines(shown.lines, shown.columns, {}) if shown.lines else None
+    body = render("op.html", hits=hits, grid=made)
+    return form.page(op, "What the cases that use this operator say of it.", body, back=True)

@@ -1,0 +1,139 @@
+"""What was measured when and with what, which runs are left out and why, and what is going on now."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from caniexport import home as homes
+from caniexport import versions
+from caniexport.alerts.between import Between, RunRows, between, runs
+from caniexport.audit import saved
+from caniexport.measure.progress import RowCount
+from caniexport.pages import live
+from caniexport.pages.form import Form, Page
+from caniexport.pages.kept import Kept
+from caniexport.pages.render import render
+from caniexport.pages.views import alerts
+
+_LEAD = "Each release was measured by a run in an environment of its own; a run speaks only if its gate lets it."
+_PACKAGES = ("onnx", "onnxscript", "onnxruntime", "numpy")
+_COLUMNS = ("Python", *_PACKAGES, "platform", "processor", "measured (UTC)", "cells", "run", "gate")
+#: a row of environments: what it is of, its packages, its cells, what the gate said of it
+_Environment = tuple[str, dict[str, str], list[str], Mapping[str, Any]]
+
+
+def page(form: Form, kept: Kept) -> Page:
+    """The runs, and what differs between the two that are asked for."""
+    found = kept.environment_records()
+    exporting = sorted((row for row in found if row["torch"]), key=_newest, reverse=True)
+    running = sorted((row for row in found if not row["torch"]), key=_runtime)
+    compared = None if form.whole else _compared(form, kept)
+    above = render("runs_above.html", left_out=[row for row in found if row["quarantined"]], notes=kept.rows().notes)
+    body = render(
+        "runs.html",
+        whole=form.whole,
+        compared=compared,
+        changed=list(map(alerts.told, compared.changes)) if compared else (),
+        rows=found,
+        differing=[(row["torch"], *_parted(name)) for row in found for name in row.get("differing") or ()],
+        tables=(
+            ("Environments that export", ("torch", "build", *_COLUMNS), _told(exporting, "torch")),
+            ("Runtimes that run the same files", ("runtime", *_COLUMNS), _told(running, "release")),
+        ),
+        audit=kept.answer(saved.last),
+    )
+    return form.page("Runs and environments", _LEAD, body, above, is_live=True)
+
+
+def progress(kept: Kept) -> Markup:
+    """The runs that go on at this moment, from the journals that they write."""
+    local = homes.find().local
+    planned = live.planned(kept.environment_records())
+    return told_progress(live.going(local, time.time(), planned, _count(local)))
+
+
+def told_progress(found: Iterable[live.Going]) -> Markup:
+    """Runs that go on, with how far they are."""
+    return render("progress.html", runs=list(found), duration=_duration)
+
+
+@lru_cache(maxsize=2)
+def _count(local: Path) -> RowCount:
+    """One count for all sessions: a journal of megabytes is read once."""
+    return RowCount(local)
+
+
+def _compared(form: Form, kept: Kept) -> Between | None:
+    """Two runs, or all of two releases: what is different in the later one."""
+    known = kept.answer(runs)
+    if not known:
+        return None
+    releases = [name for name, run in known.items() if not run.run_id]
+    shown = {name: _said(run) for name, run in known.items()}
+    first, second = releases[min(1, len(releases) - 1)], releases[0]
+    before = form.select("before", "Before", list(known), text=shown[first], shown=shown, width=320) or first
+    after = form.select("after", "After", list(known), text=shown[second], shown=shown, width=320) or second
+    return kept.answer(_between, before, after)
+
+
+def _between(kept: Kept, before: str, after: str) -> Between:
+    return between(kept, before, after)
+
+
+def _said(run: RunRows) -> str:
+    rows = f"{run.cells:,} cells"
+    return f"torch {run.torch} · run {run.run_id} · {rows}" if run.run_id else f"torch {run.torch} · {rows}"
+
+
+def _newest(row: Mapping[str, Any]) -> tuple[Any, str]:
+    return versions.parse(row["torch"]), row["measured_at"] or ""
+
+
+def _runtime(row: Mapping[str, Any]) -> tuple[str, Any]:
+    name, _, version = (row["release"] or "").partition("==")
+    return name, versions.parse(version or "0")
+
+
+def _told(found: Iterable[Mapping[str, Any]], name: str) -> list[_Environment]:
+    """Environments with what was installed in each."""
+    rows = []
+    for row in found:
+        packages = json.loads(row["packages"] or "{}")
+        values = [
+            *([row["torch_build"]] if row["torch"] else []),
+            row["python"],
+            *(packages.get(package) for package in _PACKAGES),
+            row["platform"],
+            row["gpu"] or row["cpu"],
+            str(row["measured_at"] or "")[:16].replace("T", " "),
+            _rows(row),
+            f"{row['run_id']} ({row['origin']})",
+        ]
+        rows.append((row[name] or "-", dict(sorted(packages.items())), [value or "-" for value in values], row))
+    return rows
+
+
+def _rows(row: Mapping[str, Any]) -> str:
+    if row["rows"] is None:
+        return ""
+    of = f" of {int(row['planned']):,}" if row["planned"] is not None else ""
+    return f"{int(row['rows']):,}{of}"
+
+
+def _parted(told: str) -> tuple[str, list[str]]:
+    """The cell that gave another row, and what was different."""
+    cell, _, changes = told.partition(": ")
+    return cell, changes.split("; ")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

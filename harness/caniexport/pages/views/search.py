@@ -1,0 +1,114 @@
+"""The front page: one line to search everything with, and what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from caniexport.answers import search as searching
+from caniexport.answers.search import Hit
+from caniexport.answers.support import Support
+from caniexport.model.case import PLAIN
+from caniexport.model.status import Exporter
+from caniexport.pages.form import Form, Page
+from caniexport.pages.kept import Kept
+from caniexport.pages.overview import EXPORTERS, Overview, overview
+from caniexport.pages.render import render
+
+_LEAD = "PyTorch operators and models to ONNX: what exports, runs and gives the right values, on every torch release."
+_EXAMPLES = ("grid_sampler", "aten::cross", "pooling", "is not a registered function/op")
+_QUESTIONS = (
+    (
+        "upgrade",
+        "Which torch may I move to?",
+        "What breaks between two releases, what is fixed, and which axis did it.",
+    ),
+    ("workarounds", "Is this workaround still needed?", "Every fix with its word at your release, and since when."),
+    ("matrix", "Show me the table", "Cases against releases or opsets, each cell with its evidence."),
+    ("alerts", "What did a release break?", "Each release against the one before it, one alert for each cause."),
+)
+#: hits that are told whole; the others are in the matrix
+_SHOWN = 12
+#: exporters whose answer stands beside a hit
+_BESIDE = (Exporter.TRACE.value, Exporter.DYNAMO.value)
+#: tables of themes beside each other where there is room, and the fewest rows that are worth a table of their own
+_BESIDE_EACH_OTHER, _LEAST_THEMES = 2, 12
+
+
+@dataclass(frozen=True)
+class ToldHit:
+    """A case that was found: where it works, and the fixes that work where the error was seen."""
+
+    hit: Hit
+    supports: Sequence[Support]
+    working: Sequence[str] = ()
+
+    @property
+    def where(self) -> dict[str, str]:
+        """The cell in which the error was seen, as an address has it; empty where the case was found by words."""
+        opset = "" if self.hit.opset is None else str(self.hit.opset)
+        return {"torch": self.hit.torch, "exporter": self.hit.exporter, "opset": opset}
+
+
+def page(form: Form, kept: Kept) -> Page:
+    """What is found of what is asked for, or what stands there before."""
+    query = "" if form.whole else _query(form)
+    return form.page("Can I export it?", _LEAD, _found(kept, query) if query else _start(form, kept))
+
+
+def told(kept: Kept, hit: Hit, *, with_fixes: bool = False) -> ToldHit:
+    """A hit with the answers that stand beside it."""
+    supports = [item for item in kept.supports(hit.entry.case, PLAIN) if item.exporter in _BESIDE]
+    return ToldHit(hit, supports, _working(kept, hit) if with_fixes and hit.torch else ())
+
+
+def _query(form: Form) -> str:
+    return form.words(
+        "q",
+        "Search cases, operators, sources, or paste your error",
+        "torch.cross, GridSample, onnx/onnx#2683, or the error itself",
+        width=990,
+        longest=searching.LONGEST,
+        tidy=searching.essence,
+    )
+
+
+def _start(form: Form, kept: Kept) -> Markup:
+    found = kept.answer(overview)
+    examples = () if form.whole else _EXAMPLES
+    return render(
+        "front.html",
+        found=found,
+        examples=examples,
+        questions=_QUESTIONS,
+        exporters=EXPORTERS,
+        tables=_tables(found),
+    )
+
+
+def _tables(found: Overview) -> list[list[str]]:
+    """The themes by the table that they stand in."""
+    themes = list(found.by_theme)
+    length = max(_LEAST_THEMES, -(-len(themes) // _BESIDE_EACH_OTHER))
+    return [themes[begin : begin + length] for begin in range(0, len(themes), length)]
+
+
+def _found(kept: Kept, query: str) -> Markup:
+    found = searching.find(kept.answer(searching.index), query)
+    hits = [told(kept, hit, with_fixes=True) for hit in found.hits[:_SHOWN]]
+    return render("found.html", found=found, hits=hits, query=query, questions=_QUESTIONS)
+
+
+def _working(kept: Kept, hit: Hit) -> list[str]:
+    """The fixes that work in the cell where the error was seen, those that sources warn of left out."""
+    entries = kept.rows().catalogue
+    found = [
+        cell.variant
+        for cell in kept.cells_of(hit.entry.case)
+        if (cell.torch, cell.exporter, cell.opset) == (hit.torch, hit.exporter, hit.opset)
+        and cell.works
+        and cell.variant != PLAIN
+    ]
+    return [name for name in dict.fromkeys(found) if not entries[hit.entry.case, name].caution]

@@ -1,0 +1,103 @@
+"""From one point to another: what breaks, what is fixed, which axis did it, which workarounds may go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from caniexport import versions
+from caniexport.answers.filters import Filters
+from caniexport.answers.points import MeasuredPoint
+from caniexport.answers.select import CatalogueEntry
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.upgrade import Upgrade, upgrade
+from caniexport.model.canaries import CANARY
+from caniexport.model.status import Exporter
+from caniexport.pages.form import Form, Page
+from caniexport.pages.kept import Kept
+from caniexport.pages.render import opset_name, render
+
+_TITLE = "Which torch may I move to?"
+_LEAD = "What breaks between two points, what is fixed, which version did it, and what becomes of each workaround."
+_EXPORTERS = [member.value for member in Exporter if member is not Exporter.DEFAULT]
+_OWN = "the bare call's"
+#: signs of an operator list
+LONGEST = 4000
+_LISTS = (
+    ("drop", "Workarounds that may go", "needed before; the failing form works afterwards"),
+    ("add", "Workarounds to add", "what they fix breaks on the way"),
+    ("lost", "Workarounds that stop working", "nothing measured helps there any more"),
+    ("keep", "Workarounds that must stay", "needed before and afterwards"),
+)
+
+
+def page(form: Form, kept: Kept) -> Page:
+    """What changes between the two points that are asked for."""
+    releases = list(kept.rows().torch)
+    if not releases:
+        return form.page(_TITLE, _LEAD, render("nothing.html", nothing="No torch release has been measured yet."))
+    opsets = [str(opset) for opset in sorted(kept.rows().offered_opsets)]
+    before = _point(form, "from", "From", releases, opsets, releases[-2] if len(releases) > 1 else releases[-1])
+    after = _point(form, "to", "To", releases, opsets, releases[-1])
+    form.bar()
+    example = "aten::cross, GridSample; empty: every case"
+    named = form.words("ops", "Only these operators", example, width=420, longest=LONGEST)
+    ops, unknown = known(filter(None, re.split(r"[,\s]+", named)), kept.rows().catalogue.values())
+    found = kept.answer(_ask, before, after, ops) if ops or not named.strip() else None
+    given: dict[str, Any] = {"found": found, "unknown": unknown, "lists": _LISTS, "changes": {}, "back": False}
+    if found:
+        given["back"] = versions.parse(found.before.torch) > versions.parse(found.after.torch)
+        given["changes"] = _counts(found)
+        given["at"] = _at(found.after)
+    return form.page(_TITLE, _LEAD, render("upgrade.html", **given), takes_file=True)
+
+
+def known(asked: Iterable[str], catalogue: Iterable[CatalogueEntry]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of some operators, in whatever spelling, those that cases are about, and the others."""
+    by_name = {_bare(op): op for entry in catalogue if entry.corpus != CANARY for op in entry.ops}
+    named = list(dict.fromkeys(asked))
+    about = tuple(dict.fromkeys(by_name[_bare(op)] for op in named if _bare(op) in by_name))
+    return about, tuple(op for op in named if _bare(op) not in by_name)
+
+
+def _bare(op: str) -> str:
+    """``aten::grid_sampler``, ``torch.grid_sampler`` and ``GridSampler`` in one spelling."""
+    return op.split("::")[-1].split(".")[-1].split("*")[0].replace("_", "").casefold()
+
+
+def _point(
+    form: Form, name: str, label: str, releases: list[str], opsets: list[str], torch: str
+) -> tuple[tuple[str, str], ...]:
+    """One point, by axis; what is left open is the release's own."""
+    form.bar()
+    found = {
+        "torch": form.select(name, f"{label} torch", releases[::-1], text=torch) or torch,
+        "opset": form.select(f"{name}_opset", f"{label} opset", opsets, text="the release's own"),
+        "exporter": form.select(f"{name}_exporter", f"{label} exporter", _EXPORTERS, text=_OWN, shown=EXPORTER_SHORT),
+    }
+    return tuple((axis, value) for axis, value in found.items() if value)
+
+
+def _ask(
+    kept: Kept, before: tuple[tuple[str, str], ...], after: tuple[tuple[str, str], ...], ops: tuple[str, ...]
+) -> Upgrade:
+    return upgrade(kept, dict(before), dict(after), Filters(ops=ops))
+
+
+def _counts(found: Upgrade) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for group in found.groups:
+        counts[group.verdict] = counts.get(group.verdict, 0) + len(group.changes)
+    return counts
+
+
+def _at(place: MeasuredPoint) -> dict[str, str]:
+    """A point as the case page is asked for it."""
+    provider = "" if place.provider == "cpu" else place.provider
+    return {
+        "torch": place.torch,
+        "exporter": place.exporter,
+        "opset": opset_name(place.opset),
+        "provider": provider,
+    }

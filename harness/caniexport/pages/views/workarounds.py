@@ -1,0 +1,96 @@
+"""Every fix: is it still needed at the release, exporter and opset chosen, and since when not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from caniexport.answers.filters import Filters
+from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
+from caniexport.answers.standings import Standing, workarounds
+from caniexport.model.status import Exporter
+from caniexport.pages import looks
+from caniexport.pages.form import Form, Page
+from caniexport.pages.kept import Kept
+from caniexport.pages.render import render
+from caniexport.pages.views.matrix import matching
+
+_EXPORTERS = [member.value for member in Exporter]
+_DEFAULT = (Exporter.TRACE.value, Exporter.DYNAMO.value)
+_WORDS = [word.value for word in WORKAROUND]
+#: columns by the name that the address sorts by
+_COLUMNS = {
+    "word": "word",
+    "since": "obsolete since",
+    "fix": "case / fix",
+    "kind": "kind",
+    "exporter": "exporter, opset",
+    "statement": "the fix, along torch and opset",
+    "along": "the failing form, along torch",
+}
+
+
+def page(form: Form, kept: Kept) -> Page:
+    """The fixes that the filters take."""
+    rows = kept.rows()
+    query = form.words("q", "Search", "case, op, source, fix")
+    filters, words = _filters(form, kept)
+    careful = form.switch("careful", "Show fixes known to be wrong")
+    order = form.one_of("sort", list(_COLUMNS), "order") or "word"
+    cases = matching(rows.catalogue.values(), query) if query else ()
+    if query and not cases:
+        body = render("nothing.html", nothing=f"No fix has all of these words: {query}")
+    else:
+        body = _table(form, kept, Filters(**filters, cases=cases), words, careful, order)
+    return form.page(
+        "Which workarounds may go",
+        "A fix is needed where the failing form fails and the fix works, and obsolete where both work.",
+        body,
+    )
+
+
+def _filters(form: Form, kept: Kept) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    rows = kept.rows()
+    newest = f"newest ({rows.torch[-1]})" if rows.torch else "newest"
+    asked = {
+        "torch": form.select("torch", "torch", rows.torch[::-1], text=newest),
+        "opsets": form.select("opset", "Opset", list(map(str, rows.opsets)), text="its own default"),
+        "providers": form.select("provider", "Provider", rows.providers, text="all providers", shown=looks.PROVIDER),
+    }
+    exporters = form.pills("exporter", "Exporter", _EXPORTERS, default=_DEFAULT, shown=EXPORTER_SHORT)
+    filters = {name: (value,) if value else () for name, value in asked.items()}
+    return {**filters, "exporters": exporters}, form.pills("word", "Word", _WORDS)
+
+
+def _table(form: Form, kept: Kept, filters: Filters, words: tuple[str, ...], careful: bool, order: str) -> Markup:
+    answer = kept.answer(workarounds, filters)
+    every = (*answer.standings, *(answer.cautions if careful else ()))
+    found = [item for item in every if not words or item.word.value in words]
+    rows = kept.rows()
+    return render(
+        "workarounds.html",
+        seen=Counter(item.word for item in every),
+        found=_sorted(found, order, rows.torch),
+        columns=_COLUMNS,
+        order=order,
+        asked={name: value for name, value in form.asked.items() if name != "sort"},
+        titles={entry.case: entry.title for entry in rows.catalogue.values()},
+        notes=[item.split(" (--")[0] for item in answer.notes],
+    )
+
+
+def _sorted(found: list[Standing], order: str, releases: Sequence[str]) -> list[Standing]:
+    words = list(WORKAROUND)
+    keys = {
+        "word": lambda item: words.index(item.word),
+        # newest first: what became superfluous last is what a reader may not know yet
+        "since": lambda item: -releases.index(item.obsolete_since) if item.obsolete_since in releases else 1,
+        "fix": lambda item: (item.case, item.variant),
+        "kind": lambda item: item.kind,
+        "exporter": lambda item: _EXPORTERS.index(item.exporter) if item.exporter in _EXPORTERS else len(_EXPORTERS),
+        "statement": lambda item: item.statement,
+        "along": lambda item: item.along.text,
+    }
+    return sorted(found, key=keys[order])
