@@ -55,7 +55,7 @@ REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not-reproduced"
 #: it could be measured, and no row is about it so far
 PENDING = "pending"
 #: it cannot be measured here: a device that is not there, a release that cannot be entered, a cell that no plan has
-NOTMEASURED = "not-measured"
+NOT_MEASURED = "not-measured"
 #: outcomes that rows decided
 ADJUDICATED = (REPRODUCED, PARTLY, NOT_REPRODUCED)
 
@@ -183,7 +183,7 @@ def _verdict(
     agreeing, against, unsteady = by_word[True], by_word[False], by_word[None]
     left = _left(item, claim, chosen, reach)
     if not measured:
-        outcome = PENDING if left else NOTMEASURED
+        outcome = PENDING if left else NOT_MEASURED
         return _outcome(outcome, left or _why_not(item, claim, chosen, reach, messages), claim, [])
     left = f"{_beside(agreeing)}{f'; {left}' if left else ''}"
     if not against and not unsteady:
