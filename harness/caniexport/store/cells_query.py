@@ -77,7 +77,8 @@ class CellsQuery(Query):
         """
         keys, column = names(by), sql.name(along)
         inner = f"SELECT {keys}, {column}, {measure} AS said FROM ({{}}) GROUP BY {keys}, {column}"
-        text = f"SELECT {keys}, list({column}) AS along, list(said) AS said FROM ({inner}) GROUP BY {keys}"
+        lists = f"list({column} ORDER BY {column}) AS along, list(said ORDER BY {column}) AS said"
+        text = f"SELECT {keys}, {lists} FROM ({inner}) GROUP BY {keys}"
         if on:
             return self._ask(self._source(where, on), text, sql.fetch)
         return self._ask(lambda: self._written(text, CELL, where), "{}", sql.fetch)
