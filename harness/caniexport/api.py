@@ -78,15 +78,7 @@ def cells(dataset: Dataset, **filters: Unpack[FilterNames]) -> pd.DataFrame:
 
     taken = select(load(dataset), read_filters("cells", filters))
     where = {name: tuple(values) for name, values in taken.where().items()}
-    frame = dataset.cells(
-        where.get("case"),
-        where.get("variant"),
-        where.get("torch"),
-        where.get("exporter"),
-        where.get("opset"),
-        where.get("provider"),
-        tuple(status.value for status in taken.statuses) or None,
-    )
+    frame = dataset.cells(**where, status=tuple(status.value for status in taken.statuses) or None)
     variants = pd.MultiIndex.from_frame(frame[["case", "variant"]])
     return frame[variants.isin(list(taken.catalogue))].reset_index(drop=True)
 

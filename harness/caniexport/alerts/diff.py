@@ -11,6 +11,7 @@ from typing import Any
 from caniexport import versions
 from caniexport.answers.reading import Rows
 from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.upgrade import ORDER
 from caniexport.corpus.verdicts import ComparedCell, Verdict, Workaround, compare, workaround
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
@@ -29,22 +30,7 @@ _TOLD = (
 )
 _MARK = "bit_xor(hash(opset, status, signature, case_hash))"
 #: verdicts that are no news: nothing changed, or there is nothing to compare with
-QUIET = frozenset(
-    {
-        Verdict.SAME_PASS,
-        Verdict.SAME_DEGRADED,
-        Verdict.SAME_FAIL,
-        Verdict.SAME_MISMATCH,
-        Verdict.SAME_CRASH,
-        Verdict.SAME_SUSPECT,
-        Verdict.SAME_UNSUPPORTED,
-        Verdict.UNKNOWN,
-        Verdict.REBASELINED,
-        Verdict.NEW_PASSING,
-        Verdict.NEW_FAILING,
-        Verdict.NEW_UNSUPPORTED,
-    }
-)
+QUIET = frozenset(Verdict) - frozenset(ORDER)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from caniexport.model.status import Exporter, Stage
@@ -99,8 +98,7 @@ def default_exporters(written: Iterable[DefaultFiles]) -> dict[str, str]:
     return {torch: counts.most_common(1)[0][0] for torch, counts in seen.items()}
 
 
-@dataclass(frozen=True)
-class OpsetChoice:
+class OpsetChoice(NamedTuple):
     """The opset used for a release and exporter, and why, for the caption."""
 
     opset: int | None

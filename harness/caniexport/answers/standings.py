@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import repeat
 from typing import TypeVar
 
 from caniexport import names, versions
 from caniexport.answers.along import Along, Told, along_filters, statuses
+from caniexport.answers.defaults import OpsetChoice
 from caniexport.answers.filters import Filters
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
 from caniexport.answers.select import CaseSelection, CatalogueEntry, load, select
@@ -110,9 +111,10 @@ class _FixJudge:
         self.places = sorted(self.along.places(), key=lambda place: (exporter_rank(place[0]), place[1] or ""))
         self._selection = selection
         self._grids: dict[str, _Grid] = {}
-        self._choices: dict[tuple[str, str], tuple[int | None, str]] = {}
+        self._choose = cache(self._choice)
         self._opsets = {
-            exporter: tuple(self._opset(torch, exporter)[0] for torch in self.releases) for exporter, _ in self.places
+            exporter: tuple(self._choose(torch, exporter).opset for torch in self.releases)
+            for exporter, _ in self.places
         }
 
     def standings(self, entry: CatalogueEntry) -> list[Standing]:
@@ -127,7 +129,7 @@ class _FixJudge:
 
     def _standing(self, entry: CatalogueEntry, exporter: str, provider: str | None) -> Standing:
         upgrade = entry.kind == FixKind.VERSION_UPGRADE.value
-        opset, why = self._opset(self.torch, exporter)
+        opset, why = self._choose(self.torch, exporter)
         plain = self._cell(self.torch, exporter, provider, entry.case, PLAIN, opset)
         if upgrade:
             fix = self._upgraded(entry, exporter, provider)
@@ -163,27 +165,21 @@ class _FixJudge:
         """What happened on each release, empty where nothing was measured."""
         return tuple(map(line.get, self.releases, repeat("")))
 
-    def _opset(self, torch: str, exporter: str) -> tuple[int | None, str]:
-        if (torch, exporter) not in self._choices:
-            self._choices[torch, exporter] = self._choice(torch, exporter)
-        return self._choices[torch, exporter]
-
-    def _choice(self, torch: str, exporter: str) -> tuple[int | None, str]:
+    def _choice(self, torch: str, exporter: str) -> OpsetChoice:
         if not self.asked or exporter == Exporter.DEFAULT.value:
-            choice = self._selection.rows.choice(torch, exporter)
-            return choice.opset, choice.why
+            return self._selection.rows.choice(torch, exporter)
         texts = [text for text in self.asked if text != "default"]
         named = [number for number in range(1, 100) if any(versions.opset_in(number, text) for text in texts)]
         # a range was named: the highest of it that the release takes, else its highest (which is then refused)
         opsets = self._selection.rows.offers.get((torch, exporter), ())
         usable = [number for number in named if number in opsets]
-        return (usable or named)[-1] if named else None, "asked for"
+        return OpsetChoice((usable or named)[-1] if named else None, "asked for")
 
     def _cell(
         self, torch: str, exporter: str, provider: str | None, case: str, variant: str, opset: int | None
     ) -> MeasuredCell | None:
         if torch not in self._grids:
-            opsets = {self._opset(torch, name)[0] for name, _ in self.places}
+            opsets = {self._choose(torch, name).opset for name, _ in self.places}
             self._grids[torch] = _grid(self._selection, torch, opsets)
         return self._grids[torch].get((exporter, provider, case, variant, opset))
 
@@ -191,7 +187,7 @@ class _FixJudge:
         """The failing form on the newest measured release that the fix names; on this release if it is one of them."""
         named = [torch for torch in self.releases if versions.within(torch, entry.needs_torch)]
         for torch in [self.torch] * (self.torch in named) + named[::-1]:
-            opset, _ = self._opset(torch, exporter)
+            opset = self._choose(torch, exporter).opset
             status = self.along.at(torch, exporter, provider, entry.case, PLAIN).get(opset)
             if works(status) is not None:
                 return self._cell(torch, exporter, provider, entry.case, PLAIN, opset)

@@ -116,13 +116,11 @@ def _group(group: ChangeGroup, console: Console) -> None:
         console.print(textwrap.indent(textwrap.shorten(first, 200), "    "), soft_wrap=True)
     for change in group.changes[:_SHOWN]:
         by = f"  [{change.blamed}]" if change.axes else ""
-        console.print(
-            f"  {change.case}: {_word(change.before)} → {_word(change.after)}{by}", soft_wrap=True, markup=False
-        )
+        console.print(f"  {change.case}: {_word(change.before)} → {_word(change.after)}{by}", soft_wrap=True)
         if change.told:
-            console.print(f"      {change.told}", soft_wrap=True, markup=False)
+            console.print(f"      {change.told}", soft_wrap=True)
         if change.fixes:
-            console.print(f"      works there: {', '.join(change.fixes)}", soft_wrap=True, markup=False)
+            console.print(f"      works there: {', '.join(change.fixes)}", soft_wrap=True)
     if len(group.changes) > _SHOWN:
         console.print(f"  and {len(group.changes) - _SHOWN} more (--json has all)")
 
@@ -137,7 +135,7 @@ def _fixes(title: str, found: Sequence[FixChange], console: Console) -> None:
     console.print()
     console.print(f"{title}: {len(found)}", style="bold")
     for item in found[:_SHOWN]:
-        console.print(f"  {item.case}/{item.variant} ({item.kind}): {item.note}", soft_wrap=True, markup=False)
+        console.print(f"  {item.case}/{item.variant} ({item.kind}): {item.note}", soft_wrap=True)
     if len(found) > _SHOWN:
         console.print(f"  and {len(found) - _SHOWN} more (--json has all)")
 

@@ -63,7 +63,7 @@ def show(item: Why, console: Console) -> None:
         console.print("Careful: this fix is known to be wrong or partial.")
     for source in item.sources:
         if source.text:
-            console.print(f"{source.source}: {source.text}", soft_wrap=True, markup=False, highlight=False)
+            console.print(f"{source.source}: {source.text}", soft_wrap=True)
     if not item.groups:
         console.print(f"{_unmeasured(entry)}\n")
         return
@@ -107,7 +107,7 @@ def _outcomes(item: Why, groups: Sequence[FailureGroup], console: Console) -> No
         )
     console.print(made)
     for told, where in _told(groups).items():
-        console.print(f"- {told} ({where})", soft_wrap=True, markup=False, highlight=False)
+        console.print(f"- {told} ({where})", soft_wrap=True)
     output.say_local(local, console)
     if len(groups) < len(item.groups):
         console.print("- opsets that an exporter refuses are left out (--status refused shows them)")
@@ -177,7 +177,7 @@ def _show_detail(detail: Detail, cells: int, console: Console) -> None:
         labelled("beside", detail.told, console)
     if detail.checker:
         console.print("  onnx's checker")
-        console.print(textwrap.indent(detail.checker.rstrip(), "    "), soft_wrap=True, markup=False, highlight=False)
+        console.print(textwrap.indent(detail.checker.rstrip(), "    "), soft_wrap=True)
     if row.get("ops"):
         labelled("operators", str(row["ops"]), console)
     if detail.facts:

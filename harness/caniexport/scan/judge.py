@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from caniexport import names, versions
-from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import CatalogueEntry, Rows, bare_op
 from caniexport.answers.words import words
 from caniexport.corpus.verdicts import Workaround, works
@@ -48,25 +47,20 @@ class SiteFinding:
 
 
 class Seen:
-    """The cells that judging looks at, each read once. ``rows`` is the dataset."""
+    """The cells that judging looks at, each read once. ``rows`` is the dataset.
+
+    ``cells`` gives the cells of a case on the CPU; ``plain`` how the failing forms end in a release, by case, exporter
+    and opset.
+    """
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self._cases: dict[str, list[MeasuredCell]] = {}
-        self._plain: dict[str, dict[tuple[str, str, int | None], Status]] = {}
+        self.cells = cache(lambda case: rows.cells(case=(case,), provider=("cpu",)))
+        self.plain = cache(self._plain)
 
-    def cells(self, case: str) -> list[MeasuredCell]:
-        """The cells of a case on the CPU."""
-        if case not in self._cases:
-            self._cases[case] = self.rows.cells(case=(case,), provider=("cpu",))
-        return self._cases[case]
-
-    def plain(self, torch: str) -> dict[tuple[str, str, int | None], Status]:
-        """By case, exporter and opset: how the failing forms end in a release."""
-        if torch not in self._plain:
-            found = self.rows.cells(torch=(torch,), variant=(PLAIN,), provider=("cpu",))
-            self._plain[torch] = {(cell.case, cell.exporter, cell.opset): cell.status for cell in found}
-        return self._plain[torch]
+    def _plain(self, torch: str) -> dict[tuple[str, str, int | None], Status]:
+        found = self.rows.cells(torch=(torch,), variant=(PLAIN,), provider=("cpu",))
+        return {(cell.case, cell.exporter, cell.opset): cell.status for cell in found}
 
 
 @dataclass(frozen=True)
