@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 
 from caniexport import versions
@@ -148,7 +148,7 @@ class _Reading:
         self._entry = entry
         self._releases = releases
         self._own = {(cell.torch, cell.exporter, cell.opset): cell for cell in cells}
-        self._grids: dict[Runtime, _Grid] = {}
+        self._grid = cache(self._cells_on)
 
     def line(self, where: _Where, cells: Iterable[MeasuredCell]) -> HistoryLine:
         """The line of one exporter, opset and provider; ``cells`` in any order."""
@@ -226,12 +226,10 @@ class _Reading:
         cell = self._grid(place.on).get((place.torch, place.exporter, place.opset))
         return _outcome(cell) if cell else ComparedCell(None)
 
-    def _grid(self, on: Runtime) -> _Grid:
+    def _cells_on(self, on: Runtime) -> _Grid:
         """The variant's cells as they end on one runtime."""
-        if on not in self._grids:
-            found = self._rows.on(on).cells(case=(self._entry.case,), variant=(self._entry.variant,))
-            self._grids[on] = {(cell.torch, cell.exporter, cell.opset): cell for cell in found}
-        return self._grids[on]
+        found = self._rows.on(on).cells(case=(self._entry.case,), variant=(self._entry.variant,))
+        return {(cell.torch, cell.exporter, cell.opset): cell for cell in found}
 
 
 def _outcome(cell: MeasuredCell) -> ComparedCell:

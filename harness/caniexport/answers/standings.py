@@ -110,7 +110,7 @@ class _FixJudge:
         self.beside = {(cell.case, cell.variant): cell for cell in selection.rows.environment}
         self.places = sorted(self.along.places(), key=lambda place: (exporter_rank(place[0]), place[1] or ""))
         self._selection = selection
-        self._grids: dict[str, _Grid] = {}
+        self._grid = cache(self._cells_of)
         self._choose = cache(self._choice)
         self._opsets = {
             exporter: tuple(self._choose(torch, exporter).opset for torch in self.releases)
@@ -178,10 +178,13 @@ class _FixJudge:
     def _cell(
         self, torch: str, exporter: str, provider: str | None, case: str, variant: str, opset: int | None
     ) -> MeasuredCell | None:
-        if torch not in self._grids:
-            opsets = {self._choose(torch, name).opset for name, _ in self.places}
-            self._grids[torch] = _grid(self._selection, torch, opsets)
-        return self._grids[torch].get((exporter, provider, case, variant, opset))
+        return self._grid(torch).get((exporter, provider, case, variant, opset))
+
+    def _cells_of(self, torch: str) -> _Grid:
+        """The cells of one release at the opsets at which its exporters are judged."""
+        opsets = {self._choose(torch, name).opset for name, _ in self.places}
+        found = self._selection.rows.cells(**along_filters(self._selection), torch=(torch,), opset=opsets)
+        return {(cell.exporter, cell.provider, cell.case, cell.variant, cell.opset): cell for cell in found}
 
     def _upgraded(self, entry: CatalogueEntry, exporter: str, provider: str | None) -> MeasuredCell | None:
         """The failing form on the newest measured release that the fix names; on this release if it is one of them."""
@@ -258,12 +261,6 @@ def _upgrade_word(status: Status, has_it: bool) -> Workaround:
     if alive:
         return Workaround.OBSOLETE
     return Workaround.BROKEN if has_it else Workaround.NEEDED
-
-
-def _grid(selection: CaseSelection, torch: str, opsets: set[int | None]) -> _Grid:
-    """The cells of one release at the opsets at which its exporters are judged."""
-    found = selection.rows.cells(**along_filters(selection), torch=(torch,), opset=opsets)
-    return {(cell.exporter, cell.provider, cell.case, cell.variant, cell.opset): cell for cell in found}
 
 
 def statement(words: Mapping[str, Mapping[int | None, Workaround]], torch: str) -> str:

@@ -63,9 +63,13 @@ def subject(target: str, cwd: Path, options: Options) -> CheckedModel:
 
 def _unknown_target(target: str, path: Path) -> Exception:
     if path.suffix == ".py" or "/" in target:
-        beside = [item.name for item in path.parent.glob("*.py")] if path.parent.is_dir() else []
-        return names.unknown("case file", path.name, beside) if beside else UnknownName(f"no case file at {target}")
+        return _missing("case file", path, target)
     return UnusableModel(f"{target!r}: {_FORM} is wanted")
+
+
+def _missing(kind: str, path: Path, target: str) -> UnknownName:
+    beside = [item.name for item in path.parent.glob("*.py")] if path.parent.is_dir() else []
+    return names.unknown(kind, path.name, beside) if beside else UnknownName(f"no {kind} at {target}")
 
 
 def _cases(target: str, path: Path, options: Options) -> CheckedModel:
@@ -79,8 +83,7 @@ def _cases(target: str, path: Path, options: Options) -> CheckedModel:
 
 def _of_file(path: Path, factory: str, cwd: Path, options: Options) -> CheckedModel:
     if not path.is_file():
-        beside = [item.name for item in path.parent.glob("*.py")] if path.parent.is_dir() else []
-        raise names.unknown("file", path.name, beside) if beside else UnknownName(f"no file at {path}")
+        raise _missing("file", path, str(path))
     source = _read(path)
     _require_factory(source, path.name, factory)
     folders = dict.fromkeys([str(path.parent.resolve()), str(cwd.resolve())])
