@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from caniexport import names, versions
@@ -15,11 +15,6 @@ from caniexport.answers.select import load, select
 from caniexport.answers.signs import CLAIM, WHY_NOT
 from caniexport.model.errors import UnknownName
 from caniexport.store import Dataset
-
-_WORDS = (
-    *("claim", "case", "variant", "record", "source", "says", "torch", "exporter", "opset", "outcome", "reason"),
-    *("runtime", "why_not"),
-)
 
 
 @dataclass(frozen=True)
@@ -111,5 +106,5 @@ def all_claims(dataset: Dataset, cases: Iterable[str] = ()) -> list[JudgedClaim]
 
 
 def _claim(row: dict[str, Any]) -> JudgedClaim:
-    words = {name: str(row.get(name) or "") for name in _WORDS}
-    return JudgedClaim(**words, expects=json.loads(row.get("expects") or "{}"), cells=tuple(row.get("cells") or ()))
+    own = {"expects": json.loads(row.get("expects") or "{}"), "cells": tuple(row.get("cells") or ())}
+    return JudgedClaim(**{item.name: str(row.get(item.name) or "") for item in fields(JudgedClaim)} | own)
