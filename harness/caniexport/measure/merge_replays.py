@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from caniexport.measure.settle import judged, verdict, write_verdicts
+from caniexport.measure.settle import judged, timed, verdict, write_verdicts
 from caniexport.model.errors import CaniexportError
 from caniexport.model.journal import Journal
 from caniexport.store.gates import GOOD
@@ -95,13 +94,7 @@ def _copy(path: Path, local: Path, entries: Entries) -> None:
     texts = entries.messages
     with Journal(local / "journal", path.stem[:_LONGEST_NAME]) as journal:
         for row in entries.environments:
-            journal.environment(_plain(row))
+            journal.environment(timed(row))
         for row in entries.runs:
             mine = {row["message_id"]: texts[row["message_id"]]} if row["message_id"] in texts else {}
-            journal.run(_plain(row), mine)
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row as a journal has it: times as text."""
-    found: dict[str, Any] = json.loads(json.dumps(row, default=lambda value: value.isoformat()))
-    return found
+            journal.run(timed(row), mine)

@@ -123,7 +123,7 @@ def write_verdicts(local: Path, environments: Sequence[Mapping[str, Any]]) -> No
     if environments:
         with Journal(local / "journal", f"verdict-{environments[0]['run_id']}") as journal:
             for row in environments:
-                journal.environment(_timed(row))
+                journal.environment(timed(row))
     compact(local)
 
 
@@ -131,7 +131,7 @@ def _write_rows(table: str, local: Path, new: Sequence[OwedRow]) -> None:
     if new:
         with Journal(local / "journal", f"settle-{new[0][0]['run_id']}") as journal:
             for row, texts in new:
-                _WRITE[table](journal, _timed(row), dict(texts))
+                _WRITE[table](journal, timed(row), dict(texts))
 
 
 def _judge_interrupted(job: Job, environment: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -175,6 +175,6 @@ def environment_of(local: Path) -> Row:
     return next(reversed(Dataset.open(None, local).records("environments")), {})
 
 
-def _timed(row: Mapping[str, Any]) -> dict[str, Any]:
+def timed(row: Mapping[str, Any]) -> dict[str, Any]:
     """The row as a journal takes it: its time as text."""
     return dict(row, measured_at=str(row["measured_at"]))

@@ -10,7 +10,7 @@ from caniexport.store import elsewhere, sql
 from caniexport.store.elsewhere import On
 from caniexport.store.gates import Quarantined
 from caniexport.store.parts import Part
-from caniexport.store.query import Query, Source, names
+from caniexport.store.query import Query, Source, group_text, names
 from caniexport.store.summary import WrittenSummary
 from caniexport.store.which_row import CELL
 
@@ -50,7 +50,7 @@ class CellsQuery(Query):
         self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where, on: On | None
     ) -> list[tuple[Any, ...]]:
         """Measures (SQL) over groups of cells."""
-        return self._ask(self._source(where, on), _grouped(by, measures), sql.fetch)
+        return self._ask(self._source(where, on), group_text(by, measures), sql.fetch)
 
     def counted(self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where) -> list[tuple[Any, ...]]:
         """Measures (SQL over :data:`COUNTED_BY` and ``cells``, their number) over groups of cells, from the summary.
@@ -59,7 +59,7 @@ class CellsQuery(Query):
         """
         columns = names(COUNTED_BY)
         count = f'SELECT {columns}, count(*) AS cells FROM ({{}}) WHERE "case" IS NOT NULL GROUP BY {columns}'
-        return self._ask(lambda: self._written(count, (), where), _grouped(by, measures), sql.fetch)
+        return self._ask(lambda: self._written(count, (), where), group_text(by, measures), sql.fetch)
 
     def distinct(self, by: Sequence[str], where: sql.Where) -> list[tuple[Any, ...]]:
         """The values of columns that occur beside each other; of all cells from the summary."""
@@ -125,8 +125,3 @@ class CellsQuery(Query):
         late, more = sql.condition({name: wanted for name, wanted in where.items() if name in elsewhere.MOVED})
         runs, theirs = self._replays.speaking(on.where)
         return f"SELECT * FROM ({elsewhere.moved(cells, runs, on)}) WHERE {late}", [*values, *theirs, *more]
-
-
-def _grouped(by: Sequence[str], measures: Mapping[str, str]) -> str:
-    asked = ", ".join([names(by), *(f"{text} AS {sql.name(name)}" for name, text in measures.items())])
-    return f"SELECT {asked} FROM ({{}}) GROUP BY {names(by)} ORDER BY {names(by)}"

@@ -83,12 +83,8 @@ class Query:
         return [_record(wanted, row) for row in self._ask(source, text, sql.fetch)]
 
     def grouped(self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where) -> list[tuple[Any, ...]]:
-        """For each group of rows its columns ``by``, then the measures (SQL), in the order in which groups occur."""
-        keys = names(by)
-        said = ", ".join([keys, *(f"{text} AS {sql.name(name)}" for name, text in measures.items())])
-        numbered = f"SELECT *, row_number() OVER (ORDER BY {_ORDER[self._table]}) AS place FROM ({{}})"
-        text = f"SELECT {said} FROM ({numbered}) GROUP BY {keys} ORDER BY min(place)"
-        return self._ask(lambda: self.speaking(where), text, sql.fetch)
+        """For each group of rows its columns ``by``, then the measures (SQL); sorted by the columns."""
+        return self._ask(lambda: self.speaking(where), group_text(by, measures), sql.fetch)
 
     def arrow(self, wanted: Sequence[str], where: sql.Where) -> pa.Table:
         """The ``wanted`` columns of one row per identity, and ``origin``; first those of files that stand alone."""
@@ -214,6 +210,12 @@ def _record(wanted: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
     if row.get("measured_at") is not None:
         row["measured_at"] = sql.moment(row["measured_at"])
     return row
+
+
+def group_text(by: Sequence[str], measures: Mapping[str, str]) -> str:
+    """A query for each group of the rows of a relation, which is to be put in: its columns, then the measures."""
+    asked = ", ".join([names(by), *(f"{text} AS {sql.name(name)}" for name, text in measures.items())])
+    return f"SELECT {asked} FROM ({{}}) GROUP BY {names(by)} ORDER BY {names(by)}"
 
 
 def names(wanted: Sequence[str]) -> str:
