@@ -146,6 +146,24 @@ def test_of_runs_of_one_file_the_local_then_the_newest_speaks_as_in_the_frames(t
     ]
 
 
+def test_a_run_that_measured_nothing_does_not_hide_an_older_one_that_did(tmp_path):
+    local = tmp_path / "local"
+    journal_runs(local, [run(), run(status="invalid", measured_at="2026-06-01T00:00:00Z")], [environment()])
+
+    assert statuses(Dataset.open(None, local)) == [(B1, "1.23.2", "pass", "local")]
+    compact(local)
+    assert statuses(Dataset.open(None, local)) == of_frame(Dataset.open(None, local))
+    assert statuses(Dataset.open(None, local)) == [(B1, "1.23.2", "pass", "local")]
+
+
+def test_of_runs_in_several_environments_one_is_taken(tmp_path):
+    write_runs(tmp_path, [run(), run(env_id="env-2", status="fail", measured_at="2026-06-01T00:00:00Z")])
+    dataset = Dataset.open(tmp_path, None)
+
+    assert statuses(dataset) == [(B1, "1.23.2", "fail", "published")]
+    assert len(dataset.runs()) == 2
+
+
 def test_runs_of_a_quarantined_run_do_not_speak(tmp_path):
     local = tmp_path / "local"
     journal_runs(local, [run(), run(bundle=B2, run_id="run-2")], [environment(), environment(run_id="run-2", gate="x")])
