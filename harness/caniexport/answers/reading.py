@@ -126,11 +126,6 @@ class Rows:
         return frozenset((torch or "", *more) for torch, *more in self._dataset.counted(by, {}, exporters))
 
     @cached_property
-    def measured(self) -> list[MeasuredCell]:
-        """Every measured cell. An answer that needs a part of them asks for :meth:`cells`."""
-        return self.cells()
-
-    @cached_property
     def environment(self) -> list[MeasuredCell]:
         """The cells of environment cases: what is installed beside each other, no exporter asked."""
         return self._read({"exporter": (None,)})

@@ -6,10 +6,9 @@
     |-- CorpusError            a case file that cannot be used (names the file and the case)
     |-- UnknownName            a case, release, filter nobody knows (names the nearest known ones)
     |-- EnvironmentUnavailable a release that cannot be installed or entered here
-    |-- StoreError             a dataset that cannot be read or written
-    |   |-- DiskFull           no space left; what was measured is intact
-    |   `-- SchemaMismatch     written by another version of the row contract
-    `-- QuarantinedRun         a run that may not be published, with the reason
+    `-- StoreError             a dataset that cannot be read or written
+        |-- DiskFull           no space left; what was measured is intact
+        `-- SchemaMismatch     written by another version of the row contract
 """
 
 from __future__ import annotations
@@ -41,7 +40,3 @@ class DiskFull(StoreError):
 
 class SchemaMismatch(StoreError):
     """Rows written under another version of the row contract."""
-
-
-class QuarantinedRun(CaniexportError):
-    """A run whose rows may not be published."""
