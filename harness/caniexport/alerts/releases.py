@@ -17,9 +17,9 @@ from caniexport.alerts.expectations import Expectation, expected
 from caniexport.alerts.group import KINDS, Alert, Member, group, identity
 from caniexport.alerts.lifecycle import AlertStage, KnownAlert
 from caniexport.answers.reading import Rows, load
-from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.rows import MeasuredCell, compared
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.corpus.verdicts import ComparedCell, Verdict, compare, works
+from caniexport.corpus.verdicts import Verdict, compare, works
 from caniexport.model.canaries import CANARY
 from caniexport.model.status import EXPORTERS, Exporter, Stage, Status
 from caniexport.store import Dataset
@@ -203,15 +203,11 @@ def _judged(
     worse = []
     for line in sorted({*before, *after}, key=lambda line: tuple(item or "" for item in line)):
         one, other = before.get(line), after.get(line)
-        verdict = compare(_outcome(one), _outcome(other))
+        verdict = compare(compared(one), compared(other))
         counts[verdict] += 1
         if one is not None and other is not None and verdict in KINDS and KINDS[verdict].stops:
             worse.append(_changed(one, other, verdict, torch))
     return {verdict: counts[verdict] for verdict in Verdict}, worse
-
-
-def _outcome(cell: MeasuredCell | None) -> ComparedCell:
-    return ComparedCell(None) if cell is None else ComparedCell(cell.status, cell.signature, cell.case_hash)
 
 
 def _changed(before: MeasuredCell, after: MeasuredCell, verdict: Verdict, torch: str) -> Changed:

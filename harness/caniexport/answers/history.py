@@ -12,7 +12,7 @@ from caniexport import versions
 from caniexport.answers.blame import blame
 from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint
-from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
+from caniexport.answers.rows import NO_EXPORTER, MeasuredCell, compared
 from caniexport.answers.select import CaseSelection, CatalogueEntry, Key, Rows, load, select
 from caniexport.answers.signs import exporter_rank
 from caniexport.corpus import verdicts
@@ -153,7 +153,7 @@ class _Reading:
     def line(self, where: _Where, cells: Iterable[MeasuredCell]) -> HistoryLine:
         """The line of one exporter, opset and provider; ``cells`` in any order."""
         at = {cell.torch: cell for cell in cells}
-        series = [(name, _outcome(at[name])) for name in self._releases if name in at]
+        series = [(name, compared(at[name])) for name in self._releases if name in at]
         cut = verdicts.stretches(series)
         self.older += sum(works(outcome.status) is not None for _, outcome in series)
         self.older -= sum(len(item.points) for item in cut)
@@ -195,7 +195,7 @@ class _Reading:
         return self._signatures[key]
 
     def _began(self, before: MeasuredCell, now: MeasuredCell, silent: Sequence[str]) -> Began:
-        verdict = compare(_outcome(before), _outcome(now))
+        verdict = compare(compared(before), compared(now))
         left, right = self._place(before), self._place(now)
         ends = {left: before, right: now}
         axes = blame(verdict, left, right, partial(self._at, ends))
@@ -219,21 +219,16 @@ class _Reading:
     def _at(self, ends: Mapping[MeasuredPoint, MeasuredCell], place: MeasuredPoint) -> ComparedCell:
         """What happened at a place; the two ends are what was measured, whatever else was asked for there."""
         if place in ends:
-            return _outcome(ends[place])
+            return compared(ends[place])
         own = self._own.get((place.torch, place.exporter, place.opset))
         if own is not None and own.provider == place.provider and (own.runtime, own.runtime_version) == place.on[:2]:
-            return _outcome(own)
-        cell = self._grid(place.on).get((place.torch, place.exporter, place.opset))
-        return _outcome(cell) if cell else ComparedCell(None)
+            return compared(own)
+        return compared(self._grid(place.on).get((place.torch, place.exporter, place.opset)))
 
     def _cells_on(self, on: Runtime) -> _Grid:
         """The variant's cells as they end on one runtime."""
         found = self._rows.on(on).cells(case=(self._entry.case,), variant=(self._entry.variant,))
         return {(cell.torch, cell.exporter, cell.opset): cell for cell in found}
-
-
-def _outcome(cell: MeasuredCell) -> ComparedCell:
-    return ComparedCell(cell.status, cell.signature, cell.case_hash)
 
 
 @dataclass(frozen=True)

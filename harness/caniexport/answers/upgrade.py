@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from caniexport.answers.blame import NAMELESS, blame
 from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint, Places
-from caniexport.answers.rows import MeasuredCell, told
+from caniexport.answers.rows import MeasuredCell, compared, told
 from caniexport.answers.select import CaseSelection, CatalogueEntry, Rows, load, select
 from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, ComparedCell, Verdict, Workaround, compare, workaround
 from caniexport.model.canaries import CANARY
@@ -188,8 +188,7 @@ class _Grid:
         return self._cells.get((case, variant, place.torch, place.exporter, place.opset, place.on))
 
     def outcome(self, case: str, variant: str, place: MeasuredPoint) -> ComparedCell:
-        cell = self.cell(case, variant, place)
-        return ComparedCell(cell.status, cell.signature, cell.case_hash) if cell else ComparedCell(None)
+        return compared(self.cell(case, variant, place))
 
     def unmeasured(self, case: str, *places: MeasuredPoint) -> bool:
         return any(self.cell(case, PLAIN, place) is None for place in places)
