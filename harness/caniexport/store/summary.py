@@ -22,7 +22,7 @@ from caniexport.store import sql
 
 VARIABLE = "CANIEXPORT_CACHE"
 #: megabytes that the cache folder may take; the oldest files go first
-_MOST = 64
+_MOST = 16
 
 
 def folder() -> Path | None:
