@@ -167,7 +167,7 @@ def ask(home: Path, asked: Asked) -> Answers:
         ask_bundles(home / "results-local" / "bundles", found)
     else:
         dataset = Dataset.open(home / "results", None)
-        for row in dataset.grouped(("torch",), _hashed("cells"), {"torch": asked.releases}, exactly=True):
+        for row in dataset.grouped(("torch",), _hashed("cells"), {"torch": asked.releases}):
             found.values["cells", row[0]] = frozenset({row})
         for row in dataset.grouped(("torch",), _COUNTED) if asked.whole else ():
             found.values["count", row[0]] = frozenset({row})
