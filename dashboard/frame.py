@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -63,9 +64,7 @@ def _draw(found: Page, kept: Kept) -> None:
         _own("heading.html", page=found, above=found.above)
     for warning in found.warnings:
         st.warning(widgets.plain(warning), icon=":material/help:")
-    widgets.draw(found.bars)
-    if found.takes_file:
-        upload.box(kept)
+    widgets.draw(found.bars, partial(upload.box, kept) if found.takes_file else None)
     _own("body.html", body=found.body)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -11,12 +11,14 @@ from caniexport.pages.form import Field
 _MARKDOWN = set("\\`*_{}[]()<>#+-.!|~$:^&")
 
 
-def draw(bars: Sequence[Sequence[Field]]) -> None:
-    """Each bar in a row of its own."""
+def draw(bars: Sequence[Sequence[Field]], beside: Callable[[], None] | None = None) -> None:
+    """Each bar in a row of its own; ``beside`` draws what else stands in the last."""
     for number, bar in enumerate(bars):
         with st.container(key=f"bar-{number}", horizontal=True, vertical_alignment="bottom"):
             for field in bar:
                 _DRAWN[field.kind](field)
+            if beside and bar is bars[-1]:
+                beside()
 
 
 def plain(said: str) -> str:

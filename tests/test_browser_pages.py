@@ -157,13 +157,37 @@ def test_the_app_takes_the_place_of_the_first_answer_and_says_the_same(visit, ch
     assert page.locator(f"#root {until}").all_inner_texts() == before != []
 
 
-def test_without_scripts_an_answer_can_be_read_and_its_links_lead_on(chromium, address):
+def test_without_scripts_each_page_can_be_read_and_filtered_and_its_links_lead_on(chromium, address):
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
+    for name in PAGES:
+        page.goto(address + name)
+        assert page.locator("#first .body").is_visible()
+        assert len(page.locator("#first .body").inner_text()) > 40, name
     page.goto(f"{address}/case?case=cross-no-symbolic")
+    page.get_by_label("Form").select_option("stack_rewrite")
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_url("**variant=stack_rewrite**")
     assert page.locator("#first .strip").is_visible()
     page.locator("#first nav a", has_text="Search").click()
     page.wait_for_load_state()
 
     assert page.locator("#first ul.questions").is_visible()
+    context.close()
+
+
+def test_what_somebody_is_typing_is_not_taken_away_by_the_app(chromium, address):
+    context = chromium.new_context(viewport={"width": 1440, "height": 1000})
+    page = context.new_page()
+    page.goto(address + "/matrix", wait_until="commit")
+    box = page.locator("#first form input[name=q]")
+    box.fill("slice products")
+    page.wait_for_selector("#root .body", state="attached")
+    page.wait_for_timeout(500)
+    assert box.input_value() == "slice products"
+    box.press("Enter")
+    page.wait_for_url("**q=slice**")
+    page.wait_for_selector("#first", state="detached")
+
+    assert page.locator("#root tr.theme").count() == 1
     context.close()

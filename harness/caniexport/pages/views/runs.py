@@ -35,7 +35,8 @@ def page(form: Form, kept: Kept) -> Page:
     exporting = sorted((row for row in found if row["torch"]), key=_newest, reverse=True)
     running = sorted((row for row in found if not row["torch"]), key=_runtime)
     compared = None if form.whole else _compared(form, kept)
-    above = render("runs_above.html", left_out=[row for row in found if row["quarantined"]], notes=kept.rows().notes)
+    left_out = [row for row in found if row["quarantined"]]
+    above = render("runs_above.html", left_out=left_out, notes=kept.rows().notes, whole=form.whole)
     body = render(
         "runs.html",
         whole=form.whole,
