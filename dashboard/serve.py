@@ -34,10 +34,11 @@ from streamlit.starlette import App  # noqa: E402
 
 from caniexport import pages  # noqa: E402
 from caniexport.answers import search as searching  # noqa: E402
+from caniexport.answers.documents import all_claims  # noqa: E402
 from caniexport.model.errors import CaniexportError  # noqa: E402
 from caniexport.pages.form import Form, Page  # noqa: E402
 from caniexport.pages.page import PAGES, page  # noqa: E402
-from caniexport.pages.render import coloured, render  # noqa: E402
+from caniexport.pages.render import prepare, render  # noqa: E402
 from caniexport.pages.views import case, runs  # noqa: E402
 from dashboard.access import Access  # noqa: E402
 from dashboard.reading import source  # noqa: E402
@@ -119,7 +120,7 @@ async def _icon(_: Request) -> FileResponse:
 
 
 def _prepare(kept: Any) -> None:
-    """Make the index of the search while the browser loads the app: a search is what people do first."""
+    """Make what the next pages need while the browser loads the app: the search's index above all."""
     if kept not in _PREPARED:
         _PREPARED.add(kept)
         later = threading.Timer(_PAUSE, _index, (kept,))
@@ -134,7 +135,8 @@ def _index(kept: Any) -> None:
         # a page asked for meanwhile goes first
         sys.setswitchinterval(_SHORT)
         try:
-            coloured("pass")  # the first that is coloured loads the lexers
+            prepare()
+            kept.answer(all_claims)
             kept.answer(searching.index)
         except CaniexportError:
             pass  # the page that asks says what is wrong

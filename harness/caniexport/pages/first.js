@@ -15,7 +15,8 @@
       ;(given.tagName === 'DIV' ? document.body : document.head).append(made)
     }
   }
-  requestAnimationFrame(() => setTimeout(load))
+  // in the frame after the one that paints it: what is loaded then holds the browser for a second
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(load)))
   // nothing is painted in a tab that is not looked at
   setTimeout(load, 1000)
   const look = () => {

@@ -50,6 +50,13 @@ def _environment() -> Environment:
     return made
 
 
+def prepare() -> None:
+    """Compile every template, and load what colours code: the first page that needs them does not wait."""
+    for name in _environment().list_templates():
+        _environment().get_template(name)
+    coloured("pass")
+
+
 def plural(number: int, noun: str) -> str:
     """``1 case``, ``2 cases``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
