@@ -11,6 +11,7 @@ lines joined by newlines) and what it is:
 - ``also``: further answers that are as right
 - ``gate``: for a branch on a release or on exporting, its condition and the word that the rows of the case give, for
   the newest torch at its own opset, to the fix that the gate chooses
+- ``registered``: lines elsewhere in the file that register the fragment as an export rule
 - ``call``: the opset and the exporter of an export call
 
 The packages' code is not in the repository: it is fetched with ``pip download``, without dependencies. Whole packages
@@ -69,13 +70,13 @@ class Judged:
 
 def fetch(package: str, version: str, cache: Path) -> Path:
     """The folder of the Python files of a release, downloaded and unpacked once."""
-    into = cache / f"{package}-{version}"
+    into = cache.resolve() / f"{package}-{version}"
     if into.exists():
         return into
-    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+    with tempfile.TemporaryDirectory(dir=cache.resolve()) as scratch:
         constraint = Path(scratch) / "constraint.txt"
         constraint.write_text(_CONSTRAINT, encoding="utf-8")
-        line = ["pip", "download", "--quiet", "--no-deps", "--dest", scratch, f"{package}=={version}"]
+        line = ["pip", "-qq", "download", "--no-deps", "--dest", scratch, f"{package}=={version}"]
         subprocess.run(line, check=True, env={**os.environ, "PIP_CONSTRAINT": str(constraint)})
         constraint.unlink()
         (archive,) = Path(scratch).iterdir()
@@ -87,12 +88,18 @@ def fetch(package: str, version: str, cache: Path) -> Path:
 
 
 def _unpack(archive: Path, into: Path) -> None:
+    """The Python files of an archive, none of them outside ``into``."""
     if archive.suffix in (".whl", ".zip"):
         with zipfile.ZipFile(archive) as opened:
             opened.extractall(into, [name for name in opened.namelist() if name.endswith(".py")])
-    else:
-        with tarfile.open(archive) as opened:
-            opened.extractall(into, [item for item in opened if item.name.endswith(".py")], filter="data")
+        return
+    with tarfile.open(archive) as opened:
+        for item in opened:
+            path = (into / item.name).resolve()
+            content = opened.extractfile(item) if item.name.endswith(".py") and path.is_relative_to(into) else None
+            if content is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content.read())
 
 
 def is_unchanged(fragment: Fragment, folder: Path) -> bool:
@@ -121,7 +128,8 @@ def judge(fragment: Fragment, answer: dict[str, Any]) -> Judged:
     inside = tuple(
         finding
         for finding in answer["findings"]
-        if finding["site"]["path"] == fragment["file"] and first <= finding["site"]["line"] <= last
+        if finding["site"]["path"] == fragment["file"]
+        and (first <= finding["site"]["line"] <= last or finding["site"]["line"] in fragment.get("registered", ()))
     )
     right = {name.partition("/")[0] for name in (fragment["answer"], *fragment["also"]) if "/" in name}
     if fragment["answer"] == _OTHER_BACKEND:
