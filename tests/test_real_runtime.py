@@ -8,10 +8,11 @@ from __future__ import annotations
 import pytest
 
 from caniexport import home
-from caniexport.answers.runtimes import Refusal, refusal, runtimes
+from caniexport.answers.runtimes import runtimes
 from caniexport.bundles import probes
 from caniexport.bundles.pack import archive_bytes, make_bundle, probe_entries
 from caniexport.bundles.runtime_releases import find
+from caniexport.corpus.refusals import Refusal, refusal
 from caniexport.measure.job import ReplayOptions
 from caniexport.measure.replays import measure_replays
 from caniexport.runner.archive import ArchiveEntry
