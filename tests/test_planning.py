@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from small_dataset import append, cell, write
 
 from caniexport.answers import onnx_ops
-from caniexport.answers.select import bare_op
 from caniexport.cli import main
+from caniexport.operators import operator_key
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -180,7 +180,7 @@ def test_a_projects_list_that_cannot_be_understood_is_refused_with_the_nearest(h
 def test_an_operator_is_known_by_any_of_its_names():
     names = ("aten::grid_sampler", "aten::grid_sampler.default", "torch.grid_sampler", "GridSampler")
 
-    assert {bare_op(name) for name in names} == {"gridsampler"}
+    assert {operator_key(name) for name in names} == {"gridsampler"}
 
 
 # --- plans

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "harness" / "caniexport"
 #: from the ground up: a room imports from the floors below its own, and from no other room of its floor
 FLOORS = (
     ("model",),
-    ("names", "versions", "home"),
+    ("names", "operators", "versions", "home"),
     ("worker",),
     ("runner",),
     ("machine",),
@@ -23,6 +23,7 @@ FLOORS = (
     ("measure",),
     ("publish",),
     ("answers",),
+    ("match",),
     ("alerts", "audit", "bisect", "check", "reproduce", "scan"),
     ("api", "pages"),
     ("cli",),

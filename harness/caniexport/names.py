@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
+import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+
+from rapidfuzz.distance import OSA
 
 from caniexport.model.errors import UnknownName
 
@@ -12,13 +14,33 @@ _SHOWN = 5
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Up to five known names: those that contain ``name`` first, then those spelled most alike."""
+    """Up to five known names, those spelled most alike first; of equals those with the fewest words, then in order.
+
+    A name is compared with the whole of a known one and with each word of it: ``corss`` is one typo from
+    ``aten::cross`` and from ``cross-no-symbolic``.
+    """
     names = list(dict.fromkeys(known))
-    folded = name.casefold()
-    containing = [item for item in names if folded and folded in item.casefold()]
-    by_folded = {item.casefold(): item for item in names}
-    alike = [by_folded[item] for item in difflib.get_close_matches(folded, by_folded, _SHOWN, 0.5)]
-    return list(dict.fromkeys((*alike[:1], *containing, *alike)))[:_SHOWN]
+    folded = name.casefold().strip()
+    most = max(1, len(folded) // 3)
+    ranked = sorted(
+        (typos, len(_words(item)), place) for place, item in enumerate(names) if (typos := _typos(folded, item)) <= most
+    )
+    return [names[place] for _, _, place in ranked[:_SHOWN]]
+
+
+def _typos(folded: str, known: str) -> int:
+    """Letters to change, add, leave out or swap; one that contains the name as a part has half a typo, rounded up."""
+    whole = known.casefold()
+    words = _words(whole)
+    if folded in (whole, *words):
+        return 0
+    if folded and folded in whole:
+        return 1
+    return min(int(OSA.distance(folded, word)) for word in (whole, *words))
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in re.split(r"[-_:./\s]+", name) if word]
 
 
 def some(items: Sequence[str], most: int) -> str:

@@ -16,6 +16,7 @@ from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import EXPORTERS, Exporter, Status
+from caniexport.operators import operator_key, operator_keys, spellings
 
 __all__ = ["DEFAULT_OPSET", "CaseSelection", "CatalogueEntry", "Key", "Rows", "load", "select"]
 
@@ -173,18 +174,11 @@ def _cases(asked: Iterable[str], catalogue: dict[tuple[str, str], CatalogueEntry
 def _with_ops(
     asked: Iterable[str], catalogue: dict[tuple[str, str], CatalogueEntry], taken: dict[tuple[str, str], CatalogueEntry]
 ) -> dict[tuple[str, str], CatalogueEntry]:
-    known: dict[str, str] = {}
-    for item in catalogue.values():
-        known.update({bare_op(op): op for op in item.ops})
+    spelled = dict.fromkeys(op for item in catalogue.values() for op in item.ops)
+    known = operator_keys(spelled)
     wanted = set()
     for text in asked:
-        if bare_op(text) not in known:
-            raise names.unknown("op", text, dict.fromkeys(known.values()))
-        wanted.add(bare_op(text))
-    return {key: item for key, item in taken.items() if wanted & {bare_op(op) for op in item.ops}}
-
-
-def bare_op(op: str) -> str:
-    """``aten::grid_sampler``, ``torch.grid_sampler`` and ``GridSampler`` in one spelling."""
-    name = op.split("::")[1].split(".")[0] if "::" in op else op.split(".")[-1]
-    return name.replace("_", "").casefold()
+        if operator_key(text) not in known:
+            raise names.unknown("op", text, spellings(spelled))
+        wanted.add(operator_key(text))
+    return {key: item for key, item in taken.items() if wanted & {operator_key(op) for op in item.ops}}

@@ -11,9 +11,10 @@ from caniexport import names
 from caniexport.answers import onnx_ops
 from caniexport.answers.filters import Filters
 from caniexport.answers.reading import CatalogueEntry, Key, load
-from caniexport.answers.select import bare_op, select
+from caniexport.answers.select import select
 from caniexport.model.canaries import CANARY
 from caniexport.model.errors import CorpusError
+from caniexport.operators import operator_key, operator_keys, spellings
 from caniexport.store import Dataset
 
 _KEYS = ("cases", "ops", "themes")
@@ -102,14 +103,16 @@ def _listed(path: Path | None) -> dict[str, tuple[str, ...]]:
 def _require_ops(dataset: Dataset, ops: Sequence[str]) -> None:
     """An operator is one of the corpus, or one that the newest release's torch or onnx lists."""
     rows = load(dataset)
-    known = {bare_op(op): op for entry in rows.catalogue.values() for op in entry.ops}
-    if all(bare_op(op) in known for op in ops):
+    spelled = dict.fromkeys(op for entry in rows.catalogue.values() for op in entry.ops)
+    known = operator_keys(spelled)
+    if all(operator_key(op) in known for op in ops):
         return
     tables = dataset.records("declared", {"release": rows.torch[-1:]})
-    known = {**{bare_op(row["op"]): row["op"] for row in tables}, **known}
+    declared = dict.fromkeys(row["op"] for row in tables)
+    known |= operator_keys(declared)
     for op in ops:
-        if bare_op(op) not in known:
-            raise names.unknown("op", op, known.values())
+        if operator_key(op) not in known:
+            raise names.unknown("op", op, spellings((*spelled, *declared)))
 
 
 def _with_ops(catalogue: dict[Key, CatalogueEntry], ops: Sequence[str]) -> tuple[set[str], list[str]]:
@@ -117,6 +120,6 @@ def _with_ops(catalogue: dict[Key, CatalogueEntry], ops: Sequence[str]) -> tuple
     covered: dict[str, set[str]] = {}
     for (case, _), entry in catalogue.items():
         for op in entry.ops if entry.corpus != CANARY else ():
-            covered.setdefault(bare_op(op), set()).add(case)
-    taken: set[str] = set().union(*(covered.get(bare_op(op), set()) for op in ops))
-    return taken, list(dict.fromkeys(op for op in ops if bare_op(op) not in covered))
+            covered.setdefault(operator_key(op), set()).add(case)
+    taken: set[str] = set().union(*(covered.get(operator_key(op), set()) for op in ops))
+    return taken, list(dict.fromkeys(op for op in ops if operator_key(op) not in covered))

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from caniexport import versions
 from caniexport.answers import search
-from caniexport.answers.select import CatalogueEntry, Rows, bare_op, load
+from caniexport.answers.select import CatalogueEntry, Rows, load
 from caniexport.answers.words import words
 from caniexport.check.operators import failing_operator
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Stage, Status
+from caniexport.operators import operator_key
 
 if TYPE_CHECKING:
     from caniexport.store import Dataset
@@ -184,7 +185,7 @@ def sentences(warnings: str) -> frozenset[str]:
 
 
 def _same(left: str, right: str) -> bool:
-    return bool(left and right) and bare_op(left) == bare_op(right)
+    return bool(left and right) and operator_key(left) == operator_key(right)
 
 
 def _nearest(torch: str, measured: Sequence[str]) -> str:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from caniexport import names, versions
-from caniexport.answers.select import CatalogueEntry, Rows, bare_op
+from caniexport.answers.select import CatalogueEntry, Rows
 from caniexport.answers.words import words
 from caniexport.corpus.verdicts import Workaround, works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, FixKind, Status
+from caniexport.operators import operator_key
 from caniexport.scan.gates import Condition
 from caniexport.scan.sites import Site, SiteKind
 
@@ -153,8 +154,8 @@ class Judge:
         assert gate is not None
         true_at = [torch for torch in self.releases if gate.holds(torch)]
         holds = "always" if len(true_at) == len(self.releases) else "sometimes" if true_at else "never"
-        known = {bare_op(op) for entry in self._plain for op in entry.ops[:1]}
-        ops = [op for op in site.ops if bare_op(op) in known]
+        known = {operator_key(op) for entry in self._plain for op in entry.ops[:1]}
+        ops = [op for op in site.ops if operator_key(op) in known]
         told = self._about(ops)
         # that something works is no reason to drop a gate which is not seen to be about it
         reason = any(self._failed_on_old_side(case, gate) for case in told)
@@ -340,12 +341,16 @@ def _has_op(entry: CatalogueEntry, op: str) -> bool:
     if not op:
         return False
     spelled = [item for item in entry.ops if "::" in item]
-    return op in spelled if "::" in op else any(bare_op(item) == bare_op(op) for item in entry.ops)
+    return op in spelled if "::" in op else any(operator_key(item) == operator_key(op) for item in entry.ops)
 
 
 def _leads(entry: CatalogueEntry, op: str) -> bool:
     """Whether the operator is what the case is about."""
-    return bool(op and entry.ops) and bare_op(entry.ops[0]) == bare_op(op) and ("::" not in op or entry.ops[0] == op)
+    return (
+        bool(op and entry.ops)
+        and operator_key(entry.ops[0]) == operator_key(op)
+        and ("::" not in op or entry.ops[0] == op)
+    )
 
 
 def _argument_of(entry: CatalogueEntry) -> str:

@@ -1,0 +1,270 @@
+"""From an error text to the cases that fail alike, each with what it shares with the text and how much that means."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from caniexport.answers.select import CatalogueEntry, load
+from caniexport.match.evidence import ErrorEvidence, Reason, read_error, spelled, split_words
+from caniexport.match.seen import SeenError, read_seen
+from caniexport.model.canaries import CANARY
+from caniexport.model.case import PLAIN
+from caniexport.operators import operator_key, operator_keys
+
+if TYPE_CHECKING:
+    from caniexport.store import Dataset
+
+#: an error that so many cases have does not tell which of them is meant
+_MOST_CASES = 4
+#: words of a line that can be told from others
+_LEAST_WORDS = 3
+#: share of the two texts' words, weighed by how rare they are, from which they are alike
+_ALIKE = 0.6
+#: characters from which the beginning of a line stands for the whole
+_LEAST_BEGINNING = 48
+#: words of so few letters (to, on, not) say nothing of what an error is about
+_SHORT = 3
+_MOST_LEADS = 12
+#: a name with an underscore, in quotes, or spelled as ONNX spells operators
+_MENTIONED = re.compile(r"\b(?:[a-z]\w*_\w+|[A-Z][a-z]+(?:[A-Z]\w*))\b|['`\"]((?:\w+[.:]+)*\w+)['`\"]")
+_Key = TypeVar("_Key")
+
+
+class Confidence(Enum):
+    """What a lead shares with an error, the most first."""
+
+    EXACT = "the same error"
+    CAUSE = "the same cause"
+    OPERATOR = "the same operator"
+    SIMILAR = "a similar error"
+
+
+@dataclass(frozen=True)
+class ErrorLead:
+    """A case that an error text may be about. ``torch``, ``exporter`` and ``opset`` place the newest cell that has the
+    error ``text``; all are empty where only the operator is shared.
+    """
+
+    entry: CatalogueEntry
+    confidence: Confidence
+    why: str
+    score: float
+    variant: str = PLAIN
+    torch: str = ""
+    exporter: str = ""
+    opset: int | None = None
+    runtime: str = ""
+    text: str = ""
+
+    @property
+    def case(self) -> str:
+        """The case's name."""
+        return self.entry.case
+
+
+@dataclass(frozen=True)
+class ErrorMatch:
+    """What an error text is about: the evidence in it, and cases, best first; none where nothing fails alike."""
+
+    evidence: ErrorEvidence
+    leads: tuple[ErrorLead, ...]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """One error of the dataset."""
+
+    seen: SeenError
+    evidence: ErrorEvidence
+
+    @cached_property
+    def key(self) -> str:
+        return operator_key(self.evidence.operator) if self.evidence.operator else ""
+
+    @cached_property
+    def lines(self) -> frozenset[str]:
+        return frozenset(reason.exact for reason in self.evidence.reasons if _tells(reason))
+
+    @cached_property
+    def patterns(self) -> frozenset[str]:
+        return frozenset(reason.pattern for reason in self.evidence.reasons if _tells(reason))
+
+
+@dataclass(frozen=True)
+class ErrorIndex:
+    """Every error of a dataset, and the catalogue of its cases: made once for a dataset by :func:`index_errors`."""
+
+    entries: Mapping[tuple[str, str], CatalogueEntry] = field(repr=False)
+    known: tuple[_Known, ...] = field(repr=False)
+
+    @cached_property
+    def cases_by_line(self) -> Mapping[str, frozenset[str]]:
+        """The cases that have a line, its names included."""
+        return _gather((line, item.seen.cases) for item in self.known for line in item.lines)
+
+    @cached_property
+    def cases_by_pattern(self) -> Mapping[tuple[str, str], frozenset[str]]:
+        """The cases that have a pattern with an operator."""
+        return _gather(((pattern, item.key), item.seen.cases) for item in self.known for pattern in item.patterns)
+
+    @cached_property
+    def rarity(self) -> Mapping[str, float]:
+        """How much a word says: the fewer cases have it in an error, the more."""
+        cases: dict[str, set[str]] = defaultdict(set)
+        for item in self.known:
+            for word in item.evidence.words:
+                cases[word] |= item.seen.cases
+        every = len({case for case, _ in self.entries})
+        return {word: math.log(1 + every / len(found)) for word, found in cases.items()}
+
+    @cached_property
+    def by_operator(self) -> Mapping[str, tuple[CatalogueEntry, ...]]:
+        """The failing forms that are about an operator."""
+        found: dict[str, list[CatalogueEntry]] = defaultdict(list)
+        for entry in self.entries.values():
+            if entry.variant == PLAIN:
+                for key in operator_keys(entry.ops):
+                    found[key].append(entry)
+        return {key: tuple(entries) for key, entries in found.items()}
+
+    @cached_property
+    def failing_operators(self) -> Mapping[str, Counter[str]]:
+        """By case: the operators that its errors name, counted."""
+        found: dict[str, Counter[str]] = defaultdict(Counter)
+        for item in self.known:
+            for case in item.seen.cases:
+                if item.key:
+                    found[case][item.key] += 1
+        return found
+
+
+def index_errors(dataset: Dataset) -> ErrorIndex:
+    """Read every error of a dataset."""
+    rows = load(dataset)
+    entries = {key: entry for key, entry in rows.catalogue.items() if entry.corpus != CANARY}
+    known = tuple(_Known(seen, read_error(seen.text)) for seen in read_seen(dataset, entries, rows.torch))
+    return ErrorIndex(entries, known)
+
+
+def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
+    """The cases that an error text is about. Where it names an operator, cases of other operators are left out."""
+    evidence = _with_mentioned(where, read_error(text), text)
+    best: dict[str, ErrorLead] = {}
+    for lead in (*_by_errors(where, evidence), *_by_operator(where, evidence)):
+        if lead.case not in best or _rank(lead) < _rank(best[lead.case]):
+            best[lead.case] = lead
+    found = sorted((_weighed(lead, where, text) for lead in best.values()), key=_rank)
+    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]))
+
+
+def _with_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> ErrorEvidence:
+    """Where no sentence names an operator: what is spelled as one is (``masked_select``, ``'item'``, ``ScatterND``)."""
+    if evidence.operators:
+        return evidence
+    found = [match.group(match.lastindex or 0) for match in _MENTIONED.finditer(text)]
+    known = [name for name in found if operator_key(name) in where.by_operator]
+    return replace(evidence, operators=tuple(map(spelled, dict.fromkeys(known))))
+
+
+def _rank(lead: ErrorLead) -> tuple[object, ...]:
+    return list(Confidence).index(lead.confidence), -lead.score, lead.variant != PLAIN, lead.case
+
+
+def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[ErrorLead]:
+    asked = {operator_key(op) for op in evidence.operators}
+    first = operator_key(evidence.operator) if evidence.operator else ""
+    for item in where.known:
+        if first and item.key and item.key not in asked:
+            continue
+        confidence = _compare(where, evidence, item, first)
+        if confidence is None:
+            continue
+        like = _likeness(evidence.words, item.evidence.words, where.rarity)
+        for place in item.seen.places:
+            entry = where.entries.get((place.case, place.variant))
+            if entry is not None:
+                yield ErrorLead(
+                    entry, confidence, confidence.value, like, place.variant, place.torch, place.exporter, place.opset,
+                    place.runtime, item.seen.text,
+                )  # fmt: skip
+
+
+def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: _Known, first: str) -> Confidence | None:
+    """How a known error relates to the evidence; ``None`` for not at all."""
+    agrees = bool(first) and item.key == first
+    if evidence.only_named:
+        return Confidence.SIMILAR if set(evidence.kinds) & set(item.evidence.kinds) else None
+    for reason in evidence.reasons:
+        if not _tells(reason):
+            continue
+        line = _same_line(reason, item)
+        if line:
+            named = agrees or len(where.cases_by_line.get(line, ())) <= _MOST_CASES
+            return Confidence.EXACT if named and item.key == first else Confidence.SIMILAR
+        if reason.pattern in item.patterns:
+            if agrees:
+                return Confidence.CAUSE
+            if not first and len(where.cases_by_pattern[reason.pattern, item.key]) <= _MOST_CASES:
+                return Confidence.SIMILAR
+    if first and not agrees:
+        return None
+    return Confidence.SIMILAR if _likeness(evidence.words, item.evidence.words, where.rarity) >= _ALIKE else None
+
+
+def _same_line(reason: Reason, item: _Known) -> str:
+    """The line of a known error that the reason is; one that was cut off is its beginning."""
+    for line in item.lines:
+        if line == reason.exact:
+            return line
+        shorter, longer = sorted((line, reason.exact), key=len)
+        if len(shorter) >= _LEAST_BEGINNING and longer.startswith(shorter):
+            return line
+    return ""
+
+
+def _by_operator(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[ErrorLead]:
+    for position, op in enumerate(evidence.operators):
+        key = operator_key(op)
+        for entry in where.by_operator.get(key, ()):
+            failing = where.failing_operators.get(entry.case, Counter())
+            share = failing[key] / (failing.total() or 1)
+            score = (1.0 + share) / (1 + position) / math.sqrt(len(entry.ops))
+            yield ErrorLead(entry, Confidence.OPERATOR, f"{Confidence.OPERATOR.value}, {op}", score)
+
+
+def _weighed(lead: ErrorLead, where: ErrorIndex, text: str) -> ErrorLead:
+    """Of many cases with one error, the case whose own words are the text's is the one that is about it."""
+    own = split_words(" ".join((lead.case.replace("-", " "), lead.entry.title, *lead.entry.ops)))
+    own |= {op.split("::")[-1].casefold() for op in lead.entry.ops}
+    asked = split_words(text)
+    rarest = max(where.rarity.values(), default=1.0)
+    about = sum(where.rarity.get(word, rarest) for word in own & asked if len(word) > _SHORT)
+    return replace(lead, score=round(lead.score + about / (10 * rarest), 4))
+
+
+def _likeness(mine: frozenset[str], theirs: frozenset[str], rarity: Mapping[str, float]) -> float:
+    """How much of one of two texts is in the other; a word that no error has weighs as much as the rarest."""
+    both = mine & theirs
+    if len(both) < _LEAST_WORDS:
+        return 0.0
+    rarest = max(rarity.values(), default=1.0)
+    shared, of_mine, of_theirs = (sum(rarity.get(word, rarest) for word in words) for words in (both, mine, theirs))
+    return max(shared / (of_mine + of_theirs - shared), 0.95 * min(shared / of_mine, 1.0), 0.9 * shared / of_theirs)
+
+
+def _tells(reason: Reason) -> bool:
+    return len(split_words(reason.line)) >= _LEAST_WORDS
+
+
+def _gather(pairs: Iterable[tuple[_Key, frozenset[str]]]) -> dict[_Key, frozenset[str]]:
+    found: dict[_Key, set[str]] = defaultdict(set)
+    for key, cases in pairs:
+        found[key] |= cases
+    return {key: frozenset(cases) for key, cases in found.items()}

@@ -1,0 +1,276 @@
+"""What an error text says: the reasons in it, the operators that they name, the words that tell it from others.
+
+A text is read as people paste it: one line, a whole traceback, a wrapped report with its summary, a runtime's log.
+Left out is what every such text has: frames, dumped graphs, advice («Next steps»), notes on more logging.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from caniexport.model.messages import signature
+from caniexport.operators import operator_key
+
+#: characters of a text that are looked at, at each end
+LONGEST = 20_000
+#: characters of a reason that are looked at
+_REASON = 1500
+_MOST_REASONS = 12
+
+_KIND = (
+    r"(?:\w*(?:Error|Exception|Fail(?:ure)?|Warning|InvalidArgument|InvalidGraph|NotImplemented|RuntimeErrorWithDiagnostic"
+    r"|GuardOnDataDependentSymNode|PendingUnbackedSymbolNotFound|DataDependentOutputException|ParserUnsupported"
+    r"|ConstraintViolation|BuilderRefused|NoSuchFile|EPFail|exc\.Unsupported))"
+)
+#: where an exception's words begin, also where pasting made one line of a whole traceback
+_RAISED = re.compile(
+    rf"(?:^|(?<=[\s⬆⬇️>│|]))(?:E\s+)?(?:<class '(?:[\w.]+\.)?(?P<quoted>\w+)'>|(?:[\w]+\.)*(?P<plain>{_KIND}))"
+    r"(?::[ \t]|:?\n|$|: )",
+    re.MULTILINE,
+)
+_RUNTIME = re.compile(r"\[ONNXRuntimeError\] : \d+ : (?P<kind>\w+) : ")
+_PARSER = re.compile(r"(?:\[TRT\]|\[TensorRT\]|\[E\]|ERROR:|\[\d\d/\d\d/\d{4}-[\d:]+\])\s*")
+#: the name of an exception that stands alone
+_BARE_KIND = re.compile(rf"^[\s`'\"]*(?:[\w]+\.)*(?P<kind>{_KIND})[\s`'\".:!]*$")
+#: an exception that only says that another one happened
+_WRAPPERS = re.compile(
+    r"Failed to (?:convert the exported program|export the model (?:with|to)|decompose the FX graph|run the exported)"
+    r"|Error when translating node|Generating SARIF report|This is step \d/\d|Translation errors:"
+    r"|Exporting model (?:exist|exit) |An error occurred while|backend='\w+' raised"
+    r"|Failed to translate node"
+)
+_FRAME = re.compile(
+    r'^\s*(?:File "[^"\n]*", line \d+.*|\S+\.(?:py|cpp|cc|h)\(\d+\): .*|frame #\d+: .*|#\d+ +0x.*|\^+|~+\^*~*)\s*$',
+    re.MULTILINE,
+)
+_GRAPH = re.compile(r"^[ \t]*(?:graph\(|%[^\s,:]+ : |return \(|block\d+\(|-> \(|\}).*\n?", re.MULTILINE)
+_CAUSED_BY = re.compile(
+    r"\s*\[Caused by the value .*?(?:TorchScript graph\.|$)(?: The containing node has kind '[^']*'\.\])?", re.DOTALL
+)
+#: from here on a text only advises
+_ADVICE = re.compile(
+    r"Next steps:.*?(?=## Exception summary|<class '|\Z)"
+    r"|Please feel free to request support or submit a pull request[^\n]*"
+    r"|Please open a bug to request ONNX export support[^\n]*"
+    r"|The error above occurred when calling torch\.export\.export\..*?(?=\(Refer|\Z)"
+    r"|\(Refer to the full stack trace above for more information\.\)"
+    r"|For (?:more information|extended logs|C\+\+ stack trace|more debugging help)[^\n]*"
+    r"|If you suspect the guard was triggered from C\+\+[^\n]*"
+    r"|Set TORCH_LOGS[^\n]*|You can suppress this exception[^\n]*|See the stack trace for more information\.",
+    re.DOTALL,
+)
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_TRACE_END = re.compile(r"During handling of the above exception, another exception occurred")
+_DIRECT = "The above exception was the direct cause"
+#: the function of a frame in torch's symbolic files, which is called as its operator is
+_SYMBOLIC = re.compile(r'symbolic_(?:opset\d+|helper|caffe2)\.py(?:", line \d+, in |\(\d+\): )(?P<op>\w+)')
+_TORCHLIB = re.compile(r'torch_lib[/\\]ops[/\\]\w+\.py", line \d+, in (?P<op>\w+)')
+_NOT_OPERATORS = frozenset(
+    "wrapper symbolic_fn _onnx_unsupported _unimplemented _onnx_opset_unsupported _onnx_opset_unsupported_detailed "
+    "_parse_arg _get_const _maybe_get_const _unpack_list _interpolate_helper symbolic helper inner decorated "
+    "_get_tensor_sizes _op_with_optional_float_cast args_have_same_dtype check_training_mode _wrapper "
+    "_block_list_in_opset _apply_params fn call_function _is_value".split()
+)
+
+_OP = r"(?P<op>[A-Za-z_][\w]*(?:(?:::|\.)\w+)*)"
+#: sentences that name the operator which fails, the most telling first
+_RULES = tuple(
+    re.compile(text, re.DOTALL)
+    for text in (
+        r"No ONNX function found for <OpOverload(?:Packet)?\(op='(?P<op>[\w.]+)'",
+        r"Unsupported FX nodes: \{'call_\w+': \['" + _OP,
+        r"(?:Cannot find|No) (?:symbolic|ONNX function|operator overload)[^\n]{0,30}? (?:for|of) '?" + _OP,
+        r"unrecognized namespace (?P<op>\w+::\w+)",
+        r"Exporting the operator '?(?P<op>(?:\w*::)?\w+)'? to ONNX",
+        r"ONNX export failed on (?:an operator with unrecognized namespace )?(?:ATen operator )?(?P<op>\w+(?:::\w+)?)",
+        r"ONNX export of (?:operator )?'?(?P<op>(?:\w+::)?\w+)",
+        r"Couldn't export (?:Python )?operator (?P<op>[\w:]+)",
+        r"UnsupportedOperatorException(?:'>)?: (?P<op>\w+\.\w+)",
+        r"(?:DynamicOutputShape|DataDependentOutput)Exception(?:'>)?: (?P<op>\w+\.\w+)",
+        r"Error when translating node .{0,300}?target=torch\.ops\.(?P<op>\w+\.\w+)",
+        r"(?:Unknown|unsupported) builtin op:? (?P<op>\w+::\w+)",
+        r"Failed to export a node '.{0,200}? = (?P<op>\w+::\w+)\(",
+        r"(?:Fatal error: )?(?P<op>[\w.]+:\w+)\(-?\d*\) is not a registered",
+        r"(?P<op>\b[A-Z]\w+) is not a registered function/op",
+        r"[Oo]ccurred when translating (?P<op>\w+)",
+        r"symbolic function '(?P<op>\w+)'",
+        r"of operator \((?P<op>[A-Z]\w+)\) in node",
+        r"Failed to find kernel for (?P<op>[A-Z]\w+)",
+        r"in node \((?:\w*/)*(?P<op>[A-Z][A-Za-z]+)_\d+\)",
+        r"symbolic_opset\d+\.(?P<op>\w+) does not exist",
+        r"Could not find an implementation for (?:the node )?(?:[^\s:(]*:)?(?P<op>[A-Z]\w*)\s?\(\d+\)",
+        r"(?:while running|executing) (?P<op>[A-Z]\w+) node",
+        r"op_type: ?\"?(?P<op>\w+)",
+        r"\b(?:Op|OpType|Optype|op_type)\b:? ?\(?\"?(?P<op>[A-Z]\w+)\)?",
+        r"No (?:Op|schema) registered for '?(?P<op>\w+)",
+        r"No importer registered for op: (?P<op>\w+)",
+        r"UNSUPPORTED_NODE: (?P<op>[A-Z]\w+)",
+        r"(?:does not support|[Uu]nsupported|not supported)[^\n]{0,40}? (?:ONNX )?op(?:erator|eration|type)?s?:? '?\"?"
+        r"(?P<op>[A-Z]\w+)",
+        r"Unrecognized attribute: \w+ for operator (?P<op>\w+)",
+        r"\((?:op_type|optype): ?(?P<op>\w+)",
+        r"Building node \((?P<op>[A-Z]\w+)\)",
+        r"Unimplemented\((?P<op>[A-Z]\w+)\)",
+        r"(?:While executing|Failed running) %?\w+ : .{0,80}?call_function\[target=(?:torch\.)?(?:ops\.)?"
+        r"(?P<op>[\w.]+)",
+        r"Failed running call_function (?:<(?:built-in method |function |built-in function )?)?(?P<op>\w+)",
+        r"Failed running call_method (?P<op>\w+)",
+        r"target=torch\.ops\.(?P<op>aten\.\w+)",
+        r"\b(?P<op>aten(?:::|\.)\w+)",
+        r"\b(?P<op>(?:prims|torchvision|onnx|prim|quantized|higher_order)(?:::|\.)\w+)",
+        r"torch\.ops\.(?P<op>\w+\.\w+)",
+    )
+)
+_NO_OPERATOR = frozenset("onnx onnxruntime model node graph torch the operator op type none version of for "
+                         "loop_body default".split())  # fmt: skip
+_TOKEN = re.compile(r"[A-Za-z_][\w:.]*\w")
+_QUOTED = re.compile(r"-?\b\d+(?:\.\d+)*\b|0x[0-9a-f…]+|%\S+")
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One exception of a text: its type's name, and its words without graphs, frames and advice."""
+
+    kind: str
+    text: str
+
+    @property
+    def line(self) -> str:
+        """The first line of the words."""
+        return next((line.strip() for line in self.text.splitlines() if line.strip()), "")
+
+    @cached_property
+    def pattern(self) -> str:
+        """The first line without names, numbers and shapes: the same for all failures of one kind."""
+        return signature("", "", self.line).split("|", 2)[-1].rstrip(". ")
+
+    @cached_property
+    def exact(self) -> str:
+        """The first line with its names, without numbers and addresses."""
+        return " ".join(_QUOTED.sub("N", self.line).split()).rstrip(". ")[:300].casefold()
+
+
+@dataclass(frozen=True)
+class ErrorEvidence:
+    """What an error text says. ``reasons`` has the innermost cause first; ``kinds`` are all exceptions named;
+    ``operators`` are those that the text names, the one that fails first, as they are written.
+    """
+
+    reasons: tuple[Reason, ...]
+    kinds: tuple[str, ...]
+    operators: tuple[str, ...]
+
+    @property
+    def operator(self) -> str:
+        """The operator that fails; empty where the text names none."""
+        return self.operators[0] if self.operators else ""
+
+    @property
+    def only_named(self) -> bool:
+        """Whether the text is the name of an exception and nothing else."""
+        return bool(self.kinds) and not any(reason.text for reason in self.reasons)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of all reasons, in lower case."""
+        return split_words("\n".join(f"{reason.kind} {reason.text}" for reason in self.reasons))
+
+
+def split_words(text: str) -> frozenset[str]:
+    """The words of a text, in lower case: names of functions and types are one word each."""
+    return frozenset(token.casefold() for token in _TOKEN.findall(text))
+
+
+def read_error(text: str) -> ErrorEvidence:
+    """Read an error text as it was pasted; an empty one gives no evidence."""
+    whole = _ends(_ANSI.sub("", text))
+    cleaned = _clean(whole)
+    reasons = _reasons(cleaned)
+    kinds = tuple(dict.fromkeys(reason.kind for reason in reasons if reason.kind))
+    telling = [reason for reason in reasons if not _WRAPPERS.search(reason.line)] or reasons
+    return ErrorEvidence(tuple(telling), kinds, tuple(_operators(whole, telling, reasons)))
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}\n{text[-LONGEST:]}"
+
+
+def _clean(text: str) -> str:
+    for pattern in (_ADVICE, _CAUSED_BY, _FRAME, _GRAPH):
+        text = pattern.sub("\n" if pattern is not _CAUSED_BY else " ", text)
+    return text
+
+
+def _reasons(text: str) -> list[Reason]:
+    """All exceptions of a text, the innermost first; the whole text where it names no exception."""
+    bare = _BARE_KIND.match(text.strip())
+    if bare:
+        return [Reason(bare["kind"], "")]
+    marks = list(_RAISED.finditer(text))
+    found = []
+    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=bool(marks)):
+        words = text[mark.end() : end].strip()[:_REASON]
+        found.append(Reason(mark["quoted"] or mark["plain"] or "", _trimmed(words)))
+    found = [reason for reason in found if reason.text or reason.kind]
+    if not found:
+        found = [Reason("", text.strip()[:_REASON])] if text.strip() else []
+    found = list(dict.fromkeys(found))
+    return _innermost_first(text, found)[:_MOST_REASONS]
+
+
+def _trimmed(words: str) -> str:
+    """Without what only ties one exception to the next."""
+    for end in (_DIRECT, "During handling of the above", "\ncaused by", "⬆", "Traceback (most recent call last)"):
+        words = words.split(end)[0]
+    runtime = _RUNTIME.search(words)
+    return (words[runtime.start() :] if runtime else words).strip().strip("│|").strip()
+
+
+def _innermost_first(text: str, found: list[Reason]) -> list[Reason]:
+    """A kept text has its outermost exception first; Python's traceback and torch's summary have it last."""
+    if "\ncaused by " in text:
+        return found[::-1]
+    if _TRACE_END.search(text) and _DIRECT not in text:
+        return found[::-1]
+    return found
+
+
+def _operators(whole: str, telling: Iterable[Reason], reasons: Iterable[Reason]) -> list[str]:
+    """Operators named, those of the innermost reasons first, then those whose symbolic function raised."""
+    found: list[str] = []
+    for reason in telling:
+        found += _named(f"{reason.kind}: {reason.text}")
+    for pattern in (_SYMBOLIC, _TORCHLIB):
+        frames = [match["op"] for match in pattern.finditer(whole)]
+        found += [op for op in reversed(frames) if op not in _NOT_OPERATORS and not op.startswith("_")]
+    for reason in reasons:
+        found += _named(f"{reason.kind}: {reason.text}")
+    if not found:
+        found += _named(whole)
+    by_key: dict[str, str] = {}
+    for op in found:
+        key = operator_key(op)
+        if key and key not in _NO_OPERATOR:
+            by_key.setdefault(key, op)
+    return list(by_key.values())
+
+
+def _named(text: str) -> list[str]:
+    return [spelled(match["op"]) for rule in _RULES for match in rule.finditer(text)]
+
+
+def spelled(op: str) -> str:
+    """torch's operators as ``aten::cross``, ONNX's as they are."""
+    if "::" in op:
+        namespace, _, name = op.partition("::")
+        return f"{namespace or 'aten'}::{name}"
+    if ":" in op:
+        return op.rpartition(":")[2] if op.startswith("ai.onnx") else op
+    if op.startswith(("torch.", "nn.")):
+        return f"aten::{op.rpartition('.')[2]}"
+    if "." in op:
+        return "::".join(op.split(".")[:2])
+    return op if op[:1].isupper() else f"aten::{op}"

@@ -1,0 +1,110 @@
+"""Every error of a dataset with the cells that have it: those of the measured cells and those that runtimes gave."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from caniexport.answers.rows import NO_EXPORTER
+from caniexport.model.case import PLAIN
+from caniexport.model.status import WORKS, Exporter, Status
+from caniexport.store import sql
+
+if TYPE_CHECKING:
+    from caniexport.answers.select import CatalogueEntry
+    from caniexport.store import Dataset
+
+#: as users mostly call them first
+_EXPORTERS = [member.value for member in Exporter]
+#: how many ranks of exporters, and opsets, a number tells apart
+_RANKS, _OPSETS = len(_EXPORTERS) + 1, 1000
+#: what is no error: it works, or it was not asked
+_SILENT = (*(status.value for status in WORKS), Status.UNSUPPORTED.value, Status.MISMATCH.value, Status.SKIP.value)
+#: texts that are one but for numbers are one error
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class SeenAt:
+    """The newest cell of one variant that has an error; ``runtime`` is set where a runtime gave it afterwards."""
+
+    case: str
+    variant: str
+    torch: str
+    exporter: str
+    opset: int | None
+    runtime: str = ""
+
+
+@dataclass(frozen=True)
+class SeenError:
+    """An error text, and where it was seen."""
+
+    text: str
+    places: tuple[SeenAt, ...]
+
+    @cached_property
+    def cases(self) -> frozenset[str]:
+        """The cases that have it."""
+        return frozenset(place.case for place in self.places)
+
+
+def read_seen(
+    dataset: Dataset, entries: Mapping[tuple[str, str], CatalogueEntry], releases: Sequence[str]
+) -> list[SeenError]:
+    """Every error of a dataset; texts that differ in numbers only are one, told by the newest of them."""
+    by_id: dict[str, dict[tuple[str, str], SeenAt]] = defaultdict(dict)
+    warned = _of_cells(dataset, releases, "warning_id")
+    for message_id, place in (*_of_cells(dataset, releases, "message_id"), *_of_runtimes(dataset), *warned):
+        if (place.case, place.variant) in entries:
+            by_id[message_id].setdefault((place.case, place.variant), place)
+    texts = dataset.messages(by_id)
+    merged: dict[str, tuple[str, dict[tuple[str, str], SeenAt]]] = {}
+    for message_id, places in by_id.items():
+        text = texts.get(message_id)
+        if text:
+            known = merged.setdefault(_NUMBER.sub("N", text), (text, {}))[1]
+            known.update({key: place for key, place in places.items() if key not in known})
+    return [SeenError(text, tuple(places.values())) for text, places in merged.values()]
+
+
+def _of_cells(dataset: Dataset, releases: Sequence[str], column: str) -> Iterator[tuple[str, SeenAt]]:
+    """Failures by their error, wrong values by what the exporter warned of."""
+    by = (column, "case", "variant")
+    error = column == "message_id"
+    taken = [status.value for status in Status if status.value not in _SILENT] if error else [Status.MISMATCH.value]
+    failing = {"status": tuple(taken)}
+    newest = {"newest": _newest(releases)}
+    for message_id, case, variant, place in sorted(dataset.grouped(by, newest, failing), key=lambda row: -row[-1]):
+        if message_id and case:
+            yield message_id, SeenAt(case, variant or PLAIN, *_cell(place, releases))
+
+
+def _of_runtimes(dataset: Dataset) -> Iterator[tuple[str, SeenAt]]:
+    by = ("message_id", "case", "variant", "runtime", "status")
+    for message_id, case, variant, runtime, status, version in dataset.run_groups(
+        by, {"version": "max(runtime_version)"}
+    ):
+        if message_id and case and status not in _SILENT:
+            yield message_id, SeenAt(case, variant or PLAIN, "", "", None, f"{runtime} {version}")
+
+
+def _newest(releases: Sequence[str]) -> str:
+    """SQL: of cells the newest release first, there the exporter that most people call: a number for :func:`_cell`."""
+    known = ", ".join(map(sql.literal, releases))
+    named = ", ".join(map(sql.literal, _EXPORTERS))
+    release = f"coalesce(list_position([{known}]::VARCHAR[], torch), 0)"
+    exporter = f"{len(_EXPORTERS)} + 1 - coalesce(list_position([{named}], exporter), {len(_EXPORTERS)} + 1)"
+    return f"max(({release} * {_RANKS} + {exporter}) * {_OPSETS} + coalesce(opset, 0))::BIGINT"
+
+
+def _cell(place: int, releases: Sequence[str]) -> tuple[str, str, int | None]:
+    """Release, exporter and opset of such a number."""
+    rest, opset = divmod(place, _OPSETS)
+    release, rank = divmod(rest, _RANKS)
+    exporter = _EXPORTERS[-rank] if rank else NO_EXPORTER
+    return releases[release - 1] if release else "", exporter, opset or None

@@ -1,0 +1,147 @@
+"""Operators by every name that people use: torch's, its methods and modules, aten's, ONNX's, everyday ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+#: names of one operator, the first being aten's; words of everyday use among them
+_FAMILIES = (
+    (
+        "scaled_dot_product_attention", "sdpa", "flash attention", "attention",
+        "_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_for_cpu",
+        "_scaled_dot_product_efficient_attention", "_scaled_dot_product_fused_attention_overrideable", "gqa",
+        "grouped query attention",
+    ),
+    ("_native_multi_head_attention", "multihead_attention", "multi_head_attention_forward", "mha"),
+    ("_transformer_encoder_layer_fwd", "transformer_encoder_layer", "transformer_encoder"),
+    ("nms", "non_max_suppression", "batched_nms"),
+    ("grid_sampler", "grid_sample", "grid_sampler_2d", "grid_sampler_3d", "cudnn_grid_sampler"),
+    ("affine_grid_generator", "affine_grid"),
+    ("adaptive_avg_pool2d", "_adaptive_avg_pool2d"),
+    ("avg_pool2d", "average_pool"),
+    ("max_pool2d", "max_pool", "max_pool2d_with_indices"),
+    ("max_unpool2d", "max_unpool"),
+    ("upsample_bilinear2d", "_upsample_bilinear2d_aa", "upsample_linear1d", "upsample_trilinear3d"),
+    ("upsample_bicubic2d", "_upsample_bicubic2d_aa"),
+    ("upsample_nearest2d", "upsample_nearest1d", "upsample_nearest3d", "_upsample_nearest_exact2d"),
+    ("interpolate", "resize", "upsample"),
+    ("index_put", "index_put_", "_index_put_impl", "scatter_nd", "scatternd"),
+    ("im2col", "nn.functional.unfold", "f.unfold", "nn.unfold"),
+    ("col2im", "fold"),
+    ("unfold", "tensor.unfold"),
+    ("_pad_packed_sequence", "pad_packed_sequence"),
+    ("_pack_padded_sequence", "pack_padded_sequence"),
+    ("linalg_pinv", "pinverse", "pinv"),
+    ("inverse", "linalg_inv", "linalg_inv_ex", "inv"),
+    ("linalg_solve", "_linalg_solve_ex", "linalg_solve_ex", "solve"),
+    ("linalg_norm", "linalg_vector_norm", "norm", "frobenius_norm"),
+    ("svd", "linalg_svd", "_linalg_svd"),
+    ("fft_rfft", "_fft_r2c", "rfft", "fft", "fft_rfft2"),
+    ("fft_irfft", "_fft_c2r", "irfft", "fft_irfft2"),
+    ("fft_fft", "_fft_c2c", "fft_fft2", "fft_ifft"),
+    ("gelu", "gelu_"),
+    ("silu", "swish"),
+    ("hardswish", "hard_swish"),
+    ("hardsigmoid", "hard_sigmoid"),
+    ("rms_norm", "_fused_rms_norm", "rmsnorm"),
+    ("layer_norm", "native_layer_norm", "layernorm"),
+    ("group_norm", "native_group_norm", "groupnorm"),
+    ("batch_norm", "_native_batch_norm_legit_no_training", "native_batch_norm", "batchnorm"),
+    ("_weight_norm", "_weight_norm_interface", "weight_norm", "parametrizations.weight_norm"),
+    ("_convolution_mode", "conv padding same"),
+    ("where", "nn.where"),
+    ("bitwise_and", "__and__", "__iand__", "and"),
+    ("bitwise_or", "__or__", "__ior__", "or"),
+    ("bitwise_xor", "__xor__", "__ixor__", "xor"),
+    ("bitwise_not", "__invert__", "invert"),
+    ("__lshift__", "bitwise_left_shift", "__ilshift__"),
+    ("__rshift__", "bitwise_right_shift", "__irshift__"),
+    ("remainder", "mod", "__mod__"),
+    ("floor_divide", "__floordiv__"),
+    ("div", "true_divide", "divide"),
+    ("pixel_shuffle", "depth_to_space", "depthtospace"),
+    ("pixel_unshuffle", "space_to_depth", "spacetodepth"),
+    ("view_as_complex", "complex"),
+    ("repeat", "tile"),
+    ("scatter_add", "scatter_add_"),
+    ("scatter_reduce", "scatter_reduce_", "scatter_max", "scatter_mean"),
+    ("topk", "top_k"),
+    ("histc", "histogram"),
+    ("nonzero", "nonzero_numpy", "nonzero_static"),
+    ("_unique2", "unique", "_unique", "unique_dim"),
+    ("one_hot", "onehot"),
+    ("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only"),
+    (
+        "fake_quantize_per_tensor_affine", "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+        "fake_quantize_per_tensor_affine_cachemask",
+    ),
+    ("fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask"),
+    ("reflection_pad2d", "reflection_pad1d", "reflection_pad3d", "reflection_pad"),
+    ("replication_pad2d", "replication_pad1d", "replication_pad3d", "replication_pad"),
+    ("higher_order::cond", "torch.cond", "cond"),
+    ("prim::pythonop", "pythonop", "autograd function"),
+    ("copy_", "copy", "aten::copy"),
+    ("lstm", "_thnn_fused_lstm_cell", "lstm_cell"),
+    ("gru", "gru_cell"),
+    ("deform_conv2d", "deformconv", "deform_conv", "dcnv2"),
+    ("eq", "equal"),
+)  # fmt: skip
+_NAMESPACE = re.compile(
+    r"^(?:torch\.ops\.|ops\.)?(?:torch\.nn\.functional\.|torch\.nn\.|torch\.tensor\.|torch\.|tensor\.|nn\.functional\.|nn\.|f\."
+    r"|aten(?:::|\.)|prims(?:::|\.)|onnx::|ai\.onnx[:.]|::|_c\._nn\.)",
+)
+_OVERLOAD = re.compile(
+    r"\.(?:default|tensor\w*|scalar\w*|int\w*|dim\w*|out|self\w*|mode|input|vec|names\w*|correction|start\w*)$"
+)
+
+
+def operator_key(name: str) -> str:
+    """The one spelling of all names of an operator: equal keys mean the same operator.
+
+    ``F.grid_sample``, ``aten::grid_sampler``, ``GridSample`` and ``torch.ops.aten.grid_sampler_2d.default`` are one.
+    """
+    folded = name.strip().casefold()
+    return _KEYS.get(folded) or _KEYS.get(bare := _bare(folded)) or _KEYS.get(_spelled(bare), _spelled(bare))
+
+
+def operator_keys(names: Iterable[str]) -> frozenset[str]:
+    """The keys of several names."""
+    return frozenset(filter(None, map(operator_key, names)))
+
+
+def spellings(known: Iterable[str]) -> tuple[str, ...]:
+    """The known operators, and the everyday names of those among them: for the nearest to a name that nobody knows."""
+    names = tuple(dict.fromkeys(known))
+    keys = operator_keys(names)
+    return (*names, *(name for family in _FAMILIES for name in family if operator_key(name) in keys))
+
+
+def _bare(folded: str) -> str:
+    """Without namespaces and overload."""
+    name = _OVERLOAD.sub("", folded)
+    shorter = _NAMESPACE.sub("", name)
+    while shorter != name:
+        name, shorter = shorter, _NAMESPACE.sub("", shorter)
+    return name
+
+
+def _spelled(bare: str) -> str:
+    """``GridSample``, ``grid_sample`` and ``grid_sample_`` alike."""
+    if bare.startswith("__"):
+        return bare
+    return re.sub(r"[_\s]", "", bare)
+
+
+def _made() -> dict[str, str]:
+    keys: dict[str, str] = {}
+    for family in _FAMILIES:
+        key = _spelled(_bare(family[0].casefold()))
+        for name in family:
+            folded = name.casefold()
+            keys.setdefault(folded, key)
+            keys.setdefault(_spelled(_bare(folded)), key)
+    return keys
+
+
+_KEYS = _made()
