@@ -33,7 +33,10 @@ _LEAST_BEGINNING = 48
 _SHORT = 3
 _MOST_LEADS = 12
 #: a name with an underscore, in quotes, or spelled as ONNX spells operators
-_MENTIONED = re.compile(r"\b(?:[a-z]\w*_\w+|[A-Z][a-z]+(?:[A-Z]\w*))\b|['`\"]((?:\w+[.:]+)*\w+)['`\"]")
+_MENTIONED = re.compile(
+    r"\b(?:_?[a-z]\w*_\w+|[A-Z][a-z]+(?:[A-Z]\w*)|[A-Z]{3,})\b|\b(\w+)\(\) (?:got|missing|takes)|['`\"]((?:\w+[.:]+)*\w+)['`\"]"
+)
+_NUMBER = re.compile(r"\b\d+\b")
 _Key = TypeVar("_Key")
 
 
@@ -93,6 +96,10 @@ class _Known:
         return frozenset(reason.exact for reason in self.evidence.reasons if _tells(reason))
 
     @cached_property
+    def clauses(self) -> frozenset[str]:
+        return frozenset(clause for reason in self.evidence.reasons for clause in reason.clauses)
+
+    @cached_property
     def patterns(self) -> frozenset[str]:
         return frozenset(reason.pattern for reason in self.evidence.reasons if _tells(reason))
 
@@ -123,6 +130,18 @@ class ErrorIndex:
                 cases[word] |= item.seen.cases
         every = len({case for case, _ in self.entries})
         return {word: math.log(1 + every / len(found)) for word, found in cases.items()}
+
+    @cached_property
+    def purity(self) -> Mapping[tuple[str, str], float]:
+        """By case and pattern: the share of its failing form's errors that are of the pattern, many counting more."""
+        every: Counter[str] = Counter()
+        of: Counter[tuple[str, str]] = Counter()
+        for item in self.known:
+            for place in item.seen.places:
+                if place.variant == PLAIN and not place.runtime:
+                    every[place.case] += place.cells
+                    of.update(dict.fromkeys(((place.case, pattern) for pattern in item.patterns), place.cells))
+        return {key: cells / (every[key[0]] + 5) for key, cells in of.items()}
 
     @cached_property
     def by_operator(self) -> Mapping[str, tuple[CatalogueEntry, ...]]:
@@ -160,7 +179,7 @@ def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     for lead in (*_by_errors(where, evidence), *_by_operator(where, evidence)):
         if lead.case not in best or _rank(lead) < _rank(best[lead.case]):
             best[lead.case] = lead
-    found = sorted((_weighed(lead, where, text) for lead in best.values()), key=_rank)
+    found = sorted((_weighed(lead, where, evidence, text) for lead in best.values()), key=_rank)
     return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]))
 
 
@@ -190,10 +209,18 @@ def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[ErrorLead
         for place in item.seen.places:
             entry = where.entries.get((place.case, place.variant))
             if entry is not None:
+                shared = _as_far_as(confidence, entry, first)
                 yield ErrorLead(
-                    entry, confidence, confidence.value, like, place.variant, place.torch, place.exporter, place.opset,
+                    entry, shared, shared.value, like, place.variant, place.torch, place.exporter, place.opset,
                     place.runtime, item.seen.text,
                 )  # fmt: skip
+
+
+def _as_far_as(confidence: Confidence, entry: CatalogueEntry, operator: str) -> Confidence:
+    """An operator that a case meets on its way, and is not about, makes its error the same cause at most."""
+    if confidence is Confidence.EXACT and operator and operator not in operator_keys(entry.ops):
+        return Confidence.CAUSE
+    return confidence
 
 
 def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: _Known, first: str) -> Confidence | None:
@@ -201,21 +228,25 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: _Known, first: st
     agrees = bool(first) and item.key == first
     if evidence.only_named:
         return Confidence.SIMILAR if set(evidence.kinds) & set(item.evidence.kinds) else None
-    for reason in evidence.reasons:
-        if not _tells(reason):
-            continue
+    for reason in filter(_tells, evidence.reasons):
         line = _same_line(reason, item)
         if line:
-            named = agrees or len(where.cases_by_line.get(line, ())) <= _MOST_CASES
-            return Confidence.EXACT if named and item.key == first else Confidence.SIMILAR
+            told = _is_rule(evidence) if agrees else len(where.cases_by_line.get(line, ())) <= _MOST_CASES
+            sure = told and item.key == first and not reason.kind.endswith("Warning")
+            return Confidence.EXACT if sure else Confidence.SIMILAR
         if reason.pattern in item.patterns:
-            if agrees:
-                return Confidence.CAUSE
-            if not first and len(where.cases_by_pattern[reason.pattern, item.key]) <= _MOST_CASES:
-                return Confidence.SIMILAR
+            few = len(where.cases_by_pattern[reason.pattern, item.key]) <= _MOST_CASES
+            return Confidence.CAUSE if agrees and (few or _is_rule(evidence)) else Confidence.SIMILAR
     if first and not agrees:
         return None
+    if any(clause in evidence.patterns for clause in item.clauses):
+        return Confidence.SIMILAR
     return Confidence.SIMILAR if _likeness(evidence.words, item.evidence.words, where.rarity) >= _ALIKE else None
+
+
+def _is_rule(evidence: ErrorEvidence) -> bool:
+    """Whether the operator is torch's: the exporter has no rule for it. ONNX's fail for what came before them."""
+    return "::" in evidence.operator
 
 
 def _same_line(reason: Reason, item: _Known) -> str:
@@ -239,14 +270,28 @@ def _by_operator(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[ErrorLe
             yield ErrorLead(entry, Confidence.OPERATOR, f"{Confidence.OPERATOR.value}, {op}", score)
 
 
-def _weighed(lead: ErrorLead, where: ErrorIndex, text: str) -> ErrorLead:
-    """Of many cases with one error, the case whose own words are the text's is the one that is about it."""
-    own = split_words(" ".join((lead.case.replace("-", " "), lead.entry.title, *lead.entry.ops)))
-    own |= {op.split("::")[-1].casefold() for op in lead.entry.ops}
-    asked = split_words(text)
-    rarest = max(where.rarity.values(), default=1.0)
-    about = sum(where.rarity.get(word, rarest) for word in own & asked if len(word) > _SHORT)
-    return replace(lead, score=round(lead.score + about / (10 * rarest), 4))
+def _weighed(lead: ErrorLead, where: ErrorIndex, evidence: ErrorEvidence, text: str) -> ErrorLead:
+    """Of many cases with one error, the one that fails with nothing else, and whose own words are the text's, leads."""
+    own = _own_words(lead.entry)
+    asked = split_words(text) | frozenset(_NUMBER.findall("\n".join(reason.line for reason in evidence.reasons)))
+    about = _weight(own & asked, where.rarity) / (_weight(own, where.rarity) or 1.0)
+    pure = max((where.purity.get((lead.case, reason.pattern), 0.0) for reason in evidence.reasons), default=0.0)
+    # of an error that many have, its words say nothing
+    words = lead.score if lead.confidence is not Confidence.SIMILAR else lead.score / 2
+    return replace(lead, score=round(words + about + 2 * pure, 4))
+
+
+def _own_words(entry: CatalogueEntry) -> frozenset[str]:
+    """The words of a case's name, title and operators."""
+    text = " ".join((entry.case.replace("-", " "), entry.title, *entry.ops))
+    words = split_words(text) | {op.split("::")[-1].casefold() for op in entry.ops}
+    return frozenset(word for word in words if len(word) > _SHORT) | frozenset(_NUMBER.findall(text))
+
+
+def _weight(words: Iterable[str], rarity: Mapping[str, float]) -> float:
+    """How much words say together; one that no error has says as much as the rarest."""
+    rarest = max(rarity.values(), default=1.0)
+    return sum(rarity.get(word, rarest) for word in words)
 
 
 def _likeness(mine: frozenset[str], theirs: frozenset[str], rarity: Mapping[str, float]) -> float:
@@ -254,8 +299,7 @@ def _likeness(mine: frozenset[str], theirs: frozenset[str], rarity: Mapping[str,
     both = mine & theirs
     if len(both) < _LEAST_WORDS:
         return 0.0
-    rarest = max(rarity.values(), default=1.0)
-    shared, of_mine, of_theirs = (sum(rarity.get(word, rarest) for word in words) for words in (both, mine, theirs))
+    shared, of_mine, of_theirs = (_weight(words, rarity) for words in (both, mine, theirs))
     return max(shared / (of_mine + of_theirs - shared), 0.95 * min(shared / of_mine, 1.0), 0.9 * shared / of_theirs)
 
 

@@ -62,6 +62,8 @@ _ADVICE = re.compile(
     r"|Set TORCH_LOGS[^\n]*|You can suppress this exception[^\n]*|See the stack trace for more information\.",
     re.DOTALL,
 )
+#: a C++ program that ends with an exception tells it behind this
+_WHAT = re.compile(r"terminate called after throwing an instance of '[^']*'\s*what\(\):\s*")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _TRACE_END = re.compile(r"During handling of the above exception, another exception occurred")
 _DIRECT = "The above exception was the direct cause"
@@ -78,7 +80,7 @@ _NOT_OPERATORS = frozenset(
 _OP = r"(?P<op>[A-Za-z_][\w]*(?:(?:::|\.)\w+)*)"
 #: sentences that name the operator which fails, the most telling first
 _RULES = tuple(
-    re.compile(text, re.DOTALL)
+    re.compile(text, re.DOTALL | re.ASCII)
     for text in (
         r"No ONNX function found for <OpOverload(?:Packet)?\(op='(?P<op>[\w.]+)'",
         r"Unsupported FX nodes: \{'call_\w+': \['" + _OP,
@@ -120,12 +122,16 @@ _RULES = tuple(
         r"Failed running call_method (?P<op>\w+)",
         r"target=torch\.ops\.(?P<op>aten\.\w+)",
         r"\b(?P<op>aten(?:::|\.)\w+)",
-        r"\b(?P<op>(?:prims|torchvision|onnx|prim|quantized|higher_order)(?:::|\.)\w+)",
+        r"\b(?P<op>(?:prims|torchvision|onnx|prim|quantized|higher_order)::\w+)",
         r"torch\.ops\.(?P<op>\w+\.\w+)",
     )
 )
 _NO_OPERATOR = frozenset("onnx onnxruntime model node graph torch the operator op type none version of for "
                          "loop_body default".split())  # fmt: skip
+_INPUT = re.compile(r"input: \S+")
+#: parts of a line that say something by themselves
+_CLAUSES = re.compile(r"[:.;,] |\n")
+_LEAST_CLAUSE, _CLAUSE_WORDS = 24, 4
 _TOKEN = re.compile(r"[A-Za-z_][\w:.]*\w")
 _QUOTED = re.compile(r"-?\b\d+(?:\.\d+)*\b|0x[0-9a-f…]+|%\S+")
 
@@ -143,14 +149,26 @@ class Reason:
         return next((line.strip() for line in self.text.splitlines() if line.strip()), "")
 
     @cached_property
+    def _said(self) -> str:
+        """The first line without the runtime's own code."""
+        return _RUNTIME.sub("", self.line)
+
+    @cached_property
     def pattern(self) -> str:
         """The first line without names, numbers and shapes: the same for all failures of one kind."""
-        return signature("", "", self.line).split("|", 2)[-1].rstrip(". ")
+        line = _INPUT.sub("input: …", self._said)
+        return signature("", "", line).split("|", 2)[-1].rstrip(". ")
+
+    @cached_property
+    def clauses(self) -> frozenset[str]:
+        """The parts of the pattern that say something by themselves."""
+        parts = (part.strip().casefold() for part in _CLAUSES.split(self.pattern))
+        return frozenset(part for part in parts if len(part) >= _LEAST_CLAUSE and len(part.split()) >= _CLAUSE_WORDS)
 
     @cached_property
     def exact(self) -> str:
         """The first line with its names, without numbers and addresses."""
-        return " ".join(_QUOTED.sub("N", self.line).split()).rstrip(". ")[:300].casefold()
+        return " ".join(_QUOTED.sub("N", self._said).split()).rstrip(". ")[:300].casefold()
 
 
 @dataclass(frozen=True)
@@ -167,6 +185,11 @@ class ErrorEvidence:
     def operator(self) -> str:
         """The operator that fails; empty where the text names none."""
         return self.operators[0] if self.operators else ""
+
+    @cached_property
+    def patterns(self) -> str:
+        """All reasons' patterns, one a line, in lower case."""
+        return "\n".join(reason.pattern for reason in self.reasons).casefold()
 
     @property
     def only_named(self) -> bool:
@@ -199,6 +222,7 @@ def _ends(text: str) -> str:
 
 
 def _clean(text: str) -> str:
+    text = _WHAT.sub("", text)
     for pattern in (_ADVICE, _CAUSED_BY, _FRAME, _GRAPH):
         text = pattern.sub("\n" if pattern is not _CAUSED_BY else " ", text)
     return text
@@ -259,7 +283,8 @@ def _operators(whole: str, telling: Iterable[Reason], reasons: Iterable[Reason])
 
 
 def _named(text: str) -> list[str]:
-    return [spelled(match["op"]) for rule in _RULES for match in rule.finditer(text)]
+    found = [spelled(match["op"]) for rule in _RULES for match in rule.finditer(text)]
+    return [*found, "prim::PythonOp"] if "Couldn't export Python operator" in text else found
 
 
 def spelled(op: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,14 +23,14 @@ _EXPORTERS = [member.value for member in Exporter]
 #: how many ranks of exporters, and opsets, a number tells apart
 _RANKS, _OPSETS = len(_EXPORTERS) + 1, 1000
 #: what is no error: it works, or it was not asked
-_SILENT = (*(status.value for status in WORKS), Status.UNSUPPORTED.value, Status.MISMATCH.value, Status.SKIP.value)
+_SILENT = (*(status.value for status in WORKS), Status.MISMATCH.value, Status.SKIP.value)
 #: texts that are one but for numbers are one error
 _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
 class SeenAt:
-    """The newest cell of one variant that has an error; ``runtime`` is set where a runtime gave it afterwards."""
+    """The newest of the ``cells`` of one variant that have an error; ``runtime`` is set where one gave it later."""
 
     case: str
     variant: str
@@ -38,6 +38,7 @@ class SeenAt:
     exporter: str
     opset: int | None
     runtime: str = ""
+    cells: int = 1
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def read_seen(
         text = texts.get(message_id)
         if text:
             known = merged.setdefault(_NUMBER.sub("N", text), (text, {}))[1]
-            known.update({key: place for key, place in places.items() if key not in known})
+            for key, place in places.items():
+                known[key] = replace(known[key], cells=known[key].cells + place.cells) if key in known else place
     return [SeenError(text, tuple(places.values())) for text, places in merged.values()]
 
 
@@ -78,10 +80,11 @@ def _of_cells(dataset: Dataset, releases: Sequence[str], column: str) -> Iterato
     error = column == "message_id"
     taken = [status.value for status in Status if status.value not in _SILENT] if error else [Status.MISMATCH.value]
     failing = {"status": tuple(taken)}
-    newest = {"newest": _newest(releases)}
-    for message_id, case, variant, place in sorted(dataset.grouped(by, newest, failing), key=lambda row: -row[-1]):
+    measures = {"newest": _newest(releases), "cells": "count(*)"}
+    found = sorted(dataset.grouped(by, measures, failing), key=lambda row: -row[-2])
+    for message_id, case, variant, place, cells in found:
         if message_id and case:
-            yield message_id, SeenAt(case, variant or PLAIN, *_cell(place, releases))
+            yield message_id, SeenAt(case, variant or PLAIN, *_cell(place, releases), cells=cells)
 
 
 def _of_runtimes(dataset: Dataset) -> Iterator[tuple[str, SeenAt]]:
