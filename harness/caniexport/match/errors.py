@@ -34,7 +34,9 @@ _SHORT = 3
 _MOST_LEADS = 12
 #: a name with an underscore, in quotes, or spelled as ONNX spells operators
 _MENTIONED = re.compile(
-    r"\b(?:_?[a-z]\w*_\w+|[A-Z][a-z]+(?:[A-Z]\w*)|[A-Z]{3,})\b|\b(\w+)\(\) (?:got|missing|takes)|['`\"]((?:\w+[.:]+)*\w+)['`\"]"
+    r"\b(?:_?[a-z]\w*_\w+|[A-Z][a-z]+(?:[A-Z]\w*)|[A-Z]{3,})\b"
+    r"|\b(\w+)\(\) (?:got|missing|takes)"
+    r"|['`\"]((?:\w+[.:]+)*\w+)['`\"]"
 )
 _NUMBER = re.compile(r"\b\d+\b")
 _Key = TypeVar("_Key")
