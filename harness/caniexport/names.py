@@ -14,7 +14,8 @@ _SHOWN = 5
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Up to five known names, those spelled most alike first; of equals those with the fewest words, then in order.
+    """Up to five known names, those spelled most alike first; of equals those with the fewest words, in the
+    same letters, then in order.
 
     A name is compared with the whole of a known one and with each word of it: ``corss`` is one typo from
     ``aten::cross`` and from ``cross-no-symbolic``.
@@ -23,9 +24,11 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     folded = name.casefold().strip()
     most = max(1, len(folded) // 3)
     ranked = sorted(
-        (typos, len(_words(item)), place) for place, item in enumerate(names) if (typos := _typos(folded, item)) <= most
+        (typos, len(_words(item)), OSA.distance(name, item), place)
+        for place, item in enumerate(names)
+        if (typos := _typos(folded, item)) <= most
     )
-    return [names[place] for _, _, place in ranked[:_SHOWN]]
+    return [names[place] for *_, place in ranked[:_SHOWN]]
 
 
 def _typos(folded: str, known: str) -> int:
@@ -34,7 +37,7 @@ def _typos(folded: str, known: str) -> int:
     words = _words(whole)
     if folded in (whole, *words):
         return 0
-    if folded and folded in whole:
+    if folded and (folded in whole or whole in _words(folded)):
         return 1
     return min(int(OSA.distance(folded, word)) for word in (whole, *words))
 
