@@ -32,9 +32,12 @@ _LEAST_BEGINNING = 48
 #: words of so few letters (to, on, not) say nothing of what an error is about
 _SHORT = 3
 _MOST_LEADS = 12
+#: share of a case's own words in a text that names no operator, from which the text is about the case
+_LEAST_ABOUT = 0.05
 #: a name with an underscore, in quotes, or spelled as ONNX spells operators
 _MENTIONED = re.compile(
-    r"\b(?:_?[a-z]\w*_\w+|[A-Z][a-z]+(?:[A-Z]\w*)|[A-Z]{3,})\b"
+    r"\btorch\.(?:nn\.functional\.)?(\w+)\("
+    r"|\b(?:_?[a-z]\w*_\w+|[A-Z][a-z]+(?:[A-Z]\w*)|[A-Z]{3,})\b"
     r"|\b(\w+)\(\) (?:got|missing|takes)"
     r"|['`\"]((?:\w+[.:]+)*\w+)['`\"]"
 )
@@ -124,6 +127,19 @@ class ErrorIndex:
         return _gather(((pattern, item.key), item.seen.cases) for item in self.known for pattern in item.patterns)
 
     @cached_property
+    def operator_by_clause(self) -> Mapping[str, str]:
+        """The operator of the clauses that are said of one operator only, and more than once."""
+        found: dict[str, list[_Known]] = defaultdict(list)
+        for item in self.known:
+            for clause in item.clauses:
+                found[clause].append(item)
+        return {
+            clause: items[0].evidence.operator
+            for clause, items in found.items()
+            if len(items) > 1 and items[0].key and len({item.key for item in items}) == 1
+        }
+
+    @cached_property
     def rarity(self) -> Mapping[str, float]:
         """How much a word says: the fewer cases have it in an error, the more."""
         cases: dict[str, set[str]] = defaultdict(set)
@@ -186,9 +202,14 @@ def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
 
 
 def _with_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> ErrorEvidence:
-    """Where no sentence names an operator: what is spelled as one is (``masked_select``, ``'item'``, ``ScatterND``)."""
+    """Where no sentence names an operator: the one whose failures alone are told so, or what is spelled as one is
+    (``masked_select``, ``'item'``, ``ScatterND``).
+    """
     if evidence.operators:
         return evidence
+    told = [op for clause in sorted(evidence.clauses) if (op := where.operator_by_clause.get(clause))]
+    if told:
+        return replace(evidence, operators=tuple(dict.fromkeys(told)))
     found = [match.group(match.lastindex or 0) for match in _MENTIONED.finditer(text)]
     known = [name for name in found if operator_key(name) in where.by_operator]
     return replace(evidence, operators=tuple(map(spelled, dict.fromkeys(known))))
@@ -233,7 +254,7 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: _Known, first: st
     for reason in filter(_tells, evidence.reasons):
         line = _same_line(reason, item)
         if line:
-            told = _is_rule(evidence) if agrees else len(where.cases_by_line.get(line, ())) <= _MOST_CASES
+            told = _is_rule(evidence) if agrees else len(where.cases_by_line.get(line, ())) == 1
             sure = told and item.key == first and not reason.kind.endswith("Warning")
             return Confidence.EXACT if sure else Confidence.SIMILAR
         if reason.pattern in item.patterns:
@@ -257,7 +278,7 @@ def _same_line(reason: Reason, item: _Known) -> str:
         if line == reason.exact:
             return line
         shorter, longer = sorted((line, reason.exact), key=len)
-        if len(shorter) >= _LEAST_BEGINNING and longer.startswith(shorter):
+        if len(shorter) >= _LEAST_BEGINNING and (longer.startswith(shorter) or line in reason.exact):
             return line
     return ""
 
@@ -277,7 +298,10 @@ def _weighed(lead: ErrorLead, where: ErrorIndex, evidence: ErrorEvidence, text: 
     own = _own_words(lead.entry)
     asked = split_words(text) | frozenset(_NUMBER.findall("\n".join(reason.line for reason in evidence.reasons)))
     about = _weight(own & asked, where.rarity) / (_weight(own, where.rarity) or 1.0)
-    pure = max((where.purity.get((lead.case, reason.pattern), 0.0) for reason in evidence.reasons), default=0.0)
+    raised = [reason for reason in evidence.reasons if not reason.kind.endswith("Warning")]
+    pure = max((where.purity.get((lead.case, reason.pattern), 0.0) for reason in raised), default=0.0)
+    if lead.confidence is Confidence.EXACT and not evidence.operator and about < _LEAST_ABOUT:
+        lead = replace(lead, confidence=Confidence.SIMILAR, why=Confidence.SIMILAR.value)
     # of an error that many have, its words say nothing
     words = lead.score if lead.confidence is not Confidence.SIMILAR else lead.score / 2
     return replace(lead, score=round(words + about + 2 * pure, 4))

@@ -105,15 +105,15 @@ _RULES = tuple(
         r"symbolic_opset\d+\.(?P<op>\w+) does not exist",
         r"Could not find an implementation for (?:the node )?(?:[^\s:(]*:)?(?P<op>[A-Z]\w*)\s?\(\d+\)",
         r"(?:while running|executing) (?P<op>[A-Z]\w+) node",
-        r"op_type: ?\"?(?P<op>\w+)",
+        r"op_?type: ?\"?(?:aten_)?(?P<op>(?<=aten_)\w+|[A-Z]\w*)",
+        r"(?:\(|function )import(?P<op>[A-Z]\w+)",
         r"\b(?:Op|OpType|Optype|op_type)\b:? ?\(?\"?(?P<op>[A-Z]\w+)\)?",
         r"No (?:Op|schema) registered for '?(?P<op>\w+)",
         r"No importer registered for op: (?P<op>\w+)",
-        r"UNSUPPORTED_NODE: (?P<op>[A-Z]\w+)",
+        r"UNSUPPORTED_NODE: (?!Assertion)(?P<op>[A-Z]\w+)",
         r"(?:does not support|[Uu]nsupported|not supported)[^\n]{0,40}? (?:ONNX )?op(?:erator|eration|type)?s?:? '?\"?"
         r"(?P<op>[A-Z]\w+)",
         r"Unrecognized attribute: \w+ for operator (?P<op>\w+)",
-        r"\((?:op_type|optype): ?(?P<op>\w+)",
         r"Building node \((?P<op>[A-Z]\w+)\)",
         r"Unimplemented\((?P<op>[A-Z]\w+)\)",
         r"(?:While executing|Failed running) %?\w+ : .{0,80}?call_function\[target=(?:torch\.)?(?:ops\.)?"
@@ -127,7 +127,7 @@ _RULES = tuple(
     )
 )
 _NO_OPERATOR = frozenset("onnx onnxruntime model node graph torch the operator op type none version of for "
-                         "loop_body default".split())  # fmt: skip
+                         "loop_body default prim::constant prim::param prim::return assertion".split())  # fmt: skip
 _INPUT = re.compile(r"input: \S+")
 #: parts of a line that say something by themselves
 _CLAUSES = re.compile(r"[:.;,] |\n")
@@ -190,6 +190,11 @@ class ErrorEvidence:
     def patterns(self) -> str:
         """All reasons' patterns, one a line, in lower case."""
         return "\n".join(reason.pattern for reason in self.reasons).casefold()
+
+    @cached_property
+    def clauses(self) -> frozenset[str]:
+        """The parts of all reasons that say something by themselves."""
+        return frozenset(clause for reason in self.reasons for clause in reason.clauses)
 
     @property
     def only_named(self) -> bool:

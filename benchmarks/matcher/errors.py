@@ -1,0 +1,104 @@
+"""The matcher of error texts held against texts whose right answers were found by hand.
+
+``python benchmarks/matcher/errors.py [--half build] [--misses]``
+
+``README.md`` beside this file says what ``errors.jsonl`` holds. Of each text it is asked:
+
+- right first: the first case is one of ``cases``, or the first operator named is one of ``operators``; where a text
+  has neither, that no case is called the same error or the same cause
+- right in three: the same of the first three
+- wrong «same error»: the texts with a case called «the same error» among the first three that is neither in ``cases``
+  nor in ``similar``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import caniexport
+from caniexport.match.errors import Confidence, ErrorIndex, ErrorMatch, index_errors, match_error
+from caniexport.operators import operator_key, operator_keys
+
+TEXTS = Path(__file__).with_name("errors.jsonl")
+HALVES = ("build", "held_out")
+_SURE = (Confidence.EXACT, Confidence.CAUSE)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A labelled text, what the matcher made of it, and whether that is right."""
+
+    label: dict[str, Any]
+    match: ErrorMatch
+    first: bool
+    three: bool
+    same: bool
+    same_wrong: bool
+
+
+def judge(index: ErrorIndex, label: dict[str, Any]) -> Judged:
+    """Ask the matcher about one labelled text."""
+    match = match_error(index, label["text"])
+    right, wanted = set(label["cases"]), operator_keys(label["operators"])
+    cases = [lead.case for lead in match.leads]
+    operators = [operator_key(operator) for operator in match.evidence.operators]
+    silent = not right and not wanted and not any(lead.confidence in _SURE for lead in match.leads[:1])
+    first = silent or _meet(cases[:1], right) or _meet(operators[:1], wanted)
+    three = silent or _meet(cases[:3], right) or _meet(operators[:3], wanted)
+    same = [lead.case for lead in match.leads[:3] if lead.confidence is Confidence.EXACT]
+    return Judged(label, match, first, three, bool(same), bool(set(same) - right - set(label["similar"])))
+
+
+def _meet(found: Iterable[str], right: Iterable[str]) -> bool:
+    return not set(found).isdisjoint(right)
+
+
+def tell(half: str, judged: list[Judged]) -> str:
+    """One half's figures."""
+    every = len(judged)
+
+    def share(number: int, of: int) -> str:
+        return f"{number} of {of} ({100 * number / max(of, 1):.0f} %)"
+
+    same = sum(item.same for item in judged)
+    return (
+        f"{half}: {every} texts; right first {share(sum(item.first for item in judged), every)}; "
+        f"right in three {share(sum(item.three for item in judged), every)}; "
+        f"called the same error {same}, wrong {share(sum(item.same_wrong for item in judged), same)}"
+    )
+
+
+def _misses(judged: Iterable[Judged]) -> Iterator[str]:
+    for item in judged:
+        if not item.first or item.same_wrong:
+            label, match = item.label, item.match
+            yield f"\n{label['id']}: cases {label['cases']}, similar {label['similar']}, operators {label['operators']}"
+            yield f"  text: …{label['text'][-200:]!r}"
+            yield f"  reasons: {[(reason.kind, reason.line[:100]) for reason in match.evidence.reasons[:3]]}"
+            yield f"  operators: {match.evidence.operators[:4]}"
+            yield f"  leads: {[(lead.case, lead.confidence.name, lead.score) for lead in match.leads[:4]]}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--half", choices=HALVES, action="append")
+    parser.add_argument("--misses", action="store_true", help="show what was answered wrongly")
+    asked = parser.parse_args()
+    labels = [json.loads(line) for line in TEXTS.read_text(encoding="utf-8").splitlines()]
+    index = index_errors(caniexport.open())
+    for half in asked.half or HALVES:
+        judged = [judge(index, label) for label in labels if label["half"] == half]
+        print(tell(half, judged))
+        if asked.misses:
+            print(*_misses(judged), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
