@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from caniexport.answers.select import CatalogueEntry, load
-from caniexport.match.evidence import ErrorEvidence, Reason, read_error, spelled, split_words
+from caniexport.match.evidence import ErrorEvidence, Reason, read_error, speaks_alone, spelled, split_words
 from caniexport.match.seen import SeenError, read_seen
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
@@ -33,7 +33,7 @@ _LEAST_BEGINNING = 48
 _SHORT = 3
 _MOST_LEADS = 12
 #: share of a case's own words in a text that names no operator, from which the text is about the case
-_LEAST_ABOUT = 0.05
+_LEAST_ABOUT = 0.15
 #: a name with an underscore, in quotes, or spelled as ONNX spells operators
 _MENTIONED = re.compile(
     r"\btorch\.(?:nn\.functional\.)?(\w+)\("
@@ -158,8 +158,25 @@ class ErrorIndex:
             for place in item.seen.places:
                 if place.variant == PLAIN and not place.runtime:
                     every[place.case] += place.cells
-                    of.update(dict.fromkeys(((place.case, pattern) for pattern in item.patterns), place.cells))
+                    told = (*item.patterns, *item.evidence.kinds)
+                    of.update(dict.fromkeys(((place.case, words) for words in told), place.cells))
         return {key: cells / (every[key[0]] + 5) for key, cells in of.items()}
+
+    def purity_in(self, case: str, reason: Reason) -> float:
+        """The share of the errors of a case's failing form that are a reason's."""
+        if not reason.text:
+            return self.purity.get((case, reason.kind), 0.0)
+        known = self.patterns_in(reason.pattern)
+        return max((self.purity.get((case, pattern), 0.0) for pattern in known), default=0.0)
+
+    def patterns_in(self, pattern: str) -> tuple[str, ...]:
+        """The known patterns that one has among its words, itself included."""
+        return (pattern, *(known for known in self._telling_patterns if known != pattern and known in pattern))
+
+    @cached_property
+    def _telling_patterns(self) -> tuple[str, ...]:
+        every = dict.fromkeys(pattern for item in self.known for pattern in item.patterns)
+        return tuple(pattern for pattern in every if speaks_alone(pattern))
 
     @cached_property
     def by_operator(self) -> Mapping[str, tuple[CatalogueEntry, ...]]:
@@ -241,7 +258,7 @@ def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[ErrorLead
 
 def _as_far_as(confidence: Confidence, entry: CatalogueEntry, operator: str) -> Confidence:
     """An operator that a case meets on its way, and is not about, makes its error the same cause at most."""
-    if confidence is Confidence.EXACT and operator and operator not in operator_keys(entry.ops):
+    if confidence is Confidence.EXACT and operator and operator not in operator_keys(entry.ops[:1]):
         return Confidence.CAUSE
     return confidence
 
@@ -257,8 +274,9 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: _Known, first: st
             told = _is_rule(evidence) if agrees else len(where.cases_by_line.get(line, ())) == 1
             sure = told and item.key == first and not reason.kind.endswith("Warning")
             return Confidence.EXACT if sure else Confidence.SIMILAR
-        if reason.pattern in item.patterns:
-            few = len(where.cases_by_pattern[reason.pattern, item.key]) <= _MOST_CASES
+        pattern = _same_pattern(reason, item)
+        if pattern:
+            few = len(where.cases_by_pattern[pattern, item.key]) <= _MOST_CASES
             return Confidence.CAUSE if agrees and (few or _is_rule(evidence)) else Confidence.SIMILAR
     if first and not agrees:
         return None
@@ -283,6 +301,13 @@ def _same_line(reason: Reason, item: _Known) -> str:
     return ""
 
 
+def _same_pattern(reason: Reason, item: _Known) -> str:
+    """The pattern of a known error that the reason has, or has among other words."""
+    if reason.pattern in item.patterns:
+        return reason.pattern
+    return next((known for known in item.patterns if speaks_alone(known) and known in reason.pattern), "")
+
+
 def _by_operator(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[ErrorLead]:
     for position, op in enumerate(evidence.operators):
         key = operator_key(op)
@@ -299,7 +324,7 @@ def _weighed(lead: ErrorLead, where: ErrorIndex, evidence: ErrorEvidence, text: 
     asked = split_words(text) | frozenset(_NUMBER.findall("\n".join(reason.line for reason in evidence.reasons)))
     about = _weight(own & asked, where.rarity) / (_weight(own, where.rarity) or 1.0)
     raised = [reason for reason in evidence.reasons if not reason.kind.endswith("Warning")]
-    pure = max((where.purity.get((lead.case, reason.pattern), 0.0) for reason in raised), default=0.0)
+    pure = max((where.purity_in(lead.case, reason) for reason in raised), default=0.0)
     if lead.confidence is Confidence.EXACT and not evidence.operator and about < _LEAST_ABOUT:
         lead = replace(lead, confidence=Confidence.SIMILAR, why=Confidence.SIMILAR.value)
     # of an error that many have, its words say nothing

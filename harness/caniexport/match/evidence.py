@@ -47,6 +47,8 @@ _FRAME = re.compile(
     re.MULTILINE,
 )
 _GRAPH = re.compile(r"^[ \t]*(?:graph\(|%[^\s,:]+ : |return \(|block\d+\(|-> \(|\}).*\n?", re.MULTILINE)
+#: what a value's node takes and gives
+_NODE_DUMP = re.compile(r"^[ \t]*Inputs:\s*\n\s*#0: .*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 _CAUSED_BY = re.compile(
     r"\s*\[Caused by the value .*?(?:TorchScript graph\.|$)(?: The containing node has kind '[^']*'\.\])?", re.DOTALL
 )
@@ -65,6 +67,9 @@ _ADVICE = re.compile(
 #: a C++ program that ends with an exception tells it behind this
 _WHAT = re.compile(r"terminate called after throwing an instance of '[^']*'\s*what\(\):\s*")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
+#: a line that was broken for its length, and quotes as a text processor sets them
+_BROKEN_LINE = re.compile(r"\\\n\s*")
+_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d`", "''\"\"'")
 _TRACE_END = re.compile(r"During handling of the above exception, another exception occurred")
 _DIRECT = "The above exception was the direct cause"
 #: the function of a frame in torch's symbolic files, which is called as its operator is
@@ -77,23 +82,32 @@ _NOT_OPERATORS = frozenset(
     "_block_list_in_opset _apply_params fn call_function _is_value".split()
 )
 
+_HELPERS = ("_", "get_", "check_", "is_", "args_")
+
 _OP = r"(?P<op>[A-Za-z_][\w]*(?:(?:::|\.)\w+)*)"
 #: sentences that name the operator which fails, the most telling first
 _RULES = tuple(
     re.compile(text, re.DOTALL | re.ASCII)
     for text in (
-        r"No ONNX function found for <OpOverload(?:Packet)?\(op='(?P<op>[\w.]+)'",
+        r"OpOverload(?:Packet)?\(op='(?P<op>[\w.]+)'",
         r"Unsupported FX nodes: \{'call_\w+': \['" + _OP,
         r"(?:Cannot find|No) (?:symbolic|ONNX function|operator overload)[^\n]{0,30}? (?:for|of) '?" + _OP,
         r"unrecognized namespace (?P<op>\w+::\w+)",
-        r"Exporting the operator '?(?P<op>(?:\w*::)?\w+)'? to ONNX",
+        r"Exporting (?:the|to) operator '?(?P<op>(?:\w*::)?\w+)'? to ONNX",
         r"ONNX export failed on (?:an operator with unrecognized namespace )?(?:ATen operator )?(?P<op>\w+(?:::\w+)?)",
         r"ONNX export of (?:operator )?'?(?P<op>(?:\w+::)?\w+)",
         r"Couldn't export (?:Python )?operator (?P<op>[\w:]+)",
         r"UnsupportedOperatorException(?:'>)?: (?P<op>\w+\.\w+)",
         r"(?:DynamicOutputShape|DataDependentOutput)Exception(?:'>)?: (?P<op>\w+\.\w+)",
         r"Error when translating node .{0,300}?target=torch\.ops\.(?P<op>\w+\.\w+)",
-        r"(?:Unknown|unsupported) builtin op:? (?P<op>\w+::\w+)",
+        r"(?:Unknown|unsupported) builtin(?: op)?:? (?P<op>\w+(?:::|\.)[\w.]*\w)",
+        r"(?:translate|[Uu]nsupported|[Uu]nknown|[Uu]nrecognized) op(?:erator)?:? '?(?P<op>[A-Z]\w+)",
+        r"\bsymbolic for (?P<op>\w+)",
+        r"\b(?P<op>[a-z]\w*?)(?:_vml|_impl|_kernel|_out|_frame|_cpu|_cuda|_mps)*_?[\"']? not implemented for '",
+        r"in method wrapper_+(?:[A-Z]+_+)?(?P<op>[a-z]\w*?)\)",
+        r"node number \d+ \[(?P<op>\w+)\]",
+        r"Assertion failed: [^\n]{0,200}?\"(?P<op>[A-Z]\w+) ",
+        r"for node (?P<op>[A-Z][A-Za-z]+)_\d+",
         r"Failed to export a node '.{0,200}? = (?P<op>\w+::\w+)\(",
         r"(?:Fatal error: )?(?P<op>[\w.]+:\w+)\(-?\d*\) is not a registered",
         r"(?P<op>\b[A-Z]\w+) is not a registered function/op",
@@ -127,7 +141,8 @@ _RULES = tuple(
     )
 )
 _NO_OPERATOR = frozenset("onnx onnxruntime model node graph torch the operator op type none version of for "
-                         "loop_body default prim::constant prim::param prim::return assertion".split())  # fmt: skip
+                         "loop_body default prim::constant prim::param prim::return assertion "
+                         "modelproto graphproto nodeproto".split())  # fmt: skip
 _INPUT = re.compile(r"input: \S+")
 #: parts of a line that say something by themselves
 _CLAUSES = re.compile(r"[:.;,] |\n")
@@ -163,7 +178,7 @@ class Reason:
     def clauses(self) -> frozenset[str]:
         """The parts of the pattern that say something by themselves."""
         parts = (part.strip().casefold() for part in _CLAUSES.split(self.pattern))
-        return frozenset(part for part in parts if len(part) >= _LEAST_CLAUSE and len(part.split()) >= _CLAUSE_WORDS)
+        return frozenset(filter(speaks_alone, parts))
 
     @cached_property
     def exact(self) -> str:
@@ -207,6 +222,11 @@ class ErrorEvidence:
         return split_words("\n".join(f"{reason.kind} {reason.text}" for reason in self.reasons))
 
 
+def speaks_alone(words: str) -> bool:
+    """Whether a part of a line says something by itself."""
+    return len(words) >= _LEAST_CLAUSE and len(words.split()) >= _CLAUSE_WORDS
+
+
 def split_words(text: str) -> frozenset[str]:
     """The words of a text, in lower case: names of functions and types are one word each."""
     return frozenset(token.casefold() for token in _TOKEN.findall(text))
@@ -214,7 +234,7 @@ def split_words(text: str) -> frozenset[str]:
 
 def read_error(text: str) -> ErrorEvidence:
     """Read an error text as it was pasted; an empty one gives no evidence."""
-    whole = _ends(_ANSI.sub("", text))
+    whole = _ends(_BROKEN_LINE.sub("", _ANSI.sub("", text)).translate(_QUOTES))
     cleaned = _clean(whole)
     reasons = _reasons(cleaned)
     kinds = tuple(dict.fromkeys(reason.kind for reason in reasons if reason.kind))
@@ -228,7 +248,7 @@ def _ends(text: str) -> str:
 
 def _clean(text: str) -> str:
     text = _WHAT.sub("", text)
-    for pattern in (_ADVICE, _CAUSED_BY, _FRAME, _GRAPH):
+    for pattern in (_ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH):
         text = pattern.sub("\n" if pattern is not _CAUSED_BY else " ", text)
     return text
 
@@ -274,15 +294,15 @@ def _operators(whole: str, telling: Iterable[Reason], reasons: Iterable[Reason])
         found += _named(f"{reason.kind}: {reason.text}")
     for pattern in (_SYMBOLIC, _TORCHLIB):
         frames = [match["op"] for match in pattern.finditer(whole)]
-        found += [op for op in reversed(frames) if op not in _NOT_OPERATORS and not op.startswith("_")]
+        found += [op for op in reversed(frames) if op not in _NOT_OPERATORS and not op.startswith(_HELPERS)]
     for reason in reasons:
         found += _named(f"{reason.kind}: {reason.text}")
     if not found:
-        found += _named(whole)
+        found += _named(_clean(whole))
     by_key: dict[str, str] = {}
     for op in found:
         key = operator_key(op)
-        if key and key not in _NO_OPERATOR:
+        if key and key not in _NO_OPERATOR and not op.removeprefix("aten::").startswith(_HELPERS[1:]):
             by_key.setdefault(key, op)
     return list(by_key.values())
 
@@ -298,9 +318,10 @@ def spelled(op: str) -> str:
         namespace, _, name = op.partition("::")
         return f"{namespace or 'aten'}::{name}"
     if ":" in op:
-        return op.rpartition(":")[2] if op.startswith("ai.onnx") else op
+        return op.rpartition(":")[2] if op.startswith("ai.onnx") else op.replace(":", "::")
     if op.startswith(("torch.", "nn.")):
         return f"aten::{op.rpartition('.')[2]}"
     if "." in op:
-        return "::".join(op.split(".")[:2])
+        namespace, *names = op.replace(".PyCapsule", "").split(".")
+        return f"{namespace}::{names[0]}"
     return op if op[:1].isupper() else f"aten::{op}"
