@@ -78,12 +78,19 @@ def declared(dataset: Dataset, filters: Filters) -> list[Declared]:
 
 def of_case(dataset: Dataset, entry: CatalogueEntry, releases: Iterable[str]) -> list[Declared]:
     """What the tables of these releases say of a case's operators, whatever was measured."""
+    return of_operators(dataset, _torch_ops(entry), releases, (entry.case,))
+
+
+def of_operators(
+    dataset: Dataset, ops: Sequence[str], releases: Iterable[str], cases: tuple[str, ...] = ()
+) -> list[Declared]:
+    """What the tables of these releases say of some operators of torch (``aten::cross``), whatever was measured."""
     tables = _Tables.of(dataset, releases)
     return [
-        Declared(torch, exporter, op, _text(tables.opsets(torch, exporter, op)), "", (entry.case,), Agreement.NEITHER)
+        Declared(torch, exporter, op, _text(tables.opsets(torch, exporter, op)), "", cases, Agreement.NEITHER)
         for torch in tables.releases
         for exporter in (Exporter.TRACE.value, Exporter.DYNAMO.value)
-        for op in _torch_ops(entry)
+        for op in ops
         if tables.has(torch, exporter)
     ]
 

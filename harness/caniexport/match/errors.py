@@ -79,10 +79,14 @@ class ErrorLead:
 
 @dataclass(frozen=True)
 class ErrorMatch:
-    """What an error text is about: the evidence in it, and cases, best first; none where nothing fails alike."""
+    """What an error text is about: the evidence in it, and cases, best first; none where nothing fails alike.
+
+    ``cases`` is the number of all cases that share something with it.
+    """
 
     evidence: ErrorEvidence
     leads: tuple[ErrorLead, ...]
+    cases: int
 
 
 @dataclass(frozen=True)
@@ -215,7 +219,7 @@ def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
         if lead.case not in best or _rank(lead) < _rank(best[lead.case]):
             best[lead.case] = lead
     found = sorted((_weighed(lead, where, evidence, text) for lead in best.values()), key=_rank)
-    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]))
+    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found))
 
 
 def _with_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> ErrorEvidence:
@@ -240,7 +244,7 @@ def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[ErrorLead
     asked = {operator_key(op) for op in evidence.operators}
     first = operator_key(evidence.operator) if evidence.operator else ""
     for item in where.known:
-        if first and item.key and item.key not in asked:
+        if first and item.key not in asked and not (item.key == "" and _told_alike(evidence, item)):
             continue
         confidence = _compare(where, evidence, item, first)
         if confidence is None:
@@ -254,6 +258,13 @@ def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[ErrorLead
                     entry, shared, shared.value, like, place.variant, place.torch, place.exporter, place.opset,
                     place.runtime, item.seen.text,
                 )  # fmt: skip
+
+
+def _told_alike(evidence: ErrorEvidence, item: _Known) -> bool:
+    """Whether a reason is word for word that of an error which names no operator."""
+    return any(
+        _tells(reason) and not reason.names_operator and reason.exact in item.lines for reason in evidence.reasons
+    )
 
 
 def _as_far_as(confidence: Confidence, entry: CatalogueEntry, operator: str) -> Confidence:

@@ -35,6 +35,8 @@ _RUNTIME = re.compile(r"\[ONNXRuntimeError\] : \d+ : (?P<kind>\w+) : ")
 _PARSER = re.compile(r"(?:\[TRT\]|\[TensorRT\]|\[E\]|ERROR:|\[\d\d/\d\d/\d{4}-[\d:]+\])\s*")
 #: the name of an exception that stands alone
 _BARE_KIND = re.compile(rf"^[\s`'\"]*(?:[\w]+\.)*(?P<kind>{_KIND})[\s`'\".:!]*$")
+#: the name of one that stands in another's words
+_INNER_KIND = re.compile(r"\[(?P<kind>\w+Error)\]")
 #: an exception that only says that another one happened
 _WRAPPERS = re.compile(
     r"Failed to (?:convert the exported program|export the model (?:with|to)|decompose the FX graph|run the exported)"
@@ -82,6 +84,7 @@ _NOT_OPERATORS = frozenset(
     "_block_list_in_opset _apply_params fn call_function _is_value".split()
 )
 
+_QUOTE = "'\" "
 _HELPERS = ("_", "get_", "check_", "is_", "args_")
 
 _OP = r"(?P<op>[A-Za-z_][\w]*(?:(?:::|\.)\w+)*)"
@@ -165,8 +168,24 @@ class Reason:
 
     @cached_property
     def _said(self) -> str:
-        """The first line without the runtime's own code."""
+        """The first line without the runtime's own code and without the operator's name, which releases spell anew."""
+        line, named = self._bare, self._naming
+        if named is None:
+            return line
+        return f"{line[: named.start('op')].rstrip(_QUOTE)} operator {line[named.end('op') :].lstrip(_QUOTE)}"
+
+    @cached_property
+    def _bare(self) -> str:
         return _RUNTIME.sub("", self.line)
+
+    @cached_property
+    def _naming(self) -> re.Match[str] | None:
+        return next(filter(None, (rule.search(self._bare) for rule in _RULES)), None)
+
+    @property
+    def names_operator(self) -> bool:
+        """Whether the first line names an operator."""
+        return self._naming is not None
 
     @cached_property
     def pattern(self) -> str:
@@ -237,7 +256,8 @@ def read_error(text: str) -> ErrorEvidence:
     whole = _ends(_BROKEN_LINE.sub("", _ANSI.sub("", text)).translate(_QUOTES))
     cleaned = _clean(whole)
     reasons = _reasons(cleaned)
-    kinds = tuple(dict.fromkeys(reason.kind for reason in reasons if reason.kind))
+    inner = (match["kind"] for reason in reasons for match in _INNER_KIND.finditer(reason.text))
+    kinds = tuple(dict.fromkeys((*(reason.kind for reason in reasons if reason.kind), *inner)))
     telling = [reason for reason in reasons if not _WRAPPERS.search(reason.line)] or reasons
     return ErrorEvidence(tuple(telling), kinds, tuple(_operators(whole, telling, reasons)))
 
@@ -302,13 +322,14 @@ def _operators(whole: str, telling: Iterable[Reason], reasons: Iterable[Reason])
     by_key: dict[str, str] = {}
     for op in found:
         key = operator_key(op)
-        if key and key not in _NO_OPERATOR and not op.removeprefix("aten::").startswith(_HELPERS[1:]):
+        if key and key not in _NO_OPERATOR:
             by_key.setdefault(key, op)
     return list(by_key.values())
 
 
 def _named(text: str) -> list[str]:
-    found = [spelled(match["op"]) for rule in _RULES for match in rule.finditer(text)]
+    every = (match["op"] for rule in _RULES for match in rule.finditer(text))
+    found = [spelled(op) for op in every if not op.startswith(_HELPERS[1:])]
     return [*found, "prim::PythonOp"] if "Couldn't export Python operator" in text else found
 
 

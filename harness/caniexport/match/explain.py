@@ -1,0 +1,179 @@
+"""A pasted error, answered: what it is, the cases that fail alike, and the fixes that work at the user's own point."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from caniexport.answers.declared import Declared, of_operators
+from caniexport.answers.points import Places
+from caniexport.answers.reading import Rows
+from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.select import exporter_name
+from caniexport.match.errors import Confidence, ErrorIndex, ErrorLead, ErrorMatch, match_error
+from caniexport.match.judged import CaseAt, judge_case
+from caniexport.model.case import PLAIN
+from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Status
+from caniexport.operators import operator_key, operator_keys
+from caniexport.store import Dataset
+
+#: leads that are answered at the user's point
+_MOST = 3
+_FAILS = MEASURED - WORKS - {Status.UNSUPPORTED}
+#: the opset that an error names as the one that was asked for
+_OPSET = re.compile(r"(?:to ONNX opset version|ONNX opset version:?|opset_version=|opset version) (\d+)")
+_NAMED = tuple(name.value for name in Exporter if name is not Exporter.DEFAULT)
+
+
+@dataclass(frozen=True)
+class AnsweredLead:
+    """A case that fails alike, with what it shares with the error, at the point that the answer is about."""
+
+    lead: ErrorLead
+    at: CaseAt
+
+
+@dataclass(frozen=True)
+class ErrorAnswer:
+    """What is known of a pasted error.
+
+    ``decision`` is the sentence to act on. ``reason`` is the innermost cause in the text, ``operators`` are those that
+    it names. ``leads`` are the cases that fail alike, best first, at the user's point; ``others`` names further ones.
+    ``tables`` say which rules torch itself lists for the operator. ``notes`` tell what was assumed.
+    """
+
+    decision: str
+    reason: str
+    operators: tuple[str, ...]
+    leads: tuple[AnsweredLead, ...]
+    others: tuple[str, ...]
+    tables: tuple[Declared, ...]
+    notes: tuple[str, ...]
+
+
+def explain_error(dataset: Dataset, index: ErrorIndex, rows: Rows, text: str, asked: Mapping[str, str]) -> ErrorAnswer:
+    """Answer an error text at a point: ``torch``, ``exporter`` and ``opset`` as far as ``asked`` names them.
+
+    What is not named is taken from the text, then from the newest cell that has the error, then from the release.
+    Raises :class:`UnknownName` for a release or exporter nobody knows.
+    """
+    match = match_error(index, text)
+    named = dict(asked)
+    told = _OPSET.search(text)
+    if told and not asked.get("opset") and not asked.get("torch"):
+        named["opset"] = told[1]
+    answered = [_answered(rows, lead, named) for lead in match.leads[:_MOST]]
+    reasons = match.evidence.reasons
+    reason = f"{reasons[0].kind}: {reasons[0].line}".strip(": ") if reasons else ""
+    operator = match.evidence.operator
+    tables = tuple(_tables(dataset, rows, operator, asked)) if operator else ()
+    leads = tuple(item for item, _ in answered)
+    notes = tuple(dict.fromkeys(note for _, found in answered[:1] for note in found))
+    others = tuple(lead.case for lead in match.leads[_MOST:])
+    answer = ErrorAnswer("", reason, match.evidence.operators, leads, others, tables, notes)
+    if match.evidence.only_named:
+        return replace(answer, decision=_only_named(match))
+    return replace(answer, decision=_decision(answer, bool(asked.get("torch"))))
+
+
+def _answered(rows: Rows, lead: ErrorLead, named: Mapping[str, str]) -> tuple[AnsweredLead, tuple[str, ...]]:
+    point = named if named.get("torch") else {**_seen(rows, lead, named), **named}
+    place = Places(rows).fill(point)
+    at = judge_case(rows, lead.case, place.torch, place.exporter, place.opset)
+    return AnsweredLead(lead, at), place.notes
+
+
+def _seen(rows: Rows, lead: ErrorLead, named: Mapping[str, str]) -> dict[str, str]:
+    """Where an error was last seen; where only the operator is shared, the newest place at which the case fails."""
+    if lead.torch and lead.exporter in _NAMED:
+        return _point(lead.torch, lead.exporter, lead.opset)
+    cells = [
+        cell for cell in rows.cells(case=(lead.case,), variant=(PLAIN,), provider=("cpu",)) if _is_meant(cell, named)
+    ]
+    failing = [cell for cell in cells if cell.status in _FAILS]
+    if not failing:
+        return {}
+    newest = max(
+        failing, key=lambda cell: (rows.torch.index(cell.torch), -EXPORTERS.index(cell.exporter), cell.opset or 0)
+    )
+    return _point(newest.torch, newest.exporter, newest.opset)
+
+
+def _is_meant(cell: MeasuredCell, named: Mapping[str, str]) -> bool:
+    """Whether a cell is at the opset and with the exporter that were named."""
+    opset, exporter = named.get("opset", ""), named.get("exporter", "")
+    if cell.exporter not in _NAMED or (exporter and exporter_name(exporter) != cell.exporter):
+        return False
+    return not opset.isdigit() or cell.opset == int(opset)
+
+
+def _point(torch: str, exporter: str, opset: int | None) -> dict[str, str]:
+    return {"torch": torch, "exporter": exporter, **({} if opset is None else {"opset": str(opset)})}
+
+
+def _tables(dataset: Dataset, rows: Rows, operator: str, asked: Mapping[str, str]) -> list[Declared]:
+    """What the tables of the release asked for, or of the newest, list for an operator of torch."""
+    if "::" not in operator:
+        return []
+    torch = Places(rows).fill({"torch": asked.get("torch", "")}).torch
+    return of_operators(dataset, (operator,), (torch,))
+
+
+def _decision(answer: ErrorAnswer, placed: bool) -> str:
+    """The sentence to act on."""
+    if not answer.leads:
+        return f"{_nothing_fails(answer)}{_listed(answer)}"
+    first = answer.leads[0]
+    what = f"{first.at.entry.case} ({first.at.entry.title})" if first.at.entry.title else first.at.entry.case
+    if first.lead.confidence is Confidence.OPERATOR and answer.operators:
+        is_named = operator_key(answer.operators[0]) in operator_keys(first.at.entry.ops)
+        about = answer.operators[0] if is_named else first.at.entry.ops[0]
+        return f"No measured case has this error; the nearest about {about} is {what}. {_at(first, placed)}"
+    if first.lead.confidence is Confidence.SIMILAR:
+        return f"No measured case has just this error; the most alike is {what}. {_at(first, placed)}"
+    return f"This is {what}. {_at(first, placed)}"
+
+
+def _only_named(match: ErrorMatch) -> str:
+    """A name says which family of errors it is; the words behind it say which of them."""
+    kind = match.evidence.kinds[0]
+    if not match.cases:
+        return f"No measured case ends with {kind}."
+    cases = f"{match.cases} measured case{'s' * (match.cases != 1)}"
+    return (
+        f"{cases} ended with {kind}: paste the words behind it, which name the operator. "
+        "Those that end with nothing else come first."
+    )
+
+
+def _nothing_fails(answer: ErrorAnswer) -> str:
+    about = f", and none is about {answer.operators[0]}" if answer.operators else ""
+    return f"No measured case fails like this{about}: nothing is known of a fix."
+
+
+def _listed(answer: ErrorAnswer) -> str:
+    """What torch's own tables say of an operator that no case is about."""
+    parts = [
+        f"{table.exporter} has a rule for opset {table.declared}" if table.declared else f"{table.exporter} has no rule"
+        for table in answer.tables
+    ]
+    return f" torch {answer.tables[0].torch} itself lists: {'; '.join(parts)} (not measured)." if parts else ""
+
+
+def _at(answered: AnsweredLead, placed: bool) -> str:
+    """What to do at the point."""
+    at, seen = answered.at, answered.lead
+    if seen.runtime and not placed:
+        return (
+            f"It was seen on {seen.runtime}, where its fixes are not judged: `caniexport why {at.entry.case}` has them."
+        )
+    if at.status is None:
+        return f"It was not measured at {at.place}."
+    if at.works:
+        last = f" It was last seen on torch {seen.torch}, {seen.exporter}." if seen.torch else ""
+        return f"At {at.place} it works without a fix.{last}"
+    if at.helping:
+        fix = at.helping[0]
+        return f"At {at.place} the fix `{fix.variant}` is measured to work: {fix.note or fix.kind}."
+    return f"At {at.place} it fails, and no fix of it is measured to work there."

@@ -1,0 +1,99 @@
+"""A case at a user's own point: what its failing form does there, and what each of its fixes is worth there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from caniexport import versions
+from caniexport.answers.reading import CatalogueEntry, Rows
+from caniexport.answers.rows import MeasuredCell
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.words import words
+from caniexport.corpus.verdicts import Workaround
+from caniexport.model.case import PLAIN
+from caniexport.model.status import WORKS, Status
+
+
+@dataclass(frozen=True)
+class FixAt:
+    """A fix of a case, and what it is worth at a point.
+
+    ``caution`` marks one that is known to be wrong or partial. ``exporter`` and ``opset`` are what its file was found
+    to be written with there, empty and ``None`` where no file was.
+    """
+
+    variant: str
+    kind: str
+    note: str
+    caution: bool
+    code: str
+    word: Workaround
+    exporter: str = ""
+    opset: int | None = None
+
+    @property
+    def helps(self) -> bool:
+        """Whether it was measured to work where the failing form does not, and nothing is known against it."""
+        return self.word is Workaround.NEEDED and not self.caution
+
+
+@dataclass(frozen=True)
+class CaseAt:
+    """A case at a point. ``torch`` is the measured release that speaks for it: the one asked for, or the nearest older
+    one; ``status`` is the failing form's there, ``None`` where it was not measured.
+    """
+
+    entry: CatalogueEntry
+    torch: str
+    exporter: str
+    opset: int | None
+    status: Status | None
+    fixes: tuple[FixAt, ...]
+
+    @property
+    def works(self) -> bool:
+        """Whether the failing form works there."""
+        return self.status in WORKS
+
+    @property
+    def helping(self) -> tuple[FixAt, ...]:
+        """The fixes that help there, best first."""
+        return tuple(fix for fix in self.fixes if fix.helps)
+
+    @property
+    def place(self) -> str:
+        """``torch 2.8.0, trace, opset 18``."""
+        exporter = EXPORTER_SHORT.get(self.exporter, self.exporter)
+        return f"torch {self.torch}, {exporter}, {versions.opset_name(self.opset)}"
+
+
+def judge_case(rows: Rows, case: str, torch: str, exporter: str, opset: int | None) -> CaseAt:
+    """A case of the catalogue at one point; the bare call's where ``opset`` is ``None``."""
+    release = nearest_release(torch, rows.torch)
+    cells = rows.cells(case=(case,), provider=("cpu",), exporter=(exporter,))
+    at = rows.opset(release, exporter, opset)
+    here = {cell.variant: cell for cell in cells if (cell.torch, cell.opset) == (release, at)}
+    entries = [entry for (name, _), entry in rows.catalogue.items() if name == case]
+    plain = next((entry for entry in entries if entry.variant == PLAIN), entries[0])
+    fixes = [entry for entry in entries if entry.variant != PLAIN]
+    told = words(cells, fixes, rows, exporter, opset)
+    found = [_fix(entry, told[entry.variant][release], here.get(entry.variant)) for entry in fixes]
+    status = here[PLAIN].status if PLAIN in here else None
+    return CaseAt(plain, release, exporter, at, status, tuple(sorted(found, key=_rank)))
+
+
+def nearest_release(torch: str, measured: Sequence[str]) -> str:
+    """The release itself, else the newest measured one that is not newer, else the oldest."""
+    older = [name for name in measured if versions.parse(name) <= versions.parse(torch)]
+    return older[-1] if older else measured[0]
+
+
+def _fix(entry: CatalogueEntry, word: Workaround, cell: MeasuredCell | None) -> FixAt:
+    exporter = (cell.exporter_effective or "") if cell else ""
+    opset = cell.opset_effective if cell else None
+    return FixAt(entry.variant, entry.kind, entry.note, entry.caution, entry.code, word, exporter, opset)
+
+
+def _rank(fix: FixAt) -> tuple[object, ...]:
+    return fix.caution, list(Workaround).index(fix.word)
