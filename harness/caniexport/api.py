@@ -35,6 +35,7 @@ from caniexport.answers import upgrade as upgrades
 from caniexport.answers.filters import CaseFilterNames, FilterNames, read_filters
 from caniexport.answers.points import parse
 from caniexport.answers.select import exporter_names, load, select
+from caniexport.match import explain as errors
 from caniexport.model.errors import UnknownName
 from caniexport.store import Dataset
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from caniexport.check.answer import Checked
+    from caniexport.match.explain import ErrorAnswer
     from caniexport.scan.scan import SourceScan
 
 
@@ -92,6 +94,14 @@ def table(dataset: Dataset, by: str = "torch", **filters: Unpack[FilterNames]) -
 def why(dataset: Dataset, case: str, **filters: Unpack[CaseFilterNames]) -> list[reasons.Why]:
     """One answer for each variant of ``CASE`` or ``CASE/VARIANT``: stage, status, message, how to repeat it."""
     return reasons.why(dataset, read_filters("why", {**filters, "case": case}))
+
+
+def explain_error(dataset: Dataset, text: str, *, torch: str = "", exporter: str = "", opset: str = "") -> ErrorAnswer:
+    """The cases that fail like a pasted error, and the fixes that work at a point; its parts are the newest cell's with
+    the error where they are not named. ``decision`` is the sentence to act on.
+    """
+    asked = {"torch": torch, "exporter": exporter, "opset": opset}
+    return errors.explain_error(dataset, text, {name: value for name, value in asked.items() if value})
 
 
 def history(dataset: Dataset, case: str, **filters: Unpack[CaseFilterNames]) -> list[histories.History]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from caniexport.answers.signs import CLAIM, EXPORTER_SHORT, REFUSED, STATUS, wor
 from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset
 from caniexport.cli.output import labelled, styled
+from caniexport.model.errors import UnknownName
 from caniexport.model.status import WORKS, Status
 
 if TYPE_CHECKING:
@@ -24,12 +26,14 @@ if TYPE_CHECKING:
     from caniexport.cli.output import Console
 
 _MOST_MESSAGES = 5
+#: what places an error
+_POINT = ("torch", "exporter", "opset")
 _MOST_PLACES = 6
 _PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime", "numpy", "protobuf")
 
 
 @click.command("why")
-@click.argument("case", metavar="CASE[/VARIANT]")
+@click.argument("case", metavar="CASE[/VARIANT]|ERROR|-")
 @filter_options("why", "case")
 @click.option(
     "--along",
@@ -41,15 +45,36 @@ def command(case: str, along: str | None, as_json: bool, **given: tuple[str, ...
     """Explain a case: where it stops, the real message, versions, the claims it bears on, how to repeat it.
 
     Without filters it covers every release, exporter and opset; --torch, --exporter and --opset narrow it.
+
+    An error's text (in quotes; - reads it from standard input) is answered with the cases that fail alike, and the
+    fixes that work at --torch, --exporter and --opset; without them, where the error was seen last.
     """
     from caniexport.answers.history import history
     from caniexport.answers.reasons import why
+    from caniexport.cli.error_text import show_error
+    from caniexport.match.evidence import reads_as_error
+    from caniexport.match.explain import explain_error
 
+    text = sys.stdin.read() if case == "-" else case
+    if case == "-" or reads_as_error(text):
+        output.answer(explain_error(open_dataset(), text, _point(given)), show_error, as_json)
+        return
     asked = read_filters("why", {**given, "case": case})
     if along:
         output.answer_each(history(open_dataset(), asked), show_history, as_json)
     else:
         output.answer_each(why(open_dataset(), asked), show, as_json)
+
+
+def _point(given: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    """The one release, exporter and opset that an error is answered at. Raises :class:`UnknownName` for several."""
+    several = [name for name in _POINT if len(given.get(name, ())) > 1]
+    if several:
+        raise UnknownName(f"an error text is answered at one {several[0]}: {', '.join(given[several[0]])} are several")
+    others = [name for name, values in given.items() if values and name not in _POINT]
+    if others:
+        raise UnknownName(f"--{others[0]} says nothing about an error text (--torch, --exporter and --opset do)")
+    return {name: given[name][0] for name in _POINT if given.get(name)}
 
 
 def show(item: Why, console: Console) -> None:

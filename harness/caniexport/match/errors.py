@@ -204,7 +204,14 @@ class ErrorIndex:
 
 
 def index_errors(dataset: Dataset) -> ErrorIndex:
-    """Read every error of a dataset."""
+    """Every error of a dataset, read once and kept beside it."""
+    if "errors" not in dataset.beside:
+        dataset.beside["errors"] = _index(dataset)
+    kept: ErrorIndex = dataset.beside["errors"]
+    return kept
+
+
+def _index(dataset: Dataset) -> ErrorIndex:
     rows = load(dataset)
     entries = {key: entry for key, entry in rows.catalogue.items() if entry.corpus != CANARY}
     known = tuple(_Known(seen, read_error(seen.text)) for seen in read_seen(dataset, entries, rows.torch))

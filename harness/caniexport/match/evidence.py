@@ -251,6 +251,11 @@ def split_words(text: str) -> frozenset[str]:
     return frozenset(token.casefold() for token in _TOKEN.findall(text))
 
 
+def reads_as_error(text: str) -> bool:
+    """Whether a text reads like an error rather than like a name: it has several words, or is an exception's name."""
+    return len(text.split()) > 1 or bool(_BARE_KIND.match(text))
+
+
 def read_error(text: str) -> ErrorEvidence:
     """Read an error text as it was pasted; an empty one gives no evidence."""
     whole = _ends(_BROKEN_LINE.sub("", _ANSI.sub("", text)).translate(_QUOTES))

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from caniexport.answers.declared import Declared, of_operators
 from caniexport.answers.points import Places
-from caniexport.answers.reading import Rows
+from caniexport.answers.reading import Rows, load
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import exporter_name
-from caniexport.match.errors import Confidence, ErrorIndex, ErrorLead, ErrorMatch, match_error
+from caniexport.match.errors import Confidence, ErrorLead, ErrorMatch, index_errors, match_error
 from caniexport.match.judged import CaseAt, judge_case
 from caniexport.model.case import PLAIN
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Status
@@ -52,13 +52,13 @@ class ErrorAnswer:
     notes: tuple[str, ...]
 
 
-def explain_error(dataset: Dataset, index: ErrorIndex, rows: Rows, text: str, asked: Mapping[str, str]) -> ErrorAnswer:
+def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> ErrorAnswer:
     """Answer an error text at a point: ``torch``, ``exporter`` and ``opset`` as far as ``asked`` names them.
 
     What is not named is taken from the text, then from the newest cell that has the error, then from the release.
     Raises :class:`UnknownName` for a release or exporter nobody knows.
     """
-    match = match_error(index, text)
+    rows, match = load(dataset), match_error(index_errors(dataset), text)
     named = dict(asked)
     told = _OPSET.search(text)
     if told and not asked.get("opset") and not asked.get("torch"):

@@ -12,7 +12,23 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.words import words
 from caniexport.corpus.verdicts import Workaround
 from caniexport.model.case import PLAIN
-from caniexport.model.status import WORKS, Status
+from caniexport.model.status import WORKS, FixKind, Status
+
+#: kinds of fixes, those that ask the least of a user first
+_KINDS = tuple(
+    kind.value
+    for kind in (
+        FixKind.RAISE_OPSET,
+        FixKind.EXPORT_OPTION,
+        FixKind.RUNTIME_OPTION,
+        FixKind.REWRITE,
+        FixKind.MODULE_SWAP,
+        FixKind.CUSTOM_SYMBOLIC,
+        FixKind.AUTOGRAD_FUNCTION,
+        FixKind.GRAPH_SURGERY,
+        FixKind.VERSION_UPGRADE,
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -96,4 +112,4 @@ def _fix(entry: CatalogueEntry, word: Workaround, cell: MeasuredCell | None) -> 
 
 
 def _rank(fix: FixAt) -> tuple[object, ...]:
-    return fix.caution, list(Workaround).index(fix.word)
+    return fix.caution, list(Workaround).index(fix.word), _KINDS.index(fix.kind) if fix.kind in _KINDS else len(_KINDS)
