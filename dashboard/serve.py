@@ -33,8 +33,8 @@ from starlette.routing import Route  # noqa: E402
 from streamlit.starlette import App  # noqa: E402
 
 from caniexport import pages  # noqa: E402
-from caniexport.answers import search as searching  # noqa: E402
 from caniexport.answers.documents import all_claims  # noqa: E402
+from caniexport.match import search as searching  # noqa: E402
 from caniexport.model.errors import CaniexportError  # noqa: E402
 from caniexport.pages.form import Form, Page  # noqa: E402
 from caniexport.pages.page import PAGES, page  # noqa: E402

@@ -11,8 +11,7 @@ from click.testing import CliRunner
 
 from caniexport import home as homes
 from caniexport.check import inside, run
-from caniexport.check.matching import Corpus, FailurePoint, sentences
-from caniexport.check.operators import failing_operator
+from caniexport.check.matching import Corpus, FailurePoint, failing_operator
 from caniexport.check.run import prepare
 from caniexport.check.subject import Options, UnusableModel, case_id, subject
 from caniexport.cli import main
@@ -163,7 +162,7 @@ def test_the_newest_release_is_the_default_and_all_means_all():
         ("an operator with unrecognized namespace caniexport::cube. If you", "caniexport::cube"),
         ("No ONNX function found for <OpOverload(op='aten.bucketize', overload='Tensor')>.", "aten::bucketize"),
         ("Error when translating node %x : [num_users=1] = call_function[target=torch.ops.aten.t.default]", "aten::t"),
-        ("FAIL : Fatal error: ai.onnx:ATen(-1) is not a registered function/op", "ai.onnx:ATen"),
+        ("FAIL : Fatal error: ai.onnx:ATen(-1) is not a registered function/op", "ATen"),
         ("Could not find an implementation for ArgMax(13) node with name 'x'", "ArgMax"),
         ("Could not find an implementation for the node Cos_0:Cos(7)", "Cos"),
         ("Non-zero status code returned while running Reshape node. Name:'/Reshape'", "Reshape"),
@@ -209,14 +208,13 @@ def test_wrong_values_are_matched_by_what_the_tracer_warned_of(corpus):
         "TracerWarning: Converting a tensor to a Python number might cause the trace to be incorrect. We can't record "
         "the data flow of Python values"
     )
-    assert sentences(warned) == {"Converting a tensor to a Python number might cause the trace to be incorrect"}
     point = FailurePoint(
         "2.15.0", "torchscript-trace", 18, "compare", Status.MISMATCH, "input set 1, output 0: 1 of", warned
     )
     found = corpus.matches(point)
     assert found
     assert {match.status for match in found} == {Status.MISMATCH}
-    assert all(match.why.startswith("wrong values with the same warning: Converting a tensor") for match in found)
+    assert all(match.why == "wrong values, with a warning like this one" for match in found)
 
 
 def test_what_the_models_own_code_raises_is_compared_with_nothing(corpus):

@@ -15,10 +15,10 @@ pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 from dashboard_data import CROSS, HOSTILE, MARKED_ID, RELEASES, build
 from starlette.applications import Starlette
 
-from caniexport.answers import search as searching
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import table
 from caniexport.home import VARIABLE
+from caniexport.match import search as searching
 from caniexport.pages import grid
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from caniexport import api
-from caniexport.answers.search import search
 from caniexport.cli import main
+from caniexport.match.search import search
 
 ROOT = Path(__file__).resolve().parent.parent
 #: what a bare call changed its answer for when 2.9 made the dynamo exporter its default

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from small_dataset import CROSS, GRID, write
 
-from caniexport.answers import search as searching
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.support import support
+from caniexport.match import search as searching
 from caniexport.model.status import Status
 from caniexport.store import Dataset
 
@@ -114,11 +114,11 @@ def test_an_error_that_was_not_measured_is_not_made_to_fit(where):
     assert searching.find(where, "ValueError: the kitchen is closed, come back tomorrow morning").hits == ()
 
 
-def test_the_essence_of_a_paste_is_the_last_exception(where):
+def test_a_paste_is_shortened_to_its_last_exception(where):
     pasted = "KeyError: 'x'\n\nDuring handling of the above exception\n\ntorch.onnx.errors.OnnxExporterError: no rule\n"
 
-    assert searching.essence(pasted) == "OnnxExporterError: no rule"
-    assert searching.essence("  two   words ") == "two words"
+    assert searching.shorten(pasted) == "OnnxExporterError: no rule"
+    assert searching.shorten("  two   words ") == "two words"
 
 
 def test_words_are_looked_for_in_names_operators_themes_sources_and_fixes(where):

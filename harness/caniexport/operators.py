@@ -26,7 +26,9 @@ _FAMILIES = (
         ("upsample_nearest2d", "upsample_nearest1d", "upsample_nearest3d", "_upsample_nearest_exact2d"),
     ("interpolate", "resize", "upsample"),
     ("index_put", "index_put_", "_index_put_impl", "scatter_nd", "scatternd"),
-    ("im2col", "nn.functional.unfold", "f.unfold", "nn.unfold"),
+    (
+        "im2col", "torch.nn.functional.unfold", "nn.functional.unfold", "f.unfold", "torch.nn.unfold", "nn.unfold",
+    ),
     ("col2im", "fold"),
     ("unfold", "tensor.unfold"),
     ("_pad_packed_sequence", "pad_packed_sequence"),
@@ -139,7 +141,8 @@ def _made() -> dict[str, str]:
         for name in family:
             folded = name.casefold()
             keys.setdefault(folded, key)
-            keys.setdefault(_spelled(_bare(folded)), key)
+            if "." not in folded:
+                keys.setdefault(_spelled(_bare(folded)), key)
     return keys
 
 

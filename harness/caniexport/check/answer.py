@@ -13,8 +13,7 @@ from caniexport.answers.matrix import Table, table
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import CaseSelection, load, select
 from caniexport.answers.support import Support, supports
-from caniexport.check.matching import Corpus, FailurePoint, Match
-from caniexport.check.operators import failing_operator
+from caniexport.check.matching import Corpus, FailurePoint, Match, failing_operator
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Stage, Status
 from caniexport.store import Dataset
 
@@ -138,7 +137,7 @@ def _failures(cells: Sequence[MeasuredCell], mine: Dataset, corpus: Corpus) -> l
     for cell in failing:
         words = _words(cell, texts.get(cell.message_id or "", ""))
         grouped[cell.case, cell.variant, cell.stage, cell.status.value, words].append(cell)
-    return sorted((_failure(group, mine, corpus) for group in grouped.values()), key=_rank)
+    return sorted((_failure(group, mine, corpus, cells) for group in grouped.values()), key=_rank)
 
 
 def _words(cell: MeasuredCell, message: str) -> str:
@@ -151,12 +150,13 @@ def _words(cell: MeasuredCell, message: str) -> str:
     return failing_operator(message) or cell.signature or ""
 
 
-def _failure(group: Sequence[MeasuredCell], mine: Dataset, corpus: Corpus) -> Failure:
+def _failure(group: Sequence[MeasuredCell], mine: Dataset, corpus: Corpus, cells: Sequence[MeasuredCell]) -> Failure:
     shown = max(group, key=lambda cell: (versions.parse(cell.torch), -EXPORTERS.index(cell.exporter), cell.opset or 0))
     message = mine.message(shown.message_id or "") or ""
     warnings = _warnings(mine, shown)
     point = FailurePoint(shown.torch, shown.exporter, shown.opset, shown.stage, shown.status, message, warnings)
-    matches = corpus.matches(point)
+    own = [cell for cell in cells if (cell.torch, cell.case, cell.variant) == (shown.torch, shown.case, shown.variant)]
+    matches = corpus.matches(point, own)
     where = tuple(_where(group))
     return Failure(
         shown.case,

@@ -24,6 +24,7 @@ from caniexport.cli.options import (
     workers_option,
 )
 from caniexport.cli.output import styled
+from caniexport.corpus.verdicts import Workaround
 
 if TYPE_CHECKING:
     from caniexport.check.answer import Checked, Failure, Where
@@ -186,5 +187,7 @@ def _match(match: Match, failure: Failure, console: Console) -> None:
         console.print(f"      its fixes at torch {match.torch}, {EXPORTER_SHORT[place.exporter]}{opset}:")
     wide = max((len(fix.variant) for fix in words), default=0)
     for fix in words:
-        sign = WORKAROUND[fix.word]
-        console.print(f"      {sign.sign} {fix.word.value:8} {fix.variant:{wide}}  {fix.note}", soft_wrap=True)
+        sign = WORKAROUND[Workaround.BROKEN if fix.refuted else fix.word]
+        word = fix.word.value if not fix.refuted else "refuted"
+        note = f"{fix.note} ({fix.refuted})" if fix.refuted else fix.note
+        console.print(f"      {sign.sign} {word:8} {fix.variant:{wide}}  {note}", soft_wrap=True)

@@ -52,10 +52,11 @@ class Confidence(Enum):
     CAUSE = "the same cause"
     OPERATOR = "the same operator"
     SIMILAR = "a similar error"
+    WORDS = "its words"
 
 
 @dataclass(frozen=True)
-class ErrorLead:
+class Lead:
     """A case that an error text may be about. ``torch``, ``exporter`` and ``opset`` place the newest cell that has the
     error ``text``; all are empty where only the operator is shared.
     """
@@ -85,7 +86,7 @@ class ErrorMatch:
     """
 
     evidence: ErrorEvidence
-    leads: tuple[ErrorLead, ...]
+    leads: tuple[Lead, ...]
     cases: int
 
 
@@ -221,7 +222,7 @@ def _index(dataset: Dataset) -> ErrorIndex:
 def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     """The cases that an error text is about. Where it names an operator, cases of other operators are left out."""
     evidence = _with_mentioned(where, read_error(text), text)
-    best: dict[str, ErrorLead] = {}
+    best: dict[str, Lead] = {}
     for lead in (*_by_errors(where, evidence), *_by_operator(where, evidence)):
         if lead.case not in best or _rank(lead) < _rank(best[lead.case]):
             best[lead.case] = lead
@@ -243,11 +244,11 @@ def _with_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Er
     return replace(evidence, operators=tuple(map(spelled, dict.fromkeys(known))))
 
 
-def _rank(lead: ErrorLead) -> tuple[object, ...]:
+def _rank(lead: Lead) -> tuple[object, ...]:
     return list(Confidence).index(lead.confidence), -lead.score, lead.variant != PLAIN, lead.case
 
 
-def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[ErrorLead]:
+def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
     asked = {operator_key(op) for op in evidence.operators}
     first = operator_key(evidence.operator) if evidence.operator else ""
     for item in where.known:
@@ -261,7 +262,7 @@ def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[ErrorLead
             entry = where.entries.get((place.case, place.variant))
             if entry is not None:
                 shared = _as_far_as(confidence, entry, first)
-                yield ErrorLead(
+                yield Lead(
                     entry, shared, shared.value, like, place.variant, place.torch, place.exporter, place.opset,
                     place.runtime, item.seen.text,
                 )  # fmt: skip
@@ -316,6 +317,8 @@ def _same_line(reason: Reason, item: _Known) -> str:
         shorter, longer = sorted((line, reason.exact), key=len)
         if len(shorter) >= _LEAST_BEGINNING and (longer.startswith(shorter) or line in reason.exact):
             return line
+        if speaks_alone(reason.exact) and reason.exact in line:
+            return line
     return ""
 
 
@@ -326,17 +329,17 @@ def _same_pattern(reason: Reason, item: _Known) -> str:
     return next((known for known in item.patterns if speaks_alone(known) and known in reason.pattern), "")
 
 
-def _by_operator(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[ErrorLead]:
+def _by_operator(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
     for position, op in enumerate(evidence.operators):
         key = operator_key(op)
         for entry in where.by_operator.get(key, ()):
             failing = where.failing_operators.get(entry.case, Counter())
             share = failing[key] / (failing.total() or 1)
             score = (1.0 + share) / (1 + position) / math.sqrt(len(entry.ops))
-            yield ErrorLead(entry, Confidence.OPERATOR, f"{Confidence.OPERATOR.value}, {op}", score)
+            yield Lead(entry, Confidence.OPERATOR, f"{Confidence.OPERATOR.value}, {op}", score)
 
 
-def _weighed(lead: ErrorLead, where: ErrorIndex, evidence: ErrorEvidence, text: str) -> ErrorLead:
+def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Lead:
     """Of many cases with one error, the one that fails with nothing else, and whose own words are the text's, leads."""
     own = _own_words(lead.entry)
     asked = split_words(text) | frozenset(_NUMBER.findall("\n".join(reason.line for reason in evidence.reasons)))

@@ -58,6 +58,7 @@ _CAUSED_BY = re.compile(
 _ADVICE = re.compile(
     r"Next steps:.*?(?=## Exception summary|<class '|\Z)"
     r"|Please feel free to request support or submit a pull request[^\n]*"
+    r"|Support for this operator was added in version [^\n]*"
     r"|Please open a bug to request ONNX export support[^\n]*"
     r"|The error above occurred when calling torch\.export\.export\..*?(?=\(Refer|\Z)"
     r"|\(Refer to the full stack trace above for more information\.\)"
@@ -72,7 +73,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 #: a line that was broken for its length, and quotes as a text processor sets them
 _BROKEN_LINE = re.compile(r"\\\n\s*")
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d`", "''\"\"'")
-_TRACE_END = re.compile(r"During handling of the above exception, another exception occurred")
+_TRACE_END = re.compile(r"During handling of the above exception")
 _DIRECT = "The above exception was the direct cause"
 #: the function of a frame in torch's symbolic files, which is called as its operator is
 _SYMBOLIC = re.compile(r'symbolic_(?:opset\d+|helper|caffe2)\.py(?:", line \d+, in |\(\d+\): )(?P<op>\w+)')
@@ -94,6 +95,7 @@ _RULES = tuple(
     for text in (
         r"OpOverload(?:Packet)?\(op='(?P<op>[\w.]+)'",
         r"Unsupported FX nodes: \{'call_\w+': \['" + _OP,
+        r"(?P<op>\w+(?:::\w+)?)'? to ONNX opset version",
         r"(?:Cannot find|No) (?:symbolic|ONNX function|operator overload)[^\n]{0,30}? (?:for|of) '?" + _OP,
         r"unrecognized namespace (?P<op>\w+::\w+)",
         r"Exporting (?:the|to) operator '?(?P<op>(?:\w*::)?\w+)'? to ONNX",
@@ -253,7 +255,12 @@ def split_words(text: str) -> frozenset[str]:
 
 def reads_as_error(text: str) -> bool:
     """Whether a text reads like an error rather than like a name: it has several words, or is an exception's name."""
-    return len(text.split()) > 1 or bool(_BARE_KIND.match(text))
+    return len(text.split()) > 1 or is_kind(text)
+
+
+def is_kind(text: str) -> bool:
+    """Whether a text is an exception's name and nothing else."""
+    return bool(_BARE_KIND.match(text))
 
 
 def read_error(text: str) -> ErrorEvidence:

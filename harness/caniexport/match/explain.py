@@ -11,15 +11,15 @@ from caniexport.answers.points import Places
 from caniexport.answers.reading import Rows, load
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import exporter_name
-from caniexport.match.errors import Confidence, ErrorLead, ErrorMatch, index_errors, match_error
+from caniexport.match.errors import Confidence, ErrorMatch, Lead, index_errors, match_error
 from caniexport.match.judged import CaseAt, judge_case
 from caniexport.model.case import PLAIN
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Status
 from caniexport.operators import operator_key, operator_keys
 from caniexport.store import Dataset
 
-#: leads that are answered at the user's point
-_MOST = 3
+#: leads that are answered at the user's point, and those of which they are taken
+_MOST, _LOOKED_AT = 3, 6
 _FAILS = MEASURED - WORKS - {Status.UNSUPPORTED}
 #: the opset that an error names as the one that was asked for
 _OPSET = re.compile(r"(?:to ONNX opset version|ONNX opset version:?|opset_version=|opset version) (\d+)")
@@ -30,7 +30,7 @@ _NAMED = tuple(name.value for name in Exporter if name is not Exporter.DEFAULT)
 class AnsweredLead:
     """A case that fails alike, with what it shares with the error, at the point that the answer is about."""
 
-    lead: ErrorLead
+    lead: Lead
     at: CaseAt
 
 
@@ -52,6 +52,10 @@ class ErrorAnswer:
     notes: tuple[str, ...]
 
 
+#: a lead at its point, and what was assumed of the point
+_Answered = tuple[AnsweredLead, tuple[str, ...]]
+
+
 def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> ErrorAnswer:
     """Answer an error text at a point: ``torch``, ``exporter`` and ``opset`` as far as ``asked`` names them.
 
@@ -63,28 +67,37 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     told = _OPSET.search(text)
     if told and not asked.get("opset") and not asked.get("torch"):
         named["opset"] = told[1]
-    answered = [_answered(rows, lead, named) for lead in match.leads[:_MOST]]
+    answered = _helping_first([_answered(rows, lead, named) for lead in match.leads[:_LOOKED_AT]])[:_MOST]
     reasons = match.evidence.reasons
     reason = f"{reasons[0].kind}: {reasons[0].line}".strip(": ") if reasons else ""
     operator = match.evidence.operator
     tables = tuple(_tables(dataset, rows, operator, asked)) if operator else ()
     leads = tuple(item for item, _ in answered)
     notes = tuple(dict.fromkeys(note for _, found in answered[:1] for note in found))
-    others = tuple(lead.case for lead in match.leads[_MOST:])
+    shown = {item.lead.case for item in leads}
+    others = tuple(lead.case for lead in match.leads if lead.case not in shown)
     answer = ErrorAnswer("", reason, match.evidence.operators, leads, others, tables, notes)
     if match.evidence.only_named:
         return replace(answer, decision=_only_named(match))
     return replace(answer, decision=_decision(answer, bool(asked.get("torch"))))
 
 
-def _answered(rows: Rows, lead: ErrorLead, named: Mapping[str, str]) -> tuple[AnsweredLead, tuple[str, ...]]:
+def _helping_first(found: list[_Answered]) -> list[_Answered]:
+    """Of cases that have the very same error there, those with a fix that works at the point."""
+    if found and found[0][0].at.works:
+        return found
+    exact = [item for item in found if item[0].lead.confidence is Confidence.EXACT]
+    return [*sorted(exact, key=lambda item: not item[0].at.helping), *found[len(exact) :]]
+
+
+def _answered(rows: Rows, lead: Lead, named: Mapping[str, str]) -> tuple[AnsweredLead, tuple[str, ...]]:
     point = named if named.get("torch") else {**_seen(rows, lead, named), **named}
     place = Places(rows).fill(point)
     at = judge_case(rows, lead.case, place.torch, place.exporter, place.opset)
     return AnsweredLead(lead, at), place.notes
 
 
-def _seen(rows: Rows, lead: ErrorLead, named: Mapping[str, str]) -> dict[str, str]:
+def _seen(rows: Rows, lead: Lead, named: Mapping[str, str]) -> dict[str, str]:
     """Where an error was last seen; where only the operator is shared, the newest place at which the case fails."""
     if lead.torch and lead.exporter in _NAMED:
         return _point(lead.torch, lead.exporter, lead.opset)

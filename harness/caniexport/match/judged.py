@@ -36,7 +36,8 @@ class FixAt:
     """A fix of a case, and what it is worth at a point.
 
     ``caution`` marks one that is known to be wrong or partial. ``exporter`` and ``opset`` are what its file was found
-    to be written with there, empty and ``None`` where no file was.
+    to be written with there, empty and ``None`` where no file was. ``refuted`` says what of a user's own rows shows
+    that it does not help their model; empty where nothing does.
     """
 
     variant: str
@@ -47,11 +48,12 @@ class FixAt:
     word: Workaround
     exporter: str = ""
     opset: int | None = None
+    refuted: str = ""
 
     @property
     def helps(self) -> bool:
         """Whether it was measured to work where the failing form does not, and nothing is known against it."""
-        return self.word is Workaround.NEEDED and not self.caution
+        return self.word is Workaround.NEEDED and not self.caution and not self.refuted
 
 
 @dataclass(frozen=True)

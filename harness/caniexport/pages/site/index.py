@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from caniexport.answers import search
 from caniexport.answers.select import CatalogueEntry
 from caniexport.answers.support import Support
+from caniexport.match.errors import index_errors
 from caniexport.model.case import PLAIN
 from caniexport.pages import looks
 from caniexport.pages.kept import Kept
@@ -17,7 +17,6 @@ from caniexport.pages.site.paths import case_file
 
 def script(kept: Kept) -> str:
     """The cases with their words and answers, and the first lines of errors with their cases."""
-    where = kept.answer(search.index)
     entries = cases(kept)
     number = {entry.case: index for index, entry in enumerate(entries)}
     listed = [
@@ -31,11 +30,11 @@ def script(kept: Kept) -> str:
         for entry in entries
     ]
     errors: dict[str, set[int]] = {}
-    for message_id, seen in where.seen.items():
-        lines = [line for line in where.texts.get(message_id, "").splitlines() if line.strip()][:1]
-        for item in seen:
-            if lines and item.case in number:
-                errors.setdefault(lines[0][:400], set()).add(number[item.case])
+    for known in index_errors(kept).known:
+        lines = [line for line in known.seen.text.splitlines() if line.strip()][:1]
+        for case in known.seen.cases & number.keys():
+            if lines:
+                errors.setdefault(lines[0][:400], set()).add(number[case])
     told = [{"text": text, "cases": sorted(found)} for text, found in sorted(errors.items())]
     data = json.dumps({"cases": listed, "errors": told}, ensure_ascii=False, separators=(",", ":"))
     return f"window.CANIEXPORT = {data}\n"

@@ -6,7 +6,7 @@ from collections import Counter
 
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import table
-from caniexport.answers.search import Hit
+from caniexport.match.errors import Confidence, Lead
 from caniexport.pages import grid
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
@@ -23,7 +23,9 @@ def page(form: Form, kept: Kept) -> Page:
     if not op:
         lead = "Every torch and ONNX operator that a case is about, with the number of cases."
         return form.page("Operators", lead, render("ops.html", counted=counted))
-    hits = [search.told(kept, Hit(item, f"operator {op}", 1.0)) for item in entries if op in item.ops]
+    hits = [
+        search.told(kept, Lead(item, Confidence.OPERATOR, f"operator {op}", 1.0)) for item in entries if op in item.ops
+    ]
     shown = kept.answer(table, Filters(ops=(op,)))
     made = grid.of_lines(shown.lines, shown.columns, {}) if shown.lines else None
     body = render("op.html", hits=hits, grid=made)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from caniexport.answers import search as searching
-from caniexport.answers.search import Hit
 from caniexport.answers.support import Support
+from caniexport.match import search as searching
+from caniexport.match.errors import Lead
+from caniexport.match.explain import explain_error
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter
 from caniexport.pages.form import Form, Page
@@ -41,7 +42,7 @@ _BESIDE_EACH_OTHER, _LEAST_THEMES = 2, 12
 class ToldHit:
     """A case that was found: where it works, and the fixes that work where the error was seen."""
 
-    hit: Hit
+    hit: Lead
     supports: Sequence[Support]
     working: Sequence[str] = ()
 
@@ -58,7 +59,7 @@ def page(form: Form, kept: Kept) -> Page:
     return form.page("Can I export it?", _LEAD, _found(kept, query) if query else _start(form, kept))
 
 
-def told(kept: Kept, hit: Hit, *, with_fixes: bool = False) -> ToldHit:
+def told(kept: Kept, hit: Lead, *, with_fixes: bool = False) -> ToldHit:
     """A hit with the answers that stand beside it."""
     supports = [item for item in kept.supports(hit.entry.case, PLAIN) if item.exporter in _BESIDE]
     return ToldHit(hit, supports, _working(kept, hit) if with_fixes and hit.torch else ())
@@ -71,7 +72,7 @@ def _query(form: Form) -> str:
         "torch.cross, GridSample, onnx/onnx#2683, or the error itself",
         width=990,
         longest=searching.LONGEST,
-        tidy=searching.essence,
+        tidy=searching.shorten,
     )
 
 
@@ -98,10 +99,11 @@ def _tables(found: Overview) -> list[list[str]]:
 def _found(kept: Kept, query: str) -> Markup:
     found = searching.find(kept.answer(searching.index), query)
     hits = [told(kept, hit, with_fixes=True) for hit in found.hits[:_SHOWN]]
-    return render("found.html", found=found, hits=hits, query=query, questions=_QUESTIONS)
+    answer = explain_error(kept, query, {}) if found.error else None
+    return render("found.html", found=found, hits=hits, query=query, questions=_QUESTIONS, answer=answer)
 
 
-def _working(kept: Kept, hit: Hit) -> list[str]:
+def _working(kept: Kept, hit: Lead) -> list[str]:
     """The fixes that work in the cell where the error was seen, those that sources warn of left out."""
     entries = kept.rows().catalogue
     found = [

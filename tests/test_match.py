@@ -1,0 +1,145 @@
+"""From what a user has in hand to the cases that fail alike: pasted errors, names of operators, names of errors."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import caniexport
+from caniexport import home, names
+from caniexport.cli import main
+from caniexport.match.errors import Confidence, index_errors, match_error
+from caniexport.match.evidence import read_error
+from caniexport.operators import operator_key
+
+CROSS = "RuntimeError: Exporting the operator aten::cross to ONNX opset version 11 is not supported."
+
+
+@pytest.fixture(scope="module")
+def published():
+    return caniexport.open(home.find().published)
+
+
+@pytest.fixture(scope="module")
+def index(published):
+    return index_errors(published)
+
+
+@pytest.mark.parametrize(
+    "name", ["F.grid_sample", "torch.nn.functional.grid_sample", "aten::grid_sampler", "GridSample", "grid_sampler_2d"]
+)
+def test_an_operator_has_one_key_by_every_name(name):
+    assert operator_key(name) == operator_key("aten.grid_sampler.default")
+
+
+@pytest.mark.parametrize(
+    ("typo", "meant"),
+    [("corss", "aten::cross"), ("gridsmaple", "GridSample"), ("adaptive_avgpool2d", "adaptive_avg_pool2d")],
+)
+def test_the_nearest_name_is_a_typo_away(typo, meant):
+    assert (
+        names.nearest(typo, ["Compress", "Cos", "Or", "aten::cross", "GridSample", "adaptive_avg_pool2d"])[0] == meant
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "operator"),
+    [
+        ("No ONNX function found for <OpOverload(op='aten.unfold', overload='default')>", "aten::unfold"),
+        ("RuntimeError: ONNX export failed: Couldn\u2019t export Python operator qfn", "aten::qfn"),
+        ("Unsupported FX nodes: {'call_function': ['aten\\\n.glu.default']}.", "aten::glu"),
+        ('[8] Assertion failed: scales.is_weights() && "Resize scales must be an initializer!"', "Resize"),
+        ("ERROR: In node 143 (importResize): UNSUPPORTED_NODE: Assertion failed: x", "Resize"),
+        ("FAIL : Fatal error: mmcv:MMCVRoiAlign(-1) is not a registered function/op", "mmcv::MMCVRoiAlign"),
+        ("RuntimeError: sqrt_vml_cpu not implemented for 'Half'", "aten::sqrt"),
+        (
+            "RuntimeError: ONNX export failed: Couldn't export operator aten::adaptive_avg_pool2d\n\nGraph we tried to "
+            "export:\ngraph(%0 : Float(1, 3, 4, 4)) {\n  %1 : Tensor = onnx::LSTM(%0)\n  return (%1);\n}",
+            "aten::adaptive_avg_pool2d",
+        ),
+    ],
+)
+def test_the_operator_that_fails_is_read_from_what_people_paste(text, operator):
+    assert read_error(text).operator == operator
+
+
+def test_the_dump_of_a_value_names_no_operator():
+    text = (
+        "torch.onnx.errors.SymbolicValueError: STFT does not currently support complex types  [Caused by the value '1 "
+        "defined in (%1 : Float(2, 3) = onnx::Reshape[allowzero=0](%2, %3)' (type 'Tensor') in the TorchScript graph. "
+        "The containing node has kind 'onnx::Reshape'.]"
+    )
+    assert "onnx::Reshape" not in read_error(text).operators
+
+
+@pytest.mark.parametrize(
+    ("text", "case"),
+    [
+        (CROSS, "cross-no-symbolic"),
+        ("grid_sampler to ONNX opset version 11 is not supported", "grid-sampler-unsupported-opset-11"),
+        (
+            "Got unsupported: Exporting the operator 'aten::im2col' to ONNX opset version 9 is not supported",
+            "unfold-images",
+        ),
+    ],
+)
+def test_an_error_of_a_case_finds_it(index, text, case):
+    found = match_error(index, text).leads[0]
+    assert (found.case, found.confidence) == (case, Confidence.EXACT)
+
+
+def test_an_error_leads_to_no_case_of_another_operator(index):
+    text = "No ONNX function found for <OpOverload(op='aten.unfold', overload='default')>"
+    found = match_error(index, text)
+    assert found.leads
+    assert all("aten::unfold" in lead.entry.ops for lead in found.leads)
+    assert (
+        match_error(index, "Exporting the operator 'aten::glu' to ONNX opset version 17 is not supported").leads == ()
+    )
+
+
+@pytest.mark.parametrize("name", ["GuardOnDataDependentSymNode", "UnsupportedOperatorError", "ShapeInferenceError"])
+def test_the_name_of_an_error_alone_says_how_many_cases_ended_with_it(published, name):
+    found = caniexport.explain_error(published, name)
+    assert f"ended with {name}: paste the words behind it" in found.decision
+    assert found.leads
+
+
+def test_an_error_is_answered_at_the_users_release(published):
+    seen = caniexport.explain_error(published, CROSS)
+    assert "At torch 1.11.0, trace, opset 11 the fix `stack_rewrite` is measured to work" in seen.decision
+    assert seen.leads[0].at.helping[0].code
+    newer = caniexport.explain_error(published, CROSS, torch="2.8", opset="18")
+    assert "At torch 2.8.0, trace, opset 18 it works without a fix" in newer.decision
+
+
+def test_an_operator_that_no_case_is_about_is_told_from_torchs_own_table(published):
+    found = caniexport.explain_error(
+        published, "Exporting the operator 'aten::glu' to ONNX opset version 17 is not supported"
+    )
+    assert "none is about aten::glu" in found.decision
+    assert "has a rule for opset" in found.decision
+
+
+def test_why_takes_an_error_and_standard_input():
+    said = CliRunner().invoke(main, ["why", CROSS]).stdout
+    piped = CliRunner().invoke(main, ["why", "-"], input=f"Traceback (most recent call last):\n{CROSS}\n").stdout
+    assert said.startswith("This is cross-no-symbolic")
+    assert piped.split("\n")[0] == said.split("\n")[0]
+    told = json.loads(CliRunner().invoke(main, ["why", CROSS, "--torch", "2.8", "--json"]).stdout)
+    assert told["leads"][0]["at"]["status"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--torch", "2.8", "--torch", "2.9"], "an error text is answered at one torch: 2.8, 2.9 are several"),
+        (["--status", "pass"], "--status says nothing about an error text"),
+        (["--torch", "99"], "99"),
+    ],
+)
+def test_why_refuses_what_says_nothing_about_an_error(asked, said):
+    reply = CliRunner().invoke(main, ["why", CROSS, *asked])
+    assert (reply.exit_code, said in reply.stderr) == (2, True)
