@@ -9,8 +9,8 @@ import streamlit as st
 from caniexport.answers import onnx_ops
 from caniexport.answers.onnx_ops import BadModel
 from caniexport.answers.select import CatalogueEntry
+from caniexport.names import plural
 from caniexport.pages.kept import Kept
-from caniexport.pages.render import plural
 from caniexport.pages.views.upgrade import LONGEST, known
 from dashboard import widgets
 

@@ -41,7 +41,7 @@ EXAMPLES: dict[str, list[str]] = {
     ],
     "workaround": ["workaround cross-no-symbolic"],
     "upgrade": [
-        "upgrade --from torch=2.8.0 --to torch=2.9.1 --theme indexing --theme baking",
+        "upgrade --from torch=2.5,opset=17 --to 2.9 --op grid_sample --op sdpa --op lstm --op index_put",
         "upgrade --from torch=1.13.1 --plan --theme grid-sample",
     ],
     "alerts": ["alerts --baseline results --current results"],

@@ -15,7 +15,7 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import table
 from caniexport.answers.standings import workarounds
 from caniexport.answers.upgrade import upgrade
-from caniexport.pages.render import plural
+from caniexport.names import plural
 from caniexport.store import Dataset
 
 pytestmark = MARKS

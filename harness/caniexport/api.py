@@ -33,11 +33,13 @@ from caniexport.answers import policy as policies
 from caniexport.answers import runtimes as releases
 from caniexport.answers import upgrade as upgrades
 from caniexport.answers.filters import CaseFilterNames, FilterNames, read_filters
+from caniexport.answers.model_file import read_model
 from caniexport.answers.points import parse
 from caniexport.answers.select import exporter_names, load, select
 from caniexport.match import explain as errors
 from caniexport.model.errors import UnknownName
 from caniexport.store import Dataset
+from caniexport.store.onnx_graph import Graph
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,14 +120,36 @@ def workaround(dataset: Dataset, **filters: Unpack[FilterNames]) -> standings.Wo
     return standings.workarounds(dataset, read_filters("workaround", filters))
 
 
-def upgrade(dataset: Dataset, before: str, after: str, **filters: Unpack[FilterNames]) -> upgrades.Upgrade:
-    """What changes between two points (``torch=2.8.0,opset=17``); what is left out is the release's default."""
-    return upgrades.upgrade(dataset, parse(before), parse(after), read_filters("upgrade", filters))
+def upgrade(
+    dataset: Dataset, before: str, after: str, model: Path | str | None = None, **filters: Unpack[FilterNames]
+) -> upgrades.Upgrade:
+    """What changes between two points (``torch=2.8.0,opset=17``); what is left out is the release's default.
+
+    With an ONNX file as ``model``: what is known to touch it; what ``before`` leaves out is then read off the file.
+    """
+    point, graph = _model(dataset, before, model)
+    return upgrades.upgrade(dataset, point, parse(after), read_filters("upgrade", filters), graph)
 
 
-def plan(dataset: Dataset, before: str, after: str | None = None, **filters: Unpack[FilterNames]) -> plans.Plan:
-    """The newest target where nothing breaks, and the fewest workarounds for ``after``."""
-    return plans.plan(dataset, parse(before), None if after is None else parse(after), read_filters("plan", filters))
+def plan(
+    dataset: Dataset,
+    before: str,
+    after: str | None = None,
+    model: Path | str | None = None,
+    **filters: Unpack[FilterNames],
+) -> plans.Plan:
+    """The newest target where nothing breaks, and the fewest workarounds for ``after``; ``model`` as in `upgrade`."""
+    point, graph = _model(dataset, before, model)
+    asked = None if after is None else parse(after)
+    return plans.plan(dataset, point, asked, read_filters("plan", filters), graph)
+
+
+def _model(dataset: Dataset, before: str, path: Path | str | None) -> tuple[Mapping[str, str], Graph | None]:
+    """The point to leave, and the graph of a model."""
+    if path is None:
+        return parse(before), None
+    file = read_model(Path(path), load(dataset).torch)
+    return {**file.point, **parse(before)}, file.graph
 
 
 def policy(

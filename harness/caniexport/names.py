@@ -52,6 +52,11 @@ def some(items: Sequence[str], most: int) -> str:
     return ", ".join(items[:most]) + more
 
 
+def plural(number: int, noun: str) -> str:
+    """``1 case``, ``2 cases``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
     """The error for an unknown ``name`` of this ``kind`` (``case``, ``exporter``, ...), to be raised."""
     names = list(dict.fromkeys(known))

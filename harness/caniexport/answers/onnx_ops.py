@@ -1,7 +1,7 @@
 """The operators of an ONNX file, read off its bytes: no onnx package, no weights in memory, whatever its size.
 
-Only the fields that name operators are looked at (onnx.proto: ModelProto, GraphProto, NodeProto); everything else is
-stepped over. The torch operators are those that the dynamo exporter leaves in its nodes' metadata.
+Only the fields that name operators and what joins them are looked at (onnx.proto: ModelProto, GraphProto, NodeProto);
+everything else is stepped over. The torch operators are those that the dynamo exporter leaves in its nodes' metadata.
 """
 
 from __future__ import annotations
@@ -13,17 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from caniexport.model.errors import CaniexportError
+from caniexport.model.status import Exporter
 from caniexport.runner import wire
+from caniexport.store.onnx_graph import Graph, Node, named_type
 
 # field numbers of onnx.proto
-_IR, _PRODUCER, _GRAPH, _OPSETS, _FUNCTIONS = 1, 2, 7, 8, 25
-_NODE, _INITIALIZER = 1, 5
+_IR, _PRODUCER, _PRODUCER_VERSION, _GRAPH, _OPSETS, _FUNCTIONS = 1, 2, 3, 7, 8, 25
+_NODE, _INITIALIZER, _GRAPH_INPUT, _GRAPH_OUTPUT, _VALUE_INFO = 1, 5, 11, 12, 13
 _FUNCTION_NODE = 7
-_OP_TYPE, _ATTRIBUTE, _DOMAIN, _METADATA = 4, 5, 7, 9
+_INPUT, _OUTPUT, _OP_TYPE, _ATTRIBUTE, _DOMAIN, _METADATA = 1, 2, 4, 5, 7, 9
+_TENSOR_NAME = 8
 _SUBGRAPH, _SUBGRAPHS = 6, 11
 _EXTERNAL_DATA = 13
 _KEY, _VALUE = 1, 2
 _TORCH = re.compile(rb"torch\.ops\.aten\.(\w+)")
+#: what only the dynamo exporter writes: domains of operators, and keys of nodes' metadata, that begin so
+_DYNAMO = "pkg."
 #: how deep subgraphs may lie in each other: a file that goes deeper was made to hurt
 _DEEPEST = 100
 
@@ -36,6 +41,9 @@ class BadModel(CaniexportError):
 class ModelOps:
     """What a model uses: ONNX operators (``GridSample``), torch operators (``aten::grid_sampler``) as far as the file
     names them, the opset of the ai.onnx domain, who wrote it, and external data that does not lie beside it.
+
+    ``written_by`` is the version of ``producer``; ``exporter`` is torch's, empty where torch did not write the file (a
+    scripted model's file looks like a traced one's); ``graph`` has the nodes of all subgraphs and functions too.
     """
 
     onnx: tuple[str, ...]
@@ -43,6 +51,9 @@ class ModelOps:
     opset: int | None
     producer: str
     missing: tuple[str, ...]
+    written_by: str
+    exporter: str
+    graph: Graph
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -76,30 +87,44 @@ def _model(data: memoryview, name: str, folder: Path | None) -> ModelOps:
     found = _SeenOps()
     try:
         return _walked(data, name, folder, found)
-    except (wire.Malformed, RecursionError) as error:
+    except (ValueError, IndexError, RecursionError) as error:
         whole = "is truncated or damaged" if found.looks_like_onnx else "is not an ONNX file"
         raise BadModel(f"{name} {whole} ({error})") from error
 
 
 def _walked(data: memoryview, name: str, folder: Path | None, found: _SeenOps) -> ModelOps:
-    producer, opset = "", None
+    producer, written_by, opset = "", "", None
     for field, value in _fields(data):
         if field == _IR and isinstance(value, int):
             found.looks_like_onnx = True
         elif field == _PRODUCER and isinstance(value, memoryview):
             producer = bytes(value[:200]).decode("utf-8", "replace")
+        elif field == _PRODUCER_VERSION and isinstance(value, memoryview):
+            written_by = bytes(value[:200]).decode("utf-8", "replace")
         elif field == _OPSETS and isinstance(value, memoryview):
             domain, version = _opset(value)
             opset = version if domain in ("", "ai.onnx") else opset
+            found.by_dynamo |= domain.startswith(_DYNAMO)
         elif field == _GRAPH and isinstance(value, memoryview):
             found.graphs += 1
             found.graph(value, 0)
         elif field == _FUNCTIONS and isinstance(value, memoryview):
+            found.functions += 1
             found.nodes(value, _FUNCTION_NODE, 0)
     if not found.looks_like_onnx or not found.graphs:
         raise BadModel(f"{name} is not an ONNX file (no {'graph' if found.looks_like_onnx else 'IR version'} in it)")
     missing = sorted(item for item in found.external if folder is None or not (folder / item).is_file())
-    return ModelOps(tuple(sorted(found.onnx)), tuple(sorted(found.torch)), opset, producer, tuple(missing))
+    by = Exporter.DYNAMO if found.by_dynamo else Exporter.TRACE
+    return ModelOps(
+        tuple(sorted(found.onnx)),
+        tuple(sorted(found.torch)),
+        opset,
+        producer,
+        tuple(missing),
+        written_by,
+        by.value if producer == "pytorch" else "",
+        found.drawn(),
+    )
 
 
 class _SeenOps:
@@ -110,7 +135,20 @@ class _SeenOps:
         self.torch: set[str] = set()
         self.external: set[str] = set()
         self.graphs = 0
+        self.functions = 0
         self.looks_like_onnx = False
+        self.by_dynamo = False
+        self._nodes: list[tuple[str, list[str], list[str]]] = []
+        self._constants: set[str] = set()
+        self._inputs: list[str] = []
+        self._outputs: list[str] = []
+        self._types: dict[str, str] = {}
+
+    def drawn(self) -> Graph:
+        """Everything as one graph."""
+        nodes = [_node(op, inputs, outputs, self._constants) for op, inputs, outputs in self._nodes]
+        inputs = tuple(name for name in self._inputs if name not in self._constants)
+        return Graph(tuple(nodes), inputs, tuple(self._outputs), self._types)
 
     def graph(self, data: memoryview, depth: int) -> None:
         if depth > _DEEPEST:
@@ -119,6 +157,15 @@ class _SeenOps:
         for field, value in _fields(data):
             if field == _INITIALIZER and isinstance(value, memoryview):
                 self.external |= _external(value)
+                self._constants |= _names(value, _TENSOR_NAME)
+            elif field in (_GRAPH_INPUT, _GRAPH_OUTPUT, _VALUE_INFO) and isinstance(value, memoryview):
+                self._value(field, value, depth)
+
+    def _value(self, field: int, data: memoryview, depth: int) -> None:
+        name, kind = named_type(bytes(data))
+        self._types[name] = kind
+        if depth == 0 and field != _VALUE_INFO:
+            (self._inputs if field == _GRAPH_INPUT else self._outputs).append(name)
 
     def nodes(self, data: memoryview, number: int, depth: int) -> None:
         for field, value in _fields(data):
@@ -127,21 +174,56 @@ class _SeenOps:
 
     def _node(self, data: memoryview, depth: int) -> None:
         op, domain = "", ""
+        names: dict[int, list[str]] = {_INPUT: [], _OUTPUT: []}
         for field, value in _fields(data):
             if not isinstance(value, memoryview):
                 continue
-            if field == _OP_TYPE:
-                op = bytes(value).decode("utf-8", "replace")
+            if field in names:
+                names[field].append(self._scoped(_text(value)))
+            elif field == _OP_TYPE:
+                op = _text(value)
             elif field == _DOMAIN:
-                domain = bytes(value).decode("utf-8", "replace")
+                domain = _text(value)
             elif field == _METADATA:
                 self.torch |= {f"aten::{name.decode()}" for name in _TORCH.findall(bytes(value))}
+                self.by_dynamo |= any(key.startswith(_DYNAMO) for key in _names(value, _KEY))
             elif field == _ATTRIBUTE:
-                for inner, sub in _fields(value):
-                    if inner in (_SUBGRAPH, _SUBGRAPHS) and isinstance(sub, memoryview):
-                        self.graph(sub, depth + 1)
-        if op and domain in ("", "ai.onnx"):
+                self._subgraphs(value, depth)
+        if op:
+            self._add(op, domain, names)
+
+    def _subgraphs(self, attribute: memoryview, depth: int) -> None:
+        for field, value in _fields(attribute):
+            if field in (_SUBGRAPH, _SUBGRAPHS) and isinstance(value, memoryview):
+                self.graph(value, depth + 1)
+
+    def _add(self, op: str, domain: str, names: dict[int, list[str]]) -> None:
+        own = domain in ("", "ai.onnx")
+        if own:
             self.onnx.add(op)
+        if op == "Constant":
+            self._constants.update(names[_OUTPUT])
+        else:
+            self._nodes.append((op if own else f"{domain}::{op}", names[_INPUT], names[_OUTPUT]))
+
+    def _scoped(self, name: str) -> str:
+        """The values of a function have names of their own."""
+        return f"{self.functions}:{name}" if name and self.functions else name
+
+
+def _node(op: str, inputs: list[str], outputs: list[str], constants: set[str]) -> Node:
+    read = tuple(name for name in inputs if name and name not in constants)
+    return Node(op, read, tuple(filter(None, outputs)), sum(name in constants for name in inputs))
+
+
+def _text(data: memoryview) -> str:
+    return bytes(data).decode("utf-8", "replace")
+
+
+def _names(data: memoryview, number: int) -> set[str]:
+    """The texts of a field."""
+    found = (value for field, value in _fields(data) if field == number and isinstance(value, memoryview))
+    return {_text(value) for value in found}
 
 
 def _opset(data: memoryview) -> tuple[str, int]:

@@ -16,6 +16,7 @@ from caniexport.model.case import PLAIN
 from caniexport.model.status import EXPORTERS, WORKS, Exporter, FixKind, Status
 from caniexport.store import Dataset
 from caniexport.store.elsewhere import On, Runtime
+from caniexport.store.onnx_graph import Graph
 from caniexport.store.sql import Where
 
 Key = tuple[str, str]
@@ -117,6 +118,19 @@ class Rows:
     ) -> list[tuple[Any, ...]]:
         """For each group of cells: its columns, its values of the column ``along``, and a measure (SQL) at each."""
         return self._dataset.folded(by, along, measure, _taken(where), on=self._moved_to)
+
+    def files(self, torch: str, exporter: str) -> list[dict[str, Any]]:
+        """The cells of a release and exporter that have a file, with its content hash."""
+        where = {"torch": (torch,), "exporter": (exporter,)}
+        return [row for row in self._named(("case", "variant", "exporter", "opset", "bundle"), where) if row["bundle"]]
+
+    def _named(self, columns: Sequence[str], where: Where) -> list[dict[str, Any]]:
+        return [dict(zip(columns, row, strict=True)) for row in self._dataset.select(columns, where)]
+
+    def graphs(self, bundles: Iterable[str]) -> list[tuple[str, Graph]]:
+        """The published graphs of files, by their content hash."""
+        found = self._dataset.records("graphs", {"bundle": tuple(bundles)})
+        return [(row["bundle"], Graph.from_json(row["graph"])) for row in found]
 
     @cached_property
     def run_on(self) -> frozenset[tuple[str, str | None, str | None, str | None]]:

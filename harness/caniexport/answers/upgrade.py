@@ -13,11 +13,13 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.rows import MeasuredCell, compared, told
 from caniexport.answers.select import CaseSelection, CatalogueEntry, Rows, load, select
+from caniexport.answers.targets import TargetJudge, UpgradeTarget, kept_place
 from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, ComparedCell, Verdict, Workaround, compare, workaround
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import MEASURED, FixKind, Status
 from caniexport.store.elsewhere import Runtime
+from caniexport.store.onnx_graph import Graph
 
 if TYPE_CHECKING:
     from caniexport.store import Dataset
@@ -41,6 +43,8 @@ ORDER = (
     Verdict.NEWLY_SUPPORTED,
     Verdict.RESTORED,
 )
+#: how a message names what is behind an error
+_CAUSED = "caused by "
 #: what is worse afterwards, for a build that should stop
 _WORSE = REGRESSIONS | {Verdict.WITHDRAWN}
 _Key = tuple[str, str, str, str, int | None, Runtime]
@@ -95,11 +99,15 @@ class Upgrade:
     """The answer. ``drop``, ``keep``, ``add`` and ``lost`` are workarounds; ``counts`` has every verdict's number.
 
     ``unknown`` are the cases that were not measured at one of the two points; ``refused`` those that work at the second
-    while onnx's checker refuses their file, ``unstable`` those whose repetitions differ at one of them.
+    while onnx's checker refuses their file, ``unstable`` those whose repetitions differ at one of them. ``target`` is
+    the second point in short, ``kept`` its release called with the exporter and opset of the first, ``None`` where that
+    is the second point.
     """
 
     before: MeasuredPoint
     after: MeasuredPoint
+    target: UpgradeTarget
+    kept: UpgradeTarget | None
     groups: tuple[ChangeGroup, ...]
     drop: tuple[FixChange, ...]
     keep: tuple[FixChange, ...]
@@ -113,19 +121,36 @@ class Upgrade:
 
     @property
     def breaks(self) -> bool:
-        """Whether something that worked does not work afterwards."""
+        """Whether something that worked does not work afterwards; of a model, whether it is not known to be spared."""
+        if self.target.model is not None:
+            return not self.target.clean
         return any(group.verdict in _WORSE for group in self.groups)
 
 
-def upgrade(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str], filters: Filters) -> Upgrade:
+def upgrade(
+    dataset: Dataset,
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    filters: Filters,
+    model: Graph | None = None,
+) -> Upgrade:
     """What changes between two points for the failing forms in the filters, and for their fixes.
 
-    ``before`` and ``after`` are what :func:`caniexport.answers.points.parse` gives. Raises :class:`UnknownName`.
+    ``before`` and ``after`` are what :func:`caniexport.answers.points.parse` gives. With the graph of a ``model`` the
+    cases are those that touch it or may. Raises :class:`UnknownName`.
     """
     rows = load(dataset)
     selection = select(rows, replace(filters, torch=(), opsets=(), exporters=(), providers=(), statuses=()))
     places = Places(rows)
     left, right = places.fill(before), places.fill(after)
+    judge = TargetJudge(selection, left, model)
+    target = judge.at(right)
+    beside_it = kept_place(rows, left, right, after)
+    kept = judge.at(beside_it) if beside_it != right else None
+    if model is not None:
+        touched = _touched(target) | (_touched(kept) if kept else set())
+        cases = {key: entry for key, entry in selection.catalogue.items() if entry.case in touched}
+        selection = replace(selection, catalogue=cases)
     grid = _Grid({on: _between(rows.on(on), selection, left, right) for on in _runtimes(left, right)})
     beside = {cell.case for cell in rows.environment}
     every = [entry for key, entry in selection.catalogue.items() if key[1] == PLAIN and entry.corpus != CANARY]
@@ -140,6 +165,8 @@ def upgrade(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str
     return Upgrade(
         left,
         right,
+        target,
+        kept,
         tuple(_groups(changes, dataset)),
         _moved(moved, {Workaround.NEEDED}, {Workaround.OBSOLETE, Workaround.HARMFUL}),
         _moved(moved, {Workaround.NEEDED}, {Workaround.NEEDED}),
@@ -151,6 +178,21 @@ def upgrade(dataset: Dataset, before: Mapping[str, str], after: Mapping[str, str
         tuple(entry.case for entry in plain if grid.refused(entry.case, right)),
         tuple(entry.case for entry in plain if grid.unstable(entry.case, left, right)),
     )
+
+
+def cause(message: str) -> str:
+    """The line of a message that says why: of a chain of causes the innermost's first, without what wraps it."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    inner = [line.removeprefix(_CAUSED) for line in lines if line.startswith(_CAUSED)]
+    return inner[-1] if inner else lines[0] if lines else ""
+
+
+def _touched(target: UpgradeTarget) -> set[str]:
+    """The cases that touch a model, or may, or have its graph."""
+    found = target.model
+    assert found is not None
+    named = {touch.case for touch in (*found.touches, *found.may_touch)} | set(found.already)
+    return named | {name.partition("/")[0] for name in found.equal}
 
 
 def _notes(left: MeasuredPoint, right: MeasuredPoint, installing: int) -> tuple[str, ...]:

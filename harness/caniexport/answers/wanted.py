@@ -1,4 +1,4 @@
-"""What a project depends on, as the cases that speak of it: an operator list, an ONNX file, a TOML list of cases."""
+"""What a project depends on, as the cases that speak of it: an operator list, a TOML list of cases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from caniexport import names
-from caniexport.answers import onnx_ops
 from caniexport.answers.filters import Filters
 from caniexport.answers.reading import CatalogueEntry, Key, load
 from caniexport.answers.select import select
@@ -34,25 +33,19 @@ def wanted(
     dataset: Dataset,
     filters: Filters,
     op_list: Path | None = None,
-    model: Path | None = None,
     cases: Path | None = None,
 ) -> WantedFilters:
     """The filters with what the files name: a case is taken that one of them names, or that has one of their operators.
 
     Operators that torch or onnx know and no case is about are noted. Raises :class:`UnknownName` for an operator or
-    case that nobody knows, :class:`CorpusError` for a list that cannot be read, and
-    :class:`caniexport.answers.onnx_ops.BadModel` for a file that is no model.
+    case that nobody knows, :class:`CorpusError` for a list that cannot be read.
     """
-    if op_list is None and model is None and cases is None:
+    if op_list is None and cases is None:
         return WantedFilters(filters)
     listed = _listed(cases)
     notes: list[str] = []
     ops = [*(read_ops(op_list) if op_list else ()), *listed["ops"]]
     _require_ops(dataset, ops)
-    if model is not None:
-        found = onnx_ops.read(model)
-        notes += _about(model, found)
-        ops += found.all
     taken, uncovered = _with_ops(load(dataset).catalogue, ops)
     if listed["cases"] or listed["themes"]:
         for asked in (Filters(cases=listed["cases"]), Filters(themes=listed["themes"])):
@@ -63,15 +56,6 @@ def wanted(
     narrowed = select(load(dataset), filters).catalogue if filters.any else load(dataset).catalogue
     both = tuple(sorted(taken & {case for case, _ in narrowed}))
     return WantedFilters(replace(filters, cases=both), tuple(notes), nothing=not both)
-
-
-def _about(path: Path, found: onnx_ops.ModelOps) -> list[str]:
-    count = f"{len(found.onnx)} ONNX operators" + (f", {len(found.torch)} torch operators" if found.torch else "")
-    by = f", written by {found.producer}" if found.producer else ""
-    missing = ", ".join(found.missing[:3])
-    return [f"{path.name}: opset {found.opset}, {count}{by}"] + [
-        f"{path.name}: external data is missing beside it ({missing}); its operators are read all the same"
-    ] * bool(found.missing)
 
 
 def read_ops(path: Path) -> list[str]:

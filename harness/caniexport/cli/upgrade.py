@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,88 +13,177 @@ import click
 from caniexport.answers.filters import read_filters
 from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset
+from caniexport.names import plural
 
 if TYPE_CHECKING:
-    from caniexport.answers.plan import Plan, UpgradeTarget
+    from caniexport.answers.filters import Filters
+    from caniexport.answers.model_file import ModelFile
+    from caniexport.answers.plan import Plan
+    from caniexport.answers.targets import UpgradeTarget
+    from caniexport.answers.touching import ModelStanding, Touch
     from caniexport.answers.upgrade import ChangeGroup, FixChange, Upgrade
     from caniexport.cli.output import Console
+    from caniexport.store import Dataset
 
 _SHOWN = 12
 _NOTHING = "No case of the corpus is about what is listed: nothing documented is known to change."
 
 
 @click.command("upgrade")
-@click.option(
-    "--from", "before", required=True, metavar="POINT", help="torch=1.13.1,opset=17; exporter=, ort=1.20, provider=."
-)
+@click.option("--from", "before", metavar="POINT", help="torch=1.13.1,opset=17; exporter=, ort=1.20, provider=.")
 @click.option("--to", "after", metavar="POINT", help="What is left out is that release's own default.")
 @click.option("--ops", "op_list", type=click.Path(path_type=Path), help="A file with operators, one a line.")
-@click.option("--model", type=click.Path(path_type=Path), help="An ONNX file: the cases about what it uses.")
+@click.option(
+    "--model",
+    type=click.Path(path_type=Path),
+    help="An exported ONNX file: what is known to touch it; --from is then where it comes from.",
+)
 @click.option("--cases", "case_list", type=click.Path(path_type=Path), help="A TOML file: cases, ops, themes = [...].")
 @click.option(
     "--plan", is_flag=True, help="Propose the newest target where nothing breaks, and the fewest fixes for --to."
 )
+@click.option(
+    "--measure",
+    "factory",
+    metavar="MODULE:FACTORY",
+    help="Measure this model at the targets (`caniexport check`); takes minutes a release.",
+)
 @filter_options("upgrade")
 @json_option
 def command(
-    before: str,
+    before: str | None,
     after: str | None,
     op_list: Path | None,
     model: Path | None,
     case_list: Path | None,
     plan: bool,
+    factory: str | None,
     as_json: bool,
     **given: tuple[str, ...],
 ) -> None:
     """Say what breaks, what is fixed, which workaround may go or must come, and which axis did it.
 
-    Exit code 1 where something that worked does not work afterwards.
+    The first line is the decision. Exit code 1 where something that worked does not work afterwards; of a model, where
+    it is not known that it does: a known failure touches it or may, or nothing was measured there.
     """
-    from caniexport.answers import upgrade as answers
-    from caniexport.answers.plan import plan as make_plan
-    from caniexport.answers.points import parse
     from caniexport.answers.wanted import wanted
 
     if after is None and not plan:
         raise click.UsageError("Missing option '--to' (or --plan, which proposes one)")
     dataset = open_dataset()
-    asked = wanted(dataset, read_filters("upgrade", given), op_list, model, case_list)
+    file = _file(model, dataset)
+    asked = wanted(dataset, read_filters("upgrade", given), op_list, case_list)
     if asked.nothing:
         output.report({"notes": asked.notes}, [*asked.notes, _NOTHING], as_json)
         return
-    found: Upgrade | Plan
-    if plan:
-        found = make_plan(dataset, parse(before), None if after is None else parse(after), asked.filters)
-    else:
-        found = answers.upgrade(dataset, parse(before), parse(after or ""), asked.filters)
-    found = replace(found, notes=(*asked.notes, *found.notes))
+    if before is None and (file is None or "torch" not in file.point):
+        said = " (the file names no torch release that was measured)" if file else ""
+        raise click.UsageError(f"Missing option '--from'{said}")
+    found = _answer(dataset, _point(file, before), after, asked.filters, file, plan=plan)
+    found = replace(found, notes=(*(file.notes if file else ()), *asked.notes, *found.notes))
+    if factory is not None:
+        from caniexport.cli.upgrade_measured import measured
+
+        found = measured(found, factory, dataset)
     output.answer(found, show, as_json)
     if found.breaks:
         click.get_current_context().exit(1)
 
 
+def _file(path: Path | None, dataset: Dataset) -> ModelFile | None:
+    from caniexport.answers.model_file import read_model
+    from caniexport.answers.select import load
+
+    if path is None:
+        return None
+    if path.suffix == ".py" or ":" in path.name:
+        raise click.UsageError(f"--model {path}: an exported ONNX file is wanted; --measure {path} measures a module")
+    if not path.is_file():
+        raise click.UsageError(f"--model {path}: there is no such file")
+    return read_model(path, load(dataset).torch)
+
+
+def _point(file: ModelFile | None, before: str | None) -> dict[str, str]:
+    """Where the file says that it comes from, and over it what was named."""
+    from caniexport.answers.points import parse
+
+    return {**(file.point if file else {}), **parse(before or "")}
+
+
+def _answer(
+    dataset: Dataset,
+    before: Mapping[str, str],
+    after: str | None,
+    filters: Filters,
+    file: ModelFile | None,
+    *,
+    plan: bool,
+) -> Upgrade | Plan:
+    from caniexport.answers.plan import plan as make_plan
+    from caniexport.answers.points import parse
+    from caniexport.answers.upgrade import upgrade
+
+    graph = file.graph if file else None
+    if plan:
+        return make_plan(dataset, before, None if after is None else parse(after), filters, graph)
+    return upgrade(dataset, before, parse(after or ""), filters, graph)
+
+
 def show(found: Upgrade | Plan, console: Console) -> None:
-    """Print what an upgrade changes, or a plan for one."""
+    """Print what an upgrade changes, or a plan for one: the decision first."""
+    from caniexport.answers.decision import decide, decide_plan
     from caniexport.answers.plan import Plan
 
+    console.print(decide_plan(found) if isinstance(found, Plan) else decide(found), style="bold", soft_wrap=True)
+    console.print()
     if isinstance(found, Plan):
         _plan(found, console)
-        return
-    console.print(f"{found.before.text}\n→ {found.after.text}", style="bold", soft_wrap=True)
+    else:
+        _changes(found, console)
     for note in found.notes:
         console.print(f"- {note}", soft_wrap=True)
+
+
+def _changes(found: Upgrade, console: Console) -> None:
+    console.print(f"{found.before.text}\n→ {found.after.text}", soft_wrap=True)
+    for target in filter(None, (found.target, found.kept)):
+        if target.model is not None:
+            _model(target, target.model, console)
     for group in found.groups:
         _group(group, console)
+    _named("Fail at both points", found.target.fail, console)
     _fixes("Workarounds that may go", found.drop, console)
     _fixes("Workarounds to add: what they fix breaks on the way", found.add, console)
     _fixes("Workarounds that stop working, and nothing else changes", found.lost, console)
     _fixes("Workarounds still needed", found.keep, console)
-    if not found.groups:
-        console.print("\nNothing changes.")
     _named("Works there, and onnx's checker refuses the file", found.refused, console)
     _named("Not the same every time at one of the two points", found.unstable, console)
     _named("Not measured at one of the two points", found.unknown, console)
-    console.print("\n" + ", ".join(f"{count} {word}" for word, count in found.counts.items()))
+    console.print("\n" + (", ".join(f"{count} {word}" for word, count in found.counts.items()) or "Nothing changes."))
+
+
+def _model(target: UpgradeTarget, found: ModelStanding, console: Console) -> None:
+    """What is known of the model at one target."""
+    from caniexport.answers.decision import called
+
+    console.print(f"\n{called(target)}: {found.word.value}", style="bold", soft_wrap=True)
+    for name, status in found.equal.items():
+        console.print(f"  {name} has the same graph: {status.value}", soft_wrap=True)
+    _touches("touches", found.touches, console)
+    _touches("may touch", found.may_touch, console)
+    if found.common:
+        console.print(
+            f"  not counted, {found.common}: failures whose pattern is in many graphs that work there", soft_wrap=True
+        )
+
+
+def _touches(word: str, touches: Sequence[Touch], console: Console) -> None:
+    for touch in touches[:_SHOWN]:
+        beside = f"; of {touch.beside} other cases with this pattern {touch.failing} fail" if touch.beside else ""
+        console.print(f"  {word}: {touch.case}/{touch.variant}: {touch.status.value}{beside}", soft_wrap=True)
+        console.print(f"      {touch.title}", soft_wrap=True)
+    if len(touches) > _SHOWN:
+        console.print(f"  and {len(touches) - _SHOWN} more (--json has all)")
 
 
 def _named(lead: str, cases: Sequence[str], console: Console) -> None:
@@ -103,7 +192,7 @@ def _named(lead: str, cases: Sequence[str], console: Console) -> None:
 
 
 def _group(group: ChangeGroup, console: Console) -> None:
-    from caniexport.answers.upgrade import ORDER
+    from caniexport.answers.upgrade import ORDER, cause
     from caniexport.corpus.verdicts import REGRESSIONS, Verdict
 
     bad = group.verdict in REGRESSIONS or group.verdict is Verdict.WITHDRAWN
@@ -112,8 +201,7 @@ def _group(group: ChangeGroup, console: Console) -> None:
     console.print()
     console.print(f"{group.verdict.value}: {len(group.changes)}", style=f"bold {style}")
     if group.message:
-        first = group.message.strip().splitlines()[0]
-        console.print(textwrap.indent(textwrap.shorten(first, 200), "    "), soft_wrap=True)
+        console.print(textwrap.indent(textwrap.shorten(cause(group.message), 200), "    "), soft_wrap=True)
     for change in group.changes[:_SHOWN]:
         by = f"  [{change.blamed}]" if change.axes else ""
         console.print(f"  {change.case}: {_word(change.before)} → {_word(change.after)}{by}", soft_wrap=True)
@@ -142,31 +230,46 @@ def _fixes(title: str, found: Sequence[FixChange], console: Console) -> None:
 
 def _plan(found: Plan, console: Console) -> None:
     """Print the plan."""
-    console.print(f"From {found.before.text}, {found.cases} cases", style="bold")
-    for note in found.notes:
-        console.print(f"- {note}", soft_wrap=True)
-    console.print()
-    if found.newest:
-        same = " (where you are)" if found.newest.place.torch == found.before.torch else ""
-        console.print(f"Newest target where nothing breaks: {found.newest.place.text}{same}", style="bold green")
-        _unmeasured(found.newest, console)
-    else:
-        console.print("Every release from here on breaks something.", style="bold red")
+    about = "" if _of_model(found) else f", {plural(found.cases, 'case')}"
+    console.print(f"From {found.before.text}{about}", soft_wrap=True)
+    for word, goal in (("as called by default", found.newest), ("called as today", found.kept)):
+        _goal(word, goal, found, console)
     for target in found.held:
-        console.print(f"  {target.place.text}: {_some(target.breaks)}", soft_wrap=True)
+        console.print(f"  {target.place.text}: {_hindrance(target)}", soft_wrap=True)
     if found.wanted:
         _wanted(found, console)
+
+
+def _of_model(found: Plan) -> bool:
+    return any(target.model for target in (found.newest, found.kept, *found.held) if target)
+
+
+def _goal(word: str, goal: UpgradeTarget | None, found: Plan, console: Console) -> None:
+    """The newest target, called in one way, where nothing is known to break."""
+    if goal is None:
+        console.print(f"No newer target is known where nothing breaks, {word}.", style="red", soft_wrap=True)
+        return
+    same = " (where you are)" if goal.place.torch == found.before.torch else ""
+    known = f": {goal.model.word.value}" if goal.model else ""
+    console.print(f"Newest target, {word}: {goal.place.text}{same}{known}", style="green", soft_wrap=True)
+    _unmeasured(goal, console)
+
+
+def _hindrance(target: UpgradeTarget) -> str:
+    """Why a target is not proposed."""
+    if target.model is not None:
+        names = target.breaks or tuple(touch.case for touch in target.model.may_touch)
+        return f"{target.model.word.value}{': ' + _some(names) if names else ''}"
+    return f"breaks {_some(target.breaks)}" if target.breaks else "nothing breaks" if target.clean else "not measured"
 
 
 def _wanted(found: Plan, console: Console) -> None:
     assert found.wanted is not None
     console.print()
-    if found.wanted.clean:
-        console.print(f"{found.wanted.place.text}: nothing breaks", style="bold green")
-        _unmeasured(found.wanted, console)
-        return
-    console.print(f"{found.wanted.place.text}: {len(found.wanted.breaks)} break", style="bold red")
+    console.print(f"{found.wanted.place.text}: {_hindrance(found.wanted)}", style="bold", soft_wrap=True)
     _needs(found.wanted, console)
+    if found.wanted.clean:
+        return
     best = found.best
     if best and best.place != found.wanted.place:
         console.print()
@@ -175,8 +278,6 @@ def _wanted(found: Plan, console: Console) -> None:
 
 
 def _needs(target: UpgradeTarget, console: Console) -> None:
-    if target.clean:
-        console.print("  nothing breaks there")
     if target.workarounds:
         console.print(f"  workarounds, {len(target.workarounds)}: {', '.join(target.workarounds)}", soft_wrap=True)
     if target.without:

@@ -6,7 +6,8 @@ from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from caniexport.pages.render import plural, render
+from caniexport.names import plural
+from caniexport.pages.render import render
 from caniexport.store.onnx_graph import Graph
 
 _HEIGHT, _GAP_X, _GAP_Y, _LETTER, _PAD = 40, 26, 34, 7.4, 22

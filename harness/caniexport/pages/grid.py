@@ -19,8 +19,8 @@ from caniexport.answers.signs import EXPORTER_SHORT, STATUS, word
 from caniexport.answers.summary import Summary
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Status
+from caniexport.names import plural
 from caniexport.pages import links, looks
-from caniexport.pages.render import plural
 
 #: cells from which on a table is a light one
 LIGHT = 3000

@@ -10,8 +10,8 @@ from caniexport.answers.select import CatalogueEntry
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, Status
+from caniexport.names import plural
 from caniexport.pages.kept import Kept
-from caniexport.pages.render import plural
 
 EXPORTERS = (Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value)
 

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from caniexport.answers.select import DEFAULT_OPSET
 from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.names import plural
 from caniexport.pages import links, looks
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -55,11 +56,6 @@ def prepare() -> None:
     for name in _environment().list_templates():
         _environment().get_template(name)
     coloured("pass")
-
-
-def plural(number: int, noun: str) -> str:
-    """``1 case``, ``2 cases``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def opset_name(opset: int | None) -> str:

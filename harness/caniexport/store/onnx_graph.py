@@ -73,11 +73,11 @@ def of_model(content: bytes) -> Graph | None:
         constants |= {_string(name) for node in nodes if _is_constant(node) for name in _nested(node, 2)}
         if len(written) > MOST_NODES:
             return None
-        values = [_value(item) for number in (11, 13, 12) for item in _nested(graph, number)]
+        values = [named_type(item) for number in (11, 13, 12) for item in _nested(graph, number)]
         return Graph(
             tuple(_node(node, constants) for node in written),
-            tuple(name for name, _ in map(_value, _nested(graph, 11)) if name not in constants),
-            tuple(name for name, _ in map(_value, _nested(graph, 12))),
+            tuple(name for name, _ in map(named_type, _nested(graph, 11)) if name not in constants),
+            tuple(name for name, _ in map(named_type, _nested(graph, 12))),
             {name: kind for name, kind in values if kind and name not in constants},
         )
     except (IndexError, UnicodeDecodeError, ValueError) as error:
@@ -97,8 +97,8 @@ def _is_constant(node: _Fields) -> bool:
     return _text(node, 4) == "Constant"
 
 
-def _value(content: bytes) -> tuple[str, str]:
-    """Name and type of a ValueInfoProto."""
+def named_type(content: bytes) -> tuple[str, str]:
+    """Name and type of a ValueInfoProto; the type is empty where it is none that a picture names."""
     value = _fields(content)
     kind = _fields(_one(_fields(_one(value, 2)), 1))
     number = kind.get(1, [0])[0]

@@ -19,10 +19,11 @@ from caniexport.alerts.releases import ReleaseAlert, ReleaseAlerts, along
 from caniexport.alerts.report import Report, report
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.model.status import Exporter
+from caniexport.names import plural
 from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.render import plural, render
+from caniexport.pages.render import render
 from caniexport.store import Dataset
 
 _EXPORTERS = [member.value for member in Exporter]

@@ -16,11 +16,12 @@ from caniexport.answers.signs import EXPORTER_SHORT, word
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, Status
+from caniexport.names import plural
 from caniexport.pages import grid, links, looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.grid import GridTable
 from caniexport.pages.kept import Kept
-from caniexport.pages.render import plural, render
+from caniexport.pages.render import render
 
 _EXPORTERS = tuple(member.value for member in Exporter)
 #: the exporters of a matrix that names none

@@ -1,0 +1,170 @@
+"""Is a model ever said to be untouched by known failures, and fails? And how often is it warned of in vain?
+
+``python benchmarks/matcher/all_clears.py [--models 600] [--parts 1] [--seed 20]``
+
+The models are files of the corpus: the graph of a variant as one release and exporter wrote it, of variants that work
+there. Each is asked about at a release that is drawn, with an exporter that is drawn, at the same opset where that was
+measured. The row at the target tells the truth. ``--parts 4`` puts the graphs of four variants into one model, which
+fails where one of them does: no case has the whole graph, so that only patterns can tell.
+
+Each model is asked about twice: as the dataset is, and with every row of its own cases hidden, as for a model that the
+corpus does not know. What fails only there for a reason that no other case shows can then not be told.
+
+all clear  said to work, or that no known failure touches it; those that fail at the target are false
+warned     known failures touch it, or may, or a case with the same graph fails
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from caniexport import versions
+from caniexport.answers.filters import Filters
+from caniexport.answers.points import MeasuredPoint, Places
+from caniexport.answers.select import Rows, load, select
+from caniexport.answers.targets import Statuses
+from caniexport.answers.touching import TouchJudge, TouchWord, known_graphs
+from caniexport.corpus.verdicts import works
+from caniexport.model.status import Exporter, Status
+from caniexport.store import Dataset
+from caniexport.store.onnx_graph import Graph, Node
+
+ROOT = Path(__file__).resolve().parents[2]
+_EXPORTERS = (Exporter.TRACE.value, Exporter.DYNAMO.value)
+_CLEAR = (TouchWord.WORKS, TouchWord.NOT_TOUCHED)
+#: older releases know few opsets, and nobody comes from there
+_OLDEST = "1.8"
+
+
+@dataclass(frozen=True)
+class Model:
+    """Variants whose graphs make a model, where it comes from and goes to, and whether it fails there."""
+
+    keys: tuple[tuple[str, str], ...]
+    graph: Graph
+    source: MeasuredPoint
+    target: MeasuredPoint
+    fails: bool
+
+
+def joined(graphs: Iterable[Graph]) -> Graph:
+    """Several graphs beside each other as one."""
+    parts = [_renamed(graph, f"{number}/") for number, graph in enumerate(graphs)]
+    return Graph(
+        tuple(node for part in parts for node in part.nodes),
+        tuple(name for part in parts for name in part.inputs),
+        tuple(name for part in parts for name in part.outputs),
+        {name: kind for part in parts for name, kind in part.types.items()},
+    )
+
+
+def _renamed(graph: Graph, prefix: str) -> Graph:
+    def names(found: Iterable[str]) -> tuple[str, ...]:
+        return tuple(prefix + name for name in found)
+
+    nodes = (Node(node.op, names(node.inputs), names(node.outputs), node.constants) for node in graph.nodes)
+    types = {prefix + name: kind for name, kind in graph.types.items()}
+    return Graph(tuple(nodes), names(graph.inputs), names(graph.outputs), types)
+
+
+class Drawer:
+    """Draws models of the corpus and targets for them."""
+
+    def __init__(self, rows: Rows, statuses: Statuses, seed: int) -> None:
+        self._rows = rows
+        self._statuses = statuses
+        self._random = random.Random(seed)
+        self._sources = [torch for torch in rows.torch if versions.parse(torch) >= versions.parse(_OLDEST)]
+
+    def draw(self, parts: int) -> Model | None:
+        """A model; ``None`` where what was drawn was not measured at the target."""
+        source = self._place(self._random.choice(self._sources), self._random.choice(_EXPORTERS))
+        known = known_graphs(self._rows, source.torch, source.exporter)
+        working = [key for key in known if works(self._statuses.at(*key, source))]
+        if len(working) < parts:
+            return None
+        keys = tuple(self._random.sample(working, parts))
+        newer = [torch for torch in self._rows.torch if versions.parse(torch) >= versions.parse(source.torch)]
+        target = self._place(self._random.choice(newer), self._random.choice(_EXPORTERS), source.opset)
+        ends = [self._ended(key, target) for key in keys]
+        if None in ends:
+            return None
+        return Model(keys, joined(known[key] for key in keys), source, target, not all(ends))
+
+    def _place(self, torch: str, exporter: str, opset: int | None = None) -> MeasuredPoint:
+        offered = self._rows.offers.get((torch, exporter), ())
+        if not offered:
+            return self._place(torch, Exporter.TRACE.value, opset)
+        asked = opset if opset in offered else self._random.choice(offered)
+        return Places(self._rows).fill({"torch": torch, "exporter": exporter, "opset": str(asked)})
+
+    def _ended(self, key: tuple[str, str], target: MeasuredPoint) -> bool | None:
+        status = self._statuses.at(*key, target)
+        return None if status is Status.UNSUPPORTED else works(status)
+
+
+def judged(rows: Rows, statuses: Statuses, model: Model, *, hidden: bool) -> TouchWord:
+    """What is said of a model, with the rows of its own cases or without."""
+    own = {case for case, _ in model.keys} if hidden else set()
+
+    def status(case: str, variant: str, place: MeasuredPoint) -> Status | None:
+        return None if case in own else statuses.at(case, variant, place)
+
+    return TouchJudge(rows, model.graph, model.source, status).at(model.target).word
+
+
+def told(words: Counter[tuple[TouchWord, bool]]) -> Iterable[str]:
+    """The counts, and what they come to."""
+    for word in TouchWord:
+        if words[word, True] or words[word, False]:
+            yield f"  {word.value:30} {words[word, False]:5} work {words[word, True]:5} fail"
+    clear = sum(words[word, fails] for word in _CLEAR for fails in (True, False))
+    false = sum(words[word, True] for word in _CLEAR)
+    yield f"  all clears: {clear}, false: {false} ({false / max(clear, 1):.1%})"
+    for name, taken in (("touched", (TouchWord.TOUCHED, TouchWord.FAILS)), ("may be", (TouchWord.MAY_BE_TOUCHED,))):
+        right, vain = (sum(words[word, fails] for word in taken) for fails in (True, False))
+        yield f"  warned, {name}: {right + vain}, in vain: {vain} ({vain / max(right + vain, 1):.0%})"
+
+
+def measured(models: int, parts: int, seed: int) -> dict[bool, Counter[tuple[TouchWord, bool]]]:
+    """By whether own rows are hidden: how often each word was said of models that fail and that do not."""
+    rows = load(Dataset.open(ROOT / "results", None))
+    statuses = Statuses(select(rows, Filters()))
+    drawer = Drawer(rows, statuses, seed)
+    found: dict[bool, Counter[tuple[TouchWord, bool]]] = defaultdict(Counter)
+    while sum(found[False].values()) < models:
+        model = drawer.draw(parts)
+        if model is None:
+            continue
+        for hidden in (False, True):
+            word = judged(rows, statuses, model, hidden=hidden)
+            found[hidden][word, model.fails] += 1
+            if not hidden and model.fails and word in _CLEAR:
+                print("false:", model.keys, model.source.text, "→", model.target.text)
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the counts. 1 where a model that the corpus has is given a false all-clear."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", type=int, default=600)
+    parser.add_argument("--parts", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=20)
+    asked = parser.parse_args(arguments)
+    begun = time.perf_counter()
+    found = measured(asked.models, asked.parts, asked.seed)
+    for hidden, words in found.items():
+        print(f"{asked.models} models of {asked.parts}, {'own rows hidden' if hidden else 'the dataset as it is'}:")
+        print("\n".join(told(words)))
+    print(f"{time.perf_counter() - begun:.0f} s")
+    return int(any(found[False][word, True] for word in _CLEAR))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

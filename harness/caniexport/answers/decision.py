@@ -1,0 +1,112 @@
+"""The sentence that an answer about an upgrade opens with: what to do, and what it costs."""
+
+from __future__ import annotations
+
+from caniexport import versions
+from caniexport.answers.plan import Plan
+from caniexport.answers.points import MeasuredPoint
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.targets import UpgradeTarget
+from caniexport.answers.touching import ModelStanding, TouchWord
+from caniexport.answers.upgrade import Upgrade
+from caniexport.names import plural, some
+
+#: cases that a sentence names one by one
+_NAMED = 3
+
+
+def decide(found: Upgrade) -> str:
+    """``Move to torch 2.9.1 with `dynamo=False`: nothing breaks … By default, dynamo since 2.9.1, 3 break: …``."""
+    target, kept = found.target, found.kept
+    first, second = (kept, target) if kept is not None and kept.clean and not target.clean else (target, kept)
+    lead = _move(found.before, first) if first.clean else f"Moving to torch {first.place.torch}"
+    if first.place.torch == found.before.torch:
+        lead = f"At torch {first.place.torch}"
+    return " ".join(filter(None, (f"{lead}{_called(first)}: {_told(first)}.", _other(second))))
+
+
+def decide_plan(found: Plan) -> str:
+    """``Move to torch 2.15.0: nothing that was measured breaks. With `dynamo=False` …``."""
+    goals = [target for target in (found.newest, found.kept) if target is not None]
+    best = max(goals, key=lambda target: versions.parse(target.place.torch), default=None)
+    if best is None or best.place.torch == found.before.torch:
+        return f"Stay at torch {found.before.torch}: no newer release is known where nothing breaks."
+    rest = [target for target in goals if target.place != best.place]
+    others = [f"{_capital(_called(target, newest=True))}: {_told(target)}." for target in rest]
+    return " ".join([f"{_move(found.before, best)}{_called(best)}: {_told(best)}.", *others])
+
+
+def _move(before: MeasuredPoint, target: UpgradeTarget) -> str:
+    back = versions.parse(target.place.torch) < versions.parse(before.torch)
+    return f"{'Go back' if back else 'Move'} to torch {target.place.torch}"
+
+
+def _other(target: UpgradeTarget | None) -> str:
+    """What the other way of calling it comes to."""
+    return f"{_capital(_called(target))}: {_told(target)}." if target is not None else ""
+
+
+def _called(target: UpgradeTarget, *, newest: bool = False) -> str:
+    """`` with `dynamo=False` ``, or by default, and since when that is another exporter than at the source."""
+    until = f" and torch up to {target.place.torch}" if newest else ""
+    if target.called:
+        return f" with `{target.called}`{until}"
+    since = f" since {target.default_since}" if target.default_since else ""
+    exporter = EXPORTER_SHORT[target.place.exporter]
+    return f" as called by default ({exporter}{since}, {versions.opset_name(target.place.opset)}){until}"
+
+
+def _told(target: UpgradeTarget) -> str:
+    """What happens at a target, in one clause."""
+    return _told_of_cases(target) if target.model is None else _told_of_model(target, target.model)
+
+
+def _told_of_cases(target: UpgradeTarget) -> str:
+    silent = f"{len(target.unmeasured)} not measured there" if target.unmeasured else ""
+    if not target.compared:
+        return f"nothing of this was measured at both ends{'; ' + silent if silent else ''}"
+    fail = f"{len(target.fail)} fail at both ends" if target.fail else ""
+    mended = f"{len(target.mended)} mended" if target.mended else ""
+    beside = "".join(f"; {text}" for text in (mended, fail, silent) if text)
+    if not target.breaks:
+        return f"nothing breaks of what was measured ({plural(target.compared, 'case')}{beside})"
+    verb = "breaks" if len(target.breaks) == 1 else "break"
+    of = f"{len(target.breaks)} of {plural(target.compared, 'measured case')}"
+    return f"{of} {verb}: {some(target.breaks, _NAMED)}{_helped(target)}{beside}"
+
+
+def _helped(target: UpgradeTarget) -> str:
+    if not target.workarounds:
+        return ", and no workaround is known there"
+    if not target.without:
+        return ", each with a workaround there" if len(target.breaks) > 1 else ", with a workaround there"
+    return f"; {len(target.workarounds)} with a workaround there"
+
+
+def _told_of_model(target: UpgradeTarget, found: ModelStanding) -> str:
+    if found.measured is not None:
+        return f"it was measured there: {found.measured.value}"
+    named = some([touch.case for touch in (found.touches or found.may_touch)], _NAMED)
+    match found.word:
+        case TouchWord.WORKS:
+            return f"a case with the same graph was measured there and works ({some(list(found.equal), _NAMED)})"
+        case TouchWord.FAILS:
+            return f"a case with the same graph was measured there and fails ({some(list(found.equal), _NAMED)})"
+        case TouchWord.TOUCHED:
+            return f"known failures touch it: {some(target.breaks, _NAMED)}{_helped(target)}"
+        case TouchWord.MAY_BE_TOUCHED:
+            return f"no known failure surely touches it, and {len(found.may_touch)} may: {named}"
+        case TouchWord.NOT_TOUCHED:
+            return f"no known failure touches it ({found.compared} measured graphs were looked for)"
+        case TouchWord.NOT_KNOWN:
+            return "nothing was measured there, so nothing is known"
+
+
+def called(target: UpgradeTarget) -> str:
+    """How it is called there, and which torch that is, as a heading."""
+    return f"torch {target.place.torch}{_called(target)}"
+
+
+def _capital(text: str) -> str:
+    stripped = text.strip()
+    return stripped[:1].upper() + stripped[1:]

@@ -1,0 +1,63 @@
+"""A user's ONNX file: the point that it comes from, and what is to be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from caniexport import versions
+from caniexport.answers import onnx_ops
+from caniexport.model.errors import UnknownName
+from caniexport.names import plural
+from caniexport.store.onnx_graph import Graph
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """``point`` is where the file says that it comes from: torch where it was measured, exporter, opset, as
+    :func:`caniexport.answers.points.parse` gives them; ``notes`` what is to be said of the file.
+    """
+
+    name: str
+    point: Mapping[str, str]
+    graph: Graph
+    notes: tuple[str, ...]
+
+
+def read_model(path: Path, measured: Iterable[str]) -> ModelFile:
+    """A file, and its place among the ``measured`` releases of torch.
+
+    Raises :class:`caniexport.answers.onnx_ops.BadModel` for a file that is no model.
+    """
+    return place_model(onnx_ops.read(path), path.name, measured)
+
+
+def place_model(found: onnx_ops.ModelOps, name: str, measured: Iterable[str]) -> ModelFile:
+    """The same of a file that has been read."""
+    point = {"torch": _release(found, measured), "exporter": found.exporter, "opset": str(found.opset or "")}
+    return ModelFile(
+        name, {axis: text for axis, text in point.items() if text}, found.graph, tuple(_notes(found, name))
+    )
+
+
+def _release(found: onnx_ops.ModelOps, measured: Iterable[str]) -> str:
+    """The measured release that the file names; empty where it names none, or one that was not measured."""
+    if not found.exporter or not found.written_by:
+        return ""
+    try:
+        series = ".".join(versions.public(found.written_by).split(".")[:2])
+        return versions.resolve(series, measured)
+    except UnknownName:
+        return ""
+
+
+def _notes(found: onnx_ops.ModelOps, name: str) -> Iterable[str]:
+    by = " ".join(filter(None, (found.producer, found.written_by)))
+    exporter = f" with {found.exporter}" if found.exporter else ""
+    written = f", written by {by}{exporter}" if by else ""
+    count = plural(len(found.graph.nodes), "node")
+    yield f"{name}: opset {found.opset}, {count} of {plural(len(found.onnx), 'ONNX operator')}{written}"
+    if found.missing:
+        missing = ", ".join(found.missing[:3])
+        yield f"{name}: external data is missing beside it ({missing}); its operators are read all the same"

@@ -1,0 +1,161 @@
+"""Graphs as patterns: which operators read what which others write, of which types; and whether one lies in another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from caniexport.store.onnx_graph import Graph
+
+#: places that are tried before a pattern is taken to be there: who is warned in vain loses less than who is not warned
+_MOST_TRIED = 20_000
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A graph without names: operators by number, who reads from whom, the types each reads (empty: not known).
+
+    ``reads`` is how many values that are no constants each reads: a size that is computed is another condition than one
+    that is fixed. ``dynamic``: whether a graph's input has an axis without a fixed size. ``shape`` tells equal graphs.
+    """
+
+    ops: tuple[str, ...]
+    edges: frozenset[tuple[int, int]]
+    types: tuple[frozenset[str], ...]
+    reads: tuple[int, ...]
+    dynamic: bool
+    shape: tuple[object, ...]
+
+    @cached_property
+    def places(self) -> Mapping[str, tuple[int, ...]]:
+        """By operator: its nodes."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for node, op in enumerate(self.ops):
+            found[op].append(node)
+        return {op: tuple(nodes) for op, nodes in found.items()}
+
+    @cached_property
+    def before(self) -> Mapping[int, frozenset[int]]:
+        """By node: those it reads from."""
+        return _joined((after, before) for before, after in self.edges)
+
+    @cached_property
+    def after(self) -> Mapping[int, frozenset[int]]:
+        """By node: those that read from it."""
+        return _joined(self.edges)
+
+
+def _joined(pairs: Iterable[tuple[int, int]]) -> Mapping[int, frozenset[int]]:
+    found: dict[int, set[int]] = defaultdict(set)
+    for one, other in pairs:
+        found[one].add(other)
+    return {node: frozenset(others) for node, others in found.items()}
+
+
+def pattern(graph: Graph) -> Pattern:
+    """The pattern of a graph."""
+    writers = {name: place for place, node in enumerate(graph.nodes) for name in node.outputs}
+    return Pattern(
+        tuple(node.op for node in graph.nodes),
+        frozenset(
+            (writers[name], place) for place, node in enumerate(graph.nodes) for name in node.inputs if name in writers
+        ),
+        tuple(_types_read(graph.types, node.inputs) for node in graph.nodes),
+        tuple(len(node.inputs) for node in graph.nodes),
+        any(not size.isdigit() for name in graph.inputs for size in _sizes(graph.types.get(name, ""))),
+        _shape(graph),
+    )
+
+
+def _types_read(types: Mapping[str, str], inputs: Iterable[str]) -> frozenset[str]:
+    """The element types that a node reads; none where one of them is not known."""
+    found = [types.get(name, "").partition("[")[0] for name in inputs]
+    return frozenset(found) if all(found) else frozenset()
+
+
+def _sizes(kind: str) -> list[str]:
+    inner = kind.partition("[")[2].removesuffix("]")
+    return inner.split(",") if inner else []
+
+
+def _shape(graph: Graph) -> tuple[object, ...]:
+    """The same for graphs that differ in the names of values and axes alone."""
+    numbers: dict[str, int] = {}
+
+    def number(names: Iterable[str]) -> tuple[int, ...]:
+        return tuple(numbers.setdefault(name, len(numbers)) for name in names)
+
+    kinds = [graph.types.get(name, "") for name in graph.inputs]
+    inputs = [(kind.partition("[")[0], *(size if size.isdigit() else "?" for size in _sizes(kind))) for kind in kinds]
+    places = number(graph.inputs)
+    nodes = [(node.op, number(node.inputs), number(node.outputs), node.constants) for node in graph.nodes]
+    return (places, *inputs, *nodes, number(graph.outputs))
+
+
+def lies_in(part: Pattern, whole: Pattern) -> bool:
+    """Whether all of a pattern is found in another, with its types and, if it has one, an axis that varies."""
+    if part.dynamic and not whole.dynamic:
+        return False
+    if any(len(places) > len(whole.places.get(op, ())) for op, places in part.places.items()):
+        return False
+    return _Search(part, whole).found()
+
+
+class _Search:
+    """One pattern, placed into another node by node, the rarest first and then its neighbours."""
+
+    def __init__(self, part: Pattern, whole: Pattern) -> None:
+        self._part, self._whole = part, whole
+        self._order = _order(part, whole)
+        self._placed: dict[int, int] = {}
+        self._tried = 0
+
+    def found(self) -> bool:
+        if len(self._placed) == len(self._order):
+            return True
+        node = self._order[len(self._placed)]
+        for place in self._candidates(node):
+            self._tried += 1
+            if self._tried > _MOST_TRIED:
+                return True
+            if place in self._placed.values() or not self._fits(node, place):
+                continue
+            self._placed[node] = place
+            if self.found():
+                return True
+            del self._placed[node]
+        return False
+
+    def _candidates(self, node: int) -> Iterable[int]:
+        """The places that are joined as the node is with those that have a place."""
+        nothing: frozenset[int] = frozenset()
+        beside = [
+            self._whole.after.get(self._placed[other], nothing)
+            for other in self._part.before.get(node, nothing)
+            if other in self._placed
+        ] + [
+            self._whole.before.get(self._placed[other], nothing)
+            for other in self._part.after.get(node, nothing)
+            if other in self._placed
+        ]
+        return sorted(frozenset.intersection(*beside)) if beside else self._whole.places[self._part.ops[node]]
+
+    def _fits(self, node: int, place: int) -> bool:
+        if self._part.ops[node] != self._whole.ops[place] or self._part.reads[node] > self._whole.reads[place]:
+            return False
+        wanted, there = self._part.types[node], self._whole.types[place]
+        return not wanted or not there or bool(wanted & there)
+
+
+def _order(part: Pattern, whole: Pattern) -> list[int]:
+    """The nodes of a pattern: those with the fewest places first, and joined ones behind each other."""
+    rank = {node: (len(whole.places[op]), node) for node, op in enumerate(part.ops)}
+    left, order, beside = set(rank), [], set[int]()
+    while left:
+        node = min(left & beside or left, key=rank.__getitem__)
+        order.append(node)
+        left.discard(node)
+        beside |= part.before.get(node, frozenset()) | part.after.get(node, frozenset())
+    return order

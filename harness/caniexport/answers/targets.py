@@ -1,0 +1,203 @@
+"""What happens at a target to what works at a source: to the cases asked for, or to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from caniexport import versions
+from caniexport.answers.along import Along
+from caniexport.answers.filters import Filters
+from caniexport.answers.points import MeasuredPoint
+from caniexport.answers.select import CaseSelection, CatalogueEntry, Rows, select
+from caniexport.answers.touching import ModelStanding, TouchJudge, TouchWord
+from caniexport.corpus.verdicts import REGRESSIONS, ComparedCell, Verdict, compare, works
+from caniexport.model.canaries import CANARY
+from caniexport.model.case import PLAIN
+from caniexport.model.status import Exporter, FixKind, Status
+from caniexport.store.elsewhere import Runtime
+from caniexport.store.onnx_graph import Graph
+
+_BREAKS = REGRESSIONS | {Verdict.WITHDRAWN}
+_CLEAR = {TouchWord.WORKS, TouchWord.NOT_TOUCHED}
+#: the first release whose torch.onnx.export takes dynamo=
+_TAKES_DYNAMO = "2.5"
+#: what asks least of a project comes first
+_EASE = (
+    FixKind.EXPORT_OPTION,
+    FixKind.RAISE_OPSET,
+    FixKind.RUNTIME_OPTION,
+    FixKind.MODULE_SWAP,
+    FixKind.REWRITE,
+    FixKind.CUSTOM_SYMBOLIC,
+    FixKind.AUTOGRAD_FUNCTION,
+    FixKind.GRAPH_SURGERY,
+)
+
+
+@dataclass(frozen=True)
+class UpgradeTarget:
+    """A place to go to, and how torch.onnx.export is ``called`` for it where not as by default. ``default_since`` is
+    the release since which that default is another exporter than at the source; empty where it is the same.
+
+    ``breaks`` are the cases that stop working there, ``workarounds`` one fix for each that has one, ``without`` those
+    that have none; ``mended`` start to work there, ``fail`` fail at both ends; ``unmeasured`` were not measured there:
+    nothing is known of them; ``compared`` counts those that were measured at both ends. ``model`` is what is known of
+    the model that was asked about: ``breaks`` are then the known failures that touch it.
+    """
+
+    place: MeasuredPoint
+    called: str
+    default_since: str
+    breaks: tuple[str, ...]
+    workarounds: tuple[str, ...]
+    without: tuple[str, ...]
+    mended: tuple[str, ...]
+    fail: tuple[str, ...]
+    unmeasured: tuple[str, ...]
+    compared: int
+    model: ModelStanding | None = None
+
+    @property
+    def clean(self) -> bool:
+        """Whether something was measured there, and nothing that worked is known to stop working."""
+        if self.model is not None:
+            return self.model.word in _CLEAR
+        return not self.breaks and self.compared > 0
+
+
+def kept_place(rows: Rows, left: MeasuredPoint, right: MeasuredPoint, pinned: Mapping[str, str]) -> MeasuredPoint:
+    """The target, called with the exporter and opset of the source as far as it takes them and none is ``pinned``."""
+    exporter = right.exporter if "exporter" in pinned else left.exporter
+    offered = rows.offers.get((right.torch, exporter), ())
+    if "opset" in pinned:
+        opset = right.opset
+    else:
+        opset = left.opset if left.opset in offered else rows.choice(right.torch, exporter).opset
+    return (
+        right
+        if (exporter, opset) == (right.exporter, right.opset)
+        else replace(right, exporter=exporter, opset=opset, notes=())
+    )
+
+
+def default_since(rows: Rows, left: MeasuredPoint, place: MeasuredPoint) -> str:
+    """The first release, after the source's, whose bare call uses the exporter of a place that is a bare call's."""
+    own = rows.default_exporters
+    if place.exporter != own.get(place.torch) or own.get(left.torch) == place.exporter:
+        return ""
+    newer = [torch for torch in rows.torch if versions.parse(torch) > versions.parse(left.torch)]
+    return next((torch for torch in newer if own.get(torch) == place.exporter), "")
+
+
+def call(rows: Rows, place: MeasuredPoint) -> str:
+    """The arguments of torch.onnx.export that a bare call does not have; empty for a bare call."""
+    said = []
+    if place.exporter == Exporter.SCRIPT.value:
+        said.append("a scripted model")
+    if place.exporter != rows.default_exporters.get(place.torch, Exporter.TRACE.value):
+        dynamo = place.exporter == Exporter.DYNAMO.value
+        if versions.parse(place.torch) >= versions.parse(_TAKES_DYNAMO):
+            said.append(f"dynamo={dynamo}")
+        elif dynamo:
+            said.append("torch.onnx.dynamo_export")
+    if place.opset is not None and place.opset != rows.choice(place.torch, place.exporter).opset:
+        said.append(f"opset_version={place.opset}")
+    return ", ".join(said)
+
+
+class TargetJudge:
+    """What is the same for all targets: the cases asked for, or the model, and how they end at the source."""
+
+    def __init__(self, selection: CaseSelection, left: MeasuredPoint, model: Graph | None = None) -> None:
+        self._selection = selection
+        self._left = left
+        self._statuses = Statuses(selection if model is None else select(selection.rows, Filters()))
+        entries = [entry for entry in selection.catalogue.values() if entry.corpus != CANARY]
+        self._cases = list(dict.fromkeys(entry.case for entry in entries))
+        self._fixes: dict[str, list[str]] = {}
+        for entry in sorted(entries, key=_ease):
+            if entry.variant != PLAIN and not entry.caution and entry.kind != FixKind.VERSION_UPGRADE.value:
+                self._fixes.setdefault(entry.case, []).append(entry.variant)
+        self._touch = None if model is None else TouchJudge(selection.rows, model, left, self._statuses.at)
+
+    def at(self, place: MeasuredPoint) -> UpgradeTarget:
+        """What happens at a place."""
+        return self._of_cases(place) if self._touch is None else self._of_model(place, self._touch.at(place))
+
+    def _of_cases(self, place: MeasuredPoint) -> UpgradeTarget:
+        ends = [
+            (case, self._statuses.at(case, PLAIN, self._left), self._statuses.at(case, PLAIN, place))
+            for case in self._cases
+        ]
+        known = [end for end in ends if works(end[1]) is not None]
+        breaks = [case for case, *both in known if compare(*map(ComparedCell, both)) in _BREAKS]
+        unmeasured = [case for case, _, after in known if works(after) is None]
+        fail = [
+            case for case, before, after in known if not works(before) and works(after) is False and case not in breaks
+        ]
+        mended = [case for case, before, after in known if works(after) and not works(before)]
+        return self._target(place, breaks, mended, fail, unmeasured, len(known) - len(unmeasured), None)
+
+    def _of_model(self, place: MeasuredPoint, found: ModelStanding) -> UpgradeTarget:
+        named = [touch.case for touch in found.touches]
+        equal = [name.partition("/")[0] for name, status in found.equal.items() if not works(status)]
+        breaks = list(dict.fromkeys([*equal, *named]))
+        return self._target(place, breaks, (), found.already, (), found.compared, found)
+
+    def _target(
+        self,
+        place: MeasuredPoint,
+        breaks: Sequence[str],
+        mended: Sequence[str],
+        fail: Sequence[str],
+        unmeasured: Sequence[str],
+        compared: int,
+        model: ModelStanding | None,
+    ) -> UpgradeTarget:
+        chosen = {case: self._fix(case, place) for case in breaks}
+        return UpgradeTarget(
+            place,
+            call(self._selection.rows, place),
+            default_since(self._selection.rows, self._left, place),
+            tuple(breaks),
+            tuple(f"{case}/{fix}" for case, fix in chosen.items() if fix),
+            tuple(case for case, fix in chosen.items() if not fix),
+            tuple(mended),
+            tuple(fail),
+            tuple(unmeasured),
+            compared,
+            model,
+        )
+
+    def _fix(self, case: str, place: MeasuredPoint) -> str | None:
+        fixes = self._fixes.get(case, ())
+        return next((fix for fix in fixes if works(self._statuses.at(case, fix, place))), None)
+
+
+class Statuses:
+    """How variants ended, at any place."""
+
+    def __init__(self, selection: CaseSelection) -> None:
+        self._selection = selection
+        self._along: dict[Runtime | None, Along] = {}
+
+    def at(self, case: str, variant: str, place: MeasuredPoint) -> Status | None:
+        """The status of a variant at a place; ``None`` where it was not measured."""
+        along = self._on(place)
+        return along.at(place.torch, place.exporter, place.provider, case, variant).get(place.opset)
+
+    def _on(self, place: MeasuredPoint) -> Along:
+        """What is known along releases: as installed together where that is the place's runtime, else on that one."""
+        own = self._selection.rows.own_runtimes.get((place.torch, place.provider))
+        on = None if own == place.on or not place.runtime else place.on
+        if on not in self._along:
+            rows = self._selection.rows
+            self._along[on] = Along(replace(self._selection, rows=rows.on(on) if on else rows))
+        return self._along[on]
+
+
+def _ease(entry: CatalogueEntry) -> tuple[bool, int]:
+    """What a source states first, then what asks least."""
+    kinds = [kind.value for kind in _EASE]
+    return not entry.documented, kinds.index(entry.kind) if entry.kind in kinds else len(kinds)

@@ -1,0 +1,210 @@
+"""Which known failures touch a model: the corpus's own graphs, as written where the model was, are looked for in it.
+
+A variant that works where the model comes from has a file there, and so a graph (``graphs`` in the dataset). Where it
+fails at a target, a model with this graph in it (the same operators, joined in the same way, of the same types, with an
+axis that varies where it has one) may fail too. How much that says is counted in the corpus itself: of the other cases
+whose graphs have the pattern as well, how many fail there? A multiplication is in hundreds that work, so it says
+nothing; a pattern whose others mostly fail is taken as a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from caniexport.answers.patterns import Pattern, lies_in, pattern
+from caniexport.answers.points import MeasuredPoint
+from caniexport.answers.select import CatalogueEntry, Rows
+from caniexport.corpus.verdicts import works
+from caniexport.model.canaries import CANARY
+from caniexport.model.case import PLAIN
+from caniexport.model.status import FixKind, Status
+from caniexport.store import graphs
+from caniexport.store.onnx_graph import Graph
+
+#: of cases with a pattern, the share that fails from which it touches a model that has it, and may touch it
+_TOUCHES, _MAY = 0.5, 0.2
+#: fixes that are no other model: their files are written at another place than the one asked for
+_ELSEWHERE = {
+    kind.value for kind in (FixKind.EXPORT_OPTION, FixKind.RAISE_OPSET, FixKind.RUNTIME_OPTION, FixKind.VERSION_UPGRADE)
+}
+
+#: how a variant ended at a place, ``None`` where it was not measured
+StatusAt = Callable[[str, str, MeasuredPoint], Status | None]
+
+
+class TouchWord(StrEnum):
+    """What is known of a model at a target."""
+
+    WORKS = "measured: works"
+    FAILS = "measured: fails"
+    TOUCHED = "known failures touch it"
+    MAY_BE_TOUCHED = "known failures may touch it"
+    NOT_TOUCHED = "no known failure touches it"
+    NOT_KNOWN = "not measured there"
+
+
+@dataclass(frozen=True)
+class Touch:
+    """A variant whose graph is in a model. ``beside`` are the other cases with this pattern that were measured at the
+    target, ``failing`` those of them that fail there.
+    """
+
+    case: str
+    variant: str
+    title: str
+    status: Status
+    beside: int
+    failing: int
+
+    @property
+    def share(self) -> float:
+        """Of the cases with the pattern, this one among them, the share that fails."""
+        return (self.failing + 1) / (self.beside + 1)
+
+
+@dataclass(frozen=True)
+class ModelStanding:
+    """What is known of a model at a target.
+
+    ``equal`` are variants with the same graph and how they end there; ``touches`` and ``may_touch`` known failures
+    whose pattern is in the model; ``common`` counts failures whose pattern is in many that work: it says nothing.
+    ``compared`` counts the graphs that were measured at both points; ``already`` are cases in it that give wrong values
+    where the model comes from, too. ``measured`` is how the model itself ended there, where it was measured.
+    """
+
+    word: TouchWord
+    equal: Mapping[str, Status]
+    touches: tuple[Touch, ...]
+    may_touch: tuple[Touch, ...]
+    common: int
+    compared: int
+    already: tuple[str, ...]
+    measured: Status | None = None
+
+
+class TouchJudge:
+    """A model held against everything that was written with the release, exporter and opset that it comes from."""
+
+    def __init__(self, rows: Rows, graph: Graph, source: MeasuredPoint, status: StatusAt) -> None:
+        self._rows = rows
+        self._model = pattern(graph)
+        self._source = source
+        self._status = status
+        self._others: dict[tuple[str, str], list[tuple[str, str]]] = {}
+
+    def at(self, target: MeasuredPoint) -> ModelStanding:
+        """What is known of the model at a target."""
+        ended = {key: self._status(*key, target) for key in self._working}
+        measured = {key: status for key, status in ended.items() if status and works(status) is not None}
+        equal = {key: status for key, status in measured.items() if self._working[key].shape == self._model.shape}
+        found = [self._touch(key, measured) for key in self._inside if works(measured.get(key)) is False]
+        touches = _ranked(touch for touch in found if touch.share >= _TOUCHES)
+        may = _ranked(touch for touch in found if _MAY <= touch.share < _TOUCHES)
+        return ModelStanding(
+            _word(list(equal.values()), touches, may, len(measured)),
+            {f"{case}/{variant}": status for (case, variant), status in equal.items()},
+            touches,
+            may,
+            len(found) - len(touches) - len(may),
+            len(measured),
+            self._already(target),
+        )
+
+    def _already(self, target: MeasuredPoint) -> tuple[str, ...]:
+        """Cases that are in the model and give wrong values at both points."""
+        return tuple(
+            case
+            for (case, variant), part in self._wrong.items()
+            if variant == PLAIN
+            and works(self._status(case, variant, target)) is False
+            and not self._others_of((case, variant), part)
+            and lies_in(part, self._model)
+        )
+
+    def _touch(self, key: tuple[str, str], measured: Mapping[tuple[str, str], Status]) -> Touch:
+        by_case: dict[str, bool] = {}
+        for other in self._others_of(key, self._working[key]):
+            if other in measured:
+                by_case[other[0]] = by_case.get(other[0], False) or works(measured[other]) is False
+        entry = self._rows.catalogue[key]
+        return Touch(*key, entry.title, measured[key], len(by_case), sum(by_case.values()))
+
+    def _others_of(self, key: tuple[str, str], part: Pattern) -> list[tuple[str, str]]:
+        """The variants of other cases whose graphs have the pattern."""
+        if key not in self._others:
+            self._others[key] = [
+                other for other, whole in self._working.items() if other[0] != key[0] and lies_in(part, whole)
+            ]
+        return self._others[key]
+
+    @cached_property
+    def _inside(self) -> list[tuple[str, str]]:
+        """The variants whose graphs lie in the model."""
+        return [key for key, part in self._working.items() if part.ops and lies_in(part, self._model)]
+
+    @cached_property
+    def _working(self) -> dict[tuple[str, str], Pattern]:
+        """The graphs of what works where the model comes from."""
+        return {key: part for key, part in self._written.items() if works(self._status(*key, self._source))}
+
+    @cached_property
+    def _wrong(self) -> dict[tuple[str, str], Pattern]:
+        """The graphs of what gives wrong values there."""
+        return {
+            key: part
+            for key, part in self._written.items()
+            if part.ops and self._status(*key, self._source) is Status.MISMATCH
+        }
+
+    @cached_property
+    def _written(self) -> dict[tuple[str, str], Pattern]:
+        """The graphs that the release and exporter of the model wrote, of each variant that at the highest opset."""
+        return known_patterns(self._rows, self._source.torch, self._source.exporter)
+
+
+def known_patterns(rows: Rows, torch: str, exporter: str) -> dict[tuple[str, str], Pattern]:
+    """By case and variant: the pattern of its file, as far as it was kept and is small enough to draw."""
+    key = ("patterns", torch, exporter)
+    if key not in rows.beside:
+        rows.beside[key] = {name: pattern(graph) for name, graph in known_graphs(rows, torch, exporter).items()}
+    kept: dict[tuple[str, str], Pattern] = rows.beside[key]
+    return kept
+
+
+def known_graphs(rows: Rows, torch: str, exporter: str) -> dict[tuple[str, str], Graph]:
+    """By case and variant: the graph of its file, of each variant that at the highest opset."""
+    files = rows.files(torch, exporter)
+    drawn = dict(rows.graphs(graphs.drawn(files)))
+    return {
+        (row["case"], row["variant"]): drawn[row["bundle"]]
+        for row in files
+        if row["bundle"] in drawn and _counts(rows.catalogue.get((row["case"], row["variant"])))
+    }
+
+
+def _counts(entry: CatalogueEntry | None) -> bool:
+    return entry is not None and entry.corpus != CANARY and entry.kind not in _ELSEWHERE
+
+
+def _word(equal: list[Status], touches: tuple[Touch, ...], may: tuple[Touch, ...], compared: int) -> TouchWord:
+    """Rows of the same graph speak first; silence is no answer."""
+    failing = [status for status in equal if not works(status)]
+    if not compared:
+        return TouchWord.NOT_KNOWN
+    if equal and len(failing) == len(equal):
+        return TouchWord.FAILS
+    if touches or (failing and len(failing) >= _TOUCHES * len(equal)):
+        return TouchWord.TOUCHED
+    if failing or (may and not equal):
+        return TouchWord.MAY_BE_TOUCHED
+    return TouchWord.WORKS if equal else TouchWord.NOT_TOUCHED
+
+
+def _ranked(found: Iterable[Touch]) -> tuple[Touch, ...]:
+    """One for each case, its failing form before its fixes; what tells most first."""
+    ranked = sorted(found, key=lambda touch: (touch.variant != PLAIN, -touch.share, touch.case))
+    first = {touch.case: touch for touch in reversed(ranked)}
+    return tuple(sorted(first.values(), key=lambda touch: (-touch.share, -touch.beside, touch.case)))

@@ -1,0 +1,85 @@
+"""``caniexport upgrade --measure``: what is known of a model at the targets, replaced by what was measured of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from caniexport import home as homes
+from caniexport.answers.plan import Plan
+from caniexport.answers.select import Rows, load
+from caniexport.answers.targets import UpgradeTarget
+from caniexport.answers.touching import ModelStanding, TouchWord
+from caniexport.cli import output
+from caniexport.corpus.verdicts import collapse, works
+from caniexport.model.canaries import CANARY
+from caniexport.model.status import Status
+
+if TYPE_CHECKING:
+    from caniexport.answers.points import MeasuredPoint
+    from caniexport.answers.rows import MeasuredCell
+    from caniexport.answers.upgrade import Upgrade
+    from caniexport.store import Dataset
+
+_INTO = Path("caniexport-check")
+
+
+def measured(found: Upgrade | Plan, factory: str, corpus: Dataset) -> Upgrade | Plan:
+    """The answer with what came of the model itself at its targets. Everything that is written goes below ``_INTO``."""
+    if isinstance(found, Plan):
+        return _measured_plan(found, factory, corpus)
+    places = [target.place for target in (found.target, found.kept) if target]
+    statuses = _measure(factory, places, corpus)
+    return replace(found, target=_told(found.target, statuses), kept=found.kept and _told(found.kept, statuses))
+
+
+def _measured_plan(found: Plan, factory: str, corpus: Dataset) -> Plan:
+    """A plan whose targets are those at which the model was measured to work; others of them hold it back."""
+    goals = (found.newest, found.kept, found.wanted)
+    statuses = _measure(factory, [target.place for target in goals if target], corpus)
+    newest, kept, wanted = (goal and _told(goal, statuses) for goal in goals)
+    missed = [goal for goal in (newest, kept) if goal and not goal.clean]
+    return replace(
+        found,
+        newest=newest if newest and newest.clean else None,
+        kept=kept if kept and kept.clean else None,
+        wanted=wanted,
+        held=(*missed, *found.held),
+    )
+
+
+def _told(target: UpgradeTarget, statuses: Mapping[MeasuredPoint, Status]) -> UpgradeTarget:
+    """A target with the status of the model there, in the place of what is inferred."""
+    status = statuses.get(target.place)
+    known = target.model or ModelStanding(TouchWord.NOT_KNOWN, {}, (), (), 0, 0, ())
+    ended = works(status)
+    word = known.word if ended is None else TouchWord.WORKS if ended else TouchWord.FAILS
+    return replace(target, model=replace(known, word=word, measured=status if ended is not None else None))
+
+
+def _measure(factory: str, places: Sequence[MeasuredPoint], corpus: Dataset) -> dict[MeasuredPoint, Status]:
+    """How the model ended at each place where it was measured."""
+    from caniexport.check.check import check
+    from caniexport.check.run import CheckRequest
+    from caniexport.check.subject import Options
+    from caniexport.store import Dataset
+
+    request = CheckRequest(
+        tuple(dict.fromkeys(place.torch for place in places)),
+        tuple(dict.fromkeys(place.exporter for place in places)),
+        tuple(sorted({place.opset for place in places if place.opset is not None})),
+    )
+    options = Options({}, None, None)
+    home = homes.find()
+    check(factory, request, options, into=_INTO, home=home, corpus=corpus, cwd=Path.cwd(), say=output.say)
+    rows = load(Dataset.open(None, _INTO / "results"))
+    ended = {place: collapse(cell.status for cell in _own_cells(rows, place)) for place in places}
+    return {place: status for place, status in ended.items() if status is not None}
+
+
+def _own_cells(rows: Rows, place: MeasuredPoint) -> list[MeasuredCell]:
+    """The cells of the model at a place, without the canaries'."""
+    found = rows.cells(torch=(place.torch,), exporter=(place.exporter,), opset=(place.opset,))
+    return [cell for cell in found if rows.catalogue[cell.case, cell.variant].corpus != CANARY]

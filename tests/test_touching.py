@@ -1,0 +1,178 @@
+"""A model held against known failures: by the graphs that the corpus's own files have, never by silence."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from onnx_bytes import field, node, value
+from small_dataset import append, bundle, cell, write
+
+from caniexport.answers import onnx_ops
+from caniexport.cli import main
+from caniexport.store import writer
+from caniexport.store.onnx_graph import Graph, of_model
+from caniexport.store.schema import to_arrow
+
+TRACE = "torchscript-trace"
+#: by case: the nodes of its file; each reads the one before
+CHAINS = {"cross": ("Gather", "Mul", "Sub"), "grid-sample": ("GridSample",), "item": ("Mul", "Add")}
+
+
+def chain(*ops):
+    """The nodes of a graph in which each reads the one before."""
+    names = ["x", *(f"v{place}" for place in range(1, len(ops))), "y"]
+    return [node(op, [names[place]], [names[place + 1]]) for place, op in enumerate(ops)]
+
+
+def model(*ops, kind=1, sizes=("batch", 3), written_by="2.8.0", opset=18, domain=""):
+    """An ONNX file of a chain of operators; ``kind`` 1 is float32, 7 int64."""
+    graph = b"".join(field(1, item) for item in chain(*ops))
+    graph += field(11, value("x", kind, *sizes)) + field(12, value("y", kind, *sizes))
+    opsets = field(8, field(1, "") + field(2, opset)) + (field(8, field(1, domain) + field(2, 1)) if domain else b"")
+    return field(1, 8) + field(2, "pytorch") + field(3, written_by) + opsets + field(7, graph)
+
+
+def drawn(*ops, **given) -> Graph:
+    graph = of_model(model(*ops, **given))
+    assert graph is not None
+    return graph
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A dataset with files of torch 2.8.0 traced at opset 18; in 2.15.0 with dynamo ``cross`` fails."""
+    (tmp_path / "cases").mkdir()
+    local = write(tmp_path / "results-local")
+    append(local, *(cell("2.8.0", case, "plain", TRACE, 18) | passing(case) for case in CHAINS))
+    append(local, cell("2.15.0", "cross", "plain", TRACE, 20) | {"status": "fail", "stage": "export"})
+    graphs(local, {bundle(case): drawn(*ops) for case, ops in CHAINS.items()})
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def passing(case):
+    return {"bundle": bundle(case), "status": "pass", "stage": "done"}
+
+
+def graphs(local, found):
+    rows = [{"bundle": name, "nodes": len(graph.nodes), "graph": graph.to_json()} for name, graph in found.items()]
+    writer.write(local / "graphs.parquet", "graphs", to_arrow("graphs", rows))
+
+
+def run(home, content, *words):
+    path = home / "m.onnx"
+    path.write_bytes(content)
+    return CliRunner().invoke(main, ["upgrade", "--model", str(path), *words])
+
+
+def data(home, content, *words):
+    return json.loads(run(home, content, *words, "--json").stdout)
+
+
+def test_a_model_with_the_graph_of_a_known_failure_in_it_is_touched(home):
+    reply = run(home, model("Relu", "Gather", "Mul", "Sub", "Relu"), "--to", "2.15.0")
+
+    assert reply.exit_code == 1
+    assert "known failures touch it: cross" in reply.output.splitlines()[0]
+    assert "touches: cross/plain: fail" in reply.output
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(model("Mul", "Gather", "Relu", "Sub"), id="the operators are joined otherwise"),
+        pytest.param(model("Gather", "Mul", "Sub", "Relu", sizes=(2, 3)), id="no axis varies"),
+        pytest.param(model("Gather", "Mul", "Sub", "Relu", kind=7), id="of another type"),
+        pytest.param(model("Relu", "Tanh"), id="other operators"),
+    ],
+)
+def test_a_failure_whose_conditions_are_not_in_the_model_does_not_touch_it(home, content):
+    reply = run(home, content, "--to", "2.15.0")
+
+    assert (reply.exit_code, "no known failure touches it" in reply.output) == (0, True)
+
+
+def test_a_case_with_the_same_graph_was_measured_and_speaks_first(home):
+    works = run(home, model("Mul", "Add"), "--to", "2.15.0,exporter=dynamo")
+    fails = run(home, model("Gather", "Mul", "Sub"), "--to", "2.15.0")
+
+    assert (works.exit_code, "item/plain has the same graph: pass" in works.output) == (0, True)
+    assert (fails.exit_code, "a case with the same graph was measured there and fails" in fails.output) == (1, True)
+
+
+def test_a_pattern_that_is_in_many_cases_that_work_says_nothing_and_is_counted(home):
+    names = [f"other-{number}" for number in range(6)]
+    local = home / "results-local"
+    rows = [
+        cell(torch, name, "plain", TRACE, opset) for name in names for torch, opset in (("2.8.0", 18), ("2.15.0", 20))
+    ]
+    append(local, *(row | passing(row["case"]) for row in rows))
+    described = {bundle(name): drawn("Relu", *CHAINS["cross"]) for name in names}
+    graphs(local, {bundle(case): drawn(*ops) for case, ops in CHAINS.items()} | described)
+
+    found = data(home, model("Relu", "Gather", "Mul", "Sub", "Tanh"), "--to", "2.15.0")["target"]["model"]
+    assert (found["word"], found["common"]) == ("no known failure touches it", 1)
+
+
+def test_silence_is_no_all_clear(home):
+    reply = run(home, model("Gather", "Mul", "Sub"), "--to", "torch=2.15.0,opset=99")
+
+    assert (reply.exit_code, "nothing was measured there" in reply.output) == (1, True)
+    assert "Move to" not in reply.output
+
+
+def test_where_a_model_comes_from_is_read_off_it_and_can_be_named(home):
+    traced = data(home, model("Relu"), "--to", "2.15.0")["before"]
+    dynamo = data(home, model("Relu", written_by="2.15.0+cu128", domain="pkg.torch"), "--to", "2.15.0")["before"]
+    named = data(home, model("Relu", opset=17), "--from", "torch=2.0.1,opset=14", "--to", "2.15.0")["before"]
+
+    assert (traced["torch"], traced["exporter"], traced["opset"]) == ("2.8.0", TRACE, 18)
+    assert (dynamo["torch"], dynamo["exporter"]) == ("2.15.0", "dynamo")
+    assert (named["torch"], named["opset"]) == ("2.0.1", 14)
+
+
+def test_a_file_that_names_no_measured_release_needs_one_named(home):
+    reply = run(home, model("Relu", written_by="1.4.0"), "--to", "2.15.0")
+
+    assert (reply.exit_code, "Missing option '--from'" in reply.output) == (2, True)
+
+
+def test_a_plan_proposes_the_way_it_is_called_today_beside_the_default(home):
+    reply = run(home, model("Relu", "Gather", "Mul", "Sub"), "--plan")
+
+    assert "Newest target, as called by default: torch 2.8.0" in reply.output
+    assert "Newest target, called as today: torch 2.15.0, torchscript-trace, opset 18" in reply.output
+    assert reply.output.startswith("Move to torch 2.15.0 with `opset_version=18`: no known failure touches it")
+
+
+def test_the_nodes_of_functions_and_subgraphs_are_read_and_their_values_kept_apart():
+    inner = field(1, node("Relu", ["x"], ["v1"]))
+    loop = node("Loop", ["x"], ["y"]) + field(5, field(1, "body") + field(6, inner))
+    function = field(25, field(1, "f") + field(7, node("Tanh", ["v1"], ["w"])))
+    found = onnx_ops.of_bytes(field(1, 8) + field(7, field(1, loop)) + function, "m").graph
+
+    assert {item.op for item in found.nodes} == {"Loop", "Relu", "Tanh"}
+    assert [item.inputs for item in found.nodes if item.op == "Tanh"] == [("1:v1",)]
+
+
+def test_a_measurement_takes_the_place_of_what_is_inferred(home, monkeypatch):
+    def measure(target, request, options, *, into, **_):
+        assert (target, request.releases, request.exporters) == ("m.py:make", ("2.15.0",), (TRACE,))
+        (into / "results").mkdir(parents=True)
+        rows = [cell("2.15.0", "m", "plain", TRACE, opset) for opset in request.opsets]
+        append(into / "results", rows[0], rows[1] | {"status": "fail"})
+
+    monkeypatch.setattr("caniexport.check.check.check", measure)
+    reply = run(home, model("Relu", "Gather", "Mul", "Sub"), "--to", "2.15.0", "--measure", "m.py:make")
+
+    assert reply.output.startswith("Move to torch 2.15.0 with `opset_version=18`: it was measured there: pass.")
+    assert "it was measured there: fail" in reply.output.splitlines()[0]
+
+
+def test_a_python_model_is_measured_and_not_read(home):
+    reply = CliRunner().invoke(main, ["upgrade", "--model", "m.py", "--from", "2.8.0", "--to", "2.15.0"])
+
+    assert (reply.exit_code, "--measure" in reply.output) == (2, True)
