@@ -2,7 +2,7 @@
 
 ``python benchmarks/matcher/errors.py [--half build] [--misses]``
 
-``README.md`` beside this file says what ``errors.jsonl`` holds. Of each text it is asked:
+``README.md`` beside this file says what ``errors.jsonl`` and ``fresh.jsonl`` hold. Of each text it is asked:
 
 - right first: the first case is one of ``cases``, or the first operator named is one of ``operators``; where a text
   has neither, that no case is called the same error or the same cause
@@ -25,8 +25,8 @@ import caniexport
 from caniexport.match.errors import Confidence, ErrorIndex, ErrorMatch, index_errors, match_error
 from caniexport.operators import operator_key, operator_keys
 
-TEXTS = Path(__file__).with_name("errors.jsonl")
-HALVES = ("build", "held_out")
+TEXTS = tuple(Path(__file__).with_name(name) for name in ("errors.jsonl", "fresh.jsonl"))
+HALVES = ("build", "held_out", "fresh")
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 
 
@@ -90,7 +90,7 @@ def main() -> int:
     parser.add_argument("--half", choices=HALVES, action="append")
     parser.add_argument("--misses", action="store_true", help="show what was answered wrongly")
     asked = parser.parse_args()
-    labels = [json.loads(line) for line in TEXTS.read_text(encoding="utf-8").splitlines()]
+    labels = [json.loads(line) for path in TEXTS for line in path.read_text(encoding="utf-8").splitlines()]
     index = index_errors(caniexport.open())
     for half in asked.half or HALVES:
         judged = [judge(index, label) for label in labels if label["half"] == half]

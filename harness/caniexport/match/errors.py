@@ -32,12 +32,13 @@ _LEAST_BEGINNING = 48
 #: words of so few letters (to, on, not) say nothing of what an error is about
 _SHORT = 3
 _MOST_LEADS = 12
+#: what an exception that is the same adds to how alike two texts are
+_RAISED = 1.0
 #: share of a case's own words in a text that names no operator, from which the text is about the case
 _LEAST_ABOUT = 0.15
 #: a name with an underscore, in quotes, or spelled as ONNX spells operators
 _MENTIONED = re.compile(
-    r"\btorch\.(?:nn\.functional\.)?(\w+)\("
-    r"|\b(?:_?[a-z]\w*_\w+|[A-Z][a-z]+(?:[A-Z]\w*)|[A-Z]{3,})\b"
+    r"\b(?:_?[a-z]\w*_\w+|[A-Z][a-z]+(?:[A-Z]\w*)|[A-Z]{3,})\b"
     r"|\b(\w+)\(\) (?:got|missing|takes)"
     r"|['`\"]((?:\w+[.:]+)*\w+)['`\"]"
 )
@@ -103,7 +104,7 @@ class _Known:
 
     @cached_property
     def lines(self) -> frozenset[str]:
-        return frozenset(reason.exact for reason in self.evidence.reasons if _tells(reason))
+        return frozenset(reason.exact for reason in self.evidence.reasons if reason.exact)
 
     @cached_property
     def clauses(self) -> frozenset[str]:
@@ -257,7 +258,7 @@ def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
         confidence = _compare(where, evidence, item, first)
         if confidence is None:
             continue
-        like = _likeness(evidence.words, item.evidence.words, where.rarity)
+        like = _likeness(evidence.words, item.evidence.words, where.rarity) + _RAISED * _raises_alike(evidence, item)
         for place in item.seen.places:
             entry = where.entries.get((place.case, place.variant))
             if entry is not None:
@@ -275,6 +276,11 @@ def _told_alike(evidence: ErrorEvidence, item: _Known) -> bool:
     )
 
 
+def _raises_alike(evidence: ErrorEvidence, item: _Known) -> bool:
+    """Whether both end with the same exception, not only warn alike."""
+    return any(_same_line(reason, item) for reason in evidence.reasons if not reason.warns)
+
+
 def _as_far_as(confidence: Confidence, entry: CatalogueEntry, operator: str) -> Confidence:
     """An operator that a case meets on its way, and is not about, makes its error the same cause at most."""
     if confidence is Confidence.EXACT and operator and operator not in operator_keys(entry.ops[:1]):
@@ -287,13 +293,13 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: _Known, first: st
     agrees = bool(first) and item.key == first
     if evidence.only_named:
         return Confidence.SIMILAR if set(evidence.kinds) & set(item.evidence.kinds) else None
-    for reason in filter(_tells, evidence.reasons):
+    for reason in evidence.reasons:
         line = _same_line(reason, item)
         if line:
             told = _is_rule(evidence) if agrees else len(where.cases_by_line.get(line, ())) == 1
-            sure = told and item.key == first and not reason.kind.endswith("Warning")
+            sure = told and item.key == first and not reason.warns
             return Confidence.EXACT if sure else Confidence.SIMILAR
-        pattern = _same_pattern(reason, item)
+        pattern = _same_pattern(reason, item) if _tells(reason) else ""
         if pattern:
             few = len(where.cases_by_pattern[pattern, item.key]) <= _MOST_CASES
             return Confidence.CAUSE if agrees and (few or _is_rule(evidence)) else Confidence.SIMILAR
@@ -344,13 +350,14 @@ def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) 
     own = _own_words(lead.entry)
     asked = split_words(text) | frozenset(_NUMBER.findall("\n".join(reason.line for reason in evidence.reasons)))
     about = _weight(own & asked, where.rarity) / (_weight(own, where.rarity) or 1.0)
-    raised = [reason for reason in evidence.reasons if not reason.kind.endswith("Warning")]
+    raised = [reason for reason in evidence.reasons if not reason.warns]
     pure = max((where.purity_in(lead.case, reason) for reason in raised), default=0.0)
     if lead.confidence is Confidence.EXACT and not evidence.operator and about < _LEAST_ABOUT:
         lead = replace(lead, confidence=Confidence.SIMILAR, why=Confidence.SIMILAR.value)
     # of an error that many have, its words say nothing
     words = lead.score if lead.confidence is not Confidence.SIMILAR else lead.score / 2
-    return replace(lead, score=round(words + about + 2 * pure, 4))
+    called = bool(operator_keys(evidence.called) & operator_keys(lead.entry.ops))
+    return replace(lead, score=round(words + about + 2 * pure + called, 4))
 
 
 def _own_words(entry: CatalogueEntry) -> frozenset[str]:

@@ -7,7 +7,7 @@ Left out is what every such text has: frames, dumped graphs, advice («Next step
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -68,6 +68,9 @@ _ADVICE = re.compile(
     re.DOTALL,
 )
 #: a C++ program that ends with an exception tells it behind this
+_WRONG = re.compile(
+    r"error|fail|unsupported|cannot|could not|invalid|assert|exception|not (?:a|in|sup|imp|reg)", re.IGNORECASE
+)
 _WHAT = re.compile(r"terminate called after throwing an instance of '[^']*'\s*what\(\):\s*")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 #: a line that was broken for its length, and quotes as a text processor sets them
@@ -76,6 +79,10 @@ _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d`", "''\"\"'")
 _TRACE_END = re.compile(r"During handling of the above exception")
 _DIRECT = "The above exception was the direct cause"
 #: the function of a frame in torch's symbolic files, which is called as its operator is
+_SHOWN_LINE = re.compile(
+    r"(?:Warning: [^\n]*\n|following call raised this error:\n\s*File [^\n]*\n)(?!\s*File )(?P<code>[ \t]+[^\n]+)"
+)
+_CALL = re.compile(r"\btorch(?:\.\w+)*\.(?P<function>\w+)\(|\.(?P<method>\w+)\(|\[[^\]]*:[^\]]*\]")
 _SYMBOLIC = re.compile(r'symbolic_(?:opset\d+|helper|caffe2)\.py(?:", line \d+, in |\(\d+\): )(?P<op>\w+)')
 _TORCHLIB = re.compile(r'torch_lib[/\\]ops[/\\]\w+\.py", line \d+, in (?P<op>\w+)')
 _NOT_OPERATORS = frozenset(
@@ -106,6 +113,11 @@ _RULES = tuple(
         r"(?:DynamicOutputShape|DataDependentOutput)Exception(?:'>)?: (?P<op>\w+\.\w+)",
         r"Error when translating node .{0,300}?target=torch\.ops\.(?P<op>\w+\.\w+)",
         r"(?:Unknown|unsupported) builtin(?: op)?:? (?P<op>\w+(?:::|\.)[\w.]*\w)",
+        r"No ONNX function found for <(?:built-in )?function (?P<op>\w+)",
+        r"\bNo Adapter For (?P<op>[A-Z]\w+)",
+        r"\b(?P<op>[A-Z]\w+) is not implemented",
+        r"(?:of|in|for) node '?\(?(?:[^()\s']*/)?(?P<op>[A-Z][A-Za-z]+)(?:_\d+)?[)']",
+        r"KeyError: '(?P<op>_?[a-z]\w*_\w+)'",
         r"(?:translate|[Uu]nsupported|[Uu]nknown|[Uu]nrecognized) op(?:erator)?:? '?(?P<op>[A-Z]\w+)",
         r"\bsymbolic for (?P<op>\w+)",
         r"\b(?P<op>[a-z]\w*?)(?:_vml|_impl|_kernel|_out|_frame|_cpu|_cuda|_mps)*_?[\"']? not implemented for '",
@@ -140,6 +152,7 @@ _RULES = tuple(
         r"Failed running call_function (?:<(?:built-in method |function |built-in function )?)?(?P<op>\w+)",
         r"Failed running call_method (?P<op>\w+)",
         r"target=torch\.ops\.(?P<op>aten\.\w+)",
+        r"target=torch\.(?P<op>\w+)\]",
         r"\b(?P<op>aten(?:::|\.)\w+)",
         r"\b(?P<op>(?:prims|torchvision|onnx|prim|quantized|higher_order)::\w+)",
         r"torch\.ops\.(?P<op>\w+\.\w+)",
@@ -162,6 +175,11 @@ class Reason:
 
     kind: str
     text: str
+
+    @property
+    def warns(self) -> bool:
+        """Whether it is a warning."""
+        return self.kind.endswith("Warning")
 
     @property
     def line(self) -> str:
@@ -210,12 +228,14 @@ class Reason:
 @dataclass(frozen=True)
 class ErrorEvidence:
     """What an error text says. ``reasons`` has the innermost cause first; ``kinds`` are all exceptions named;
-    ``operators`` are those that the text names, the one that fails first, as they are written.
+    ``operators`` are those that the text names, the one that fails first, as they are written; ``called`` are names
+    that the user's own lines call, where the text shows the line that failed or was warned of.
     """
 
     reasons: tuple[Reason, ...]
     kinds: tuple[str, ...]
     operators: tuple[str, ...]
+    called: tuple[str, ...] = ()
 
     @property
     def operator(self) -> str:
@@ -271,7 +291,7 @@ def read_error(text: str) -> ErrorEvidence:
     inner = (match["kind"] for reason in reasons for match in _INNER_KIND.finditer(reason.text))
     kinds = tuple(dict.fromkeys((*(reason.kind for reason in reasons if reason.kind), *inner)))
     telling = [reason for reason in reasons if not _WRAPPERS.search(reason.line)] or reasons
-    return ErrorEvidence(tuple(telling), kinds, tuple(_operators(whole, telling, reasons)))
+    return ErrorEvidence(tuple(telling), kinds, tuple(_operators(whole, telling, reasons)), tuple(_called(whole)))
 
 
 def _ends(text: str) -> str:
@@ -295,11 +315,16 @@ def _reasons(text: str) -> list[Reason]:
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=bool(marks)):
         words = text[mark.end() : end].strip()[:_REASON]
         found.append(Reason(mark["quoted"] or mark["plain"] or "", _trimmed(words)))
-    found = [reason for reason in found if reason.text or reason.kind]
+    found = list(dict.fromkeys(reason for reason in found if reason.text))
     if not found:
-        found = [Reason("", text.strip()[:_REASON])] if text.strip() else []
-    found = list(dict.fromkeys(found))
+        found = [Reason("", _complaints(text)[:_REASON])] if text.strip() else []
     return _innermost_first(text, found)[:_MOST_REASONS]
+
+
+def _complaints(text: str) -> str:
+    """The lines of a log that tell of something wrong; all where none does."""
+    lines = [line.strip() for line in text.splitlines()]
+    return "\n".join(line for line in lines if _WRONG.search(line)) or text.strip()
 
 
 def _trimmed(words: str) -> str:
@@ -312,11 +337,10 @@ def _trimmed(words: str) -> str:
 
 def _innermost_first(text: str, found: list[Reason]) -> list[Reason]:
     """A kept text has its outermost exception first; Python's traceback and torch's summary have it last."""
-    if "\ncaused by " in text:
-        return found[::-1]
-    if _TRACE_END.search(text) and _DIRECT not in text:
-        return found[::-1]
-    return found
+    if "\ncaused by " in text or (_TRACE_END.search(text) and _DIRECT not in text):
+        found = found[::-1]
+    # what stopped it before what was only warned of
+    return sorted(found, key=lambda reason: reason.warns)
 
 
 def _operators(whole: str, telling: Iterable[Reason], reasons: Iterable[Reason]) -> list[str]:
@@ -339,6 +363,13 @@ def _operators(whole: str, telling: Iterable[Reason], reasons: Iterable[Reason])
     return list(by_key.values())
 
 
+def _called(text: str) -> Iterator[str]:
+    """What the lines call that a text shows as those that failed or were warned of: ``item``, ``slice``."""
+    for shown in _SHOWN_LINE.finditer(text):
+        for call in _CALL.finditer(shown["code"]):
+            yield call["function"] or call["method"] or "slice"
+
+
 def _named(text: str) -> list[str]:
     every = (match["op"] for rule in _RULES for match in rule.finditer(text))
     found = [spelled(op) for op in every if not op.startswith(_HELPERS[1:])]
@@ -351,7 +382,7 @@ def spelled(op: str) -> str:
         namespace, _, name = op.partition("::")
         return f"{namespace or 'aten'}::{name}"
     if ":" in op:
-        return op.rpartition(":")[2] if op.startswith("ai.onnx") else op.replace(":", "::")
+        return op.rpartition(":")[2] if op.startswith(("ai.onnx", "org.pytorch.aten")) else op.replace(":", "::")
     if op.startswith(("torch.", "nn.")):
         return f"aten::{op.rpartition('.')[2]}"
     if "." in op:
