@@ -165,6 +165,14 @@ def test_the_upgrade_page_says_what_is_fixed_and_which_workaround_may_go(draw):
     assert "cross-no-symbolic / stack_rewrite ● needed → ○ obsolete" in said
 
 
+def test_the_upgrade_page_opens_with_the_sentence_of_the_command(draw):
+    said = re.sub(r"\s+", " ", words(draw("upgrade", **{"from": "2.0.1", "to": "1.10.2", "ops": "torch.cross"})))
+
+    decision = "Moving to torch 1.10.2 as called by default (trace, opset 9): 1 of 1 measured case breaks: cross-no-symbolic"
+    assert decision in said
+    assert said.index(decision) < said.index("torch 2.0.1, torchscript-trace")
+
+
 def test_the_upgrade_page_looks_at_the_operators_named_and_says_which_it_does_not_know(draw):
     app = draw("upgrade", **{"from": "2.0.1", "to": "2.15.0", "ops": "torch.roll NoSuchOp"})
 

@@ -81,6 +81,13 @@ class ChangeGroup:
     message: str | None
     changes: tuple[CaseChange, ...]
 
+    @property
+    def cause(self) -> str:
+        """The line of the message that says why: of a chain of causes the innermost's first, without what wraps it."""
+        lines = [line.strip() for line in (self.message or "").splitlines() if line.strip()]
+        inner = [line.removeprefix(_CAUSED) for line in lines if line.startswith(_CAUSED)]
+        return inner[-1] if inner else lines[0] if lines else ""
+
 
 @dataclass(frozen=True)
 class FixChange:
@@ -178,13 +185,6 @@ def upgrade(
         tuple(entry.case for entry in plain if grid.refused(entry.case, right)),
         tuple(entry.case for entry in plain if grid.unstable(entry.case, left, right)),
     )
-
-
-def cause(message: str) -> str:
-    """The line of a message that says why: of a chain of causes the innermost's first, without what wraps it."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    inner = [line.removeprefix(_CAUSED) for line in lines if line.startswith(_CAUSED)]
-    return inner[-1] if inner else lines[0] if lines else ""
 
 
 def _touched(target: UpgradeTarget) -> set[str]:

@@ -192,7 +192,7 @@ def _named(lead: str, cases: Sequence[str], console: Console) -> None:
 
 
 def _group(group: ChangeGroup, console: Console) -> None:
-    from caniexport.answers.upgrade import ORDER, cause
+    from caniexport.answers.upgrade import ORDER
     from caniexport.corpus.verdicts import REGRESSIONS, Verdict
 
     bad = group.verdict in REGRESSIONS or group.verdict is Verdict.WITHDRAWN
@@ -201,7 +201,7 @@ def _group(group: ChangeGroup, console: Console) -> None:
     console.print()
     console.print(f"{group.verdict.value}: {len(group.changes)}", style=f"bold {style}")
     if group.message:
-        console.print(textwrap.indent(textwrap.shorten(cause(group.message), 200), "    "), soft_wrap=True)
+        console.print(textwrap.indent(textwrap.shorten(group.cause, 200), "    "), soft_wrap=True)
     for change in group.changes[:_SHOWN]:
         by = f"  [{change.blamed}]" if change.axes else ""
         console.print(f"  {change.case}: {_word(change.before)} → {_word(change.after)}{by}", soft_wrap=True)

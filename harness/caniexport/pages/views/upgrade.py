@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from caniexport import versions
+from caniexport.answers.decision import decide
 from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.select import CatalogueEntry
@@ -14,6 +15,7 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upgrade import Upgrade, upgrade
 from caniexport.model.canaries import CANARY
 from caniexport.model.status import Exporter
+from caniexport.operators import operator_key
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import opset_name, render
@@ -50,20 +52,16 @@ def page(form: Form, kept: Kept) -> Page:
         given["back"] = versions.parse(found.before.torch) > versions.parse(found.after.torch)
         given["changes"] = _counts(found)
         given["at"] = _at(found.after)
+        given["decision"] = decide(found)
     return form.page(_TITLE, _LEAD, render("upgrade.html", **given), takes_file=True)
 
 
 def known(asked: Iterable[str], catalogue: Iterable[CatalogueEntry]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of some operators, in whatever spelling, those that cases are about, and the others."""
-    by_name = {_bare(op): op for entry in catalogue if entry.corpus != CANARY for op in entry.ops}
+    """Of some operators, by whatever name, those that cases are about, and the others."""
+    by_key = {operator_key(op): op for entry in catalogue if entry.corpus != CANARY for op in entry.ops}
     named = list(dict.fromkeys(asked))
-    about = tuple(dict.fromkeys(by_name[_bare(op)] for op in named if _bare(op) in by_name))
-    return about, tuple(op for op in named if _bare(op) not in by_name)
-
-
-def _bare(op: str) -> str:
-    """``aten::grid_sampler``, ``torch.grid_sampler`` and ``GridSampler`` in one spelling."""
-    return op.split("::")[-1].split(".")[-1].split("*")[0].replace("_", "").casefold()
+    about = tuple(dict.fromkeys(by_key[key] for op in named if (key := operator_key(op)) in by_key))
+    return about, tuple(op for op in named if operator_key(op) not in by_key)
 
 
 def _point(
