@@ -23,6 +23,7 @@ from caniexport.answers.declared import Agreement
 from caniexport.answers.signs import CLAIM, WORKAROUND
 from caniexport.cli import COMMANDS, main
 from caniexport.corpus.verdicts import RangeWord, Verdict
+from caniexport.pages.looks import AGREEMENT, CLASSES, KIND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,50 +58,6 @@ SHOWN: dict[str, str] = {
     "dashboard": "dashboard --port 8501",
 }
 
-VERDICTS: Mapping[Verdict, str] = {
-    Verdict.SAME_PASS: "passed and passes",
-    Verdict.SAME_DEGRADED: "degraded before and after",
-    Verdict.SAME_FAIL: "fails with the same error",
-    Verdict.SAME_MISMATCH: "wrong values before and after",
-    Verdict.SAME_CRASH: "crashes before and after",
-    Verdict.SAME_SUSPECT: "a timeout or out of memory before and after",
-    Verdict.SAME_UNSUPPORTED: "refused before and after",
-    Verdict.DEGRADED: "passed, and is no longer what was asked for",
-    Verdict.RESTORED: "was degraded, and passes as asked",
-    Verdict.REGRESSED: "worked, and fails with an error",
-    Verdict.REGRESSED_SILENT: "gives wrong values without an error, and did not before",
-    Verdict.REGRESSED_CRASH: "kills the process, and did not before",
-    Verdict.FIXED: "did not work, and passes",
-    Verdict.FIXED_DEGRADED: "did not work, and works, though not as asked",
-    Verdict.FIXED_SUSPECT: "timed out or ran out of memory, and works",
-    Verdict.CHANGED_FAILURE: "fails with another error",
-    Verdict.CHANGED_FAILURE_SUSPECT: "failed, and now times out or runs out of memory",
-    Verdict.NOW_FAILS_CLEANLY: "wrong values or a crash became an error",
-    Verdict.NOW_DECLARED: "failed, and is refused now",
-    Verdict.WITHDRAWN: "worked, and is refused",
-    Verdict.SUSPECT: "worked, and times out or runs out of memory: counts after a confirming run",
-    Verdict.NEWLY_SUPPORTED: "was refused, and works",
-    Verdict.NEWLY_FAILING: "was refused, and fails",
-    Verdict.NEW_PASSING: "not measured before; works",
-    Verdict.NEW_FAILING: "not measured before; does not work",
-    Verdict.NEW_UNSUPPORTED: "not measured before; refused",
-    Verdict.REBASELINED: "the case's code is another: not compared",
-    Verdict.UNKNOWN: "not measured afterwards, or only a timeout without anything before",
-}
-KINDS: Mapping[AlertKind, str] = {
-    AlertKind.REGRESSED_SILENT: "new wrong values; stops a build",
-    AlertKind.REGRESSED_CRASH: "a new crash; stops a build",
-    AlertKind.REGRESSED: "a new error; stops a build",
-    AlertKind.WITHDRAWN: "newly refused; stops a build",
-    AlertKind.WORKAROUND_BROKEN: "a fix that was needed does not help any more; stops a build",
-    AlertKind.WORKAROUND_HARMFUL: "a fix fails where the plain form works; stops a build",
-    AlertKind.DEGRADED: "works, no longer as asked",
-    AlertKind.CHANGED_FAILURE: "still does not work, in another way",
-    AlertKind.WORKAROUND_NEEDED: "a fix is needed again",
-    AlertKind.WORKAROUND_OBSOLETE: "a fix may go",
-    AlertKind.FIXED: "works now",
-    AlertKind.SUSPECT: "timeouts and out of memory, until they are confirmed",
-}
 STATES: Mapping[AlertStage, str] = {
     AlertStage.OPEN: "seen, nobody has looked at it",
     AlertStage.ACKNOWLEDGED: "known: stops no build until it grows",
@@ -108,7 +65,7 @@ STATES: Mapping[AlertStage, str] = {
 }
 TROUBLES: Mapping[Trouble, str] = {
     Trouble.EXPIRED: "past its review date",
-    Trouble.UNMATCHED: "speaks of no measured cell",
+    Trouble.UNMATCHED: "matches no measured cell",
     Trouble.UNEXPECTED_PASS: "what is expected to fail works",
 }
 RANGES: Mapping[RangeWord, str] = {
@@ -138,7 +95,8 @@ def text() -> str:
 def _head() -> Iterator[str]:
     yield "# Commands\n"
     yield "Written by `python docs/make_commands.py`: every example is a real run on the published dataset."
-    yield "Every command takes `--json`. Exit code 0 is fine, 1 a finding that should stop a build, 2 wrong use.\n"
+    yield "Every command takes `--json`. Exit code 0 is fine, 1 a finding that should stop a build, 2 wrong use."
+    yield "[glossary.md](glossary.md) explains the words.\n"
 
 
 def _command(name: str) -> Iterator[str]:
@@ -184,14 +142,15 @@ def _run(line: str) -> str:
 
 def _words() -> Iterator[list[str]]:
     """The vocabularies of answers."""
-    yield _table("Verdicts: what happened between two cells of a case", {w.value: VERDICTS[w] for w in Verdict})
-    yield _table("Words for a workaround", {word.value: sign.meaning for word, sign in WORKAROUND.items()})
-    yield _table("Words for a range along one axis", {word.value: RANGES[word] for word in RangeWord})
-    yield _table("Kinds of alerts, worst first", {kind.value: KINDS[kind] for kind in AlertKind})
+    changes = {word.value: CLASSES[word].meaning for word in Verdict}
+    yield _table("What happened between two cells of a case", changes)
+    yield _table("What a fix is in a cell", {word.value: sign.meaning for word, sign in WORKAROUND.items()})
+    yield _table("What happened along one axis", {word.value: RANGES[word] for word in RangeWord})
+    yield _table("Kinds of alerts, worst first", {kind.value: KIND[kind].meaning for kind in AlertKind})
     yield _table("States of an alert", {state.value: STATES[state] for state in AlertStage})
     yield _table("Expectations that do not hold", {word.value: TROUBLES[word] for word in Trouble})
     yield _table("Outcomes of a claim", {word: sign.meaning for word, sign in CLAIM.items()})
-    yield _table("Operator tables against measurements", {word.value: "" for word in Agreement})
+    yield _table("Operator tables against measurements", {word.value: AGREEMENT[word].meaning for word in Agreement})
 
 
 def _table(title: str, words: Mapping[str, str]) -> list[str]:

@@ -67,10 +67,10 @@ def _head(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
     return (
         "# What measuring found\n\n"
         "Written by `python docs/make_findings.py` from `results/`; as installed together, each release on its own\n"
-        "onnxruntime.\n\n"
+        "onnxruntime. The words are in the [glossary](glossary.md).\n\n"
         f"{len(cells)} cells of {cells['case'].nunique()} cases on torch {release_runs(releases)}. Of "
         f"{len(claims)} claims in the sources, {counts.get(REPRODUCED, 0)} are reproduced, "
-        f"{counts.get(PARTLY, 0)} on some of the cells they speak of, {counts.get(NOT_REPRODUCED, 0)} are not; "
+        f"{counts.get(PARTLY, 0)} on some of the cells they are about, {counts.get(NOT_REPRODUCED, 0)} are not; "
         f"{counts.get(PENDING, 0)} are not measured yet, {counts.get(NOT_MEASURED, 0)} cannot be measured here.\n"
         f"{_why_not(claims)}"
         f"Of the {len(named)} claims that name a torch version which these releases have, {judged} are "
@@ -79,7 +79,7 @@ def _head(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 
 def _why_not(claims: pd.DataFrame) -> str:
-    """How many of those not reproduced have which word why not."""
+    """How many of those not reproduced have which reason."""
     counts = claims["why_not"].value_counts()
     told = [f"{counts[word]} {word}" for word in WHY_NOT if word in counts]
     return f"Of those not reproduced: {', '.join(told)}.\n" if told else ""
@@ -128,13 +128,13 @@ def _came_with_dynamo(forms: Sequence[FailingForm], newest: str) -> Iterator[str
 
 
 def _fixes(dataset: Dataset, newest: str) -> Iterator[str]:
-    """The word of every fix at the newest release, those that are not to be used any more by name."""
+    """What every fix is at the newest release, those that are not to be used any more by name."""
     told = workarounds(dataset, Filters(exporters=(Exporter.TRACE.value, Exporter.DYNAMO.value), providers=("cpu",)))
     found = [item for item in (*told.standings, *told.cautions) if item.torch]
     yield f"## The fixes at torch {newest}\n"
     yield "At its default opset, on cpu; a fix counts once with each exporter.\n"
     exporters = sorted({item.exporter for item in found}, key=list(EXPORTER_SHORT).index)
-    yield f"| word | {' | '.join(EXPORTER_SHORT[name] for name in exporters)} |"
+    yield f"| fix is | {' | '.join(EXPORTER_SHORT[name] for name in exporters)} |"
     yield f"| --- |{' ---: |' * len(exporters)}"
     for word in Workaround:
         counts = [sum(item.word is word and item.exporter == name for item in found) for name in exporters]
@@ -246,15 +246,15 @@ def _contradicted(claims: pd.DataFrame) -> Iterator[str]:
     rows = claims[claims["outcome"] == NOT_REPRODUCED]
     words = rows["why_not"].fillna("")
     yield "## Said, and not so\n"
-    yield "Claims of the sources that the measured versions do not show, by the reviewed word why not.\n"
-    for word, title in {**WHY_NOT, "": "nobody has said why yet"}.items():
+    yield "Claims of the sources that the measured versions do not show, by the reviewed reason.\n"
+    for word, title in {**WHY_NOT, "": "not reviewed yet"}.items():
         found = rows[words == word]
         if len(found):
             yield f"### {word or 'Not reviewed'}: {len(found)}\n\n{title.capitalize()}.\n"
             yield from (f"- `{row.claim}` ({row.source}): “{row.says}” — {row.reason}" for row in found.itertuples())
             yield ""
     yield "## Said, and so in part\n"
-    yield "Claims that hold on some of the cells they speak of.\n"
+    yield "Claims that hold on some of the cells they are about.\n"
     for row in claims[claims["outcome"] == PARTLY].itertuples():
         yield f"- `{row.claim}` ({row.source}): “{row.says}” — {row.reason}"
 

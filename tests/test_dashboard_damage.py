@@ -24,7 +24,7 @@ from caniexport.store.schema import VERSION_KEY
 def test_a_home_without_rows_gives_a_page_that_says_how_to_measure(tmp_path, monkeypatch):
     (tmp_path / "cases").mkdir()
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    for page in PAGES:
+    for page in PAGES.keys() - {"glossary"}:
         app = AppTest.from_string(PAGE.format(page), default_timeout=60).run()
 
         assert not app.exception

@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from caniexport.alerts.group import AlertKind
+from caniexport.answers.declared import Agreement
+from caniexport.answers.signs import CLAIM
+from caniexport.corpus.verdicts import Verdict, Workaround
 from caniexport.model.rows import TABLES
-from caniexport.model.status import Exporter, FixKind, Stage, Status
+from caniexport.model.status import Exporter, FixKind, Stage, Status, WhyNot
+from caniexport.pages import looks
+from caniexport.pages.glossary import TERMS
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -18,6 +24,7 @@ import make_commands  # noqa: E402  # the folder is not installed
 
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 DATA = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 VERDICTS = (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")
 #: what other parts of the project document on pages of their own
 ELSEWHERE = {"cases", "site", "reproduce", "bisect", "bundles", "run"}
@@ -37,13 +44,13 @@ def test_a_command_that_answers_has_a_real_example():
 
 
 @pytest.mark.parametrize(
-    "words", [make_commands.VERDICTS, make_commands.KINDS, make_commands.STATES, make_commands.RANGES]
+    "words", [looks.CLASSES, looks.KIND, make_commands.STATES, make_commands.RANGES, looks.AGREEMENT, looks.STATUS]
 )
 def test_every_word_has_a_meaning(words):
     kind = type(next(iter(words)))
 
     assert set(words) == set(kind)
-    assert all(words.values())
+    assert all(getattr(meaning, "meaning", meaning) for meaning in words.values())
 
 
 def test_every_rule_of_a_word_names_tests_that_are_there():
@@ -58,6 +65,21 @@ def test_a_page_without_an_option_a_command_or_a_word_is_found_out():
     assert "policy --runtime-version" in make_commands.left_out(PAGE.replace("`--runtime-version", "`--gone"))
     assert "command alerts" in make_commands.left_out(PAGE.replace("## alerts\n", "## gone\n"))
     assert "`regressed-silent`" in make_commands.left_out(PAGE.replace("| `regressed-silent` |", "| gone |"))
+
+
+def test_the_glossary_is_short_and_explains_every_value_of_an_answer():
+    explained = {name for term in TERMS for name, meaning in term.values.items() if meaning}
+    kinds = [Status, Stage, Exporter, FixKind, WhyNot, Workaround, Verdict, AlertKind, Agreement]
+
+    assert len(TERMS) <= 25
+    assert {value.value for kind in kinds for value in kind} | set(CLAIM) <= explained
+    assert all(f"**{term.name}**" in GLOSSARY for term in TERMS)
+    assert [name for name in explained if f"- `{name}`: " not in GLOSSARY] == []
+
+
+@pytest.mark.parametrize("page", [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"], ids=lambda path: path.name)
+def test_every_document_leads_to_the_glossary(page):
+    assert page.name == "glossary.md" or "glossary.md)" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("table", TABLES)

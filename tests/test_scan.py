@@ -147,7 +147,7 @@ def test_a_pin_given_to_the_export_function_under_another_name_is_seen(scanned):
 def test_an_operator_that_no_case_has_is_said_to_be_unknown(scanned, operator):
     found = only(scanned(SYMBOLIC.replace("aten::cross", operator), torch=["1.10.2"]), "custom-symbolic")
     assert (found.word.value, found.spoken, found.evidence) == ("unknown", False, ())
-    assert found.statement == "nothing measured here speaks to this"
+    assert found.statement == "no measured case applies to this"
 
 
 def test_a_gate_that_has_to_do_with_an_export_and_an_operator_is_judged_by_its_cases(scanned):
@@ -170,7 +170,7 @@ def export_onnx(x):
 def test_a_gate_without_an_export_is_never_judged_by_export_cases(scanned):
     found = [item for item in scanned(GATE, torch=["2.8.0"]).findings if item.site.line == 13]
     assert [(item.word.value, item.spoken) for item in found] == [("unknown", False)]
-    assert found[0].statement == "nothing measured here speaks to this; never true at the releases looked at"
+    assert found[0].statement == "no measured case applies to this; never true at the releases looked at"
 
 
 def test_a_flag_of_another_file_is_known(tmp_path, rows):
@@ -203,9 +203,9 @@ def test_arguments_gathered_in_a_dictionary_are_seen(scanned):
     ("opset", "torch", "word", "said"),
     [
         (18, "1.13.1", "harmful", "refused by torchscript-trace at torch 1.13.1"),
-        (14, "1.13.1", "obsolete", "the opset that a bare call writes in each of these releases"),
+        (14, "1.13.1", "obsolete", "the opset that the default call writes in each of these releases"),
         (11, "1.13.1", "unknown", "it depends on the model: at torch 1.13.1 "),
-        (11, "2.15.0", "unknown", "nothing measured here speaks to this: opset 11 was not asked of dynamo"),
+        (11, "2.15.0", "unknown", "no measured case applies to this: opset 11 was not asked of dynamo"),
     ],
 )
 def test_a_pinned_opset_is_held_against_what_the_release_takes_and_writes(scanned, opset, torch, word, said):

@@ -153,7 +153,7 @@ def _findings(entry: Expectation, rows: Rows, today: date) -> Iterable[UnmetExpe
         yield UnmetExpectation(Trouble.EXPIRED, entry, f"was to be reviewed by {entry.review}")
     cells = [cell for cell in _cells(entry, rows) if cell.status in MEASURED]
     if not cells:
-        yield UnmetExpectation(Trouble.UNMATCHED, entry, "no measured cell is what it speaks of")
+        yield UnmetExpectation(Trouble.UNMATCHED, entry, "it matches no measured cell")
     passing = [cell for cell in cells if works(cell.status) and cell.status not in entry.allowed]
     if passing:
         shown = tuple(

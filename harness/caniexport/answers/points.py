@@ -116,7 +116,7 @@ class Places:
         if asked and exporter_name(asked) != Exporter.DEFAULT.value:
             return require_exporter(asked, named=True)
         own = self._rows.default_exporters.get(torch, Exporter.TRACE.value)
-        notes.append(f"{own}, the exporter of a bare call")
+        notes.append(f"{own}, the exporter of the default call")
         return own
 
     def _opset(self, torch: str, exporter: str, asked: str | None, notes: list[str]) -> int | None:

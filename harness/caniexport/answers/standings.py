@@ -73,7 +73,7 @@ def workarounds(dataset: Dataset, filters: Filters) -> Workarounds:
     """
     rows = load(dataset)
     selection = select(rows, replace(filters, opsets=(), statuses=()))
-    words = names.require_all("word", filters.statuses, [word.value for word in Workaround])
+    words = names.require_all("status", filters.statuses, [word.value for word in Workaround])
     if not selection.torch:
         return Workarounds(None, (), (), ("nothing has been measured yet", *rows.notes))
     judge = _FixJudge(selection, selection.torch[-1], filters.opsets)

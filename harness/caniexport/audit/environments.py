@@ -50,7 +50,9 @@ def _uv(downloads: Path, *arguments: str) -> None:
         command, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
     )
     if done.returncode:
-        raise EnvironmentUnavailable("\n".join(done.stderr.strip().splitlines()[-_LINES:]) or "uv ended without a word")
+        raise EnvironmentUnavailable(
+            "\n".join(done.stderr.strip().splitlines()[-_LINES:]) or "uv ended without a message"
+        )
 
 
 def measured(

@@ -56,7 +56,7 @@ def answer(
     rows = known(dataset, asked)
     good, bad = (_version(text, rows) for text in (good, bad))
     if versions.parse(good) >= versions.parse(bad):
-        raise UnknownName(f"--good {good} is not older than --bad {bad}: a bisection goes from old to new")
+        raise UnknownName(f"--good {good} is not older than --bad {bad}: a bisection needs an older and a newer end")
     listed = _between(axis, good, bad, _pythons(axis, asked.torch, good, bad))
     inner = {version for version in rows if versions.parse(good) < versions.parse(version) < versions.parse(bad)}
     ordered = [good, *versions.ordered([*listed, *inner]), bad]

@@ -35,6 +35,7 @@ COMMANDS = (
     "publish",
     "dashboard",
     "site",
+    "glossary",
 )
 
 
@@ -93,6 +94,6 @@ def _worded(error: OSError) -> str:
 def main() -> None:
     """Can I export it? Which PyTorch ops, failures and workarounds pass where, measured.
 
-    Answers come from the published dataset and from what `measure` found on this machine; rows of this
-    machine win and are marked. Every command takes --json.
+    Answers come from the published dataset and from what `measure` found on this machine; where both have a
+    result, this machine's is used, and marked. Every command takes --json. `glossary` explains the words.
     """

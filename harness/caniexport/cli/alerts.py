@@ -59,8 +59,8 @@ def command(
 ) -> None:
     """Compare two states of the dataset: regressions, new silent mismatches, workarounds that became obsolete.
 
-    Exit code 1 for a regression that is not known yet, and for an expectation that is past its review date, speaks of
-    no cell, or passes.
+    Exit code 1 for a regression that is not known yet, and for an expectation that is past its review date, matches no
+    cell, or passes.
     """
     from datetime import UTC, datetime
 

@@ -170,13 +170,13 @@ def marked(text: str, sign: Sign) -> Styled:
     return Styled(text, _style(sign))
 
 
-def labelled(label: str, text: str, console: Console, indent: int = 2) -> None:
-    """``label  text``, the text wrapped in a column of its own."""
+def labelled(label: str, text: str, console: Console, indent: int = 2, width: int = _LABEL) -> None:
+    """``label  text``, the text wrapped in a column of its own behind ``width`` columns for the label."""
     from rich.text import Text
 
     heads = itertools.chain([label], itertools.repeat(""))
-    folded = Text(text).wrap(console, console.width - indent - _LABEL - 2, overflow="fold")
+    folded = Text(text).wrap(console, console.width - indent - width - 2, overflow="fold")
     # hundreds of them, for which a table each would take longer than the answer
     console.print(
-        "\n".join(f"{'':{indent}}{head:{_LABEL}}  {line.plain}" for head, line in zip(heads, folded, strict=False))
+        "\n".join(f"{'':{indent}}{head:{width}}  {line.plain}" for head, line in zip(heads, folded, strict=False))
     )

@@ -42,7 +42,7 @@ def command(
 ) -> None:
     """Say for each torch release the highest opset: that works at all, and at which everything asked about passes.
 
-    Without --exporter it is the exporter that a bare call of the release uses; without --runtime-version the
+    Without --exporter it is the exporter that the release's default call uses; without --runtime-version the
     onnxruntime that was installed beside it.
     """
     from caniexport.answers import policy as answers

@@ -69,7 +69,7 @@ def show(found: Table, console: Console) -> None:
             console.print("- 3/14: of 14 measured cells 3 pass; ~3/14: none passes, 3 run, but not as asked")
         if layout.refused:
             console.print(
-                f"- {REFUSED} it works there, and onnx's checker refuses the file: `caniexport why` has its words"
+                f"- {REFUSED} it works there, and onnx's checker refuses the file: `caniexport why` shows its message"
             )
         output.say_local(layout.local, console)
     for note in found.notes:

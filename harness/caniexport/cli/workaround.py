@@ -36,7 +36,7 @@ _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
     "--fail-on",
     type=click.Choice(_WORDS),
     multiple=True,
-    help="Exit 1 where a fix has this word: --fail-on obsolete --fail-on harmful.",
+    help="Exit 1 where a fix is one of these; repeatable: --fail-on obsolete.",
 )
 @click.option(
     "--scan",
@@ -52,7 +52,7 @@ def command(
     """Say of each fix whether it is needed, obsolete, broken, harmful or unknown, and since which version.
 
     The point is the newest measured torch and each release's own default opset unless --torch and --opset name
-    another. --status takes these words.
+    another. --status takes these names.
 
     With --scan the releases are those that the project's own files ask for, or --torch, --exporter and --opset.
     """
@@ -204,7 +204,7 @@ def show_scan(found: SourceScan, console: Console) -> None:
     for finding in spoken:
         _finding(finding, console)
     if silent:
-        console.print(f"\nNothing measured here speaks to {len(silent)} of {len(found.findings)}:")
+        console.print(f"\nNo measured case applies to {len(silent)} of {len(found.findings)}:")
     for finding in silent:
         _line(finding, console)
     if not found.findings:

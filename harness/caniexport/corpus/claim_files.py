@@ -173,7 +173,7 @@ def _read_value(key: str, value: Any) -> Any:
     """The value of a claim's key as :class:`Claim` has it: ``opset = 11`` and ``status = "fail"`` are short forms."""
     if key == "status":
         value = [value] if isinstance(value, str) else value
-        _require(_is_texts(value), f"{key} takes a word or a list of words")
+        _require(_is_texts(value), f"{key} takes a name or a list of names")
         return tuple(value)
     if key in _TABLES:
         _require(isinstance(value, dict), f"{key} takes a table")

@@ -80,10 +80,10 @@ CELLS: Tuple[Column, ...] = (
     Column(
         "checker",
         "string",
-        "what onnx's checker said of the file: ok, strict (only its strict check refuses it), plain (its plain check "
+        "onnx's checker on the file: ok, strict (only its strict check refuses it), plain (its plain check "
         "refuses it too); null where no file got that far or the row is older than the column",
     ),
-    Column("checker_id", "string", "what the checker said (messages.parquet)"),
+    Column("checker_id", "string", "the checker's message (messages.parquet)"),
     Column(
         "unstable",
         "list<string>",
@@ -146,9 +146,9 @@ CASES: Tuple[Column, ...] = (
     Column("variant", "string", "plain or the name of a fix; one row each"),
     Column("corpus", "string", "documented, canary, or another corpus's name"),
     Column("title", "string", "one line"),
-    Column("description", "string", "the rest of the case's words"),
+    Column("description", "string", "the rest of the case's docstring"),
     Column("theme", "string", "op family: the name of the case file"),
-    Column("records", "list<string>", "catalogue records the case covers"),
+    Column("records", "list<string>", "entries of the list of known failures that the case covers"),
     Column("aten_ops", "list<string>", "torch operators, as torch names them"),
     Column("onnx_ops", "list<string>", "ONNX operators"),
     Column("sources", "list<string>", "owner/repo#number, a document, or seed:NNN"),
@@ -168,9 +168,9 @@ CLAIMS: Tuple[Column, ...] = (
     Column("claim", "string", "claim id: case/number"),
     Column("case", "string", "case id"),
     Column("variant", "string", "variant the claim is about"),
-    Column("record", "string", "catalogue record"),
-    Column("source", "string", "where it is said"),
-    Column("says", "string", "what it says, in our words"),
+    Column("record", "string", "entry of the list of known failures that the claim belongs to"),
+    Column("source", "string", "the document that states it"),
+    Column("says", "string", "what the source states, paraphrased"),
     Column("torch", "string", "versions it names, as a specifier"),
     Column("exporter", "string", "exporter it is about"),
     Column("opset", "string", "opsets it names"),
@@ -228,7 +228,7 @@ AUDIT: Tuple[Column, ...] = (
     Column("measured_at", "timestamp", "when they were, UTC"),
     Column("seed", "int64", "the seed of the sample"),
     Column("cells", "int32", "cells of the release in the sample"),
-    Column("agreeing", "int32", "of them, those that ended at the same stage with the same status and words"),
+    Column("agreeing", "int32", "of them, those that ended at the same stage with the same status and message"),
     Column("differing", "list<string>", "the others: cell, what is published and what the script found"),
 )
 

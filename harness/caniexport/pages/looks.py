@@ -36,7 +36,7 @@ EXPORTER = {
     Exporter.TRACE.value: "TorchScript, traced",
     Exporter.SCRIPT.value: "TorchScript, scripted",
     Exporter.DYNAMO.value: "dynamo (torch.export)",
-    Exporter.DEFAULT.value: "the bare call",
+    Exporter.DEFAULT.value: "default call",
 }
 #: providers by the name a user says, where it is another
 PROVIDER = {"none": "parsed only"}
@@ -44,16 +44,16 @@ PROVIDER = {"none": "parsed only"}
 _MEANING = {
     Status.PASS: "exports, runs, and gives the values that torch gives",
     Status.DEGRADED: "passes, but with another opset, exporter or provider than asked for",
-    Status.UNSUPPORTED: "declared so: the opset is above what this exporter takes",
+    Status.UNSUPPORTED: "refused: the exporter or the runtime does not take this opset or provider",
     Status.FAIL: "stops with an error",
-    Status.TIMEOUT: "did not end in time, twice",
-    Status.OOM: "ran out of the memory a cell may use",
+    Status.TIMEOUT: "did not end in time, twice (the second time with the limit doubled)",
+    Status.OOM: "needs more memory than a cell may use, twice",
     Status.CRASH: "kills the process",
-    Status.UNSTABLE: "not the same every time it is measured: it counts as no pass",
+    Status.UNSTABLE: "does not end the same way every time it is measured; it counts as no pass",
     Status.MISMATCH: "exports and runs without an error, and gives wrong values",
     Status.SKIP: "left out on purpose",
-    Status.NOT_RUN: "nothing is known here; it is neither a pass nor a failure",
-    Status.INVALID: "our infrastructure failed; says nothing about torch",
+    Status.NOT_RUN: "not measured: neither a pass nor a failure",
+    Status.INVALID: "the measurement itself failed; this says nothing about torch",
 }
 STATUS: Mapping[Status, Look] = {
     status: Look(f"{sign.sign} {signs.word(status)}", f"s-{status.value.replace('_', '-')}", _MEANING[status])
@@ -70,7 +70,7 @@ CLAIM: Mapping[str, Look] = {
 #: what an upgrade changes
 VERDICT: Mapping[Verdict, Look] = {
     Verdict.REGRESSED_SILENT: Look(
-        "≠ wrong values", "s-mismatch", "did not before; gives wrong values now, without an error"
+        "≠ wrong values", "s-mismatch", "gives wrong values now, without an error, and did not before"
     ),
     Verdict.REGRESSED_CRASH: Look("! crashes", "s-crash", "did not kill the process before, does now"),
     Verdict.REGRESSED: Look("✗ breaks", "s-fail", "worked before, stops with an error now"),
@@ -79,7 +79,7 @@ VERDICT: Mapping[Verdict, Look] = {
         "T not sure", "s-timeout", "worked before; runs out of time or memory now, or ends otherwise when repeated"
     ),
     Verdict.DEGRADED: Look("~ not as asked", "s-degraded", "works, but the file is no longer what was asked for"),
-    Verdict.CHANGED_FAILURE: Look("✗ other words", "s-unsupported", "failed before and fails now, with another error"),
+    Verdict.CHANGED_FAILURE: Look("✗ other error", "s-unsupported", "failed before and fails now, with another error"),
     Verdict.CHANGED_FAILURE_SUSPECT: Look(
         "T other failure",
         "s-unsupported",
@@ -88,7 +88,7 @@ VERDICT: Mapping[Verdict, Look] = {
     Verdict.NOW_FAILS_CLEANLY: Look(
         "✗ now an error", "s-degraded", "gave wrong values before, stops with an error now"
     ),
-    Verdict.NOW_DECLARED: Look("⊘ now refused", "s-unsupported", "failed before, is refused by its own word now"),
+    Verdict.NOW_DECLARED: Look("⊘ now refused", "s-unsupported", "failed before, is refused now"),
     Verdict.NEWLY_FAILING: Look("✗ newly tried", "s-unsupported", "was refused before; is tried now, and fails"),
     Verdict.FIXED: Look("✓ fixed", "s-pass", "did not work before, does now"),
     Verdict.FIXED_DEGRADED: Look("~ fixed, not as asked", "s-degraded", "did not work before; works now, not as asked"),
@@ -101,35 +101,43 @@ VERDICT: Mapping[Verdict, Look] = {
 #: the same, and what is no change: every class of a comparison
 CLASSES: Mapping[Verdict, Look] = {
     **VERDICT,
-    Verdict.SAME_PASS: Look("✓ passes", "s-pass", "on both sides"),
-    Verdict.SAME_DEGRADED: Look("~ passes, not as asked", "s-degraded", "on both sides"),
-    Verdict.SAME_FAIL: Look("✗ fails", "s-fail", "on both sides, with the same error"),
-    Verdict.SAME_MISMATCH: Look("≠ wrong values", "s-mismatch", "on both sides"),
-    Verdict.SAME_CRASH: Look("! crashes", "s-crash", "on both sides"),
+    Verdict.SAME_PASS: Look("✓ passes", "s-pass", "passed before and passes now"),
+    Verdict.SAME_DEGRADED: Look("~ passes, not as asked", "s-degraded", "degraded before and now"),
+    Verdict.SAME_FAIL: Look("✗ fails", "s-fail", "failed before and fails now, with the same error"),
+    Verdict.SAME_MISMATCH: Look("≠ wrong values", "s-mismatch", "gave wrong values before, and does now"),
+    Verdict.SAME_CRASH: Look("! crashes", "s-crash", "killed the process before, and does now"),
     Verdict.SAME_SUSPECT: Look(
-        "T too slow", "s-timeout", "out of time or memory, or otherwise when repeated, on both sides"
+        "T too slow", "s-timeout", "ran out of time or memory before and now, or ended otherwise when repeated"
     ),
-    Verdict.SAME_UNSUPPORTED: Look("⊘ refused", "s-unsupported", "by its own word on both sides"),
-    Verdict.NEW_PASSING: Look("+ new, passes", "s-not-run", "only measured afterwards"),
-    Verdict.NEW_FAILING: Look("+ new, fails", "s-not-run", "only measured afterwards"),
-    Verdict.NEW_UNSUPPORTED: Look("+ new, refused", "s-not-run", "only measured afterwards"),
+    Verdict.SAME_UNSUPPORTED: Look("⊘ refused", "s-unsupported", "was refused before, and is now"),
+    Verdict.NEW_PASSING: Look("+ new, passes", "s-not-run", "was not measured before; passes now"),
+    Verdict.NEW_FAILING: Look("+ new, fails", "s-not-run", "was not measured before; fails now"),
+    Verdict.NEW_UNSUPPORTED: Look("+ new, refused", "s-not-run", "was not measured before; is refused now"),
     Verdict.REBASELINED: Look("↻ other code", "s-not-run", "the case itself has changed: not compared"),
-    Verdict.UNKNOWN: Look("· not measured", "s-not-run", "not measured afterwards: nothing is known"),
+    Verdict.UNKNOWN: Look("· not measured", "s-not-run", "is not measured now: nothing is known"),
 }
 #: kinds of alerts
 KIND: Mapping[AlertKind, Look] = {
-    AlertKind.REGRESSED_SILENT: Look("≠ wrong values", "s-mismatch"),
-    AlertKind.REGRESSED_CRASH: Look("! crashes", "s-crash"),
-    AlertKind.REGRESSED: Look("✗ breaks", "s-fail"),
-    AlertKind.WITHDRAWN: Look("⊘ withdrawn", "s-fail"),
-    AlertKind.WORKAROUND_BROKEN: Look("✗ fix broken", "w-broken"),
-    AlertKind.WORKAROUND_HARMFUL: Look("≠ fix harmful", "w-harmful"),
-    AlertKind.DEGRADED: Look("~ not as asked", "s-degraded"),
-    AlertKind.CHANGED_FAILURE: Look("✗ other words", "s-unsupported"),
-    AlertKind.WORKAROUND_NEEDED: Look("! fix needed", "w-needed"),
-    AlertKind.WORKAROUND_OBSOLETE: Look("✓ fix obsolete", "w-obsolete"),
-    AlertKind.FIXED: Look("✓ fixed", "s-pass"),
-    AlertKind.SUSPECT: Look("T too slow", "s-timeout"),
+    AlertKind.REGRESSED_SILENT: Look(
+        "≠ wrong values", "s-mismatch", "gives wrong values, and did not before; stops a build"
+    ),
+    AlertKind.REGRESSED_CRASH: Look("! crashes", "s-crash", "kills the process, and did not before; stops a build"),
+    AlertKind.REGRESSED: Look("✗ breaks", "s-fail", "worked, and fails with an error; stops a build"),
+    AlertKind.WITHDRAWN: Look("⊘ withdrawn", "s-fail", "worked, and is refused; stops a build"),
+    AlertKind.WORKAROUND_BROKEN: Look(
+        "✗ fix broken", "w-broken", "a fix that was needed does not help any more; stops a build"
+    ),
+    AlertKind.WORKAROUND_HARMFUL: Look(
+        "≠ fix harmful", "w-harmful", "a fix fails where the failing form works; stops a build"
+    ),
+    AlertKind.DEGRADED: Look("~ not as asked", "s-degraded", "works, no longer as asked"),
+    AlertKind.CHANGED_FAILURE: Look("✗ other error", "s-unsupported", "still does not work, in another way"),
+    AlertKind.WORKAROUND_NEEDED: Look("! fix needed", "w-needed", "a fix is needed again"),
+    AlertKind.WORKAROUND_OBSOLETE: Look("✓ fix obsolete", "w-obsolete", "a fix may be removed"),
+    AlertKind.FIXED: Look("✓ fixed", "s-pass", "works now"),
+    AlertKind.SUSPECT: Look(
+        "T too slow", "s-timeout", "runs out of time or memory; counts when a second run confirms it"
+    ),
 }
 #: what became of an alert
 STATE: Mapping[AlertStage, Look] = {

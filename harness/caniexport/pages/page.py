@@ -13,6 +13,7 @@ from caniexport.pages.views import (
     case,
     claims,
     declared,
+    glossary,
     matrix,
     op,
     runs,
@@ -32,6 +33,7 @@ _VIEWS: Mapping[str, Callable[[Form, Kept], Page]] = {
     "declared": declared.page,
     "alerts": alerts.page,
     "runs": runs.page,
+    "glossary": glossary.page,
     "about": about.page,
 }
 #: the name in the address and the title, in the order of the navigation
@@ -46,6 +48,7 @@ PAGES = {
     "declared": "Declared",
     "alerts": "Alerts",
     "runs": "Runs",
+    "glossary": "Glossary",
     "about": "About",
 }
 
@@ -53,7 +56,7 @@ PAGES = {
 def page(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False, short: bool = False) -> Page:
     """The page of an address: its name and its parameters. What the two switches mean stands at :class:`Form`."""
     rows = kept.rows()
-    if not rows.count and not rows.environment:
+    if name != "glossary" and not rows.count and not rows.environment:
         lead = "The dataset has no rows. This measures a release and fills these pages:"
         return Page("Nothing has been measured yet", lead, render("unmeasured.html", notes=rows.notes))
     return _VIEWS[name](Form(asked, whole=whole, short=short), kept)

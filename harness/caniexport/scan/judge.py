@@ -19,7 +19,7 @@ from caniexport.scan.sites import Site, SiteKind
 
 _TRACE, _DYNAMO = Exporter.TRACE.value, Exporter.DYNAMO.value
 _TITLE = re.compile(r"\bexport\((?P<call>\w+)=|^(?P<alone>\w+)=:")
-NOTHING = "nothing measured here speaks to this"
+NOTHING = "no measured case applies to this"
 #: evidence that is told one by one
 _MOST = 4
 
@@ -192,7 +192,7 @@ class Judge:
         flipped = [torch for torch in self.releases if self.seen.rows.default_exporters.get(torch) == _DYNAMO]
         if not flipped:
             by_release = dict.fromkeys(self.releases, Workaround.OBSOLETE)
-            text = "a bare call uses the TorchScript exporter in each of these releases"
+            text = "the default call uses the TorchScript exporter in each of these releases"
             return self._finding(site, by_release, [], text)
         newest = flipped[-1]
         only_trace, only_dynamo = self._only(newest, _TRACE, _DYNAMO), self._only(newest, _DYNAMO, _TRACE)
@@ -219,7 +219,9 @@ class Judge:
             exporters = ", ".join(dict.fromkeys(self.exporter_of(torch) for torch in refused))
             return self._finding(site, by_release, [], f"refused by {exporters} at torch {names.some(refused, _MOST)}")
         if set(by_release.values()) == {Workaround.OBSOLETE}:
-            return self._finding(site, by_release, [], "the opset that a bare call writes in each of these releases")
+            return self._finding(
+                site, by_release, [], "the opset that the default call writes in each of these releases"
+            )
         return self._raising(site, opset)
 
     def _pinned(self, torch: str, opset: int) -> Workaround:

@@ -27,7 +27,7 @@ _WHAT = {
     "cells.parquet": "every measured cell",
     "matrix.csv": "the matrix: one row for each case, form, exporter and release",
     "matrix.json": "the same as JSON",
-    "workarounds.csv": "every fix with its word at the newest release",
+    "workarounds.csv": "every fix: needed, obsolete, broken or harmful at the newest release",
     "workarounds.json": "the same as JSON",
     "environments.parquet": "every environment with all of its versions",
     "messages.parquet": "the error texts",

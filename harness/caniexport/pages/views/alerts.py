@@ -115,7 +115,7 @@ def _filters(form: Form, found: ReleaseAlerts) -> dict[str, Sequence[str]]:
     torch = {item.torch: f"torch {item.torch}" for item in found.alerts}
     present = {item.alert.kind for item in found.alerts}
     kinds = {kind.value: looks.KIND[kind].name for kind in AlertKind if kind in present}
-    query = form.words("q", "Search", "case, fix, words of the error")
+    query = form.words("q", "Search", "case, fix, text of the error")
     release = form.select("torch", "Made worse by", list(torch), text="any release", shown=torch)
     kind = form.select("kind", "What", list(kinds), text="anything", shown=kinds)
     return {

@@ -13,8 +13,8 @@ from caniexport.pages.render import render
 
 _TITLE = "What the sources say, and what was measured"
 _LEAD = (
-    "A claim is reproduced when every measured cell that it speaks of ended as it says, partly when some did. "
-    "One that is not reproduced has a reviewed word why not. What is pending can be measured and has not been yet; "
+    "A claim is reproduced when every measured cell that it is about ended as it states, partly when some did. "
+    "One that is not reproduced has a reviewed reason. What is pending can be measured and has not been yet; "
     "what is not measured cannot be here, for the reason given."
 )
 #: what differs from its source first
@@ -27,7 +27,7 @@ def page(form: Form, kept: Kept) -> Page:
     if not known:
         nothing = "The dataset holds no claims yet; caniexport measure judges them when it ends."
         return form.page(_TITLE, _LEAD, render("nothing.html", nothing=nothing))
-    query = form.words("q", "Search", "words of the claim, case, record")
+    query = form.words("q", "Search", "text of the claim, case, record")
     source = form.select("source", "Source", sorted({claim.source for claim in known}), text="all sources")
     outcomes = form.pills("outcome", "Outcome", list(looks.CLAIM))
     found = kept.answer(claims, Filters(statuses=outcomes), (source,) if source else ())

@@ -39,7 +39,7 @@ _LEAD = (
 )
 _LEADS = {
     "themes": "3/5: of five measured cases of the theme three work at some opset. Click for the cases.",
-    "cases": "Numbers are the opsets that pass. Click a cell for its evidence.",
+    "cases": "Numbers are the opsets that pass. Click a cell for its error and versions.",
     "operators": "3/5: of five measured cases that use the operator three work at some opset. Click for the cases.",
 }
 #: cases from which on a matrix that names neither rows nor a theme has one row for each theme

@@ -29,4 +29,4 @@ def page(form: Form, kept: Kept) -> Page:
     shown = kept.answer(table, Filters(ops=(op,)))
     made = grid.of_lines(shown.lines, shown.columns, {}) if shown.lines else None
     body = render("op.html", hits=hits, grid=made)
-    return form.page(op, "What the cases that use this operator say of it.", body, back=True)
+    return form.page(op, "Where the cases that use this operator pass, and where they fail.", body, back=True)

@@ -22,7 +22,7 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 from caniexport.pages.views import alerts
 
-_LEAD = "Each release was measured by a run in an environment of its own; a run speaks only if its gate lets it."
+_LEAD = "Each release was measured by a run in an environment of its own. Rows are used of runs that passed the gate."
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime", "numpy")
 _COLUMNS = ("Python", *_PACKAGES, "platform", "processor", "measured (UTC)", "cells", "run", "gate")
 #: a row of environments: what it is of, its packages, its cells, what the gate said of it

@@ -26,7 +26,11 @@ _QUESTIONS = (
         "Which torch may I move to?",
         "What breaks between two releases, what is fixed, and which axis did it.",
     ),
-    ("workarounds", "Is this workaround still needed?", "Every fix with its word at your release, and since when."),
+    (
+        "workarounds",
+        "Is this workaround still needed?",
+        "Every fix: needed, obsolete or harmful at your release, and since when.",
+    ),
     ("matrix", "Show me the table", "Cases against releases or opsets, each cell with its evidence."),
     ("alerts", "What did a release break?", "Each release against the one before it, one alert for each cause."),
 )

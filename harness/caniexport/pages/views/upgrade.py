@@ -23,7 +23,7 @@ from caniexport.pages.render import opset_name, render
 _TITLE = "Which torch may I move to?"
 _LEAD = "What breaks between two points, what is fixed, which version did it, and what becomes of each workaround."
 _EXPORTERS = [member.value for member in Exporter if member is not Exporter.DEFAULT]
-_OWN = "the bare call's"
+_OWN = "the default call's"
 #: signs of an operator list
 LONGEST = 4000
 _LISTS = (

@@ -61,7 +61,7 @@ def _filters(form: Form, kept: Kept) -> tuple[dict[str, tuple[str, ...]], tuple[
     }
     exporters = form.pills("exporter", "Exporter", _EXPORTERS, default=_DEFAULT, shown=EXPORTER_SHORT)
     filters = {name: (value,) if value else () for name, value in asked.items()}
-    return {**filters, "exporters": exporters}, form.pills("word", "Word", _WORDS)
+    return {**filters, "exporters": exporters}, form.pills("word", "Status", _WORDS)
 
 
 def _table(form: Form, kept: Kept, filters: Filters, words: tuple[str, ...], careful: bool, order: str) -> Markup:

@@ -1,0 +1,92 @@
+"""The glossary: what the words of the answers, the pages and the dataset mean, each said once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from caniexport.model.status import Exporter, FixKind, Stage
+from caniexport.pages import looks
+
+EXPORTERS: Mapping[Exporter, str] = {
+    Exporter.TRACE: "torch.onnx.export of the module, with dynamo=False where that argument exists",
+    Exporter.SCRIPT: "the same of torch.jit.script(module)",
+    Exporter.DYNAMO: "torch.onnx.export(dynamo=True); in torch 2.1 to 2.4 torch.onnx.dynamo_export",
+    Exporter.DEFAULT: "torch.onnx.export(module, args, file) with neither exporter nor opset named",
+}
+
+STAGES: Mapping[Stage, str] = {
+    Stage.RESOLVE: "installing the environment",
+    Stage.IMPORT: "importing the packages",
+    Stage.EAGER: "running the module in torch; a fix must give the values of the failing form",
+    Stage.EXPORT: "the export call",
+    Stage.CHECK: "onnx.checker with full check",
+    Stage.LOAD: "loading the file into the runtime",
+    Stage.PARSE: "TensorRT's parser",
+    Stage.BUILD: "TensorRT's builder",
+    Stage.PLACE: "giving every node to the provider asked for",
+    Stage.RUN: "running every input set",
+    Stage.COMPARE: "comparing the outputs with eager",
+    Stage.DONE: "every stage was passed",
+}
+
+FIX_KINDS: Mapping[FixKind, str] = {
+    FixKind.REWRITE: "another form of the same computation",
+    FixKind.RAISE_OPSET: "the same module at a higher opset",
+    FixKind.CUSTOM_SYMBOLIC: "an export rule of your own, registered with the exporter",
+    FixKind.AUTOGRAD_FUNCTION: "torch.autograd.Function with a symbolic",
+    FixKind.EXPORT_OPTION: "another argument of the export call, or another exporter",
+    FixKind.MODULE_SWAP: "another layer in the model",
+    FixKind.VERSION_UPGRADE: "another torch release; judged on the failing form there",
+    FixKind.GRAPH_SURGERY: "a change to the exported file",
+    FixKind.RUNTIME_OPTION: "an option of the runtime's session",
+}
+
+
+@dataclass(frozen=True)
+class Term:
+    """An entry of the glossary; values are the names that stand for it in answers and rows."""
+
+    name: str
+    meaning: str
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+def _looks(looked: Mapping[Any, looks.Look]) -> dict[str, str]:
+    return _named({name: look.meaning for name, look in looked.items()})
+
+
+def _named(meanings: Mapping[Any, str]) -> dict[str, str]:
+    return {str(getattr(name, "value", name)): meaning for name, meaning in meanings.items()}
+
+
+TERMS = (
+    Term("case", "one documented failure: a small model with its inputs, its fixes, and the sources that describe it"),
+    Term("failing form", "the model of a case as its sources show it, without a fix; its variant is called plain"),
+    Term("fix", "a change that makes the model work, also called a workaround", _named(FIX_KINDS)),
+    Term("variant", "the failing form of a case, or one of its fixes: cross-no-symbolic/stack_rewrite"),
+    Term("theme", "a group of cases about one family of operators: pooling, indexing, attention"),
+    Term("input set", "the arguments of one call. The first set is exported, and the file is run on all of them"),
+    Term("eager", "the module run by torch itself. Its outputs are what every exported file is compared with"),
+    Term("exporter", "the way in which torch makes the ONNX file", _named(EXPORTERS)),
+    Term("opset", "the version of ONNX's operators that is asked for; each torch release can write some of them"),
+    Term("runtime", "the program that runs the file: onnxruntime, OpenVINO, TensorRT, tract"),
+    Term("provider", "the part of a runtime that computes on one kind of hardware: cpu, cuda, tensorrt"),
+    Term("cell", "one variant with one torch release, exporter and opset: the unit that is measured"),
+    Term("row", "the result of one measured cell, a line of the dataset with its versions, status and error"),
+    Term("stage", "the steps of a cell in their order; a row names the one at which it stopped", _named(STAGES)),
+    Term("status", "how a cell ended", _looks(looks.STATUS)),
+    Term("signature", "the first line of an error without what differs from run to run; one signature is one cause"),
+    Term("needed, obsolete", "whether a fix is still of use in a cell", _looks(looks.WORD)),
+    Term("interval (a, b]", "a change that happened after version a, and at version b at the latest"),
+    Term("change", "what happened to a cell between two versions", _looks(looks.CLASSES)),
+    Term("alert", "changes of one kind with one cause, with the cells in which they happened", _looks(looks.KIND)),
+    Term("claim", "what a source says of a case, compared with what was measured", _looks(looks.CLAIM)),
+    Term(
+        "declared", "what torch's own tables of export rules list, compared with what passes", _looks(looks.AGREEMENT)
+    ),
+    Term("bundle", "an exported file with its inputs and expected outputs. To run one on another runtime is a replay"),
+    Term("run", "one call of measure for one environment. Its rows are published when they pass the gate's checks"),
+    Term("environment case", "a case about packages that do not install or import together; no export is made"),
+)
