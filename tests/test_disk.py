@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from caniexport.home import VARIABLE
 from caniexport.machine.disk import ENVIRONMENT, GIGABYTE, Budget, BudgetTooSmallError, used
 
 
@@ -52,11 +53,13 @@ def test_a_full_disk_is_said_with_its_numbers(small_disk):
         budget(small_disk).make_room(lambda _: None)
 
 
-def test_the_command_says_so_in_one_line(tmp_path):
+def test_the_command_says_so_in_one_line(tmp_path, monkeypatch):
     from click.testing import CliRunner
 
     from caniexport.cli import main
 
+    (tmp_path / "cases").mkdir()
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
     reply = CliRunner().invoke(main, ["measure", "--release", "1.3.1", "--rolling", "--disk-budget", "1"])
 
     assert reply.exit_code == 1
