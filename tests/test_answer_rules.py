@@ -51,7 +51,7 @@ def replayed(name, **changes):
 
 
 def test_an_exporter_is_judged_at_the_opset_that_it_writes_by_itself():
-    """torch 2.5: a bare call takes the TorchScript exporter and writes 17; dynamo, when only it is named, 18."""
+    """torch 2.5: a default call takes the TorchScript exporter and writes 17; dynamo, when only it is named, 18."""
     own = OwnOpsets(
         [
             DefaultFiles("2.5.1", TRACE, 17, 850),

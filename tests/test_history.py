@@ -143,7 +143,7 @@ def test_a_bare_call_that_changed_five_times_is_told_so(published):
         "1.0.1 fail; (1.1.0, 1.2.0] pass; (1.3.1, 1.4.0] fail; (1.4.0, 1.5.1] pass; (1.7.1, 1.8.1] fail; "
         "(1.11.0, 1.12.1] pass"
     )
-    # 1.12 did not mend it: its bare call asks for a later opset
+    # 1.12 did not mend it: its default call asks for a later opset
     assert [change.axes for change in bare.changes] == ["torch", "torch", "torch", "torch", "opset"]
     assert said(lines(found)[TRACE, 9]).endswith("(1.7.1, 1.8.1] fail")
 

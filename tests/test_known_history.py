@@ -13,7 +13,7 @@ from caniexport.cli import main
 from caniexport.match.search import search
 
 ROOT = Path(__file__).resolve().parent.parent
-#: what a bare call changed its answer for when 2.9 made the dynamo exporter its default
+#: what a default call changed its answer for when 2.9 made the dynamo exporter its default
 FLIPPED = {
     "tracer-item-bakes-value": "fixed",
     "trt-shape-fix-bakes-size": "fixed",

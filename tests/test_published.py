@@ -331,7 +331,7 @@ def test_the_nine_outcomes_of_the_dynamic_axes_table(cells):
 
 
 def test_what_became_of_the_failing_forms_is_what_a_plain_query_of_the_bare_call_says(dataset, cells):
-    """The bare call names no opset, so nothing has to be chosen for it."""
+    """The default call names no opset, so nothing has to be chosen for it."""
     mine = only(cells, exporter="default", variant="plain", provider="cpu")
     mine = mine[(mine["corpus"] == "documented") & ~mine["status"].isin(["unsupported", "skip", "not_run", "invalid"])]
     works = mine["status"].isin(["pass", "degraded"])

@@ -76,7 +76,7 @@ def test_every_cell_of_both_releases_is_in_the_counts(home):
         assert sum(step.counts.values()) > 0
         assert set(step.counts) == set(Verdict)
     assert [(step.before, step.torch) for step in found.steps] == [*pairwise(RELEASES)][::-1]
-    assert found.counts[Verdict.REGRESSED_CRASH] == 2  # traced, and the bare call
+    assert found.counts[Verdict.REGRESSED_CRASH] == 2  # traced, and the default call
     assert found.counts[Verdict.REGRESSED] == 2
 
 

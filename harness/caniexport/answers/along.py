@@ -34,7 +34,7 @@ _PLACE = f"coalesce(opset, -1 - {_BARE})"
 _REFUSED = f"2 * CAST(coalesce(checker IN ('{Checker.STRICT.value}', '{Checker.PLAIN.value}'), false) AS INTEGER)"
 #: more than the numbers of all statuses
 _EACH = 64
-#: a number for each cell: its opset (below zero for a bare call: the one that it wrote), its status, whether onnx's
+#: a number for each cell: its opset (below zero for a default call: the one that it wrote), its status, whether onnx's
 #: checker refuses its file, if it is local
 _TOLD = (
     f"CAST(list_sort(list({_PLACE} * {_EACH} + CASE status {_WORD} END + {_REFUSED} "
@@ -43,7 +43,7 @@ _TOLD = (
 
 
 class CellEnd(NamedTuple):
-    """How one cell ended. ``opset`` is ``None`` for a bare call, ``written`` the opset that it then wrote.
+    """How one cell ended. ``opset`` is ``None`` for a default call, ``written`` the opset that it then wrote.
 
     ``refused``: onnx's checker refuses its file, whatever the runtime makes of it.
     """
@@ -138,7 +138,7 @@ def _read(rows: Rows, where: Mapping[str, Iterable[Any]]) -> dict[Line, Told]:
 
 @lru_cache(maxsize=65536)
 def endings(told: str) -> tuple[CellEnd, ...]:
-    """The cells of a text, by opset, a bare call last."""
+    """The cells of a text, by opset, a default call last."""
     found = [_ended(int(number)) for number in told[1:-1].split(",")] if told else []
     return tuple(sorted(found, key=lambda ended: (ended.opset is None, ended.opset or 0)))
 

@@ -34,7 +34,7 @@ class CountedPlace(NamedTuple):
 
 
 class DefaultFiles(NamedTuple):
-    """Files of the bare call of a release: who wrote them, at which opset, how many."""
+    """Files of the default call of a release: who wrote them, at which opset, how many."""
 
     torch: str
     exporter: str | None
@@ -65,8 +65,8 @@ def offers(places: Iterable[CountedPlace]) -> Offers:
 class OwnOpsets:
     """The opsets that are written where none is asked for, read back from most of the files that asked for none.
 
-    ``bare`` is by torch release what a bare ``torch.onnx.export`` writes. An exporter that is not the bare call's may
-    write another (dynamo 18 in 2.5 to 2.7, beside 17): fixes that only name it tell which.
+    ``bare`` is by torch release what a bare ``torch.onnx.export`` writes. Another exporter may
+    write another one (dynamo 18 in 2.5 to 2.7, beside 17): fixes that only name it tell which.
     """
 
     def __init__(self, written: Iterable[DefaultFiles]) -> None:
@@ -77,7 +77,7 @@ class OwnOpsets:
         )
 
     def of(self, torch: str, exporter: str) -> int | None:
-        """What an exporter of a release writes by itself; what the bare call does where its own is not known."""
+        """What an exporter of a release writes by itself; what the default call does where its own is not known."""
         return self._exporters.get((torch, exporter), self.bare.get(torch))
 
 
@@ -90,7 +90,7 @@ def _most(files: Iterable[tuple[_Key, DefaultFiles]]) -> dict[_Key, int]:
 
 
 def default_exporters(written: Iterable[DefaultFiles]) -> dict[str, str]:
-    """By torch release: the exporter that wrote most files of the bare call."""
+    """By torch release: the exporter that wrote most files of the default call."""
     seen: dict[str, Counter[str]] = defaultdict(Counter)
     for item in written:
         if item.exporter:

@@ -33,7 +33,7 @@ class Began:
     """Where a stretch began: last seen otherwise at ``after``, first seen so at ``by``.
 
     ``unmeasured`` are the releases between, which say nothing. ``verdict`` is what happened from ``after`` to ``by``,
-    ``axes`` what did it (:mod:`caniexport.answers.blame`): torch, the onnxruntime beside it, and for a bare call the
+    ``axes`` what did it (:mod:`caniexport.answers.blame`): torch, the onnxruntime beside it, and for a default call the
     exporter and the opset that it chose.
     """
 
@@ -64,7 +64,7 @@ class ReleaseStretch:
 
 @dataclass(frozen=True)
 class HistoryLine:
-    """One exporter at one opset (``None``: a bare call) on one provider.
+    """One exporter at one opset (``None``: a default call) on one provider.
 
     ``taken`` is the first release whose exporter takes the opset, ``None`` where that is not known; ``unmeasured`` are
     the releases within its ends that say nothing.
@@ -206,7 +206,7 @@ class _Reading:
         return tuple(name for name in silent if at(low) < at(name) < at(high))
 
     def _place(self, cell: MeasuredCell) -> MeasuredPoint:
-        """Where a cell was measured; for a bare call what it chose, or what that release's bare calls choose."""
+        """Where a cell was measured; for a default call what it chose, or what that release's default calls choose."""
         exporter, opset = cell.exporter, cell.opset
         if exporter == Exporter.DEFAULT.value:
             exporter = cell.exporter_effective or self._rows.default_exporters.get(cell.torch, exporter)
@@ -235,7 +235,7 @@ class _Reading:
 class Alike:
     """Lines of one exporter and provider that say the same wherever several were measured: ``line`` is the longest.
 
-    ``opsets`` ascending, ``None`` for a bare call; one that the exporter takes later begins within the line.
+    ``opsets`` ascending, ``None`` for a default call; one that the exporter takes later begins within the line.
     """
 
     opsets: tuple[int | None, ...]

@@ -264,7 +264,7 @@ class Rows:
 
     @property
     def default_opsets(self) -> Mapping[str, int]:
-        """By release: the opset that a bare call writes."""
+        """By release: the opset that a default call writes."""
         return self.own_opsets.bare
 
     @cached_property
@@ -282,7 +282,7 @@ class Rows:
 
     @cached_property
     def default_exporters(self) -> dict[str, str]:
-        """By release: the exporter that a bare call uses."""
+        """By release: the exporter that a default call uses."""
         return defaults.default_exporters(self._written)
 
     @cached_property

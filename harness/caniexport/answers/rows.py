@@ -50,7 +50,7 @@ class MeasuredCell(NamedTuple):
 
     @property
     def written(self) -> int | None:
-        """The opset that a bare call wrote; ``None`` for every other cell."""
+        """The opset that a default call wrote; ``None`` for every other cell."""
         return self.opset_effective if self.exporter == Exporter.DEFAULT.value else None
 
 

@@ -82,7 +82,7 @@ def kept_place(rows: Rows, left: MeasuredPoint, right: MeasuredPoint, pinned: Ma
 
 
 def default_since(rows: Rows, left: MeasuredPoint, place: MeasuredPoint) -> str:
-    """The first release, after the source's, whose bare call uses the exporter of a place that is a bare call's."""
+    """The first release, after the source's, whose default call uses the exporter of such a place."""
     own = rows.default_exporters
     if place.exporter != own.get(place.torch) or own.get(left.torch) == place.exporter:
         return ""
@@ -91,7 +91,7 @@ def default_since(rows: Rows, left: MeasuredPoint, place: MeasuredPoint) -> str:
 
 
 def call(rows: Rows, place: MeasuredPoint) -> str:
-    """The arguments of torch.onnx.export that a bare call does not have; empty for a bare call."""
+    """The arguments of torch.onnx.export that a default call does not have; empty for a default call."""
     said = []
     if place.exporter == Exporter.SCRIPT.value:
         said.append("a scripted model")

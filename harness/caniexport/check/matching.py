@@ -40,7 +40,7 @@ class Match:
 
 @dataclass(frozen=True)
 class FailurePoint:
-    """Where a model fails, and with which words; ``opset`` is ``None`` for the bare call."""
+    """Where a model fails, and with which words; ``opset`` is ``None`` for the default call."""
 
     torch: str
     exporter: str

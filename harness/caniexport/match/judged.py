@@ -87,7 +87,7 @@ class CaseAt:
 
 
 def judge_case(rows: Rows, case: str, torch: str, exporter: str, opset: int | None) -> CaseAt:
-    """A case of the catalogue at one point; the bare call's where ``opset`` is ``None``."""
+    """A case of the catalogue at one point; the default call's where ``opset`` is ``None``."""
     release = nearest_release(torch, rows.torch)
     cells = rows.cells(case=(case,), provider=("cpu",), exporter=(exporter,))
     at = rows.opset(release, exporter, opset)

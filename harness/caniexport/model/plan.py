@@ -84,7 +84,7 @@ def _all_cells(corpus: Dict[str, LoadedCase], release: Release, provider: str) -
             case_hash = item.case_hash(name)
             for exporter in item.cls.exporters or [member.value for member in Exporter]:
                 if exporter == Exporter.DEFAULT.value and variant.fix is not None and variant.fix.opset is not None:
-                    # the bare call asks for no opset, so there is none to raise
+                    # the default call asks for no opset, so there is none to raise
                     continue
                 for opset in release.opsets(exporter):
                     yield Cell(item.id, name, exporter, opset, case_hash, provider)

@@ -95,7 +95,7 @@ class Judge:
         ]
 
     def exporter_of(self, torch: str) -> str:
-        """The exporter that is asked for, or that a bare call uses in a release."""
+        """The exporter that is asked for, or that a default call uses in a release."""
         return self.exporter or self.seen.rows.default_exporters.get(torch, _TRACE)
 
     def _fix_words(self, case: str, variant: str) -> dict[str, Workaround]:
@@ -188,7 +188,7 @@ class Judge:
         )
 
     def _dynamo(self, site: Site) -> SiteFinding:
-        """A pin of the TorchScript exporter: it changes something where a bare call would use the other one."""
+        """A pin of the TorchScript exporter: it changes something where a default call would use the other one."""
         flipped = [torch for torch in self.releases if self.seen.rows.default_exporters.get(torch) == _DYNAMO]
         if not flipped:
             by_release = dict.fromkeys(self.releases, Workaround.OBSOLETE)
