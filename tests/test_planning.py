@@ -174,10 +174,44 @@ def test_a_projects_list_that_cannot_be_understood_is_refused_with_the_nearest(h
     assert says in reply.output
 
 
-def test_an_operator_is_known_by_any_of_its_names():
-    names = ("aten::grid_sampler", "aten::grid_sampler.default", "torch.grid_sampler", "GridSampler")
+@pytest.mark.parametrize(
+    "names",
+    [
+        "aten::grid_sampler, aten::grid_sampler.default, torch.grid_sampler, GridSampler, F.grid_sample, GridSample",
+        "SDPA, GQA, F.scaled_dot_product_attention, aten::_scaled_dot_product_flash_attention, flash attention",
+        "MHA, nn.MultiheadAttention, aten::_native_multi_head_attention",
+        "NMS, torchvision.ops.nms, torchvision::nms",
+        "nn.LSTM, torch.lstm, LSTM, aten::lstm.input",
+        "Tensor.index_put_, torch.ops.aten.index_put_.default, index_put",
+        "F.interpolate, nn.Upsample, Resize",
+        "nn.BatchNorm2d, BatchNormalization, aten::batch_norm",
+        "nn.InstanceNorm2d, InstanceNormalization, F.instance_norm",
+        "nn.LayerNorm, LayerNormalization, layer norm",
+        "torch.linalg.inv, torch.inverse",
+        "torch.linalg.cross, aten::linalg_cross",
+        "torch.fft.rfft, aten::fft_rfft",
+        "F.avg_pool2d, nn.AvgPool2d, AveragePool",
+        "torch.tensor_split, aten::tensor_split",
+        "x.view, Tensor.view, aten::view",
+        "RoPE, RotaryEmbedding",
+    ],
+)
+def test_an_operator_is_known_by_any_of_its_names(names):
+    assert len({operator_key(name) for name in names.split(", ")}) == 1
 
-    assert {operator_key(name) for name in names} == {"gridsampler"}
+
+@pytest.mark.parametrize(
+    "command", [("table",), ("upgrade", "--from", "1.12", "--to", "2.8"), ("policy",), ("workaround",)]
+)
+def test_every_command_takes_an_operator_by_any_of_its_names_and_a_release_by_its_series(home, command):
+    for name in ("torch.cross", "Tensor.cross", "aten::cross", "torch.ops.aten.cross.default"):
+        release = () if command[0] == "upgrade" else ("--torch", "2.8")
+        assert run(*command, "--op", name, *release).exit_code == 0
+
+
+def test_an_operator_that_is_known_and_no_case_is_about_is_told_apart_from_a_typo(home):
+    assert "no case of the corpus is about it" in run("table", "--op", "NMS").output
+    assert "nearest: aten::cross" in run("table", "--op", "corss").output
 
 
 # --- plans

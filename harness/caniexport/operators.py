@@ -19,7 +19,7 @@ _FAMILIES = (
     ("grid_sampler", "grid_sample", "grid_sampler_2d", "grid_sampler_3d", "cudnn_grid_sampler"),
     ("affine_grid_generator", "affine_grid"),
     ("adaptive_avg_pool2d", "_adaptive_avg_pool2d"),
-    ("avg_pool2d", "average_pool"),
+    ("avg_pool2d", "average_pool", "avg_pool"),
     ("max_pool2d", "max_pool", "max_pool2d_with_indices"),
     ("max_unpool2d", "max_unpool"),
     ("upsample_bilinear2d", "upsample_linear1d", "upsample_trilinear3d"),
@@ -46,9 +46,11 @@ _FAMILIES = (
     ("hardswish", "hard_swish"),
     ("hardsigmoid", "hard_sigmoid"),
     ("rms_norm", "_fused_rms_norm", "rmsnorm"),
-    ("layer_norm", "native_layer_norm", "layernorm"),
-    ("group_norm", "native_group_norm", "groupnorm"),
-    ("batch_norm", "_native_batch_norm_legit_no_training", "native_batch_norm", "batchnorm"),
+    ("layer_norm", "native_layer_norm", "layernorm", "layer_normalization"),
+    ("group_norm", "native_group_norm", "groupnorm", "group_normalization"),
+    ("instance_norm", "instancenorm1d", "instancenorm2d", "instancenorm3d", "instance_normalization"),
+    ("batch_norm", "_native_batch_norm_legit_no_training", "native_batch_norm", "batchnorm", "batchnorm1d",
+        "batchnorm2d", "batchnorm3d", "batch_normalization"),
     ("_weight_norm", "_weight_norm_interface", "weight_norm", "parametrizations.weight_norm"),
     ("_convolution_mode", "conv padding same"),
     ("where", "nn.where"),
@@ -83,6 +85,7 @@ _FAMILIES = (
     ("higher_order::cond", "torch.cond", "cond"),
     ("prim::pythonop", "pythonop", "autograd function"),
     ("copy_", "copy", "aten::copy"),
+    ("rotaryembedding", "rotary_embedding", "rope"),
     ("lstm", "_thnn_fused_lstm_cell", "lstm_cell"),
     ("gru", "gru_cell"),
     ("deform_conv2d", "deformconv", "deform_conv", "dcnv2"),
@@ -90,8 +93,10 @@ _FAMILIES = (
 )  # fmt: skip
 _NAMESPACE = re.compile(
     r"^(?:torch\.ops\.|ops\.)?(?:torch\.nn\.functional\.|torch\.nn\.|torch\.tensor\.|torch\.|tensor\.|nn\.functional\.|nn\.|f\."
-    r"|aten(?:::|\.)|prims(?:::|\.)|onnx::|ai\.onnx[:.]|::|_c\._nn\.)",
+    r"|aten(?:::|\.)|prims(?:::|\.)|onnx::|ai\.onnx[:.]|::|_c\._nn\.|torchvision(?:\.ops\.|::|\.)|x\.|self\.)",
 )
+#: parts of torch whose functions have the part in their operators' names
+_PART = re.compile(r"^(linalg|fft|special)\.")
 _OVERLOAD = re.compile(
     r"\.(?:default|tensor\w*|scalar\w*|int\w*|dim\w*|out|self\w*|mode|input|vec|names\w*|correction|start\w*)$"
 )
@@ -120,11 +125,15 @@ def spellings(known: Iterable[str]) -> tuple[str, ...]:
 
 def _bare(folded: str) -> str:
     """Without namespaces and overload."""
-    name = _OVERLOAD.sub("", folded)
-    shorter = _NAMESPACE.sub("", name)
+    name, shorter = folded, _NAMESPACE.sub("", folded)
     while shorter != name:
         name, shorter = shorter, _NAMESPACE.sub("", shorter)
-    return name
+    return _OVERLOAD.sub("", _PART.sub(r"\1_", name))
+
+
+def is_operator_name(text: str) -> bool:
+    """Whether a text is a name of an operator that people use, whether or not any case is about it."""
+    return operator_key(text) in _KEYS.values()
 
 
 def _spelled(bare: str) -> str:

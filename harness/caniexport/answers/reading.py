@@ -119,6 +119,12 @@ class Rows:
         """For each group of cells: its columns, its values of the column ``along``, and a measure (SQL) at each."""
         return self._dataset.folded(by, along, measure, _taken(where), on=self._moved_to)
 
+    @cached_property
+    def declared(self) -> tuple[str, ...]:
+        """The operators that the newest release's torch or onnx lists."""
+        tables = self._dataset.records("declared", {"release": self.torch[-1:]})
+        return tuple(dict.fromkeys(row["op"] for row in tables))
+
     def files(self, torch: str, exporter: str) -> list[dict[str, Any]]:
         """The cells of a release and exporter that have a file, with its content hash."""
         where = {"torch": (torch,), "exporter": (exporter,)}

@@ -16,7 +16,7 @@ from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import EXPORTERS, Exporter, Status
-from caniexport.operators import operator_key, operator_keys, spellings
+from caniexport.operators import is_operator_name, operator_key, operator_keys, spellings
 
 __all__ = ["DEFAULT_OPSET", "CaseSelection", "CatalogueEntry", "Key", "Rows", "load", "select"]
 
@@ -93,7 +93,7 @@ def select(rows: Rows, filters: Filters) -> CaseSelection:
     return CaseSelection(
         rows,
         filters,
-        _entries(filters, rows.catalogue),
+        _entries(filters, rows),
         _torch(filters.torch, rows.torch),
         frozenset(exporter_names(filters.exporters)),
         names.require_all("provider", filters.providers, rows.providers),
@@ -135,11 +135,9 @@ def _require_opsets(asked: tuple[str, ...], known: tuple[int, ...]) -> None:
             raise UnknownName(f"opset {text} has not been measured ({shown}; {DEFAULT_OPSET} is the release's own)")
 
 
-def _entries(
-    filters: Filters, catalogue: dict[tuple[str, str], CatalogueEntry]
-) -> dict[tuple[str, str], CatalogueEntry]:
+def _entries(filters: Filters, rows: Rows) -> dict[tuple[str, str], CatalogueEntry]:
     """The catalogue's variants that the filters on case, variant, theme and op take."""
-    taken = catalogue
+    taken = catalogue = rows.catalogue
     if filters.cases:
         wanted = _cases(filters.cases, catalogue)
         taken = {key: item for key, item in taken.items() if key in wanted}
@@ -153,7 +151,7 @@ def _entries(
         found = names.require_all("theme", filters.themes, dict.fromkeys(item.theme for item in catalogue.values()))
         taken = {key: item for key, item in taken.items() if item.theme in found}
     if filters.ops:
-        taken = _with_ops(filters.ops, catalogue, taken)
+        taken = _with_ops(filters.ops, rows, taken)
     return taken
 
 
@@ -172,13 +170,15 @@ def _cases(asked: Iterable[str], catalogue: dict[tuple[str, str], CatalogueEntry
 
 
 def _with_ops(
-    asked: Iterable[str], catalogue: dict[tuple[str, str], CatalogueEntry], taken: dict[tuple[str, str], CatalogueEntry]
+    asked: Iterable[str], rows: Rows, taken: dict[tuple[str, str], CatalogueEntry]
 ) -> dict[tuple[str, str], CatalogueEntry]:
-    spelled = dict.fromkeys(op for item in catalogue.values() for op in item.ops)
+    spelled = dict.fromkeys(op for item in rows.catalogue.values() for op in item.ops)
     known = operator_keys(spelled)
     wanted = set()
     for text in asked:
         if operator_key(text) not in known:
+            if is_operator_name(text) or operator_key(text) in operator_keys(rows.declared):
+                raise UnknownName(f"op {text!r}: no case of the corpus is about it, so nothing is known")
             raise names.unknown("op", text, spellings(spelled))
         wanted.add(operator_key(text))
     return {key: item for key, item in taken.items() if wanted & {operator_key(op) for op in item.ops}}

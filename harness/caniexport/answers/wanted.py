@@ -13,7 +13,7 @@ from caniexport.answers.reading import CatalogueEntry, Key, load
 from caniexport.answers.select import select
 from caniexport.model.canaries import CANARY
 from caniexport.model.errors import CorpusError
-from caniexport.operators import operator_key, operator_keys, spellings
+from caniexport.operators import is_operator_name, operator_key, operator_keys, spellings
 from caniexport.store import Dataset
 
 _KEYS = ("cases", "ops", "themes")
@@ -91,12 +91,10 @@ def _require_ops(dataset: Dataset, ops: Sequence[str]) -> None:
     known = operator_keys(spelled)
     if all(operator_key(op) in known for op in ops):
         return
-    tables = dataset.records("declared", {"release": rows.torch[-1:]})
-    declared = dict.fromkeys(row["op"] for row in tables)
-    known |= operator_keys(declared)
+    known |= operator_keys(rows.declared)
     for op in ops:
-        if operator_key(op) not in known:
-            raise names.unknown("op", op, spellings((*spelled, *declared)))
+        if operator_key(op) not in known and not is_operator_name(op):
+            raise names.unknown("op", op, spellings((*spelled, *rows.declared)))
 
 
 def _with_ops(catalogue: dict[Key, CatalogueEntry], ops: Sequence[str]) -> tuple[set[str], list[str]]:
