@@ -32,6 +32,8 @@ _LEAST_BEGINNING = 48
 #: words of so few letters (to, on, not) say nothing of what an error is about
 _SHORT = 3
 _MOST_LEADS = 12
+#: an error of more cases than this is met on the way to any of them: that a case has no other says nothing
+_TOO_MANY = 300
 #: what an exception that is the same adds to how alike two texts are
 _RAISED = 1.0
 #: share of a case's own words in a text that names no operator, from which the text is about the case
@@ -162,7 +164,7 @@ class ErrorIndex:
         of: Counter[tuple[str, str]] = Counter()
         for item in self.known:
             for place in item.seen.places:
-                if place.variant == PLAIN and not place.runtime:
+                if place.variant == PLAIN:
                     every[place.case] += place.cells
                     told = (*item.patterns, *item.evidence.kinds)
                     of.update(dict.fromkeys(((place.case, words) for words in told), place.cells))
@@ -173,7 +175,15 @@ class ErrorIndex:
         if not reason.text:
             return self.purity.get((case, reason.kind), 0.0)
         known = self.patterns_in(reason.pattern)
-        return max((self.purity.get((case, pattern), 0.0) for pattern in known), default=0.0)
+        named = reason.names_operator
+        telling = (pattern for pattern in known if named or self.cases_with_pattern[pattern] <= _TOO_MANY)
+        return max((self.purity.get((case, pattern), 0.0) for pattern in telling), default=0.0)
+
+    @cached_property
+    def cases_with_pattern(self) -> Counter[str]:
+        """How many cases have a pattern."""
+        found = _gather((pattern, item.seen.cases) for item in self.known for pattern in item.patterns)
+        return Counter({pattern: len(cases) for pattern, cases in found.items()})
 
     def patterns_in(self, pattern: str) -> tuple[str, ...]:
         """The known patterns that one has among its words, itself included."""
@@ -240,6 +250,8 @@ def _with_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Er
     told = [op for clause in sorted(evidence.clauses) if (op := where.operator_by_clause.get(clause))]
     if told:
         return replace(evidence, operators=tuple(dict.fromkeys(told)))
+    if any(_speaks_alike(evidence, item) for item in where.known):
+        return evidence
     found = [match.group(match.lastindex or 0) for match in _MENTIONED.finditer(text)]
     known = [name for name in found if operator_key(name) in where.by_operator]
     return replace(evidence, operators=tuple(map(spelled, dict.fromkeys(known))))
@@ -273,6 +285,13 @@ def _told_alike(evidence: ErrorEvidence, item: _Known) -> bool:
     """Whether a reason is word for word that of an error which names no operator."""
     return any(
         _tells(reason) and not reason.names_operator and reason.exact in item.lines for reason in evidence.reasons
+    )
+
+
+def _speaks_alike(evidence: ErrorEvidence, item: _Known) -> bool:
+    """Whether a known error has a line or a pattern of the text's."""
+    return any(
+        _same_line(reason, item) or (_tells(reason) and _same_pattern(reason, item)) for reason in evidence.reasons
     )
 
 

@@ -122,7 +122,7 @@ _RULES = tuple(
         r"\bsymbolic for (?P<op>\w+)",
         r"\b(?P<op>[a-z]\w*?)(?:_vml|_impl|_kernel|_out|_frame|_cpu|_cuda|_mps)*_?[\"']? not implemented for '",
         r"in method wrapper_+(?:[A-Z]+_+)?(?P<op>[a-z]\w*?)\)",
-        r"node number \d+ \[(?P<op>\w+)\]",
+        r"(?:node number \d+|Layer\* \d+\)) \[(?P<op>\w+)\]",
         r"Assertion failed: [^\n]{0,200}?\"(?P<op>[A-Z]\w+) ",
         r"for node (?P<op>[A-Z][A-Za-z]+)_\d+",
         r"Failed to export a node '.{0,200}? = (?P<op>\w+::\w+)\(",
@@ -136,6 +136,9 @@ _RULES = tuple(
         r"symbolic_opset\d+\.(?P<op>\w+) does not exist",
         r"Could not find an implementation for (?:the node )?(?:[^\s:(]*:)?(?P<op>[A-Z]\w*)\s?\(\d+\)",
         r"(?:while running|executing) (?P<op>[A-Z]\w+) node",
+        r"op_type: ?\"(?P<op>[a-z]\w*)\"",
+        r"variable length with (?P<op>[A-Z]\w+)",
+        r"ERROR: (?P<op>[A-Z][A-Za-z]+)_\d+:",
         r"op_?type: ?\"?(?:aten_)?(?P<op>(?<=aten_)\w+|[A-Z]\w*)",
         r"(?:\(|function )import(?P<op>[A-Z]\w+)",
         r"\b(?:Op|OpType|Optype|op_type)\b:? ?\(?\"?(?P<op>[A-Z]\w+)\)?",
@@ -154,7 +157,7 @@ _RULES = tuple(
         r"target=torch\.ops\.(?P<op>aten\.\w+)",
         r"target=torch\.(?P<op>\w+)\]",
         r"\b(?P<op>aten(?:::|\.)\w+)",
-        r"\b(?P<op>(?:prims|torchvision|onnx|prim|quantized|higher_order)::\w+)",
+        r"\b(?P<op>(?:prims|torchvision|onnx|prim|quantized|higher_order)::(?!\w*_\d+\b)\w+)",
         r"torch\.ops\.(?P<op>\w+\.\w+)",
     )
 )
