@@ -7,7 +7,9 @@ import numpy as np
 import torch
 
 one = torch.from_numpy(np.arange(6, dtype="float32").reshape(2, 3) / 8)
+two = torch.from_numpy(np.arange(6, dtype="float32").reshape(2, 3) / 4)
 wide = torch.from_numpy(np.ones((4, 3), dtype="float32"))
+wider = torch.from_numpy(np.zeros((4, 3), dtype="float32"))
 
 
 class Adds(torch.nn.Module):
@@ -49,11 +51,15 @@ class Anything(torch.nn.Module):
 
 
 def adds():
-    return Adds(), (one, one)
+    return Adds(), (one, two)
 
 
 def several():
-    return Adds(), [(one, one), (wide, wide)]
+    return Adds(), [(one, two), (wide, wider)]
+
+
+def aliased():
+    return Adds(), (one, one)
 
 
 def own():
@@ -69,7 +75,7 @@ def bakes():
 
 
 def anything():
-    return Anything(), (one, one)
+    return Anything(), (one, two)
 
 
 def alone():
@@ -77,7 +83,7 @@ def alone():
 
 
 def three():
-    return Adds(), (one,), {}
+    return Adds(), (one,), 3
 
 
 def nothing():

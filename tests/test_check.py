@@ -10,7 +10,7 @@ from check_models import CASES, MODELS
 from click.testing import CliRunner
 
 from caniexport import home as homes
-from caniexport.check import inside, run
+from caniexport.check import run, second_inputs
 from caniexport.check.matching import Corpus, FailurePoint, failing_operator
 from caniexport.check.run import prepare
 from caniexport.check.subject import Options, UnusableModel, case_id, subject
@@ -37,7 +37,7 @@ def cwd(tmp_path):
 @pytest.mark.parametrize("target", ["models:adds", "models.py:adds", "package.net:make", "star:adds", "models:made"])
 def test_a_factory_becomes_a_case_file_that_is_read_without_its_torch(cwd, target):
     files = subject(target, cwd, Options({"left": {0: "batch"}}, rtol=0.01)).files
-    place = prepare(cwd / "into", homes.find(ROOT), files, keep=False)
+    place = prepare(cwd / "into", homes.find(ROOT), files)
     (case,) = run.cases(place).values()
     assert (case.cls.dynamic, case.cls.rtol, case.cls.corpus) == ({"left": {0: "batch"}}, 0.01, "checked")
     assert case.id == case_id(case.cls.title())
@@ -45,7 +45,7 @@ def test_a_factory_becomes_a_case_file_that_is_read_without_its_torch(cwd, targe
 
 def test_another_source_is_another_case(cwd):
     def hashed():
-        place = prepare(cwd / "into", homes.find(ROOT), subject("models:adds", cwd, Options()).files, keep=False)
+        place = prepare(cwd / "into", homes.find(ROOT), subject("models:adds", cwd, Options()).files)
         return next(iter(run.cases(place).values())).case_hash("plain")
 
     before = hashed()
@@ -108,7 +108,7 @@ def test_tolerances_are_a_cases_own(tmp_path):
 
 def test_a_folder_without_cases_is_not_measured(tmp_path):
     (tmp_path / "mine.py").write_text("x = 1\n", encoding="utf-8")
-    place = prepare(tmp_path / "into", homes.find(ROOT), subject("mine.py", tmp_path, Options()).files, keep=False)
+    place = prepare(tmp_path / "into", homes.find(ROOT), subject("mine.py", tmp_path, Options()).files)
     with pytest.raises(CaniexportError, match="no case in these files"):
         run.cases(place)
 
@@ -125,19 +125,70 @@ def test_a_package_takes_the_place_of_its_pin_and_torch_is_asked_for_by_release(
         run.with_packages(release, ("torch==1.0",))
 
 
+def sets_of(*given, axes=None, names=("x", "y", "z")):
+    """The first alternative of each further set of inputs, by its words."""
+    found = (alternatives[0] for alternatives in second_inputs.further_inputs(given, axes or {}, names))
+    return {words: inputs for words, inputs in found if second_inputs.different(given, inputs)}
+
+
 @pytest.mark.parametrize("shape", [(20, 4), (1, 20, 4), (2, 4)])
-def test_the_second_input_set_keeps_the_four_numbers_of_a_box_together(shape):
+def test_no_further_inputs_take_the_four_numbers_of_a_box_apart(shape):
     boxes = np.arange(np.prod(shape), dtype="float32").reshape(shape)
-    other = inside._other(boxes)
-    assert not np.array_equal(other, boxes)
-    assert {tuple(box) for box in other.reshape(-1, 4)} == {tuple(box) for box in boxes.reshape(-1, 4)}
+    found = sets_of(boxes)
+    assert set(found) == {"other values of the same range", "the same rows in another order"}
+    rows = {tuple(box) for box in boxes.reshape(-1, 4)}
+    assert all({tuple(box) for box in item.reshape(-1, 4)} == rows for (item,) in found.values())
 
 
-def test_the_second_input_set_differs_where_there_is_another_order():
-    same_rows = np.tile(np.arange(3), (2, 1))
-    assert inside._other(same_rows).tolist() == [[2, 0, 1], [2, 0, 1]]
-    assert inside._other(np.array([7, 7])).tolist() == [7, 7]
-    assert inside._other(np.zeros((0, 4), "float32")).shape == (0, 4)
+def test_integers_get_duplicates_and_negative_values_that_index_what_those_given_do():
+    found = sets_of(np.array([3, 1, 2]))
+    assert found["integers that are all the same"][0].tolist() == [3, 3, 3]
+    assert found["negative integers"][0].tolist() == [-4, -2, -3]
+    assert min(found["other values of the same range"][0]) >= 1
+    assert max(found["other values of the same range"][0]) <= 3
+
+
+def test_floats_get_ties_zeros_and_the_opposite_sign():
+    found = sets_of(np.array([1.0, 5.0, 2.0, 7.0], dtype="float32"))
+    assert found["two values only, so that many tie"][0].tolist() == [1, 7, 1, 7]
+    assert found["zeros"][0].tolist() == [0, 0, 0, 0]
+    assert found["values with the opposite sign"][0].tolist() == [-1, -5, -2, -7]
+    assert all(inputs[0].dtype == np.float32 for inputs in found.values())
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64", "float32"])
+def test_a_mask_stays_a_mask(dtype):
+    found = sets_of(np.array([[1, 0, 1], [1, 1, 0]], dtype=dtype))
+    assert found
+    assert all(set(np.unique(item)) <= {0, 1} and item.dtype == dtype for (item,) in found.values())
+
+
+def test_two_arguments_that_are_equal_differ_in_a_further_set():
+    same = np.array([1.0, 2.0, 3.0], dtype="float32")
+    assert any(not np.array_equal(left, right) for left, right in sets_of(same, same).values())
+
+
+def test_every_dynamic_axis_gets_a_larger_odd_size_and_1_and_equal_labels_equal_sizes():
+    axes = {0: {0: "n", 1: "width"}, 1: {0: "n"}}
+    found = sets_of(np.zeros((2, 4), "float32"), np.zeros((2, 3), "float32"), axes=axes)
+    shapes = [(x.shape, y.shape) for x, y in found.values()]
+    assert ((5, 9), (5, 3)) in shapes
+    assert ((1, 1), (1, 3)) in shapes
+    assert ((2, 1), (2, 3)) in shapes
+    assert all(x[0] == y[0] for x, y in shapes)
+    assert "x:0 of size 5, x:1 of size 9, y:0 of size 5" in found
+
+
+def test_a_number_among_the_arguments_becomes_another_one():
+    found = sets_of(np.arange(3.0), 2, 0.5, True)
+    numbers = {words: inputs[1:] for words, inputs in found.items() if " instead of " in words}
+    assert numbers == {"y = 3 instead of 2": (3, 0.5, True), "z = 2.0 instead of 0.5": (2, 2.0, True)}
+
+
+def test_arrays_in_nests_are_changed_where_they_are():
+    given = {"boxes": [np.array([3, 1, 2]), None], "scale": 2}
+    found = sets_of(given)["negative integers"][0]
+    assert (found["boxes"][0].tolist(), found["boxes"][1], found["scale"]) == ([-4, -2, -3], None, 2)
 
 
 def test_the_newest_release_is_the_default_and_all_means_all():

@@ -185,7 +185,8 @@ def check_model(
     dynamic: Mapping[str, Mapping[int, str]] | None = None,
     into: Path | str = "caniexport-check",
 ) -> Checked:
-    """What ``caniexport check`` says of ``MODULE:FACTORY``: measures it, which takes minutes a release.
+    """What ``caniexport check`` says of ``MODULE:FACTORY``: measures it, which takes about ten seconds for a release
+    whose environment is there.
 
     ``dynamic`` is ``{argument: {axis: name}}``. Raises :class:`caniexport.check.subject.UnusableModel` for a model that
     no release could take.

@@ -2,70 +2,45 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from caniexport import versions
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import Table, table
 from caniexport.answers.rows import MeasuredCell
-from caniexport.answers.select import CaseSelection, load, select
-from caniexport.answers.support import Support, supports
-from caniexport.check.matching import Corpus, FailurePoint, Match, failing_operator
+from caniexport.answers.select import load, select
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.support import supports
+from caniexport.check.found import Failure, Where, Works
+from caniexport.check.headline import headline
+from caniexport.check.matching import Corpus, FailurePoint, failing_operator
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Stage, Status
 from caniexport.store import Dataset
 
+#: what the measuring code says where the inputs of a file are not those of the module
+_OUR_LIMIT = "the file takes "
+_SET = re.compile(r"input set (\d+)")
 _STAGES = [stage.value for stage in Stage]
 
 
 @dataclass(frozen=True)
-class Where:
-    """Cells of one release and exporter; ``opsets`` ascending, ``None`` for the release's own."""
-
-    torch: str
-    exporter: str
-    opsets: tuple[int | None, ...]
-
-
-@dataclass(frozen=True)
-class Failure:
-    """One way in which a model fails: all cells with the same stage and status, and the same operator or signature.
-
-    ``operator`` is the one that the error names, empty for none; ``message`` the text at the newest of the places,
-    ``warnings`` what the exporter warned of there; ``hint`` is what can be done without changing the model.
-    """
-
-    case: str
-    variant: str
-    stage: str
-    status: Status
-    operator: str
-    message: str
-    warnings: str
-    where: tuple[Where, ...]
-    matches: tuple[Match, ...]
-    hint: str = ""
-
-
-@dataclass(frozen=True)
-class Works:
-    """Where one variant works, a line for each exporter."""
-
-    case: str
-    variant: str
-    lines: tuple[Support, ...]
-
-
-@dataclass(frozen=True)
 class Checked:
-    """The answer. ``problems`` are releases that could not be measured, by release; ``findings`` are what should stop
-    a build, one sentence each; ``module`` is the class of the user's module, empty where no file was written.
+    """The answer, ``headline`` in one line.
+
+    ``sets`` are the inputs that every file was run on, in words, ``refused`` those that were tried and that the model
+    itself does not take. ``problems`` are releases that could not be measured, by release; ``findings`` are what should
+    stop a build, one sentence each; ``module`` is the class of the user's module, empty where it was not made.
     """
 
     target: str
+    headline: str
     module: str
+    sets: tuple[str, ...]
+    refused: tuple[str, ...]
     releases: tuple[str, ...]
     works: tuple[Works, ...]
     failures: tuple[Failure, ...]
@@ -75,50 +50,88 @@ class Checked:
     findings: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class ModelNotes:
+    """What was noted when the factory was called: see :class:`caniexport.check.inside.Made`. Empty for case files."""
+
+    module: str = ""
+    given: int = 0
+    sets: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    asked: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    axes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, found: Mapping[str, Any]) -> ModelNotes:
+        """The notes as the environment wrote them; empty where it wrote none."""
+        if not found:
+            return cls()
+        sets, refused = tuple(found["sets"]), tuple(found["refused"])
+        return cls(found["module"], found["given"], sets, refused, found["asked"], found["axes"])
+
+
 def answer(
     target: str,
     mine: Dataset,
     corpus: Dataset,
     asked: Filters,
     problems: Mapping[str, str],
+    notes: ModelNotes,
 ) -> Checked:
     """Read the rows of a check that ``asked`` takes (cases, releases, exporters, opsets) and explain each failure."""
     rows = load(mine)
     known = [name for name in asked.torch if name in rows.torch]
+    lost = _lost(problems)
     if not known:
         empty = table(mine, replace(asked, cases=(), torch=()))
-        return Checked(target, "", (), (), (), empty, problems, (), _lost(problems))
+        return Checked(target, headline((), (), lost), "", (), (), (), (), (), empty, problems, (), lost)
     asked = replace(asked, torch=tuple(known), opsets=tuple(n for n in asked.opsets if int(n) in rows.opsets))
     selection = select(rows, asked)
     cells = [cell for cell in selection.cells if cell.status in MEASURED]
-    facts = _facts(mine, selection)
-    failures = tuple(_failures(cells, mine, Corpus(corpus)))
+    failures = tuple(_failures(cells, mine, Corpus(corpus), notes))
+    works = tuple(_works(cells))
     return Checked(
         target,
-        str(facts.get("module", "")),
+        headline(works, failures, lost),
+        notes.module,
+        notes.sets,
+        notes.refused,
         selection.torch,
-        tuple(_works(cells)),
+        works,
         failures,
         table(mine, asked),
         problems,
-        tuple(_notes(facts)),
-        (*_findings(cells, asked), *_lost(problems)),
+        tuple(_notes(notes, cells, asked)),
+        (*_findings(cells, asked), *lost),
     )
 
 
-def _facts(mine: Dataset, selection: CaseSelection) -> Mapping[str, object]:
-    """What the factory's case notes of its model, from any file that was written."""
-    rows = mine.select(("facts",), {"case": tuple({case for case, _ in selection.catalogue})})
-    found = [json.loads(facts) for (facts,) in rows if facts]
-    return next((item for item in found if "given_sets" in item), {})
+def _notes(notes: ModelNotes, cells: Sequence[MeasuredCell], asked: Filters) -> Iterable[str]:
+    inferred = [
+        f"{name}:{axis}={label}"
+        for name, labels in notes.axes.items()
+        for axis, label in labels.items()
+        if axis not in notes.asked.get(name, {})
+    ]
+    if inferred:
+        named = " ".join(f"--dynamic {text}" for text in inferred)
+        yield f"the input sets differ in these axes, so that they were exported as dynamic: {named}"
+    if notes.sets and not notes.axes:
+        yield "no axis is dynamic, so that no other size was tried: --dynamic x:0=batch names an axis that varies"
+    if not asked.opsets and notes.sets:
+        yield from _gaps(cells)
 
 
-def _notes(facts: Mapping[str, object]) -> Iterable[str]:
-    if facts.get("given_sets") == 1:
-        yield (
-            "one input set was given; the second has the same shapes and the same rows in another order. "
-            "Give several to see whether the file follows their shapes"
-        )
+def _gaps(cells: Sequence[MeasuredCell]) -> Iterable[str]:
+    """Which opsets speak for those between them."""
+    measured: dict[str, set[int]] = defaultdict(set)
+    for cell in cells:
+        measured[cell.exporter] |= {cell.opset} if cell.opset is not None else set()
+    told = [
+        f"{EXPORTER_SHORT[name]} {', '.join(map(str, sorted(measured[name])))}" for name in EXPORTERS if measured[name]
+    ]
+    if told:
+        yield f"opsets measured: {'; '.join(told)}. Those between two of the same outcome were not; --opset 9-20 is"
 
 
 def _works(cells: Sequence[MeasuredCell]) -> Iterable[Works]:
@@ -129,7 +142,7 @@ def _works(cells: Sequence[MeasuredCell]) -> Iterable[Works]:
         yield Works(case, variant, tuple(supports(found)))
 
 
-def _failures(cells: Sequence[MeasuredCell], mine: Dataset, corpus: Corpus) -> list[Failure]:
+def _failures(cells: Sequence[MeasuredCell], mine: Dataset, corpus: Corpus, notes: ModelNotes) -> list[Failure]:
     """Every way of failing, the earliest stage first; refused opsets are in the table, and no failure."""
     failing = [cell for cell in cells if cell.status not in WORKS and cell.status is not Status.UNSUPPORTED]
     texts = mine.messages(cell.message_id for cell in failing)
@@ -137,7 +150,7 @@ def _failures(cells: Sequence[MeasuredCell], mine: Dataset, corpus: Corpus) -> l
     for cell in failing:
         words = _words(cell, texts.get(cell.message_id or "", ""))
         grouped[cell.case, cell.variant, cell.stage, cell.status.value, words].append(cell)
-    return sorted((_failure(group, mine, corpus, cells) for group in grouped.values()), key=_rank)
+    return sorted((_failure(group, mine, corpus, cells, notes) for group in grouped.values()), key=_rank)
 
 
 def _words(cell: MeasuredCell, message: str) -> str:
@@ -150,13 +163,16 @@ def _words(cell: MeasuredCell, message: str) -> str:
     return failing_operator(message) or cell.signature or ""
 
 
-def _failure(group: Sequence[MeasuredCell], mine: Dataset, corpus: Corpus, cells: Sequence[MeasuredCell]) -> Failure:
+def _failure(
+    group: Sequence[MeasuredCell], mine: Dataset, corpus: Corpus, cells: Sequence[MeasuredCell], notes: ModelNotes
+) -> Failure:
     shown = max(group, key=lambda cell: (versions.parse(cell.torch), -EXPORTERS.index(cell.exporter), cell.opset or 0))
     message = mine.message(shown.message_id or "") or ""
     warnings = _warnings(mine, shown)
     point = FailurePoint(shown.torch, shown.exporter, shown.opset, shown.stage, shown.status, message, warnings)
     own = [cell for cell in cells if (cell.torch, cell.case, cell.variant) == (shown.torch, shown.case, shown.variant)]
-    matches = corpus.matches(point, own)
+    is_ours = _OUR_LIMIT in message
+    matches = () if is_ours else corpus.matches(point, own)
     where = tuple(_where(group))
     return Failure(
         shown.case,
@@ -164,12 +180,26 @@ def _failure(group: Sequence[MeasuredCell], mine: Dataset, corpus: Corpus, cells
         shown.stage,
         shown.status,
         point.operator,
-        message,
+        _SET.sub(lambda found: _set_named(int(found[1]), notes.sets), message),
         warnings,
         where,
         matches,
         _hint(point),
+        _sets_in(message, notes.sets),
+        is_ours,
     )
+
+
+def _sets_in(message: str, sets: Sequence[str]) -> tuple[str, ...]:
+    """The sets of inputs that a text names, in words."""
+    places = dict.fromkeys(int(found[1]) for found in _SET.finditer(message))
+    return tuple(sets[place] for place in places if place < len(sets))
+
+
+def _set_named(place: int, sets: Sequence[str]) -> str:
+    """``input set 3 (zeros)``: people count from 1."""
+    words = f" ({sets[place]})" if place < len(sets) else ""
+    return f"input set {place + 1}{words}"
 
 
 def _warnings(mine: Dataset, cell: MeasuredCell) -> str:
@@ -203,6 +233,8 @@ def _hint(point: FailurePoint) -> str:
         return "the release's environment does not have this module: --with PACKAGE installs it there"
     if "Got invalid dimensions for input" in point.message:
         return "an input set has another shape than the first: --dynamic x:0=batch names an axis that varies"
+    if _OUR_LIMIT in point.message:
+        return "the file's inputs could not be told from one another, so that it was not run: a limit of this check"
     if point.too_new:
         return "the environment's onnxruntime does not know this opset: that says nothing about the model"
     return ""

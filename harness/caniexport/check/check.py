@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from caniexport.answers.filters import Filters
 from caniexport.check import run
-from caniexport.check.answer import Checked, answer
+from caniexport.check.answer import Checked, ModelNotes, answer
 from caniexport.check.run import prepare
 from caniexport.check.subject import Options, UnusableModel, subject
 from caniexport.home import Home
@@ -44,14 +45,16 @@ def check(
     chosen = run.chosen(request.releases)
     run.require_opsets(request, chosen)
     asked = subject(target, cwd, options)
-    place = prepare(into, home, asked.files, keep=request.resume)
+    place = prepare(into, home, asked.files, request.packages)
     cases = run.cases(place)
     problems: dict[str, str] = {}
     for release in chosen:
-        problem = run.measure_release(release, request, place, say)
+        problem = run.measure_release(release, request, place, cases, say)
         if problem:
             problems[release.torch] = problem
         _refuse_wrong(place, cases, release.torch)
+    newest = (run.notes_of(place, release.torch) for release in chosen)
+    notes = ModelNotes.read(next(filter(None, newest), {}))
     found = answer(
         asked.label,
         _dataset(place),
@@ -63,23 +66,26 @@ def check(
             opsets=tuple(map(str, request.opsets)),
         ),
         problems,
+        notes,
     )
     _refuse_raised(place, cases, found)
+    if request.keep_files and place.bundles.is_dir():
+        return replace(found, notes=(*found.notes, f"the exported files are in {place.bundles}"))
     return found
 
 
-def _dataset(place: Home) -> Dataset:
+def _dataset(place: run.CheckPlace) -> Dataset:
     return Dataset.open(None, place.local)
 
 
-def _refuse_wrong(place: Home, cases: _Cases, torch: str) -> None:
+def _refuse_wrong(place: run.CheckPlace, cases: _Cases, torch: str) -> None:
     """What a factory returned is wrong on every release: the first that says so ends the check."""
     for text in _eager_texts(place, cases, torch):
         if text.startswith(_WRONG):
             raise UnusableModel(text.splitlines()[0].removeprefix(_WRONG))
 
 
-def _refuse_raised(place: Home, cases: _Cases, found: Checked) -> None:
+def _refuse_raised(place: run.CheckPlace, cases: _Cases, found: Checked) -> None:
     """A factory that raises on some releases is a finding there; one that raises on all is wrong use."""
     said = {torch: _eager_texts(place, cases, torch) for torch in found.releases}
     if said and all(texts and all(text.startswith(_RAISED) for text in texts) for texts in said.values()):
@@ -88,10 +94,8 @@ def _refuse_raised(place: Home, cases: _Cases, found: Checked) -> None:
         raise UnusableModel(f"{reason} (torch {found.releases[-1]})")
 
 
-def _eager_texts(place: Home, cases: _Cases, torch: str) -> list[str]:
+def _eager_texts(place: run.CheckPlace, cases: _Cases, torch: str) -> list[str]:
     dataset = _dataset(place)
-    # with --resume rows of an earlier source may be there too
-    hashes = tuple({item.case_hash(variant) for item in cases.values() for variant in item.variants})
-    where = {"case": tuple(cases), "torch": (torch,), "stage": (Stage.EAGER.value,), "case_hash": hashes}
+    where = {"case": tuple(cases), "torch": (torch,), "stage": (Stage.EAGER.value,)}
     ids = {message for (message,) in dataset.select(("message_id",), where)}
     return list(dataset.messages(ids).values())

@@ -1,18 +1,31 @@
 """A user's own model as a case: a part of the case file that ``caniexport check`` writes, run inside an environment.
 
 The factory is called in the environment that measures, never before: its imports and its errors are those of that
-release. What is exported is the module it returns, with its own weights; nothing is wrapped around it.
+release. What is exported is the module it returns, with its own weights; around it is a module only where its forward
+has arguments that can be given by keyword alone. Python 3.7.
 """
 
 from __future__ import annotations
 
 import copy
+import dataclasses
 import importlib
 import importlib.util
 import inspect
+import json
+import os
 import random
 import sys
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+import time
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from caniexport.check.second_inputs import different, further_inputs
+
+#: names the file that says what was made of a factory
+NOTES = "CANIEXPORT_MODEL_NOTES"
+#: seconds in eager for trying further inputs
+_PATIENCE = 1.5
+_Axes = Dict[str, Dict[int, str]]
 
 
 class WrongFactory(Exception):
@@ -28,54 +41,152 @@ class ModelNotImported(Exception):
 
 
 class Made(NamedTuple):
-    """A module and its input sets as numpy arrays; ``given`` of them are the factory's own."""
+    """A module and its input sets as numpy arrays; ``given`` of them are the factory's own.
+
+    ``words`` tell each set from the first, ``refused`` those that the module itself does not take; ``axes`` vary.
+    """
 
     module: Any
     sets: List[Tuple[Any, ...]]
     given: int
     names: Tuple[str, ...]
+    words: List[str]
+    refused: List[str]
+    axes: _Axes
 
 
 class Factory:
     """``MODULE:FACTORY`` or ``FILE.py:FACTORY``, called when the measurement first needs it and then kept.
 
-    ``source`` is a hash of the file it is in: another source is another case.
+    ``source`` is a hash of the file it is in: another source is another case. ``axes`` are those asked to vary;
+    ``further`` says whether input sets are made beside those given.
     """
 
-    def __init__(self, module: str, file: str, name: str, folders: Sequence[str], source: str) -> None:
+    def __init__(
+        self,
+        module: str,
+        file: str,
+        name: str,
+        folders: Sequence[str],
+        source: str,
+        axes: Optional[_Axes] = None,
+        further: bool = True,
+    ) -> None:
         self.label = "{}:{}".format(file or module, name)
         self._module = module
         self._file = file
         self._name = name
         self._folders = folders
         self._source = source
+        self._axes = axes or {}
+        self._further = further
         self._made: Optional[Made] = None
+
+    @property
+    def axes(self) -> _Axes:
+        """The axes that vary: those asked for, and once the factory was called those in which its sets differ."""
+        return self._axes if self._made is None else self._made.axes
 
     def made(self) -> Made:
         """What the factory gave, checked."""
         if self._made is None:
+            _watch_files()
             self._made = self._call()
+            self._note(self._made)
         return self._made
 
     def put_on(self, case: Any) -> None:
         """Let the harness, which asks a case's module for its evaluation mode, have the user's module instead."""
-        module = self._copy()
+        module = self._copy(self.made().module)
         object.__setattr__(case, "eval", lambda: _evaluated(module))
 
-    def facts(self) -> Dict[str, Any]:
-        """What answers say about the model."""
-        made = self.made()
-        return {"module": type(made.module).__name__, "given_sets": made.given}
+    def _note(self, made: Made) -> None:
+        """Write down what answers say about the model, and the files that were read to make it."""
+        path = os.environ.get(NOTES)
+        if not path:
+            return
+        notes = {
+            "module": type(getattr(made.module, "adapted", made.module)).__name__,
+            "given": made.given,
+            "sets": made.words,
+            "refused": made.refused,
+            "axes": made.axes,
+            "asked": self._axes,
+            "names": made.names,
+            "files": _read_files(),
+        }
+        part = "{}.{}".format(path, os.getpid())
+        with open(part, "w", encoding="utf-8") as file:
+            json.dump(notes, file)
+        os.replace(part, path)
 
-    def _copy(self) -> Any:
+    def _copy(self, module: Any) -> Any:
         """A module for one use: a forward may change its own buffers."""
-        made = self.made()
         try:
-            return copy.deepcopy(made.module)
+            return copy.deepcopy(module)
         except Exception:  # what cannot be copied (a weight that is computed, a handle) is made once more
-            return self._call().module
+            return self._module_and_sets(self._called())[0]
 
     def _call(self) -> Made:
+        module, given = self._module_and_sets(self._called())
+        names = _argument_names(module, len(given[0]))
+        sets = [self._arrays(number, item) for number, item in enumerate(given, start=1)]
+        axes = self._varying(names, sets)
+        words = ["as given"] + ["as given, set {}".format(n) for n in range(2, len(sets) + 1)]
+        refused: List[str] = []
+        count = len(sets)
+        if self._further:
+            for accepted, text, other in self._tried(module, sets[0], axes, names):
+                (words if accepted else refused).append(text)
+                sets += [other] if accepted else []
+        if len(sets) == 1:
+            # the harness runs two at least
+            sets, words = sets * 2, words * 2
+        sets[0] = _with_aliases(given[0], sets[0])
+        return Made(module, sets, count, names, words, refused, axes)
+
+    def _tried(
+        self, module: Any, given: Tuple[Any, ...], axes: _Axes, names: Tuple[str, ...]
+    ) -> Iterator[Tuple[bool, str, Tuple[Any, ...]]]:
+        """Further inputs, and whether the module takes them in eager."""
+        trial = _Trial(self._copy(module), given)
+        placed = {place: axes[name] for place, name in enumerate(names) if name in axes}
+        seen = [given]
+        for number, alternatives in enumerate(further_inputs(given, placed, names)):
+            if number and trial.seconds > _PATIENCE:
+                yield False, "others were not tried: the model takes its time", given
+                return
+            problem = ""
+            for text, other in alternatives:
+                if not all(different(one, other) for one in seen):
+                    continue
+                problem = trial.problem(other)
+                if not problem:
+                    seen.append(other)
+                    yield True, text, other
+                    break
+            if problem:
+                yield False, "{} ({})".format(alternatives[-1][0], problem), given
+
+    def _varying(self, names: Tuple[str, ...], sets: List[Tuple[Any, ...]]) -> _Axes:
+        """The axes asked for, and those in which the given sets differ."""
+        found = {name: dict(axes) for name, axes in self._axes.items()}
+        for place, name in enumerate(names):
+            shapes = [item[place].shape for item in sets if hasattr(item[place], "shape")]
+            if len(shapes) < len(sets):
+                continue
+            if len({len(shape) for shape in shapes}) > 1:
+                raise WrongFactory(
+                    "{} of {} has {} axes in one set of inputs and {} in another: one file cannot take both".format(
+                        name, self.label, *sorted({len(shape) for shape in shapes})
+                    )
+                )
+            for axis, size in enumerate(shapes[0]):
+                if any(shape[axis] != size for shape in shapes):
+                    found.setdefault(name, {}).setdefault(axis, "{}_{}".format(name, axis))
+        return found
+
+    def _called(self) -> Any:
         import numpy as np
         import torch
 
@@ -91,10 +202,9 @@ class Factory:
         np.random.seed(0)
         random.seed(0)
         try:
-            made = function()
+            return function()
         except Exception as error:
             raise FactoryRaised("{} raised".format(self.label)) from error
-        return self._checked(made)
 
     def _function(self) -> Any:
         for folder in reversed(self._folders):
@@ -128,33 +238,44 @@ class Factory:
             raise
         return module
 
-    def _checked(self, made: Any) -> Made:
+    def _module_and_sets(self, made: Any) -> Tuple[Any, List[Tuple[Any, ...]]]:
         import torch
 
         if isinstance(made, torch.nn.Module):
             raise WrongFactory("{} returned the module alone; (module, inputs) is wanted".format(self.label))
         if not isinstance(made, (tuple, list)):
             raise WrongFactory("{} returned {}; (module, inputs) is wanted".format(self.label, _kind(made)))
-        if len(made) != 2:
+        if len(made) not in (2, 3) or (len(made) == 3 and not isinstance(made[2], dict)):
             raise WrongFactory("{} returned {} things; (module, inputs) is wanted".format(self.label, len(made)))
-        module, inputs = made
+        module, inputs = made[:2]
         if not isinstance(module, torch.nn.Module):
             raise WrongFactory(
                 "{} returned {} as its module; a torch.nn.Module is wanted".format(self.label, _kind(module))
             )
-        sets = [self._arrays(number, item) for number, item in enumerate(self._sets(inputs))]
-        given = len(sets)
-        if given == 1:
-            sets.append(tuple(_other(item) for item in sets[0]))
-        return Made(module, sets, given, _argument_names(module, len(sets[0])))
-
-    def _sets(self, inputs: Any) -> List[Tuple[Any, ...]]:
-        """A tuple is one set of arguments, a list several sets; a tensor alone is the only argument."""
-        sets = inputs if isinstance(inputs, list) else [inputs]
-        sets = [item if isinstance(item, tuple) else (item,) for item in sets]
-        if not sets or not all(sets):
+        keywords = made[2] if len(made) == 3 else {}
+        calls = [_call_of(module, item, keywords) for item in (inputs if isinstance(inputs, list) else [inputs])]
+        if not calls or not all(args or given for args, given in calls):
             raise WrongFactory("{} returned no inputs; a tuple of tensors is wanted".format(self.label))
-        return sets
+        return self._positional(module, calls)
+
+    def _positional(
+        self, module: Any, calls: List[Tuple[Tuple[Any, ...], Dict[str, Any]]]
+    ) -> Tuple[Any, List[Tuple[Any, ...]]]:
+        """The calls with every argument in its position; around the module another one where it has none."""
+        if not any(keywords for _, keywords in calls):
+            return module, [args for args, _ in calls]
+        found = []
+        for args, keywords in calls:
+            try:
+                found.append(_bound(module, args, keywords))
+            except TypeError as error:
+                raise WrongFactory("{}: the inputs do not fit forward: {}".format(self.label, error)) from None
+        if all(item is not None for item in found):
+            return module, [item for item in found if item is not None]
+        names = list(calls[0][1])
+        if any(list(keywords) != names or len(args) != len(calls[0][0]) for args, keywords in calls):
+            raise WrongFactory("{}: every set of inputs must name the same arguments".format(self.label))
+        return _adapter(module, len(calls[0][0]), names), [args + tuple(given.values()) for args, given in calls]
 
     def _arrays(self, number: int, inputs: Tuple[Any, ...]) -> Tuple[Any, ...]:
         found = tuple(self._array(item, "input {} of set {}".format(at, number)) for at, item in enumerate(inputs))
@@ -175,15 +296,207 @@ class Factory:
                 ) from None
         if isinstance(item, np.ndarray) or item is None or isinstance(item, (bool, int, float)):
             return item
-        if isinstance(item, dict):
+        if type(item) is dict:
             return {key: self._array(part, where) for key, part in item.items()}
         if type(item) in (list, tuple):
             return type(item)([self._array(part, where) for part in item])
+        opened = _opened(item)
+        if opened is not None:
+            parts, rebuild = opened
+            arrays = [self._array(part, where) for part in parts]
+            return _packed(rebuild)(arrays) if any(True for _ in _leaves(arrays)) else item
         raise WrongFactory(
-            "{} of {} is {}; tensors, numbers, None, and tuples, lists and dictionaries of them are wanted".format(
-                where, self.label, _kind(item)
-            )
+            "{} of {} is {}; tensors, numbers, None, and tuples, lists, dictionaries and dataclasses of them are "
+            "wanted".format(where, self.label, _kind(item))
         )
+
+
+class _Trial:
+    """Runs a module in eager on inputs that nobody gave, to see whether it takes them."""
+
+    def __init__(self, module: Any, given: Tuple[Any, ...]) -> None:
+        self._module = _evaluated(module)
+        self.seconds = 0.0
+        self._given: Optional[List[Any]] = None
+        try:
+            self._given = self._outputs(given)
+        except Exception as error:  # the measurement says it
+            self._words = _first_line(error)
+
+    def problem(self, inputs: Tuple[Any, ...]) -> str:
+        """Why these inputs are none for the module; empty where it takes them."""
+        import numpy as np
+
+        if self._given is None:
+            return self._words
+        try:
+            found = self._outputs(inputs)
+        except Exception as error:
+            return _first_line(error)
+        if len(found) != len(self._given):
+            return "another number of outputs"
+        finite = all(np.isfinite(item).all() for item in self._given if item.dtype.kind in "fc")
+        if finite and not all(np.isfinite(item).all() for item in found if item.dtype.kind in "fc"):
+            return "infinite values, or none at all"
+        return ""
+
+    def _outputs(self, inputs: Tuple[Any, ...]) -> List[Any]:
+        import torch
+
+        from caniexport.worker.subject import flatten, tensors
+
+        started = time.perf_counter()
+        torch.manual_seed(0)
+        with torch.no_grad():
+            found: List[Any] = flatten(self._module(*[tensors(item) for item in inputs]))
+        self.seconds += time.perf_counter() - started
+        return found
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().split("\n") or [""])[0][:120] or type(error).__name__
+
+
+def _call_of(module: Any, item: Any, keywords: Dict[str, Any]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+    """Arguments by position and by name: a dictionary whose keys are arguments of forward gives them by name."""
+    if isinstance(item, tuple) and type(item) is tuple:
+        return item, dict(keywords)
+    if isinstance(item, Mapping) and item and set(item) <= _parameters(module):
+        return (), dict(item, **keywords)
+    return (item,), dict(keywords)
+
+
+def _parameters(module: Any) -> Any:
+    try:
+        return set(inspect.signature(module.forward).parameters)
+    except (TypeError, ValueError):
+        return set()
+
+
+def _bound(module: Any, args: Tuple[Any, ...], keywords: Dict[str, Any]) -> Optional[Tuple[Any, ...]]:
+    """Every argument in its position, with defaults between them; ``None`` where one has no position."""
+    signature = inspect.signature(module.forward)
+    given = signature.bind(*args, **keywords).arguments
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    placed = [name for name, item in signature.parameters.items() if item.kind in plain]
+    if any(name not in placed for name in given):
+        return None
+    last = max(placed.index(name) for name in given)
+    return tuple(given.get(name, signature.parameters[name].default) for name in placed[: last + 1])
+
+
+def _adapter(module: Any, args: int, names: Sequence[str]) -> Any:
+    """A module whose forward takes by position what the user's takes by keyword alone."""
+    import torch
+
+    places = ["input_{}".format(number) for number in range(args)]
+    given = ", ".join(places + ["{0}={0}".format(name) for name in names])
+    text = "def forward(self, {}):\n    return self.adapted({})\n".format(", ".join(places + list(names)), given)
+    made: Dict[str, Any] = {}
+    exec(compile(text, "<adapter>", "exec"), made)
+    adapter = type("Adapter", (torch.nn.Module,), {"forward": made["forward"]})()
+    adapter.adapted = module
+    return adapter
+
+
+def _opened(item: Any) -> Optional[Tuple[List[Any], Callable[[Sequence[Any]], Any]]]:
+    """The parts of a dataclass, a named tuple or another mapping, and how to make it of them again."""
+    kind = type(item)
+    if isinstance(item, tuple):
+        return list(item), lambda parts: kind(*parts)
+    if isinstance(item, Mapping):
+        keys = list(item)
+        return [item[key] for key in keys], lambda parts: kind(dict(zip(keys, parts)))
+    if dataclasses.is_dataclass(item) and not isinstance(item, type):
+        names = [field.name for field in dataclasses.fields(item)]
+
+        def rebuild(parts: Sequence[Any]) -> Any:
+            made = copy.copy(item)
+            for name, part in zip(names, parts):
+                object.__setattr__(made, name, part)
+            return made
+
+        return [getattr(item, name) for name in names], rebuild
+    return None
+
+
+def _packed(rebuild: Callable[[Sequence[Any]], Any]) -> Any:
+    """A kind of tuple that holds arrays, and becomes the user's own object where it is made of tensors."""
+
+    def new(cls: Any, parts: Any) -> Any:
+        found = tuple(parts)
+        is_torch = any(hasattr(part, "detach") for part in _everything(found))
+        return rebuild(found) if is_torch else tuple.__new__(cls, found)
+
+    return type("Packed", (tuple,), {"__new__": new})
+
+
+def _everything(item: Any) -> Iterator[Any]:
+    if isinstance(item, (list, tuple)):
+        for part in item:
+            yield from _everything(part)
+    elif isinstance(item, dict):
+        yield from _everything(list(item.values()))
+    else:
+        yield item
+
+
+def _with_aliases(given: Tuple[Any, ...], arrays: Tuple[Any, ...]) -> Tuple[Any, ...]:
+    """The arrays, where one tensor was given for several arguments so that they become one tensor again."""
+    found = list(arrays)
+    for place, item in enumerate(given):
+        others = [other for other in range(place + 1, len(given)) if given[other] is item and hasattr(item, "detach")]
+        if not others or type(found[place]).__name__ == "Packed":
+            continue
+        first, again = _one_tensor()
+        found[place] = first([arrays[place]])
+        for other in others:
+            found[other] = again([arrays[other]])
+    return tuple(found)
+
+
+def _one_tensor() -> Tuple[Any, Any]:
+    """Two kinds of tuple of one array: made of tensors, the second is what the first became."""
+    kept: List[Any] = []
+
+    def first(parts: Sequence[Any]) -> Any:
+        kept[:] = parts
+        return kept[0]
+
+    return _packed(first), _packed(lambda _: kept[0])
+
+
+#: files that were opened since the factory was first called
+_opened_files: Dict[str, None] = {}
+
+
+def _watch_files() -> None:
+    """Note every file that is read from now on, where Python tells (3.8)."""
+
+    def hear(event: str, args: Any) -> None:
+        if event == "open" and isinstance(args[0], str) and isinstance(args[1], str) and not set(args[1]) & set("wax+"):
+            _opened_files[args[0]] = None
+
+    if hasattr(sys, "addaudithook"):
+        sys.addaudithook(hear)
+
+
+def _read_files() -> List[List[Any]]:
+    """Path, size and time of change of the user's files that were read, modules too; not those of the environment."""
+    modules = [getattr(item, "__file__", None) for name, item in list(sys.modules.items()) if not _is_ours(name)]
+    places = [sys.prefix, sys.base_prefix, "/proc", "/sys", "/dev", os.environ.get("PYTHONPYCACHEPREFIX") or "/proc"]
+    others = tuple(os.path.realpath(place) + os.sep for place in places)
+    found = []
+    for path in dict.fromkeys([*_opened_files, *(name for name in modules if name)]):
+        full = os.path.realpath(path)
+        if os.path.isfile(full) and not full.startswith(others):
+            status = os.stat(full)
+            found.append([full, status.st_size, status.st_mtime_ns])
+    return found
+
+
+def _is_ours(module: str) -> bool:
+    return module.split(".")[0].startswith("caniexport")
 
 
 class Sets:
@@ -193,7 +506,7 @@ class Sets:
         self._factory = factory
 
     def __len__(self) -> int:
-        # a second one is made where the factory gives one
+        # a second one is made where the factory gives one, and nobody asks for more than that before it was called
         return 2
 
     def __iter__(self) -> Iterator[Tuple[Any, ...]]:
@@ -201,6 +514,22 @@ class Sets:
 
     def __getitem__(self, index: int) -> Tuple[Any, ...]:
         return self._factory.made().sets[index]
+
+
+class DynamicAxes(Mapping[str, Dict[int, str]]):
+    """The dynamic axes of a factory's model, as a case says them; the factory is never called for them."""
+
+    def __init__(self, factory: Factory) -> None:
+        self._factory = factory
+
+    def __getitem__(self, name: str) -> Dict[int, str]:
+        return self._factory.axes[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._factory.axes)
+
+    def __len__(self) -> int:
+        return len(self._factory.axes)
 
 
 class Arguments:
@@ -253,23 +582,3 @@ def _leaves(item: Any) -> Iterator[Any]:
             yield from _leaves(part)
     elif hasattr(item, "dtype"):
         yield item
-
-
-def _other(item: Any) -> Any:
-    """Another input of the same shape: whole slices in another order, so that what belongs together stays together.
-
-    The four numbers of a box are no box in another order. An array of one floating point value throughout (zeros, ones)
-    gets values between 0 and 1.
-    """
-    import numpy as np
-
-    if isinstance(item, (list, tuple)):
-        return type(item)([_other(part) for part in item])
-    if isinstance(item, dict):
-        return {key: _other(part) for key, part in item.items()}
-    if not hasattr(item, "dtype") or not item.size:
-        return item
-    if item.dtype.kind == "f" and (item == item.reshape(-1)[:1]).all():
-        return np.random.RandomState(0).uniform(size=item.shape).astype(item.dtype)
-    turned = (np.roll(item, 1, axis) for axis in range(item.ndim))
-    return next((other for other in turned if not np.array_equal(other, item)), item.copy())

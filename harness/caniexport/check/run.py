@@ -2,31 +2,74 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from caniexport import versions
+from caniexport.check.environments import Environment, NoEnvironment, environment, fitting
+from caniexport.check.session import CheckSession
 from caniexport.check.subject import UnusableModel
+from caniexport.check.widen import Point, ReleaseQuestion
 from caniexport.home import Home
-from caniexport.model import releases
+from caniexport.machine.disk import Budget
+from caniexport.measure.done import done_cells
+from caniexport.measure.job import new_run_id, utc_now
+from caniexport.model import plan, releases
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import UnknownName
+from caniexport.model.journal import Journal
+from caniexport.model.plan import Cell
 from caniexport.model.releases import Release
-from caniexport.model.status import EXPORTERS
+from caniexport.model.rows import MEASURING_VERSION
+from caniexport.model.status import EXPORTERS, WORKS, Exporter, Stage, Status
+from caniexport.store import Dataset, compact
+from caniexport.store.gates import GOOD
+from caniexport.worker.codehash import code_hash
 
 #: says that a folder was made here, so that another one's files are never written over
 MARK = ".caniexport-check"
+#: models whose rows are kept in one folder
+_KEPT = 20
+_PROVIDER = "cpu"
+_TORCHSCRIPT = (Exporter.TRACE.value, Exporter.SCRIPT.value)
+#: before the exporter has seen the model, no other opset or exporter can change anything
+_BEFORE_EXPORT = (Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value)
 
 
-def prepare(folder: Path, home: Home, files: Mapping[str, str], *, keep: bool) -> Home:
-    """Make the folder of a check, the home of its measurements, with the case files in the place of earlier ones.
+@dataclass(frozen=True)
+class CheckPlace:
+    """The folder of a check: ``model`` has the case files and the rows of one model, ``shared`` what all models use."""
 
-    The rows of an earlier check are removed unless they are to be kept; its environments stay.
+    model: Home
+    shared: Home
+
+    @property
+    def local(self) -> Path:
+        """The dataset of the model's rows."""
+        return self.model.local
+
+    @property
+    def bundles(self) -> Path:
+        """The folder of the exported files, where they are kept."""
+        return self.local / "bundles"
+
+
+def prepare(folder: Path, home: Home, files: Mapping[str, str], packages: Sequence[str] = ()) -> CheckPlace:
+    """Make the folder of a check, with a folder in it for these files; its environments and earlier rows stay.
+
     Raises :class:`UnusableModel` for a folder with other things in it, one inside a dataset or the corpus, and where
     nothing can be written.
     """
@@ -34,38 +77,52 @@ def prepare(folder: Path, home: Home, files: Mapping[str, str], *, keep: bool) -
     for taken in (home.published, home.local, *home.corpora):
         if folder == taken.resolve() or taken.resolve() in folder.parents:
             raise UnusableModel(f"--into {folder}: this is within {taken.name}/, which a check never writes to")
+    own = folder / "checks" / _key(files, packages)
     try:
         if folder.exists() and not (folder / MARK).is_file() and (not folder.is_dir() or any(folder.iterdir())):
             raise UnusableModel(f"--into {folder}: there are other things; name a folder that is not there yet")
-        folder.mkdir(parents=True, exist_ok=True)
+        own.mkdir(parents=True, exist_ok=True)
         (folder / MARK).touch()
         (folder / ".gitignore").write_text("*\n", encoding="utf-8")
-        cases = folder / "cases"
-        for old in (cases, *([] if keep else [folder / "results"])):
-            shutil.rmtree(old, ignore_errors=True)
-        cases.mkdir()
-        for name, text in files.items():
-            (cases / name).write_text(text, encoding="utf-8")
-        _add_canaries(home, cases)
+        _write_files(own / "cases", files)
+        canaries = {path.name: path.read_text(encoding="utf-8") for path in home.cases.glob("canar*.py")}
+        _write_files(folder / "canaries", canaries)
+        _remove_oldest(own)
     except OSError as error:
         raise UnusableModel(f"--into {folder}: cannot be written ({error.strerror})") from error
-    return Home(folder, cases, folder / "none", folder / "results", home.tox_ini)
+    none = folder / "none"
+    model = Home(folder, own / "cases", none, own / "results", home.tox_ini)
+    return CheckPlace(model, replace(model, cases=folder / "canaries", local=folder / "environments"))
 
 
-def _add_canaries(home: Home, cases: Path) -> None:
-    """Every run has them: one whose canaries surprise does not speak."""
-    found = [path for path in sorted(home.cases.glob("canar*.py")) if path.is_file()]
-    for path in found:
-        # after every file of the user's, whatever it is called
-        shutil.copy(path, cases / f"zz_{path.name}")
+def _key(files: Mapping[str, str], packages: Sequence[str]) -> str:
+    """Twelve hex digits for what is measured: the files, the packages beside them and the measuring code."""
+    text = json.dumps([dict(files), sorted(packages), MEASURING_VERSION, code_hash()], sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+
+
+def _write_files(folder: Path, files: Mapping[str, str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        if not (folder / name).is_file() or (folder / name).read_text(encoding="utf-8") != text:
+            (folder / name).write_text(text, encoding="utf-8")
+
+
+def _remove_oldest(own: Path) -> None:
+    """Keep the rows of the last models only; ``own`` is the newest."""
+    os.utime(own)
+    folders = sorted(own.parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in folders[_KEPT:]:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 @dataclass(frozen=True)
 class CheckRequest:
     """Where to look: ``releases`` (empty: the newest of the table), exporters and opsets (empty: all).
 
-    ``memory`` is MiB and ``timeout`` seconds for a cell, ``disk_budget`` bytes. ``resume`` keeps what an earlier check
-    of the same source has measured; ``keep_files`` keeps the exported files.
+    ``memory`` is MiB and ``timeout`` seconds for a cell, ``disk_budget`` bytes. After ``seconds`` nothing more is begun
+    that was not named. ``fresh`` measures again what an earlier check of the same model has; ``keep_files`` keeps the
+    exported files.
     """
 
     releases: tuple[str, ...] = ()
@@ -74,10 +131,11 @@ class CheckRequest:
     packages: tuple[str, ...] = ()
     workers: int = 2
     timeout: float = 60.0
+    seconds: float = 60.0
     memory: int = 2048
     rolling: bool = False
     disk_budget: int = 0
-    resume: bool = False
+    fresh: bool = False
     keep_files: bool = False
 
 
@@ -101,41 +159,226 @@ def require_opsets(request: CheckRequest, wanted: Sequence[Release]) -> None:
         raise UnknownName(f"opset {asked}: these releases and exporters are asked for {known}")
 
 
-def cases(place: Home) -> dict[str, LoadedCase]:
-    """The cases of a place, without the canaries. Raises :class:`~caniexport.model.errors.CorpusError`."""
-    loaded = place.read_cases()
-    found = {name: item for name, item in loaded.items() if item.cls.corpus != "canary" and not item.is_environment}
+def cases(place: CheckPlace) -> dict[str, LoadedCase]:
+    """The cases of a place. Raises :class:`~caniexport.model.errors.CorpusError`."""
+    found = {name: item for name, item in place.model.read_cases().items() if not item.is_environment}
     if not found:
         raise UnusableModel("no case in these files: a class derived from Case, or MODULE:FACTORY, is wanted")
     return found
 
 
-def measure_release(release: Release, request: CheckRequest, place: Home, say: Callable[[str], None]) -> str:
-    """Measure everything asked for in one release; the problem in words, empty where there is none."""
-    from caniexport.measure.cells import measure
-    from caniexport.measure.job import MeasureOptions
-    from caniexport.measure.tox_calls import table_with
+def measure_release(
+    release: Release,
+    request: CheckRequest,
+    place: CheckPlace,
+    known: dict[str, LoadedCase],
+    say: Callable[[str], None],
+) -> str:
+    """Measure what is asked of the cases ``known`` in one release; the problem in words, empty where there is none."""
+    release = fitting(with_packages(release, request.packages)) or release
+    without_files = request.keep_files and not place.bundles.is_dir()
+    _forget_changed(place, release.torch, known, fresh=request.fresh or without_files)
+    measuring = _Measuring(ReleaseQuestion(release, request.exporters, request.opsets), request, place, known, say)
+    try:
+        measuring.finish()
+    except NoEnvironment as error:
+        return str(error)
+    finally:
+        if request.rolling:
+            shutil.rmtree(place.shared.root / ".tox" / f"torch{release.torch}-{_PROVIDER}", ignore_errors=True)
+    return measuring.problem
 
-    release = with_packages(release, request.packages)
-    options = MeasureOptions(
-        home=place,
-        releases=(release.torch,),
-        cases=tuple(cases(place)),
-        exporters=request.exporters,
-        opsets=release.with_sure(request.opsets, request.exporters),
-        workers=request.workers,
-        fresh=not request.resume,
-        rolling=request.rolling,
-        disk_budget=request.disk_budget,
-        timeout=request.timeout,
-        memory=request.memory,
-        tables=False,
-    )
-    with table_with(release, place.root):
-        reports = measure(options, say)
-    if not request.keep_files:
-        shutil.rmtree(place.local / "bundles", ignore_errors=True)
-    return next((report.problem for report in reports if report.problem), "")
+
+def notes_of(place: CheckPlace, torch: str) -> Mapping[str, Any]:
+    """What was noted of a factory when it was called; empty where none was."""
+    try:
+        found: Mapping[str, Any] = json.loads(_notes(place, torch).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+def _notes(place: CheckPlace, torch: str) -> Path:
+    return place.local / f"notes-{torch}.json"
+
+
+def _forget_changed(place: CheckPlace, torch: str, known: Mapping[str, LoadedCase], *, fresh: bool) -> None:
+    """Remove the rows of a model of which a file has changed since, and of one of which that is not known."""
+    is_made = any(item.cls.corpus == "checked" for item in known.values())
+    notes = notes_of(place, torch)
+    changed = is_made and not (notes and all(_is_same(*entry) for entry in notes["files"]))
+    if fresh or (changed and _has_rows(place, torch)):
+        shutil.rmtree(place.local, ignore_errors=True)
+
+
+def _has_rows(place: CheckPlace, torch: str) -> bool:
+    return bool(Dataset.open(None, place.local).select(("case",), {"torch": (torch,)}))
+
+
+def _is_same(path: str, size: int, changed: int) -> bool:
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return False
+    return (status.st_size, status.st_mtime_ns) == (size, changed)
+
+
+class _Measuring:
+    """What is measured of one release: rows as they come, and what of them is still to be asked."""
+
+    def __init__(
+        self,
+        question: ReleaseQuestion,
+        request: CheckRequest,
+        place: CheckPlace,
+        known: dict[str, LoadedCase],
+        say: Callable[[str], None],
+    ) -> None:
+        self.problem = ""
+        self._question, self._request, self._place, self._say = question, request, place, say
+        self._run_id = new_run_id()
+        self._cells: dict[Point, list[Cell]] = defaultdict(list)
+        for cell in plan.cells(known, question.release, _PROVIDER):
+            self._cells[cell.exporter, cell.opset].append(cell)
+        self._statuses: dict[Point, dict[tuple[str, str], Status]] = defaultdict(dict)
+        self._asked: set[Point] = set()
+        self._lock = threading.RLock()
+        self._journal: Journal | None = None
+        self._environment: Environment | None = None
+        self._sessions: list[CheckSession] = []
+        self._pointless = False
+        self._began = time.monotonic()
+
+    def finish(self) -> None:
+        """Measure until nothing can change the answer, or the time is over. Raises :class:`NoEnvironment`."""
+        self._take_kept()
+        seen = self._seen()
+        lanes = [lane for lane in self._question.lanes if self._question.next_points(lane, seen)]
+        if not lanes or self._is_settled():
+            return
+        self._environment = self._made()
+        self._began = time.monotonic()
+        try:
+            self._measure(lanes)
+        finally:
+            if self._journal is not None:
+                self._journal.close()
+                compact(self._place.local)
+
+    def _measure(self, lanes: Sequence[tuple[str, ...]]) -> None:
+        with ThreadPoolExecutor(min(len(lanes), self._request.workers)) as pool:
+            jobs = [pool.submit(self._measure_lane, lane) for lane in lanes]
+            try:
+                for job in jobs:
+                    job.result()
+            except BaseException:
+                for session in self._sessions:
+                    session.kill()
+                raise
+
+    def _made(self) -> Environment:
+        budget = None
+        if self._request.rolling:
+            root = self._place.shared.root
+            budget = Budget(self._request.disk_budget, root / ".tox", root / "downloads")
+            budget.check()
+        return environment(self._question.release, self._place.shared, self._say, budget)
+
+    def _take_kept(self) -> None:
+        """Rows that an earlier check of the same model has left in the same environment."""
+        torch, dataset = self._question.release.torch, Dataset.open(None, self._place.local)
+        done = done_cells(dataset, self._question.release, _PROVIDER)
+        keys = {cell.key: cell for cells in self._cells.values() for cell in cells if cell.key in done}
+        kept = {(cell.case, cell.variant, cell.exporter, cell.opset) for cell in keys.values()}
+        columns = ("case", "variant", "exporter", "opset", "status", "stage")
+        for *name, status, stage in dataset.select(columns, {"torch": (torch,)}) if kept else ():
+            case, variant, exporter, opset = name
+            if (case, variant, exporter, opset) in kept:
+                self._note(case, variant, exporter, opset, status, stage)
+
+    def _note(self, case: str, variant: str, exporter: str, opset: int | None, status: str, stage: str) -> None:
+        self._statuses[exporter, opset][case, variant] = Status(status)
+        self._pointless |= stage in _BEFORE_EXPORT and Status(status) not in WORKS
+
+    def _seen(self) -> dict[Point, tuple[Status, ...]]:
+        """By point: what its cells came out with; of one that was asked in vain, nothing."""
+        found: dict[Point, tuple[Status, ...]] = dict.fromkeys(self._asked, ())
+        for point, statuses in self._statuses.items():
+            if len(statuses) == len(self._cells[point]):
+                found[point] = tuple(statuses[key] for key in sorted(statuses))
+        return found
+
+    def _next(self, lane: Sequence[str]) -> list[Point]:
+        with self._lock:
+            points = self._question.next_points(lane, self._seen())
+            if self._is_settled():
+                return []
+            if points and not self._question.opsets and self._is_late() and self._statuses:
+                left = ", ".join(sorted({exporter for exporter, _ in points}))
+                self._say(f"torch {self._question.release.torch}: the time for more is over ({left})")
+                return []
+            self._asked.update(points)
+            return points
+
+    def _is_settled(self) -> bool:
+        """Whether the only model there is fails before any exporter has seen it."""
+        return self._pointless and len({cell.case for cells in self._cells.values() for cell in cells}) == 1
+
+    def _is_late(self) -> bool:
+        return time.monotonic() - self._began > self._request.seconds
+
+    def _measure_lane(self, lane: Sequence[str]) -> None:
+        session: CheckSession | None = None
+        points = self._next(lane)
+        while points:
+            cells = [cell for point in points for cell in self._cells[point]]
+            if cells and session is None:
+                session = self._begin(lane)
+            for group in plan.groups(cells).values():
+                assert session is not None
+                self._take(session.measure(group), len(group))
+            points = self._next(lane)
+        if session is not None:
+            session.close()
+
+    def _begin(self, lane: Sequence[str]) -> CheckSession:
+        assert self._environment is not None
+        dynamo = any(name not in _TORCHSCRIPT for name in lane) and bool(self._question.release.dynamo)
+        request = self._request
+        place = replace(
+            self._environment.place,
+            home=self._place.model,
+            timeout=request.timeout,
+            memory=request.memory,
+            dynamo=dynamo,
+            bundles=request.keep_files,
+        )
+        session = CheckSession(place, self._run_id)
+        with self._lock:
+            self._sessions.append(session)
+            if self._journal is None:
+                self._journal = Journal(self._place.local / "journal", f"check-{self._run_id}")
+                row = dict(session.environment, run_id=self._run_id, measured_at=utc_now(), gate=GOOD)
+                self._journal.environment(row)
+        return session
+
+    def _take(self, told: Iterator[tuple[Mapping[str, Any], Mapping[str, str]]], expected: int) -> None:
+        """Write rows as they come, and say what the first of a point came out with."""
+        count = 0
+        for row, texts in told:
+            count += 1
+            with self._lock:
+                assert self._journal is not None
+                self._journal.cell(dict(row), dict(texts))
+                self._note(*(row[name] for name in ("case", "variant", "exporter", "opset", "status", "stage")))
+                self._tell(row)
+        if count < expected and not self._pointless:
+            self.problem = "the measuring process ended before its last cell (see the log below the folder)"
+
+    def _tell(self, row: Mapping[str, Any]) -> None:
+        where = "the default call" if row["opset"] is None else f"{row['exporter']}, opset {row['opset']}"
+        seconds = time.monotonic() - self._began
+        self._say(f"torch {row['torch']}: {where}: {row['status']} at {row['stage']} ({seconds:.1f} s)")
 
 
 def with_packages(release: Release, packages: Sequence[str]) -> Release:

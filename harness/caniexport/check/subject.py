@@ -12,10 +12,12 @@ from pathlib import Path
 from textwrap import dedent
 
 from caniexport import names
-from caniexport.check import inside
+from caniexport.check import inside, second_inputs
 from caniexport.model.errors import CorpusError, UnknownName
 
 _FORM = "MODULE:FACTORY, FILE.py:FACTORY, or a case file or folder"
+#: the line by which one part knows the other, where both are not one file
+_SECOND_INPUTS = "from caniexport.check.second_inputs import different, further_inputs\n"
 _MODULE = re.compile(r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")
 
 
@@ -26,13 +28,14 @@ class UnusableModel(CorpusError):
 @dataclass(frozen=True)
 class Options:
     """What a user gives besides: ``dynamic`` axes by argument, tolerances (``None``: those of the output's dtype), and
-    further ``packages`` for the environments, as requirements.
+    further ``packages`` for the environments, as requirements. ``further`` makes input sets beside those given.
     """
 
     dynamic: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     rtol: float | None = None
     atol: float | None = None
     packages: tuple[str, ...] = ()
+    further: bool = True
 
 
 @dataclass(frozen=True)
@@ -186,8 +189,8 @@ def case_id(label: str) -> str:
 def _case_file(label: str, made: Sequence[object], source: str, options: Options) -> str:
     """The case file of a factory: the machinery, then one short class."""
     digest = hashlib.sha256(source.encode("utf-8")).hexdigest()[:16]
-    arguments = ", ".join(map(repr, [*made, digest]))
     dynamic = {name: dict(axes) for name, axes in options.dynamic.items()}
+    arguments = ", ".join(map(repr, [*made, digest, dynamic, options.further]))
     case = f"""
 
         FACTORY = Factory({arguments})
@@ -199,17 +202,20 @@ def _case_file(label: str, made: Sequence[object], source: str, options: Options
             corpus = "checked"
             sources = ({label!r},)
             inputs = Sets(FACTORY)
-            dynamic = {dynamic!r}
+            dynamic = DynamicAxes(FACTORY)
             rtol = {options.rtol!r}
             atol = {options.atol!r}
             forward = Arguments(FACTORY)
 
             def setup(self):
                 FACTORY.put_on(self)
-
-            @staticmethod
-            def facts(model):
-                return FACTORY.facts()
         """
-    head, mark, rest = inspect.getsource(inside).partition("\n\nclass WrongFactory")
-    return f"{head}\nfrom caniexport.model.case import Case\n{mark}{rest}{dedent(case)}"
+    return _machinery() + dedent(case)
+
+
+def _machinery() -> str:
+    """The source of what runs inside an environment, as one module."""
+    head, mark, rest = inspect.getsource(inside).partition("\n#: names the file that says")
+    imports = head.replace(_SECOND_INPUTS, "from caniexport.model.case import Case\n")
+    _, _, further = inspect.getsource(second_inputs).partition("\n#: arguments of one call")
+    return f"{imports}\n#: arguments of one call{further}\n{mark}{rest}"

@@ -13,7 +13,7 @@ import click
 from caniexport import home as homes
 from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT, STATUS, WORKAROUND
-from caniexport.cli import output
+from caniexport.cli import output, table
 from caniexport.cli.options import (
     cells_options,
     disk_option,
@@ -27,7 +27,8 @@ from caniexport.cli.output import styled
 from caniexport.corpus.verdicts import Workaround
 
 if TYPE_CHECKING:
-    from caniexport.check.answer import Checked, Failure, Where
+    from caniexport.check.answer import Checked
+    from caniexport.check.found import Failure, Where
     from caniexport.check.matching import Match
     from caniexport.cli.output import Console
 
@@ -41,6 +42,7 @@ _MOST_FIXES = 5
 @releases_option("A torch release, or all. Repeatable.  [default: the newest]")
 @cells_options
 @several("--dynamic", metavar="NAME:AXIS[=LABEL]", text="An axis of an input that varies: x:0=batch.")
+@click.option("--only-given", is_flag=True, help="Run the inputs given, and make no others of them.")
 @click.option("--rtol", type=click.FloatRange(0), help="Relative tolerance against eager.  [default: by dtype]")
 @click.option("--atol", type=click.FloatRange(0), help="Absolute tolerance against eager.  [default: by dtype]")
 @several(
@@ -61,14 +63,22 @@ _MOST_FIXES = 5
 @click.option("--memory", type=click.IntRange(64), default=2048, show_default=True, help="MiB a cell may allocate.")
 @click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
 @disk_option("GB, with --rolling.")
-@click.option("--resume", is_flag=True, help="Go on with a check that was ended: keep the rows of the same source.")
-@click.option("--keep-files", is_flag=True, help="Keep the exported files in FOLDER/results/bundles.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    help="After so long nothing more is begun that was not named.",
+)
+@click.option("--fresh", is_flag=True, help="Measure again what an earlier check of the same model has.")
+@click.option("--keep-files", is_flag=True, help="Keep the exported files; a note says where.")
 @json_option
 def command(
     target: str,
     dynamic: tuple[str, ...],
     rtol: float | None,
     atol: float | None,
+    only_given: bool,
     into: Path,
     as_json: bool,
     **asked: Any,
@@ -89,7 +99,7 @@ def command(
     found = check(
         target,
         request,
-        Options(axes(dynamic), rtol, atol, request.packages),
+        Options(axes(dynamic), rtol, atol, request.packages, not only_given),
         into=into,
         home=home,
         corpus=open_dataset(home),
@@ -114,16 +124,14 @@ def axes(texts: Iterable[str]) -> dict[str, dict[int, str]]:
 
 
 def show(found: Checked, console: Console) -> None:
-    """Print where it works, the table, then each way of failing with what the corpus knows of it."""
-    from caniexport.cli import table
-
-    console.print(found.target + (f" ({found.module})" if found.module else ""), soft_wrap=True)
+    """Print the answer in one line, where it works, then each way of failing with what the corpus knows of it."""
+    _heading(found, console)
     several = len(found.works) > 1
     for item in found.works:
         if several:
             console.print(f"\n{item.case}/{item.variant}")
         _works(item.lines, console)
-    if found.works:
+    if several or len(found.releases) > 1:
         console.print()
         table.show(found.table, console)
     if found.failures:
@@ -135,10 +143,23 @@ def show(found: Checked, console: Console) -> None:
         operator = failure.operator or "no operator named"
         console.print(styled(f"{sign.sign} {named}{failure.status.value} at {failure.stage}: {operator}", sign))
         _failure(failure, console)
+    _remarks(found, console)
+
+
+def _heading(found: Checked, console: Console) -> None:
+    named = found.target + (f" ({found.module})" if found.module else "")
+    console.print(f"{named}: {found.headline}", soft_wrap=True)
+    if found.sets and found.works:
+        console.print(f"Run on {len(found.sets)} sets of inputs: {'; '.join(found.sets)}.", soft_wrap=True)
+    if found.refused:
+        console.print(f"Not on these, which the model itself refuses: {'; '.join(found.refused)}.", soft_wrap=True)
+
+
+def _remarks(found: Checked, console: Console) -> None:
     if found.notes or found.findings:
         console.print()
     for note in found.notes:
-        console.print(f"- {note}")
+        console.print(f"- {note}", soft_wrap=True)
     for finding in found.findings:
         console.print(f"! {finding}", soft_wrap=True)
 

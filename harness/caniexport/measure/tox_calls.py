@@ -56,11 +56,27 @@ def _chosen(job: Job, option: str, keys: frozenset[str], folder: str = "") -> li
 
 def _tox(job: Job, arguments: Sequence[str], local: Path, tick: Callable[[], None], append: bool) -> int:
     home = job.options.home
-    command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.root / ".tox")]
-    line = [*command, "-e", job.environment, "--", *arguments, *job.folders]
-    variables = {name: text for name, text in os.environ.items() if name != "TOXENV"}
-    variables.update(job.variables, CANIEXPORT_LOCAL=str(local))
+    line = [*_tox_line(home, job.environment), "--", *arguments, *job.folders]
+    variables = {**_own_variables(), **job.variables, "CANIEXPORT_LOCAL": str(local)}
     return calls.run(line, job.log, home.root, variables, tick, append)
+
+
+def make_environment(home: Home, name: str, log: Path) -> int:
+    """Make a tox environment and run nothing in it; tox's exit code.
+
+    Its packages are compiled: a process that measures writes none of what it compiles, and imports take twice as long.
+    """
+    variables = {**_own_variables(), "UV_COMPILE_BYTECODE": "1"}
+    return calls.run([*_tox_line(home, name), "--notest"], log, home.root, variables, lambda: None)
+
+
+def _tox_line(home: Home, environment: str) -> list[str]:
+    command = [sys.executable, "-m", "tox", "run", "-c", str(home.tox_ini), "--workdir", str(home.root / ".tox")]
+    return [*command, "-e", environment]
+
+
+def _own_variables() -> dict[str, str]:
+    return {name: text for name, text in os.environ.items() if name != "TOXENV"}
 
 
 def cells_variables(options: MeasureOptions) -> dict[str, str]:
@@ -69,13 +85,13 @@ def cells_variables(options: MeasureOptions) -> dict[str, str]:
         "CANIEXPORT_SUPERVISED": "1",
         "CANIEXPORT_WORKERS": str(options.workers),
         "CANIEXPORT_CASES": str(options.home.cases),
-        "CANIEXPORT_CODE": str(_code(options.home)),
+        "CANIEXPORT_CODE": str(code_folder(options.home)),
         "CANIEXPORT_TABLES": "yes" if options.tables else "no",
     }
     return {**found, "UV_CACHE_DIR": str(options.budget.cache)} if options.rolling else found
 
 
-def _code(home: Home) -> Path:
+def code_folder(home: Home) -> Path:
     """A folder that holds ``caniexport`` and nothing else, to be put on the measured environment's path."""
     code = homes.code_folder()
     if (code.parent / "tox.ini").is_file():
@@ -92,8 +108,11 @@ def _code(home: Home) -> Path:
 
 
 @contextmanager
-def table_with(release: Release, folder: Path) -> Iterator[None]:
-    """tox reads its environments from a table of releases: one, in ``folder``, with this release for its own entry."""
+def table_with(release: Release, folder: Path) -> Iterator[Path]:
+    """tox reads its environments from a table of releases: one, in ``folder``, with this release for its own entry.
+
+    Gives the file of the table.
+    """
     others = [entry for entry in releases.table() if entry.torch != release.torch]
     entries = sorted([*others, release], key=lambda entry: versions.parse(entry.torch))
     lines = ["from caniexport.model.releases import Release", f"RELEASES = ({', '.join(map(repr, entries))},)", ""]
@@ -102,7 +121,7 @@ def table_with(release: Release, folder: Path) -> Iterator[None]:
     before = os.environ.get(_TABLE)
     os.environ[_TABLE] = str(path.resolve())
     try:
-        yield
+        yield path
     finally:
         os.environ.pop(_TABLE)
         if before is not None:
@@ -116,6 +135,11 @@ def failure(log: Path) -> str:
     if not lines:
         return "tox printed nothing"
     return "\n".join([_reason(lines), *lines[-25:]])
+
+
+def environment_failure(log: Path) -> str:
+    """Why tox failed, from its log, in one line."""
+    return failure(log).splitlines()[0]
 
 
 def _reason(lines: list[str]) -> str:

@@ -7,7 +7,6 @@ a failing test. The run ends with the counts of statuses.
 
 from __future__ import annotations
 
-import datetime
 import os
 import random
 import shutil
@@ -25,18 +24,15 @@ from caniexport.model.case import Case
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import DiskFull, StoreError
 from caniexport.model.journal import Journal
-from caniexport.model.messages import describe
-from caniexport.model.rows import CELLS, MEASURING_VERSION
-from caniexport.model.status import Stage, Status
+from caniexport.model.status import Status
 from caniexport.worker import envinfo
 from caniexport.worker.cell import Outcome
-from caniexport.worker.codehash import code_hash
+from caniexport.worker.cell_rows import CellRows, import_failed, utc_now
 from caniexport.worker.process_tree import die_with_parent
 from caniexport.worker.supervisor import Broken, Limits, Settings, Supervisor
 
 #: bytes: with less than this a disk has no room for what a cell writes
 _LEAST_FREE = 1 << 20
-_COLUMNS = [column.name for column in CELLS]
 
 
 def pytest_addoption(parser: Any) -> None:
@@ -142,7 +138,8 @@ class Run:
         self._corpora: Dict[Path, Dict[str, LoadedCase]] = {}
         self._done = self._read_keys("--done")
         self._only = self._read_keys("--only")
-        self._is_apart = bool(config.getoption("--apart") and config.getoption("--bare"))
+        is_apart = bool(config.getoption("--apart") and config.getoption("--bare"))
+        self._rows = CellRows(self._environment, self.run_id, is_apart)
         self._statuses: "Counter[str]" = Counter()
         self._planned: List[plan.Cell] = []
         self._selection = plan.Selection(
@@ -192,7 +189,7 @@ class Run:
         """The controller says what the environment is before the first row."""
         if self.is_controller and not self.config.getoption("--collect-only"):
             self._journal = self._open_journal()
-            self._journal.environment(dict(self._environment, run_id=self.run_id, measured_at=_now()))
+            self._journal.environment(dict(self._environment, run_id=self.run_id, measured_at=utc_now()))
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -235,7 +232,7 @@ class Run:
             except Broken as error:
                 self._broken = str(error)
         for _ in cells:
-            yield _import_failed(self._broken)
+            yield import_failed(self._broken)
 
     def _supervise(self) -> Supervisor:
         if self._supervisor is None:
@@ -260,37 +257,7 @@ class Run:
         self._journal.cell(row, messages)
 
     def _row(self, cell: plan.Cell, measured: Dict[str, Any]) -> Dict[str, Any]:
-        packages = self._packages()
-        loaded = self._find(cell.case)
-        row: Dict[str, Any] = dict.fromkeys(_COLUMNS)
-        row.update(
-            run_id=self.run_id,
-            measured_at=_now(),
-            env_id=self._environment["env_id"],
-            torch=self._environment["torch"],
-            python=self._environment["python"],
-            onnx=envinfo.public(packages.get("onnx")),
-            onnxscript=envinfo.public(packages.get("onnxscript")),
-            corpus=loaded.cls.corpus,
-            case=cell.case,
-            variant=cell.variant,
-            case_hash=cell.case_hash,
-            measuring=MEASURING_VERSION,
-            code=code_hash(),
-            apart=self._is_apart,
-            exporter=cell.exporter,
-            opset=cell.opset,
-            runtime_version=envinfo.public(packages.get("onnxruntime") or packages.get("onnxruntime-gpu")),
-            provider=cell.provider,
-            device="cpu" if self.provider == "cpu" else self._environment["gpu"],
-        )
-        row.update(measured)
-        return row
-
-    def _packages(self) -> Dict[str, str]:
-        if not hasattr(self, "_installed"):
-            self._installed = envinfo.installed()
-        return self._installed
+        return self._rows.row(cell, self._find(cell.case).cls.corpus, measured)
 
     def _find(self, case: str) -> LoadedCase:
         return next(found[case] for found in self._corpora.values() if case in found)
@@ -324,20 +291,6 @@ class Run:
         )
 
 
-def _import_failed(text: str) -> Outcome:
-    """A row for a cell of an environment in which torch does not even import."""
-    signature, identifier, kept = describe("import", "ImportError", text)
-    row = {
-        "runtime": "onnxruntime",
-        "stage": Stage.IMPORT.value,
-        "status": Status.FAIL.value,
-        "signature": signature,
-        "message_id": identifier,
-        "attempts": 1,
-    }
-    return Outcome(row, {identifier: kept})
-
-
 def _is_full(folder: Path) -> bool:
     if shutil.disk_usage(str(folder)).free < _LEAST_FREE:
         return True
@@ -345,7 +298,3 @@ def _is_full(folder: Path) -> bool:
         return False
     found = os.statvfs(str(folder))
     return found.f_files > 0 and found.f_favail == 0
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"

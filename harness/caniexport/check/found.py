@@ -1,0 +1,51 @@
+"""What was found of a model: where it works, and each way in which it fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from caniexport.answers.support import Support
+from caniexport.check.matching import Match
+from caniexport.model.status import Status
+
+
+@dataclass(frozen=True)
+class Where:
+    """Cells of one release and exporter; ``opsets`` ascending, ``None`` for the release's own."""
+
+    torch: str
+    exporter: str
+    opsets: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One way in which a model fails: all cells with the same stage and status, and the same operator or signature.
+
+    ``operator`` is the one that the error names, empty for none; ``message`` the text at the newest of the places,
+    ``warnings`` what the exporter warned of there; ``hint`` is what can be done without changing the model. ``differs``
+    are the sets of inputs that the text names, in words; ``is_ours`` says that it is a limit of this check, and says
+    nothing about the model.
+    """
+
+    case: str
+    variant: str
+    stage: str
+    status: Status
+    operator: str
+    message: str
+    warnings: str
+    where: tuple[Where, ...]
+    matches: tuple[Match, ...]
+    hint: str = ""
+    differs: tuple[str, ...] = ()
+    is_ours: bool = False
+
+
+@dataclass(frozen=True)
+class Works:
+    """Where one variant works, a line for each exporter."""
+
+    case: str
+    variant: str
+    lines: tuple[Support, ...]

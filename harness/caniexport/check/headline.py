@@ -1,0 +1,97 @@
+"""The answer to a check in one line: what works, what stops it elsewhere, and what helps there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.model.status import WORKS, Exporter, Stage, Status
+
+if TYPE_CHECKING:
+    from caniexport.answers.support import Support
+    from caniexport.check.found import Failure, Works
+
+_EVERYWHERE = "on every measured release"
+_ENDS = {
+    Status.MISMATCH: "wrong values without an error",
+    Status.CRASH: "the process is killed",
+    Status.TIMEOUT: "it takes too long",
+    Status.OOM: "it takes too much memory",
+    Status.UNSUPPORTED: "refused",
+}
+#: the call that a user writes first comes first
+_ORDER = [Exporter.DEFAULT.value, Exporter.TRACE.value, Exporter.DYNAMO.value, Exporter.SCRIPT.value]
+
+
+def headline(works: Sequence[Works], failures: Sequence[Failure], problems: Sequence[str]) -> str:
+    """One line, without an end; ``problems`` are those of releases of which nothing was measured."""
+    if not works:
+        return problems[0] if problems else "nothing was measured"
+    if len(works) > 1:
+        return _of_several(works)
+    lines = sorted(works[0].lines, key=lambda line: _ORDER.index(line.exporter))
+    early = next((failure for failure in failures if failure.stage == Stage.EAGER.value), None)
+    if early is not None and not any(line.status in WORKS for line in lines):
+        return f"the model itself does not run here: {early.message.splitlines()[0]}"
+    return "; ".join(_clauses(lines, failures))
+
+
+def _of_several(works: Sequence[Works]) -> str:
+    count = sum(any(line.status in WORKS for line in item.lines) for item in works)
+    return f"{count} of {len(works)} variants work with one exporter at least"
+
+
+def _clauses(lines: Sequence[Support], failures: Sequence[Failure]) -> Iterator[str]:
+    works = [line for line in lines if line.status in WORKS]
+    told = [_by(line.exporter) + _limits(line) for line in works]
+    if told:
+        yield "works " + " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
+    said: set[str] = set()
+    for line in lines:
+        if line not in works:
+            failure = _failure_of(line, failures)
+            what = _reason(line, failure)
+            help_ = _help(failure) if failure and what not in said else ""
+            said.add(what)
+            yield f"{_by(line.exporter)} {what}{help_}"
+
+
+def _limits(line: Support) -> str:
+    """`` (opset ≥ 11)``; empty where it works wherever it was measured."""
+    where = line.text.removeprefix(_EVERYWHERE).removeprefix(", ")
+    return f" ({where})" if where else ""
+
+
+def _by(exporter: str) -> str:
+    if exporter == Exporter.DEFAULT.value:
+        return "with the default call"
+    return f"by {EXPORTER_SHORT[exporter]}"
+
+
+def _failure_of(line: Support, failures: Sequence[Failure]) -> Failure | None:
+    """The failure of the exporter on the release that its line speaks of."""
+    places = ((failure, place) for failure in failures for place in failure.where)
+    mine = [(failure, place) for failure, place in places if place.exporter == line.exporter]
+    newest = [failure for failure, place in mine if place.torch == line.newest and failure.status is line.status]
+    return next(iter(newest), mine[0][0] if mine else None)
+
+
+def _reason(line: Support, failure: Failure | None) -> str:
+    if line.status in _ENDS:
+        sets = f" ({', '.join(failure.differs)})" if failure and failure.differs else ""
+        return _ENDS[line.status] + sets
+    if failure is None:
+        return "an error"
+    if failure.is_ours:
+        return f"not judged: {failure.hint}"
+    return f"{failure.operator} stops it" if failure.operator else f"an error at {failure.stage}"
+
+
+def _help(failure: Failure) -> str:
+    """The first fix that is measured to be needed and to work where it fails; empty for none."""
+    for match in failure.matches:
+        for fix in match.fixes:
+            if fix.helps:
+                return f", as {match.case} does; {fix.variant} helps there"
+    return ""

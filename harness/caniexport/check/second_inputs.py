@@ -1,0 +1,204 @@
+"""Further inputs of a model, made from those given: what one example hides shows where another one differs in its way.
+
+A part of the case file that ``caniexport check`` writes, run inside an environment: Python 3.7 and numpy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
+
+#: arguments of one call
+Arguments = Tuple[Any, ...]
+#: what tells a set of inputs from the given one, and the set
+Named = Tuple[str, Arguments]
+#: by position of an argument: its axes that vary, and the label of each
+Axes = Mapping[int, Mapping[int, str]]
+_Change = Callable[[Any, int], Any]
+
+
+def further_inputs(given: Arguments, axes: Axes, names: Sequence[str]) -> Iterator[List[Named]]:
+    """Sets of inputs to run beside the given ones, the most telling first.
+
+    Each list has alternatives: of these the first that the model takes is enough.
+    """
+    yield [("other values of the same range", _changed(given, _drawn))]
+    yield [("the same rows in another order", _changed(given, _turned))]
+    yield from _other_sizes(given, axes, names)
+    yield [("integers that are all the same", _changed(given, _repeated))]
+    yield [("negative integers", _changed(given, _below_zero))]
+    yield [("values with the opposite sign", _changed(given, _negated))]
+    yield [("two values only, so that many tie", _changed(given, _tied))]
+    yield [("zeros", _changed(given, lambda item, _: item * 0 if _is_free(item) else item))]
+    yield [("flags that are all set", _changed(given, _all_set))]
+    yield from _other_numbers(given, names)
+
+
+def different(given: Arguments, other: Arguments) -> bool:
+    """Whether two sets of inputs differ in any value or shape."""
+    import numpy as np
+
+    left, right = list(_parts(given)), list(_parts(other))
+    return len(left) != len(right) or not all(
+        np.array_equal(one, two) and np.shape(one) == np.shape(two) for one, two in zip(left, right)
+    )
+
+
+def _parts(item: Any) -> Iterator[Any]:
+    """The arrays and numbers in a nest."""
+    if isinstance(item, (list, tuple)):
+        for part in item:
+            yield from _parts(part)
+    elif isinstance(item, dict):
+        yield from _parts(list(item.values()))
+    else:
+        yield item
+
+
+def _changed(item: Any, change: _Change, seed: int = 0) -> Any:
+    """A nest with every array changed; ``change`` is told a number that is another one for each array."""
+    if isinstance(item, (list, tuple)):
+        return type(item)([_changed(part, change, seed * 31 + place + 1) for place, part in enumerate(item)])
+    if isinstance(item, dict):
+        return {key: _changed(part, change, seed * 31 + place + 1) for place, (key, part) in enumerate(item.items())}
+    return change(item, seed) if hasattr(item, "dtype") and item.size else item
+
+
+def _drawn(item: Any, seed: int) -> Any:
+    """Values drawn from the range of those given; flags stay flags, and boxes another order of themselves."""
+    import numpy as np
+
+    stream = np.random.RandomState(seed)
+    if item.dtype.kind == "b" or _is_flags(item):
+        return stream.randint(0, 2, size=item.shape).astype(item.dtype)
+    if item.dtype.kind in "iu":
+        return stream.randint(int(item.min()), int(item.max()) + 1, size=item.shape).astype(item.dtype)
+    if not _is_free(item):
+        return _turned(item, seed)
+    low, high = float(item.min()), float(item.max())
+    return stream.uniform(low, high if high > low else low + 1, size=item.shape).astype(item.dtype)
+
+
+def _turned(item: Any, seed: int) -> Any:
+    """Whole slices in another order, so that what belongs together stays together: the four numbers of a box.
+
+    An array of one floating point value throughout (zeros, ones) gets values between 0 and 1.
+    """
+    import numpy as np
+
+    if item.dtype.kind == "f" and (item == item.reshape(-1)[:1]).all():
+        return np.random.RandomState(seed).uniform(size=item.shape).astype(item.dtype)
+    turned = (np.roll(item, 1, axis) for axis in range(item.ndim))
+    return next((other for other in turned if not np.array_equal(other, item)), item.copy())
+
+
+def _repeated(item: Any, _: int) -> Any:
+    import numpy as np
+
+    return np.full_like(item, item.reshape(-1)[0]) if item.dtype.kind in "iu" and not _is_flags(item) else item
+
+
+def _below_zero(item: Any, _: int) -> Any:
+    """As indices these count from the end, and name something wherever those given do."""
+    return -1 - item if item.dtype.kind == "i" and not _is_flags(item) else item
+
+
+def _negated(item: Any, _: int) -> Any:
+    return -item if item.dtype.kind in "fc" and _is_free(item) else item
+
+
+def _tied(item: Any, _: int) -> Any:
+    import numpy as np
+
+    if item.dtype.kind != "f" or not _is_free(item):
+        return item
+    middle = np.median(item)
+    return np.where(item > middle, item.max(), item.min()).astype(item.dtype)
+
+
+def _all_set(item: Any, _: int) -> Any:
+    import numpy as np
+
+    return np.ones_like(item) if item.dtype.kind == "b" or _is_flags(item) else item
+
+
+def _is_flags(item: Any) -> bool:
+    """Whether a numeric array has zeros and ones alone, as masks do."""
+    return item.dtype.kind in "iuf" and item.size > 1 and bool(((item == 0) | (item == 1)).all())
+
+
+def _is_free(item: Any) -> bool:
+    """Whether any value may stand anywhere: in masks, boxes, and what holds infinities it may not."""
+    import numpy as np
+
+    if item.dtype.kind not in "fc":
+        return bool(item.dtype.kind != "b")
+    is_finite = bool(np.isfinite(item).all())
+    is_mask = _is_flags(item) and bool(item.any())
+    return is_finite and not is_mask and not _is_boxes(item)
+
+
+def _is_boxes(item: Any) -> bool:
+    """Whether every row of several has four numbers, of which the last two are at least the first two."""
+    if item.ndim < 2 or item.shape[-1] != 4 or item.size < 8:
+        return False
+    return bool((item[..., :2] <= item[..., 2:]).all())
+
+
+def _other_sizes(given: Arguments, axes: Axes, names: Sequence[str]) -> Iterator[List[Named]]:
+    """Every axis that varies larger and odd, then 1; the labels one by one where not all can be so at once."""
+    sizes = _sizes(given, axes)
+    if not sizes:
+        return
+    ways = [{label: wanted(size) for label, size in sizes.items()} for wanted in (_odd, _double, _next)]
+    yield [_resized(given, axes, names, way) for way in ways]
+    yield [_resized(given, axes, names, dict.fromkeys(sizes, 1))]
+    for label, size in sizes.items() if len(sizes) > 1 else ():
+        yield [_resized(given, axes, names, {label: other}) for other in (1, _odd(size), _double(size))]
+
+
+def _odd(size: int) -> int:
+    return 2 * size + 1
+
+
+def _double(size: int) -> int:
+    return 2 * size
+
+
+def _next(size: int) -> int:
+    return size + 1
+
+
+def _sizes(given: Arguments, axes: Axes) -> Dict[str, int]:
+    """The size of every label."""
+    found: Dict[str, int] = {}
+    for position, labels in axes.items():
+        for axis, label in labels.items():
+            if position < len(given) and len(getattr(given[position], "shape", ())) > axis:
+                found.setdefault(label, given[position].shape[axis])
+    return {label: size for label, size in found.items() if size}
+
+
+def _resized(given: Arguments, axes: Axes, names: Sequence[str], sizes: Mapping[str, int]) -> Named:
+    """The inputs with these sizes: rows are repeated or left out."""
+    import numpy as np
+
+    found, words = list(given), []
+    for position, labels in axes.items():
+        for axis, label in labels.items():
+            size = getattr(given[position], "shape", ())[axis : axis + 1] if position < len(given) else ()
+            if label in sizes and size and size[0]:
+                found[position] = np.take(found[position], np.arange(sizes[label]) % size[0], axis)
+                words.append("{}:{} of size {}".format(names[position], axis, sizes[label]))
+    return ", ".join(words), tuple(found)
+
+
+def _other_numbers(given: Arguments, names: Sequence[str]) -> Iterator[List[Named]]:
+    """Each Python number among the arguments larger, then smaller where that is not taken."""
+    for place, item in enumerate(given):
+        if isinstance(item, (int, float)) and not isinstance(item, bool):
+            others = [item + 1, item - 1] if isinstance(item, int) else [item * 2 + 1]
+            words = "{} = {} instead of {}"
+            yield [
+                (words.format(names[place], other, item), (*given[:place], other, *given[place + 1 :]))
+                for other in others
+            ]

@@ -1,0 +1,67 @@
+"""What a check measures next: little where everything agrees, and what lies between where it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from caniexport.check.widen import ReleaseQuestion
+from caniexport.model import releases
+from caniexport.model.status import Status
+
+PASS, FAIL, DEGRADED = Status.PASS, Status.FAIL, Status.DEGRADED
+DEFAULT, TRACE, SCRIPT, DYNAMO = "default", "torchscript-trace", "torchscript-script", "dynamo"
+
+
+def measured(question, outcome):
+    """The points that a question comes to in the end, lane by lane, where ``outcome`` says what each comes out with."""
+    found = []
+    for lane in question.lanes:
+        seen = {}
+        while points := question.next_points(lane, seen):
+            seen.update({point: (outcome(*point),) for point in points})
+        found += seen
+    return found
+
+
+def question(torch, exporters=(), opsets=()):
+    return ReleaseQuestion(releases.find(torch), exporters, opsets)
+
+
+def test_a_model_that_works_everywhere_is_measured_at_few_points_the_default_call_first():
+    points = measured(question("2.15.0"), lambda *_: PASS)
+    assert points[0] == (DEFAULT, None)
+    assert points[1:] == [*((DYNAMO, opset) for opset in (18, 14, 26)), *((TRACE, opset) for opset in (18, 7, 23))]
+
+
+def test_where_neighbours_differ_what_lies_between_is_measured_until_the_border_is_known():
+    points = measured(question("2.15.0", (TRACE,)), lambda _, opset: PASS if opset >= 16 else FAIL)
+    opsets = sorted(opset for _, opset in points)
+    assert {15, 16} <= set(opsets)
+    assert len(opsets) <= 7
+
+
+def test_files_that_work_at_all_are_alike():
+    points = measured(question("2.15.0", (DYNAMO,)), lambda _, opset: DEGRADED if opset < 18 else PASS)
+    assert len(points) == 3
+
+
+def test_scripting_is_tried_only_where_tracing_does_not_work():
+    assert SCRIPT not in {exporter for exporter, _ in measured(question("1.13"), lambda *_: PASS)}
+    assert SCRIPT in {exporter for exporter, _ in measured(question("1.13"), lambda *_: FAIL)}
+
+
+def test_two_exporters_and_one_opset_are_two_cells():
+    points = measured(question("2.15.0", (DYNAMO, TRACE), (20,)), lambda *_: PASS)
+    assert points == [(DYNAMO, 20), (TRACE, 20)]
+
+
+def test_every_opset_that_is_named_is_measured_and_the_default_call_asks_for_none():
+    points = measured(question("2.8.0", (), (17, 18)), lambda *_: PASS)
+    assert sorted(points) == sorted((name, opset) for name in (TRACE, SCRIPT, DYNAMO) for opset in (17, 18))
+
+
+@pytest.mark.parametrize(
+    ("torch", "first"), [("2.8.0", (DEFAULT, TRACE, SCRIPT)), ("2.9.1", (DEFAULT, DYNAMO)), ("1.0.1", (DEFAULT, TRACE))]
+)
+def test_the_default_call_is_measured_beside_the_exporter_that_it_is(torch, first):
+    assert question(torch).lanes[0] == first
