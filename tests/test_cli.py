@@ -46,14 +46,14 @@ def lines(result):
 
 
 def test_the_table_reads_without_colour_in_a_hundred_columns(run):
-    shown = lines(run("table"))
+    shown = lines(run("table", "--theme", "*"))
     assert any(line.split() == ["cross", "trace", *["✗", "fail"] * 2, *["✓", "all"] * 3] for line in shown)
     assert max(map(len, shown)) <= 100
     assert "\x1b" not in "".join(shown)
 
 
 def test_every_sign_on_the_page_is_explained_below_it(run):
-    shown = "\n".join(lines(run("table")))
+    shown = "\n".join(lines(run("table", "--theme", "*")))
     matrix, _, legend = shown.partition("\n\n")
     for sign, word in (("✗", "fail"), ("≠", "mismatch"), ("✓", "pass"), ("·", "not measured")):
         assert sign in matrix
@@ -87,6 +87,39 @@ def test_why_prints_the_real_message_whole(run):
     again = "measure --release 1.10.2 --case cross/plain --exporter torchscript-trace --opset 14 --fresh"
     assert again in shown
     assert "reproduced" in shown
+
+
+def test_a_bare_table_is_an_overview_by_theme(run):
+    shown = lines(run("table"))
+
+    assert shown[0].split() == ["theme", "cases", "1.10.2", "1.12.1", "2.0.1", "2.8.0", "2.15.0"]
+    assert [line.split() for line in shown[2:4]] == [
+        ["baking", "1", *["0/1"] * 5],
+        ["geometry", "2", "0/2", "0/2", "1/2", "2/2", "2/2"],
+    ]
+    assert not any(line.startswith("theme") for line in lines(run("table", "--op", "cross")))
+    assert json.loads(run("table", "--json").stdout)["lines"]
+
+
+def test_claims_and_declared_take_a_name_and_are_short_without_one(run):
+    bare, named = run("claims").stdout, run("claims", "torch.cross").stdout
+
+    assert "cross/1" not in bare
+    assert "2 claims: 1 reproduced" in bare
+    assert "cross/1" in named
+    assert "nearest: cross" in run("claims", "corss").output
+    assert "nearest: cross" in run("declared", "corss").output
+    assert run("declared", "cross").exit_code == 0
+
+
+def test_workarounds_of_an_operator_open_with_the_cases_that_need_one(run):
+    def first(torch):
+        return lines(run("workaround", "torch.cross", "--torch", torch, "--opset", "14"))[0]
+
+    assert first("1.12.1").startswith(
+        "At torch 1.12.1, opset 14: a workaround is still needed with some exporter: cross"
+    )
+    assert first("2.0").startswith("At torch 2.0.1, opset 14: no workaround is needed, the failing form works: cross")
 
 
 def test_workaround_says_since_when_and_at_which_opset(run):

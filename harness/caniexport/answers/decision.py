@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from caniexport import versions
 from caniexport.answers.plan import Plan
 from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.standings import Workarounds
 from caniexport.answers.targets import UpgradeTarget
 from caniexport.answers.touching import ModelStanding, TouchWord
 from caniexport.answers.upgrade import Upgrade
+from caniexport.corpus.verdicts import Workaround
 from caniexport.names import plural, some
 
 #: cases that a sentence names one by one
@@ -34,6 +38,28 @@ def decide_plan(found: Plan) -> str:
     rest = [target for target in goals if target.place != best.place]
     others = [f"{_capital(_called(target, newest=True))}: {_told(target)}." for target in rest]
     return " ".join([f"{_move(found.before, best)}{_called(best)}: {_told(best)}.", *others])
+
+
+def decide_workarounds(found: Workarounds) -> str:
+    """``At torch 2.8.0, opset 18, 3 of 5 cases need no workaround (…); a, b still do.``; empty for several releases."""
+    items = [item for item in found.standings if item.torch and item.word is not Workaround.UNKNOWN]
+    releases = {item.torch for item in items}
+    if len(releases) != 1:
+        return ""
+    words: dict[str, set[Workaround]] = defaultdict(set)
+    for item in items:
+        words[item.case].add(item.word)
+    needed = [case for case, said in words.items() if Workaround.NEEDED in said]
+    broken = [case for case, said in words.items() if Workaround.BROKEN in said and case not in needed]
+    free = [case for case in words if case not in needed and case not in broken]
+    opsets = {item.opset for item in items if item.opset is not None}
+    at = f"At torch {releases.pop()}{f', {versions.opset_name(opsets.pop())}' if len(opsets) == 1 else ''}"
+    told = (
+        (free, "no workaround is needed, the failing form works"),
+        (needed, "a workaround is still needed with some exporter"),
+        (broken, "none of the workarounds measured helps with some exporter"),
+    )
+    return f"{at}: " + "; ".join(f"{text}: {some(cases, _NAMED)}" for cases, text in told if cases) + "."
 
 
 def _move(before: MeasuredPoint, target: UpgradeTarget) -> str:

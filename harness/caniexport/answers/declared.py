@@ -14,6 +14,7 @@ from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import CatalogueEntry, load, select
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter
+from caniexport.operators import operator_key, operator_keys
 from caniexport.store import Dataset
 
 #: the table that speaks for an exporter
@@ -60,15 +61,20 @@ def about_newest(dataset: Dataset, filters: Filters) -> Filters:
 
 
 def declared(dataset: Dataset, filters: Filters) -> list[Declared]:
-    """Every operator that the cases in the filters name, differences first. Raises :class:`UnknownName`."""
+    """The operators asked for, or all that the cases in the filters name, differences first.
+
+    Raises :class:`UnknownName`.
+    """
     selection = select(load(dataset), filters)
     plain = selection.in_order(selection.rows.cells(**{**selection.where(), "variant": (PLAIN,)}))
     tables = _Tables.of(dataset, {cell.torch for cell in plain})
+    asked = operator_keys(filters.ops)
     grouped: dict[tuple[str, str, str], list[MeasuredCell]] = defaultdict(list)
     for cell in plain:
         if cell.exporter in TABLE_OF and cell.opset is not None:
             for op in _torch_ops(selection.catalogue[cell.case, cell.variant]):
-                grouped[cell.torch, cell.exporter, op].append(cell)
+                if not asked or operator_key(op) in asked:
+                    grouped[cell.torch, cell.exporter, op].append(cell)
     found = [_compared(*key, cells, tables) for key, cells in grouped.items() if tables.has(key[0], key[1])]
     order = list(Agreement)
     return sorted(

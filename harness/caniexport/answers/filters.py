@@ -80,7 +80,7 @@ TAKEN: dict[str, tuple[str, ...]] = {
     "plan": _OF_A_MOVE,
     "policy": ("case", "torch", "exporter", "theme", "op"),
     "claims": ("case", "status", "theme", "op"),
-    "declared": ("variant", "torch", "opset", "exporter", "provider", "status"),
+    "declared": ("case", "torch", "opset", "exporter", "provider", "theme", "op"),
 }
 
 

@@ -58,6 +58,25 @@ def wanted(
     return WantedFilters(replace(filters, cases=both), tuple(notes), nothing=not both)
 
 
+def what_is_named(dataset: Dataset, name: str) -> dict[str, tuple[str, ...]]:
+    """The filter that one name means: a case (or ``CASE/VARIANT``, or a glob), else an operator, else a theme.
+
+    Raises :class:`UnknownName` with the nearest of all three.
+    """
+    catalogue = load(dataset).catalogue
+    cases = dict.fromkeys(case for case, _ in catalogue)
+    themes = dict.fromkeys(entry.theme for entry in catalogue.values() if entry.theme)
+    ops = dict.fromkeys(op for entry in catalogue.values() for op in entry.ops)
+    case = name.partition("/")[0]
+    if case.casefold() in {item.casefold() for item in cases} or any(sign in case for sign in "*?["):
+        return {"case": (name,)}
+    if operator_key(name) in operator_keys(ops):
+        return {"op": (name,)}
+    if name.casefold() in {item.casefold() for item in themes}:
+        return {"theme": (name,)}
+    raise names.unknown("name", name, (*cases, *themes, *spellings(ops)))
+
+
 def read_ops(path: Path) -> list[str]:
     """The operators of a file, one a line, ``#`` begins a comment. Raises :class:`CorpusError`."""
     try:

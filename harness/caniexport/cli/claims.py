@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -9,7 +10,7 @@ import click
 from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import CLAIM, WHY_NOT
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, json_option, open_dataset, several
+from caniexport.cli.options import filter_options, json_option, open_dataset, several, with_named
 from caniexport.cli.output import labelled, legend, styled
 
 if TYPE_CHECKING:
@@ -18,24 +19,28 @@ if TYPE_CHECKING:
 
 
 @click.command("claims")
+@click.argument("name", required=False, metavar="[NAME]")
 @several("--source", "sources", metavar="NAME", text="seed:000, owner/repo#1, a record, a glob.")
 @filter_options("claims")
 @json_option
-def command(sources: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -> None:
-    """Set what the documents say against what was measured: counts by outcome, then each claim.
+def command(name: str | None, sources: tuple[str, ...], as_json: bool, **given: tuple[str, ...]) -> None:
+    """Set what the documents say against what was measured: each claim about NAME, then counts by outcome.
 
+    NAME is a case, an operator or a theme. Without it and without a filter only the counts are shown.
     --status takes reproduced, partly, not-reproduced, pending (not measured yet) and not-measured (it cannot be); of
     those not reproduced contradicted, form-not-met, hidden-by-newer and version-misattributed.
     """
     from caniexport.answers.documents import claims
 
-    found = claims(open_dataset(), read_filters("claims", given), sources)
-    output.answer(found, show, as_json)
+    dataset = open_dataset()
+    bare = not (name or sources or any(given.values()))
+    found = claims(dataset, read_filters("claims", with_named(dataset, name, given)), sources)
+    output.answer(found, partial(show, bare=bare), as_json)
 
 
-def show(found: Claims, console: Console) -> None:
-    """Print the claims, then the counts of every outcome."""
-    for claim in found.claims:
+def show(found: Claims, console: Console, *, bare: bool = False) -> None:
+    """Print the claims, then the counts of every outcome; ``bare``: the counts alone."""
+    for claim in () if bare else found.claims:
         sign = CLAIM[claim.outcome]
         console.print(styled(f"{sign.sign} {claim.word}", sign), f"  {claim.claim} ({claim.source})", sep="")
         about = f"{claim.versions}" + (f", fix {claim.variant}" if claim.variant != "plain" else "")
@@ -50,3 +55,5 @@ def show(found: Claims, console: Console) -> None:
     for word, count in found.why_not.items():
         if count:
             console.print(f"- {count} {word}: {WHY_NOT[word]}")
+    if bare:
+        console.print("Each claim: caniexport claims NAME (a case, an operator, a theme), --source or --status")

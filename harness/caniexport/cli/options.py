@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -111,6 +111,14 @@ def open_dataset(home: Home | None = None) -> Dataset:
     # files are read as answers need them, so what is wrong with them is known at the end
     click.get_current_context().call_on_close(report)
     return dataset
+
+
+def with_named(dataset: Dataset, name: str | None, given: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """The filters, and what a command's NAME means; raises :class:`UnknownName`."""
+    from caniexport.answers.wanted import what_is_named
+
+    found = what_is_named(dataset, name) if name else {}
+    return {**given, **{key: (*given.get(key, ()), *values) for key, values in found.items()}}
 
 
 _OPSETS = range(1, 40)

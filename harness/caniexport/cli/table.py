@@ -18,10 +18,13 @@ from caniexport.model.status import Status
 if TYPE_CHECKING:
     from caniexport.answers.matrix import MatrixRow, Table
     from caniexport.answers.summary import Summary
+    from caniexport.answers.themes import CountOfCases, ThemesTable
     from caniexport.cli.grid import Grid
     from caniexport.cli.output import Console
 
 _NOTHING = "Nothing has been measured yet: `caniexport measure` does."
+#: columns of a release in the overview
+_THEME_COLUMN = 8
 _READING = {
     "torch": "numbers: opsets that pass in that torch release (all it takes: all); then what its other opsets do",
     "opset": "numbers: torch releases that pass at that opset; then what the others do",
@@ -44,12 +47,37 @@ _READING = {
 def command(by: str, as_json: bool, **given: tuple[str, ...]) -> None:
     """Show the matrix: cases against torch releases, opsets, exporters, runtimes or providers.
 
-    Without --case or --variant it has the failing forms, with the tracing and the dynamo exporter.
+    Without --case or --variant it has the failing forms, with the tracing and the dynamo exporter. Without any filter
+    but --torch it is an overview by theme; --theme '*' and --json show every case.
     """
     from caniexport.answers.matrix import By, table
+    from caniexport.answers.themes import themes
 
-    found = table(open_dataset(), read_filters("table", given), By(by))
-    output.answer(found, show, as_json)
+    dataset, filters = open_dataset(), read_filters("table", given)
+    bare = by == By.TORCH.value and not any(values for name, values in given.items() if name != "torch")
+    overview = themes(dataset, filters) if bare and not as_json else None
+    if overview is not None and overview.themes:
+        show_themes(overview, output.console())
+    else:
+        output.answer(table(dataset, filters, By(by)), show, as_json)
+
+
+def show_themes(found: ThemesTable, console: Console) -> None:
+    """Print the overview with as many of the newest releases as fit."""
+    wide = max(len(line.theme) for line in found.themes) + 2 + len("cases")
+    fitting = max(1, (console.width - wide) // _THEME_COLUMN)
+    shown = found.releases[-fitting:]
+    made = grid("theme", "cases", *shown)
+    for line in found.themes:
+        made.add_row(line.theme, str(line.cases), *(_count(line.releases[torch]) for torch in shown))
+    console.print(made)
+    left = f"; the newest {len(shown)} of {len(found.releases)} releases" if len(shown) < len(found.releases) else ""
+    console.print(f"- 12/17: of 17 cases measured 12 work as torch.onnx.export is called by default{left}")
+    console.print("- the cases of one: caniexport table --theme NAME, --op OP or --case NAME; all: --theme '*'")
+
+
+def _count(count: CountOfCases) -> str:
+    return f"{count.work}/{count.measured}" if count.measured else NOT_MEASURED
 
 
 def show(found: Table, console: Console) -> None:

@@ -14,7 +14,7 @@ import click
 from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import EXPORTER_SHORT, NOT_MEASURED, WORKAROUND, word
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, json_option, open_dataset
+from caniexport.cli.options import filter_options, json_option, open_dataset, with_named
 from caniexport.cli.output import grid, legend, marked, say_local, styled
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
 
 
 @click.command("workaround")
-@click.argument("case", metavar="[CASE[/FIX]]", required=False)
+@click.argument("case", metavar="[CASE[/FIX] or OP]", required=False)
 @filter_options("workaround", "case")
 @click.option(
     "--fail-on",
@@ -61,8 +61,10 @@ def command(
     if tree is not None:
         _scan(tree, case, fail_on, as_json, given)
         return
-    found = workarounds(open_dataset(), read_filters("workaround", {**given, "case": case}))
-    output.answer(found, partial(show, evidence=bool(case)), as_json)
+    dataset = open_dataset()
+    filters = read_filters("workaround", with_named(dataset, case, given))
+    found = workarounds(dataset, filters)
+    output.answer(found, partial(show, evidence=bool(filters.cases)), as_json)
     if any(item.word.value in fail_on for item in (*found.standings, *found.cautions)):
         click.get_current_context().exit(1)
 
@@ -89,8 +91,12 @@ def _scan(
 
 def show(found: Workarounds, console: Console, *, evidence: bool) -> None:
     """Print the words as a table of fixes by exporters, or with sentences and evidence for one case."""
+    from caniexport.answers.decision import decide_workarounds
+
     if not found.standings and not found.cautions:
         console.print("No fix within these filters has been measured.")
+    elif decision := decide_workarounds(found):
+        console.print(f"{decision}\n", style="bold", soft_wrap=True)
     for heading, standings in (("", found.standings), ("Known to be wrong or partial:", found.cautions)):
         if standings and heading:
             console.print(heading)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from caniexport.answers.decision import decide_workarounds
 from caniexport.answers.filters import Filters
 from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
 from caniexport.answers.standings import Standing, workarounds
@@ -71,6 +72,7 @@ def _table(form: Form, kept: Kept, filters: Filters, words: tuple[str, ...], car
     rows = kept.rows()
     return render(
         "workarounds.html",
+        decision=decide_workarounds(answer) if filters.cases else "",
         seen=Counter(item.word for item in every),
         found=_sorted(found, order, rows.torch),
         columns=_COLUMNS,
