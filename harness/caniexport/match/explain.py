@@ -138,7 +138,8 @@ def _decision(answer: ErrorAnswer, placed: bool) -> str:
     if not answer.leads:
         return f"{_nothing_fails(answer)}{_listed(answer)}"
     first = answer.leads[0]
-    what = f"{first.at.entry.case} ({first.at.entry.title})" if first.at.entry.title else first.at.entry.case
+    title = first.at.entry.title.rstrip(".")
+    what = f"{first.at.entry.case} ({title})" if title else first.at.entry.case
     if first.lead.confidence is Confidence.OPERATOR and answer.operators:
         is_named = operator_key(answer.operators[0]) in operator_keys(first.at.entry.ops)
         about = answer.operators[0] if is_named else first.at.entry.ops[0]

@@ -7,15 +7,13 @@ the cases, operators by every name that people use.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from caniexport import names
-from caniexport.answers.reading import CatalogueEntry
-from caniexport.match.errors import Confidence, ErrorIndex, Lead, index_errors, match_error
+from caniexport.match.errors import ErrorIndex, Lead, index_errors, match_error
 from caniexport.match.evidence import is_kind, read_error
-from caniexport.model.case import PLAIN
-from caniexport.operators import spellings
+from caniexport.match.words import WordIndex, find_by_words, index_words
 from caniexport.store import Dataset
 
 _KIND = r"\w*(?:Error|Exception|Fail|InvalidArgument|InvalidGraph|NotImplemented)"
@@ -48,13 +46,12 @@ class SearchIndex:
     """What is searched: the words of every variant, and every error text."""
 
     errors: ErrorIndex = field(repr=False)
-    words: Mapping[str, tuple[tuple[str, float, str], ...]] = field(repr=False)
+    words: WordIndex = field(repr=False)
 
 
 def index(dataset: Dataset) -> SearchIndex:
     """Read what is searched; made once for a dataset."""
-    errors = index_errors(dataset)
-    return SearchIndex(errors, _words(errors.entries.values()))
+    return SearchIndex(index_errors(dataset), index_words(dataset))
 
 
 def search(dataset: Dataset, query: str) -> SearchHits:
@@ -69,16 +66,16 @@ def find(where: SearchIndex, query: str) -> SearchHits:
         return SearchHits("", False, ())
     if is_error(query):
         return SearchHits(query, True, match_error(where.errors, query).leads)
-    hits = _by_words(where, query)
+    hits = find_by_words(where.words, query)
     if not hits and len(query.split()) >= _SENTENCE:
         leads = match_error(where.errors, query).leads
         if leads:
             return SearchHits(query, True, leads)
-    entries = where.errors.entries.values()
+    entries = where.words.entries.values()
     return SearchHits(
         query,
         False,
-        tuple(hits),
+        hits,
         ops=tuple(_named(query, (op for item in entries for op in item.ops))),
         themes=tuple(_named(query, (item.theme for item in entries))),
         sources=tuple(_named(query, (name for item in entries for name in item.sources))),
@@ -101,49 +98,6 @@ def shorten(query: str) -> str:
     return " ".join((" ".join((*lines, *named)) or query).split())[:_IN_ADDRESS]
 
 
-def _by_words(where: SearchIndex, query: str) -> list[Lead]:
-    parts = query.casefold().split()
-    best: dict[str, Lead] = {}
-    for (case, variant), entry in where.errors.entries.items():
-        reasons = [_reason(part, where.words[f"{case}/{variant}"]) for part in parts]
-        if any(reason is None for reason in reasons):
-            continue
-        known = [reason for reason in reasons if reason is not None]
-        score = sum(weight for weight, _ in known) / len(known) + (0.5 if variant == PLAIN else 0)
-        why = ", ".join(dict.fromkeys(said for _, said in sorted(known, reverse=True)))
-        if case not in best or score > best[case].score:
-            best[case] = Lead(entry, Confidence.WORDS, why, score, variant)
-    return sorted(best.values(), key=lambda hit: (-hit.score, hit.case))
-
-
-def _reason(part: str, words: Sequence[tuple[str, float, str]]) -> tuple[float, str] | None:
-    """The weightiest text that has the word; one that is the word, or begins with it, weighs more."""
-    found = [
-        (weight * (2.0 if text == part else 1.2 if text.startswith(part) else 1.0), said)
-        for text, weight, said in words
-        if part in text
-    ]
-    return max(found, default=None)
-
-
-def _words(entries: Iterable[CatalogueEntry]) -> dict[str, tuple[tuple[str, float, str], ...]]:
-    """By variant: (text in lower case, weight, what it is)."""
-    found = {}
-    for item in entries:
-        said = [(item.case, 10.0, "name"), (item.title, 8.0, "title"), (item.theme, 5.0, f"theme {item.theme}")]
-        said += [(op, 9.0, f"operator {op}") for op in item.ops]
-        said += [(op.split("::")[-1], 9.0, f"operator {op}") for op in item.ops if "::" in op]
-        said += [("torch." + op.split("::")[-1], 9.0, f"operator {op}") for op in item.ops if op.startswith("aten::")]
-        said += [(name, 9.0, f"operator {op}") for op in item.ops for name in spellings((op,))]
-        said += [(source, 7.0, f"source {source}") for source in item.sources]
-        if item.variant != PLAIN:
-            said += [(item.variant, 6.0, f"fix {item.variant}"), (item.note, 4.0, f"fix {item.variant}")]
-            said += [(item.kind, 4.0, f"a fix of kind {item.kind}")]
-        said += [(item.code, 1.0, "its code")]
-        found[f"{item.case}/{item.variant}"] = tuple((text.casefold(), weight, why) for text, weight, why in said)
-    return found
-
-
 def _named(query: str, known: Iterable[str]) -> list[str]:
     """Names that the query is a part of, by its last word: ``cross`` means ``aten::cross``."""
     wanted = query.casefold().removeprefix("torch.")
@@ -151,5 +105,5 @@ def _named(query: str, known: Iterable[str]) -> list[str]:
 
 
 def _near(where: SearchIndex, query: str) -> list[str]:
-    known = [name for item in where.errors.entries.values() for name in (item.case, *item.ops, item.theme)]
+    known = [name for item in where.words.entries.values() for name in (item.case, *item.ops, item.theme)]
     return names.nearest(query, known)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -11,8 +10,9 @@ from markupsafe import Markup
 from caniexport.answers.filters import Filters
 from caniexport.answers.gathered import by_operator, by_theme
 from caniexport.answers.matrix import By, Table, table
-from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry, Rows
+from caniexport.answers.select import DEFAULT_OPSET, Rows
 from caniexport.answers.signs import EXPORTER_SHORT, word
+from caniexport.match.words import find_by_words, index_words
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, Status
@@ -106,7 +106,7 @@ def page(form: Form, kept: Kept) -> Page:
     """The matrix that is asked for."""
     rows = kept.rows()
     asked = _asked(form, rows)
-    matched = matching(rows.catalogue.values(), asked.query) if asked.query else ()
+    matched = matching(kept, asked.query) if asked.query else ()
     nothing = f"No case has all of these words: {asked.query}" if asked.query and not matched else ""
     shown = None if nothing else kept.answer(table, asked.filters(matched), asked.by)
     body = render("nothing.html", nothing=nothing) if shown is None else _body(form, kept, asked, shown)
@@ -127,17 +127,9 @@ def _unfiltered(kept: Kept, asked: MatrixParameters, whole: bool, most: int | No
     return _told(kept, asked, kept.answer(table, asked.filters(()), asked.by), whole, most)
 
 
-def matching(entries: Iterable[CatalogueEntry], query: str) -> tuple[str, ...]:
-    """Cases of which every word of ``query`` is found in the words, ops or sources of one of its variants."""
-    parts = query.casefold().split()
-    found = dict.fromkeys(entry.case for entry in entries if entry.corpus != CANARY and _has(entry, parts))
-    return tuple(found)
-
-
-def _has(entry: CatalogueEntry, parts: list[str]) -> bool:
-    said = (entry.case, entry.variant, entry.title, entry.theme, entry.note, entry.kind, *entry.ops, *entry.sources)
-    text = "\n".join(said).casefold()
-    return all(part in text for part in parts)
+def matching(kept: Kept, query: str) -> tuple[str, ...]:
+    """The cases that a search by words finds, best first."""
+    return tuple(lead.case for lead in find_by_words(kept.answer(index_words), query))
 
 
 def _asked(form: Form, rows: Rows) -> MatrixParameters:

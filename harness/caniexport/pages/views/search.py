@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.support import Support
 from caniexport.match import search as searching
 from caniexport.match.errors import Lead
@@ -37,6 +38,7 @@ _QUESTIONS = (
 #: hits that are told whole; the others are in the matrix
 _SHOWN = 12
 #: exporters whose answer stands beside a hit
+_EXPORTERS = [member.value for member in Exporter if member is not Exporter.DEFAULT]
 _BESIDE = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 #: tables of themes beside each other where there is room, and the fewest rows that are worth a table of their own
 _BESIDE_EACH_OTHER, _LEAST_THEMES = 2, 12
@@ -60,7 +62,8 @@ class ToldHit:
 def page(form: Form, kept: Kept) -> Page:
     """What is found of what is asked for, or what stands there before."""
     query = "" if form.whole else _query(form)
-    return form.page("Can I export it?", _LEAD, _found(kept, query) if query else _start(form, kept))
+    body = _found(kept, query, _point(form, kept, query)) if query else _start(form, kept)
+    return form.page("Can I export it?", _LEAD, body)
 
 
 def told(kept: Kept, hit: Lead, *, with_fixes: bool = False) -> ToldHit:
@@ -100,10 +103,24 @@ def _tables(found: Overview) -> list[list[str]]:
     return [themes[begin : begin + length] for begin in range(0, len(themes), length)]
 
 
-def _found(kept: Kept, query: str) -> Markup:
+def _point(form: Form, kept: Kept, query: str) -> dict[str, str]:
+    """The reader's own release, exporter and opset, that a pasted error is answered at."""
+    if not searching.is_error(query):
+        return {}
+    rows = kept.rows()
+    form.bar()
+    asked = {
+        "torch": form.select("torch", "My torch", rows.torch[::-1], text="where it was last seen"),
+        "exporter": form.select("exporter", "My exporter", _EXPORTERS, text="as seen", shown=EXPORTER_SHORT),
+        "opset": form.select("opset", "My opset", list(map(str, rows.opsets)), text="as seen"),
+    }
+    return {name: value for name, value in asked.items() if value}
+
+
+def _found(kept: Kept, query: str, point: dict[str, str]) -> Markup:
     found = searching.find(kept.answer(searching.index), query)
     hits = [told(kept, hit, with_fixes=True) for hit in found.hits[:_SHOWN]]
-    answer = explain_error(kept, query, {}) if found.error else None
+    answer = explain_error(kept, query, point) if found.error else None
     return render("found.html", found=found, hits=hits, query=query, questions=_QUESTIONS, answer=answer)
 
 

@@ -35,12 +35,11 @@ _COLUMNS = {
 
 def page(form: Form, kept: Kept) -> Page:
     """The fixes that the filters take."""
-    rows = kept.rows()
     query = form.words("q", "Search", "case, op, source, fix")
     filters, words = _filters(form, kept)
     careful = form.switch("careful", "Show fixes known to be wrong")
     order = form.one_of("sort", list(_COLUMNS), "order") or "word"
-    cases = matching(rows.catalogue.values(), query) if query else ()
+    cases = matching(kept, query) if query else ()
     if query and not cases:
         body = render("nothing.html", nothing=f"No fix has all of these words: {query}")
     else:

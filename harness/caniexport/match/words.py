@@ -1,0 +1,70 @@
+"""Cases by their own words: names, titles, operators by every name, themes, sources, fixes and code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from caniexport.answers.reading import CatalogueEntry, load
+from caniexport.match.errors import Confidence, Lead
+from caniexport.model.canaries import CANARY
+from caniexport.model.case import PLAIN
+from caniexport.operators import spellings
+from caniexport.store import Dataset
+
+#: (text in lower case, its weight, what it is)
+_Text = tuple[str, float, str]
+
+
+@dataclass(frozen=True)
+class WordIndex:
+    """The words of every variant of the corpus."""
+
+    entries: Mapping[tuple[str, str], CatalogueEntry] = field(repr=False)
+    words: Mapping[tuple[str, str], tuple[_Text, ...]] = field(repr=False)
+
+
+def index_words(dataset: Dataset) -> WordIndex:
+    """The words of a dataset's catalogue; the cases that check an environment are left out."""
+    entries = {key: entry for key, entry in load(dataset).catalogue.items() if entry.corpus != CANARY}
+    return WordIndex(entries, {key: tuple(_texts(entry)) for key, entry in entries.items()})
+
+
+def find_by_words(where: WordIndex, query: str) -> tuple[Lead, ...]:
+    """The cases of which one variant has every word of ``query``, best first, each by its best variant."""
+    parts = query.casefold().split()
+    best: dict[str, Lead] = {}
+    for (case, variant), entry in where.entries.items() if parts else ():
+        found = [_weightiest(part, where.words[case, variant]) for part in parts]
+        known = [item for item in found if item is not None]
+        if len(known) < len(parts):
+            continue
+        score = sum(weight for weight, _ in known) / len(known) + (0.5 if variant == PLAIN else 0)
+        why = ", ".join(dict.fromkeys(what for _, what in sorted(known, reverse=True)))
+        if case not in best or score > best[case].score:
+            best[case] = Lead(entry, Confidence.WORDS, why, score, variant)
+    return tuple(sorted(best.values(), key=lambda lead: (-lead.score, lead.case)))
+
+
+def _weightiest(part: str, texts: Sequence[_Text]) -> tuple[float, str] | None:
+    """The weightiest text that has the word; one that is the word, or begins with it, weighs more."""
+    found = [
+        (weight * (2.0 if text == part else 1.2 if text.startswith(part) else 1.0), what)
+        for text, weight, what in texts
+        if part in text
+    ]
+    return max(found, default=None)
+
+
+def _texts(item: CatalogueEntry) -> Iterable[_Text]:
+    named = [(item.case, 10.0, "name"), (item.title, 8.0, "title"), (item.theme, 5.0, f"theme {item.theme}")]
+    for op in item.ops:
+        bare = op.split("::")[-1]
+        spelled = (op, bare, f"torch.{bare}" if op.startswith("aten::") else "", *spellings((op,)))
+        named += [(name, 9.0, f"operator {op}") for name in dict.fromkeys(filter(None, spelled))]
+    named += [(source, 7.0, f"source {source}") for source in item.sources]
+    if item.variant != PLAIN:
+        named += [(item.variant, 6.0, f"fix {item.variant}"), (item.note, 4.0, f"fix {item.variant}")]
+        named += [(item.kind, 4.0, f"a fix of kind {item.kind}")]
+    named += [(item.code, 1.0, "its code")]
+    return ((text.casefold(), weight, what) for text, weight, what in named)
