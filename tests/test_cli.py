@@ -89,6 +89,21 @@ def test_why_prints_the_real_message_whole(run):
     assert "reproduced" in shown
 
 
+def test_one_row_of_this_machine_among_published_ones_does_not_make_them_all_its_own(tmp_path, monkeypatch):
+    (tmp_path / "cases").mkdir()
+    small_dataset.write(tmp_path / "results", ("2.0.1",))
+    small_dataset.write(tmp_path / "results-local", ("2.0.1",), keep=lambda row: row["opset"] == 14)
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    asked = ["table", "--case", "cross/plain", "--exporter", "trace"]
+
+    whole = CliRunner().invoke(main, asked).stdout
+    one = CliRunner().invoke(main, [*asked, "--opset", "14"]).stdout
+
+    assert "*: measured on this machine; the others are published rows; some places have published rows" in whole
+    assert "all*" in whole
+    assert "every row was measured on this machine" in one
+
+
 def test_a_bare_table_is_an_overview_by_theme(run):
     shown = lines(run("table"))
 

@@ -172,6 +172,7 @@ def test_a_release_whose_python_is_nowhere_is_left_out_and_another_python_serves
     old, new = json.loads(again.stdout)
     assert (old["lacks"], old["measured"]) == ("Python 3.98", 0)
     assert (new["lacks"], new["problem"], new["planned"]) == ("", "", 0)
+    home.caniexport("measure", "--release", "1.2.0", "--release", NEW, "--case", "passes", "--strict", code=1)
 
     # nothing of what was asked for could be entered
     home.caniexport("measure", "--release", "1.2.0", "--case", "passes", code=1)

@@ -26,8 +26,9 @@ class Summary:
 
     ``text`` says it in words, ``short`` in signs and numbers only (numbers pass); ``status`` is what its
     colour follows, ``not_run`` where nothing was measured; ``at`` lists, for each status, where it was seen (opsets,
-    or releases); ``local`` says that rows of this machine are among them. ``refused`` lists where it works while onnx's
-    checker refuses the file; the texts then have a mark, for other consumers may mind.
+    or releases); ``local`` says that rows of this machine are among them, ``mixed`` that published ones are too.
+    ``refused`` lists where it works while onnx's checker refuses the file; the texts then have a mark, for other
+    consumers may mind.
     """
 
     text: str
@@ -36,6 +37,7 @@ class Summary:
     at: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     local: bool = False
     refused: tuple[str, ...] = ()
+    mixed: bool = False
 
 
 NOTHING = Summary(NOT_MEASURED, NOT_MEASURED, Status.NOT_RUN)
@@ -60,7 +62,7 @@ def over_opsets(cells: Sequence[CellOutcome], offered: Sequence[int], *, all_ask
         return "all" if whole else _spans(opsets)
 
     said = _said(by_opset, text, missing, at, any(cell.local for cell in cells))
-    return _marked(said, _refused((str(cell.opset), cell) for cell in cells))
+    return _mixed(_marked(said, _refused((str(cell.opset), cell) for cell in cells)), cells)
 
 
 def over_releases(cells: Sequence[MeasuredCell], releases: Sequence[str]) -> Summary:
@@ -80,7 +82,7 @@ def over_releases(cells: Sequence[MeasuredCell], releases: Sequence[str]) -> Sum
 
     missing = len(by_index) < len(releases)
     said = _said(by_index, text, missing, at, any(cell.local for cell in cells))
-    said = _marked(said, _refused((cell.torch, cell) for cell in cells))
+    said = _mixed(_marked(said, _refused((cell.torch, cell) for cell in cells)), cells)
     if Status.UNSUPPORTED not in by_index.values() or said.status is Status.UNSUPPORTED:
         return said
     # along releases a refusal is an answer of its own: that release is too old for the opset
@@ -109,7 +111,7 @@ def counted(cells: Sequence[MeasuredCell]) -> Summary:
     rest = _other_signs(measured, lead)
     short = f"~{count}" if lead is Status.DEGRADED else count
     said = Summary(" ".join([f"{STATUS[lead].sign} {count}", *rest]), " ".join([short, *rest]), lead, at, local)
-    return _marked(said, _refused(zip(labels, cells, strict=True)))
+    return _mixed(_marked(said, _refused(zip(labels, cells, strict=True))), cells)
 
 
 def _refused(cells: Iterable[tuple[str, CellOutcome]]) -> tuple[str, ...]:
@@ -159,6 +161,10 @@ def _single(cell: CellOutcome) -> Summary:
         mark = REFUSED if cell.refused else ""
         return Summary(text + mark, text + mark, cell.status, at, cell.local, (label,) if mark else ())
     return _marked(_plain(cell.status, at, cell.local), _refused([(label, cell)]))
+
+
+def _mixed(said: Summary, cells: Sequence[CellOutcome]) -> Summary:
+    return replace(said, mixed=said.local and not all(cell.local for cell in cells))
 
 
 def _plain(status: Status, at: Mapping[str, tuple[str, ...]], local: bool) -> Summary:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 @click.option(
     "--repeat", type=click.IntRange(0), default=500, show_default=True, help="Cells of a whole release measured twice."
 )
+@click.option("--strict", is_flag=True, help="Exit 1 for every release that was not measured, whatever the reason.")
 @json_option
 def command(
     releases: tuple[str, ...],
@@ -81,6 +83,7 @@ def command(
     disk_budget: int,
     plan: bool,
     repeat: int,
+    strict: bool,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -133,8 +136,8 @@ def command(
     if sample or as_json:
         output.report(reports, _moved(reports, len(cells)), as_json)
     else:
-        _show(home, reports, shown, options.exporters)
-    if _failed(reports):
+        _show(home, reports, Filters(shown, exporters=options.exporters), options.opsets)
+    if _failed(reports) or (strict and any(report.problem for report in reports)):
         click.get_current_context().exit(1)
 
 
@@ -219,17 +222,18 @@ def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _show(home: Home, reports: Sequence[ReleaseReport], cases: tuple[str, ...], exporters: tuple[str, ...]) -> None:
-    """What was measured: the table of the releases asked for."""
+def _show(home: Home, reports: Sequence[ReleaseReport], asked: Filters, opsets: Sequence[int]) -> None:
+    """What was measured: the table of what was asked for, on the releases that have rows."""
     from caniexport.answers.matrix import table
     from caniexport.answers.reading import load
     from caniexport.cli.table import show
 
     dataset = open_dataset(home)
-    known = home.read_cases() if cases else {}
-    measured = load(dataset).torch
-    releases = tuple(report.torch for report in reports if report.torch in measured)
-    if cases and all(known[name.partition("/")[0]].is_environment for name in cases):
-        show(table(dataset, Filters(cases=cases)), output.console())
+    known = home.read_cases() if asked.cases else {}
+    rows = load(dataset)
+    releases = tuple(report.torch for report in reports if report.torch in rows.torch)
+    taken = tuple(str(opset) for opset in opsets if opset in rows.opsets)
+    if asked.cases and all(known[name.partition("/")[0]].is_environment for name in asked.cases):
+        show(table(dataset, Filters(cases=asked.cases)), output.console())
     elif releases:
-        show(table(dataset, Filters(cases=cases, torch=releases, exporters=exporters)), output.console())
+        show(table(dataset, replace(asked, torch=releases, opsets=taken)), output.console())

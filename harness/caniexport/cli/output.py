@@ -148,12 +148,16 @@ def status_legend(statuses: Iterable[Status], width: int) -> str:
     return legend(((word(status), STATUS[status]) for status in Status if status in shown), width)
 
 
-def say_local(local: Sequence[bool], console: Console) -> None:
-    """Whether rows of this machine are among those shown; they are marked with a star where there are others too."""
-    if local and all(local):
+def say_local(local: Sequence[bool], console: Console, *, mixed: bool = False) -> None:
+    """Whether rows of this machine are among those shown; they are marked with a star where there are others too.
+
+    ``mixed``: where one place has rows of both kinds.
+    """
+    if local and all(local) and not mixed:
         console.print("- every row was measured on this machine")
     elif any(local):
-        console.print("- *: measured on this machine; the others are published rows")
+        some = "; some places have published rows beside them" if mixed else ""
+        console.print(f"- *: measured on this machine; the others are published rows{some}")
 
 
 def grid(*columns: str, gap: int = 2) -> Grid:

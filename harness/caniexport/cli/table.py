@@ -99,7 +99,7 @@ def show(found: Table, console: Console) -> None:
             console.print(
                 f"- {REFUSED} it works there, and onnx's checker refuses the file: `caniexport why` shows its message"
             )
-        output.say_local(layout.local, console)
+        output.say_local(layout.local, console, mixed=layout.mixed)
     for note in found.notes:
         console.print(f"- {note}")
     if found.unmeasured:
@@ -130,7 +130,8 @@ class _Layout:
         self.found = found
         self.width = width
         self.local = [place.local for line in found.lines for place in line.places.values() if place.at]
-        self.marked = any(self.local) and not all(self.local)
+        self.mixed = any(place.mixed for line in found.lines for place in line.places.values())
+        self.marked = self.mixed or (any(self.local) and not all(self.local))
         self.refused = any(place.refused for line in found.lines for place in line.places.values())
         self.counted = any("/" in place.short for line in found.lines for place in line.places.values())
         self.heading = ["case"]

@@ -207,7 +207,7 @@ def _told(place: Summary) -> str:
     if place.refused:
         lines.append(f"onnx's checker refuses the file that works: {', '.join(place.refused)}")
     if place.local:
-        lines.append("measured on this machine")
+        lines.append("measured on this machine" + (", and published rows" if place.mixed else ""))
     return "\n".join(lines) or "not measured"
 
 
