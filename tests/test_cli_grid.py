@@ -65,6 +65,20 @@ def test_a_table_that_is_too_wide_is_folded():
     assert "".join(line[:7].strip() for line in lines[2:]) == "a-long-name-of-a-case"
 
 
+def test_a_table_of_many_columns_in_a_narrow_terminal_is_told_line_by_line_with_whole_values():
+    grid = Grid(["torch", "exporter", "opset", "outcome", "at stage", "message"], 2)
+    grid.add_row("1.10.2", "trace", "14", Styled("✗ fail", "red"), "", "unsupported")
+
+    assert printed(grid, 40).splitlines() == [
+        "1.10.2",
+        "  exporter: trace",
+        "  opset: 14",
+        "  outcome: ✗ fail",
+        "  message: unsupported",
+    ]
+    assert "torch" in printed(grid, 100).splitlines()[0]
+
+
 def test_numbers_are_whole_in_a_terminal_that_is_too_narrow(monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     said = CliRunner().invoke(main, ["runtimes"]).stdout

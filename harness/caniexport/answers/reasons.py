@@ -128,7 +128,7 @@ def _why(
         groups.append(_group(found, index))
     mine = [claim for claim in claims if (claim.case, claim.variant) == (entry.case, entry.variant)]
     bears = tuple(claim for claim in mine if any(claim.is_about(cell) for cell in cells))
-    shown = _most_telling(cells)
+    shown = _most_telling(cells, load(dataset).default_exporters)
     detail = _detail(dataset, shown) if shown else None
     newest = versions.newest(cell.torch for cell in cells if cell.torch)
     declared = tuple(of_case(dataset, entry, [newest] if newest else []))
@@ -185,14 +185,18 @@ def _group(cells: list[MeasuredCell], message: int | None) -> FailureGroup:
     )
 
 
-def _most_telling(cells: list[MeasuredCell]) -> MeasuredCell | None:
-    """The cell shown whole: one that does not work if any, on the newest release, at the highest opset."""
+def _most_telling(cells: list[MeasuredCell], own: Mapping[str, str]) -> MeasuredCell | None:
+    """The cell shown whole: one that does not work if any, on the newest release, with the exporter of a bare call of
+    that release (``own``) before tracing and the others, at the highest opset.
+    """
     telling = [cell for cell in cells if cell.status is not Status.UNSUPPORTED] or cells
-    return max(telling, key=_telling, default=None)
+    return max(telling, key=lambda cell: _telling(cell, own.get(cell.torch, "")), default=None)
 
 
-def _telling(cell: MeasuredCell) -> tuple[Any, ...]:
-    return not cell.works, versions.parse(cell.torch or "0"), cell.opset or 0
+def _telling(cell: MeasuredCell, own: str) -> tuple[Any, ...]:
+    preferred = (own, Exporter.TRACE.value, Exporter.DYNAMO.value, Exporter.SCRIPT.value)
+    rank = preferred.index(cell.exporter) if cell.exporter in preferred else len(preferred)
+    return not cell.works, versions.parse(cell.torch or "0"), -rank, cell.opset or 0
 
 
 def _detail(dataset: Dataset, cell: MeasuredCell) -> Detail:

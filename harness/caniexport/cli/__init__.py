@@ -37,9 +37,21 @@ COMMANDS = (
     "site",
     "glossary",
 )
+#: longer than any sentence
+_WHOLE = 1000
 
 
-class Commands(click.Group):
+class WholeSentences(click.Group):
+    """Lists its commands with the first sentence of each, whole: click cuts it where the line ends."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(_WHOLE)) for name, command in found if command])
+
+
+class Commands(WholeSentences):
     """The commands, each in the module of its name as ``command``."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature

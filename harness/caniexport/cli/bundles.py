@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport import home
+from caniexport.cli import WholeSentences
 from caniexport.cli import output as out
 from caniexport.cli.options import (
     case_names,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from caniexport.measure.merge_replays import ReplaysReport
 
 
-@click.group("bundles")
+@click.group("bundles", cls=WholeSentences)
 def command() -> None:
     """Carry exported files with their inputs and outputs to any runtime, on any machine.
 

@@ -8,7 +8,7 @@ import click
 
 from caniexport import home as homes
 from caniexport import names, versions
-from caniexport.cli import output
+from caniexport.cli import WholeSentences, output
 from caniexport.cli.options import json_option
 from caniexport.home import Home
 from caniexport.model.errors import CorpusError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from caniexport.corpus.lint import Graphs, KnownNames
 
 
-@click.group("cases")
+@click.group("cases", cls=WholeSentences)
 def command() -> None:
     """The corpus: lint it, or add a case to it."""
 

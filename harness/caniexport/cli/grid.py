@@ -1,7 +1,8 @@
 """Tables for the terminal: columns, a rule under their names, nothing around them.
 
-A table that fits, or of which the widest column alone has to be folded, is laid out here, as rich would, in a tenth of
-its time: thousands of lines are not rare. Any other is left to rich.
+A table of many columns that a narrow terminal has no room for is told line by line. One that fits, or of which the
+widest column alone has to be folded, is laid out here, as rich would, in a tenth of its time: thousands of lines are
+not rare. Any other is left to rich.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _HEAD = "bold"
+#: so many columns with less room for each are not laid out beside each other: a few signs of each would be left
+_MANY, _ROOM = 5, 10
 #: signs that would break a line or move the place in it
 _BREAKING = frozenset("\n\r\t\x0b\x0c\x1b\x85\u2028\u2029")
 
@@ -53,6 +56,9 @@ class Grid:
         whole = sum(widths) + self._gap * (len(widths) - 1)
         over = 0 if self.no_wrap else whole - options.max_width
         narrow = self._foldable(widths, over) if over > 0 else None
+        if over > 0 and narrow is None and _ROOM * len(widths) > options.max_width and len(widths) >= _MANY:
+            yield from self._stacked(console)
+            return
         if (over > 0 and narrow is None) or any(_BREAKING & set(cell.text) for row in self._rows for cell in row):
             yield self._folded()
             return
@@ -94,6 +100,20 @@ class Grid:
                 yield Segment(" " * self._gap)
             yield Segment(cell.text, Style.parse(cell.style) if cell.style else None)
             yield Segment(" " * (wide - cell_len(cell.text)))
+
+    def _stacked(self, console: Console) -> Iterator[Segment]:
+        """Each line as its first cell, and below it the others, a line for each with the name of its column."""
+        from rich.text import Text
+
+        names = self._rows[0]
+        for row in self._rows[1:]:
+            told = [(row[0].text, row[0].style)]
+            told += [(f"  {name.text}: {cell.text}", cell.style) for name, cell in zip(names[1:], row[1:], strict=True)]
+            for text, style in told:
+                if not text.rstrip().endswith(":"):
+                    for line in Text(text, style=style).wrap(console, console.width, overflow="fold"):
+                        yield from line.render(console)
+                        yield _END
 
     def _folded(self) -> Table:
         from rich import box

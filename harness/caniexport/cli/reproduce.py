@@ -47,7 +47,8 @@ def _say(found: Reproduction) -> None:
     opset = "" if found.opset is None else f", opset {found.opset}"
     where = f"torch {found.torch}, {found.exporter}{opset}" if found.torch else "these packages"
     if found.cells > 1:
-        click.echo(f"one of {found.cells} cells: {where} ({found.status} at {found.stage})", err=True)
+        named = "--torch, --exporter and --opset name another"
+        click.echo(f"one of {found.cells} cells: {where} ({found.status} at {found.stage}); {named}", err=True)
     if found.stale:
         click.echo("the case has changed since its row was measured: the result may differ", err=True)
 
