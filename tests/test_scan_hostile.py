@@ -13,7 +13,8 @@ import pytest
 
 from caniexport import scan_source
 from caniexport.scan import files, sites
-from caniexport.scan.sites import Shapes
+from caniexport.scan.forms import learn
+from caniexport.scan.ranked import Ranking
 from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -124,7 +125,7 @@ def test_a_file_that_takes_too_long_is_left_and_named(tmp_path, monkeypatch):
     sources = list(files.read(tmp_path))
     monkeypatch.setattr(files, "SECONDS", 0.02)
 
-    found, skipped = sites.find(sources, Shapes())
+    found, skipped = sites.find(sources, Ranking(learn([])))
 
     assert [site.path for site in found] == ["good.py"]
     assert [item.path for item in skipped] == ["many.py"]

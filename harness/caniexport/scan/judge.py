@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -14,11 +13,11 @@ from caniexport.corpus.verdicts import Workaround, works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, FixKind, Status
 from caniexport.operators import operator_key
+from caniexport.scan.forms import argument_of
 from caniexport.scan.gates import Condition
-from caniexport.scan.sites import Site, SiteKind
+from caniexport.scan.site import Site, SiteKind
 
 _TRACE, _DYNAMO = Exporter.TRACE.value, Exporter.DYNAMO.value
-_TITLE = re.compile(r"\bexport\((?P<call>\w+)=|^(?P<alone>\w+)=:")
 NOTHING = "no measured case applies to this"
 #: evidence that is told one by one
 _MOST = 4
@@ -84,7 +83,8 @@ class Judge:
             SiteKind.OPSET: self._opset_pin,
             SiteKind.FALLBACK: self._fallback,
             SiteKind.ARGUMENT: self._argument,
-            SiteKind.SHAPE: lambda site: self._by_fixes(site, site.fixes),
+            SiteKind.SHAPE: self._rewrite,
+            SiteKind.STATED: self._rewrite,
         }
         return how[site.kind](site)
 
@@ -122,10 +122,33 @@ class Judge:
         found = [entry.case for entry in self._plain if any(_leads(entry, op) for op in ops)]
         return {case: self._plain_works(case) for case in found}
 
+    def _elsewhere(self, site: Site) -> SiteFinding:
+        verb = "registered" if site.kind is SiteKind.SYMBOLIC else "there"
+        said = f"{NOTHING}: it is {verb} for {site.runtime}, and files are run on ONNX Runtime"
+        return SiteFinding(site, Workaround.UNKNOWN, said, False, "", ())
+
+    def _rewrite(self, site: Site) -> SiteFinding:
+        """A rewrite: by the fix that it is, or where its form was not measured by the failing form of its case."""
+        if site.runtime:
+            return self._elsewhere(site)
+        if not site.fixes:
+            return SiteFinding(site, Workaround.UNKNOWN, NOTHING, False, "", ())
+        measured = [fix for fix in site.fixes if fix in self.seen.rows.catalogue and fix[1] != PLAIN]
+        return self._by_fixes(site, measured) if measured else self._by_case(site, [case for case, _ in site.fixes])
+
+    def _by_case(self, site: Site, cases: Iterable[str]) -> SiteFinding:
+        """The form itself was not measured: it is needed where the failing form fails, and not where that works."""
+        told = {case: self._plain_works(case) for case in cases}
+        words = {True: Workaround.OBSOLETE, False: Workaround.NEEDED, None: Workaround.UNKNOWN}
+        by_release = {torch: together(words[found[torch]] for found in told.values()) for torch in self.releases}
+        evidence = [Evidence(case, PLAIN, _works_along(found)) for case, found in told.items()]
+        return self._finding(site, by_release, evidence)
+
     def _symbolic(self, site: Site) -> SiteFinding:
         if site.runtime:
-            said = f"{NOTHING}: it is registered for {site.runtime}, and files are run on ONNX Runtime"
-            return SiteFinding(site, Workaround.UNKNOWN, said, False, "", ())
+            return self._elsewhere(site)
+        if site.fixes:
+            return self._rewrite(site)
         fixes = [
             (entry.case, entry.variant)
             for entry in self.seen.rows.catalogue.values()
@@ -154,6 +177,8 @@ class Judge:
         assert gate is not None
         true_at = [torch for torch in self.releases if gate.holds(torch)]
         holds = "always" if len(true_at) == len(self.releases) else "sometimes" if true_at else "never"
+        if site.fixes:
+            return self._held(self._rewrite(site), holds)
         known = {operator_key(op) for entry in self._plain for op in entry.ops[:1]}
         ops = [op for op in site.ops if operator_key(op) in known]
         told = self._about(ops)
@@ -170,10 +195,12 @@ class Judge:
                 word = Workaround.NEEDED
             by_release[torch] = word
         evidence = [Evidence(case, PLAIN, _works_along(found)) for case, found in told.items()]
-        found = self._finding(site, by_release, evidence)
-        dead = {"always": "always true", "never": "never true", "sometimes": ""}[holds] if len(self.releases) else ""
+        return self._held(self._finding(site, by_release, evidence), holds)
+
+    def _held(self, found: SiteFinding, holds: str) -> SiteFinding:
+        dead = {"always": "always true", "never": "never true", "sometimes": ""}[holds] if self.releases else ""
         said = f"{found.statement}; {dead} at the releases looked at" if dead else found.statement
-        return SiteFinding(site, found.word, said, found.spoken, holds, found.evidence)
+        return SiteFinding(found.site, found.word, said, found.spoken, holds, found.evidence)
 
     def _failed_on_old_side(self, case: str, gate: Condition) -> bool:
         """Whether the failing form was seen to fail in a release on the gate's older side."""
@@ -267,7 +294,7 @@ class Judge:
 
     def _argument(self, site: Site) -> SiteFinding:
         """An argument of the export call: cases whose failing form gives it, and whose fix leaves it out."""
-        given = [entry.case for entry in self._plain if _argument_of(entry) == site.name]
+        given = [entry.case for entry in self._plain if argument_of(entry) == site.name]
         fixes = [
             (entry.case, entry.variant)
             for entry in self.seen.rows.catalogue.values()
@@ -281,7 +308,7 @@ class Judge:
 
     def known_arguments(self) -> frozenset[str]:
         """Arguments of the export call that some failing form gives."""
-        return frozenset(name for entry in self._plain if (name := _argument_of(entry)))
+        return frozenset(name for entry in self._plain if (name := argument_of(entry)))
 
     def _finding(
         self, site: Site, by_release: Mapping[str, Workaround], evidence: Sequence[Evidence], text: str = ""
@@ -353,9 +380,3 @@ def _leads(entry: CatalogueEntry, op: str) -> bool:
         and operator_key(entry.ops[0]) == operator_key(op)
         and ("::" not in op or entry.ops[0] == op)
     )
-
-
-def _argument_of(entry: CatalogueEntry) -> str:
-    """The argument of the export call that a case is about, which its title names: ``export(aten=...)``."""
-    match = _TITLE.search(entry.title)
-    return (match["call"] or match["alone"]) if match else ""

@@ -12,8 +12,11 @@ from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.scan import files, pins
 from caniexport.scan.files import ParsedFile, Skipped
+from caniexport.scan.forms import learn
 from caniexport.scan.judge import Judge, Seen, SiteFinding
-from caniexport.scan.sites import Site, SiteKind, find, shapes
+from caniexport.scan.ranked import Ranking
+from caniexport.scan.site import Site, SiteKind
+from caniexport.scan.sites import find
 from caniexport.store import Dataset
 
 
@@ -47,7 +50,8 @@ def scan(
         raise UnknownName("nothing has been measured yet: `caniexport measure` does")
     read = list(files.read(path))
     sources = [item for item in read if isinstance(item, ParsedFile)]
-    found, unseen = find(sources, shapes(rows.catalogue.values()))
+    ranking: Ranking = dataset.beside.setdefault("scan ranking", Ranking(learn(rows.catalogue.values())))
+    found, unseen = find(sources, ranking)
     if torch:
         chosen = tuple(versions.ordered(versions.resolve(text, rows.torch) for text in torch))
         asked = pins.Pins(chosen, "asked for")

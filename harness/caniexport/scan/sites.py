@@ -1,145 +1,38 @@
-"""What a source tree has that measurements may speak to: each with its file and line.
-
-The expressions of the corpus's rewrites are recognised in other people's code whatever the names and numbers are.
-"""
+"""What a source tree has that measurements may speak to: each with its file and line."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property, partial
-from textwrap import dedent
 from typing import NamedTuple, TypeVar
 
-from caniexport.answers.select import CatalogueEntry
-from caniexport.model.case import PLAIN
-from caniexport.model.status import FixKind
-from caniexport.scan import gates
+from caniexport.scan import backends, exports, gates
 from caniexport.scan.files import SECONDS, TOO_DEEP, Clock, ParsedFile, Skipped, TooLong
 from caniexport.scan.gates import Condition, dotted
+from caniexport.scan.ranked import Ranking
+from caniexport.scan.site import Site, SiteKind
+from caniexport.scan.stated import exporting
+from caniexport.scan.workarounds import StatedWorkaround, rules_of_functions, text_at, workarounds
 
-#: nodes and calls below which an expression is anybody's
-_NODES, _CALLS = 14, 2
-_REWRITES = (FixKind.REWRITE.value, FixKind.MODULE_SWAP.value)
-
-
-@dataclass(frozen=True)
-class Shapes:
-    """By skeleton: the fixes that have it, as (case, variant)."""
-
-    known: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-
-    @cached_property
-    def _called(self) -> frozenset[str]:
-        """What the known expressions call outermost: of most calls in a tree it is enough to look at that."""
-        return frozenset(text.partition("(")[0] for text in self.known)
-
-    def of(self, node: ast.Call) -> tuple[tuple[str, str], ...]:
-        """The fixes whose expression this is; empty for none."""
-        if _name(node) not in self._called or not _large(node):
-            return ()
-        return self.known.get(skeleton(node), ())
-
-
-def shapes(entries: Iterable[CatalogueEntry]) -> Shapes:
-    """The skeletons of all rewrites that no failing form has too."""
-    fixes: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    plain: set[str] = set()
-    for entry in entries:
-        for node in _values(entry.code):
-            if entry.variant == PLAIN:
-                plain.add(skeleton(node))
-            elif entry.kind in _REWRITES and (entry.case, entry.variant) not in fixes[skeleton(node)]:
-                fixes[skeleton(node)].append((entry.case, entry.variant))
-    return Shapes({text: tuple(found) for text, found in fixes.items() if text not in plain})
-
-
-def skeleton(node: ast.AST) -> str:
-    """An expression without its names and numbers: what is called stays."""
-    if isinstance(node, ast.Name):
-        return "_"
-    if isinstance(node, ast.Constant):
-        return type(node.value).__name__
-    if isinstance(node, ast.Call):
-        function, name = node.func, _name(node)
-        own = isinstance(function, ast.Attribute) and not isinstance(function.value, ast.Name)
-        parts = [skeleton(function.value)] if own and isinstance(function, ast.Attribute) else []
-        parts += map(skeleton, node.args)
-        parts += sorted(f"{word.arg}={skeleton(word.value)}" for word in node.keywords)
-        return f"{name}({','.join(parts)})"
-    parts = [skeleton(item) for item in ast.iter_child_nodes(node) if not isinstance(item, ast.expr_context)]
-    return f"{type(node).__name__}({','.join(parts)})"
-
-
-def _name(call: ast.Call) -> str:
-    function = call.func
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "_")
-
-
-def _large(node: ast.AST) -> bool:
-    nodes = [item for item in ast.walk(node) if isinstance(item, ast.expr)]
-    return len(nodes) >= _NODES and sum(isinstance(item, ast.Call) for item in nodes) >= _CALLS
-
-
-def _values(code: str) -> list[ast.Call]:
-    """The calls of a variant's code that are large enough to be its own, inner ones too."""
-    try:
-        tree = ast.parse(dedent(code))
-    except SyntaxError:
-        return []
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _large(node)]
-
-
-_WIDTH = 110
-#: above the number of any opset
-_HIGHEST = 1000
 #: torch's own, and what projects call theirs
-_REGISTERING = ("register_custom_op_symbolic", "register_symbolic")
-#: what a registration calls the runtime that was measured, or no runtime in particular
-_MEASURED = ("", "default", "onnx", "onnxruntime", "ort")
-_EXPORTS = ("export", "_export", "export_to_pretty_string")
+_REGISTERING = ("register_custom_op_symbolic", "register_symbolic", "_onnx_symbolic", "onnx_symbolic")
 #: words of a name that has to do with an export
 _ABOUT_EXPORT = ("onnx", "symbolic", "is_tracing", "is_exporting")
-
+#: fixes of which the corpus has the call, not the code around it
+_OWN_RULE = (("route-autograd-function-symbolic", "symbolic"),)
+_OWN_NODE = (("route-new-onnx-op", "plain"),)
+_OPSETS = (("opset-range-by-torch-version", "opset_in_range"),)
+#: domains whose nodes ONNX Runtime has
+_DOMAINS = ("", "aten", "onnx", "ai.onnx", "com.microsoft", "org.pytorch.aten")
 
 _T = TypeVar("_T")
 
 
-class SiteKind(StrEnum):
-    """What a site is."""
-
-    GATE = "version-gate"
-    SYMBOLIC = "custom-symbolic"
-    DYNAMO = "dynamo-pin"
-    OPSET = "opset-pin"
-    FALLBACK = "fallback-type"
-    ARGUMENT = "export-argument"
-    SHAPE = "known-rewrite"
-
-
-@dataclass(frozen=True)
-class Site:
-    """One place. ``name`` is the operator, argument, number or option; ``condition`` is a gate's.
-
-    ``ops`` are the functions that only one branch of a gate calls, where the gate has to do with an export.
-    ``runtime`` is another runtime than ONNX Runtime that a symbolic is registered for, as far as its call says.
-    """
-
-    path: str
-    line: int
-    kind: SiteKind
-    text: str
-    name: str = ""
-    condition: Condition | None = None
-    ops: tuple[str, ...] = ()
-    fixes: tuple[tuple[str, str], ...] = ()
-    runtime: str = ""
-
-
-def find(sources: Sequence[ParsedFile], shapes: Shapes) -> tuple[list[Site], list[Skipped]]:
+def find(sources: Sequence[ParsedFile], ranking: Ranking) -> tuple[list[Site], list[Skipped]]:
     """Every site of these files, in their order, and the files that cannot be looked through. Flags that one file
     defines are known in all.
     """
@@ -154,7 +47,7 @@ def find(sources: Sequence[ParsedFile], shapes: Shapes) -> tuple[list[Site], lis
     sites: list[Site] = []
     for source in sources:
         if source.path not in skipped:
-            sites += _tried(source, skipped, _Finder(source, flags, derived, shapes).look) or ()
+            sites += _tried(source, skipped, _Finder(source, flags, derived, ranking).look) or ()
     return sites, [Skipped(path, reason) for path, reason in skipped.items()]
 
 
@@ -226,14 +119,20 @@ class _Finder(ast.NodeVisitor):
     source: ParsedFile
     flags: dict[str, Condition]
     derived: frozenset[str]
-    shapes: Shapes
+    ranking: Ranking
     found: list[Site] = field(default_factory=list)
-    functions: list[ast.AST] = field(default_factory=list)
+    functions: list[ast.FunctionDef] = field(default_factory=list)
+    inside: int = 0
     clock: Clock = field(default_factory=Clock)
+    near: list[StatedWorkaround] = field(default_factory=list)
 
     def look(self, source: ParsedFile, clock: Clock) -> list[Site]:
         """The sites of the file, by line."""
         self.clock = clock
+        self.near = workarounds(source, self.ranking, clock.check)
+        self.found += [item.site for item in self.near]
+        for made, rule in rules_of_functions(source.tree):
+            self._ruled(made, rule)
         self.visit(source.tree)
         return sorted(self.found, key=lambda site: site.line)
 
@@ -245,6 +144,17 @@ class _Finder(ast.NodeVisitor):
     def _names_exporter(self) -> bool:
         return any("onnx.export" in line for line in self.source.lines)
 
+    @cached_property
+    def _imports_export(self) -> bool:
+        return exports.imports_export(self.source.tree)
+
+    @cached_property
+    def _values(self) -> Mapping[str, Sequence[ast.expr]]:
+        values = defaultdict(list)
+        for name, value in gates.assignments(self.source.tree):
+            values[name].append(value)
+        return values
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self.functions.append(node)
         self.generic_visit(node)
@@ -252,7 +162,10 @@ class _Finder(ast.NodeVisitor):
 
     def visit_If(self, node: ast.If) -> None:
         self._gate(node.test, node.body, node.orelse)
+        about = exporting(node.test) is not None
+        self.inside += about
         self.generic_visit(node)
+        self.inside -= about
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
         self._gate(node.test, [node.body], [node.orelse])
@@ -269,11 +182,12 @@ class _Finder(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         name = dotted(node.func)
         last = name.split(".")[-1]
-        self._rewritten(node)
         if last in _REGISTERING or name.endswith("symbolic_registry.register_op"):
             self._registered(node, last)
-        elif name.split(".")[-1] in _EXPORTS and "onnx" in name:
+        elif exports.is_export(node, self._imports_export):
             self._exported(node, [(word.arg, word.value) for word in node.keywords if word.arg])
+        elif last == "add_argument" and self._names_exporter:
+            self._option(node)
         elif self._names_exporter:
             # the export function under another name
             self._exported(node, [(word.arg, word.value) for word in node.keywords if word.arg == "dynamo"])
@@ -284,24 +198,62 @@ class _Finder(ast.NodeVisitor):
         pairs = [
             (str(key.value), value)
             for key, value in zip(node.keys, node.values, strict=True)
-            if isinstance(key, ast.Constant) and key.value in ("dynamo", "opset_version", "operator_export_type")
+            if isinstance(key, ast.Constant)
+            and key.value in ("dynamo", "opset_version", "operator_export_type", *self._arguments)
         ]
         self._exported(node, pairs)
+        if _is_table_of_opsets(node):
+            self._add(node, SiteKind.STATED, name="opset_version", fixes=_OPSETS, told="an opset for each release")
         self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        # kwargs["example_outputs"] = ...
+        if isinstance(node.slice, ast.Constant) and isinstance(node.ctx, ast.Store):
+            self._argument(node, node.slice.value)
+        self.generic_visit(node)
+
+    @property
+    def _arguments(self) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        return self.ranking.known.arguments
+
+    def _argument(self, node: ast.AST, name: object) -> None:
+        if isinstance(name, str) and name in self._arguments and self._speaks_of_onnx:
+            self._add(node, SiteKind.ARGUMENT, name=name)
+
+    @cached_property
+    def _speaks_of_onnx(self) -> bool:
+        return any("onnx" in line for line in self.source.lines)
 
     def _gate(self, test: ast.expr, body: Sequence[ast.AST], orelse: Sequence[ast.AST]) -> None:
         for found in gates.conditions(test, self.flags, self.derived):
             ops: tuple[str, ...] = ()
-            if self._about_export(test, body, orelse):
+            fixes: tuple[tuple[str, str], ...] = ()
+            if self.inside or self._about_export(test, body, orelse):
                 ops = tuple(sorted(_called(body) ^ _called(orelse)))
-            self._add(test, SiteKind.GATE, name=found.text, condition=found, ops=ops)
+                fixes = self._fixes_of(test, [*body, *orelse])
+            self._add(test, SiteKind.GATE, name=found.text, condition=found, ops=ops, fixes=fixes)
+
+    def _fixes_of(self, test: ast.AST, nodes: Sequence[ast.AST]) -> tuple[tuple[str, str], ...]:
+        """The fixes that a gate chooses: of an argument in its branches, or of a workaround beside it."""
+        named = {
+            item.value if isinstance(item, ast.Constant) else getattr(item, "arg", None)
+            for node in nodes
+            for item in ast.walk(node)
+            if isinstance(item, ast.Constant | ast.keyword)
+        }
+        fixes = [fix for name, listed in self._arguments.items() if name in named for fix in listed]
+        if fixes:
+            return tuple(fixes)
+        first, last = getattr(test, "lineno", 0), max((getattr(node, "end_lineno", 0) for node in nodes), default=0)
+        beside = (item.site.fixes for item in self.near if item.first <= last and first <= item.last)
+        return next((found for found in beside if found), ())
 
     def _about_export(self, test: ast.AST, body: Sequence[ast.AST], orelse: Sequence[ast.AST]) -> bool:
         nodes = [test, *body, *orelse]
         if self.functions:
             function = self.functions[-1]
-            nodes += getattr(function, "decorator_list", [])
-            if any(word in getattr(function, "name", "").lower() for word in _ABOUT_EXPORT):
+            nodes += function.decorator_list
+            if any(word in function.name.lower() for word in _ABOUT_EXPORT):
                 return True
         names = (
             dotted(item).lower()
@@ -311,18 +263,32 @@ class _Finder(ast.NodeVisitor):
         )
         return any(word in name for name in names for word in _ABOUT_EXPORT)
 
-    def _rewritten(self, node: ast.Call) -> None:
-        """A call of the corpus's rewrites; of several in one line the outermost."""
-        known = self.shapes.of(node)
-        if known and not any(site.kind is SiteKind.SHAPE and site.line == node.lineno for site in self.found):
-            self._add(node, SiteKind.SHAPE, name=known[0][0], fixes=known)
-
     def _registered(self, node: ast.Call, name: str) -> None:
         first = node.args[0] if node.args else next((word.value for word in node.keywords if word.arg), None)
         operator = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
         if operator.isidentifier() and name != "register_custom_op_symbolic":
             operator = f"aten::{operator}"
-        self._add(node, SiteKind.SYMBOLIC, name=operator, runtime=_runtime(node))
+        runtime = backends.of_call(node) or backends.of_path(self.source.path)
+        self._add(node, SiteKind.SYMBOLIC, name=operator, runtime=runtime, told="a registered rule")
+
+    def _ruled(self, made: ast.ClassDef, rule: ast.FunctionDef) -> None:
+        """An autograd function with a rule: of ONNX's own nodes, or one node of an own domain."""
+        calls = [node for node in ast.walk(rule) if isinstance(node, ast.Call) and dotted(node.func).endswith(".op")]
+        names = [node.args[0].value for node in calls if node.args and isinstance(node.args[0], ast.Constant)]
+        domains = {str(name).rpartition("::")[0].lower() for name in names}
+        foreign = domains - set(_DOMAINS)
+        runtime = next(filter(None, map(backends.of_name, sorted(foreign))), "") or backends.of_path(self.source.path)
+        fixes = _OWN_NODE if foreign else _OWN_RULE
+        self._add(
+            rule, SiteKind.SYMBOLIC, name=made.name, fixes=fixes, runtime=runtime, told="a rule of a function's own"
+        )
+
+    def _option(self, node: ast.Call) -> None:
+        """``parser.add_argument("--opset", default=13)``."""
+        texts = [item.value for item in node.args if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+        default = next((word.value for word in node.keywords if word.arg == "default"), None)
+        if default is not None and any("opset" in text for text in texts):
+            self._exported(node, [("opset_version", default)])
 
     def _exported(self, node: ast.AST, pairs: Sequence[tuple[str, ast.expr]]) -> None:
         for name, value in pairs:
@@ -330,8 +296,9 @@ class _Finder(ast.NodeVisitor):
             if name == "dynamo" and isinstance(value, ast.Constant) and value.value is False:
                 self._add(place, SiteKind.DYNAMO, name="dynamo=False")
             elif name == "opset_version":
-                if isinstance(value, ast.Constant) and type(value.value) is int and 0 <= value.value < _HIGHEST:
-                    self._add(place, SiteKind.OPSET, name=str(value.value))
+                opset = exports.Numbers(self._values, self.functions).opset(value)
+                if opset is not None:
+                    self._add(place, SiteKind.OPSET, name=str(opset))
             elif name == "operator_export_type":
                 self._add(place, SiteKind.FALLBACK, name=dotted(value).split(".")[-1])
             elif name != "dynamo":
@@ -339,24 +306,24 @@ class _Finder(ast.NodeVisitor):
 
     def _add(self, node: ast.AST, kind: SiteKind, **more: object) -> None:
         line = getattr(node, "lineno", 1)
-        text = self.source.lines[line - 1].strip() if line <= len(self.source.lines) else ""
-        text = text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
-        site = Site(self.source.path, line, kind, text, **more)  # type: ignore[arg-type]  # fields of Site
+        site = Site(self.source.path, line, kind, text_at(self.source, line), **more)  # type: ignore[arg-type]  # fields of Site
         if site not in self.found:
             self.found.append(site)
+
+
+_RELEASE = re.compile(r"^[12]\.\d+(\.\d+)?$")
+
+
+def _is_table_of_opsets(node: ast.Dict) -> bool:
+    """``{"1.12": 15, "1.11": 14}``: opsets by releases of torch."""
+    keys = [item.value for item in node.keys if isinstance(item, ast.Constant)]
+    values = [item.value for item in node.values if isinstance(item, ast.Constant)]
+    releases = [key for key in keys if isinstance(key, str) and _RELEASE.match(key)]
+    opsets = [value for value in values if isinstance(value, int) and 7 <= value <= 30]  # opsets of torch
+    return len(releases) >= 2 and len(releases) == len(node.keys) == len(opsets)  # a table has two rows
 
 
 def _called(nodes: Iterable[ast.AST]) -> set[str]:
     """The last names of what is called in these branches."""
     calls = (item for node in nodes for item in ast.walk(node) if isinstance(item, ast.Call))
     return {dotted(call.func).split(".")[-1] for call in calls} - {""}
-
-
-def _runtime(node: ast.Call) -> str:
-    """Whom a registration is for: ``backend="tensorrt"``, ``backend=Backend.TENSORRT.value``. Empty for everybody."""
-    given = next((word.value for word in node.keywords if word.arg == "backend"), None)
-    if isinstance(given, ast.Constant):
-        name = str(given.value)
-    else:
-        name = dotted(given).removesuffix(".value").split(".")[-1] if given else ""
-    return "" if name.lower() in _MEASURED else name.lower()

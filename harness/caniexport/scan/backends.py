@@ -1,0 +1,78 @@
+"""Other runtimes than ONNX Runtime that code is written for: told by folders, names, arguments and comments."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+_NAMES = {
+    "ncnn": "ncnn", "tensorrt": "tensorrt", "trt": "tensorrt", "coreml": "coreml", "coremltools": "coreml",
+    "mlmodel": "coreml", "openvino": "openvino", "rknn": "rknn", "tflite": "tensorflow", "edgetpu": "tensorflow",
+    "tfjs": "tensorflow", "saved_model": "tensorflow", "pb": "tensorflow", "imx": "imx", "pplnn": "pplnn",
+    "ascend": "ascend", "tvm": "tvm", "snpe": "snpe", "vacc": "vacc", "mnn": "mnn", "axelera": "axelera", "qnn": "qnn",
+    "tensorflow": "tensorflow", "engine": "tensorrt", "paddle": "paddle", "hailo": "hailo", "sophgo": "sophgo",
+}  # fmt: skip
+#: names that a folder or a comment has for other reasons, too
+_AMBIGUOUS = frozenset({"pb", "engine", "tensorflow", "paddle", "saved_model", "tvm"})
+#: what a registration calls the runtime that was measured, or no runtime in particular
+_MEASURED = ("", "default", "onnx", "onnxruntime", "ort")
+_WORD = re.compile(r"[a-z]+")
+_IN_TEXT = re.compile(r"\b(ncnn|tensorrt|trt|coreml|core ml|openvino|rknn|tflite|snpe|mnn)\b", re.IGNORECASE)
+
+
+def mentioned(text: str) -> bool:
+    """Whether a file has to do with another runtime at all."""
+    return bool(_IN_TEXT.search(text) or "tflite" in text)
+
+
+def of_path(path: str) -> str:
+    """The runtime that a file's folders and name say."""
+    for part in re.split(r"[/.]", path.lower()):
+        for word in (part, *re.split(r"[_-]", part)):
+            if word in _NAMES and word not in _AMBIGUOUS:
+                return _NAMES[word]
+    return ""
+
+
+def of_name(name: str) -> str:
+    """The runtime that a function's name says: ``roi_align__tensorrt``."""
+    words = re.split(r"_+", name.lower())
+    return next((_NAMES[word] for word in words if word in _NAMES and word not in _AMBIGUOUS), "")
+
+
+def of_text(said: str) -> str:
+    """The runtime that a comment is about; empty where it speaks of ONNX, too."""
+    found = _IN_TEXT.search(said)
+    if found is None or "onnx" in said.lower():
+        return ""
+    return _NAMES.get(found[0].lower().replace(" ", ""), found[0].lower())
+
+
+def of_call(call: ast.Call) -> str:
+    """Whom a registration is for: ``backend="tensorrt"``, ``backend=Backend.TENSORRT.value``. Empty for everybody."""
+    given = next((word.value for word in call.keywords if word.arg == "backend"), None)
+    if isinstance(given, ast.Constant):
+        name = str(given.value)
+    else:
+        name = _dotted(given).removesuffix(".value").split(".")[-1] if given else ""
+    return "" if name.lower() in _MEASURED else name.lower()
+
+
+def of_test(test: ast.expr) -> str:
+    """The runtime that a test asks for: ``self.format in {"tflite", "edgetpu"}``, ``backend == "ncnn"``."""
+    for item in ast.walk(test):
+        if isinstance(item, ast.Compare) and len(item.ops) == 1 and isinstance(item.ops[0], ast.Eq | ast.In):
+            parts = ast.walk(item.comparators[0])
+            texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+            about = _WORD.findall(_dotted(item.left).lower())
+            asked = {"format", "backend", "target", "runtime", "fmt", "platform"} & set(about)
+            names = [_NAMES.get(text.lower(), "") for text in texts]
+            if asked and names and all(names):
+                return names[0]
+    return ""
+
+
+def _dotted(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""

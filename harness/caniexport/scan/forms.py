@@ -1,0 +1,339 @@
+"""Forms of fixes, and where they are in a function: a piece is found where it fits a term, its variables being any."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from textwrap import dedent
+
+from caniexport.answers.select import CatalogueEntry
+from caniexport.model.case import PLAIN
+from caniexport.model.status import FixKind
+from caniexport.scan.normal import TermReader, functions, operator_of
+from caniexport.scan.terms import CONSTANT, EITHER, VARIABLE, Term, bits, text
+
+_COMMUTING = frozenset({"add", "mul", "and", "or", "eq", "ne", "max", "min", "xor", "list", "stack", "cat"})
+#: numbers that belong to a formula; any other is a size or a small quantity of its author's
+_OF_FORMULAS = frozenset({"-2", "-1", "0", "1", "2", "3", "6", "0.5", "-0.5", "0.1667", "1.702", "0.044715", "0.04472"})
+
+_LISTS = ("list", "stack", "cat")
+_LIST_BITS = bits(_LISTS)
+
+Binding = dict[int, object]
+
+
+def fits(piece: Term, term: Term) -> bool:
+    """Whether a term is what a piece says, whatever the piece's variables stand for."""
+    return (piece.ops & ~_LIST_BITS) & ~term.ops == 0 and _fit(piece, term, {}, root=True) is not None
+
+
+def _fit(piece: Term, term: Term, bound: Binding, *, root: bool = False) -> Binding | None:
+    if piece.op == VARIABLE:
+        return _bind(piece, term, bound)
+    if piece.op == CONSTANT:
+        same = term.op == CONSTANT and (piece.name == term.name or not _tells(piece))
+        return bound if same else None
+    if term.op == EITHER:
+        tried = (_fit(piece, item, bound, root=root) for item in term.args)
+        return next((found for found in tried if found is not None), None)
+    if piece.op != term.op and not (piece.op in _LISTS and term.op in _LISTS):
+        return None
+    if piece.op in _COMMUTING:
+        return _fit_any_order(piece, term, bound, root=root)
+    if len(piece.args) > len(term.args):
+        return None
+    for mine, other in zip(piece.args, term.args, strict=False):
+        found = _fit(mine, other, bound)
+        if found is None:
+            return None
+        bound = found
+    return bound
+
+
+def _tells(constant: Term) -> bool:
+    return constant.name in _OF_FORMULAS or constant.name[:1] in "'TF"
+
+
+def _bind(piece: Term, term: Term, bound: Binding) -> Binding | None:
+    before = bound.get(id(piece))
+    if before is None:
+        return {**bound, id(piece): term}
+    return bound if before is term else None
+
+
+def _fit_any_order(piece: Term, term: Term, bound: Binding, *, root: bool) -> Binding | None:
+    """Each part of a piece fits another part of the term; what is left over belongs to a variable of the piece."""
+    parts = [item for item in piece.args if item.op != VARIABLE]
+    variables = [item for item in piece.args if item.op == VARIABLE]
+    if len(piece.args) > len(term.args) and not variables:
+        return None
+    return _placed(parts, variables, list(term.args), bound, root or piece.op in ("list", "stack", "cat"))
+
+
+def _placed(
+    parts: Sequence[Term], variables: Sequence[Term], left: list[Term], bound: Binding, loose: bool
+) -> Binding | None:
+    if not parts:
+        return _rest(variables, left, bound, loose)
+    for number, item in enumerate(left):
+        found = _fit(parts[0], item, bound)
+        if found is not None:
+            whole = _placed(parts[1:], variables, left[:number] + left[number + 1 :], found, loose)
+            if whole is not None:
+                return whole
+    return None
+
+
+def _rest(variables: Sequence[Term], left: list[Term], bound: Binding, loose: bool) -> Binding | None:
+    free = []
+    for variable in variables:
+        before = bound.get(id(variable))
+        if before is None:
+            free.append(variable)
+            continue
+        taken = [before] if before in left else list(before.args) if isinstance(before, Term) else []
+        if not taken or any(item not in left for item in taken):
+            return None
+        left = [item for item in left if item not in taken]
+    if len(left) < len(free) or (left and not free and not loose):
+        return None
+    for variable, item in zip(free, left, strict=False):
+        bound = {**bound, id(variable): item}
+    return bound
+
+
+@dataclass(frozen=True)
+class FixForm:
+    """What a fix looks like: its ``pieces`` with their weights. ``of`` is the package in which it is well known;
+    ``alone`` whether it is a finding without its author's words.
+    """
+
+    case: str
+    variant: str
+    pieces: tuple[tuple[Term, float], ...]
+    of: str = ""
+    alone: bool = True
+    failing: bool = False
+
+    @property
+    def weight(self) -> float:
+        """The weight of all pieces."""
+        return sum(weight for _, weight in self.pieces)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What is known of a case: the operators that it is about (``leads``), those that its failing form calls, those
+    that only a fix calls (by fix), its words, and its failing form's terms.
+    """
+
+    case: str
+    leads: frozenset[str]
+    calls: frozenset[str]
+    fixes: Mapping[str, frozenset[str]]
+    words: frozenset[str]
+    plain: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """All forms and profiles. ``rarity`` is how much a word of a case says, ``arguments`` the fixes of an argument."""
+
+    forms: tuple[FixForm, ...]
+    profiles: Mapping[str, Profile]
+    rarity: Mapping[str, float]
+    arguments: Mapping[str, tuple[tuple[str, str], ...]]
+
+    @cached_property
+    def by_operator(self) -> Mapping[str, tuple[tuple[int, Term], ...]]:
+        """The pieces that begin with an operator, as (number, piece)."""
+        found: dict[str, list[tuple[int, Term]]] = defaultdict(list)
+        for number, piece in enumerate(self.pieces):
+            found[piece.op].append((number, piece))
+        return {op: tuple(listed) for op, listed in found.items()}
+
+    @cached_property
+    def pieces(self) -> tuple[Term, ...]:
+        """Every piece of a form or a failing form once."""
+        every = [piece for form in self.forms for piece, _ in form.pieces]
+        every += [piece for profile in self.profiles.values() for piece in profile.plain]
+        return tuple({text(piece): piece for piece in every}.values())
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """By its text: the number of a piece."""
+        return {text(piece): number for number, piece in enumerate(self.pieces)}
+
+    @cached_property
+    def operators(self) -> frozenset[str]:
+        """Operators that cases are about."""
+        return frozenset(op for profile in self.profiles.values() for op in profile.leads)
+
+    def number(self, piece: Term) -> int:
+        """The number of a piece."""
+        return self.numbers[text(piece)]
+
+
+def find(terms: Sequence[Term], known: Knowledge) -> dict[int, list[int]]:
+    """By piece that these terms have: the lines on which it is."""
+    found: dict[int, list[int]] = defaultdict(list)
+    there = _LIST_BITS
+    for top in terms:
+        there |= top.ops
+    possible: dict[str, list[tuple[int, Term]]] = {}
+    for term in unique(terms):
+        if term.op not in possible:
+            possible[term.op] = [item for item in _candidates(term, known) if not item[1].ops & ~there]
+        for number, piece in possible[term.op]:
+            if len(found.get(number, ())) < _LINES and fits(piece, term):
+                found[number].append(term.line)
+    return dict(found)
+
+
+def unique(terms: Iterable[Term]) -> Iterator[Term]:
+    """These terms and those in them, each once."""
+    seen: set[int] = set()
+    left = list(terms)
+    while left:
+        term = left.pop()
+        if id(term) not in seen:
+            seen.add(id(term))
+            yield term
+            left.extend(term.args)
+
+
+#: lines of one piece in one function
+_LINES = 8
+
+
+def _candidates(term: Term, known: Knowledge) -> Iterable[tuple[int, Term]]:
+    if term.op in _LISTS:
+        return [item for op in _LISTS for item in known.by_operator.get(op, ())]
+    return known.by_operator.get(term.op, ())
+
+
+def learn(entries: Iterable[CatalogueEntry]) -> Knowledge:
+    """Forms and profiles of the corpus, and the written ones."""
+    cases: dict[str, list[CatalogueEntry]] = defaultdict(list)
+    for entry in entries:
+        cases[entry.case].append(entry)
+    common = _common()
+    forms = list(_written())
+    profiles = {}
+    for case, listed in cases.items():
+        terms = {entry.variant: _terms(entry.code) for entry in listed}
+        plain = terms.get(PLAIN, [])
+        known = {text(term) for top in plain for term in top.below()}
+        for entry in listed:
+            if entry.kind in _REWRITES:
+                forms += _derived(entry, terms[entry.variant], known, common)
+        profiles[case] = _profile(listed, terms)
+    counts = Counter(word for profile in profiles.values() for word in profile.words)
+    rarity = {word: math.log(len(profiles) / count) for word, count in counts.items()}
+    return Knowledge(tuple(forms), profiles, rarity, _arguments(cases))
+
+
+def _arguments(cases: Mapping[str, Sequence[CatalogueEntry]]) -> dict[str, tuple[tuple[str, str], ...]]:
+    """By argument of the export call that some failing form gives: the fixes that leave it out."""
+    found = {}
+    for listed in cases.values():
+        name = next((argument_of(entry) for entry in listed if entry.variant == PLAIN), "")
+        if name:
+            options = [entry for entry in listed if entry.kind == FixKind.EXPORT_OPTION.value and not entry.caution]
+            found[name] = tuple((entry.case, entry.variant) for entry in options)
+    return found
+
+
+def argument_of(entry: CatalogueEntry) -> str:
+    """The argument of the export call that a case is about, which its title names: ``export(aten=...)``."""
+    match = _TITLE.search(entry.title)
+    return (match["call"] or match["alone"]) if match else ""
+
+
+_TITLE = re.compile(r"\bexport\((?P<call>\w+)=|^(?P<alone>\w+)=:")
+
+
+_REWRITES = (FixKind.REWRITE.value, FixKind.MODULE_SWAP.value)
+_WORD = re.compile(r"[a-z]+[0-9]*|[0-9]+")
+
+
+def words_of(line: str) -> frozenset[str]:
+    """The words of a text, its names taken apart."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", line)
+    return frozenset(_SAME.get(word, word.rstrip("s")) for word in _WORD.findall(spaced.lower()) if len(word) > 2)
+
+
+_SAME = {"fp16": "half", "float16": "half", "boolean": "bool", "bools": "bool", "longs": "int64", "long": "int64"}
+
+
+def _terms(code: str) -> list[Term]:
+    try:
+        tree = ast.parse(dedent(code))
+    except SyntaxError:
+        return []
+    return [term for function, scope in functions(tree) for term in TermReader(scope).read(function.body)]
+
+
+def _operators(terms: Iterable[Term]) -> frozenset[str]:
+    return frozenset(term.op for top in terms for term in top.below() if term.op not in (VARIABLE, CONSTANT))
+
+
+def _profile(listed: Sequence[CatalogueEntry], terms: Mapping[str, Sequence[Term]]) -> Profile:
+    first = listed[0]
+    calls = _operators(terms.get(PLAIN, ()))
+    aten = [operator_of(op) for op in first.ops if "::" in op]
+    leads = frozenset(op for number, op in enumerate(aten) if number == 0 or op in calls)
+    told = " ".join([first.case, first.title, *first.ops, *(f"{item.note} {item.variant}" for item in listed)])
+    fixes = {entry.variant: _operators(terms[entry.variant]) - calls for entry in listed if entry.variant != PLAIN}
+    plain = tuple(term for term in terms.get(PLAIN, ()) if term.weight >= 1)
+    return Profile(first.case, leads, calls, fixes, words_of(told), plain)
+
+
+def _derived(
+    entry: CatalogueEntry, terms: Sequence[Term], plain: Container[str], common: Mapping[str, int]
+) -> Iterator[FixForm]:
+    """The form of a fix's own code: what its failing form does not have, common pieces weighing little."""
+    pieces = {text(term): term for top in terms for term in top.below() if term.weight > 1}
+    weighed = [
+        (term, term.weight / (1 + common.get(line, 0)) ** 0.5) for line, term in pieces.items() if line not in plain
+    ]
+    if weighed:
+        yield FixForm(entry.case, entry.variant, tuple(weighed), alone=sum(weight for _, weight in weighed) >= _LEAST)
+
+
+#: operators that a form without its author's words has at least, the common ones weighed down
+_LEAST = 8.0
+
+
+def _written() -> Iterator[FixForm]:
+    data = tomllib.loads(resources.files(__package__).joinpath("forms.toml").read_text("utf-8"))
+    for entry in data["form"]:
+        case, _, variant = entry["fix"].partition("/")
+        for key in ("code", "failing"):
+            for code in entry.get(key, ()):
+                piece = _piece(code)
+                alone = entry.get("alone", True) and key == "code"
+                yield FixForm(
+                    case, variant, ((piece, float(piece.weight)),), entry.get("of", ""), alone, key == "failing"
+                )
+
+
+def _piece(code: str) -> Term:
+    *before, last = ast.parse(code).body
+    reader = TermReader()
+    reader.read(before)
+    assert isinstance(last, ast.Expr)
+    return reader.term(last.value)
+
+
+def _common() -> dict[str, int]:
+    """By piece: in how many functions of real packages it is."""
+    lines = resources.files(__package__).joinpath("common.txt").read_text("utf-8").splitlines()
+    return {line.partition(" ")[2]: int(line.partition(" ")[0]) for line in lines}

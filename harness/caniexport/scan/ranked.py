@@ -1,0 +1,233 @@
+"""Which case of the corpus a place of the source is about: forms, operators that are named or left out, and words."""
+
+from __future__ import annotations
+
+import ast
+import math
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from caniexport.scan.files import ParsedFile
+from caniexport.scan.forms import FixForm, Knowledge, Profile, find, unique
+from caniexport.scan.normal import TermReader, functions
+from caniexport.scan.stated import Place
+from caniexport.scan.terms import CONSTANT, VARIABLE, Term
+
+
+@dataclass(frozen=True)
+class OnLines:
+    """What is on the lines of a file: ``pieces`` by number, and operators."""
+
+    pieces: tuple[tuple[int, int], ...]
+    operators: tuple[tuple[int, str], ...]
+
+    def between(self, first: int, last: int) -> tuple[frozenset[int], frozenset[str]]:
+        """The pieces and the operators from one line to another."""
+        pieces = self.pieces[bisect_left(self.pieces, (first, -1)) : bisect_right(self.pieces, (last + 1, -1))]
+        listed = self.operators[bisect_left(self.operators, (first, "")) : bisect_right(self.operators, (last + 1, ""))]
+        return frozenset(number for _, number in pieces), frozenset(op for _, op in listed)
+
+
+def lines_of(source: ParsedFile, known: Knowledge, check: Callable[[], None]) -> OnLines:
+    """What the functions of a file have on their lines."""
+    pieces: set[tuple[int, int]] = set()
+    operators: set[tuple[int, str]] = set()
+    for function, scope in functions(source.tree):
+        terms = TermReader(scope, check=check).read(function.body)
+        for number, on in find(terms, known).items():
+            pieces |= {(line, number) for line in on}
+        operators |= {(term.line, term.op) for term in unique(terms) if term.op not in (VARIABLE, CONSTANT)}
+    return OnLines(tuple(sorted(pieces)), tuple(sorted(operators)))
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A case, the fix that is nearest, and what speaks for it, as numbers between 0 and 1."""
+
+    case: str
+    variant: str
+    named: float = 0.0
+    left_out: float = 0.0
+    form: float = 0.0
+    failing: float = 0.0
+    operators: float = 0.0
+    words: float = 0.0
+    few: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """How well it fits."""
+        return (
+            2.0 * self.named + 1.5 * self.left_out + 2.5 * self.form + 1.5 * self.failing
+            + 1.0 * self.operators + 2.5 * self.words + 0.5 * self.few
+        )  # fmt: skip
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it is enough to say that the place is about this case."""
+        if self.form >= 0.6:
+            return True
+        told = max(self.named, self.left_out, self.failing)
+        if told >= 1.0 and (self.form >= 0.3 or self.operators >= 0.3):
+            return self.score >= 3.0
+        if self.failing >= 1.0:
+            return True
+        return self.named >= 1.0 and self.words >= (0.25 if self.few else 0.35)
+
+
+class Ranking:
+    """Ranks the cases of the corpus for a place."""
+
+    def __init__(self, known: Knowledge) -> None:
+        self.known = known
+        counts = Counter(op for profile in known.profiles.values() for op in self._all(profile))
+        self.rarity = {op: math.log(len(known.profiles) / count) for op, count in counts.items()}
+        self.about = Counter(op for profile in known.profiles.values() for op in profile.leads)
+
+    @staticmethod
+    def _all(profile: Profile) -> frozenset[str]:
+        return profile.calls.union(*profile.fixes.values()) if profile.fixes else profile.calls
+
+    @cached_property
+    def _forms(self) -> Mapping[str, list[tuple[FixForm, tuple[tuple[int, float], ...]]]]:
+        found: dict[str, list[tuple[FixForm, tuple[tuple[int, float], ...]]]] = {}
+        for form in self.known.forms:
+            numbers = tuple((self.known.number(piece), weight) for piece, weight in form.pieces)
+            found.setdefault(form.case, []).append((form, numbers))
+        return found
+
+    def rank(self, place: Place, lines: OnLines) -> list[Candidate]:
+        """The cases that anything speaks for, best first."""
+        here, calls = lines.between(place.first, place.last)
+        there, others = lines.between(*place.instead) if place.instead else (frozenset(), frozenset())
+        seen = _PlaceSeen(here, calls, there | self._quoted(place.quoted), others - calls, place.named, place.words)
+        found = [self._candidate(profile, seen) for profile in self.known.profiles.values()]
+        return sorted((item for item in found if item), key=lambda item: -item.score)
+
+    def alone(self, lines: OnLines) -> list[Formed]:
+        """Forms that are findings without their author's words, by line; of one line the largest and its equals."""
+        on: dict[int, list[int]] = {}
+        for line, number in lines.pieces:
+            on.setdefault(number, []).append(line)
+        found: dict[int, list[tuple[float, float, FixForm]]] = {}
+        for form, numbers in (item for listed in self._forms.values() for item in listed if item[0].alone):
+            here = [(number, weight) for number, weight in numbers if number in on]
+            matched = sum(weight for _, weight in here)
+            if matched / form.weight >= _SHARE:
+                main = max(here, key=lambda item: item[1])
+                for line in on[main[0]]:
+                    found.setdefault(line, []).append((main[1], matched / form.weight, form))
+        return [Formed(line, _best_of(listed)) for line, listed in sorted(found.items())]
+
+    def _quoted(self, code: Sequence[str]) -> frozenset[int]:
+        terms = [term for line in code for term in TermReader().read(ast.parse(line).body)]
+        return frozenset(find(terms, self.known))
+
+    def _candidate(self, profile: Profile, seen: _PlaceSeen) -> Candidate | None:
+        named = 1.0 if profile.leads & seen.named else 0.6 if self._rare(profile.calls & seen.named) else 0.0
+        left_out = 1.0 if self._rare(profile.leads & seen.left_out) else 0.0
+        failing = self._failing(profile, seen.there)
+        told = max(named, left_out, failing)
+        variant, form = self._best_form(profile.case, seen.here, told >= 1.0)
+        if not (told or form):
+            return None
+        operators, other = self._operators(profile, seen.calls)
+        most = max((self.about[op] for op in profile.leads & seen.named), default=9)
+        return Candidate(
+            profile.case, variant or other or "?", named, left_out, form, failing, operators,
+            self._words(profile, seen.words), 1.0 if most <= _FEW else 0.0,
+        )  # fmt: skip
+
+    def _failing(self, profile: Profile, there: Collection[int]) -> float:
+        """The share of the failing form that is in the branch that is taken elsewhere, or in a comment."""
+        if any(form.failing and numbers[0][0] in there for form, numbers in self._forms.get(profile.case, ())):
+            return 1.0
+        telling = [(self.known.number(piece), piece.weight) for piece in profile.plain if self._tells(piece)]
+        whole = sum(weight for _, weight in telling)
+        return sum(weight for number, weight in telling if number in there) / whole if whole else 0.0
+
+    def _tells(self, piece: Term) -> bool:
+        return any(self.rarity.get(term.op, 0.0) > _RARE and term.op not in _PYTHON for term in piece.below())
+
+    def _rare(self, ops: Iterable[str]) -> bool:
+        return any(self.rarity.get(op, _RARE + 1) > _RARE and op not in _PYTHON for op in ops)
+
+    def _best_form(self, case: str, here: Collection[int], told: bool) -> tuple[str, float]:
+        best = ("", 0.0)
+        for form, numbers in self._forms.get(case, ()):
+            if form.failing or not (form.alone or told):
+                continue
+            whole = sum(weight for _, weight in numbers)
+            share = sum(weight for number, weight in numbers if number in here) / whole
+            if share > best[1]:
+                best = (form.variant, share)
+        return best
+
+    def _operators(self, profile: Profile, calls: frozenset[str]) -> tuple[float, str]:
+        """The share of the operators that a fix brings, by their rarity; of the fix that has most of them here."""
+        best = (0.0, "")
+        for variant, ops in profile.fixes.items():
+            whole = sum(self.rarity[op] for op in ops)
+            share = sum(self.rarity[op] for op in ops & calls) / max(whole, _LITTLE) if whole else 0.0
+            best = max(best, (share, variant))
+        return best
+
+    def _words(self, profile: Profile, words: frozenset[str]) -> float:
+        """How many of the words are the case's, by their rarity: between 0 and 1."""
+        rarity = self.known.rarity
+        common = sum(rarity[word] ** 2 for word in words & profile.words)
+        mine = math.sqrt(sum(rarity.get(word, 0.0) ** 2 for word in words))
+        other = math.sqrt(sum(rarity[word] ** 2 for word in profile.words))
+        return common / (mine * other) if mine and other else 0.0
+
+
+@dataclass(frozen=True)
+class _PlaceSeen:
+    """What a place has: pieces and operators ``here`` and in the branch that is taken elsewhere, names and words."""
+
+    here: frozenset[int]
+    calls: frozenset[str]
+    there: frozenset[int]
+    left_out: frozenset[str]
+    named: frozenset[str]
+    words: frozenset[str]
+
+
+#: the logarithm of how many times fewer cases have an operator than there are, where it tells
+_RARE = 2.5
+#: operators that lists, dictionaries and numbers of Python have, too
+_PYTHON = frozenset(
+    "index item slice list size floor_divide remainder add mul pow in is both max min sum round abs".split()
+)
+#: operators of a fix that are rarer together
+_LITTLE = 6.0
+#: cases about an operator, of which one is taken for the named operator alone
+_FEW = 2
+#: of a form's weight, what is found of it at least
+_SHARE = 0.6
+
+
+@dataclass(frozen=True)
+class Formed:
+    """A line on which a form is, and the fixes that have it, the nearest first."""
+
+    line: int
+    forms: tuple[FixForm, ...]
+
+    @property
+    def fixes(self) -> tuple[tuple[str, str], ...]:
+        """The fixes, each once."""
+        return tuple(dict.fromkeys((form.case, form.variant) for form in self.forms))
+
+
+def _best_of(found: Sequence[tuple[float, float, FixForm]]) -> tuple[FixForm, ...]:
+    most = max(weight for weight, _, _ in found)
+    largest = [(weight, share, form) for weight, share, form in found if weight >= _AS_LARGE * most]
+    return tuple(form for _, _, form in sorted(largest, key=lambda item: (-item[1], -item[0])))
+
+
+#: of the largest form's weight, what another's is that is told beside it
+_AS_LARGE = 0.9

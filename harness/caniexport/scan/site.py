@@ -1,0 +1,44 @@
+"""A place of a source tree that measurements may speak to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from caniexport.scan.gates import Condition
+
+
+class SiteKind(StrEnum):
+    """What a site is."""
+
+    GATE = "version-gate"
+    SYMBOLIC = "custom-symbolic"
+    DYNAMO = "dynamo-pin"
+    OPSET = "opset-pin"
+    FALLBACK = "fallback-type"
+    ARGUMENT = "export-argument"
+    SHAPE = "known-rewrite"
+    STATED = "stated-workaround"
+
+
+@dataclass(frozen=True)
+class Site:
+    """One place. ``name`` is the operator, argument, number or option; ``condition`` is a gate's.
+
+    ``ops`` are the functions that only one branch of a gate calls, where the gate has to do with an export.
+    ``fixes`` are the fixes of the corpus that it is, or is nearest to, the best first; ``told`` is how that is seen,
+    ``of`` the package in which this form is well known. ``runtime`` is another runtime than ONNX Runtime that it is
+    for.
+    """
+
+    path: str
+    line: int
+    kind: SiteKind
+    text: str
+    name: str = ""
+    condition: Condition | None = None
+    ops: tuple[str, ...] = ()
+    fixes: tuple[tuple[str, str], ...] = ()
+    runtime: str = ""
+    told: str = ""
+    of: str = ""

@@ -1,0 +1,378 @@
+"""Places of a file of which their author says that they are there for an export: in a comment, a docstring or a
+name, by a branch on exporting, or by putting a function in the place of an operator.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from caniexport.scan import backends
+from caniexport.scan.files import ParsedFile
+from caniexport.scan.forms import words_of
+from caniexport.scan.normal import dotted, every_statement, operator_of
+
+#: words of an export in a comment
+_EXPORT = re.compile(
+    r"(?:equivalent (?:of|to)|same as|instead of|replacement (?:of|for)|alternative to|mimics?) [`'\"]?(?:torch|nn|F)\."
+    r"|onnx|opset|torchscript|torch\.?jit|\bjit\b|torch\.export|\btrac(?:ing|ed|eable|er)\b|torch\.trace|jit\.trace",
+    re.IGNORECASE,
+)
+#: what a comment on a workaround has
+_COMPLAINT = re.compile(
+    r"support|instead|avoid|work-? ?a?round|cannot|can't|can not|\bnot\b|n't|replac|rewrit|equivalent|compatib|friendly"
+    r"|issue|\bbug|fail|error|custom|fix|hack|requir|needed|need to|problem|explicit|constant|convenience|\bfor onnx"
+    r"|allow|enable|convert|recorded|hard-?cod|support|trick|\bfor export|doesnt|prefer|differen|wrong|export",
+    re.IGNORECASE,
+)
+_NAMED_FOR_EXPORT = re.compile(r"onnx|export(?!er|s\b)|tracing|traceable|torchscript|scriptable|jit", re.IGNORECASE)
+_GATE = re.compile(
+    r"is_in_onnx_export|is_onnx|onnx_export|onnx_trace|is_export|exportable|is_tracing|is_trac|_tracing|tracing$"
+    r"|in_export|exporting|export_mode|for_export|export_onnx|onnx_mode|\bexport$|to_onnx|_onnx$|^onnx$|for_onnx|is_jit"
+    r"|onnx_compat|onnx_friendly|onnx_trac|is_scripting_or_tracing|torchscript$|^trac(?:ing|ed)$",
+    re.IGNORECASE,
+)
+#: names of operators that are words of English, too: they count where they are written as code
+_ENGLISH = frozenset(
+    "add all any and or not where index to max min size view expand repeat fold split copy type range sum mean "
+    "norm sort round data item select gather fill full empty ones zeros trace unique mode sign floor ceil flip "
+    "roll pad cat stack resize slice cross product dot mul sub div pow exp log square reshape transpose linear "
+    "embedding dropout attention mask loop if input constant shape cast equal less greater identity upsample "
+    "pool conv random normal uniform bias complex real imag squeeze append mm rand sequence list cond scan int "
+    "float bool is in call return for exp2 attr tensor apply addition detach prim scatter softmax relu sigmoid "
+    "conv2d matmul convolution gelu abs eq ne lt gt le ge insert unsqueeze unbind chunk layer instance batch "
+    "group interpolate einsum_ pooling to_ replace optional case convert forward result length line state "
+    "state_dict op ops name step zero one half".split()
+)
+_CODE = re.compile(
+    r"`+~?([\w.:]+)[^`]*`+|((?:torch|nn|F|np|aten|Tensor)[.:][\w.:]+)|(\.?[A-Za-z_]\w*)(?=\()|"
+    r"(?:operator|op|operators|instead of|replacement (?:for|of)|replace|replaces|of using|use of|using)"
+    r" (?:the |a |an )?[`'\"]?([A-Za-z_]\w*)"
+)
+_PLAIN_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_COMMENT_LINE = re.compile(r"^\s*#")
+#: lines behind a comment that it is about, at most
+_BEHIND = 14
+#: names of functions, classes and decorators that put a function in the place of an operator
+_REPLACING = re.compile(r"register_rewriter|PatchingSpec|patch|rewriter", re.IGNORECASE)
+
+
+class Told(StrEnum):
+    """How the author says it."""
+
+    COMMENT = "comment"
+    NAME = "name"
+    GATE = "gate"
+    PATCH = "patch"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Lines from ``first`` to ``last`` that are there for an export; ``line`` is where that is shown.
+
+    ``named`` are the operators that the author names, ``said`` the author's text, ``instead`` the lines of the branch
+    that is taken elsewhere, ``runtime`` another runtime than ONNX Runtime that it is for.
+    """
+
+    line: int
+    first: int
+    last: int
+    told: Told
+    said: str
+    named: frozenset[str] = frozenset()
+    instead: tuple[int, int] | None = None
+    runtime: str = ""
+    quoted: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of what the author says."""
+        return words_of(self.said)
+
+
+def places(source: ParsedFile, known: Collection[str]) -> list[Place]:
+    """Every such place of a file, by line. ``known`` are the operators that cases are about."""
+    text = "\n".join(source.lines)
+    if not _EXPORT.search(text) and not _GATE.search(text) and not backends.mentioned(text):
+        return []
+    found = list(_PlaceFinder(source, frozenset(known)).all())
+    return sorted(found, key=lambda place: (place.first, place.last))
+
+
+@dataclass
+class _PlaceFinder:
+    source: ParsedFile
+    known: frozenset[str]
+    statements: list[ast.stmt] = field(default_factory=list)
+    firsts: list[int] = field(default_factory=list)
+
+    def all(self) -> Iterator[Place]:
+        listed = (node for node in every_statement(self.source.tree) if isinstance(node, ast.stmt))
+        self.statements = sorted(listed, key=lambda node: (_first_line(node), node.lineno))
+        self.firsts = [_first_line(node) for node in self.statements]
+        yield from self._comments()
+        yield from self._blocks(self.source.tree, "")
+
+    def _comments(self) -> Iterator[Place]:
+        lines = self.source.lines
+        number = 0
+        while number < len(lines):
+            if not _COMMENT_LINE.match(lines[number]):
+                said = _trailing(lines[number])
+                if said and _EXPORT.search(said):
+                    yield from self._commented(number + 1, number + 1, [said])
+                number += 1
+                continue
+            end = number
+            while end + 1 < len(lines) and _COMMENT_LINE.match(lines[end + 1]):
+                end += 1
+            block = [line.strip().lstrip("#").strip() for line in lines[number : end + 1]]
+            following = _trailing(lines[end + 1]) if end + 1 < len(lines) else ""
+            if _EXPORT.search(" ".join([*block, following])):
+                yield from self._commented(number + 1, end + 2, [*block, following])
+            number = end + 1
+
+    def _commented(self, first: int, start: int, block: Sequence[str]) -> Iterator[Place]:
+        said = " ".join(block)
+        if not _COMPLAINT.search(said):
+            return
+        node = self._statement_at(first, start)
+        if node is None:
+            return
+        quoted = tuple(line for line in block if _is_code(line))
+        last = node.end_lineno or node.lineno
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.If | ast.For | ast.With):
+            last = self._end_of_paragraph(last)
+        line = max(first, _first_line(node)) if isinstance(node, ast.FunctionDef | ast.ClassDef) else node.lineno
+        if node.lineno < first <= last:
+            line = first
+        yield Place(
+            line, min(first, node.lineno), last, Told.COMMENT, said, self.named(said, quoted),
+            quoted=quoted, runtime=backends.of_text(said),
+        )  # fmt: skip
+
+    def _statement_at(self, first: int, start: int) -> ast.stmt | None:
+        """The innermost statement around a line, where the comment is behind code; otherwise the next one."""
+        if first == start:
+            before = self.statements[: bisect_right(self.firsts, first)]
+            return next((node for node in reversed(before) if (node.end_lineno or 0) >= first), None)
+        number = bisect_left(self.firsts, start)
+        if number == len(self.statements):
+            return None
+        between = self.source.lines[start - 1 : self.firsts[number] - 1]
+        nothing = all(not line.strip() or _COMMENT_LINE.match(line) for line in between)
+        return self.statements[number] if nothing else None
+
+    def _end_of_paragraph(self, last: int) -> int:
+        lines = self.source.lines
+        end = last
+        while end < min(len(lines), last + _BEHIND) and lines[end].strip() and not _COMMENT_LINE.match(lines[end]):
+            end += 1
+        return end
+
+    def _blocks(self, node: ast.AST, inside: str) -> Iterator[Place]:
+        """The places that the statements below a node show by themselves."""
+        left: list[tuple[ast.AST, str]] = [(node, inside)]
+        while left:
+            parent, name = left.pop()
+            for field_name in ("body", "orelse", "finalbody", "handlers", "cases"):
+                block = getattr(parent, field_name, None)
+                if not isinstance(block, list):
+                    continue
+                for number, child in enumerate(block):
+                    within = getattr(child, "name", None) if isinstance(child, ast.FunctionDef) else name
+                    yield from self._shown(child, block[number + 1 :], name or "")
+                    left.append((child, within or ""))
+
+    def _shown(self, node: ast.AST, rest: Sequence[ast.stmt], inside: str) -> Iterator[Place]:
+        if isinstance(node, ast.FunctionDef):
+            yield from self._function(node)
+        elif isinstance(node, ast.ClassDef):
+            yield from self._docstring(node)
+        elif isinstance(node, ast.If):
+            yield from self._gate(node, rest, inside)
+        elif isinstance(node, ast.Assign):
+            yield from self._assigned(node)
+            yield from self._chosen(node)
+        elif isinstance(node, ast.Return | ast.Expr):
+            yield from self._chosen(node)
+
+    def _function(self, node: ast.FunctionDef) -> Iterator[Place]:
+        yield from self._docstring(node)
+        last = node.end_lineno or node.lineno
+        for decorator in node.decorator_list:
+            yield from self._replaced(decorator, node)
+        if _NAMED_FOR_EXPORT.search(node.name):
+            named = {operator for operator in self._in_name(node.name) if operator not in _ENGLISH}
+            said = node.name.replace("_", " ")
+            yield Place(
+                node.lineno, node.lineno, last, Told.NAME, said, frozenset(named), runtime=backends.of_text(said)
+            )
+
+    def _in_name(self, name: str) -> Iterator[str]:
+        """The operators in a function's name, the longest first."""
+        parts = [part for part in re.split(r"_+", name.lower()) if part]
+        for size in range(min(4, len(parts)), 0, -1):
+            for start in range(len(parts) - size + 1):
+                operator = operator_of("_".join(parts[start : start + size]))
+                if operator in self.known:
+                    yield operator
+
+    def _docstring(self, node: ast.FunctionDef | ast.ClassDef) -> Iterator[Place]:
+        said = ast.get_docstring(node) or ""
+        if said and _EXPORT.search(said) and _COMPLAINT.search(said):
+            telling = " ".join(part for part in re.split(r"(?<=[.!])\s|\n\s*\n", said) if _EXPORT.search(part))
+            last = node.end_lineno or node.lineno
+            named = self.named(said if len(said) < _SHORT else telling, ())
+            body = node.body if isinstance(node, ast.ClassDef) else ()
+            forward = [item for item in body if isinstance(item, ast.FunctionDef) and item.name == "forward"]
+            line, said = forward[0].lineno if forward else node.lineno, f"{node.name} {telling}"
+            runtime = backends.of_text(telling)
+            yield Place(line, node.lineno, last, Told.COMMENT, said, named, runtime=runtime)
+
+    def _replaced(self, call: ast.expr, node: ast.FunctionDef) -> Iterator[Place]:
+        """``@REWRITER.register_rewriter(func_name="torch.Tensor.expand", backend="ncnn")``."""
+        if not isinstance(call, ast.Call) or not _REPLACING.search(_last(call.func)):
+            return
+        texts = [
+            item.value for item in ast.walk(call) if isinstance(item, ast.Constant) and isinstance(item.value, str)
+        ]
+        runtime = backends.of_call(call)
+        named = {operator_of(text) for text in texts} & self.known
+        last = node.end_lineno or node.lineno
+        yield Place(
+            node.lineno,
+            call.lineno,
+            last,
+            Told.PATCH,
+            f"{node.name} {' '.join(texts)}",
+            frozenset(named),
+            runtime=runtime,
+        )
+
+    def _assigned(self, node: ast.Assign) -> Iterator[Place]:
+        """``torch.tril = own``."""
+        if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Attribute):
+            return
+        path, own = dotted(node.targets[0]), getattr(node.value, "id", "")
+        function = next(
+            (item for item in self.statements if isinstance(item, ast.FunctionDef) and item.name == own), None
+        )
+        if function is not None and path.split(".")[0] in ("torch", "F") and operator_of(path) in self.known:
+            last = function.end_lineno or function.lineno
+            said = f"{path} {ast.get_docstring(function) or ''}"
+            yield Place(function.lineno, function.lineno, last, Told.PATCH, said, frozenset([operator_of(path)]))
+
+    def _chosen(self, node: ast.Assign | ast.Return | ast.Expr) -> Iterator[Place]:
+        """``a if is_in_onnx_export() else b`` somewhere in a statement."""
+        if not any(" if " in line for line in self.source.lines[node.lineno - 1 : node.end_lineno]):
+            return
+        for item in ast.walk(node):
+            if isinstance(item, ast.IfExp):
+                way = exporting(item.test)
+                runtime = backends.of_test(item.test)
+                if way is not None or runtime:
+                    here, there = (item.body, item.orelse) if way is not False else (item.orelse, item.body)
+                    last = node.end_lineno or node.lineno
+                    yield Place(
+                        node.lineno, node.lineno, last, Told.GATE, "", instead=(there.lineno, there.end_lineno or 0),
+                        runtime=runtime,
+                    )  # fmt: skip
+                    del here
+
+    def _gate(self, node: ast.If, rest: Sequence[ast.stmt], inside: str) -> Iterator[Place]:
+        way, runtime = exporting(node.test), backends.of_test(node.test)
+        if way is None and not runtime:
+            return
+        other: Sequence[ast.stmt] = node.orelse or (rest if _ends(node.body) else ())
+        ours: Sequence[ast.stmt] = node.body
+        if way is False:
+            ours, other = other, ours
+        span, instead = _span(ours), _span(other)
+        last = max(node.end_lineno or node.lineno, *(end for _, end in filter(None, (span, instead))), 0)
+        said = " ".join([inside, *(filter(None, map(_comment_of, self.source.lines[node.lineno - 1 : last])))])
+        first = node.lineno
+        yield Place(
+            first, span[0] if span else first, span[1] if span else last, Told.GATE, said,
+            self.named(said, ()), instead=instead, runtime=runtime,
+        )  # fmt: skip
+
+    def named(self, said: str, quoted: Iterable[str]) -> frozenset[str]:
+        """The operators that a text names: by a word that is no English, or written as code."""
+        found = {operator_of(word) for word in _PLAIN_WORD.findall(said) if word.lower() not in _ENGLISH}
+        for groups in _CODE.findall(said):
+            found |= {operator_of(word.strip(".")) for word in groups if word.strip(".")}
+        for line in quoted:
+            found |= {operator_of(_last(node.func)) for node in ast.walk(ast.parse(line)) if isinstance(node, ast.Call)}
+        return frozenset(found & self.known) - _EVERYWHERE
+
+
+#: operators that say nothing when they are named
+_EVERYWHERE = frozenset("to int bool float size item append shape list forward trace add mul both".split())
+#: a docstring of which all is about one thing
+_SHORT = 400
+
+
+def exporting(test: ast.expr) -> bool | None:
+    """Whether a test is true while exporting; ``None`` where it does not ask that."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = exporting(test.operand)
+        return None if inner is None else not inner
+    if isinstance(test, ast.BoolOp):
+        return next((found for item in test.values for found in [exporting(item)] if found is not None), None)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return _format_is_onnx(test)
+    if isinstance(test, ast.Call):
+        return exporting(test.func)
+    if isinstance(test, ast.Name | ast.Attribute):
+        return True if _GATE.search(_last(test)) else None
+    return None
+
+
+def _format_is_onnx(test: ast.Compare) -> bool | None:
+    texts = [item.value for item in ast.walk(test) if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+    if texts == ["onnx"] and isinstance(test.ops[0], ast.Eq):
+        return True
+    return None
+
+
+def _span(block: Sequence[ast.stmt]) -> tuple[int, int] | None:
+    return (block[0].lineno, max(node.end_lineno or node.lineno for node in block)) if block else None
+
+
+def _ends(block: Sequence[ast.stmt]) -> bool:
+    return isinstance(block[-1], ast.Return | ast.Raise | ast.Continue)
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(item.lineno for item in decorators)])
+
+
+def _last(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _trailing(line: str) -> str:
+    """The comment behind code; empty where the sign is within a text."""
+    before, sign, said = line.partition("#")
+    return said if sign and before.strip() and before.count('"') % 2 == 0 and before.count("'") % 2 == 0 else ""
+
+
+def _comment_of(line: str) -> str:
+    return line.strip().lstrip("#") if _COMMENT_LINE.match(line) else _trailing(line)
+
+
+def _is_code(line: str) -> bool:
+    """Whether a comment's line is code: an assignment or a call."""
+    if "(" not in line or not line.rstrip().endswith((")", "]")):
+        return False
+    try:
+        (node,) = ast.parse(line.strip()).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return isinstance(node, ast.Assign) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call))

@@ -1,0 +1,106 @@
+"""Workarounds in a file: what its author says, and what has the form of a fix whoever wrote it and why."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from caniexport.scan import backends
+from caniexport.scan.files import ParsedFile
+from caniexport.scan.normal import every_statement
+from caniexport.scan.ranked import Candidate, Formed, OnLines, Ranking, lines_of
+from caniexport.scan.site import Site, SiteKind
+from caniexport.scan.stated import Place, Told, places
+
+_TOLD = {
+    Told.COMMENT: "its author says so",
+    Told.NAME: "the function's name says so",
+    Told.GATE: "a branch on exporting",
+    Told.PATCH: "it takes the operator's place",
+}
+#: other cases that are named beside the nearest
+_BESIDE = 2
+
+
+@dataclass(frozen=True)
+class StatedWorkaround:
+    """A site, and the lines that it is about."""
+
+    site: Site
+    first: int
+    last: int
+
+
+def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None]) -> list[StatedWorkaround]:
+    """Every workaround of a file; of several reasons for one place the best."""
+    lines = lines_of(source, ranking.known, check)
+    by_path = backends.of_path(source.path)
+    stated = []
+    for place in places(source, ranking.known.operators):
+        check()
+        stated.append((place, _best(place, lines, ranking)))
+    found = [_told(source, place, best, by_path) for place, best in stated]
+    covered = [item for item in found if item.site.fixes or item.site.runtime]
+    alone = [
+        StatedWorkaround(_formed(source, item, by_path), item.line, item.line)
+        for item in ranking.alone(lines)
+        if not any(other.first <= item.line <= other.last for other in covered)
+    ]
+    kept = [item for item in found if item in covered or _is_worth_telling(item)]
+    return _without_repetition([*kept, *alone])
+
+
+def _best(place: Place, lines: OnLines, ranking: Ranking) -> list[Candidate]:
+    ranked = ranking.rank(place, lines)
+    return ranked[: 1 + _BESIDE] if ranked and ranked[0].is_certain else []
+
+
+def _told(source: ParsedFile, place: Place, best: list[Candidate], by_path: str) -> StatedWorkaround:
+    fixes = tuple((item.case, item.variant) for item in best if item.is_certain)
+    site = Site(
+        source.path, place.line, SiteKind.STATED, text_at(source, place.line), ", ".join(sorted(place.named)),
+        fixes=fixes[:1], runtime=place.runtime or by_path, told=_TOLD[place.told],
+    )  # fmt: skip
+    return StatedWorkaround(site, place.first, place.last)
+
+
+def _formed(source: ParsedFile, found: Formed, by_path: str) -> Site:
+    of = next((form.of for form in found.forms if form.of), "")
+    return Site(
+        source.path, found.line, SiteKind.SHAPE, text_at(source, found.line), found.fixes[0][0], fixes=found.fixes,
+        told="its form", of=of, runtime=by_path,
+    )  # fmt: skip
+
+
+def _is_worth_telling(item: StatedWorkaround) -> bool:
+    """Whether a place of which no case is known is told: its author names an operator."""
+    return bool(item.site.name) and item.site.told != _TOLD[Told.GATE]
+
+
+def _without_repetition(found: list[StatedWorkaround]) -> list[StatedWorkaround]:
+    """Of findings of one case within each other's lines the first."""
+    kept: list[StatedWorkaround] = []
+    for item in sorted(found, key=lambda item: (not item.site.fixes, item.last - item.first, item.first)):
+        same = (other for other in kept if other.first <= item.last and item.first <= other.last)
+        if not any(other.site.fixes == item.site.fixes or not item.site.fixes for other in same):
+            kept.append(item)
+    return sorted(kept, key=lambda item: item.site.line)
+
+
+def text_at(source: ParsedFile, line: int) -> str:
+    """A line of a file, shortened."""
+    text = source.lines[line - 1].strip() if 0 < line <= len(source.lines) else ""
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+
+
+_WIDTH = 110
+
+
+def rules_of_functions(tree: ast.AST) -> Iterator[tuple[ast.ClassDef, ast.FunctionDef]]:
+    """Autograd functions that bring a rule of their own: a ``symbolic`` beside a ``forward``."""
+    for node in every_statement(tree):
+        if isinstance(node, ast.ClassDef):
+            methods = {item.name: item for item in node.body if isinstance(item, ast.FunctionDef)}
+            if "symbolic" in methods and "forward" in methods and methods["symbolic"].args.args[:1]:
+                yield node, methods["symbolic"]
