@@ -26,7 +26,7 @@ from caniexport.match.errors import Confidence, ErrorIndex, ErrorMatch, index_er
 from caniexport.operators import operator_key, operator_keys
 
 TEXTS = tuple(Path(__file__).with_name(name) for name in ("errors.jsonl", "fresh.jsonl"))
-HALVES = ("build", "held_out", "fresh")
+HALVES = ("build", "held_out", "fresh", "final")
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 
 
