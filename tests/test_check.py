@@ -16,6 +16,7 @@ from caniexport.check.run import prepare
 from caniexport.check.subject import Options, UnusableModel, case_id, subject
 from caniexport.cli import main
 from caniexport.cli.check import axes
+from caniexport.machine import interpreters
 from caniexport.model import releases
 from caniexport.model.errors import CaniexportError
 from caniexport.model.status import Status
@@ -98,6 +99,16 @@ def test_an_option_that_cannot_be_meant_is_refused_before_anything_is_made(cwd, 
     assert said in reply.stderr
     assert not (cwd / "caniexport-check").exists()
     assert not (ROOT / "results" / "mine").exists()
+
+
+def test_a_missing_python_is_named_in_the_first_line(cwd, monkeypatch):
+    monkeypatch.chdir(cwd)
+    monkeypatch.setattr(interpreters, "find", lambda *_: None)
+    monkeypatch.setattr(interpreters, "why_none", lambda _: "no network")
+    reply = CliRunner().invoke(main, ["check", "models:adds", "--release", "1.10.2"])
+    assert reply.exit_code == 1
+    said = "models:adds: torch 1.10.2: needs Python 3.8: none found, uv could not download it (no network)"
+    assert reply.stdout.splitlines()[0] == said
 
 
 def test_tolerances_are_a_cases_own(tmp_path):

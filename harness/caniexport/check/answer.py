@@ -102,7 +102,7 @@ def answer(
         table(mine, asked),
         problems,
         tuple(_notes(notes, cells, asked)),
-        (*_findings(cells, asked), *lost),
+        (*_findings(_judged(cells, mine), asked), *lost),
     )
 
 
@@ -238,6 +238,12 @@ def _hint(point: FailurePoint) -> str:
     if point.too_new:
         return "the environment's onnxruntime does not know this opset: that says nothing about the model"
     return ""
+
+
+def _judged(cells: Sequence[MeasuredCell], mine: Dataset) -> list[MeasuredCell]:
+    """The cells that say something about the model."""
+    texts = mine.messages(cell.message_id for cell in cells if cell.status is Status.FAIL)
+    return [cell for cell in cells if _OUR_LIMIT not in texts.get(cell.message_id or "", "")]
 
 
 def _findings(cells: Sequence[MeasuredCell], asked: Filters) -> Iterable[str]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from caniexport.answers.filters import Filters
 from caniexport.check import run
 from caniexport.check.answer import Checked, ModelNotes, answer
+from caniexport.check.kept import kept_answer
 from caniexport.check.run import prepare
 from caniexport.check.subject import Options, UnusableModel, subject
 from caniexport.home import Home
+from caniexport.match.errors import index_errors
 from caniexport.model.corpus import LoadedCase
-from caniexport.model.status import Stage
+from caniexport.model.status import WORKS, Stage, Status
 from caniexport.store import Dataset
 
 if TYPE_CHECKING:
@@ -48,30 +51,45 @@ def check(
     place = prepare(into, home, asked.files, request.packages)
     cases = run.cases(place)
     problems: dict[str, str] = {}
-    for release in chosen:
-        problem = run.measure_release(release, request, place, cases, say)
-        if problem:
-            problems[release.torch] = problem
-        _refuse_wrong(place, cases, release.torch)
+    with ThreadPoolExecutor(1) as pool:
+        ahead = _Ahead(pool, corpus)
+        for release in chosen:
+            problem = run.measure_release(release, request, place, cases, say, ahead.hear)
+            if problem:
+                problems[release.torch] = problem
+            _refuse_wrong(place, cases, release.torch)
     newest = (run.notes_of(place, release.torch) for release in chosen)
     notes = ModelNotes.read(next(filter(None, newest), {}))
-    found = answer(
-        asked.label,
-        _dataset(place),
-        corpus,
-        Filters(
-            cases=tuple(cases),
-            torch=tuple(release.torch for release in reversed(chosen)),
-            exporters=request.exporters,
-            opsets=tuple(map(str, request.opsets)),
-        ),
-        problems,
-        notes,
+    wanted = Filters(
+        cases=tuple(cases),
+        torch=tuple(release.torch for release in reversed(chosen)),
+        exporters=request.exporters,
+        opsets=tuple(map(str, request.opsets)),
+    )
+    mine = _dataset(place)
+    found = kept_answer(
+        place.local,
+        (asked.label, mine.fingerprint(), corpus.fingerprint(), wanted, problems, notes),
+        lambda: answer(asked.label, mine, corpus, wanted, problems, notes),
     )
     _refuse_raised(place, cases, found)
     if request.keep_files and place.bundles.is_dir():
         return replace(found, notes=(*found.notes, f"the exported files are in {place.bundles}"))
     return found
+
+
+class _Ahead:
+    """Reads the errors of the corpus while a model that fails is still being measured."""
+
+    def __init__(self, pool: Executor, corpus: Dataset) -> None:
+        self._pool, self._corpus = pool, corpus
+        self._reads = False
+
+    def hear(self, row: Mapping[str, Any]) -> None:
+        """Begin where a row is the first that fails."""
+        if not self._reads and Status(row["status"]) not in WORKS:
+            self._reads = True
+            self._pool.submit(index_errors, self._corpus)
 
 
 def _dataset(place: run.CheckPlace) -> Dataset:

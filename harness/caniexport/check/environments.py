@@ -47,7 +47,8 @@ class NoEnvironment(Exception):
 def environment(release: Release, home: Home, say: Callable[[str], None], budget: Budget | None) -> Environment:
     """The environment of a release, made where it is not there yet. Raises :class:`NoEnvironment`."""
     if interpreters.find(release.python) is None:
-        raise NoEnvironment(f"needs Python {release.python}: none found, {interpreters.why_none(release.python)}")
+        why = f"uv could not download it ({interpreters.why_none(release.python)})"
+        raise NoEnvironment(f"needs Python {release.python}: none found, {why}")
     name = f"torch{release.torch}-{_PROVIDER}"
     folder = home.root / ".tox"
     table = folder / f"{name}-releases.py"

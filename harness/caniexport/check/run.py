@@ -173,12 +173,18 @@ def measure_release(
     place: CheckPlace,
     known: dict[str, LoadedCase],
     say: Callable[[str], None],
+    hear: Callable[[Mapping[str, Any]], None],
 ) -> str:
-    """Measure what is asked of the cases ``known`` in one release; the problem in words, empty where there is none."""
+    """Measure what is asked of the cases ``known`` in one release; the problem in words, empty where there is none.
+
+    ``hear`` is given each row that is measured.
+    """
     release = fitting(with_packages(release, request.packages)) or release
     without_files = request.keep_files and not place.bundles.is_dir()
     _forget_changed(place, release.torch, known, fresh=request.fresh or without_files)
-    measuring = _Measuring(ReleaseQuestion(release, request.exporters, request.opsets), request, place, known, say)
+    measuring = _Measuring(
+        ReleaseQuestion(release, request.exporters, request.opsets), request, place, known, say, hear
+    )
     try:
         measuring.finish()
     except NoEnvironment as error:
@@ -233,8 +239,10 @@ class _Measuring:
         place: CheckPlace,
         known: dict[str, LoadedCase],
         say: Callable[[str], None],
+        hear: Callable[[Mapping[str, Any]], None],
     ) -> None:
         self.problem = ""
+        self._hear = hear
         self._question, self._request, self._place, self._say = question, request, place, say
         self._run_id = new_run_id()
         self._cells: dict[Point, list[Cell]] = defaultdict(list)
@@ -372,6 +380,7 @@ class _Measuring:
                 self._journal.cell(dict(row), dict(texts))
                 self._note(*(row[name] for name in ("case", "variant", "exporter", "opset", "status", "stage")))
                 self._tell(row)
+                self._hear(row)
         if count < expected and not self._pointless:
             self.problem = "the measuring process ended before its last cell (see the log below the folder)"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 #: the oldest Python that this project runs on, the first torch with wheels for it, and the pins it has no wheels of
 _COMMON, _COMMON_SINCE = "3.11", "1.13"
 _COMMON_PINS = {"numpy==2.5.5": "numpy==2.4.6"}
+#: what a program writes to a terminal beside its words
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _PROBE = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 
@@ -120,5 +123,5 @@ def _said(command: list[str], seconds: float) -> subprocess.CompletedProcess[str
 
 
 def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in _ESCAPE.sub("", text).splitlines() if line.strip()]
     return lines[-1].removeprefix("cause: ") if lines else ""

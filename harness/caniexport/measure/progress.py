@@ -29,6 +29,10 @@ class RowCount:
         #: by journal: bytes that were read (whole lines only), rows in them
         self._known: dict[Path, tuple[int, int]] = {}
 
+    def has_begun(self, run_id: str) -> bool:
+        """Whether a run has a journal: before, its environment is being made."""
+        return any(self._folder.glob(f"*{run_id}-*.jsonl"))
+
     def of(self, run_id: str) -> int:
         """Rows of a run as of now. A journal that is compacted in this moment counts as it did before."""
         return sum(self._count(path) for path in self._folder.glob(f"*{run_id}-*.jsonl"))
@@ -80,6 +84,8 @@ class Progress:
     things: str = "cells"
     _planned: dict[str, int] = field(default_factory=dict)
     _finished: dict[str, int] = field(default_factory=dict)
+    #: by label: when its environment was there
+    _since: dict[str, float] = field(default_factory=dict)
     _started: float = 0.0
     _said: float = 0.0
 
@@ -94,10 +100,16 @@ class Progress:
         """How many are to be measured there."""
         return self._planned.get(label, 0)
 
-    def update(self, label: str, finished: int) -> None:
-        """So many are finished there."""
+    def update(self, label: str, finished: int, has_begun: bool = True) -> None:
+        """So many are finished there; a run that has not begun is waiting for its environment."""
+        if label not in self._finished and not has_begun:
+            self._show(f"{label}: installing its environment · {self._place(label)}")
+            return
         self._finished[label] = finished
-        line = self.line(label)
+        self._since.setdefault(label, time.monotonic())
+        self._show(self.line(label))
+
+    def _show(self, line: str) -> None:
         if sys.stderr.isatty():
             sys.stderr.write(f"\r\x1b[K{line}")
             sys.stderr.flush()
@@ -114,16 +126,16 @@ class Progress:
             self.say(f"{label}: {measured} {self.things} measured")
 
     def line(self, label: str) -> str:
-        """``torch 2.8.0: 120/3400 cells · release 2/6 · 41 cells/s · 1 min left``."""
-        total, done = sum(self._planned.values()), sum(self._finished.values())
-        seconds = max(time.monotonic() - self._started, 1e-6)
-        rate = done / seconds
-        left = f"{_duration((total - done) / rate)} left" if done else "installing"
-        place = list(self._planned).index(label) + 1
-        return (
-            f"{label}: {self._finished[label]}/{self._planned[label]} {self.things} · "
-            f"release {place}/{len(self._planned)} · {rate:.0f} {self.things}/s · {left}"
-        )
+        """``torch 2.8.0: 120/3400 cells · release 2/6 · 41 cells/s · 1 min left``; no rate before there is one."""
+        here = f"{label}: {self._finished[label]}/{self._planned[label]} {self.things} · {self._place(label)}"
+        rate = self._finished[label] / max(time.monotonic() - self._since.get(label, self._started), 1e-6)
+        if not self._finished[label]:
+            return f"{here} · measuring"
+        left = sum(self._planned.values()) - sum(self._finished.values())
+        return f"{here} · {rate:.0f} {self.things}/s · {_duration(left / rate)} left"
+
+    def _place(self, label: str) -> str:
+        return f"release {list(self._planned).index(label) + 1}/{len(self._planned)}"
 
 
 def _duration(seconds: float) -> str:

@@ -36,7 +36,11 @@ def run_job(job: Job, *, only: bool = False) -> int:
     chosen = _chosen(job, "only" if only else "done", keys)
     arguments = [*job.limits, *job.selection, "--run-id", job.run_id, *chosen]
     note_plan(job.options.local, job.environment, job.run_id, job.progress.planned(job.label))
-    return _tox(job, arguments, job.options.local, lambda: job.progress.update(job.label, count.of(job.run_id)), False)
+
+    def tick() -> None:
+        job.progress.update(job.label, count.of(job.run_id), count.has_begun(job.run_id))
+
+    return _tox(job, arguments, job.options.local, tick, False)
 
 
 def run_again(job: Job, some: Sequence[Planned], local: Path, how: Sequence[str]) -> int:

@@ -1,0 +1,106 @@
+"""Models that export without an error and agree with eager on their one example, and give wrong values elsewhere."""
+
+from __future__ import annotations
+
+import torch
+
+
+class TopkOfTies(torch.nn.Module):
+    def forward(self, x):
+        return torch.topk(x, 3).indices
+
+
+def topk_of_ties():
+    return TopkOfTies(), (
+        torch.tensor([0.9, 0.1, 0.8, 0.2, 0.7, 0.3, 0.6, 0.4, 0.5, 0.05] * 4) + torch.arange(40) / 997,
+    )
+
+
+class DuplicateIndices(torch.nn.Module):
+    def forward(self, x, index, value):
+        x = x.clone()
+        x.index_put_((index,), value, accumulate=True)
+        return x
+
+
+def duplicate_indices():
+    return DuplicateIndices(), (torch.zeros(6), torch.tensor([4, 0, 2]), torch.tensor([1.0, 2.0, 3.0]))
+
+
+class BakedSize(torch.nn.Module):
+    def forward(self, x):
+        height = int(x.shape[2])
+        return x * torch.full((height,), 1.0 / height).sum() * height
+
+
+def baked_size():
+    return BakedSize(), (torch.rand(1, 3, 8, 8),)
+
+
+class PythonNumber(torch.nn.Module):
+    def forward(self, x, power):
+        return x * 2 if power > 2 else x - 1
+
+
+def python_number():
+    return PythonNumber(), (torch.rand(2, 3), 2)
+
+
+class DataDependentBranch(torch.nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x * 2
+        return x - 1
+
+
+def data_dependent_branch():
+    return DataDependentBranch(), (torch.rand(2, 3) + 0.5,)
+
+
+class TwiceTheSame(torch.nn.Module):
+    def forward(self, query, key):
+        return query * 2 + key
+
+
+def one_tensor_twice():
+    x = torch.rand(2, 3)
+    return TwiceTheSame(), (x, x)
+
+
+class BakedCount(torch.nn.Module):
+    def forward(self, x, counts):
+        total = int(counts.sum())
+        return torch.repeat_interleave(x, counts, output_size=total).cumsum(0)[-1] / total
+
+
+def baked_count():
+    return BakedCount(), (torch.rand(3), torch.tensor([1, 2, 3]))
+
+
+class BakedNonzero(torch.nn.Module):
+    def forward(self, x, mask):
+        return x.sum() / len(torch.nonzero(mask))
+
+
+def baked_nonzero():
+    return BakedNonzero(), (torch.rand(6), torch.tensor([True, False, True, True, False, False]))
+
+
+class NegativeIndices(torch.nn.Module):
+    def forward(self, x, index):
+        if (index < 0).any():
+            index = -index
+        return x[index]
+
+
+def negative_indices():
+    return NegativeIndices(), (torch.rand(6), torch.tensor([4, 0, 2]))
+
+
+class IntegerDivision(torch.nn.Module):
+    def forward(self, x):
+        return x // 4
+
+
+def integer_division():
+    return IntegerDivision(), (torch.tensor([9, 6, 3, 1]),)
