@@ -46,6 +46,9 @@ _OTHER_BACKEND = "other-backend"
 #: a pin names cases that depend on the model, which is no claim about the code beside it
 _NO_CLAIM = ("opset-pin", "dynamo-pin")
 
+#: a branch on a release, and one on exporting
+_GATES = ("version-gate", "stated-workaround")
+
 Fragment = dict[str, Any]
 Finding = dict[str, Any]
 
@@ -151,7 +154,7 @@ def _claim(finding: Finding) -> str:
 
 def gate_is_right(judged: Judged) -> bool:
     """Whether a gate about a measured case gets the word of its rows."""
-    words = {finding["word"] for finding in judged.findings if finding["site"]["kind"] == "version-gate"}
+    words = {finding["word"] for finding in judged.findings if finding["site"]["kind"] in _GATES}
     return judged.fragment["gate"]["judged_as"] in words
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from caniexport import versions
@@ -32,6 +32,11 @@ _FLAG_NAME = re.compile(
     r"_?(?P<version>\d+_\d+(?:_\d+)?)(?:_plus)?$",
     re.IGNORECASE,
 )
+#: WITH_PT112
+_SHORT_FLAG = re.compile(r"^WITH_PT(?P<major>\d)(?P<minor>\d+)$")
+#: torch_version_ge, pytorch_after, torch_version_is_greater_or_equal
+_AT_LEAST = re.compile(r"torch.*(_ge|_gte|after|at_least|greater|since|newer)", re.IGNORECASE)
+_PART_NAME = re.compile(r"^_?(py)?torch_?(version_?)?(?P<part>major|minor)$", re.IGNORECASE)
 #: helpers that compare by themselves
 _HELPERS = {
     "is_torch_greater_or_equal": ">=",
@@ -42,6 +47,7 @@ _HELPERS = {
     "torch_version_ge": ">=",
     "check_version": ">=",
     "version_ge": ">=",
+    "obsolete_torch_version": "<=",
 }
 
 
@@ -118,15 +124,26 @@ def _major_and_minor(test: ast.BoolOp, derived: frozenset[str]) -> Condition | N
         return None
     found: dict[str, tuple[str, object]] = {}
     for value in test.values:
-        if not (isinstance(value, ast.Compare) and isinstance(value.left, ast.Attribute) and len(value.ops) == 1):
+        if not isinstance(value, ast.Compare) or len(value.ops) != 1:
             return None
-        right = value.comparators[0]
-        if not isinstance(right, ast.Constant) or not holds_version(value.left, derived):
+        part, right = _part(value.left, derived), value.comparators[0]
+        if not part or not isinstance(right, ast.Constant):
             return None
-        found[value.left.attr] = _OPERATORS.get(type(value.ops[0]), ""), right.value
-    if set(found) != {"major", "minor"} or found["major"][0] != "==" or found["minor"][0] not in ("<", "<="):
+        found[part] = _OPERATORS.get(type(value.ops[0]), ""), right.value
+    if set(found) != {"major", "minor"}:
         return None
-    return _made(found["minor"][0], f"{found['major'][1]}.{found['minor'][1]}", 2)
+    (how, major), (sign, minor) = found["major"], found["minor"]
+    old, new = how == "==" and sign in ("<", "<="), how in ("==", ">=") and sign in (">", ">=")
+    return _made(sign, f"{major}.{minor}", 2) if old or new else None
+
+
+def _part(node: ast.expr, derived: frozenset[str]) -> str:
+    """Of ``v.major``, ``TORCH_MINOR``: which number of torch's version it is."""
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    match = _PART_NAME.match(name)
+    if match:
+        return match["part"].lower()
+    return name if isinstance(node, ast.Attribute) and holds_version(node, derived) else ""
 
 
 def holds_version(node: ast.AST, derived: frozenset[str]) -> bool:
@@ -163,8 +180,12 @@ def _called(node: ast.Call, derived: frozenset[str]) -> Condition | None:
     if name == "startswith" and isinstance(node.func, ast.Attribute) and holds_version(node.func.value, derived):
         text = _constant(arguments[0]) if arguments else None
         return _made("==", text.rstrip("."), text.rstrip(".").count(".") + 1) if text else None
+    if _AT_LEAST.search(name) and (numbers := _numbers(arguments)):
+        return _made(">=", numbers, 0)
     texts = [item.value for item in arguments if isinstance(item, ast.Constant) and isinstance(item.value, str)]
     version = next((text for text in texts if _VERSION.match(text)), None)
+    if version is None and name in _HELPERS:
+        version = next(filter(None, map(_constant, arguments)), None)
     if version is None:
         return None
     named = [_NAMED_OPERATORS.get(item.attr) for item in arguments if isinstance(item, ast.Attribute)]
@@ -176,7 +197,17 @@ def _called(node: ast.Call, derived: frozenset[str]) -> Condition | None:
     return _made(sign or _HELPERS[name], version, 0)
 
 
+def _numbers(arguments: Sequence[ast.expr]) -> str:
+    """``(1, 10)`` of ``pytorch_after(1, 10)``, as a version; empty for other arguments."""
+    values = [item.value for item in arguments if isinstance(item, ast.Constant)]
+    whole = len(values) == len(arguments) and all(type(value) is int and 0 <= value < _HIGHEST for value in values)
+    return ".".join(map(str, values)) if whole and len(values) > 1 else ""
+
+
 def _by_name(name: str) -> Condition | None:
+    short = _SHORT_FLAG.match(name)
+    if short:
+        return _made(">=", f"{short['major']}.{short['minor']}", 0)
     match = _FLAG_NAME.match(name)
     if match is None:
         return None

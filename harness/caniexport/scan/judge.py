@@ -85,6 +85,7 @@ class Judge:
             SiteKind.ARGUMENT: self._argument,
             SiteKind.SHAPE: self._rewrite,
             SiteKind.STATED: self._rewrite,
+            SiteKind.EXPORT: lambda site: SiteFinding(site, Workaround.UNKNOWN, NOTHING, False, "", ()),
         }
         return how[site.kind](site)
 
@@ -181,16 +182,15 @@ class Judge:
             return self._held(self._rewrite(site), holds)
         known = {operator_key(op) for entry in self._plain for op in entry.ops[:1]}
         ops = [op for op in site.ops if operator_key(op) in known]
-        told = self._about(ops)
-        # that something works is no reason to drop a gate which is not seen to be about it
-        reason = any(self._failed_on_old_side(case, gate) for case in told)
+        # a case that works on the gate's older side, too, is no reason for the gate
+        told = {case: found for case, found in self._about(ops).items() if self._failed_on_old_side(case, gate)}
         by_release = {}
         for torch in self.releases:
             works_there = [found[torch] for found in told.values() if found[torch] is not None]
             old = gate.holds(torch) == gate.old_side
             word = Workaround.UNKNOWN
             if works_there and all(works_there):
-                word = Workaround.OBSOLETE if reason else Workaround.UNKNOWN
+                word = Workaround.OBSOLETE
             elif old and False in works_there:
                 word = Workaround.NEEDED
             by_release[torch] = word

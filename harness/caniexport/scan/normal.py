@@ -96,6 +96,13 @@ def every_statement(node: ast.AST) -> Iterator[ast.AST]:
         left += below
 
 
+def blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Every list of statements below a node."""
+    for node in (tree, *every_statement(tree)):
+        found = (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
+        yield from (block for block in found if isinstance(block, list))
+
+
 def statements(node: ast.AST) -> Iterator[ast.AST]:
     """The statements right below a node; expressions hold none."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):

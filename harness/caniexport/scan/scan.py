@@ -14,6 +14,7 @@ from caniexport.scan import files, pins
 from caniexport.scan.files import ParsedFile, Skipped
 from caniexport.scan.forms import learn
 from caniexport.scan.judge import Judge, Seen, SiteFinding
+from caniexport.scan.project import Meant, meant
 from caniexport.scan.ranked import Ranking
 from caniexport.scan.site import Site, SiteKind
 from caniexport.scan.sites import find
@@ -23,7 +24,8 @@ from caniexport.store import Dataset
 @dataclass(frozen=True)
 class SourceScan:
     """The answer. ``releases`` were looked at, ``said`` is why; ``exporter`` and ``opset`` are those asked for or
-    pinned throughout the tree, ``None`` for each release's own. ``files`` counts the files that have to do with torch.
+    named by most of the tree's export calls, ``None`` for each release's own. ``files`` counts the files that have to
+    do with torch.
     """
 
     path: str
@@ -59,14 +61,14 @@ def scan(
         asked = pins.read(path, rows.torch)
     if exporter:
         exporter = require_exporter(exporter, named=True)
-    notes = [f"{problem}: not looked at for the torch that the project asks for" for problem in asked.problems]
-    if exporter is None and any(site.kind is SiteKind.DYNAMO for site in found):
-        exporter = Exporter.TRACE.value
-        notes.append("dynamo=False is in the tree, so the TorchScript exporter is meant (--exporter takes another)")
-    pinned = {int(site.name) for site in found if site.kind is SiteKind.OPSET}
-    if opset is None and len(pinned) == 1:
-        (opset,) = pinned
-        notes.append(f"opset {opset} is the only one pinned in the tree, so it is meant (--opset takes another)")
+    problems = (f"{problem}: not looked at for the torch that the project asks for" for problem in asked.problems)
+
+    def offered(name: str | None, number: int) -> bool:
+        given = ((torch, name or rows.default_exporters.get(torch, Exporter.TRACE.value)) for torch in asked.torch)
+        return any(number in rows.offers.get(key, ()) for key in given)
+
+    project = meant(found, Meant(exporter, opset, tuple(problems)), offered)
+    exporter, opset = project.exporter, project.opset
     seen: Seen = dataset.beside.setdefault("scan", Seen(rows))
     judge = Judge(seen, asked.torch, exporter, opset)
     own = Judge(seen, asked.torch, exporter, None)
@@ -86,11 +88,13 @@ def scan(
         len(sources) - len(unseen),
         tuple(finding for finding in judged if _says(finding)),
         (*(item for item in read if isinstance(item, Skipped)), *unseen),
-        tuple(notes),
+        project.notes,
     )
 
 
 def _says(finding: SiteFinding) -> bool:
-    """An argument that every release takes is no finding; everything else is shown, also what nothing speaks to."""
+    """Whether it is a finding: an export call is none, nor is an argument that every release takes."""
     site: Site = finding.site
+    if site.kind is SiteKind.EXPORT:
+        return False
     return site.kind is not SiteKind.ARGUMENT or finding.word.value in ("harmful", "broken")

@@ -19,6 +19,7 @@ class SiteKind(StrEnum):
     ARGUMENT = "export-argument"
     SHAPE = "known-rewrite"
     STATED = "stated-workaround"
+    EXPORT = "export-call"
 
 
 @dataclass(frozen=True)

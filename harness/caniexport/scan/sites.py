@@ -13,9 +13,10 @@ from typing import NamedTuple, TypeVar
 from caniexport.scan import backends, exports, gates
 from caniexport.scan.files import SECONDS, TOO_DEEP, Clock, ParsedFile, Skipped, TooLong
 from caniexport.scan.gates import Condition, dotted
+from caniexport.scan.normal import blocks
 from caniexport.scan.ranked import Ranking
 from caniexport.scan.site import Site, SiteKind
-from caniexport.scan.stated import exporting
+from caniexport.scan.stated import ends, exporting
 from caniexport.scan.workarounds import StatedWorkaround, rules_of_functions, text_at, workarounds
 
 #: torch's own, and what projects call theirs
@@ -161,11 +162,33 @@ class _Finder(ast.NodeVisitor):
         self.functions.pop()
 
     def visit_If(self, node: ast.If) -> None:
-        self._gate(node.test, node.body, node.orelse)
-        about = exporting(node.test) is not None
+        about = exporting(node.test) is not None or id(node) in self._behind_export
         self.inside += about
+        self._gate(node.test, node.body, node.orelse or self._rest.get(id(node), ()))
         self.generic_visit(node)
         self.inside -= about
+
+    @cached_property
+    def _rest(self) -> Mapping[int, Sequence[ast.stmt]]:
+        """By branch that ends its block and has no other side: the statements behind it, which are the other side."""
+        found = {}
+        for block in blocks(self.source.tree):
+            for number, node in enumerate(block):
+                if isinstance(node, ast.If) and not node.orelse and ends(node.body):
+                    found[id(node)] = block[number + 1 :]
+        return found
+
+    @cached_property
+    def _behind_export(self) -> frozenset[int]:
+        """Branches in what is left to an export, as another branch has ended before."""
+        nodes = (
+            node
+            for block in blocks(self.source.tree)
+            for node in block
+            if isinstance(node, ast.If) and id(node) in self._rest
+        )
+        behind = (self._rest[id(node)] for node in nodes if exporting(node.test) is not None)
+        return frozenset(id(node) for block in behind for node in block)
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
         self._gate(node.test, [node.body], [node.orelse])
@@ -186,6 +209,8 @@ class _Finder(ast.NodeVisitor):
             self._registered(node, last)
         elif exports.is_export(node, self._imports_export):
             self._exported(node, [(word.arg, word.value) for word in node.keywords if word.arg])
+            if all(word.arg not in (None, "dynamo") for word in node.keywords):
+                self._add(node, SiteKind.EXPORT)
         elif last == "add_argument" and self._names_exporter:
             self._option(node)
         elif self._names_exporter:

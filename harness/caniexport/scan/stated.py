@@ -288,7 +288,7 @@ class _PlaceFinder:
         way, runtime = exporting(node.test), backends.of_test(node.test)
         if way is None and not runtime:
             return
-        other: Sequence[ast.stmt] = node.orelse or (rest if _ends(node.body) else ())
+        other: Sequence[ast.stmt] = node.orelse or (rest if ends(node.body) else ())
         ours: Sequence[ast.stmt] = node.body
         if way is False:
             ours, other = other, ours
@@ -344,7 +344,8 @@ def _span(block: Sequence[ast.stmt]) -> tuple[int, int] | None:
     return (block[0].lineno, max(node.end_lineno or node.lineno for node in block)) if block else None
 
 
-def _ends(block: Sequence[ast.stmt]) -> bool:
+def ends(block: Sequence[ast.stmt]) -> bool:
+    """Whether nothing behind a block is reached from it."""
     return isinstance(block[-1], ast.Return | ast.Raise | ast.Continue)
 
 

@@ -115,7 +115,7 @@ class TermTable:
         if sum(item.size for item in args) > LARGEST:
             args = [item if item.size < LARGEST // 4 else self.variable(f"large {id(item)}") for item in args]
         simple = _SIMPLE.get(op)
-        if simple is not None:
+        if simple is not None and args:
             found = simple(self, list(args), line)
             if found is not None:
                 return found
