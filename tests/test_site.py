@@ -29,7 +29,8 @@ def copy(home, tmp_path_factory):
     folder = tmp_path_factory.mktemp("out") / "site"
     found = CliRunner(env={VARIABLE: str(home)}).invoke(main, ["site", "-o", str(folder), "--json"])
     assert found.exit_code == 0, found.output
-    assert json.loads(found.output)["cases"] == len(CASES) + 1
+    assert json.loads(found.stdout)["cases"] == len(CASES) + 1
+    assert "writing the tables as files, then" in found.stderr
     return folder
 
 
@@ -40,6 +41,12 @@ def words(path):
 def words_of(text):
     """What is read; a part of a line of code that has a colour of its own is no word of its own."""
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"</?span[^>]*>", "", text))).split())
+
+
+def test_the_copys_page_of_upgrades_opens_with_the_decision(copy):
+    said = words(copy / "upgrade.html")
+
+    assert re.search(r"(Move to|Moving to|At) torch \S+ (as called by default|with `)[^.]*: .*?measured", said)
 
 
 def test_every_link_leads_to_a_file_of_the_copy_and_to_an_anchor_on_it(copy):

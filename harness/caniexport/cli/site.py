@@ -24,14 +24,14 @@ from caniexport.cli.options import json_option
 def command(output: Path, as_json: bool) -> None:
     """Write a static copy: a page for each case and operator, the matrix, a search, and the tables as files.
 
-    Any file server serves it, without Python: python -m http.server -d DIR
+    Any file server serves it, without Python: python -m http.server -d DIR. It takes some minutes.
     """
     from caniexport.pages.kept import Kept
     from caniexport.pages.site import build
 
     home = homes.find()
     kept = Kept.open(home.published, home.local)
-    written = build(kept, output.resolve())  # type: ignore[arg-type]  # open() of a subclass gives the subclass
+    written = build(kept, output.resolve(), out.say)  # type: ignore[arg-type]  # open() of a subclass gives the subclass
     for problem in kept.problems:
         click.echo(f"caution: {problem}", err=True)
     size = f"{written.files} files, {written.bytes / 1e6:.1f} MB"

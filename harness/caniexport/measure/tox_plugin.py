@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tox.config.loader.memory import MemoryLoader
-from tox.config.types import Command
+from tox.config.types import Command, EnvList
 from tox.plugin import impl
 
 from caniexport.bundles import runtime_releases
@@ -40,7 +40,9 @@ def tox_extend_envs() -> tuple[str, ...]:
 
 @impl
 def tox_add_core_config(core_conf: ConfigSet, state: State) -> None:
-    """Give each environment its Python, its requirements and its description."""
+    """Give each environment its Python, its requirements and its description; the newest release is the default one."""
+    newest = f"torch{releases.table()[-1].minor}-cpu"
+    core_conf.loaders.insert(0, MemoryLoader(env_list=EnvList([newest])))
     for name in tox_extend_envs():
         runtime = runtime_releases.target(name)
         if runtime is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
@@ -24,6 +24,8 @@ from caniexport.pages.views import alerts
 _HERE = Path(__file__).resolve().parent
 #: a folder that this wrote has it; no other folder is replaced
 _MARK = "search-index.js"
+#: pages between two words on how far it is
+_EACH = 100
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,10 @@ class WrittenSite:
     bytes: int
 
 
-def build(kept: Kept, folder: Path) -> WrittenSite:
+def build(kept: Kept, folder: Path, say: Callable[[str], None] = lambda _: None) -> WrittenSite:
     """Write the copy into ``folder``. What stands there before is replaced whole, once everything is written.
+
+    ``say`` is told how far it is, a line for each hundred pages.
 
     Raises :class:`CaniexportError` where the folder holds something that is not such a copy, or nothing was measured.
     """
@@ -49,7 +53,7 @@ def build(kept: Kept, folder: Path) -> WrittenSite:
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        written = _Copy(kept, made).write()
+        written = _Copy(kept, made, say).write()
         if folder.exists():
             shutil.rmtree(folder)
         made.chmod(0o755)
@@ -64,8 +68,10 @@ def build(kept: Kept, folder: Path) -> WrittenSite:
 class _Copy:
     """One copy on its way."""
 
-    def __init__(self, kept: Kept, folder: Path) -> None:
+    def __init__(self, kept: Kept, folder: Path, say: Callable[[str], None]) -> None:
         self._kept = kept
+        self._say = say
+        self._pages = self._written = 0
         self._folder = folder
         rows = kept.rows()
         local = rows.local
@@ -75,13 +81,15 @@ class _Copy:
 
     def write(self) -> tuple[int, int]:
         """Everything; gives how many cases and operators have a page."""
+        entries = overview.cases(self._kept)
+        ops = sorted({op for entry in entries for op in entry.ops})
+        self._pages = len(PAGES) + len(entries) + len(ops)
+        self._say(f"writing the tables as files, then {self._pages} pages")
         self._assets()
         self._kept.all_sources()
         for name in PAGES:
             self._page("index.html" if name == "search" else f"{name}.html", name, _ASKED.get(name, {}))
         self._feed()
-        entries = overview.cases(self._kept)
-        ops = sorted({op for entry in entries for op in entry.ops})
         for op in ops:
             self._page(op_file(op), "op", {"op": op})
         pictures = Pictures(self._kept, self._folder)
@@ -115,6 +123,9 @@ class _Copy:
             scripts = (_MARK, "site.js") if is_front else ("newest.js",)
             template = "file_front.html" if is_front else "file.html"
             path.write_text(render(template, page=shown, below=below, scripts=scripts, **given), encoding="utf-8")
+        self._written += 1
+        if self._written % _EACH == 0:
+            self._say(f"{self._written} of {self._pages} pages")
 
 
 #: what a page is asked for that has no filters: all that there is
