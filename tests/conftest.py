@@ -15,10 +15,30 @@ from drawn_pages import draw, pages_home  # noqa: F401 - fixtures of the tests o
 from hypothesis import HealthCheck, settings
 
 from caniexport import home as homes
+from caniexport.store import Dataset
 
 # a busy machine is slow at whatever it draws; how fast is no matter of these tests
 settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared machine")
+
+
+#: tests with one of these marks are no part of the quick suite
+_SLOW = {"real", "browser", "measures", "published"}
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what asks for the published dataset, and as ``quick`` what has none of the slow marks."""
+    for item in items:
+        if "results" in getattr(item, "fixturenames", ()):
+            item.add_marker("published")
+        if not _SLOW & {mark.name for mark in item.iter_markers()}:
+            item.add_marker("quick")
+
+
+@pytest.fixture(scope="session")
+def results():
+    """The published dataset, opened once and only read."""
+    return Dataset.open(Path(__file__).resolve().parents[1] / "results", None)
 
 
 @pytest.fixture(autouse=True, scope="session")

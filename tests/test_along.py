@@ -78,9 +78,9 @@ def test_an_answer_from_lines_that_were_kept_is_the_first_answer(tmp_path, filte
     assert ask(dataset, filters) == first
 
 
-def test_a_table_along_releases_counts_what_the_tables_of_single_cells_count():
+def test_a_table_along_releases_counts_what_the_tables_of_single_cells_count(results):
     """Two ways to the same places: lines folded by the database, and cells one by one."""
-    dataset = Dataset.open(ROOT / "results", None)
+    dataset = results
     filters = Filters(themes=("geometry",), torch=("2.5.1",))
     (release,) = table(dataset, filters).columns
     folded = {(line.case, line.exporter): line.places[release].at for line in table(dataset, filters).lines}

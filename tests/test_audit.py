@@ -19,6 +19,8 @@ from caniexport.pages.render import render
 from caniexport.store import Dataset, digests, writer
 from caniexport.store.schema import to_arrow
 
+pytestmark = pytest.mark.measures
+
 OLD, NEW = build.ERAS
 
 

@@ -185,6 +185,7 @@ def resumed(home):
     return "".join(first), json.loads(reply.stdout)
 
 
+@pytest.mark.measures
 def test_a_killed_bisection_goes_on_and_passes_over_what_cannot_be_installed(resumed):
     first, found = resumed
     assert "torch 91.0.0: pass, opset 9 by torchscript-trace" in first
@@ -198,12 +199,14 @@ def test_a_killed_bisection_goes_on_and_passes_over_what_cannot_be_installed(res
     assert "onnx==0.0.1" in lost["message"]
 
 
+@pytest.mark.measures
 def test_a_bisection_leaves_the_published_rows_and_no_environment(home, resumed):
     assert list((home / "results").iterdir()) == []
     assert not (home / "results-local").exists()
     assert list((home / "results-bisect" / ".tox").glob("torch*")) == []
 
 
+@pytest.mark.measures
 def test_asked_again_nothing_is_measured_but_what_could_not_be(home, resumed):
     reply = subprocess.run(line(), cwd=home, env=environ(home, "-"), capture_output=True, text=True, check=False)
     assert json.loads(reply.stdout)["measured"] == ["91.0.2"]

@@ -20,7 +20,6 @@ from caniexport.machine import interpreters
 from caniexport.model import releases
 from caniexport.model.errors import CaniexportError
 from caniexport.model.status import Status
-from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -239,8 +238,8 @@ def test_an_error_names_its_operator(text, operator):
 
 
 @pytest.fixture(scope="module")
-def corpus():
-    return Corpus(Dataset.open(ROOT / "results", None))
+def corpus(results):
+    return Corpus(results)
 
 
 def test_the_same_error_finds_its_case_with_what_each_fix_is_worth_there(corpus):

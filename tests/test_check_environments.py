@@ -12,6 +12,8 @@ import pytest
 from check_models import CASES, MODELS, NEEDS
 from mini.home import make_home
 
+pytestmark = pytest.mark.measures
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -16,6 +16,8 @@ from caniexport.measure.environment_cases import exception_of, measure_environme
 from caniexport.model import corpus as corpus_module
 from caniexport.model.rows import CELLS
 
+pytestmark = pytest.mark.measures
+
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 CASES = '''
 from caniexport.model.case import EnvironmentCase, environment_fix

@@ -14,6 +14,8 @@ from caniexport.gate import held_back
 from caniexport.store import writer
 from caniexport.store.schema import to_arrow
 
+pytestmark = pytest.mark.measures
+
 OLD, NEW = build.ERAS
 BEFORE = "90.0.0"
 

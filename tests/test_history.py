@@ -126,8 +126,8 @@ def test_opsets_that_say_the_same_are_put_together_and_others_are_not(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def published():
-    return api.open(ROOT / "results")
+def published(results):
+    return results
 
 
 def lines(found):

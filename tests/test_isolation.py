@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from mini import runner
 
+pytestmark = pytest.mark.measures
+
 VERSION, SCRIPTING_VERSION = "91.0.0", "92.0.0"
 #: seconds; a cell takes hundredths of one, an endless one is killed at the limit and again at its double
 TIMEOUT = "3"

@@ -14,6 +14,8 @@ from textwrap import indent
 import pytest
 from mini import runner
 
+pytestmark = pytest.mark.measures
+
 VERSION = "91.0.0"
 
 #: what each leak does in the forward of its case, before the exporter sees it

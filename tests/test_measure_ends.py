@@ -18,6 +18,8 @@ from mini.home import MARK, make_home
 
 from caniexport.store.gates import GOOD, Gates
 
+pytestmark = pytest.mark.measures
+
 OLD, NEW = build.ERAS
 SECONDS = 300
 

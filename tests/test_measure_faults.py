@@ -15,6 +15,8 @@ from mini.home import make_home
 from caniexport.store import compact
 from caniexport.store.gates import GOOD, Gates
 
+pytestmark = pytest.mark.measures
+
 OLD, NEW = build.ERAS
 
 

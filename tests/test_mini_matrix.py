@@ -24,6 +24,8 @@ from mini.home import MARK, Home, make_home
 
 from caniexport.worker.codehash import code_hash
 
+pytestmark = pytest.mark.measures
+
 MEASURED = tuple(build.ERAS)
 MISSING = "93.0.0"
 

@@ -11,7 +11,6 @@ from caniexport.runner import tensors
 from caniexport.runner.adapters.openvino import OpenVino, taken
 from caniexport.runner.adapters.openvino_text import reason
 from caniexport.runner.one import _At
-from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parent.parent
 WHERE = "Exception from src/inference/src/cpp/core.cpp:105:\n"
@@ -78,8 +77,8 @@ def test_the_reason_of_a_long_text_is_read_before_the_text_is_cut():
     assert signature == f"load|RuntimeError|{said}"
 
 
-def test_no_published_row_of_openvino_says_only_where_it_was_noticed():
-    runs = Dataset.open(ROOT / "results", None).runs(columns=["runtime", "provider", "signature"])
+def test_no_published_row_of_openvino_says_only_where_it_was_noticed(results):
+    runs = results.runs(columns=["runtime", "provider", "signature"])
     mine = runs[(runs["runtime"] == "openvino") | (runs["provider"] == "openvino")]
 
     assert len(mine) > 3000

@@ -23,13 +23,15 @@ from caniexport.model.rows import MEASURING_VERSION
 from caniexport.model.status import FixKind
 from caniexport.store import Dataset
 
+pytestmark = pytest.mark.published
+
 ROOT = Path(__file__).resolve().parent.parent
 PUBLISHED = [path.name.split("-")[1] for path in sorted((ROOT / "results" / "cells").glob("torch-*-cpu.parquet"))]
 
 
 @pytest.fixture(scope="module")
-def dataset():
-    return Dataset.open(ROOT / "results", None)
+def dataset(results):
+    return results
 
 
 @pytest.fixture(scope="module")

@@ -141,6 +141,7 @@ def mini(tmp_path_factory):
     return json.loads(reply.stdout), folder / "scripts"
 
 
+@pytest.mark.measures
 def test_every_script_of_the_stand_in_matrix_ends_as_its_cell_was_measured(mini):
     ended, folder = mini
     different = {name: (folder / f"{name}.py.txt").read_text() for name, code in ended.items() if code != 0}
@@ -148,6 +149,7 @@ def test_every_script_of_the_stand_in_matrix_ends_as_its_cell_was_measured(mini)
     assert len(ended) == len(runner.expected("92.0.0"))
 
 
+@pytest.mark.measures
 def test_a_script_prints_the_stage_the_status_and_the_error(mini):
     _, folder = mini
     text = (folder / "baked-value+plain+torchscript-trace+9.py.txt").read_text()
@@ -159,6 +161,7 @@ def test_a_script_prints_the_stage_the_status_and_the_error(mini):
     assert "Exporting the operator cube to ONNX opset version 9 is not supported." in text
 
 
+@pytest.mark.measures
 def test_a_script_that_does_not_end_as_measured_says_so(mini, tmp_path):
     _, folder = mini
     text = (folder / "baked-value+plain+torchscript-trace+9.py").read_text()
@@ -173,6 +176,7 @@ def test_a_script_that_does_not_end_as_measured_says_so(mini, tmp_path):
     assert "measured was: pass at done (DIFFERENT)" in said
 
 
+@pytest.mark.measures
 def test_a_crash_is_shown_by_a_process_beside(mini, tmp_path):
     """The cell's process is gone, so another one has to say how it ended."""
     _, folder = mini

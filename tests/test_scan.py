@@ -11,14 +11,13 @@ from scanned_texts import GATE, PIN, SYMBOLIC, only
 from caniexport import scan_source
 from caniexport.corpus.verdicts import Workaround
 from caniexport.scan import gates
-from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
-def rows():
-    return Dataset.open(ROOT / "results", None)
+def rows(results):
+    return results
 
 
 @pytest.fixture

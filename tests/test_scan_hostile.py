@@ -15,7 +15,6 @@ from caniexport import scan_source
 from caniexport.scan import files, sites
 from caniexport.scan.forms import learn
 from caniexport.scan.ranked import Ranking
-from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 GOOD = 'import torch\nif torch.__version__ < "1.12":\n    pass\n'
@@ -58,8 +57,8 @@ READABLE = {
 
 
 @pytest.fixture(scope="module")
-def rows():
-    return Dataset.open(ROOT / "results", None)
+def rows(results):
+    return results
 
 
 @pytest.fixture(scope="module")

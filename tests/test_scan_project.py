@@ -16,14 +16,13 @@ from caniexport.corpus.verdicts import Workaround
 from caniexport.scan import files, gates, pins
 from caniexport.scan.files import ParsedFile, Skipped
 from caniexport.scan.judge import together
-from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
-def rows():
-    return Dataset.open(ROOT / "results", None)
+def rows(results):
+    return results
 
 
 def test_the_projects_own_files_say_which_releases(tmp_path, rows):

@@ -69,8 +69,10 @@ class Home:
         return replace(self, folder=folder)
 
     def line(self, *arguments: str) -> list[str]:
-        """The command line of ``caniexport``, as this Python has it."""
-        return [sys.executable, "-c", "from caniexport.cli import main; main(prog_name='caniexport')", *arguments]
+        """The command line of ``caniexport``, as this Python has it; one process measures unless more are asked for."""
+        few = ["--workers", "1"] if arguments[:1] == ("measure",) and "--workers" not in arguments else []
+        command = "from caniexport.cli import main; main(prog_name='caniexport')"
+        return [sys.executable, "-c", command, *arguments, *few]
 
 
 def make_home(parent: Path) -> Home:
