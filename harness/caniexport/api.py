@@ -225,7 +225,7 @@ def scan_source(
 def compare_datasets(
     before: Dataset, after: Dataset, expectations: Path | str | None = None, today: date | None = None
 ) -> compared.Report:
-    """What ``caniexport alerts`` says: regressions, workarounds that became obsolete, counts of every verdict."""
+    """What ``caniexport alerts`` prints: regressions, workarounds that became obsolete, counts of every verdict."""
     entries = listed.read(Path(expectations)) if expectations else []
     day = today or datetime.now(UTC).date()
     return compared.report(("before", before), ("after", after), entries, [], day)

@@ -37,7 +37,8 @@ def command(disk_budget: int, timeout: float, as_json: bool, **asked: Any) -> No
     """Find the first release that changed a cell, among every release on the index: an interval (a, b].
 
     Rows that are there already, published or of this machine, are not measured again. For the others an environment
-    is made and removed; one that cannot be installed is passed over. Ended and started again, it goes on where it was.
+    is made and removed; one that cannot be installed is passed over. Interrupted and started again, it
+    continues where it stopped.
     """
     from caniexport.bisect.ask import Question, answer
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "cells_file",
     type=click.File(encoding="utf-8", errors="replace"),
     metavar="FILE",
-    help="Only the cells named in a file, one torch/case/variant/exporter/opset a line, though they are done.",
+    help="Only the cells named in a file, one torch/case/variant/exporter/opset a line, also if measured before.",
 )
 @click.option("--held-back", is_flag=True, help="Only the cells that publish holds back, each apart and twice.")
 @click.option(
@@ -89,11 +89,11 @@ def command(
 ) -> None:
     """Make the environments of torch releases and measure what is new in each.
 
-    Without --release the releases that stand for an era each. A run that was ended goes on where it was. A release
-    that cannot be measured here is named and does not stop the others; the exit code is then 1, but 0 where all
-    that is lacking is its Python and another release was measured. A second measurement of a release into the same
-    folder waits for the first. With --runtime nothing is exported: the bundles that earlier measurements left on
-    this machine are run by other releases of a runtime, each once.
+    Without --release it measures one release for each era of torch's exporters. An interrupted run continues where
+    it stopped. A release that cannot be measured here is named and does not stop the others; the exit code is then
+    1, but 0 where all that is lacking is its Python and another release was measured. A second measurement of a
+    release into the same folder waits for the first. With --runtime nothing is exported: the bundles that earlier
+    measurements left on this machine are run by other releases of a runtime, each once.
     """
     from caniexport.measure.cells import measure
     from caniexport.measure.describe import describe

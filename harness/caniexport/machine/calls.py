@@ -24,7 +24,7 @@ _PATIENCE = 30.0
 _DRAINED = 5.0
 _TAIL = 64 * 1024
 _NO_SPACE = re.compile(rb"[^\n]*(?:no space left|disk quota exceeded)[^\n]*", re.IGNORECASE)
-_KEPT = "everything measured is kept, and the same command goes on from there"
+_KEPT = "everything measured is kept, and the same command continues from there"
 
 
 def run(
