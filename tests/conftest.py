@@ -49,6 +49,14 @@ def _answers_kept_apart():
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_write_waits_for_the_disk():
+    """A write that is not on the disk yet is lost with the machine only, which no test ends; waiting costs minutes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 @pytest.fixture
 def ordinary():
     """``ordinary(folder, "table")``: the command as a user who may write into no folder but his own, and his folder.

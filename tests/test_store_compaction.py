@@ -251,6 +251,8 @@ def killing(name):
         return result
     setattr(os, name, call)
 
+# what a process wrote outlives its end: nothing has to wait for the disk
+os.fsync = lambda descriptor: None
 for name in ("fsync", "replace", "unlink", "rename"):
     killing(name)
 for point in itertools.count(1):

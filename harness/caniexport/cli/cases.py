@@ -38,10 +38,10 @@ def lint_command(patterns: tuple[str, ...], as_json: bool) -> None:
     chosen = names.require_all("case", patterns, corpus) if patterns else frozenset(corpus)
     every = lint(corpus, read_documents(corpus), _known(home), _graphs(home))
     found = [item for item in every if item.case in chosen or not patterns]
-    fixes = sum(len(item.variant_names) - 1 for item in corpus.values())
+    fixes = sum(len(corpus[case].variant_names) - 1 for case in chosen)
     cases = f"{len(chosen)} case{'' if len(chosen) == 1 else 's'}"
     lines = [f"{item.case}: {item.rule}: {item.text}" for item in found]
-    lines.append(f"{cases}, {fixes} fixes in the corpus: {len(found) or 'no'} finding(s)")
+    lines.append(f"{cases} with {fixes} fixes: {len(found) or 'no'} finding{'' if len(found) == 1 else 's'}")
     output.report({"cases": len(chosen), "findings": found}, lines, as_json)
     if found:
         raise click.exceptions.Exit(1)
