@@ -101,8 +101,8 @@ def show(lines: list[RuntimeLine], console: Console) -> None:
     console.print(made, crop=False)
     console.print("\n- opset, IR: the highest that loads and runs; then how many of the same exported files end how")
     meanings = ", ".join(f"{name} ({cause.value})" for name, cause in zip(short, reasons, strict=True))
-    refused = f"not loaded: {meanings}; " if meanings else ""
-    console.print(f"- {refused}later: an error when it runs; lost: crash, timeout, out of memory")
+    not_loaded = f"not loaded: {meanings}; " if meanings else ""
+    console.print(f"- {not_loaded}later: an error when it runs; lost: crash, timeout, out of memory")
     for line in lines:
         if line.apart is not None:
             console.print(f"- {_name(line)}: values of {line.apart} files are not those of its package's CPU provider")
