@@ -44,6 +44,8 @@ _MENTIONED = re.compile(
     r"|\b(\w+)\(\) (?:got|missing|takes)"
     r"|['`\"]((?:\w+[.:]+)*\w+)['`\"]"
 )
+#: what is said of an operator that nobody has registered
+_OF_ONES_OWN = re.compile(r"is not a registered function/op|Couldn't export Python operator|unrecognized namespace")
 _NUMBER = re.compile(r"\b\d+\b")
 _Key = TypeVar("_Key")
 
@@ -265,7 +267,7 @@ def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
     asked = {operator_key(op) for op in evidence.operators}
     first = operator_key(evidence.operator) if evidence.operator else ""
     for item in where.known:
-        if first and item.key not in asked and not (item.key == "" and _told_alike(evidence, item)):
+        if first and item.key not in asked and not _whatever_operator(evidence, item):
             continue
         confidence = _compare(where, evidence, item, first)
         if confidence is None:
@@ -281,11 +283,16 @@ def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
                 )  # fmt: skip
 
 
-def _told_alike(evidence: ErrorEvidence, item: _Known) -> bool:
-    """Whether a reason is word for word that of an error which names no operator."""
-    return any(
-        _tells(reason) and not reason.names_operator and reason.exact in item.lines for reason in evidence.reasons
-    )
+def _whatever_operator(evidence: ErrorEvidence, item: _Known) -> bool:
+    """Whether an error of another operator, or of none, is alike all the same: word for word that of an error which
+    names none, or one of those that an operator of one's own has.
+    """
+    for reason in evidence.reasons:
+        if item.key == "" and _tells(reason) and not reason.names_operator and reason.exact in item.lines:
+            return True
+        if _OF_ONES_OWN.search(reason.line) and reason.pattern in item.patterns:
+            return True
+    return False
 
 
 def _speaks_alike(evidence: ErrorEvidence, item: _Known) -> bool:

@@ -27,7 +27,7 @@ _KIND = (
 )
 #: where an exception's words begin, also where pasting made one line of a whole traceback
 _RAISED = re.compile(
-    rf"(?:^|(?<=[\s⬆⬇️>│|]))(?:E\s+)?(?:<class '(?:[\w.]+\.)?(?P<quoted>\w+)'>|(?:[\w]+\.)*(?P<plain>{_KIND}))"
+    rf"(?:^|(?<=[\s⬆⬇️>│|'\"(]))(?:E\s+)?(?:<class '(?:[\w.]+\.)?(?P<quoted>\w+)'>|(?:[\w]+\.)*(?P<plain>{_KIND}))"
     r"(?::[ \t]|:?\n|$|: )",
     re.MULTILINE,
 )
@@ -84,6 +84,9 @@ _SHOWN_LINE = re.compile(
 )
 _CALL = re.compile(r"\btorch(?:\.\w+)*\.(?P<function>\w+)\(|\.(?P<method>\w+)\(|\[[^\]]*:[^\]]*\]")
 _SYMBOLIC = re.compile(r'symbolic_(?:opset\d+|helper|caffe2)\.py(?:", line \d+, in |\(\d+\): )(?P<op>\w+)')
+_REFERENCE = re.compile(
+    r'torch/(?:_refs|_decomp|_meta_registrations)[\w/]*\.py(?:", line \d+, in |:\d+ in )(?P<op>[a-z]\w+)'
+)
 _TORCHLIB = re.compile(r'torch_lib[/\\]ops[/\\]\w+\.py", line \d+, in (?P<op>\w+)')
 _NOT_OPERATORS = frozenset(
     "wrapper symbolic_fn _onnx_unsupported _unimplemented _onnx_opset_unsupported _onnx_opset_unsupported_detailed "
@@ -93,6 +96,7 @@ _NOT_OPERATORS = frozenset(
 )
 
 _QUOTE = "'\" "
+_NAMESPACED = re.compile(r"(?P<namespace>aten|prims|torchvision)_(?P<name>\w+)$")
 _HELPERS = ("_", "get_", "check_", "is_", "args_")
 
 _OP = r"(?P<op>[A-Za-z_][\w]*(?:(?:::|\.)\w+)*)"
@@ -105,7 +109,7 @@ _RULES = tuple(
         r"(?P<op>\w+(?:::\w+)?)'? to ONNX opset version",
         r"(?:Cannot find|No) (?:symbolic|ONNX function|operator overload)[^\n]{0,30}? (?:for|of) '?" + _OP,
         r"unrecognized namespace (?P<op>\w+::\w+)",
-        r"Exporting (?:the|to) operator '?(?P<op>(?:\w*::)?\w+)'? to ONNX",
+        r"Exporting (?:the|to) operator '?(?P<op>(?:\w*::)?\w+)'? to\b",
         r"ONNX export failed on (?:an operator with unrecognized namespace )?(?:ATen operator )?(?P<op>\w+(?:::\w+)?)",
         r"ONNX export of (?:operator )?'?(?P<op>(?:\w+::)?\w+)",
         r"Couldn't export (?:Python )?operator (?P<op>[\w:]+)",
@@ -114,7 +118,10 @@ _RULES = tuple(
         r"Error when translating node .{0,300}?target=torch\.ops\.(?P<op>\w+\.\w+)",
         r"(?:Unknown|unsupported) builtin(?: op)?:? (?P<op>\w+(?:::|\.)[\w.]*\w)",
         r"No ONNX function found for <(?:built-in )?function (?P<op>\w+)",
-        r"\bNo Adapter For (?P<op>[A-Z]\w+)",
+        r"\b(?P<op>(?:aten|prims|torchvision)_\w+)\(\) (?:takes|got|missing)",
+        r"find plugin:? (?P<op>\w+)",
+        r'In Node, \("[^"]*", (?P<op>\w+)',
+        r"\bNo Adapter (?:To Version \$\d+ )?[Ff]or (?P<op>[A-Z]\w+)",
         r"\b(?P<op>[A-Z]\w+) is not implemented",
         r"(?:of|in|for) node '?\(?(?:[^()\s']*/)?(?P<op>[A-Z][A-Za-z]+)(?:_\d+)?[)']",
         r"KeyError: '(?P<op>_?[a-z]\w*_\w+)'",
@@ -127,7 +134,7 @@ _RULES = tuple(
         r"for node (?P<op>[A-Z][A-Za-z]+)_\d+",
         r"Failed to export a node '.{0,200}? = (?P<op>\w+::\w+)\(",
         r"(?:Fatal error: )?(?P<op>[\w.]+:\w+)\(-?\d*\) is not a registered",
-        r"(?P<op>\b[A-Z]\w+) is not a registered function/op",
+        r"\b(?P<op>_?[A-Z]\w+) is not a registered function/op",
         r"[Oo]ccurred when translating (?P<op>\w+)",
         r"symbolic function '(?P<op>\w+)'",
         r"of operator \((?P<op>[A-Z]\w+)\) in node",
@@ -163,12 +170,14 @@ _RULES = tuple(
 )
 _NO_OPERATOR = frozenset("onnx onnxruntime model node graph torch the operator op type none version of for "
                          "loop_body default prim::constant prim::param prim::return assertion "
-                         "modelproto graphproto nodeproto".split())  # fmt: skip
+                         "modelproto graphproto nodeproto this plugin fallbackpluginimporter "
+                         "exporting".split())  # fmt: skip
 _INPUT = re.compile(r"input: \S+")
 #: parts of a line that say something by themselves
 _CLAUSES = re.compile(r"[:.;,] |\n")
 _LEAST_CLAUSE, _CLAUSE_WORDS = 24, 4
 _TOKEN = re.compile(r"[A-Za-z_][\w:.]*\w")
+_AXIS = re.compile(r"\bindex: +\d\b|\bmodel IR version: +\d+\b")
 _QUOTED = re.compile(r"-?\b\d+(?:\.\d+)*\b|0x[0-9a-f…]+|%\S+")
 
 
@@ -203,7 +212,8 @@ class Reason:
 
     @cached_property
     def _naming(self) -> re.Match[str] | None:
-        return next(filter(None, (rule.search(self._bare) for rule in _RULES)), None)
+        found = (match for rule in _RULES if (match := rule.search(self._bare)))
+        return next((match for match in found if not match["op"].startswith(_HELPERS[1:])), None)
 
     @property
     def names_operator(self) -> bool:
@@ -272,8 +282,9 @@ def speaks_alone(words: str) -> bool:
 
 
 def split_words(text: str) -> frozenset[str]:
-    """The words of a text, in lower case: names of functions and types are one word each."""
-    return frozenset(token.casefold() for token in _TOKEN.findall(text))
+    """The words of a text, in lower case: a function or type is one word, and so are an axis and a version."""
+    axes = (" ".join(axis.split()) for axis in _AXIS.findall(text))
+    return frozenset((*(token.casefold() for token in _TOKEN.findall(text)), *axes))
 
 
 def reads_as_error(text: str) -> bool:
@@ -351,7 +362,7 @@ def _operators(whole: str, telling: Iterable[Reason], reasons: Iterable[Reason])
     found: list[str] = []
     for reason in telling:
         found += _named(f"{reason.kind}: {reason.text}")
-    for pattern in (_SYMBOLIC, _TORCHLIB):
+    for pattern in (_SYMBOLIC, _TORCHLIB, _REFERENCE):
         frames = [match["op"] for match in pattern.finditer(whole)]
         found += [op for op in reversed(frames) if op not in _NOT_OPERATORS and not op.startswith(_HELPERS)]
     for reason in reasons:
@@ -391,4 +402,7 @@ def spelled(op: str) -> str:
     if "." in op:
         namespace, *names = op.replace(".PyCapsule", "").split(".")
         return f"{namespace}::{names[0]}"
+    namespaced = _NAMESPACED.match(op)
+    if namespaced:
+        return f"{namespaced['namespace']}::{namespaced['name']}"
     return op if op[:1].isupper() else f"aten::{op}"
