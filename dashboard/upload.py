@@ -1,17 +1,19 @@
-"""An ONNX file from the reader's machine: its operators go into the address, the file itself is kept nowhere."""
+"""An ONNX file from the reader's machine: what touches it, its operators for the address; the file is kept nowhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import streamlit as st
 
 from caniexport.answers import onnx_ops
+from caniexport.answers.model_file import place_model
 from caniexport.answers.onnx_ops import BadModel
 from caniexport.answers.select import CatalogueEntry
+from caniexport.model.errors import UnknownName
 from caniexport.names import plural
 from caniexport.pages.kept import Kept
-from caniexport.pages.views.upgrade import LONGEST, known
+from caniexport.pages.views.upgrade import LONGEST, decide_for_model, known
 from dashboard import widgets
 
 #: bytes of a file; Streamlit refuses a larger one before it is here (.streamlit/config.toml)
@@ -44,10 +46,21 @@ def _take(kept: Kept) -> None:
     if file is None:
         st.session_state[_SAID] = (True, "")
         return
+    asked = dict(st.query_params)
     found, good, said = told(file.name, file.getvalue(), kept.rows().catalogue.values(), LONGEST)
-    st.session_state[_SAID] = (good, said)
+    decision = decided(kept, file.name, file.getvalue(), asked) if good else ""
+    st.session_state[_SAID] = (good, " ".join(filter(None, (decision, said))))
     if found:
         st.query_params["ops"] = found
+
+
+def decided(kept: Kept, name: str, content: bytes, asked: Mapping[str, str]) -> str:
+    """What is known to touch a file, as ``caniexport upgrade --model`` opens; empty where it cannot be told."""
+    try:
+        model = place_model(onnx_ops.of_bytes(content, name), name, kept.rows().torch)
+        return decide_for_model(kept, model, asked)
+    except (BadModel, UnknownName):
+        return ""
 
 
 def told(name: str, content: bytes, catalogue: Iterable[CatalogueEntry], longest: int) -> tuple[str, bool, str]:

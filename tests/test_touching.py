@@ -11,9 +11,11 @@ from small_dataset import append, bundle, cell, write
 
 from caniexport.answers import onnx_ops
 from caniexport.cli import main
+from caniexport.pages.kept import Kept
 from caniexport.store import writer
 from caniexport.store.onnx_graph import Graph, of_model
 from caniexport.store.schema import to_arrow
+from dashboard import upload
 
 TRACE = "torchscript-trace"
 #: by case: the nodes of its file; each reads the one before
@@ -176,3 +178,14 @@ def test_a_python_model_is_measured_and_not_read(home):
     reply = CliRunner().invoke(main, ["upgrade", "--model", "m.py", "--from", "2.8.0", "--to", "2.15.0"])
 
     assert (reply.exit_code, "--measure" in reply.output) == (2, True)
+
+
+def test_a_file_dropped_on_the_page_is_answered_with_the_commands_sentence(home):
+    kept = Kept.open(None, home / "results-local")
+    content = model("Relu", "Gather", "Mul", "Sub")
+    told = upload.decided(kept, "m.onnx", content, {"to": "2.15.0"})
+
+    assert told == run(home, content, "--to", "2.15.0").output.splitlines()[0]
+    assert "known failures touch it: cross" in told
+    assert upload.decided(kept, "m.onnx", model("Relu", written_by=""), {"to": "2.15.0"}) == ""
+    assert upload.decided(kept, "m.onnx", model("Relu"), {"to": "9.9"}) == ""

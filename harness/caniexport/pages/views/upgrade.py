@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from caniexport import versions
 from caniexport.answers.decision import decide
 from caniexport.answers.filters import Filters
+from caniexport.answers.model_file import ModelFile
 from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.select import CatalogueEntry
 from caniexport.answers.signs import EXPORTER_SHORT
@@ -54,6 +55,23 @@ def page(form: Form, kept: Kept) -> Page:
         given["at"] = _at(found.after)
         given["decision"] = decide(found)
     return form.page(_TITLE, _LEAD, render("upgrade.html", **given), takes_file=True)
+
+
+def decide_for_model(kept: Kept, model: ModelFile, asked: Mapping[str, str]) -> str:
+    """The sentence about a user's file, from where it comes to where the page is asked about; empty where the file does
+    not say where it comes from, and nobody else does.
+    """
+    named = _asked_point(asked, "from")
+    before = {**model.point, **named}
+    if "torch" not in before:
+        return ""
+    return decide(upgrade(kept, before, _asked_point(asked, "to"), Filters(), model.graph))
+
+
+def _asked_point(asked: Mapping[str, str], name: str) -> dict[str, str]:
+    """A point as the page's address has it."""
+    found = {"torch": asked.get(name), "opset": asked.get(f"{name}_opset"), "exporter": asked.get(f"{name}_exporter")}
+    return {axis: value for axis, value in found.items() if value}
 
 
 def known(asked: Iterable[str], catalogue: Iterable[CatalogueEntry]) -> tuple[tuple[str, ...], tuple[str, ...]]:
