@@ -56,6 +56,7 @@ def drawn(name: str) -> Callable[[], None]:
 
 
 def _draw(found: Page, kept: Kept) -> None:
+    st.set_page_config(page_title=f"{found.title} · Can I export it?")
     if found.is_live:
         _own("heading.html", page=found, above="")
         _going_on(kept)

@@ -113,21 +113,37 @@ def test_back_and_forward_step_through_the_filters(visit):
     sync_api.expect(page.get_by_label("Search", exact=True)).to_have_value("torch.cross")
 
 
-def test_the_heads_of_the_matrix_stay_while_it_is_scrolled(visit):
+def test_the_heads_of_the_matrix_stay_in_the_window_while_its_rows_go_by(visit):
     page = visit("/matrix?fixes=1", width=500)
-    # scrolled and measured in one go: nothing can redraw the page in between
-    down, right, below, beside = page.locator(".scroll:has(.matrix)").evaluate("""node => {
-      node.style.maxHeight = '200px'
-      node.scrollTop = 150
-      node.scrollLeft = 200
-      const [box, head] = [node, node.querySelector('thead th.case')].map(item => item.getBoundingClientRect())
-      return [node.scrollTop, node.scrollLeft, head.y - box.y, head.x - box.x]
+    box = page.locator(".scroll:has(.matrix)")
+    box.evaluate("node => { node.scrollLeft = 200 }")
+    page.mouse.move(250, 600)
+    page.mouse.wheel(0, 700)
+    until(page, "document.querySelector('.matrix').getBoundingClientRect().top < 0")
+    until(page, "getComputedStyle(document.querySelector('.matrix')).getPropertyValue('--down') !== '0px'")
+    above, beside, inner = box.evaluate("""node => {
+      const [bar, box, head] = ['[data-testid=stHeader]', '.scroll:has(.matrix)', '.matrix thead th.case']
+        .map(name => document.querySelector(name).getBoundingClientRect())
+      return [head.y - bar.bottom, head.x - box.x, node.scrollHeight - node.clientHeight]
     }""")
 
-    assert down == 150
-    assert right > 0
-    assert abs(below) < 3
+    assert abs(above) < 3
     assert abs(beside) < 3
+    assert inner <= 1, "the page scrolls, not a box in it"
+
+
+def test_one_stop_of_the_tab_key_leads_into_a_table_and_arrows_move_inside(visit):
+    page = visit("/matrix?theme=pooling")
+    box = page.locator(".scroll:has(.matrix)")
+    stops = box.evaluate("node => node.querySelectorAll('a[href]:not([tabindex=\"-1\"])').length")
+    box.focus()
+    page.keyboard.press("ArrowDown")
+    first = page.evaluate("document.activeElement.closest('td') && document.activeElement.href")
+    page.keyboard.press("ArrowRight")
+
+    assert stops <= 60
+    assert "/case?" in first
+    assert page.evaluate("document.activeElement.href") != first
 
 
 def test_another_exporter_and_form_of_a_case_are_one_click_each(visit):

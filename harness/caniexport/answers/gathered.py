@@ -29,6 +29,11 @@ class Share:
             return Status.PASS
         return Status.DEGRADED if self.works else self.worst or Status.FAIL
 
+    @property
+    def mixed(self) -> bool:
+        """Whether some work and others do not."""
+        return 0 < self.works < self.measured
+
 
 @dataclass(frozen=True)
 class Gathered:

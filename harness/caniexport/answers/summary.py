@@ -46,8 +46,8 @@ NOTHING = Summary(NOT_MEASURED, NOT_MEASURED, Status.NOT_RUN)
 def over_opsets(cells: Sequence[CellOutcome], offered: Sequence[int], *, all_asked: bool) -> Summary:
     """Cells that differ in their opset only. ``offered`` are the opsets measured for their release and exporter.
 
-    ``✓ 11-14 ✗`` reads: passes at opsets 11 to 14, fails with an error at the others. ``all`` is every opset offered,
-    said only where no opset filter hides some (``all_asked``).
+    ``✓ 11-14 ✗`` reads: passes at opsets 11 to 14, fails with an error at the others. ``all`` is every opset offered or
+    tried, said only where no opset filter hides some (``all_asked``).
     """
     if not cells:
         return NOTHING
@@ -57,8 +57,10 @@ def over_opsets(cells: Sequence[CellOutcome], offered: Sequence[int], *, all_ask
     at = _at((str(cell.opset), cell.status) for cell in sorted(cells, key=lambda cell: cell.opset or 0))
     missing = bool(set(offered) - set(by_opset)) and all_asked
 
+    tried = {opset for opset, status in by_opset.items() if status is not Status.UNSUPPORTED}
+
     def text(opsets: list[int]) -> str:
-        whole = all_asked and set(opsets) >= set(offered) and len(offered) > 1
+        whole = all_asked and set(opsets) >= set(offered) | tried and len(offered) > 1
         return "all" if whole else _spans(opsets)
 
     said = _said(by_opset, text, missing, at, any(cell.local for cell in cells))

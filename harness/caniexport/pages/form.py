@@ -19,6 +19,13 @@ from caniexport.model.errors import UnknownName
 LONGEST = 300
 
 
+#: parameters that an address may have though a page does not read them: those of others, which links take along
+PARAMETERS = frozenset(
+    "after before by careful case embed exporter fixes from is kind op ops opset outcome plain provider q rows script "
+    "sort source state status theme to torch variant word".split()
+)
+
+
 @dataclass(frozen=True)
 class Field:
     """One filter. ``value`` is what is asked for, as the address writes it; ``default`` what an empty one stands for.
@@ -67,6 +74,11 @@ class Page:
     is_live: bool = False
     takes_file: bool = False
 
+    @property
+    def filters(self) -> int:
+        """How many filters it has."""
+        return sum(map(len, self.bars))
+
 
 class Form:
     """The parameters of an address, read one filter after the other.
@@ -80,6 +92,7 @@ class Form:
         self.short = short
         self.bars: list[list[Field]] = []
         self.warnings: list[str] = []
+        self.read: set[str] = set()
 
     def bar(self) -> None:
         """Begin a bar: the filters that follow stand side by side."""
@@ -87,6 +100,7 @@ class Form:
 
     def text(self, name: str, longest: int = LONGEST) -> str:
         """A parameter as it stands in the address, as far as it is looked at; empty where it is not given."""
+        self.read.add(name)
         return self.asked.get(name, "")[:longest]
 
     def one_of(self, name: str, known: Sequence[str], kind: str = "") -> str:
@@ -164,4 +178,6 @@ class Form:
     def page(self, title: str, lead: str, body: Markup, above: str = "", **more: bool) -> Page:
         """The page with the filters read so far; ``more`` are the switches of :class:`Page`."""
         bars = tuple(tuple(bar) for bar in self.bars)
-        return Page(title, lead, body, above, bars, tuple(dict.fromkeys(self.warnings)), **more)
+        known = PARAMETERS | self.read
+        unknown = [str(names.unknown("parameter", name, sorted(known))) for name in self.asked if name not in known]
+        return Page(title, lead, body, above, bars, tuple(dict.fromkeys((*self.warnings, *unknown))), **more)

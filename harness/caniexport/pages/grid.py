@@ -48,7 +48,9 @@ class GridRow(NamedTuple):
 
 
 class GridBlock(NamedTuple):
-    """The rows of one name, which leads to its address; ``beside`` is how many cases it has."""
+    """The rows of one name, which leads to its address; ``beside`` is how many cases it has, ``careful`` names the
+    fixes of a case that are known to be wrong.
+    """
 
     name: str
     address: str
@@ -56,6 +58,7 @@ class GridBlock(NamedTuple):
     beside: str
     is_fix: bool
     rows: list[GridRow]
+    careful: tuple[str, ...] = ()
 
 
 class GridPart(NamedTuple):
@@ -119,19 +122,21 @@ def of_lines(
     label: str = "Matrix of cases and torch releases",
     *,
     light: bool = False,
+    careful: Mapping[str, tuple[str, ...]] | None = None,
 ) -> GridTable:
     """Rows grouped by theme, then by case; ``carried`` are the filters that every link takes along.
 
-    ``light``: whether a large table may leave its links to nav.js.
+    ``light``: whether a large table may leave its links to nav.js; ``careful``: by case the fixes known to be wrong.
     """
     light = light and len(lines) * len(columns) > LIGHT
     # where the columns are the exporters, nothing may be left to say of a row
     made = GridTable(label, "case", columns, by, carried, light, any(map(_by, lines)))
-    for theme, found in groupby(lines, key=lambda line: line.theme):
-        mine = list(found)
+    for theme, of_theme in groupby(lines, key=lambda line: line.theme):
+        mine = list(of_theme)
         blocks = groupby(mine, key=lambda line: (line.case, line.variant))
         count = plural(len({line.case for line in mine}), "case")
-        made.parts.append(GridPart(theme or "no theme", count, [_block(list(block), made) for _, block in blocks]))
+        found = [_block(list(block), made, careful or {}) for _, block in blocks]
+        made.parts.append(GridPart(theme or "no theme", count, found))
     return made
 
 
@@ -147,14 +152,16 @@ def of_gathered(
     return made
 
 
-def _block(lines: list[MatrixRow], made: GridTable) -> GridBlock:
+def _block(lines: list[MatrixRow], made: GridTable, careful: Mapping[str, tuple[str, ...]]) -> GridBlock:
     """The lines of one variant."""
     first = lines[0]
     title = first.title or first.case
     is_fix = first.variant != PLAIN
     address = links.page("case", case=first.case, variant=_variant(first))
     rows = [_row(line, made) for line in lines]
-    return GridBlock(f"↳ {first.variant}" if is_fix else title, address, f"{first.case}\n{title}", "", is_fix, rows)
+    name = f"↳ {first.variant}" if is_fix else title
+    bad = () if is_fix else careful.get(first.case, ())
+    return GridBlock(name, address, f"{first.case}\n{title}", "", is_fix, rows, bad)
 
 
 def _row(line: MatrixRow, made: GridTable) -> GridRow:
@@ -187,11 +194,22 @@ def _gathered(name: str, address: str, lines: list[Gathered], made: GridTable) -
 
 def _share(name: str, column: str, place: Share, address: str, made: GridTable) -> GridCell:
     look = looks.STATUS[place.status]
-    text = f"{look.sign} {place.works}/{place.measured}" if place.measured else look.sign
+    css = _mixed(place) if place.mixed else look.css
+    sign = "" if place.mixed else look.sign
+    text = f"{sign} {place.works}/{place.measured}".strip() if place.measured else sign
     hint = f"{place.works} of {plural(place.measured, 'case')} work at some opset"
+    if place.mixed and place.worst:
+        hint += f"; the worst of the others: {word(place.worst)}"
     if made.light:
-        return GridCell(look.css, text, made.number(hint))
-    return GridCell(look.css, text, f"{name}, {column}: {hint}", address)
+        return GridCell(css, text, made.number(hint))
+    return GridCell(css, text, f"{name}, {column}: {hint}", address)
+
+
+def _mixed(place: Share) -> str:
+    """The classes of a share: how much of the cell is filled, in tenths, and the worst of the others."""
+    tenths = min(9, max(1, round(10 * place.works / place.measured)))
+    worst = f" with-{place.worst.value}" if place.worst in (Status.MISMATCH, Status.CRASH) else ""
+    return f"s-mixed share-{tenths}{worst}"
 
 
 def _worst_beside(place: Summary) -> Status | None:

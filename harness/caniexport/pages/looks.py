@@ -59,6 +59,10 @@ STATUS: Mapping[Status, Look] = {
     status: Look(f"{sign.sign} {signs.word(status)}", f"s-{status.value.replace('_', '-')}", _MEANING[status])
     for status, sign in signs.STATUS.items()
 }
+#: a place of several cases of which some work
+MIXED = Look(
+    "3/5", "s-mixed share-6", "three of five measured cases work, as far as the cell is filled; the others do not"
+)
 WORD: Mapping[Workaround, Look] = {
     word: Look(f"{sign.sign} {word.value}", f"w-{word.value}", sign.meaning) for word, sign in signs.WORKAROUND.items()
 }

@@ -51,7 +51,12 @@ if (!window.caniexport) {
       return
     }
     const step = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]}[event.key]
-    const cell = step && event.target.closest && event.target.closest('.scroll td, .scroll th')
+    if (!step || !event.target.closest) return
+    // one stop of the tab key leads into a table; the arrows move inside
+    const table = event.target.matches('.scroll') && event.target.querySelector('.matrix, .strip')
+    const entered = table && linked(table.querySelector('td:not([colspan])'))
+    if (entered) { event.preventDefault(); entered.focus(); return }
+    const cell = event.target.closest('.scroll td, .scroll th')
     if (!cell) return
     const next = step[0] ? beside(cell, step[0]) : along(cell, step[1])
     if (next) { event.preventDefault(); next.focus() }
@@ -70,6 +75,14 @@ if (!window.caniexport) {
   const sizes = new ResizeObserver(newest)
   new MutationObserver(newest).observe(document.body, {childList: true, subtree: true})
   newest()
+  // the heads of a table stay in the window while its rows go by
+  const heads = () => document.querySelectorAll('.scroll > table').forEach(table => {
+    const top = document.querySelector('[data-testid=stHeader]')?.getBoundingClientRect().bottom || 0
+    const {top: begins, bottom: ends} = table.getBoundingClientRect()
+    const down = begins < top && ends > top + 2 * table.tHead.offsetHeight ? top - begins : 0
+    table.style.setProperty('--down', `${down}px`)
+  })
+  document.addEventListener('scroll', heads, {capture: true, passive: true})
   const along = (cell, by) => {
     for (let next = cell; (next = by > 0 ? next.nextElementSibling : next.previousElementSibling);) {
       if (linked(next)) return linked(next)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -39,7 +40,7 @@ _LEAD = (
 )
 _LEADS = {
     "themes": "3/5: of five measured cases of the theme three work at some opset. Click for the cases.",
-    "cases": "Numbers are the opsets that pass. Click a cell for its error and versions.",
+    "cases": "A row is the failing form of a case, the model as its sources show it; numbers are the opsets that pass.",
     "operators": "3/5: of five measured cases that use the operator three work at some opset. Click for the cases.",
 }
 #: cases from which on a matrix that names neither rows nor a theme has one row for each theme
@@ -174,6 +175,7 @@ def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: 
         "matrix.html",
         summary=_summary(shown, asked, asked.release(kept.rows())),
         seen=seen,
+        looked=_looked(seen, asked),
         grid=_grid(kept.rows(), asked, shown, not whole, most) if shown.lines else None,
         most=most,
         asked=asked.address,
@@ -182,6 +184,12 @@ def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: 
         # the other notes speak of options of the command line
         notes=[item for item in shown.notes if "--" not in item],
     )
+
+
+def _looked(seen: Mapping[Status, int], asked: MatrixParameters) -> dict[Status | None, looks.Look]:
+    """The looks of the signs that are on the page."""
+    found = looks.statuses(status for status, count in seen.items() if count)
+    return {**found, None: looks.MIXED} if asked.rows != "cases" else found
 
 
 def _grid(rows: Rows, asked: MatrixParameters, shown: Table, light: bool, most: int | None) -> GridTable:
@@ -195,7 +203,11 @@ def _grid(rows: Rows, asked: MatrixParameters, shown: Table, light: bool, most: 
     if release := asked.release(rows):
         carried["torch"] = release
     label = f"Matrix of cases by {_BY[asked.by.value]}"
-    return grid.of_lines(shown.lines[:most], shown.columns, carried, asked.by, label, light=light)
+    careful: dict[str, tuple[str, ...]] = {}
+    for entry in rows.catalogue.values():
+        if entry.caution and not asked.fixes:
+            careful[entry.case] = (*careful.get(entry.case, ()), entry.variant)
+    return grid.of_lines(shown.lines[:most], shown.columns, carried, asked.by, label, light=light, careful=careful)
 
 
 def _summary(shown: Table, asked: MatrixParameters, torch: str) -> str:
