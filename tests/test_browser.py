@@ -115,10 +115,11 @@ def test_back_and_forward_step_through_the_filters(visit):
 
 def test_the_heads_of_the_matrix_stay_in_the_window_while_its_rows_go_by(visit):
     page = visit("/matrix?fixes=1", width=500)
+    page.set_viewport_size({"width": 500, "height": 420})
     box = page.locator(".scroll:has(.matrix)")
     box.evaluate("node => { node.scrollLeft = 200 }")
-    page.mouse.move(250, 600)
-    page.mouse.wheel(0, 700)
+    page.mouse.move(250, 300)
+    page.mouse.wheel(0, 900)
     until(page, "document.querySelector('.matrix').getBoundingClientRect().top < 0")
     until(page, "getComputedStyle(document.querySelector('.matrix')).getPropertyValue('--down') !== '0px'")
     above, beside, inner = box.evaluate("""node => {
