@@ -49,18 +49,18 @@ WORKAROUND: dict[Workaround, Sign] = {
 
 CLAIM: dict[str, Sign] = {
     "reproduced": Sign("✓", "green", "as the source says"),
-    "partly": Sign("~", "yellow", "on some of the cells"),
-    "not-reproduced": Sign("✗", "red", "otherwise"),
+    "partly": Sign("~", "yellow", "so on some of the cells"),
+    "not-reproduced": Sign("✗", "red", "the cells ended otherwise"),
     "pending": Sign("○", "white", "not measured yet"),
-    "not-measured": Sign("·", "white", "could not be, the reason is given"),
+    "not-measured": Sign("·", "white", "cannot be, for the reason given"),
 }
 
 #: why a claim is not reproduced, as reviewed
 WHY_NOT: dict[str, str] = {
-    WhyNot.CONTRADICTED.value: "measured as the source has it, and otherwise",
+    WhyNot.CONTRADICTED.value: "measured in the source's own form, and ended otherwise",
     WhyNot.FORM.value: "the source's own model, call or device is not the one measured",
     WhyNot.NEWER.value: "a runtime or helper newer than the source hides it",
-    WhyNot.VERSION.value: "so in other versions than the source names",
+    WhyNot.VERSION.value: "it is so in other versions than the source names",
 }
 
 EXPORTER_SHORT: dict[str, str] = {

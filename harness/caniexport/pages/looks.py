@@ -44,7 +44,7 @@ PROVIDER = {"none": "parsed only"}
 _MEANING = {
     Status.PASS: "exports, runs, and gives the values that torch gives",
     Status.DEGRADED: "passes, but with another opset, exporter or provider than asked for",
-    Status.UNSUPPORTED: "refused: the exporter or the runtime does not take this opset or provider",
+    Status.UNSUPPORTED: "the exporter or the runtime does not take this opset or provider",
     Status.FAIL: "stops with an error",
     Status.TIMEOUT: "did not end in time, twice (the second time with the limit doubled)",
     Status.OOM: "needs more memory than a cell may use, twice",
@@ -52,7 +52,7 @@ _MEANING = {
     Status.UNSTABLE: "does not end the same way every time it is measured; it counts as no pass",
     Status.MISMATCH: "exports and runs without an error, and gives wrong values",
     Status.SKIP: "left out on purpose",
-    Status.NOT_RUN: "not measured: neither a pass nor a failure",
+    Status.NOT_RUN: "nothing is known: neither a pass nor a failure",
     Status.INVALID: "the measurement itself failed; this says nothing about torch",
 }
 STATUS: Mapping[Status, Look] = {

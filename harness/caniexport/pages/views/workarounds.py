@@ -23,7 +23,7 @@ _DEFAULT = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 _WORDS = [word.value for word in WORKAROUND]
 #: columns by the name that the address sorts by
 _COLUMNS = {
-    "word": "word",
+    "word": "status",
     "since": "obsolete since",
     "fix": "case / fix",
     "kind": "kind",
