@@ -86,7 +86,7 @@ def test_a_model_that_fails_is_told_by_its_operator_and_its_opsets(checks):
     assert "✗ fail at export: aten::round\n    torch 92.0.0, trace, opset 9-10\n" in text
     assert "Exporting the operator round to ONNX opset version 10 is not supported" in text
     assert "Run on 6 sets of inputs: as given; other values of the same range;" in text
-    assert "- opsets measured: trace 9, 10, 11." in text
+    assert "- opsets measured: trace 9, 10, 11; " in text
     (folder,) = (checks.user / "caniexport-check").glob("checks/*/results/bundles")
     assert f"- the exported files are in {folder}\n" in text
 

@@ -131,7 +131,7 @@ def _gaps(cells: Sequence[MeasuredCell]) -> Iterable[str]:
         f"{EXPORTER_SHORT[name]} {', '.join(map(str, sorted(measured[name])))}" for name in EXPORTERS if measured[name]
     ]
     if told:
-        yield f"opsets measured: {'; '.join(told)}. Those between two of the same outcome were not; --opset 9-20 is"
+        yield f"opsets measured: {'; '.join(told)}; those between two alike are not (--opset 9-20: all)"
 
 
 def _works(cells: Sequence[MeasuredCell]) -> Iterable[Works]:

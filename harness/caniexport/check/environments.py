@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from caniexport.check.session import CheckSession, Place
+from caniexport.check.session import CheckSession, WorkPlace
 from caniexport.home import Home
 from caniexport.machine import interpreters
 from caniexport.machine.disk import Budget
@@ -32,7 +32,7 @@ class Environment:
     """An environment that measures: its release with the Python and pins that it has, and where to work in it."""
 
     release: Release
-    place: Place
+    place: WorkPlace
 
 
 def fitting(release: Release) -> Release | None:
@@ -52,7 +52,7 @@ def environment(release: Release, home: Home, say: Callable[[str], None], budget
     name = f"torch{release.torch}-{_PROVIDER}"
     folder = home.root / ".tox"
     table = folder / f"{name}-releases.py"
-    place = Place(folder / name / "bin" / "python", release.torch, home, table, code_folder(home))
+    place = WorkPlace(folder / name / "bin" / "python", release.torch, home, table, code_folder(home))
     with turn(folder, name, say):
         if _read_ready(folder / name) != _wanted(release):
             if budget is not None:
@@ -73,7 +73,7 @@ def _read_ready(folder: Path) -> Mapping[str, Any]:
     return found
 
 
-def _make(release: Release, home: Home, name: str, place: Place, say: Callable[[str], None]) -> None:
+def _make(release: Release, home: Home, name: str, place: WorkPlace, say: Callable[[str], None]) -> None:
     say(f"torch {release.torch}: installing its environment, once")
     log = home.local / "logs" / f"{name}.log"
     with table_with(release, home.root) as table:
@@ -87,7 +87,7 @@ def _make(release: Release, home: Home, name: str, place: Place, say: Callable[[
     (home.root / ".tox" / name / _READY).write_text(json.dumps(_wanted(release)), encoding="utf-8")
 
 
-def _canary_rows(release: Release, home: Home, place: Place) -> Iterator[Mapping[str, Any]]:
+def _canary_rows(release: Release, home: Home, place: WorkPlace) -> Iterator[Mapping[str, Any]]:
     corpus = {name: item for name, item in home.read_cases().items() if is_canary(name)}
     with CheckSession(replace(place, dynamo=bool(release.dynamo)), "canaries") as session:
         for cells in plan.groups(_canaries(corpus, release)).values():

@@ -6,12 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.check.inside import GIVEN
+from caniexport.match.errors import Confidence
 from caniexport.model.status import WORKS, Exporter, Stage, Status
 
 if TYPE_CHECKING:
     from caniexport.answers.support import Support
     from caniexport.check.found import Failure, Works
 
+#: how a case must be alike to be named in the first line
+_SURE = (Confidence.EXACT.value, Confidence.CAUSE.value)
 _EVERYWHERE = "on every measured release"
 _ENDS = {
     Status.MISMATCH: "wrong values without an error",
@@ -49,12 +53,14 @@ def _clauses(lines: Sequence[Support], failures: Sequence[Failure]) -> Iterator[
         yield "works " + " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
     said: set[str] = set()
     for line in lines:
-        if line not in works:
-            failure = _failure_of(line, failures)
-            what = _reason(line, failure)
-            help_ = _help(failure) if failure and what not in said else ""
-            said.add(what)
-            yield f"{_by(line.exporter)} {what}{help_}"
+        if line in works or (line.exporter == Exporter.SCRIPT.value and len(lines) > 1):
+            # few models can be scripted: that one cannot is told below
+            continue
+        failure = _failure_of(line, failures)
+        what = _reason(line, failure)
+        help_ = _help(failure) if failure and what not in said else ""
+        said.add(what)
+        yield f"{_by(line.exporter)} {what}{help_}"
 
 
 def _limits(line: Support) -> str:
@@ -79,8 +85,7 @@ def _failure_of(line: Support, failures: Sequence[Failure]) -> Failure | None:
 
 def _reason(line: Support, failure: Failure | None) -> str:
     if line.status in _ENDS:
-        sets = f" ({', '.join(failure.differs)})" if failure and failure.differs else ""
-        return _ENDS[line.status] + sets
+        return _ENDS[line.status] + (_told_sets(failure.differs) if failure else "")
     if failure is None:
         return "an error"
     if failure.is_ours:
@@ -88,9 +93,19 @@ def _reason(line: Support, failure: Failure | None) -> str:
     return f"{failure.operator} stops it" if failure.operator else f"an error at {failure.stage}"
 
 
+def _told_sets(differs: Sequence[str]) -> str:
+    """For which inputs; the others need no names where those given are among them."""
+    if not differs:
+        return ""
+    given = any(words.startswith(GIVEN) for words in differs)
+    return f" ({'for the inputs given too' if given else ', '.join(differs)})"
+
+
 def _help(failure: Failure) -> str:
-    """The first fix that is measured to be needed and to work where it fails; empty for none."""
+    """The first fix that works where a case fails by the same error or cause; empty for none."""
     for match in failure.matches:
+        if not match.why.startswith(_SURE):
+            continue
         for fix in match.fixes:
             if fix.helps:
                 return f", as {match.case} does; {fix.variant} helps there"

@@ -23,6 +23,8 @@ from caniexport.check.second_inputs import different, further_inputs
 
 #: names the file that says what was made of a factory
 NOTES = "CANIEXPORT_MODEL_NOTES"
+#: the words of the input sets that are the factory's own
+GIVEN = "as given"
 #: seconds in eager for trying further inputs
 _PATIENCE = 1.5
 _Axes = Dict[str, Dict[int, str]]
@@ -132,7 +134,7 @@ class Factory:
         names = _argument_names(module, len(given[0]))
         sets = [self._arrays(number, item) for number, item in enumerate(given, start=1)]
         axes = self._varying(names, sets)
-        words = ["as given"] + ["as given, set {}".format(n) for n in range(2, len(sets) + 1)]
+        words = [GIVEN] + ["{}, set {}".format(GIVEN, number) for number in range(2, len(sets) + 1)]
         refused: List[str] = []
         count = len(sets)
         if self._further:

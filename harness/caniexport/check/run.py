@@ -92,13 +92,17 @@ def prepare(folder: Path, home: Home, files: Mapping[str, str], packages: Sequen
         raise UnusableModel(f"--into {folder}: cannot be written ({error.strerror})") from error
     none = folder / "none"
     model = Home(folder, own / "cases", none, own / "results", home.tox_ini)
-    return CheckPlace(model, replace(model, cases=folder / "canaries", local=folder / "environments"))
+    root = folder / f"with-{_digest(sorted(packages))[:6]}" if packages else folder
+    return CheckPlace(model, replace(model, root=root, cases=folder / "canaries", local=folder / "environments"))
 
 
 def _key(files: Mapping[str, str], packages: Sequence[str]) -> str:
     """Twelve hex digits for what is measured: the files, the packages beside them and the measuring code."""
-    text = json.dumps([dict(files), sorted(packages), MEASURING_VERSION, code_hash()], sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+    return _digest([dict(files), sorted(packages), MEASURING_VERSION, code_hash()])
+
+
+def _digest(parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode("utf-8")).hexdigest()[:12]
 
 
 def _write_files(folder: Path, files: Mapping[str, str]) -> None:

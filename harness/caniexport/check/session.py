@@ -22,7 +22,7 @@ Told = tuple[Mapping[str, Any], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
-class Place:
+class WorkPlace:
     """Where and how a session works: the environment's Python, the release, the table of releases that has it,
     the folder of the code.
     ``timeout`` is seconds and ``memory`` MiB for a cell; ``bundles`` keeps the exported files.
@@ -66,7 +66,7 @@ class Place:
 class CheckSession:
     """One such process. Use as a context manager; it ends with this one, however that ends."""
 
-    def __init__(self, place: Place, run_id: str) -> None:
+    def __init__(self, place: WorkPlace, run_id: str) -> None:
         logs = place.home.local / "logs"
         work = place.python.parents[1] / "tmp"
         for folder in (logs, work):

@@ -1,0 +1,74 @@
+"""The first line of a check: what works, what stops it elsewhere, what helps there."""
+
+from __future__ import annotations
+
+import pytest
+
+from caniexport.answers.support import Support
+from caniexport.check.found import Failure, Where, Works
+from caniexport.check.headline import headline
+from caniexport.check.matching import Match
+from caniexport.corpus.verdicts import Workaround
+from caniexport.match.judged import FixAt
+from caniexport.model.status import Status
+
+TRACE, SCRIPT, DYNAMO, DEFAULT = "torchscript-trace", "torchscript-script", "dynamo", "default"
+FIX = FixAt("gathered", "rewrite", "", caution=False, code="", word=Workaround.NEEDED)
+
+
+def line(exporter, status, text="on every measured release", otherwise=()):
+    return Support(exporter, status, text, otherwise, "2.15.0")
+
+
+def failing(exporter, status=Status.FAIL, stage="export", **more):
+    told = {"operator": "", "message": "no", "warnings": "", "matches": (), **more}
+    return Failure("model", "plain", stage, status, where=(Where("2.15.0", exporter, (18,)),), **told)
+
+
+def said(lines, failures=()):
+    return headline([Works("model", "plain", tuple(lines))], failures, ())
+
+
+def test_what_works_is_one_clause_that_begins_with_the_default_call():
+    lines = [line(TRACE, Status.PASS, "on every measured release, opset ≥ 16"), line(DEFAULT, Status.PASS)]
+    assert said(lines) == "works with the default call and by trace (opset ≥ 16)"
+
+
+@pytest.mark.parametrize(
+    ("why", "helps"),
+    [
+        ("the same error", ", as pooled does; gathered helps there"),
+        ("a similar error", ""),
+        ("the same operator, x", ""),
+    ],
+)
+def test_what_stops_it_is_named_with_a_fix_where_the_cause_is_the_same(why, helps):
+    match = Match("pooled", "", why, "2.15.0", Status.FAIL, (FIX,))
+    failures = [failing(TRACE, operator="aten::adaptive_avg_pool2d", matches=(match,))]
+    lines = [line(TRACE, Status.FAIL), line(DEFAULT, Status.PASS)]
+    assert said(lines, failures) == f"works with the default call; by trace aten::adaptive_avg_pool2d stops it{helps}"
+
+
+def test_wrong_values_are_told_with_the_inputs_that_show_them():
+    one = failing(TRACE, Status.MISMATCH, "compare", differs=("zeros", "negative integers"))
+    given = failing(TRACE, Status.MISMATCH, "compare", differs=("as given", "zeros"))
+    lines = [line(TRACE, Status.MISMATCH)]
+    assert said(lines, [one]) == "by trace wrong values without an error (zeros, negative integers)"
+    assert said(lines, [given]) == "by trace wrong values without an error (for the inputs given too)"
+
+
+def test_a_model_that_does_not_run_itself_is_told_so():
+    failures = [failing(DEFAULT, stage="eager", message="ModuleNotFoundError: No module named 'x'\nmore")]
+    words = "the model itself does not run here: ModuleNotFoundError: No module named 'x'"
+    assert said([line(DEFAULT, Status.FAIL)], failures) == words
+
+
+def test_a_limit_of_the_check_is_not_told_as_the_models_failure():
+    failures = [failing(DYNAMO, stage="run", hint="a limit of this check", is_ours=True)]
+    assert said([line(DYNAMO, Status.FAIL)], failures) == "by dynamo not judged: a limit of this check"
+
+
+def test_that_a_model_cannot_be_scripted_is_told_where_nothing_else_was_asked():
+    failures = [failing(SCRIPT)]
+    assert said([line(TRACE, Status.PASS), line(SCRIPT, Status.FAIL)], failures) == "works by trace"
+    assert said([line(SCRIPT, Status.FAIL)], failures) == "by script an error at export"
