@@ -58,6 +58,11 @@ def by_theme(lines: Iterable[MatrixRow], columns: Sequence[str]) -> list[Gathere
     return _gathered(lines, columns, lambda line: (line.theme,))
 
 
+def by_exporter(lines: Iterable[MatrixRow], columns: Sequence[str]) -> list[Gathered]:
+    """All lines of a matrix gathered, one for each exporter."""
+    return _gathered(lines, columns, lambda _: ("",))
+
+
 def _gathered(
     lines: Iterable[MatrixRow], columns: Sequence[str], names: Callable[[MatrixRow], Iterable[str]]
 ) -> list[Gathered]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from itertools import groupby
 from textwrap import shorten
 from typing import Any
+
+from markupsafe import Markup
 
 from caniexport import home as homes
 from caniexport.alerts import formats, noted
@@ -15,12 +17,14 @@ from caniexport.alerts.feed import FeedEntry
 from caniexport.alerts.group import Alert, AlertKind, opset_spans
 from caniexport.alerts.lifecycle import AlertStage
 from caniexport.alerts.noted import Noted
-from caniexport.alerts.releases import ReleaseAlert, ReleaseAlerts, along
+from caniexport.alerts.releases import ReleaseAlert, ReleaseAlerts, Step, along
 from caniexport.alerts.report import Report, report
 from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, Verdict
 from caniexport.model.status import Exporter
 from caniexport.names import plural
 from caniexport.pages import looks
+from caniexport.pages.charts import Series, bars_chart
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
@@ -53,6 +57,7 @@ def page(form: Form, kept: Kept) -> Page:
         summary=formats.summary(here) if here else "",
         changed=[told(item.alert) for item in here.alerts] if here else (),
         environments=kept.environment_records(),
+        chart=_chart(found),
     )
     return form.page("Alerts", _LEAD, body)
 
@@ -69,6 +74,19 @@ def told(item: Alert) -> dict[str, Any]:
     own = "own" if any(m.place.opset is None for m in item.members) else ""
     cause = "" if item.cause in item.names else item.cause
     return {"alert": item, "opsets": ", ".join(filter(None, (spans, own))), "cause": cause}
+
+
+def _chart(found: ReleaseAlerts) -> Markup:
+    """Cells that each release mended, upwards, and broke, downwards."""
+    steps = found.steps[::-1]
+    mended = Series("mended", tuple(_cells(step, IMPROVEMENTS) for step in steps))
+    broken = Series("broken", tuple(-_cells(step, REGRESSIONS) for step in steps))
+    caption = "Cells at the release's own opset that each torch release mended and broke against the one before"
+    return bars_chart([step.torch for step in steps], (mended, broken), caption)
+
+
+def _cells(step: Step, verdicts: Iterable[Verdict]) -> int:
+    return sum(step.counts.get(verdict, 0) for verdict in verdicts)
 
 
 def _by_step(found: Sequence[ReleaseAlert]) -> list[tuple[ReleaseAlert, list[tuple[ReleaseAlert, str, str]]]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from caniexport.answers.filters import Filters
-from caniexport.answers.gathered import by_operator, by_theme
+from caniexport.answers.gathered import by_exporter, by_operator, by_theme
 from caniexport.answers.matrix import By, Table, table
 from caniexport.answers.select import DEFAULT_OPSET, Rows
 from caniexport.answers.signs import EXPORTER_SHORT, word
@@ -19,6 +19,7 @@ from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, Status
 from caniexport.names import plural
 from caniexport.pages import grid, links, looks
+from caniexport.pages.charts import share_chart
 from caniexport.pages.form import Form, Page
 from caniexport.pages.grid import GridTable
 from caniexport.pages.kept import Kept
@@ -175,6 +176,7 @@ def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: 
         "matrix.html",
         summary=_summary(shown, asked, asked.release(kept.rows())),
         seen=seen,
+        chart=_chart(asked, shown),
         looked=_looked(seen, asked),
         grid=_grid(kept.rows(), asked, shown, not whole, most) if shown.lines else None,
         most=most,
@@ -184,6 +186,14 @@ def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: 
         # the other notes speak of options of the command line
         notes=[item for item in shown.notes if "--" not in item],
     )
+
+
+def _chart(asked: MatrixParameters, shown: Table) -> Markup:
+    """The share of the cases that work along torch, where the matrix is along torch and shows no fixes."""
+    if asked.by is not By.TORCH or asked.fixes or asked.status:
+        return Markup()
+    what = f"the cases of {asked.theme}" if asked.theme else "these cases" if asked.query else "all cases"
+    return share_chart(by_exporter(shown.lines, shown.columns), shown.columns, what)
 
 
 def _looked(seen: Mapping[Status, int], asked: MatrixParameters) -> dict[Status | None, looks.Look]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 from caniexport.answers.filters import Filters
+from caniexport.answers.gathered import by_exporter
 from caniexport.answers.matrix import table
 from caniexport.match.errors import Confidence, Lead
 from caniexport.pages import grid
+from caniexport.pages.charts import share_chart
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.overview import cases
@@ -28,5 +30,6 @@ def page(form: Form, kept: Kept) -> Page:
     ]
     shown = kept.answer(table, Filters(ops=(op,)))
     made = grid.of_lines(shown.lines, shown.columns, {}) if shown.lines else None
-    body = render("op.html", hits=hits, grid=made)
+    chart = share_chart(by_exporter(shown.lines, shown.columns), shown.columns, f"the cases with {op}")
+    body = render("op.html", hits=hits, grid=made, chart=chart)
     return form.page(op, "Where the cases that use this operator pass, and where they fail.", body, back=True)
