@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from caniexport.cli.output import Console
-    from caniexport.pages.glossary import Term
+    from caniexport.pages.glossary import Entry
 
 #: columns of a name
 _WIDTH = 18
@@ -29,7 +29,7 @@ def command(as_json: bool) -> None:
     output.answer(TERMS, show, as_json)
 
 
-def show(terms: Sequence[Term], console: Console) -> None:
+def show(terms: Sequence[Entry], console: Console) -> None:
     """Print each term with its meaning, and below it the names that stand for it."""
     for term in terms:
         labelled(term.name, term.meaning, console, indent=0, width=_WIDTH)

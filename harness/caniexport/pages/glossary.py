@@ -45,7 +45,7 @@ FIX_KINDS: Mapping[FixKind, str] = {
 
 
 @dataclass(frozen=True)
-class Term:
+class Entry:
     """An entry of the glossary; values are the names that stand for it in answers and rows."""
 
     name: str
@@ -62,31 +62,31 @@ def _named(meanings: Mapping[Any, str]) -> dict[str, str]:
 
 
 TERMS = (
-    Term("case", "one documented failure: a small model with its inputs, its fixes, and the sources that describe it"),
-    Term("failing form", "the model of a case as its sources show it, without a fix; its variant is called plain"),
-    Term("fix", "a change that makes the model work, also called a workaround", _named(FIX_KINDS)),
-    Term("variant", "the failing form of a case, or one of its fixes: cross-no-symbolic/stack_rewrite"),
-    Term("theme", "a group of cases about one family of operators: pooling, indexing, attention"),
-    Term("input set", "the arguments of one call. The first set is exported, and the file is run on all of them"),
-    Term("eager", "the module run by torch itself. Its outputs are what every exported file is compared with"),
-    Term("exporter", "the way in which torch makes the ONNX file", _named(EXPORTERS)),
-    Term("opset", "the version of ONNX's operators that is asked for; each torch release can write some of them"),
-    Term("runtime", "the program that runs the file: onnxruntime, OpenVINO, TensorRT, tract"),
-    Term("provider", "the part of a runtime that computes on one kind of hardware: cpu, cuda, tensorrt"),
-    Term("cell", "one variant with one torch release, exporter and opset: the unit that is measured"),
-    Term("row", "the result of one measured cell, a line of the dataset with its versions, status and error"),
-    Term("stage", "the steps of a cell in their order; a row names the one at which it stopped", _named(STAGES)),
-    Term("status", "how a cell ended", _looks(looks.STATUS)),
-    Term("signature", "the first line of an error without what differs from run to run; one signature is one cause"),
-    Term("needed, obsolete", "whether a fix is still of use in a cell", _looks(looks.WORD)),
-    Term("interval (a, b]", "a change that happened after version a, and at version b at the latest"),
-    Term("change", "what happened to a cell between two versions", _looks(looks.CLASSES)),
-    Term("alert", "changes of one kind with one cause, with the cells in which they happened", _looks(looks.KIND)),
-    Term("claim", "what a source says of a case, compared with what was measured", _looks(looks.CLAIM)),
-    Term(
+    Entry("case", "one documented failure: a small model with its inputs, its fixes, and the sources that describe it"),
+    Entry("failing form", "the model of a case as its sources show it, without a fix; its variant is called plain"),
+    Entry("fix", "a change that makes the model work, also called a workaround", _named(FIX_KINDS)),
+    Entry("variant", "the failing form of a case, or one of its fixes: cross-no-symbolic/stack_rewrite"),
+    Entry("theme", "a group of cases about one family of operators: pooling, indexing, attention"),
+    Entry("input set", "the arguments of one call. The first set is exported, and the file is run on all of them"),
+    Entry("eager", "the module run by torch itself. Its outputs are what every exported file is compared with"),
+    Entry("exporter", "the way in which torch makes the ONNX file", _named(EXPORTERS)),
+    Entry("opset", "the version of ONNX's operators that is asked for; each torch release can write some of them"),
+    Entry("runtime", "the program that runs the file: onnxruntime, OpenVINO, TensorRT, tract"),
+    Entry("provider", "the part of a runtime that computes on one kind of hardware: cpu, cuda, tensorrt"),
+    Entry("cell", "one variant with one torch release, exporter and opset: the unit that is measured"),
+    Entry("row", "the result of one measured cell, a line of the dataset with its versions, status and error"),
+    Entry("stage", "the steps of a cell in their order; a row names the one at which it stopped", _named(STAGES)),
+    Entry("status", "how a cell ended", _looks(looks.STATUS)),
+    Entry("signature", "the first line of an error without what differs from run to run; one signature is one cause"),
+    Entry("needed, obsolete", "whether a fix is still of use in a cell", _looks(looks.WORD)),
+    Entry("interval (a, b]", "a change that happened after version a, and at version b at the latest"),
+    Entry("change", "what happened to a cell between two versions", _looks(looks.CLASSES)),
+    Entry("alert", "changes of one kind with one cause, with the cells in which they happened", _looks(looks.KIND)),
+    Entry("claim", "what a source says of a case, compared with what was measured", _looks(looks.CLAIM)),
+    Entry(
         "declared", "what torch's own tables of export rules list, compared with what passes", _looks(looks.AGREEMENT)
     ),
-    Term("bundle", "an exported file with its inputs and expected outputs. To run one on another runtime is a replay"),
-    Term("run", "one call of measure for one environment. Its rows are published when they pass the gate's checks"),
-    Term("environment case", "a case about packages that do not install or import together; no export is made"),
+    Entry("bundle", "an exported file with its inputs and expected outputs. To run one on another runtime is a replay"),
+    Entry("run", "one call of measure for one environment. Its rows are published when they pass the gate's checks"),
+    Entry("environment case", "a case about packages that do not install or import together; no export is made"),
 )
