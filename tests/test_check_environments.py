@@ -114,19 +114,28 @@ def test_input_sets_that_differ_in_shape_make_their_axes_dynamic(checks):
 def test_what_is_unchanged_is_not_measured_again(checks):
     words = ("models:rounds", "--exporter", "trace", "--opset", "9")
     first, again = checks.reply(*words), checks.reply(*words)
-    assert "torchscript-trace, opset 9: fail at export" in first.stderr
+    assert "trace, opset 9: fail at export" in first.stderr
     assert again.stderr == ""
     assert again.stdout == first.stdout
-    assert "torchscript-trace, opset 9: fail at export" in checks.reply(*words, "--fresh").stderr
+    assert "trace, opset 9: fail at export" in checks.reply(*words, "--fresh").stderr
     checks.user.joinpath("models.py").touch()
-    assert "torchscript-trace, opset 9: fail at export" in checks.reply(*words).stderr
+    assert "trace, opset 9: fail at export" in checks.reply(*words).stderr
+
+
+def test_what_there_was_no_time_for_is_told_and_not_begun_the_next_time_either(checks):
+    found = checks.answer("models:anything", "--exporter", "trace", "--exporter", "dynamo", "--seconds", "0")
+    assert found["notes"][-1] == "torch 92.0.0: no more time for trace (--seconds gives more)"
+    again = checks.reply("models:anything", "--exporter", "trace", "--exporter", "dynamo", "--seconds", "0")
+    assert again.stderr == ""
+    more = checks.answer("models:anything", "--exporter", "trace", "--exporter", "dynamo")
+    assert not any("no more time" in note for note in more["notes"])
 
 
 def test_only_what_was_asked_for_is_measured_and_the_canaries_once(checks):
     reply = checks.reply("models:own", "--exporter", "trace", "--exporter", "dynamo", "--opset", "10")
     assert sorted(line.split(": ")[1] for line in reply.stderr.splitlines()) == [
         "dynamo, opset 10",
-        "torchscript-trace, opset 10",
+        "trace, opset 10",
     ]
 
 

@@ -51,12 +51,15 @@ def check(
     place = prepare(into, home, asked.files, request.packages)
     cases = run.cases(place)
     problems: dict[str, str] = {}
+    left: list[str] = []
     with ThreadPoolExecutor(1) as pool:
         ahead = _Ahead(pool, corpus)
         for release in chosen:
-            problem = run.measure_release(release, request, place, cases, say, ahead.hear)
-            if problem:
-                problems[release.torch] = problem
+            measured = run.measure_release(release, request, place, cases, say, ahead.hear)
+            if measured.problem:
+                problems[release.torch] = measured.problem
+            if measured.left:
+                left.append(f"torch {release.torch}: no more time for {measured.left} (--seconds gives more)")
             _refuse_wrong(place, cases, release.torch)
     newest = (run.notes_of(place, release.torch) for release in chosen)
     notes = ModelNotes.read(next(filter(None, newest), {}))
@@ -74,8 +77,8 @@ def check(
     )
     _refuse_raised(place, cases, found)
     if request.keep_files and place.bundles.is_dir():
-        return replace(found, notes=(*found.notes, f"the exported files are in {place.bundles}"))
-    return found
+        left.append(f"the exported files are in {place.bundles}")
+    return replace(found, notes=(*found.notes, *left))
 
 
 class _Ahead:

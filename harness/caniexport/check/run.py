@@ -19,6 +19,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from caniexport import versions
+from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.check.environments import Environment, NoEnvironment, environment, fitting
 from caniexport.check.session import CheckSession
 from caniexport.check.subject import UnusableModel
@@ -134,9 +135,9 @@ class CheckRequest:
     opsets: tuple[int, ...] = ()
     packages: tuple[str, ...] = ()
     workers: int = 2
-    timeout: float = 60.0
+    timeout: float = 120.0
     seconds: float = 60.0
-    memory: int = 2048
+    memory: int = 8192
     rolling: bool = False
     disk_budget: int = 0
     fresh: bool = False
@@ -171,6 +172,16 @@ def cases(place: CheckPlace) -> dict[str, LoadedCase]:
     return found
 
 
+@dataclass(frozen=True)
+class MeasuredRelease:
+    """How the measuring of a release ended: ``problem`` in words, empty where there is none; ``left`` says what was not
+    begun for want of time.
+    """
+
+    problem: str = ""
+    left: str = ""
+
+
 def measure_release(
     release: Release,
     request: CheckRequest,
@@ -178,11 +189,8 @@ def measure_release(
     known: dict[str, LoadedCase],
     say: Callable[[str], None],
     hear: Callable[[Mapping[str, Any]], None],
-) -> str:
-    """Measure what is asked of the cases ``known`` in one release; the problem in words, empty where there is none.
-
-    ``hear`` is given each row that is measured.
-    """
+) -> MeasuredRelease:
+    """Measure what is asked of the cases ``known`` in one release; ``hear`` is given each row that is measured."""
     release = fitting(with_packages(release, request.packages)) or release
     without_files = request.keep_files and not place.bundles.is_dir()
     _forget_changed(place, release.torch, known, fresh=request.fresh or without_files)
@@ -192,11 +200,11 @@ def measure_release(
     try:
         measuring.finish()
     except NoEnvironment as error:
-        return str(error)
+        return MeasuredRelease(str(error))
     finally:
         if request.rolling:
             shutil.rmtree(place.shared.root / ".tox" / f"torch{release.torch}-{_PROVIDER}", ignore_errors=True)
-    return measuring.problem
+    return MeasuredRelease(measuring.problem, measuring.left)
 
 
 def notes_of(place: CheckPlace, torch: str) -> Mapping[str, Any]:
@@ -245,7 +253,8 @@ class _Measuring:
         say: Callable[[str], None],
         hear: Callable[[Mapping[str, Any]], None],
     ) -> None:
-        self.problem = ""
+        self.problem, self.left = "", ""
+        self._ended = False
         self._hear = hear
         self._question, self._request, self._place, self._say = question, request, place, say
         self._run_id = new_run_id()
@@ -265,9 +274,11 @@ class _Measuring:
         """Measure until nothing can change the answer, or the time is over. Raises :class:`NoEnvironment`."""
         self._take_kept()
         seen = self._seen()
+        self.left = self._known_left()
         lanes = [lane for lane in self._question.lanes if self._question.next_points(lane, seen)]
-        if not lanes or self._is_settled():
+        if not lanes or self._is_settled() or (self.left and not self._named):
             return
+        self.left = ""
         self._environment = self._made()
         self._began = time.monotonic()
         try:
@@ -284,6 +295,7 @@ class _Measuring:
                 for job in jobs:
                     job.result()
             except BaseException:
+                self._ended = True
                 for session in self._sessions:
                     session.kill()
                 raise
@@ -323,21 +335,43 @@ class _Measuring:
     def _next(self, lane: Sequence[str]) -> list[Point]:
         with self._lock:
             points = self._question.next_points(lane, self._seen())
-            if self._is_settled():
+            if self._ended or self._is_settled():
                 return []
-            if points and not self._question.opsets and self._is_late() and self._statuses:
-                left = ", ".join(sorted({exporter for exporter, _ in points}))
-                self._say(f"torch {self._question.release.torch}: the time for more is over ({left})")
+            if points and self._is_late() and self._statuses:
+                self._leave(points[0][0])
                 return []
             self._asked.update(points)
             return points
+
+    @property
+    def _named(self) -> bool:
+        return bool(self._question.opsets)
+
+    def _leave(self, exporter: str) -> None:
+        """Note that the time is over for what was not named, so that the next check of the model ends there too."""
+        short = EXPORTER_SHORT[exporter]
+        self.left = f"{self.left} and {short}" if self.left else short
+        text = json.dumps({"seconds": self._request.seconds, "left": self.left})
+        (self._place.local / f"left-{self._question.release.torch}.json").write_text(text, encoding="utf-8")
+
+    def _known_left(self) -> str:
+        """What an earlier check left for want of as much time as there is now."""
+        path = self._place.local / f"left-{self._question.release.torch}.json"
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return ""
+        if found["seconds"] >= self._request.seconds:
+            return str(found["left"])
+        path.unlink()
+        return ""
 
     def _is_settled(self) -> bool:
         """Whether the only model there is fails before any exporter has seen it."""
         return self._pointless and len({cell.case for cells in self._cells.values() for cell in cells}) == 1
 
     def _is_late(self) -> bool:
-        return time.monotonic() - self._began > self._request.seconds
+        return not self._named and time.monotonic() - self._began > self._request.seconds
 
     def _measure_lane(self, lane: Sequence[str]) -> None:
         session: CheckSession | None = None
@@ -389,9 +423,10 @@ class _Measuring:
             self.problem = "the measuring process ended before its last cell (see the log below the folder)"
 
     def _tell(self, row: Mapping[str, Any]) -> None:
-        where = "the default call" if row["opset"] is None else f"{row['exporter']}, opset {row['opset']}"
-        seconds = time.monotonic() - self._began
-        self._say(f"torch {row['torch']}: {where}: {row['status']} at {row['stage']} ({seconds:.1f} s)")
+        short = EXPORTER_SHORT[row["exporter"]]
+        where = "the default call" if row["opset"] is None else f"{short}, opset {row['opset']}"
+        end = row["status"] if Status(row["status"]) in WORKS else f"{row['status']} at {row['stage']}"
+        self._say(f"torch {row['torch']}: {where}: {end} ({time.monotonic() - self._began:.1f} s)")
 
 
 def with_packages(release: Release, packages: Sequence[str]) -> Release:

@@ -59,8 +59,8 @@ _MOST_FIXES = 5
     help="The folder for environments and rows.",
 )
 @workers_option("Processes side by side.  [default: one a core]")
-@click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
-@click.option("--memory", type=click.IntRange(64), default=2048, show_default=True, help="MiB a cell may allocate.")
+@click.option("--timeout", type=click.FloatRange(1), default=120.0, show_default=True, help="Seconds for a cell.")
+@click.option("--memory", type=click.IntRange(64), default=8192, show_default=True, help="MiB a cell may allocate.")
 @click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
 @disk_option("GB, with --rolling.")
 @click.option(
