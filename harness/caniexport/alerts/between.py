@@ -16,7 +16,7 @@ from caniexport.store import Dataset
 
 @dataclass(frozen=True)
 class RunRows:
-    """Rows that speak, of one run, or of every run of a release where ``run_id`` is empty."""
+    """The rows that are used, of one run, or of every run of a release where ``run_id`` is empty."""
 
     torch: str
     run_id: str

@@ -65,7 +65,7 @@ class Expectation:
     def takes(
         self, case: str, variant: str, torch: str, exporter: str, opset: int | None, provider: str | None
     ) -> bool:
-        """Whether it speaks of this cell."""
+        """Whether it is about this cell."""
         pattern, _, variant_pattern = self.case.partition("/")
         return (
             fnmatchcase(case, pattern)

@@ -17,7 +17,7 @@ from caniexport.model.status import Exporter
 from caniexport.operators import operator_key, operator_keys
 from caniexport.store import Dataset
 
-#: the table that speaks for an exporter
+#: the table that lists an exporter's rules
 TABLE_OF: dict[str, str] = {
     Exporter.TRACE.value: "torchscript",
     Exporter.SCRIPT.value: "torchscript",

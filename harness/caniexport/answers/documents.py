@@ -54,7 +54,7 @@ class JudgedClaim:
         return f"{self.outcome} ({self.why_not})" if self.why_not else self.outcome
 
     def is_about(self, cell: MeasuredCell) -> bool:
-        """Whether a cell is one of those the claim speaks of."""
+        """Whether a cell is one of those the claim is about."""
         if (cell.case, cell.variant) != (self.case, self.variant) or self.exporter not in ("", cell.exporter):
             return False
         try:

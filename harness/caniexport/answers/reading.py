@@ -57,7 +57,7 @@ class CatalogueEntry:
 class Rows:
     """A dataset, each part of it read when it is first asked for, and then kept.
 
-    ``runtimes`` asks for a cell on every version of a runtime it was measured on; else the row that speaks is one.
+    ``runtimes`` asks for a cell on every version of a runtime it was measured on; else one row is used.
     """
 
     def __init__(self, dataset: Dataset, *, runtimes: bool = False, on: On | None = None) -> None:
@@ -238,7 +238,7 @@ class Rows:
 
     @cached_property
     def quarantined(self) -> int:
-        """How many rows do not speak because their run is quarantined."""
+        """How many rows are not used because their run is quarantined."""
         return self._dataset.silenced_rows()
 
     @cached_property
@@ -293,7 +293,7 @@ class Rows:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What was measured or tried and does not speak: quarantined runs, releases that cannot be entered."""
+        """What was measured or tried and is not used: quarantined runs, releases that cannot be entered."""
         return tuple(self._silent())
 
     def _silent(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a project depends on, as the cases that speak of it: an operator list, a TOML list of cases."""
+"""What a project depends on, as the cases that are about it: an operator list, a TOML list of cases."""
 
 from __future__ import annotations
 

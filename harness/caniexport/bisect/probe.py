@@ -72,7 +72,7 @@ class ProbedVersion:
 
 
 def known(dataset: Dataset, asked: BisectedCell) -> dict[str, ProbedVersion]:
-    """Outcomes by version, from rows of the same case code; the newest row of each version speaks."""
+    """Outcomes by version, from rows of the same case code; the newest row of each version is used."""
     where: dict[str, tuple[Any, ...]] = {
         **{name: (getattr(asked, name),) for name in ("case", "variant", "exporter", "opset")},
         **({"torch": (asked.torch,)} if asked.torch else {}),

@@ -123,7 +123,7 @@ def _notes(notes: ModelNotes, cells: Sequence[MeasuredCell], asked: Filters) -> 
 
 
 def _gaps(cells: Sequence[MeasuredCell]) -> Iterable[str]:
-    """Which opsets speak for those between them."""
+    """Which opsets stand for those between them."""
     measured: dict[str, set[int]] = defaultdict(set)
     for cell in cells:
         measured[cell.exporter] |= {cell.opset} if cell.opset is not None else set()

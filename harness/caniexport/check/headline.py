@@ -76,7 +76,7 @@ def _by(exporter: str) -> str:
 
 
 def _failure_of(line: Support, failures: Sequence[Failure]) -> Failure | None:
-    """The failure of the exporter on the release that its line speaks of."""
+    """The failure of the exporter on the release that its line is about."""
     places = ((failure, place) for failure in failures for place in failure.where)
     mine = [(failure, place) for failure, place in places if place.exporter == line.exporter]
     newest = [failure for failure, place in mine if place.torch == line.newest and failure.status is line.status]

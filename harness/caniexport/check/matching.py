@@ -27,7 +27,7 @@ _SURE = (Confidence.EXACT, Confidence.CAUSE)
 @dataclass(frozen=True)
 class Match:
     """A case that fails alike. ``why`` says in what; ``status`` is its failing form's at the point, ``torch`` the
-    measured release that speaks for it: the model's own, or the nearest older one.
+    measured release that is used for it: the model's own, or the nearest older one.
     """
 
     case: str

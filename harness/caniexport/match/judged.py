@@ -58,7 +58,7 @@ class FixAt:
 
 @dataclass(frozen=True)
 class CaseAt:
-    """A case at a point. ``torch`` is the measured release that speaks for it: the one asked for, or the nearest older
+    """A case at a point. ``torch`` is the measured release that is used for it: the one asked for, or the nearest older
     one; ``status`` is the failing form's there, ``None`` where it was not measured.
     """
 

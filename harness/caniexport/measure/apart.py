@@ -27,7 +27,7 @@ _ORDER = {status.value: place for place, status in enumerate(Status)}
 
 
 class SettledCells(NamedTuple):
-    """What became of cells measured apart: rows written, those unstable, and why the run may not speak."""
+    """What became of cells measured apart: rows written, those unstable, and why the run's rows may not be used."""
 
     rows: int
     unstable: int

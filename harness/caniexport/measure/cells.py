@@ -11,7 +11,7 @@ from caniexport.gate.repeats import sample
 from caniexport.machine import interpreters
 from caniexport.measure.done import done_cells, done_environment_cases, in_turn, measured_before
 from caniexport.measure.job import CellsJob, MeasureOptions, ReleaseReport, cell_name, new_run_id, utc_now
-from caniexport.measure.owed import owed
+from caniexport.measure.missing_rows import make_missing_rows
 from caniexport.measure.progress import Progress
 from caniexport.measure.settle import SettledRun, settle
 from caniexport.measure.tox_calls import cells_variables, failure, run_again, run_job, table_with
@@ -123,7 +123,7 @@ def _without_python(job: CellsJob) -> ReleaseReport:
     lacks = f"Python {job.release.python}"
     why = interpreters.why_none(job.release.python)
     reason = f"it needs {lacks}, which is not on this machine and which uv could not fetch ({why})"
-    settle(job, owed=lambda rows: owed(job, rows, reason))
+    settle(job, missing=lambda rows: make_missing_rows(job, rows, reason))
     job.tell(f"could not be measured: {reason}")
     return ReleaseReport(job.release.torch, len(job.todo), 0, 0.0, f"could not be measured: {reason}", lacks)
 
@@ -253,7 +253,7 @@ def _measure_again(job: CellsJob) -> Path | None:
 
 
 def _differing(job: CellsJob, settled: SettledRun) -> list[plan.Cell]:
-    """The cells of every variant of which the A/A sample saw one differ; none where the run may not speak at all."""
+    """The cells of every variant of which the A/A sample saw one differ; none where the run's rows may not be used."""
     from caniexport.gate.held_back import differing_variants
 
     found = set() if settled.problem or not settled.environment else differing_variants(settled.environment)
@@ -261,7 +261,7 @@ def _differing(job: CellsJob, settled: SettledRun) -> list[plan.Cell]:
 
 
 def _moved(job: CellsJob, settled: SettledRun) -> list[plan.Cell]:
-    """The cells with another outcome than their published row has; none where the run may not speak at all."""
+    """The cells with another outcome than their published row has; none where the run's rows may not be used."""
     from caniexport.gate.moved import moved_cells
 
     if settled.problem:
@@ -272,9 +272,9 @@ def _moved(job: CellsJob, settled: SettledRun) -> list[plan.Cell]:
 
 
 def _settle(job: CellsJob, code: int, again: Path | None) -> SettledRun:
-    """After tox: judge the run, add the rows it owes, compact."""
+    """After tox: judge the run, add a row for each cell that has none, compact."""
     reason = failure(job.log) if code else ""
-    settled = settle(job, again, lambda rows: owed(job, rows, reason))
+    settled = settle(job, again, lambda rows: make_missing_rows(job, rows, reason))
     if again is not None:
         shutil.rmtree(again, ignore_errors=True)
     if settled.rows == 0:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 #: a row and the texts that it refers to, by id
-OwedRow = tuple[Row, Mapping[str, str]]
+MissingRow = tuple[Row, Mapping[str, str]]
 
 _WRITE = {"cells": Journal.cell, "runs": Journal.run}
 
@@ -49,14 +49,14 @@ class SettledRun(NamedTuple):
         return len(self.written)
 
 
-def _owe_nothing(_: Sequence[Row]) -> list[OwedRow]:
+def _none_missing(_: Sequence[Row]) -> list[MissingRow]:
     return []
 
 
 def settle(
-    job: Job, again: Path | None = None, owed: Callable[[Sequence[Row]], Sequence[OwedRow]] = _owe_nothing
+    job: Job, again: Path | None = None, missing: Callable[[Sequence[Row]], Sequence[MissingRow]] = _none_missing
 ) -> SettledRun:
-    """Complete a run: add the rows that are ``owed`` beside those it wrote, judge it, compact.
+    """Complete a run: add the rows that ``missing`` gives beside those it wrote, judge it, compact.
 
     ``again`` is the local dataset of a second measurement of some of its cells, if there was one.
     """
@@ -65,7 +65,7 @@ def settle(
     # wherever they are by now: another process may have compacted the run's journals
     written = dataset.records(job.table, {"run_id": (job.run_id,)})
     environment: Row = next(reversed(dataset.records("environments", {"run_id": (job.run_id,)})), {})
-    due = owed(written)
+    due = missing(written)
     for row, _ in due:
         row["env_id"] = environment.get("env_id")
     if not written:
@@ -87,7 +87,7 @@ def _invalid(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def write_run(
-    job: Job, environment: Mapping[str, Any], new: Sequence[OwedRow], planned: int, written: Sequence[Row] = ()
+    job: Job, environment: Mapping[str, Any], new: Sequence[MissingRow], planned: int, written: Sequence[Row] = ()
 ) -> str:
     """Judge a run, write its ``new`` rows and its environment's row, compact the local dataset; the gate's problem.
 
@@ -127,7 +127,7 @@ def write_verdicts(local: Path, environments: Sequence[Mapping[str, Any]]) -> No
     compact(local)
 
 
-def _write_rows(table: str, local: Path, new: Sequence[OwedRow]) -> None:
+def _write_rows(table: str, local: Path, new: Sequence[MissingRow]) -> None:
     if new:
         with Journal(local / "journal", f"settle-{new[0][0]['run_id']}") as journal:
             for row, texts in new:

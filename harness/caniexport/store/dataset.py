@@ -51,7 +51,7 @@ class Dataset:
             self._problems += [*files.put_aside(folder), *digests.told(folder)]
         self._parts: dict[str, list[Part]] = {}
         self._records: dict[str, Query] = {}
-        #: tables whose files that no MANIFEST speaks for have been read to their end
+        #: tables whose files without a line in MANIFEST have been read to their end
         self._looked_through: set[str] = set()
         self._parts_of("cells")
         #: what readers of this dataset keep beside it, by their own names
@@ -148,7 +148,7 @@ class Dataset:
         """One row per cell as plain values: the ``wanted`` columns of ``CELLS``, ``origin`` too if asked for.
 
         ``where`` names the values taken of some columns (``None`` among them takes null). Where a cell was measured
-        on several versions of a runtime the local, then the newest row speaks, unless ``runtimes`` asks for all;
+        on several versions of a runtime the local, then the newest row is used, unless ``runtimes`` asks for all;
         ``on`` asks how each ends on one runtime (:mod:`caniexport.store.elsewhere`). ``measured_at`` is in microseconds
         UTC. Rows of quarantined runs are left out.
         """
@@ -214,7 +214,7 @@ class Dataset:
 
     @cached_property
     def _quarantined(self) -> Quarantined | None:
-        """Whether a run may not speak; ``None`` where all may."""
+        """Whether a run's rows may not be used; ``None`` where all may."""
         gates = Gates(self.records("environments"))
         return gates.quarantined if gates.silencing else None
 

@@ -1,7 +1,7 @@
 """Cells as they end on a runtime of one's choice: the rows of cells joined with the runs of their bundles, in SQL.
 
 A cell that never reached a runtime (its export failed, its opset was refused) is the same on every runtime. One that
-was measured on the runtime asked for is itself. For the others the run of its bundle speaks; where the bundle was not
+was measured on the runtime asked for is itself. For the others the run of its bundle is used; where the bundle was not
 run there, the cell was not measured there (``not_run``): it neither passes nor fails. A row whose file onnx's checker
 refused (older rows end there) is the same everywhere but where its file was run.
 """
@@ -52,7 +52,7 @@ class On:
 
     @property
     def where(self) -> dict[str, tuple[str]]:
-        """The runs that speak."""
+        """The runs that are used."""
         names = ("runtime", "runtime_version", "provider")
         return {name: (value,) for name, value in zip(names, self.runtime, strict=True)}
 

@@ -1,4 +1,4 @@
-"""Which runs may speak: the gate's word on each run, looked up for the rows of a table."""
+"""Which runs' rows may be used: the gate's judgement of each run, looked up for the rows of a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 GOOD = "good"
-#: whether the run of (env_id, run_id) may not speak
+#: whether the rows of the run (env_id, run_id) may not be used
 Quarantined = Callable[[str | None, str | None], bool]
 
 

@@ -39,7 +39,7 @@ Source = Callable[[], tuple[str, list[Any]]]
 class Query:
     """Questions to the parts of a table.
 
-    quarantined  whether the run of an environment may not speak; ``None`` where all may
+    quarantined  whether the rows of a run may not be used; ``None`` where all may
     problems     what cannot be read is left out and told to it
     stored       give the status as it is stored, not ``unstable`` where several were seen
     """

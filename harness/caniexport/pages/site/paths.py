@@ -46,7 +46,7 @@ def addressing(file: str) -> Addressing:
 
 
 def _form(asked: Mapping[str, str]) -> str:
-    """The section that speaks for a cell: its form's, or its exporter's."""
+    """The section that shows a cell: its form's, or its exporter's."""
     if asked.get("variant"):
         return f"form-{slug(asked['variant'])}"
     return f"by-{slug(asked['exporter'])}" if asked.get("exporter") else ""

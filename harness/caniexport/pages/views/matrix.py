@@ -183,7 +183,7 @@ def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: 
         asked=asked.address,
         environments=shown.environments,
         unmeasured=shown.unmeasured,
-        # the other notes speak of options of the command line
+        # the other notes are about options of the command line
         notes=[item for item in shown.notes if "--" not in item],
     )
 

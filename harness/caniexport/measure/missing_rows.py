@@ -1,4 +1,4 @@
-"""The rows that a run of cells owes: what was planned and got none."""
+"""Rows for the planned cells that got none in a run."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from caniexport.model.status import Stage, Status
 
 if TYPE_CHECKING:
     from caniexport.measure.job import CellsJob
-    from caniexport.measure.settle import OwedRow
+    from caniexport.measure.settle import MissingRow
     from caniexport.model.plan import Cell
 
 
-def owed(job: CellsJob, rows: Sequence[Mapping[str, Any]], reason: str) -> list[OwedRow]:
+def make_missing_rows(job: CellsJob, rows: Sequence[Mapping[str, Any]], reason: str) -> list[MissingRow]:
     """Rows, each with its texts, for the planned cells that have none among ``rows``.
 
     For a run that wrote no row at all one alone, with the ``reason`` why tox ended with an error.
     """
     if not rows:
-        return [_owed_row(job, None, reason or "the environment wrote no row")]
+        return [_missing_row(job, None, reason or "the environment wrote no row")]
     measured = {identity(row) for row in rows}
     lost = [cell for cell in job.todo if (cell.case, cell.variant, cell.exporter, cell.opset) not in measured]
     surprise = next(surprises(rows), "")
     why = f"the run was ended: {surprise}" if surprise else "the process that measured it was lost"
-    return [_owed_row(job, cell, why) for cell in lost]
+    return [_missing_row(job, cell, why) for cell in lost]
 
 
-def _owed_row(job: CellsJob, cell: Cell | None, text: str) -> OwedRow:
+def _missing_row(job: CellsJob, cell: Cell | None, text: str) -> MissingRow:
     """A row for what could not be measured: one cell (``invalid``), or the whole release (``resolve``, no case)."""
     stage = Stage.RESOLVE if cell is None else Stage.EAGER
     kind = "Unavailable" if cell is None else "Lost"
