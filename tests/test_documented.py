@@ -6,11 +6,14 @@ import re
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
+from caniexport import pages
 from caniexport.alerts.group import AlertKind
 from caniexport.answers.declared import Agreement
 from caniexport.answers.signs import CLAIM
+from caniexport.cli import main
 from caniexport.corpus.verdicts import Verdict, Workaround
 from caniexport.model.rows import TABLES
 from caniexport.model.status import Exporter, FixKind, Stage, Status, WhyNot
@@ -98,3 +101,29 @@ def test_the_python_functions_say_what_they_take_and_give():
     import caniexport
 
     assert all(getattr(caniexport, name).__doc__ for name in caniexport.__all__)
+
+
+#: words that mean something to us alone
+PRIVATE = r"\b(speaks? (of|to|for)|bare call|owe[sd]|the catalogue|by exporter|without a word|cry wolf)\b"
+
+
+def helps(command, path="caniexport"):
+    """The help of a command and of those in it, as it is printed."""
+    context = click.Context(command, info_name=path)
+    yield path, command.get_help(context)
+    for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+        yield from helps(command.get_command(context, name), f"{path} {name}")
+
+
+def test_no_public_sentence_has_a_word_of_our_own():
+    texts = {
+        path.name: path.read_text(encoding="utf-8") for path in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    }
+    texts |= dict(helps(main))
+    folder = Path(pages.__file__).parent
+    texts |= {path.name: path.read_text(encoding="utf-8") for path in folder.rglob("*.html")}
+    texts |= {path.name: path.read_text(encoding="utf-8") for path in (folder / "views").glob("*.py")}
+    del texts["findings.md"]  # it quotes the sources
+
+    found = {(name, hit[0]) for name, text in texts.items() for hit in re.finditer(PRIVATE, text, re.IGNORECASE)}
+    assert found == set()

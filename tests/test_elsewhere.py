@@ -215,7 +215,7 @@ def test_the_command_says_the_runtime_of_both_points(local, monkeypatch):
 
     assert reply.exit_code == 1, reply.output
     assert "→ torch 2.8.0, torchscript-trace, opset 18, onnxruntime 1.20.1" in reply.output
-    assert "cross: pass → fail  [by runtime]" in reply.output
+    assert "cross: pass → fail  [cause: runtime]" in reply.output
     assert "NotImplemented: no kernel" in reply.output
     told = json.loads(invoke(main, ["upgrade", "--from", f"{POINT},ort=1.31", "--to", POINT, "--json"]).stdout)
     assert told["before"]["runtime_version"] == NEW

@@ -68,8 +68,8 @@ class CaseChange:
 
     @property
     def blamed(self) -> str:
-        """``by exporter``; what is known where no axis is named."""
-        return self.axes if self.axes.startswith(NAMELESS) else f"by {self.axes}"
+        """``cause: exporter``; what is known where no axis is named."""
+        return self.axes if self.axes.startswith(NAMELESS) else f"cause: {self.axes}"
 
 
 @dataclass(frozen=True)
