@@ -32,14 +32,15 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import Route  # noqa: E402
 from streamlit.starlette import App  # noqa: E402
 
-from caniexport import pages  # noqa: E402
+from caniexport import names, pages  # noqa: E402
 from caniexport.answers.documents import all_claims  # noqa: E402
+from caniexport.answers.frames import cells_frame  # noqa: E402
 from caniexport.match import search as searching  # noqa: E402
 from caniexport.model.errors import CaniexportError  # noqa: E402
 from caniexport.pages.form import Form, Page  # noqa: E402
 from caniexport.pages.page import PAGES, page  # noqa: E402
 from caniexport.pages.render import prepare, render  # noqa: E402
-from caniexport.pages.views import case, runs  # noqa: E402
+from caniexport.pages.views import case, matrix, runs  # noqa: E402
 from dashboard.access import Access  # noqa: E402
 from dashboard.reading import source  # noqa: E402
 
@@ -114,6 +115,25 @@ async def _script(request: Request) -> Response:
     return PlainTextResponse(text, headers={"content-disposition": "attachment"})
 
 
+async def _cells(request: Request) -> Response:
+    """The cells that a matrix shows, as a table to save."""
+    asked = _asked(request)
+    kind = asked.pop("format", "csv")
+    try:
+        data = await to_thread.run_sync(lambda: _table(asked, kind))
+    except CaniexportError as error:
+        return PlainTextResponse(f"{error}\n", status_code=404)
+    media = "text/csv" if kind == "csv" else "application/vnd.apache.parquet"
+    return Response(data, media_type=media, headers={"content-disposition": f'attachment; filename="cells.{kind}"'})
+
+
+def _table(asked: dict[str, str], kind: str) -> bytes:
+    names.require("format", kind, ("csv", "parquet"))
+    kept = source()
+    frame = cells_frame(kept, matrix.shown_filters(Form(asked), kept))
+    return frame.to_csv(index=False).encode() if kind == "csv" else frame.to_parquet(index=False)
+
+
 async def _icon(_: Request) -> FileResponse:
     """The app's sign where Streamlit's page looks for one: told as ``page_icon`` it costs numpy and pillow."""
     return FileResponse(_ASSETS / "icon.svg", media_type="image/svg+xml")
@@ -158,6 +178,7 @@ ROUTES = [
     Route("/", _page("search")),
     *(Route(f"/{name}", _page(name)) for name in PAGES),
     Route("/script", _script),
+    Route("/cells", _cells),
     Route("/favicon.png", _icon),
 ]
 # before the server listens: 0.3 seconds that no page waits for

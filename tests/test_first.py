@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import html
+import io
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -240,3 +242,15 @@ def test_a_home_without_rows_says_how_to_measure(ask, monkeypatch, tmp_path):
 
     for name in PAGES:
         assert name == "glossary" or "caniexport measure --release" in read(ask(f"/{name}")[2])
+
+
+def test_the_cells_that_a_matrix_shows_can_be_kept(ask):
+    asked = "theme=geometry&exporter=torchscript-trace"
+    status, headers, body = ask("/cells", f"{asked}&format=csv")
+    rows = list(csv.DictReader(io.StringIO(body)))
+
+    assert status == 200
+    assert b"cells.csv" in headers[b"content-disposition"]
+    assert {row["exporter"] for row in rows} == {"torchscript-trace"}
+    assert "/cells?format=csv" in ask("/matrix", asked)[2]
+    assert ask("/cells", f"{asked}&format=xls")[0] == 404

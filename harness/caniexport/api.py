@@ -33,9 +33,10 @@ from caniexport.answers import policy as policies
 from caniexport.answers import runtimes as releases
 from caniexport.answers import upgrade as upgrades
 from caniexport.answers.filters import CaseFilterNames, FilterNames, read_filters
+from caniexport.answers.frames import cells_frame
 from caniexport.answers.model_file import read_model
 from caniexport.answers.points import parse
-from caniexport.answers.select import exporter_names, load, select
+from caniexport.answers.select import exporter_names, load
 from caniexport.match import explain as errors
 from caniexport.model.errors import UnknownName
 from caniexport.store import Dataset
@@ -78,13 +79,7 @@ def cells(dataset: Dataset, **filters: Unpack[FilterNames]) -> pd.DataFrame:
 
     Seconds are seconds, errors absolute and relative differences, times UTC.
     """
-    import pandas as pd
-
-    taken = select(load(dataset), read_filters("cells", filters))
-    where = {name: tuple(values) for name, values in taken.where().items()}
-    frame = dataset.cells(**where, status=tuple(status.value for status in taken.statuses) or None)
-    variants = pd.MultiIndex.from_frame(frame[["case", "variant"]])
-    return frame[variants.isin(list(taken.catalogue))].reset_index(drop=True)
+    return cells_frame(dataset, read_filters("cells", filters))
 
 
 def table(dataset: Dataset, by: str = "torch", **filters: Unpack[FilterNames]) -> matrix.Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -115,6 +115,13 @@ def page(form: Form, kept: Kept) -> Page:
     return form.page(_TITLE, _LEAD + _LEADS[asked.rows], body)
 
 
+def shown_filters(form: Form, kept: Kept) -> Filters:
+    """The filters of the cells that a matrix shows, for a reader who saves them."""
+    asked = _asked(form, kept.rows())
+    filters = asked.filters(matching(kept, asked.query) if asked.query else ())
+    return replace(filters, exporters=asked.exporters) if asked.by is not By.EXPORTER else filters
+
+
 def _body(form: Form, kept: Kept, asked: MatrixParameters, shown: Table) -> Markup:
     """Those without a filter are the largest, and what most people see first: they are kept (0.15 of 0.2 s)."""
     most = None
@@ -181,6 +188,7 @@ def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: 
         grid=_grid(kept.rows(), asked, shown, not whole, most) if shown.lines else None,
         most=most,
         asked=asked.address,
+        whole=whole,
         environments=shown.environments,
         unmeasured=shown.unmeasured,
         # the other notes are about options of the command line
