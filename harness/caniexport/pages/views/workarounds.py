@@ -38,7 +38,8 @@ def page(form: Form, kept: Kept) -> Page:
     query = form.words("q", "Search", "case, op, source, fix")
     filters, words = _filters(form, kept)
     careful = form.switch("careful", "Show fixes known to be wrong")
-    order = form.one_of("sort", list(_COLUMNS), "order") or "word"
+    # what was searched for comes first, and else what is needed
+    order = form.one_of("sort", list(_COLUMNS), "order") or ("" if query else "word")
     cases = matching(kept, query) if query else ()
     if query and not cases:
         body = render("nothing.html", nothing=f"No fix has all of these words: {query}")
@@ -73,13 +74,18 @@ def _table(form: Form, kept: Kept, filters: Filters, words: tuple[str, ...], car
         "workarounds.html",
         decision=decide_workarounds(answer) if filters.cases else "",
         seen=Counter(item.word for item in every),
-        found=_sorted(found, order, rows.torch),
+        found=_sorted(found, order, rows.torch) if order else _as_found(found, filters.cases),
         columns=_COLUMNS,
         order=order,
         asked={name: value for name, value in form.asked.items() if name != "sort"},
         titles={entry.case: entry.title for entry in rows.catalogue.values()},
         notes=[item.split(" (--")[0] for item in answer.notes],
     )
+
+
+def _as_found(found: list[Standing], cases: Sequence[str]) -> list[Standing]:
+    """The fixes of the best case first."""
+    return sorted(found, key=lambda item: cases.index(item.case) if item.case in cases else len(cases))
 
 
 def _sorted(found: list[Standing], order: str, releases: Sequence[str]) -> list[Standing]:
