@@ -46,6 +46,10 @@ _MENTIONED = re.compile(
 )
 #: what is said of an operator that nobody has registered
 _OF_ONES_OWN = re.compile(r"is not a registered function/op|Couldn't export Python operator|unrecognized namespace")
+#: what the share of the words asked for counts, and that of a known error's, beside the share of both
+_OF_MINE, _OF_THEIRS = 0.95, 0.9
+#: what it counts that a case fails with nothing else
+_PURE = 2
 _NUMBER = re.compile(r"\b\d+\b")
 _Key = TypeVar("_Key")
 
@@ -96,7 +100,7 @@ class ErrorMatch:
 
 
 @dataclass(frozen=True)
-class _Known:
+class KnownError:
     """One error of the dataset."""
 
     seen: SeenError
@@ -107,16 +111,16 @@ class _Known:
         return operator_key(self.evidence.operator) if self.evidence.operator else ""
 
     @cached_property
-    def lines(self) -> frozenset[str]:
-        return frozenset(reason.exact for reason in self.evidence.reasons if reason.exact)
+    def lines(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(reason.exact for reason in self.evidence.reasons if reason.exact))
 
     @cached_property
     def clauses(self) -> frozenset[str]:
         return frozenset(clause for reason in self.evidence.reasons for clause in reason.clauses)
 
     @cached_property
-    def patterns(self) -> frozenset[str]:
-        return frozenset(reason.pattern for reason in self.evidence.reasons if _tells(reason))
+    def patterns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(reason.pattern for reason in self.evidence.reasons if _tells(reason)))
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ class ErrorIndex:
     """Every error of a dataset, and the catalogue of its cases: made once for a dataset by :func:`index_errors`."""
 
     entries: Mapping[tuple[str, str], CatalogueEntry] = field(repr=False)
-    known: tuple[_Known, ...] = field(repr=False)
+    known: tuple[KnownError, ...] = field(repr=False)
 
     @cached_property
     def cases_by_line(self) -> Mapping[str, frozenset[str]]:
@@ -139,7 +143,7 @@ class ErrorIndex:
     @cached_property
     def operator_by_clause(self) -> Mapping[str, str]:
         """The operator of the clauses that are said of one operator only, and more than once."""
-        found: dict[str, list[_Known]] = defaultdict(list)
+        found: dict[str, list[KnownError]] = defaultdict(list)
         for item in self.known:
             for clause in item.clauses:
                 found[clause].append(item)
@@ -150,14 +154,16 @@ class ErrorIndex:
         }
 
     @cached_property
-    def rarity(self) -> Mapping[str, float]:
-        """How much a word says: the fewer cases have it in an error, the more."""
+    def rarity(self) -> Mapping[str, int]:
+        """How much a word says: the fewer cases have it in an error, the more. Whole numbers: their sum is the same in
+        any order, and in any language.
+        """
         cases: dict[str, set[str]] = defaultdict(set)
         for item in self.known:
             for word in item.evidence.words:
                 cases[word] |= item.seen.cases
         every = len({case for case, _ in self.entries})
-        return {word: math.log(1 + every / len(found)) for word, found in cases.items()}
+        return {word: round(1000 * math.log(1 + every / len(found))) for word, found in cases.items()}
 
     @cached_property
     def purity(self) -> Mapping[tuple[str, str], float]:
@@ -228,7 +234,7 @@ def index_errors(dataset: Dataset) -> ErrorIndex:
 def _index(dataset: Dataset) -> ErrorIndex:
     rows = load(dataset)
     entries = {key: entry for key, entry in rows.catalogue.items() if entry.corpus != CANARY}
-    known = tuple(_Known(seen, read_error(seen.text)) for seen in read_seen(dataset, entries, rows.torch))
+    known = tuple(KnownError(seen, read_error(seen.text)) for seen in read_seen(dataset, entries, rows.torch))
     return ErrorIndex(entries, known)
 
 
@@ -283,7 +289,7 @@ def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
                 )  # fmt: skip
 
 
-def _whatever_operator(evidence: ErrorEvidence, item: _Known) -> bool:
+def _whatever_operator(evidence: ErrorEvidence, item: KnownError) -> bool:
     """Whether an error of another operator, or of none, is alike all the same: word for word that of an error which
     names none, or one of those that an operator of one's own has.
     """
@@ -295,14 +301,14 @@ def _whatever_operator(evidence: ErrorEvidence, item: _Known) -> bool:
     return False
 
 
-def _speaks_alike(evidence: ErrorEvidence, item: _Known) -> bool:
+def _speaks_alike(evidence: ErrorEvidence, item: KnownError) -> bool:
     """Whether a known error has a line or a pattern of the text's."""
     return any(
         _same_line(reason, item) or (_tells(reason) and _same_pattern(reason, item)) for reason in evidence.reasons
     )
 
 
-def _raises_alike(evidence: ErrorEvidence, item: _Known) -> bool:
+def _raises_alike(evidence: ErrorEvidence, item: KnownError) -> bool:
     """Whether both end with the same exception, not only warn alike."""
     return any(_same_line(reason, item) for reason in evidence.reasons if not reason.warns)
 
@@ -314,7 +320,7 @@ def _as_far_as(confidence: Confidence, entry: CatalogueEntry, operator: str) -> 
     return confidence
 
 
-def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: _Known, first: str) -> Confidence | None:
+def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, first: str) -> Confidence | None:
     """How a known error relates to the evidence; ``None`` for not at all."""
     agrees = bool(first) and item.key == first
     if evidence.only_named:
@@ -341,7 +347,7 @@ def _is_rule(evidence: ErrorEvidence) -> bool:
     return "::" in evidence.operator
 
 
-def _same_line(reason: Reason, item: _Known) -> str:
+def _same_line(reason: Reason, item: KnownError) -> str:
     """The line of a known error that the reason is; one that was cut off is its beginning."""
     for line in item.lines:
         if line == reason.exact:
@@ -354,7 +360,7 @@ def _same_line(reason: Reason, item: _Known) -> str:
     return ""
 
 
-def _same_pattern(reason: Reason, item: _Known) -> str:
+def _same_pattern(reason: Reason, item: KnownError) -> str:
     """The pattern of a known error that the reason has, or has among other words."""
     if reason.pattern in item.patterns:
         return reason.pattern
@@ -373,9 +379,9 @@ def _by_operator(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
 
 def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Lead:
     """Of many cases with one error, the one that fails with nothing else, and whose own words are the text's, leads."""
-    own = _own_words(lead.entry)
+    own = own_words(lead.entry)
     asked = split_words(text) | frozenset(_NUMBER.findall("\n".join(reason.line for reason in evidence.reasons)))
-    about = _weight(own & asked, where.rarity) / (_weight(own, where.rarity) or 1.0)
+    about = _weight(own & asked, where.rarity) / (_weight(own, where.rarity) or 1)
     raised = [reason for reason in evidence.reasons if not reason.warns]
     pure = max((where.purity_in(lead.case, reason) for reason in raised), default=0.0)
     if lead.confidence is Confidence.EXACT and not evidence.operator and about < _LEAST_ABOUT:
@@ -383,29 +389,30 @@ def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) 
     # of an error that many have, its words say nothing
     words = lead.score if lead.confidence is not Confidence.SIMILAR else lead.score / 2
     called = bool(operator_keys(evidence.called) & operator_keys(lead.entry.ops))
-    return replace(lead, score=round(words + about + 2 * pure + called, 4))
+    return replace(lead, score=round(words + about + _PURE * pure + called, 4))
 
 
-def _own_words(entry: CatalogueEntry) -> frozenset[str]:
+def own_words(entry: CatalogueEntry) -> frozenset[str]:
     """The words of a case's name, title and operators."""
     text = " ".join((entry.case.replace("-", " "), entry.title, *entry.ops))
     words = split_words(text) | {op.split("::")[-1].casefold() for op in entry.ops}
     return frozenset(word for word in words if len(word) > _SHORT) | frozenset(_NUMBER.findall(text))
 
 
-def _weight(words: Iterable[str], rarity: Mapping[str, float]) -> float:
+def _weight(words: Iterable[str], rarity: Mapping[str, int]) -> int:
     """How much words say together; one that no error has says as much as the rarest."""
-    rarest = max(rarity.values(), default=1.0)
+    rarest = max(rarity.values(), default=1)
     return sum(rarity.get(word, rarest) for word in words)
 
 
-def _likeness(mine: frozenset[str], theirs: frozenset[str], rarity: Mapping[str, float]) -> float:
+def _likeness(mine: frozenset[str], theirs: frozenset[str], rarity: Mapping[str, int]) -> float:
     """How much of one of two texts is in the other; a word that no error has weighs as much as the rarest."""
     both = mine & theirs
     if len(both) < _LEAST_WORDS:
         return 0.0
     shared, of_mine, of_theirs = (_weight(words, rarity) for words in (both, mine, theirs))
-    return max(shared / (of_mine + of_theirs - shared), 0.95 * min(shared / of_mine, 1.0), 0.9 * shared / of_theirs)
+    whole = shared / (of_mine + of_theirs - shared)
+    return max(whole, _OF_MINE * min(shared / of_mine, 1.0), _OF_THEIRS * shared / of_theirs)
 
 
 def _tells(reason: Reason) -> bool:

@@ -78,6 +78,8 @@ _BROKEN_LINE = re.compile(r"\\\n\s*")
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d`", "''\"\"'")
 _TRACE_END = re.compile(r"During handling of the above exception")
 _DIRECT = "The above exception was the direct cause"
+#: what only ties one exception to the next
+_TIES = (_DIRECT, "During handling of the above", "\ncaused by", "⬆", "Traceback (most recent call last)")
 #: the function of a frame in torch's symbolic files, which is called as its operator is
 _SHOWN_LINE = re.compile(
     r"(?:Warning: [^\n]*\n|following call raised this error:\n\s*File [^\n]*\n)(?!\s*File )(?P<code>[ \t]+[^\n]+)"
@@ -343,7 +345,7 @@ def _complaints(text: str) -> str:
 
 def _trimmed(words: str) -> str:
     """Without what only ties one exception to the next."""
-    for end in (_DIRECT, "During handling of the above", "\ncaused by", "⬆", "Traceback (most recent call last)"):
+    for end in _TIES:
         words = words.split(end)[0]
     runtime = _RUNTIME.search(words)
     return (words[runtime.start() :] if runtime else words).strip().strip("│|").strip()

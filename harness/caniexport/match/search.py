@@ -23,6 +23,8 @@ _ERROR = re.compile(rf"\b{_KIND}: |\[ONNXRuntimeError\]")
 LONGEST, _IN_ADDRESS = 4000, 600
 #: words of a query that is no error by its form, and may yet be one
 _SENTENCE = 3
+#: characters from which a query is no name; names of one kind that are told
+_LONG, _MOST_NAMES = 120, 8
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def find(where: SearchIndex, query: str) -> SearchHits:
 
 def is_error(query: str) -> bool:
     """Whether a query reads like the text of an error rather than like words to look for."""
-    return "\n" in query.strip() or bool(_ERROR.search(query)) or is_kind(query) or len(query) > 120
+    return "\n" in query.strip() or bool(_ERROR.search(query)) or is_kind(query) or len(query) > _LONG
 
 
 def shorten(query: str) -> str:
@@ -101,7 +103,7 @@ def shorten(query: str) -> str:
 def _named(query: str, known: Iterable[str]) -> list[str]:
     """Names that the query is a part of, by its last word: ``cross`` means ``aten::cross``."""
     wanted = query.casefold().removeprefix("torch.")
-    return [name for name in dict.fromkeys(known) if name and wanted in name.casefold()][:8]
+    return [name for name in dict.fromkeys(known) if name and wanted in name.casefold()][:_MOST_NAMES]
 
 
 def _near(where: SearchIndex, query: str) -> list[str]:

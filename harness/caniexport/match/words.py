@@ -12,6 +12,8 @@ from caniexport.model.case import PLAIN
 from caniexport.operators import spellings
 from caniexport.store import Dataset
 
+#: what a text weighs more that is the word, or begins with it; what a failing form weighs more than its fixes
+_WHOLE, _BEGINS, _FAILING = 2.0, 1.2, 0.5
 #: (text in lower case, its weight, what it is)
 _Text = tuple[str, float, str]
 
@@ -39,7 +41,7 @@ def find_by_words(where: WordIndex, query: str) -> tuple[Lead, ...]:
         known = [item for item in found if item is not None]
         if len(known) < len(parts):
             continue
-        score = sum(weight for weight, _ in known) / len(known) + (0.5 if variant == PLAIN else 0)
+        score = round(sum(weight for weight, _ in known) / len(known) + (_FAILING if variant == PLAIN else 0), 4)
         why = ", ".join(dict.fromkeys(what for _, what in sorted(known, reverse=True)))
         if case not in best or score > best[case].score:
             best[case] = Lead(entry, Confidence.WORDS, why, score, variant)
@@ -49,7 +51,7 @@ def find_by_words(where: WordIndex, query: str) -> tuple[Lead, ...]:
 def _weightiest(part: str, texts: Sequence[_Text]) -> tuple[float, str] | None:
     """The weightiest text that has the word; one that is the word, or begins with it, weighs more."""
     found = [
-        (weight * (2.0 if text == part else 1.2 if text.startswith(part) else 1.0), what)
+        (weight * (_WHOLE if text == part else _BEGINS if text.startswith(part) else 1.0), what)
         for text, weight, what in texts
         if part in text
     ]
