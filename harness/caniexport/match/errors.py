@@ -50,6 +50,8 @@ _OF_ONES_OWN = re.compile(r"is not a registered function/op|Couldn't export Pyth
 _OF_MINE, _OF_THEIRS = 0.95, 0.9
 #: what it counts that a case fails with nothing else
 _PURE = 2
+#: a case with so few failing cells says little of what it fails with
+_FEW_CELLS = 5
 _NUMBER = re.compile(r"\b\d+\b")
 _Key = TypeVar("_Key")
 
@@ -108,18 +110,22 @@ class KnownError:
 
     @cached_property
     def key(self) -> str:
+        """The key of the operator that fails; empty where none is named."""
         return operator_key(self.evidence.operator) if self.evidence.operator else ""
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
+        """The first lines of its reasons, with their names."""
         return tuple(dict.fromkeys(reason.exact for reason in self.evidence.reasons if reason.exact))
 
     @cached_property
     def clauses(self) -> frozenset[str]:
+        """The parts of its reasons that say something by themselves."""
         return frozenset(clause for reason in self.evidence.reasons for clause in reason.clauses)
 
     @cached_property
     def patterns(self) -> tuple[str, ...]:
+        """The patterns of its reasons that tell enough."""
         return tuple(dict.fromkeys(reason.pattern for reason in self.evidence.reasons if _tells(reason)))
 
 
@@ -176,7 +182,7 @@ class ErrorIndex:
                     every[place.case] += place.cells
                     told = (*item.patterns, *item.evidence.kinds)
                     of.update(dict.fromkeys(((place.case, words) for words in told), place.cells))
-        return {key: cells / (every[key[0]] + 5) for key, cells in of.items()}
+        return {key: cells / (every[key[0]] + _FEW_CELLS) for key, cells in of.items()}
 
     def purity_in(self, case: str, reason: Reason) -> float:
         """The share of the errors of a case's failing form that are a reason's."""

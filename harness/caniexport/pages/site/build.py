@@ -26,6 +26,8 @@ _HERE = Path(__file__).resolve().parent
 _MARK = "search-index.js"
 #: pages between two words on how far it is
 _EACH = 100
+#: the scripts of the search, in the order in which they are loaded
+_SEARCH = ("evidence.js", "match.js", "site.js")
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class _Copy:
     def _assets(self) -> None:
         for name in ("style.css", "plain.css", "icon.svg"):
             shutil.copyfile(_HERE.parent / name, self._folder / name)
-        for name in ("site.js", "newest.js"):
+        for name in (*_SEARCH, "newest.js"):
             shutil.copyfile(_HERE / name, self._folder / name)
         (self._folder / _MARK).write_text(index.script(self._kept), encoding="utf-8")
         self._files = downloads.write(self._kept, self._folder / "data")
@@ -120,7 +122,7 @@ class _Copy:
             given |= {"entries": overview.cases(self._kept), "found": found, "files": self._files}
         with links.addressed(addressing(file)):
             shown = page(name, asked, self._kept, whole=True)
-            scripts = (_MARK, "site.js") if is_front else ("newest.js",)
+            scripts = (_MARK, *_SEARCH) if is_front else ("newest.js",)
             template = "file_front.html" if is_front else "file.html"
             path.write_text(render(template, page=shown, below=below, scripts=scripts, **given), encoding="utf-8")
         self._written += 1

@@ -1,62 +1,175 @@
-"""What the search of the static copy reads, as a script: a page opened from a disk may load no other file."""
+"""What the search of the static copy reads, as a script: a page opened from a disk may load no other file.
+
+Everything that Python's matcher knows is written; what it works out of that, ``match.js`` works out anew.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from typing import Any
 
-from caniexport.answers.select import CatalogueEntry
+from caniexport import names, operators
 from caniexport.answers.support import Support
-from caniexport.match.errors import index_errors
+from caniexport.match import errors, evidence, search, words
+from caniexport.match.errors import Confidence, ErrorIndex, KnownError, own_words
+from caniexport.match.search import SearchIndex
+from caniexport.match.seen import SeenAt
+from caniexport.match.words import WordIndex
+from caniexport.model import messages
 from caniexport.model.case import PLAIN
 from caniexport.pages import looks
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import EXPORTERS, cases
-from caniexport.pages.site.paths import case_file
+from caniexport.pages.overview import EXPORTERS
+from caniexport.pages.site import javascript
+from caniexport.pages.site.paths import addressing, case_file, op_file
+
+_MODULES = (operators, messages, evidence, errors, words, search, names)
+#: characters of an error's first line that are shown
+_SHOWN = 220
+
+
+class _Table(dict[Any, int]):
+    """Different items, each with its number."""
+
+    def __init__(self, items: Iterable[Any] = ()) -> None:
+        super().__init__()
+        self.numbers(items)
+
+    def numbers(self, items: Iterable[Any]) -> list[int]:
+        """The numbers of items; new ones are added."""
+        return [self.setdefault(item, len(self)) for item in items]
 
 
 def script(kept: Kept) -> str:
-    """The cases with their words and answers, and the first lines of errors with their cases."""
-    entries = cases(kept)
-    number = {entry.case: index for index, entry in enumerate(entries)}
-    listed = [
-        {
-            "name": entry.case,
-            "title": entry.title or entry.case,
-            "file": case_file(entry.case),
-            "words": _words(entry.case, kept.rows().catalogue),
-            "answers": [_answer(item) for item in kept.supports(entry.case, PLAIN) if item.exporter in EXPORTERS],
-        }
-        for entry in entries
-    ]
-    errors: dict[str, set[int]] = {}
-    for known in index_errors(kept).known:
-        lines = [line for line in known.seen.text.splitlines() if line.strip()][:1]
-        for case in known.seen.cases & number.keys():
-            if lines:
-                errors.setdefault(lines[0][:400], set()).add(number[case])
-    told = [{"text": text, "cases": sorted(found)} for text, found in sorted(errors.items())]
-    data = json.dumps({"cases": listed, "errors": told}, ensure_ascii=False, separators=(",", ":"))
-    return f"window.CANIEXPORT = {data}\n"
+    """Everything that the search of the front page reads: what it matches, and the answers that it shows."""
+    data = searched(kept.answer(search.index))
+    for case in data["cases"]:
+        case["file"] = case_file(case["case"])
+        found = kept.supports(case["case"], PLAIN)
+        case["answers"] = [_answer(item) for item in found if item.exporter in EXPORTERS]
+    data["files"] = _files(kept.answer(search.index))
+    return f"window.CANIEXPORT = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n"
 
 
-def _words(case: str, catalogue: Mapping[tuple[str, str], CatalogueEntry]) -> str:
-    """Everything that a word may be found in, in lower case."""
-    mine = [entry for (name, _), entry in catalogue.items() if name == case]
-    said = []
-    for entry in mine:
-        said += [
-            entry.case,
-            entry.title,
-            entry.theme,
-            entry.variant,
-            entry.note,
-            entry.kind,
-            *entry.ops,
-            *entry.sources,
+def searched(where: SearchIndex) -> dict[str, Any]:
+    """What ``match.js`` reads to find what :func:`caniexport.match.search.find` finds."""
+    cases = {entry.case: entry for entry in where.words.entries.values()}
+    spoken = _Table(_by_use(word for item in where.errors.known for word in item.evidence.words))
+    own = [sorted(spoken.numbers(sorted(own_words(entry)))) for entry in cases.values()]
+    described = ("case", "title", "theme", "ops", "sources")
+    return {
+        "constants": {module.__name__.rpartition(".")[2]: javascript.constants(module) for module in _MODULES},
+        "rules": [[javascript.plain(pattern), new] for pattern, new in messages._SIGNATURE_RULES],
+        "space": javascript.SPACE,
+        "confidence": {item.name: item.value for item in Confidence},
+        "cases": [{name: getattr(entry, name) for name in described} for entry in cases.values()],
+        "own": own,
+        "spoken": list(spoken),
+        "rarity": [where.errors.rarity.get(word, 0) for word in spoken],
+        **_words(where.words, list(cases)),
+        **_errors(where.errors, spoken),
+    }
+
+
+def _files(where: SearchIndex) -> dict[str, str]:
+    """Where operators and themes are told of."""
+    entries = where.words.entries.values()
+    ops = {op: op_file(op) for entry in entries for op in entry.ops}
+    matrix = addressing("index.html")
+    return {entry.theme: matrix("matrix", {"theme": entry.theme}) for entry in entries if entry.theme} | ops
+
+
+def _by_use(items: Iterable[str]) -> list[str]:
+    """Different words, the most used first: their numbers are short."""
+    return [word for word, _ in sorted(Counter(items).items(), key=lambda item: (-item[1], item[0]))]
+
+
+def _words(where: WordIndex, cases: Sequence[str]) -> dict[str, Any]:
+    """The texts in which words are looked for: those that all variants of a case have, and those of each variant."""
+    found = {key: set(texts) for key, texts in where.words.items()}
+    common = {case: reduce(set.intersection, (found[key] for key in found if key[0] == case)) for case in cases}
+    texts = _Table(sorted({text for known in found.values() for text in known}))
+    kinds = _Table((weight, what) for _, weight, what in texts)
+    return {
+        "texts": _shortened([text for text, _, _ in texts]),
+        "kinds": list(kinds),
+        "kind_of_text": kinds.numbers((weight, what) for _, weight, what in texts),
+        "common": [sorted(texts.numbers(common[case])) for case in cases],
+        "entries": [
+            [cases.index(case), variant, sorted(texts.numbers(found[case, variant] - common[case]))]
+            for case, variant in where.entries
+        ],
+    }
+
+
+def _errors(where: ErrorIndex, spoken: _Table) -> dict[str, Any]:
+    """Every known error: what it says, its first line, and where it was seen."""
+    entries = {key: number for number, key in enumerate(where.entries)}
+    told = _Table(sorted({text for item in where.known for part in _told(item) for text in part}))
+    lines = _Table(sorted({_first_line(item.seen.text) for item in where.known}))
+    said, places, known = _Table(), _Table(), []
+    for item in where.known:
+        seen = [
+            (entries[place.case, place.variant], *places.numbers([_place(place)]), place.cells)
+            for place in _first_of_each_case(item)
         ]
-        said += [f"torch.{op.split('::')[-1]}" for op in entry.ops if op.startswith("aten::")]
-    return "\n".join(dict.fromkeys(filter(None, said))).casefold()
+        known.append([*said.numbers([_said(item, told, spoken)]), lines[_first_line(item.seen.text)], [*_flat(seen)]])
+    return {
+        "told": _shortened(told),
+        "lines": _shortened(lines),
+        "said": list(said),
+        "places": list(places),
+        "known": known,
+        "operator_by_clause": dict(where.operator_by_clause),
+    }
+
+
+def _told(item: KnownError) -> tuple[Sequence[str], ...]:
+    """The exceptions that an error names, its lines, its patterns, and the patterns that tell too little alone."""
+    every = dict.fromkeys(reason.pattern for reason in item.evidence.reasons)
+    return item.evidence.kinds, item.lines, item.patterns, [text for text in every if text not in item.patterns]
+
+
+def _said(item: KnownError, told: _Table, spoken: _Table) -> tuple[object, ...]:
+    """What an error says, in numbers; those of its words as steps from one to the next."""
+    numbers = sorted(spoken.numbers(item.evidence.words))
+    steps = tuple(number - before for number, before in zip(numbers, [0, *numbers], strict=False))
+    return item.key, *(tuple(told.numbers(part)) for part in _told(item)), steps
+
+
+def _place(place: SeenAt) -> tuple[object, ...]:
+    return place.torch, place.exporter, place.opset, place.runtime
+
+
+def _first_of_each_case(item: KnownError) -> list[SeenAt]:
+    """Of each case the place that is told: its failing form's, else the first."""
+    found: dict[str, SeenAt] = {}
+    for place in sorted(item.seen.places, key=lambda place: place.variant != PLAIN):
+        found.setdefault(place.case, place)
+    return list(found.values())
+
+
+def _flat(rows: Iterable[Iterable[int]]) -> Iterator[int]:
+    return (number for row in rows for number in row)
+
+
+def _shortened(texts: Iterable[str]) -> list[str]:
+    """Texts in order, each as the number of letters that it begins with like the one before, and its other letters."""
+    found, before = [], ""
+    for text in texts:
+        shared = os.path.commonprefix([before, text])  # noqa: RUF071  # letters, not folders
+        # JavaScript counts the halves of a character of more than 16 bits
+        found.append(f"{len(shared.encode('utf-16-le')) // 2}|{text[len(shared) :]}")
+        before = text
+    return found
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.splitlines() if line.strip()), "")[:_SHOWN]
 
 
 def _answer(item: Support) -> tuple[str, str, str, str]:

@@ -1,0 +1,156 @@
+// What an error text says: caniexport.match.evidence function by function, under the same names. Each regular expression
+// and each list is the constant of the Python module that it is read from, as javascript.py wrote it.
+window.makeReader = data => {
+  const revived = value => {
+    if (Array.isArray(value)) return value.map(revived)
+    if (value === null || typeof value !== 'object') return value
+    if (value.source) return new RegExp(value.source, value.flags)
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, revived(item)]))
+  }
+  const constants = revived(data.constants)
+  const {operators, messages, evidence, errors} = constants
+  const rules = revived(data.rules)
+
+  // --- what Python's own functions do
+  const SPACES = new RegExp(`[${data.space}]+`, 'u')
+  const OUTER_SPACE = new RegExp(`^[${data.space}]+|(?<![${data.space}])[${data.space}]+$`, 'gu')
+  const strip = text => text.replace(OUTER_SPACE, '')
+  const split = text => text.split(SPACES).filter(Boolean)
+  const splitlines = text => text.split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/)
+  const head = (text, length) => text.length <= length ? text : [...text].slice(0, length).join('')
+  const casefold = text => text.toLowerCase()
+  const rstrip = (text, letters) => { while (text && letters.includes(text.at(-1))) text = text.slice(0, -1); return text }
+  const lstrip = (text, letters) => { while (text && letters.includes(text[0])) text = text.slice(1); return text }
+  const match = (pattern, text) => { pattern.lastIndex = 0; return pattern.exec(text) }
+  const findall = (pattern, text) => { pattern.lastIndex = 0; return [...text.matchAll(pattern)] }
+  const sub = (pattern, text, replacement) => text.replace(pattern, () => replacement)
+  const remembered = make => {
+    const kept = new Map()
+    return key => kept.get(key) ?? kept.set(key, make(key)).get(key)
+  }
+  const unique = items => [...new Set(items)]
+
+  // --- operators.py
+  const KEYS = new Map(Object.entries(operators._KEYS))
+  const _bare = folded => {
+    let [name, shorter] = ['', folded]
+    while (shorter !== name) [name, shorter] = [shorter, sub(operators._NAMESPACE, shorter, '')]
+    return sub(operators._OVERLOAD, name.replace(operators._PART, '$1_'), '')
+  }
+  const _spelled = bare => bare.startsWith('__') ? bare : bare.replaceAll('_', '').split(SPACES).join('')
+  const operator_key = name => {
+    const folded = casefold(strip(name))
+    const bare = _bare(folded)
+    return KEYS.get(folded) || KEYS.get(bare) || (KEYS.get(_spelled(bare)) ?? _spelled(bare))
+  }
+  const operator_keys = known => new Set(known.map(operator_key).filter(Boolean))
+
+  // --- evidence.py
+  const speaks_alone = part => [...part].length >= evidence._LEAST_CLAUSE && split(part).length >= evidence._CLAUSE_WORDS
+  const split_words = text => new Set(findall(evidence._TOKEN, text).map(token => casefold(token[0])))
+  const is_kind = text => Boolean(match(evidence._BARE_KIND, text))
+  const signature = text => {
+    const line = rules.reduce((line, [rule, replacement]) => sub(rule, line, replacement), _reason(text))
+    return head(strip(line), messages._SIGNATURE_WIDTH)
+  }
+  const _reason = text => sub(messages._CPP_PREFIX, text, '').split('\n').find(strip) ?? ''
+  const clauses_of = remembered(pattern =>
+    pattern.split(evidence._CLAUSES).map(part => casefold(strip(part))).filter(speaks_alone))
+  const Reason = (kind, text) => {
+    const line = splitlines(text).map(strip).find(Boolean) ?? ''
+    const bare = sub(evidence._RUNTIME, line, '')
+    const naming = evidence._RULES.map(rule => match(rule, bare)).find(Boolean)
+    const [start, end] = naming?.indices.groups.op ?? []
+    const said = naming
+      ? `${rstrip(bare.slice(0, start), evidence._QUOTE)} operator ${lstrip(bare.slice(end), evidence._QUOTE)}` : bare
+    const pattern = rstrip(signature(sub(evidence._INPUT, said, 'input: …')), '. ')
+    const exact = casefold(head(rstrip(split(sub(evidence._QUOTED, said, 'N')).join(' '), '. '), 300))
+    const [tells, alone] = [split_words(line).size >= errors._LEAST_WORDS, speaks_alone(exact)]
+    const [clauses, warns, names_operator] = [clauses_of(pattern), kind.endsWith('Warning'), Boolean(naming)]
+    return {kind, text, line, pattern, clauses, exact, tells, alone, warns, names_operator}
+  }
+  const read_error = text => {
+    const joined = sub(evidence._BROKEN_LINE, sub(evidence._ANSI, text, ''), '')
+    const whole = _ends(joined.replace(/[^]/gu, letter => evidence._QUOTES[letter] ?? letter))
+    const found = _reasons(_clean(whole))
+    const inner = found.flatMap(reason => findall(evidence._INNER_KIND, reason.text).map(item => item.groups.kind))
+    const kinds = unique([...found.map(reason => reason.kind).filter(Boolean), ...inner])
+    const telling = found.filter(reason => !match(evidence._WRAPPERS, reason.line))
+    const reasons = telling.length ? telling : found
+    return {
+      reasons,
+      kinds,
+      operators: _operators(whole, reasons, found),
+      called: _called(whole),
+      clauses: unique(reasons.flatMap(reason => reason.clauses)),
+      patterns: casefold(reasons.map(reason => reason.pattern).join('\n')),
+      words: split_words(reasons.map(reason => `${reason.kind} ${reason.text}`).join('\n')),
+      only_named: kinds.length > 0 && !reasons.some(reason => reason.text),
+    }
+  }
+  const _ends = text => text.length <= 2 * evidence.LONGEST ? text
+    : `${text.slice(0, evidence.LONGEST)}\n${text.slice(-evidence.LONGEST)}`
+  const _clean = text => {
+    const {_WHAT, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH} = evidence
+    return [_ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH].reduce(
+      (text, pattern) => sub(pattern, text, pattern === _CAUSED_BY ? ' ' : '\n'), sub(_WHAT, text, ''))
+  }
+  const _reasons = text => {
+    const bare = match(evidence._BARE_KIND, strip(text))
+    if (bare) return [Reason(bare.groups.kind, '')]
+    const marks = findall(evidence._RAISED, text)
+    const told = marks.map((mark, place) => {
+      const said = strip(text.slice(mark.index + mark[0].length, marks[place + 1]?.index ?? text.length))
+      return [mark.groups.quoted || mark.groups.plain || '', _trimmed(head(said, evidence._REASON))]
+    })
+    const different = [...new Map(told.filter(([, said]) => said).map(item => [item.join('\0'), item])).values()]
+    if (!different.length && strip(text)) different.push(['', head(_complaints(text), evidence._REASON)])
+    return _innermost_first(text, different.map(item => Reason(...item))).slice(0, evidence._MOST_REASONS)
+  }
+  const _complaints = text =>
+    splitlines(text).map(strip).filter(line => match(evidence._WRONG, line)).join('\n') || strip(text)
+  const _trimmed = said => {
+    for (const end of evidence._TIES) said = said.split(end)[0]
+    const runtime = match(evidence._RUNTIME, said)
+    return strip(rstrip(lstrip(strip(runtime ? said.slice(runtime.index) : said), '│|'), '│|'))
+  }
+  const _innermost_first = (text, found) => {
+    const last = match(evidence._TRACE_END, text) && !text.includes(evidence._DIRECT)
+    const ordered = text.includes('\ncaused by ') || last ? found.reverse() : found
+    return [...ordered.filter(reason => !reason.warns), ...ordered.filter(reason => reason.warns)]
+  }
+  const _operators = (whole, telling, reasons) => {
+    const said = reason => _named(`${reason.kind}: ${reason.text}`)
+    const frames = pattern => findall(pattern, whole).map(item => item.groups.op).reverse().filter(
+      op => !evidence._NOT_OPERATORS.includes(op) && !evidence._HELPERS.some(start => op.startsWith(start)))
+    const raised = [...frames(evidence._SYMBOLIC), ...frames(evidence._TORCHLIB)]
+    let found = [...telling.flatMap(said), ...raised, ...reasons.flatMap(said)]
+    if (!found.length) found = _named(_clean(whole))
+    const by_key = new Map()
+    for (const op of found) {
+      const key = operator_key(op)
+      if (key && !evidence._NO_OPERATOR.includes(key) && !by_key.has(key)) by_key.set(key, op)
+    }
+    return [...by_key.values()]
+  }
+  const _called = text => findall(evidence._SHOWN_LINE, text).flatMap(shown =>
+    findall(evidence._CALL, shown.groups.code).map(({groups}) => groups.function || groups.method || 'slice'))
+  const _named = text => {
+    const every = evidence._RULES.flatMap(rule => findall(rule, text).map(item => item.groups.op))
+    const found = every.filter(op => !evidence._HELPERS.slice(1).some(start => op.startsWith(start))).map(spelled)
+    return text.includes("Couldn't export Python operator") ? [...found, 'prim::PythonOp'] : found
+  }
+  const spelled = op => {
+    if (op.includes('::')) return `${op.slice(0, op.indexOf('::')) || 'aten'}::${op.slice(op.indexOf('::') + 2)}`
+    const last = separator => op.slice(op.lastIndexOf(separator) + 1)
+    if (op.includes(':')) return /^(?:ai\.onnx|org\.pytorch\.aten)/.test(op) ? last(':') : op.replaceAll(':', '::')
+    if (/^(?:torch|nn)\./.test(op)) return `aten::${last('.')}`
+    if (op.includes('.')) return op.replaceAll('.PyCapsule', '').split('.').slice(0, 2).join('::')
+    return /^\p{Lu}/u.test(op) ? op : `aten::${op}`
+  }
+
+  return {
+    casefold, clauses_of, constants, findall, head, is_kind, match, operator_key, operator_keys, read_error, speaks_alone,
+    spelled, split, split_words, strip, unique,
+  }
+}

@@ -1,0 +1,279 @@
+// The search of the static copy: caniexport.match.search, words and errors function by function, under the same names, on
+// everything that Python knows of errors and cases, as index.py wrote it.
+window.makeSearch = data => {
+  const {
+    casefold, clauses_of, constants, findall, head, is_kind, match, operator_key, operator_keys, read_error, speaks_alone,
+    spelled, split, split_words, strip, unique,
+  } = window.makeReader(data)
+  const {errors, words, search, names} = constants
+  const CONFIDENCE = data.confidence
+  const PLAIN = 'plain'
+  const round = value => Number(value.toFixed(4))
+  const compare = (mine, theirs) => {
+    const place = mine.findIndex((item, index) => item !== theirs[index])
+    return place < 0 ? 0 : mine[place] < theirs[place] ? -1 : 1
+  }
+
+  // --- errors.py: the index
+  const unshortened = texts => {
+    let before = ''
+    return texts.map(text => (before = before.slice(0, parseInt(text)) + text.slice(text.indexOf('|') + 1)))
+  }
+  const texts = unshortened(data.texts).map((text, number) => [text, ...data.kinds[data.kind_of_text[number]]])
+  const entries = data.entries.map(([number, variant, own]) =>
+    ({case: data.cases[number], variant, texts: [...data.common[number], ...own].map(text => texts[text])}))
+  for (const [place, entry] of data.cases.entries()) {
+    const [keys, first_key] = [operator_keys(entry.ops), operator_keys(entry.ops.slice(0, 1))]
+    Object.assign(entry, {keys, first_key, own: data.own[place]})
+  }
+  const numbers = new Map(data.spoken.map((word, number) => [word, number]))
+  const rarest = Math.max(1, ...data.rarity)
+  const rarity = word => data.rarity[word] || rarest
+  const _weight = found => [...found].reduce((sum, word) => sum + rarity(word), 0)
+  // a word that no error has weighs as much as the rarest
+  const numbered = found => [...found].map(word => numbers.get(word) ?? -1)
+  const [told, lines] = [unshortened(data.told), unshortened(data.lines)]
+  const said = data.said.map(([key, ...parts]) => {
+    const [kinds, lines, patterns, others] = parts.slice(0, 4).map(part => part.map(number => told[number]))
+    let last = 0
+    const spoken = parts[4].map(step => (last += step))
+    const clauses = unique([...patterns, ...others].flatMap(clauses_of))
+    return {key, kinds, lines, patterns, clauses, words: spoken, weight: _weight(spoken)}
+  })
+  const known = data.known.map(([number, line, flat]) => {
+    const places = []
+    for (let at = 0; at < flat.length; at += 3) {
+      const [torch, exporter, opset, runtime] = data.places[flat[at + 1]]
+      places.push({entry: entries[flat[at]], torch, exporter, opset, runtime, cells: flat[at + 2]})
+    }
+    return {item: said[number], text: lines[line], places}
+  })
+  const count_cases = told => {
+    const found = new Map()
+    for (const {item, places} of known) for (const name of told(item)) {
+      if (!found.has(name)) found.set(name, new Set())
+      for (const place of places) found.get(name).add(place.entry.case)
+    }
+    return found
+  }
+  const cases_by_line = count_cases(item => item.lines)
+  const cases_with_pattern = count_cases(item => item.patterns)
+  const cases_by_pattern = count_cases(item => item.patterns.map(pattern => `${pattern}\n${item.key}`))
+  const telling_patterns = new Set([...cases_with_pattern.keys()].filter(speaks_alone))
+  const [every, shares, failing, by_operator] = [new Map(), new Map(), new Map(), new Map()]
+  const add = (counts, key, number) => counts.set(key, (counts.get(key) ?? 0) + number)
+  for (const {item, places} of known) for (const {entry, cells} of places) {
+    const {case: name} = entry.case
+    if (item.key) [name, `${name}\n${item.key}`].forEach(key => add(failing, key, 1))
+    if (entry.variant !== PLAIN) continue
+    add(every, name, cells)
+    for (const one of new Set([...item.patterns, ...item.kinds])) add(shares, `${name}\n${one}`, cells)
+  }
+  for (const entry of entries) {
+    if (entry.variant !== PLAIN) continue
+    for (const key of entry.case.keys) by_operator.set(key, [...by_operator.get(key) ?? [], entry.case])
+  }
+  const purity = (entry, told) => (shares.get(`${entry.case}\n${told}`) ?? 0) / ((every.get(entry.case) ?? 0) + errors._FEW_CELLS)
+  const patterns_in = pattern =>
+    [pattern, ...[...telling_patterns].filter(item => item !== pattern && pattern.includes(item))]
+  const purity_in = reason => {
+    if (!reason.text) return entry => purity(entry, reason.kind)
+    const telling = patterns_in(reason.pattern).filter(pattern =>
+      reason.names_operator || (cases_with_pattern.get(pattern)?.size ?? 0) <= errors._TOO_MANY)
+    return entry => Math.max(0, ...telling.map(pattern => purity(entry, pattern)))
+  }
+
+  // --- errors.py: a text against it
+  const Lead = (entry, confidence, why, score, variant) =>
+    ({case: entry, confidence, why, score, variant, torch: '', exporter: '', opset: null, runtime: '', text: ''})
+  const match_error = text => {
+    const read = _with_mentioned(read_error(text), text)
+    const best = new Map()
+    for (const lead of [..._by_errors(read), ..._by_operator(read)]) {
+      const before = best.get(lead.case)
+      if (!before || compare(_rank(lead), _rank(before)) < 0) best.set(lead.case, lead)
+    }
+    const leads = _weighed([...best.values()], read, text).sort((mine, theirs) => compare(_rank(mine), _rank(theirs)))
+    return {evidence: read, leads: leads.slice(0, errors._MOST_LEADS), cases: leads.length}
+  }
+  const _with_mentioned = (read, text) => {
+    if (read.operators.length) return read
+    const by_clause = clause => data.operator_by_clause[clause]
+    const told = read.clauses.filter(by_clause).sort().map(by_clause)
+    if (told.length) return {...read, operators: unique(told)}
+    if (said.some(item => _speaks_alike(read, item))) return read
+    const found = findall(errors._MENTIONED, text).map(item => item[2] ?? item[1] ?? item[0])
+    return {...read, operators: unique(found.filter(name => by_operator.has(operator_key(name)))).map(spelled)}
+  }
+  const CONFIDENCES = Object.values(CONFIDENCE)
+  const _rank = lead => [CONFIDENCES.indexOf(lead.confidence), -lead.score, lead.variant !== PLAIN, lead.case.case]
+  const _by_errors = read => {
+    const asked = operator_keys(read.operators)
+    const first = read.operators.length ? operator_key(read.operators[0]) : ''
+    const mine = numbered(read.words)
+    const spoken = {words: new Set(mine), weight: _weight(mine)}
+    const leads = new Map()
+    const lead_of = item => {
+      if (first && !asked.has(item.key) && !(item.key === '' && _told_alike(read, item))) return null
+      const confidence = _compare(read, item, first, spoken)
+      return confidence && {confidence, score: _likeness(spoken, item) + errors._RAISED * _raises_alike(read, item)}
+    }
+    for (const {item} of known) if (!leads.has(item)) leads.set(item, lead_of(item))
+    return known.filter(({item}) => leads.get(item)).flatMap(({item, text, places}) => places.map(place => {
+      const {entry: {case: entry, variant}, torch, exporter, opset, runtime} = place
+      const {confidence, score} = leads.get(item)
+      const shared = _as_far_as(confidence, entry, first)
+      return {...Lead(entry, shared, shared, score, variant), torch, exporter, opset, runtime, text}
+    }))
+  }
+  const _told_alike = (read, item) =>
+    read.reasons.some(reason => reason.tells && !reason.names_operator && item.lines.includes(reason.exact))
+  const _speaks_alike = (read, item) =>
+    read.reasons.some(reason => _same_line(reason, item) || (reason.tells && _same_pattern(reason, item)))
+  const _raises_alike = (read, item) => read.reasons.some(reason => !reason.warns && _same_line(reason, item))
+  const _as_far_as = (confidence, entry, first) =>
+    confidence === CONFIDENCE.EXACT && first && !entry.first_key.has(first) ? CONFIDENCE.CAUSE : confidence
+  const _compare = (read, item, first, spoken) => {
+    const agrees = Boolean(first) && item.key === first
+    if (read.only_named) return read.kinds.some(kind => item.kinds.includes(kind)) ? CONFIDENCE.SIMILAR : null
+    for (const reason of read.reasons) {
+      const line = _same_line(reason, item)
+      if (line) {
+        const told = agrees ? _is_rule(read) : cases_by_line.get(line)?.size === 1
+        return told && item.key === first && !reason.warns ? CONFIDENCE.EXACT : CONFIDENCE.SIMILAR
+      }
+      const pattern = reason.tells ? _same_pattern(reason, item) : ''
+      if (pattern) {
+        const few = cases_by_pattern.get(`${pattern}\n${item.key}`).size <= errors._MOST_CASES
+        return agrees && (few || _is_rule(read)) ? CONFIDENCE.CAUSE : CONFIDENCE.SIMILAR
+      }
+    }
+    if (first && !agrees) return null
+    if (item.clauses.some(clause => read.patterns.includes(clause))) return CONFIDENCE.SIMILAR
+    return _likeness(spoken, item) >= errors._ALIKE ? CONFIDENCE.SIMILAR : null
+  }
+  const _is_rule = read => (read.operators[0] ?? '').includes('::')
+  const _same_line = (reason, item) => item.lines.find(line => {
+    if (line === reason.exact) return true
+    const [shorter, longer] = line.length <= reason.exact.length ? [line, reason.exact] : [reason.exact, line]
+    const begins = longer.startsWith(shorter) || reason.exact.includes(line)
+    return (shorter.length >= errors._LEAST_BEGINNING && begins) || (reason.alone && line.includes(reason.exact))
+  })
+  const _same_pattern = (reason, item) => item.patterns.includes(reason.pattern) ? reason.pattern
+    : item.patterns.find(pattern => telling_patterns.has(pattern) && reason.pattern.includes(pattern))
+  const _by_operator = read => read.operators.flatMap((op, position) => {
+    const key = operator_key(op)
+    return (by_operator.get(key) ?? []).map(entry => {
+      const share = (failing.get(`${entry.case}\n${key}`) ?? 0) / (failing.get(entry.case) || 1)
+      const score = (1 + share) / (1 + position) / Math.sqrt(entry.ops.length)
+      return Lead(entry, CONFIDENCE.OPERATOR, `${CONFIDENCE.OPERATOR}, ${op}`, score, PLAIN)
+    })
+  })
+  const _weighed = (leads, read, text) => {
+    const numbers_in = findall(errors._NUMBER, read.reasons.map(reason => reason.line).join('\n')).map(item => item[0])
+    const asked = new Set(numbered([...split_words(text), ...numbers_in]))
+    const purities = read.reasons.filter(reason => !reason.warns).map(purity_in)
+    const called = operator_keys(read.called)
+    return leads.map(lead => {
+      const {own, keys} = lead.case
+      const about = _weight(own.filter(word => asked.has(word))) / (_weight(own) || 1)
+      const pure = Math.max(0, ...purities.map(of => of(lead.case)))
+      if (lead.confidence === CONFIDENCE.EXACT && !read.operators.length && about < errors._LEAST_ABOUT) {
+        lead = {...lead, confidence: CONFIDENCE.SIMILAR, why: CONFIDENCE.SIMILAR}
+      }
+      const like = lead.confidence === CONFIDENCE.SIMILAR ? lead.score / 2 : lead.score
+      const calls = [...keys].some(key => called.has(key))
+      return {...lead, score: round(like + about + errors._PURE * pure + calls)}
+    })
+  }
+  const _likeness = (mine, item) => {
+    const both = item.words.filter(word => mine.words.has(word))
+    if (both.length < errors._LEAST_WORDS) return 0
+    const shared = _weight(both)
+    const whole = shared / (mine.weight + item.weight - shared)
+    return Math.max(whole, errors._OF_MINE * Math.min(shared / mine.weight, 1), errors._OF_THEIRS * shared / item.weight)
+  }
+
+  // --- words.py
+  const find_by_words = query => {
+    const parts = split(casefold(query))
+    const best = new Map()
+    for (const {case: entry, variant, texts} of parts.length ? entries : []) {
+      const found = parts.map(part => _weightiest(part, texts))
+      if (!found.every(Boolean)) continue
+      const sum = found.reduce((sum, [weight]) => sum + weight, 0)
+      const score = round(sum / found.length + (variant === PLAIN ? words._FAILING : 0))
+      const why = unique(found.sort(compare).reverse().map(([, what]) => what)).join(', ')
+      if (!(best.get(entry)?.score >= score)) best.set(entry, Lead(entry, CONFIDENCE.WORDS, why, score, variant))
+    }
+    return [...best.values()].sort((mine, theirs) => compare([-mine.score, mine.case.case], [-theirs.score, theirs.case.case]))
+  }
+  const _weightiest = (part, texts) => texts.filter(([text]) => text.includes(part)).map(([text, weight, what]) =>
+    [weight * (text === part ? words._WHOLE : text.startsWith(part) ? words._BEGINS : 1), what]).sort(compare).at(-1)
+
+  // --- search.py
+  const find = query => {
+    query = head(strip(query), search.LONGEST)
+    const found = {query, error: false, hits: [], ops: [], themes: [], sources: [], near: []}
+    if (!query) return found
+    if (is_error(query)) return {...found, error: true, hits: match_error(query).leads}
+    const hits = find_by_words(query)
+    if (!hits.length && split(query).length >= search._SENTENCE) {
+      const {leads} = match_error(query)
+      if (leads.length) return {...found, error: true, hits: leads}
+    }
+    const named = names_of => _named_like(query, entries.flatMap(({case: entry}) => names_of(entry)))
+    const known_names = entries.flatMap(({case: entry}) => [entry.case, ...entry.ops, entry.theme])
+    return {
+      ...found, hits, ops: named(entry => entry.ops), themes: named(entry => [entry.theme]),
+      sources: named(entry => entry.sources), near: hits.length ? [] : nearest(query, known_names),
+    }
+  }
+  const is_error = query =>
+    strip(query).includes('\n') || Boolean(match(search._ERROR, query)) || is_kind(query) || query.length > search._LONG
+  const shorten = query => {
+    if (!is_error(query)) return split(query).join(' ')
+    const read = read_error(query)
+    const lines = read.reasons.slice(0, 1).map(reason => reason.kind ? `${reason.kind}: ${reason.line}` : reason.line)
+    const named = read.operators.slice(0, 1).filter(op => !lines.join(' ').includes(op.split('::').at(-1)))
+    return head(split([...lines, ...named].join(' ') || query).join(' '), search._IN_ADDRESS)
+  }
+  const _named_like = (query, known_names) => {
+    const wanted = casefold(query).replace(/^torch\./, '')
+    return unique(known_names).filter(name => name && casefold(name).includes(wanted)).slice(0, search._MOST_NAMES)
+  }
+
+  // --- names.py
+  const nearest = (name, known_names) => {
+    const folded = strip(casefold(name))
+    const most = Math.max(1, Math.floor([...folded].length / 3))
+    const alike = unique(known_names).map(item => [_typos(folded, item), item]).filter(([typos]) => typos <= most)
+    const ranked = alike.map(([typos, item], place) => [typos, _words(item).length, distance(name, item), place, item])
+    return ranked.sort(compare).slice(0, names._SHOWN).map(item => item.at(-1))
+  }
+  const _typos = (folded, item) => {
+    const whole = casefold(item)
+    const parts = [whole, ..._words(whole)]
+    if (parts.includes(folded)) return 0
+    if (folded && (whole.includes(folded) || _words(folded).includes(whole))) return 1
+    return Math.min(...parts.map(word => distance(folded, word)))
+  }
+  const _words = name => name.split(/[-_:./\s]+/).filter(Boolean)
+  // letters to change, add, leave out or swap, each pair swapped once
+  const distance = (name, known_name) => {
+    const [mine, theirs] = [[...name], [...known_name]]
+    let [before, last] = [[], [...Array(theirs.length + 1).keys()]]
+    for (let i = 1; i <= mine.length; i++) {
+      const row = [i]
+      for (let j = 1; j <= theirs.length; j++) {
+        const same = mine[i - 1] === theirs[j - 1] ? 0 : 1
+        row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + same)
+        const swapped = i > 1 && j > 1 && mine[i - 1] === theirs[j - 2] && mine[i - 2] === theirs[j - 1]
+        if (swapped) row[j] = Math.min(row[j], before[j - 2] + 1)
+      }
+      [before, last] = [last, row]
+    }
+    return last[theirs.length]
+  }
+  return {find, shorten}
+}

@@ -1,0 +1,137 @@
+"""The search of the static copy in a real Chromium: it finds what Python finds, opened from a disk."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from browser_fixtures import MARKS
+from click.testing import CliRunner
+from dashboard_data import CROSS, build
+
+import caniexport
+from caniexport import home
+from caniexport.cli import main
+from caniexport.home import VARIABLE
+from caniexport.match import search
+from caniexport.pages.site import index
+
+pytestmark = MARKS
+SCRIPTS = Path(index.__file__).parent
+TEXTS = Path(__file__).resolve().parents[1] / "benchmarks" / "matcher"
+WORDS = (
+    "", "  ", "cross", "torch.cross", "aten::cross", "corss", "grid_sample", "F.grid_sample", "GridSample",
+    "grid_sampler_2d", "SDPA", "sdpa", "MHA", "gqa", "nms", "torch.ops.aten.unfold.default", "fft", "rfft",
+    "im2col", "_adaptive_avg_pool2d", "item-baked", "cross-no-symbolic", "onnx/onnx#2683", "pytorch/pytorch",
+    "2683", "pooling", "geometry", "attention", "rewrite", "stack_rewrite", "raise_opset", "quantized conv",
+    "dynamic batch", "slice products", "def forward", "x[0]", "zzzz", "resiez bilinaer", "constructor",
+    "__proto__", "café", "\u0130", "C++", ".*", "😀", "GuardOnDataDependentSymNode", "UnsupportedOperatorError",
+    "`ShapeInferenceError`", "no rule for my own operator", "is not a registered function/op",
+    "错误 RuntimeError: Exporting the operator 错 to ONNX opset version 9 is not supported",
+    f"RuntimeError: {CROSS.format(11)}\r\n",
+    "Traceback (most recent call last)\n  File \"a.py\", line 3, in b\n\u2028ValueError: x\n",
+)  # fmt: skip
+
+
+def find_in_python(where, query):
+    found = search.find(where, query)
+    hits = [
+        (hit.case, hit.confidence.value, hit.why, hit.variant, hit.torch, hit.exporter, hit.opset, hit.runtime)
+        for hit in found.hits
+    ]
+    return [found.error, hits, found.ops, found.themes, found.sources, found.near, search.shorten(query)]
+
+
+FIND_IN_THE_PAGE = """queries => queries.map(query => {
+  const found = window.INDEX.find(query)
+  const hits = found.hits.map(hit =>
+    [hit.case.case, hit.confidence, hit.why, hit.variant, hit.torch, hit.exporter, hit.opset, hit.runtime])
+  return [found.error, hits, found.ops, found.themes, found.sources, found.near, window.INDEX.shorten(query)]
+})"""
+
+
+@pytest.fixture(scope="module")
+def published():
+    return search.index(caniexport.open(home.find().published))
+
+
+@pytest.fixture(scope="module")
+def page(chromium, published):
+    """A page with the search of the published dataset."""
+    page = chromium.new_page()
+    page.set_content("<!doctype html>")
+    for name in ("evidence.js", "match.js"):
+        page.add_script_tag(content=(SCRIPTS / name).read_text(encoding="utf-8"))
+    page.evaluate(
+        "data => { window.INDEX = window.makeSearch(JSON.parse(data)) }", json.dumps(index.searched(published))
+    )
+    yield page
+    page.close()
+
+
+def labelled(name):
+    return [json.loads(line)["text"] for line in (TEXTS / name).read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(
+    "queries", [labelled("errors.jsonl"), labelled("fresh.jsonl"), WORDS], ids=["errors", "fresh", "words"]
+)
+def test_the_page_finds_what_python_finds(published, page, queries):
+    here = json.loads(json.dumps([find_in_python(published, query) for query in queries]))
+    there = page.evaluate(FIND_IN_THE_PAGE, list(queries))
+
+    assert sum(bool(found[1]) for found in here) > len(queries) / 2
+    for query, mine, theirs in zip(queries, here, there, strict=True):
+        assert theirs == mine, query
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """A small copy, by the address of its folder on the disk."""
+    made = build(tmp_path_factory.mktemp("home"))
+    folder = tmp_path_factory.mktemp("out") / "site"
+    found = CliRunner(env={VARIABLE: str(made)}).invoke(main, ["site", "-o", str(folder)])
+    assert found.exit_code == 0, found.output
+    return folder.as_uri()
+
+
+@pytest.fixture
+def front(chromium, copy):
+    """``front("?q=…")``: the front page opened from the disk. What it logs as an error fails the test."""
+    context, errors = chromium.new_context(), []
+
+    def opened(query=""):
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{copy}/index.html{query}")
+        return page
+
+    yield opened
+    context.close()
+    assert errors == []
+
+
+def test_a_traceback_pasted_into_the_copy_finds_its_case_and_stays_in_the_address(front):
+    page = front()
+    text = f'Traceback (most recent call last):\n  File "a.py", line 3, in main\nRuntimeError: {CROSS.format(11)}\n'
+    page.locator("#q").fill(text)
+
+    first = page.locator("ol.hits > li").first
+    assert first.locator("a").get_attribute("href") == "case/cross-no-symbolic.html"
+    assert "found by the same error · seen on torch 1.10.2" in first.inner_text()
+    assert CROSS.format("")[:20] in first.locator(".said").inner_text()
+    assert not page.locator("#start").is_visible()
+    page.wait_for_function("location.search.includes('cross')")
+
+    again = front(page.evaluate("location.search"))
+    assert again.locator("ol.hits > li a").first.get_attribute("href") == "case/cross-no-symbolic.html"
+
+
+def test_a_typo_is_answered_with_the_nearest_names_and_one_click_on_one_finds_it(front):
+    page = front("?q=corss")
+    assert "No measured case has all of these words" in page.locator("#found").inner_text()
+
+    page.get_by_role("link", name="aten::cross").first.click()
+    page.locator("ol.hits > li a[href='case/cross-no-symbolic.html']").wait_for()
+    assert page.locator(".counts a").first.get_attribute("href").startswith("op/")
