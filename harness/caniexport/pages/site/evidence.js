@@ -47,7 +47,10 @@ window.makeReader = data => {
 
   // --- evidence.py
   const speaks_alone = part => [...part].length >= evidence._LEAST_CLAUSE && split(part).length >= evidence._CLAUSE_WORDS
-  const split_words = text => new Set(findall(evidence._TOKEN, text).map(token => casefold(token[0])))
+  const split_words = text => {
+    const axes = findall(evidence._AXIS, text).map(axis => split(axis[0]).join(' '))
+    return new Set([...findall(evidence._TOKEN, text).map(token => casefold(token[0])), ...axes])
+  }
   const is_kind = text => Boolean(match(evidence._BARE_KIND, text))
   const signature = text => {
     const line = rules.reduce((line, [rule, replacement]) => sub(rule, line, replacement), _reason(text))
@@ -56,10 +59,11 @@ window.makeReader = data => {
   const _reason = text => sub(messages._CPP_PREFIX, text, '').split('\n').find(strip) ?? ''
   const clauses_of = remembered(pattern =>
     pattern.split(evidence._CLAUSES).map(part => casefold(strip(part))).filter(speaks_alone))
+  const is_helper = op => evidence._HELPERS.slice(1).some(start => op.startsWith(start))
   const Reason = (kind, text) => {
     const line = splitlines(text).map(strip).find(Boolean) ?? ''
     const bare = sub(evidence._RUNTIME, line, '')
-    const naming = evidence._RULES.map(rule => match(rule, bare)).find(Boolean)
+    const naming = evidence._RULES.map(rule => match(rule, bare)).find(found => found && !is_helper(found.groups.op))
     const [start, end] = naming?.indices.groups.op ?? []
     const said = naming
       ? `${rstrip(bare.slice(0, start), evidence._QUOTE)} operator ${lstrip(bare.slice(end), evidence._QUOTE)}` : bare
@@ -123,7 +127,7 @@ window.makeReader = data => {
     const said = reason => _named(`${reason.kind}: ${reason.text}`)
     const frames = pattern => findall(pattern, whole).map(item => item.groups.op).reverse().filter(
       op => !evidence._NOT_OPERATORS.includes(op) && !evidence._HELPERS.some(start => op.startsWith(start)))
-    const raised = [...frames(evidence._SYMBOLIC), ...frames(evidence._TORCHLIB)]
+    const raised = [evidence._SYMBOLIC, evidence._TORCHLIB, evidence._REFERENCE].flatMap(frames)
     let found = [...telling.flatMap(said), ...raised, ...reasons.flatMap(said)]
     if (!found.length) found = _named(_clean(whole))
     const by_key = new Map()
@@ -137,7 +141,7 @@ window.makeReader = data => {
     findall(evidence._CALL, shown.groups.code).map(({groups}) => groups.function || groups.method || 'slice'))
   const _named = text => {
     const every = evidence._RULES.flatMap(rule => findall(rule, text).map(item => item.groups.op))
-    const found = every.filter(op => !evidence._HELPERS.slice(1).some(start => op.startsWith(start))).map(spelled)
+    const found = every.filter(op => !is_helper(op)).map(spelled)
     return text.includes("Couldn't export Python operator") ? [...found, 'prim::PythonOp'] : found
   }
   const spelled = op => {
@@ -146,6 +150,8 @@ window.makeReader = data => {
     if (op.includes(':')) return /^(?:ai\.onnx|org\.pytorch\.aten)/.test(op) ? last(':') : op.replaceAll(':', '::')
     if (/^(?:torch|nn)\./.test(op)) return `aten::${last('.')}`
     if (op.includes('.')) return op.replaceAll('.PyCapsule', '').split('.').slice(0, 2).join('::')
+    const namespaced = match(evidence._NAMESPACED, op)
+    if (namespaced?.index === 0) return `${namespaced.groups.namespace}::${namespaced.groups.name}`
     return /^\p{Lu}/u.test(op) ? op : `aten::${op}`
   }
 

@@ -114,7 +114,7 @@ window.makeSearch = data => {
     const spoken = {words: new Set(mine), weight: _weight(mine)}
     const leads = new Map()
     const lead_of = item => {
-      if (first && !asked.has(item.key) && !(item.key === '' && _told_alike(read, item))) return null
+      if (first && !asked.has(item.key) && !_whatever_operator(read, item)) return null
       const confidence = _compare(read, item, first, spoken)
       return confidence && {confidence, score: _likeness(spoken, item) + errors._RAISED * _raises_alike(read, item)}
     }
@@ -126,8 +126,9 @@ window.makeSearch = data => {
       return {...Lead(entry, shared, shared, score, variant), torch, exporter, opset, runtime, text}
     }))
   }
-  const _told_alike = (read, item) =>
-    read.reasons.some(reason => reason.tells && !reason.names_operator && item.lines.includes(reason.exact))
+  const _whatever_operator = (read, item) => read.reasons.some(reason =>
+    (item.key === '' && reason.tells && !reason.names_operator && item.lines.includes(reason.exact))
+    || (match(errors._OF_ONES_OWN, reason.line) && item.patterns.includes(reason.pattern)))
   const _speaks_alike = (read, item) =>
     read.reasons.some(reason => _same_line(reason, item) || (reason.tells && _same_pattern(reason, item)))
   const _raises_alike = (read, item) => read.reasons.some(reason => !reason.warns && _same_line(reason, item))
