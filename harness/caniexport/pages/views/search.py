@@ -62,7 +62,7 @@ class ToldHit:
 def page(form: Form, kept: Kept) -> Page:
     """What is found of what is asked for, or what stands there before."""
     query = "" if form.whole else _query(form)
-    body = _found(kept, query, _point(form, kept, query)) if query else _start(form, kept)
+    body = _found(form, kept, query) if query else _start(form, kept)
     return form.page("Can I export it?", _LEAD, body)
 
 
@@ -103,10 +103,8 @@ def _tables(found: Overview) -> list[list[str]]:
     return [themes[begin : begin + length] for begin in range(0, len(themes), length)]
 
 
-def _point(form: Form, kept: Kept, query: str) -> dict[str, str]:
+def _point(form: Form, kept: Kept) -> dict[str, str]:
     """The reader's own release, exporter and opset, that a pasted error is answered at."""
-    if not searching.is_error(query):
-        return {}
     rows = kept.rows()
     form.bar()
     asked = {
@@ -117,10 +115,10 @@ def _point(form: Form, kept: Kept, query: str) -> dict[str, str]:
     return {name: value for name, value in asked.items() if value}
 
 
-def _found(kept: Kept, query: str, point: dict[str, str]) -> Markup:
+def _found(form: Form, kept: Kept, query: str) -> Markup:
     found = searching.find(kept.answer(searching.index), query)
     hits = [told(kept, hit, with_fixes=True) for hit in found.hits[:_SHOWN]]
-    answer = explain_error(kept, query, point) if found.error else None
+    answer = explain_error(kept, query, _point(form, kept)) if found.error else None
     return render("found.html", found=found, hits=hits, query=query, questions=_QUESTIONS, answer=answer)
 
 
