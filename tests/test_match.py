@@ -8,18 +8,20 @@ import pytest
 from click.testing import CliRunner
 
 import caniexport
-from caniexport import home, names
+from caniexport import names
 from caniexport.cli import main
 from caniexport.match.errors import Confidence, index_errors, match_error
 from caniexport.match.evidence import read_error
 from caniexport.operators import operator_key
 
+pytestmark = pytest.mark.published
+
 CROSS = "RuntimeError: Exporting the operator aten::cross to ONNX opset version 11 is not supported."
 
 
 @pytest.fixture(scope="module")
-def published():
-    return caniexport.open(home.find().published)
+def published(results):
+    return results
 
 
 @pytest.fixture(scope="module")

@@ -105,6 +105,7 @@ def test_what_cannot_be_read_is_named_with_its_reason_and_the_rest_is_judged(tre
     assert [item.site.line for item in found.findings if item.site.path == "good.py"] == [2]
 
 
+@pytest.mark.published
 def test_the_command_names_them_in_words_and_in_json(tree):
     command = [sys.executable, "-c", "from caniexport.cli import main; main()", "workaround", "--scan", str(tree)]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

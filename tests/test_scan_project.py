@@ -117,6 +117,7 @@ def run(*words):
     return CliRunner().invoke(main, ["workaround", *map(str, words)])
 
 
+@pytest.mark.published
 def test_the_command_prints_place_word_and_evidence_and_stops_a_build_where_asked(tmp_path):
     (tmp_path / "model.py").write_text(SYMBOLIC + PIN + GATE, encoding="utf-8")
     (tmp_path / "two.py").write_text("print 'torch'\n", encoding="utf-8")
