@@ -94,6 +94,7 @@ def test_one_row_of_this_machine_among_published_ones_does_not_make_them_all_its
     small_dataset.write(tmp_path / "results", ("2.0.1",))
     small_dataset.write(tmp_path / "results-local", ("2.0.1",), keep=lambda row: row["opset"] == 14)
     monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    monkeypatch.delenv("COLUMNS", raising=False)
     asked = ["table", "--case", "cross/plain", "--exporter", "trace"]
 
     whole = CliRunner().invoke(main, asked).stdout
