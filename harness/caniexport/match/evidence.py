@@ -7,7 +7,7 @@ Left out is what every such text has: frames, dumped graphs, advice («Next step
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -359,7 +359,7 @@ def _innermost_first(text: str, found: list[Reason]) -> list[Reason]:
     return sorted(found, key=lambda reason: reason.warns)
 
 
-def _operators(whole: str, telling: Iterable[Reason], reasons: Iterable[Reason]) -> list[str]:
+def _operators(whole: str, telling: Sequence[Reason], reasons: Iterable[Reason]) -> list[str]:
     """Operators named, those of the innermost reasons first, then those whose symbolic function raised."""
     found: list[str] = []
     for reason in telling:
@@ -367,7 +367,7 @@ def _operators(whole: str, telling: Iterable[Reason], reasons: Iterable[Reason])
     for pattern in (_SYMBOLIC, _TORCHLIB, _REFERENCE):
         frames = [match["op"] for match in pattern.finditer(whole)]
         found += [op for op in reversed(frames) if op not in _NOT_OPERATORS and not op.startswith(_HELPERS)]
-    for reason in reasons:
+    for reason in (reason for reason in reasons if reason not in telling):
         found += _named(f"{reason.kind}: {reason.text}")
     if not found:
         found += _named(_clean(whole))
