@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from textwrap import dedent
+from typing import Any
 
 from caniexport.answers.select import CatalogueEntry
 from caniexport.model.case import PLAIN
@@ -21,7 +22,9 @@ from caniexport.scan.terms import CONSTANT, EITHER, VARIABLE, Term, bits, text
 
 _COMMUTING = frozenset({"add", "mul", "and", "or", "eq", "ne", "max", "min", "xor", "list", "stack", "cat"})
 #: numbers that belong to a formula; any other is a size or a small quantity of its author's
-_OF_FORMULAS = frozenset({"-2", "-1", "0", "1", "2", "3", "6", "0.5", "-0.5", "0.1667", "1.702", "0.044715", "0.04472"})
+_OF_FORMULAS = frozenset(
+    {"-2", "-1", "0", "1", "2", "3", "6", "0.5", "-0.5", "0.1667", "0.2", "0.4343", "2.303", "1.702", "0.04472"}
+)
 
 _LISTS = ("list", "stack", "cat")
 _LIST_BITS = bits(_LISTS)
@@ -61,6 +64,10 @@ def _tells(constant: Term) -> bool:
     return constant.name in _OF_FORMULAS or constant.name[:1] in "'TF"
 
 
+#: parts of a term above which no order of them is tried
+_PARTS = 20
+
+
 def _bind(piece: Term, term: Term, bound: Binding) -> Binding | None:
     before = bound.get(id(piece))
     if before is None:
@@ -70,6 +77,8 @@ def _bind(piece: Term, term: Term, bound: Binding) -> Binding | None:
 
 def _fit_any_order(piece: Term, term: Term, bound: Binding, *, root: bool) -> Binding | None:
     """Each part of a piece fits another part of the term; what is left over belongs to a variable of the piece."""
+    if len(term.args) > _PARTS:
+        return None
     parts = [item for item in piece.args if item.op != VARIABLE]
     variables = [item for item in piece.args if item.op == VARIABLE]
     if len(piece.args) > len(term.args) and not variables:
@@ -111,15 +120,15 @@ def _rest(variables: Sequence[Term], left: list[Term], bound: Binding, loose: bo
 
 @dataclass(frozen=True)
 class FixForm:
-    """What a fix looks like: its ``pieces`` with their weights. ``of`` is the package in which it is well known;
-    ``alone`` whether it is a finding without its author's words.
+    """What a fix looks like: its ``pieces`` with their weights. ``of`` is the package in which it is well known,
+    ``needs`` what must stand beside it (nothing, "export" or "operator"), ``failing`` whether it is the failing form.
     """
 
     case: str
     variant: str
     pieces: tuple[tuple[Term, float], ...]
     of: str = ""
-    alone: bool = True
+    needs: str = ""
     failing: bool = False
 
     @property
@@ -144,12 +153,15 @@ class Profile:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """All forms and profiles. ``rarity`` is how much a word of a case says, ``arguments`` the fixes of an argument."""
+    """All forms and profiles. ``rarity`` is how much a word of a case says, ``arguments`` the fixes of an
+    argument, ``sayings`` what authors say of a fix.
+    """
 
     forms: tuple[FixForm, ...]
     profiles: Mapping[str, Profile]
     rarity: Mapping[str, float]
     arguments: Mapping[str, tuple[tuple[str, str], ...]]
+    sayings: tuple[tuple[re.Pattern[str], tuple[str, str]], ...]
 
     @cached_property
     def by_operator(self) -> Mapping[str, tuple[tuple[int, Term], ...]]:
@@ -188,7 +200,11 @@ def find(terms: Sequence[Term], known: Knowledge) -> dict[int, list[int]]:
     for top in terms:
         there |= top.ops
     possible: dict[str, list[tuple[int, Term]]] = {}
-    for term in unique(terms):
+    every = list(unique(terms))
+    stacked = {tuple(map(id, term.args)) for term in every if term.op in _LISTS[1:]}
+    for term in every:
+        if term.op == "list" and tuple(map(id, term.args)) in stacked:
+            continue  # what is stacked is told where it is stacked
         if term.op not in possible:
             possible[term.op] = [item for item in _candidates(term, known) if not item[1].ops & ~there]
         for number, piece in possible[term.op]:
@@ -237,7 +253,7 @@ def learn(entries: Iterable[CatalogueEntry]) -> Knowledge:
         profiles[case] = _profile(listed, terms)
     counts = Counter(word for profile in profiles.values() for word in profile.words)
     rarity = {word: math.log(len(profiles) / count) for word, count in counts.items()}
-    return Knowledge(tuple(forms), profiles, rarity, _arguments(cases))
+    return Knowledge(tuple(forms), profiles, rarity, _arguments(cases), tuple(_sayings()))
 
 
 def _arguments(cases: Mapping[str, Sequence[CatalogueEntry]]) -> dict[str, tuple[tuple[str, str], ...]]:
@@ -305,7 +321,8 @@ def _derived(
         (term, term.weight / (1 + common.get(line, 0)) ** 0.5) for line, term in pieces.items() if line not in plain
     ]
     if weighed:
-        yield FixForm(entry.case, entry.variant, tuple(weighed), alone=sum(weight for _, weight in weighed) >= _LEAST)
+        needs = "" if sum(weight for _, weight in weighed) >= _LEAST else "operator"
+        yield FixForm(entry.case, entry.variant, tuple(weighed), needs=needs)
 
 
 #: operators that a form without its author's words has at least, the common ones weighed down
@@ -313,16 +330,29 @@ _LEAST = 8.0
 
 
 def _written() -> Iterator[FixForm]:
-    data = tomllib.loads(resources.files(__package__).joinpath("forms.toml").read_text("utf-8"))
-    for entry in data["form"]:
+    for entry in _entries():
         case, _, variant = entry["fix"].partition("/")
         for key in ("code", "failing"):
             for code in entry.get(key, ()):
                 piece = _piece(code)
-                alone = entry.get("alone", True) and key == "code"
+                needs = entry.get("needs", "") if key == "code" else "operator"
                 yield FixForm(
-                    case, variant, ((piece, float(piece.weight)),), entry.get("of", ""), alone, key == "failing"
+                    case, variant, ((piece, float(piece.weight)),), entry.get("of", ""), needs, key == "failing"
                 )
+
+
+def _entries() -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = tomllib.loads(
+        resources.files(__package__).joinpath("forms.toml").read_text("utf-8")
+    )["form"]
+    return entries
+
+
+def _sayings() -> Iterator[tuple[re.Pattern[str], tuple[str, str]]]:
+    """What authors say of a fix, with the fix."""
+    for entry in _entries():
+        case, _, variant = entry["fix"].partition("/")
+        yield from ((re.compile(line, re.IGNORECASE), (case, variant)) for line in entry.get("said", ()))
 
 
 def _piece(code: str) -> Term:

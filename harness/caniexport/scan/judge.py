@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from caniexport import names, versions
@@ -21,6 +22,10 @@ _TRACE, _DYNAMO = Exporter.TRACE.value, Exporter.DYNAMO.value
 NOTHING = "no measured case applies to this"
 #: evidence that is told one by one
 _MOST = 4
+#: calls of any code, which say nothing about a gate
+_COMMON = frozenset((*dir(builtins), "tensor", "to", "size", "item", "detach", "cpu", "numpy", "copy", "view"))
+#: kinds of fixes that are no change of the project's code or call
+_ELSEWHERE = (FixKind.VERSION_UPGRADE.value, FixKind.RUNTIME_OPTION.value)
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,16 @@ class Evidence:
     case: str
     variant: str
     text: str
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A fix that is measured to work, and to be needed, at the newest of the releases."""
+
+    case: str
+    variant: str
+    note: str
+    code: str
 
 
 @dataclass(frozen=True)
@@ -44,6 +59,7 @@ class SiteFinding:
     spoken: bool
     holds: str
     evidence: tuple[Evidence, ...]
+    remedy: Remedy | None = None
 
 
 class Seen:
@@ -87,7 +103,22 @@ class Judge:
             SiteKind.STATED: self._rewrite,
             SiteKind.EXPORT: lambda site: SiteFinding(site, Workaround.UNKNOWN, NOTHING, False, "", ()),
         }
-        return how[site.kind](site)
+        return self._with_remedy(how[site.kind](site))
+
+    def _with_remedy(self, found: SiteFinding) -> SiteFinding:
+        """With a fix that works, where the place has none: its form is not measured, or does not help."""
+        unmeasured = found.word is Workaround.NEEDED and all(item.variant == PLAIN for item in found.evidence)
+        if not found.evidence or not (unmeasured or found.word in (Workaround.BROKEN, Workaround.HARMFUL)):
+            return found
+        return replace(found, remedy=self._remedy(found.evidence[0].case))
+
+    def _remedy(self, case: str) -> Remedy | None:
+        entries = (entry for entry in self.seen.rows.catalogue.values() if entry.case == case)
+        for entry in entries:
+            usable = entry.variant != PLAIN and not entry.caution and entry.kind not in _ELSEWHERE
+            if usable and self._fix_words(case, entry.variant)[self.releases[-1]] is Workaround.NEEDED:
+                return Remedy(case, entry.variant, entry.note, entry.code)
+        return None
 
     @cached_property
     def _plain(self) -> list[CatalogueEntry]:
@@ -181,15 +212,15 @@ class Judge:
         if site.fixes:
             return self._held(self._rewrite(site), holds)
         known = {operator_key(op) for entry in self._plain for op in entry.ops[:1]}
-        ops = [op for op in site.ops if operator_key(op) in known]
-        # a case that works on the gate's older side, too, is no reason for the gate
-        told = {case: found for case, found in self._about(ops).items() if self._failed_on_old_side(case, gate)}
+        ops = [op for op in site.ops if operator_key(op) in known and op not in _COMMON]
+        # a case that ends alike on both sides of the gate is no reason for it
+        told = {case: found for case, found in self._about(ops).items() if self._ends_otherwise(case, gate)}
         by_release = {}
         for torch in self.releases:
             works_there = [found[torch] for found in told.values() if found[torch] is not None]
             old = gate.holds(torch) == gate.old_side
             word = Workaround.UNKNOWN
-            if works_there and all(works_there):
+            if works_there and (all(works_there) or (not old and any(works_there))):
                 word = Workaround.OBSOLETE
             elif old and False in works_there:
                 word = Workaround.NEEDED
@@ -202,17 +233,14 @@ class Judge:
         said = f"{found.statement}; {dead} at the releases looked at" if dead else found.statement
         return SiteFinding(found.site, found.word, said, found.spoken, holds, found.evidence)
 
-    def _failed_on_old_side(self, case: str, gate: Condition) -> bool:
-        """Whether the failing form was seen to fail in a release on the gate's older side."""
-        older = {torch for torch in self.seen.rows.torch if gate.holds(torch) == gate.old_side}
-        return any(
-            cell.variant == PLAIN
-            and cell.torch in older
-            and cell.exporter == self.exporter_of(cell.torch)
-            and cell.opset == self.seen.rows.opset(cell.torch, cell.exporter, self.opset)
-            and works(cell.status) is False
-            for cell in self.seen.cells(case)
-        )
+    def _ends_otherwise(self, case: str, gate: Condition) -> bool:
+        """Whether the failing form was seen to fail on the gate's older side, and to work on its newer one."""
+        seen = {True: set[bool | None](), False: set[bool | None]()}
+        for cell in self.seen.cells(case):
+            own = cell.variant == PLAIN and cell.exporter == self.exporter_of(cell.torch)
+            if own and cell.opset == self.seen.rows.opset(cell.torch, cell.exporter, self.opset):
+                seen[gate.holds(cell.torch) == gate.old_side].add(works(cell.status))
+        return False in seen[True] and True in seen[False]
 
     def _dynamo(self, site: Site) -> SiteFinding:
         """A pin of the TorchScript exporter: it changes something where a default call would use the other one."""

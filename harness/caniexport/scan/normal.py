@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from caniexport.operators import operator_key
-from caniexport.scan.terms import EITHER, Term, TermTable
+from caniexport.scan.terms import CONSTANT, EITHER, Term, TermTable
 
 #: of an operator with these names the values are the first argument's
 _TRANSPARENT = frozenset(
@@ -56,8 +56,6 @@ _COMPARED: dict[type[ast.cmpop], str] = {
 _NAMESPACES = frozenset(
     "torch F nn np numpy math functional special linalg tensor fft jit Tensor onp TF _C jnp tnn th ops aten".split()
 )
-#: nodes up to which a variable is replaced by what it holds
-_INLINED = 64
 #: functions of one expression are looked into so deeply
 _DEEPEST = 4
 
@@ -99,8 +97,13 @@ def every_statement(node: ast.AST) -> Iterator[ast.AST]:
 def blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
     """Every list of statements below a node."""
     for node in (tree, *every_statement(tree)):
-        found = (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
-        yield from (block for block in found if isinstance(block, list))
+        yield from blocks_of(node)
+
+
+def blocks_of(node: ast.AST) -> list[list[ast.stmt]]:
+    """The lists of statements right below a node."""
+    found = (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
+    return [block for block in found if isinstance(block, list) and block]
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -209,8 +212,7 @@ class TermReader:
 
     def _assign(self, target: ast.AST, value: Term) -> None:
         if isinstance(target, ast.Name):
-            small = value.size <= _INLINED
-            self.values[target.id] = value if small else self.table.variable(f"{target.id} {id(value)}")
+            self.values[target.id] = value
         elif isinstance(target, ast.Tuple | ast.List):
             for number, item in enumerate(target.elts):
                 self._assign(item, self._item(value, number, item.lineno))
@@ -405,6 +407,8 @@ class TermReader:
         bare = name if name.startswith("__") or len(name) < 2 else name.removesuffix("_")
         if bare == "size":
             return self._size(args, line)
+        if bare == "select" and len(args) > 2 and args[2].op == CONSTANT:
+            return self._item(args[0], args[2].name, line)
         if bare in ("to", "type", "type_as", "int", "long", "bool", *_FLOATS) and args:
             return self._cast(bare, args, words, line)
         if bare in _TRANSPARENT and args:
@@ -436,13 +440,16 @@ class TermReader:
         more = [
             self.table.operator(f"{word}=", [term], line)
             for word, term in sorted(words.items())
-            if word not in _IGNORED_WORDS and not (term.op == "=" and term.name in ("None",))
+            if (word not in _IGNORED_WORDS or (word == "dtype" and name == "tensor"))
+            and not (term.op == "=" and term.name in ("None",))
         ]
         return self.table.operator(key, [*args, *more], line)
 
     def _without_axes(self, name: str, args: list[Term]) -> list[Term]:
         """The arguments without axes and sizes; a joined list as its parts."""
-        if name in ("cat", "stack") and args and args[0].op == "list":
+        if name == "cat" and args and args[0].op == "list":
+            return [item.args[0] if item.op == "unsqueeze" else item for item in args[0].args]
+        if name == "stack" and args and args[0].op == "list":
             return list(args[0].args)
         if name in ("gather", "scatter", "scatter_add", "index_select"):
             return [args[0], *(item for item in args[1:] if item.op != "=")] if args else args

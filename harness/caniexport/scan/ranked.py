@@ -13,7 +13,7 @@ from functools import cached_property
 from caniexport.scan.files import ParsedFile
 from caniexport.scan.forms import FixForm, Knowledge, Profile, find, unique
 from caniexport.scan.normal import TermReader, functions
-from caniexport.scan.stated import Place
+from caniexport.scan.stated import Place, Told
 from caniexport.scan.terms import CONSTANT, VARIABLE, Term
 
 
@@ -56,26 +56,28 @@ class Candidate:
     operators: float = 0.0
     words: float = 0.0
     few: float = 0.0
+    said: float = 0.0
 
     @property
     def score(self) -> float:
         """How well it fits."""
         return (
             2.0 * self.named + 1.5 * self.left_out + 2.5 * self.form + 1.5 * self.failing
-            + 1.0 * self.operators + 2.5 * self.words + 0.5 * self.few
+            + 1.0 * self.operators + 2.5 * self.words + 0.5 * self.few + 3.0 * self.said
         )  # fmt: skip
 
-    @property
-    def is_certain(self) -> bool:
+    def is_certain(self, told: Told) -> bool:
         """Whether it is enough to say that the place is about this case."""
-        if self.form >= 0.6:
+        if told is Told.PATCH and self.named >= 1.0:
+            return bool(self.few) or max(self.form, self.operators, self.words) >= 0.2
+        if self.form >= 0.6 or self.said:
             return True
-        told = max(self.named, self.left_out, self.failing)
-        if told >= 1.0 and (self.form >= 0.3 or self.operators >= 0.3):
+        reason = max(self.named, self.left_out, self.failing)
+        if reason >= 1.0 and (self.form >= 0.3 or self.operators >= 0.3):
             return self.score >= 3.0
         if self.failing >= 1.0:
             return True
-        return self.named >= 1.0 and self.words >= (0.25 if self.few else 0.35)
+        return self.named >= 1.0 and self.words >= (0.18 if self.few else 0.35)
 
 
 class Ranking:
@@ -103,7 +105,9 @@ class Ranking:
         """The cases that anything speaks for, best first."""
         here, calls = lines.between(place.first, place.last)
         there, others = lines.between(*place.instead) if place.instead else (frozenset(), frozenset())
-        seen = _PlaceSeen(here, calls, there | self._quoted(place.quoted), others - calls, place.named, place.words)
+        quoted = there | self._quoted(place.quoted)
+        said = frozenset(fix for pattern, fix in self.known.sayings if pattern.search(place.said))
+        seen = _PlaceSeen(here, calls, quoted, others - calls, place.named, place.words, said)
         found = [self._candidate(profile, seen) for profile in self.known.profiles.values()]
         return sorted((item for item in found if item), key=lambda item: -item.score)
 
@@ -113,7 +117,7 @@ class Ranking:
         for line, number in lines.pieces:
             on.setdefault(number, []).append(line)
         found: dict[int, list[tuple[float, float, FixForm]]] = {}
-        for form, numbers in (item for listed in self._forms.values() for item in listed if item[0].alone):
+        for form, numbers in (item for listed in self._forms.values() for item in listed if not item[0].needs):
             here = [(number, weight) for number, weight in numbers if number in on]
             matched = sum(weight for _, weight in here)
             if matched / form.weight >= _SHARE:
@@ -121,6 +125,35 @@ class Ranking:
                 for line in on[main[0]]:
                     found.setdefault(line, []).append((main[1], matched / form.weight, form))
         return [Formed(line, _best_of(listed)) for line, listed in sorted(found.items())]
+
+    def choose(self, lines: OnLines, ours: tuple[int, int], other: tuple[int, int]) -> list[Candidate]:
+        """Of a branch that has the form of a fix while the other has the failing form: the cases, best first."""
+        there, others = lines.between(*other)
+        if not there & self._telling:
+            return []
+        here, calls = lines.between(*ours)
+        seen = _PlaceSeen(here, calls, there, others - calls, frozenset(), frozenset(), frozenset())
+        cases = {case for number in there & self._telling for case in self._failing_of[number]}
+        found = [self._candidate(self.known.profiles[case], seen) for case in cases]
+        good = [item for item in found if item and item.form >= _SHARE and item.failing >= 1.0]
+        return sorted(good, key=lambda item: -item.score)
+
+    @cached_property
+    def _failing_of(self) -> Mapping[int, list[str]]:
+        """By piece of a failing form that tells: its cases."""
+        found: dict[int, list[str]] = {}
+        for case, profile in self.known.profiles.items():
+            for piece in profile.plain:
+                if self._tells(piece):
+                    found.setdefault(self.known.number(piece), []).append(case)
+        for form in self.known.forms:
+            if form.failing:
+                found.setdefault(self.known.number(form.pieces[0][0]), []).append(form.case)
+        return found
+
+    @cached_property
+    def _telling(self) -> frozenset[int]:
+        return frozenset(self._failing_of)
 
     def _quoted(self, code: Sequence[str]) -> frozenset[int]:
         terms = [term for line in code for term in TermReader().read(ast.parse(line).body)]
@@ -132,13 +165,15 @@ class Ranking:
         failing = self._failing(profile, seen.there)
         told = max(named, left_out, failing)
         variant, form = self._best_form(profile.case, seen.here, told >= 1.0)
-        if not (told or form):
+        said = [fix for case, fix in seen.said if case == profile.case]
+        if not (told or form or said):
             return None
         operators, other = self._operators(profile, seen.calls)
         most = max((self.about[op] for op in profile.leads & seen.named), default=9)
         return Candidate(
-            profile.case, variant or other or "?", named, left_out, form, failing, operators,
+            profile.case, variant or (said[0] if said else other) or "?", named, left_out, form, failing, operators,
             self._words(profile, seen.words), 1.0 if most <= _FEW else 0.0,
+            1.0 if said else 0.0,
         )  # fmt: skip
 
     def _failing(self, profile: Profile, there: Collection[int]) -> float:
@@ -158,7 +193,7 @@ class Ranking:
     def _best_form(self, case: str, here: Collection[int], told: bool) -> tuple[str, float]:
         best = ("", 0.0)
         for form, numbers in self._forms.get(case, ()):
-            if form.failing or not (form.alone or told):
+            if form.failing or (form.needs == "operator" and not told):
                 continue
             whole = sum(weight for _, weight in numbers)
             share = sum(weight for number, weight in numbers if number in here) / whole
@@ -194,6 +229,7 @@ class _PlaceSeen:
     left_out: frozenset[str]
     named: frozenset[str]
     words: frozenset[str]
+    said: frozenset[tuple[str, str]]
 
 
 #: the logarithm of how many times fewer cases have an operator than there are, where it tells

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from caniexport.scan import backends, exports, gates
 from caniexport.scan.files import SECONDS, TOO_DEEP, Clock, ParsedFile, Skipped, TooLong
 from caniexport.scan.gates import Condition, dotted
-from caniexport.scan.normal import blocks
+from caniexport.scan.normal import blocks, blocks_of
 from caniexport.scan.ranked import Ranking
 from caniexport.scan.site import Site, SiteKind
 from caniexport.scan.stated import ends, exporting
@@ -171,23 +171,15 @@ class _Finder(ast.NodeVisitor):
     @cached_property
     def _rest(self) -> Mapping[int, Sequence[ast.stmt]]:
         """By branch that ends its block and has no other side: the statements behind it, which are the other side."""
-        found = {}
-        for block in blocks(self.source.tree):
-            for number, node in enumerate(block):
-                if isinstance(node, ast.If) and not node.orelse and ends(node.body):
-                    found[id(node)] = block[number + 1 :]
-        return found
+        return dict(_behind(self.source.tree))
 
     @cached_property
     def _behind_export(self) -> frozenset[int]:
         """Branches in what is left to an export, as another branch has ended before."""
-        nodes = (
-            node
-            for block in blocks(self.source.tree)
-            for node in block
-            if isinstance(node, ast.If) and id(node) in self._rest
+        nodes = (node for block in blocks(self.source.tree) for node in block if id(node) in self._rest)
+        behind = (
+            self._rest[id(node)] for node in nodes if isinstance(node, ast.If) and exporting(node.test) is not None
         )
-        behind = (self._rest[id(node)] for node in nodes if exporting(node.test) is not None)
         return frozenset(id(node) for block in behind for node in block)
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
@@ -253,24 +245,32 @@ class _Finder(ast.NodeVisitor):
         for found in gates.conditions(test, self.flags, self.derived):
             ops: tuple[str, ...] = ()
             fixes: tuple[tuple[str, str], ...] = ()
-            if self.inside or self._about_export(test, body, orelse):
+            fixes = self._arguments_in([test, *body, *orelse])
+            about = self.inside or fixes or self._about_export(test, body, orelse)
+            if about:
                 ops = tuple(sorted(_called(body) ^ _called(orelse)))
-                fixes = self._fixes_of(test, [*body, *orelse])
-            self._add(test, SiteKind.GATE, name=found.text, condition=found, ops=ops, fixes=fixes)
+                fixes = fixes or self._beside(test, [*body, *orelse])
+            told = "a branch in an export" if about else ""
+            self._add(test, SiteKind.GATE, name=found.text, condition=found, ops=ops, fixes=fixes, told=told)
 
-    def _fixes_of(self, test: ast.AST, nodes: Sequence[ast.AST]) -> tuple[tuple[str, str], ...]:
-        """The fixes that a gate chooses: of an argument in its branches, or of a workaround beside it."""
+    def _arguments_in(self, nodes: Sequence[ast.AST]) -> tuple[tuple[str, str], ...]:
+        """The fixes of arguments of the export call that are named in a gate or its branches."""
+        if not self._speaks_of_onnx:
+            return ()
         named = {
             item.value if isinstance(item, ast.Constant) else getattr(item, "arg", None)
             for node in nodes
             for item in ast.walk(node)
             if isinstance(item, ast.Constant | ast.keyword)
         }
-        fixes = [fix for name, listed in self._arguments.items() if name in named for fix in listed]
-        if fixes:
-            return tuple(fixes)
+        return tuple(fix for name, listed in self._arguments.items() if name in named for fix in listed)
+
+    def _beside(self, test: ast.AST, nodes: Sequence[ast.AST]) -> tuple[tuple[str, str], ...]:
+        """The fixes of a workaround that a gate chooses, or that it is in."""
         first, last = getattr(test, "lineno", 0), max((getattr(node, "end_lineno", 0) for node in nodes), default=0)
-        beside = (item.site.fixes for item in self.near if item.first <= last and first <= item.last)
+        near = (item for item in self.near if item.first <= last and first <= item.last)
+        # a gate around much more than the workaround is about that, too
+        beside = (item.site.fixes for item in near if last - first <= _NEAR + item.last - item.first)
         return next((found for found in beside if found), ())
 
     def _about_export(self, test: ast.AST, body: Sequence[ast.AST], orelse: Sequence[ast.AST]) -> bool:
@@ -336,6 +336,8 @@ class _Finder(ast.NodeVisitor):
             self.found.append(site)
 
 
+#: lines of a gate beside the workaround that it chooses
+_NEAR = 40
 _RELEASE = re.compile(r"^[12]\.\d+(\.\d+)?$")
 
 
@@ -352,3 +354,16 @@ def _called(nodes: Iterable[ast.AST]) -> set[str]:
     """The last names of what is called in these branches."""
     calls = (item for node in nodes for item in ast.walk(node) if isinstance(item, ast.Call))
     return {dotted(call.func).split(".")[-1] for call in calls} - {""}
+
+
+def _behind(tree: ast.AST) -> Iterator[tuple[int, Sequence[ast.stmt]]]:
+    """Each branch that ends its block and has no other side, with the statements that follow it."""
+    left: list[tuple[Sequence[ast.stmt], Sequence[ast.stmt]]] = [(block, ()) for block in blocks_of(tree)]
+    while left:
+        block, after = left.pop()
+        for number, node in enumerate(block):
+            follows = isinstance(node, ast.If | ast.With)
+            tail = [*block[number + 1 :], *after] if follows else ()
+            if isinstance(node, ast.If) and not node.orelse and ends(node.body):
+                yield id(node), tail
+            left += [(inner, tail) for inner in blocks_of(node)]

@@ -32,7 +32,7 @@ _COMPLAINT = re.compile(
 _NAMED_FOR_EXPORT = re.compile(r"onnx|export(?!er|s\b)|tracing|traceable|torchscript|scriptable|jit", re.IGNORECASE)
 _GATE = re.compile(
     r"is_in_onnx_export|is_onnx|onnx_export|onnx_trace|is_export|exportable|is_tracing|is_trac|_tracing|tracing$"
-    r"|in_export|exporting|export_mode|for_export|export_onnx|onnx_mode|\bexport$|to_onnx|_onnx$|^onnx$|for_onnx|is_jit"
+    r"|in_export|exporting|export_mode|for_export|export_onnx|onnx_mode|\bexport$|to_onnx|for_onnx|is_jit"
     r"|onnx_compat|onnx_friendly|onnx_trac|is_scripting_or_tracing|torchscript$|^trac(?:ing|ed)$",
     re.IGNORECASE,
 )
@@ -292,18 +292,22 @@ class _PlaceFinder:
         ours: Sequence[ast.stmt] = node.body
         if way is False:
             ours, other = other, ours
-        span, instead = _span(ours), _span(other)
-        last = max(node.end_lineno or node.lineno, *(end for _, end in filter(None, (span, instead))), 0)
+        here, instead = span(ours) if ours else None, span(other) if other else None
+        last = max(node.end_lineno or node.lineno, *(end for _, end in filter(None, (here, instead))), 0)
         said = " ".join([inside, *(filter(None, map(_comment_of, self.source.lines[node.lineno - 1 : last])))])
         first = node.lineno
         yield Place(
-            first, span[0] if span else first, span[1] if span else last, Told.GATE, said,
+            first, here[0] if here else first, here[1] if here else last, Told.GATE, said,
             self.named(said, ()), instead=instead, runtime=runtime,
         )  # fmt: skip
 
     def named(self, said: str, quoted: Iterable[str]) -> frozenset[str]:
         """The operators that a text names: by a word that is no English, or written as code."""
-        found = {operator_of(word) for word in _PLAIN_WORD.findall(said) if word.lower() not in _ENGLISH}
+        words = _PLAIN_WORD.findall(said)
+        found = {operator_of(word) for word in words if word.lower() not in _ENGLISH}
+        lower = [word.lower() for word in words]
+        found |= {operator_of("_".join(lower[start : start + 2])) for start in range(len(lower) - 1)}
+        found |= {operator_of("_".join(lower[start : start + 3])) for start in range(len(lower) - 2)}
         for groups in _CODE.findall(said):
             found |= {operator_of(word.strip(".")) for word in groups if word.strip(".")}
         for line in quoted:
@@ -340,8 +344,9 @@ def _format_is_onnx(test: ast.Compare) -> bool | None:
     return None
 
 
-def _span(block: Sequence[ast.stmt]) -> tuple[int, int] | None:
-    return (block[0].lineno, max(node.end_lineno or node.lineno for node in block)) if block else None
+def span(block: Sequence[ast.stmt]) -> tuple[int, int]:
+    """The first and the last line of a block."""
+    return block[0].lineno, max(node.end_lineno or node.lineno for node in block)
 
 
 def ends(block: Sequence[ast.stmt]) -> bool:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-#: nodes above which a term stands for itself no more: what it is used in sees a variable
-LARGEST = 160
+#: parts of a sum or product, and values after branches, above which it stands for itself no more
+_PARTS, _CHOICES = 32, 6
 VARIABLE, CONSTANT = "?", "="
 #: one of two values, after a branch
 EITHER = "|"
@@ -21,11 +21,13 @@ EITHER = "|"
 class Term:
     """An operator over terms. ``ops`` has a bit for each operator in it, ``line`` is where it was written."""
 
-    __slots__ = ("args", "line", "name", "op", "ops", "order", "size")
+    __slots__ = ("args", "line", "name", "op", "ops", "order", "size", "weight")
 
     def __init__(self, op: str, args: tuple[Term, ...], name: str, line: int, ops: int) -> None:
         self.op, self.args, self.name, self.line, self.ops = op, args, name, line, ops
         self.size: int = 1 + sum(item.size for item in args)
+        #: how many operators it has
+        self.weight: int = (op not in (VARIABLE, CONSTANT)) + sum(item.weight for item in args)
         self.order: tuple[str, str, int] = (op, name if op == CONSTANT else "", self.size)
 
     def below(self) -> Iterator[Term]:
@@ -38,11 +40,6 @@ class Term:
                 seen.add(id(term))
                 yield term
                 left.extend(term.args)
-
-    @property
-    def weight(self) -> int:
-        """How many operators it has."""
-        return (self.op not in (VARIABLE, CONSTANT)) + sum(item.weight for item in self.args)
 
 
 def text(term: Term) -> str:
@@ -112,8 +109,6 @@ class TermTable:
 
     def operator(self, op: str, args: Sequence[Term], line: int = 0) -> Term:
         """The normal form of an operator over terms."""
-        if sum(item.size for item in args) > LARGEST:
-            args = [item if item.size < LARGEST // 4 else self.variable(f"large {id(item)}") for item in args]
         simple = _SIMPLE.get(op)
         if simple is not None and args:
             found = simple(self, list(args), line)
@@ -121,11 +116,16 @@ class TermTable:
                 return found
         if op in _COMMUTING:
             return self._joined(op, args, line)
+        if op == EITHER:
+            args = list(dict.fromkeys(part for item in args for part in (item.args if item.op == EITHER else (item,))))
+            return self.variable() if len(args) > _CHOICES else self.make(op, args, line=line)
         return self.make(op, args, line=line)
 
     def _joined(self, op: str, args: Sequence[Term], line: int) -> Term:
         """A sum or product without brackets, its parts in order, its numbers together."""
         flat = [part for item in args for part in (item.args if item.op == op else (item,))]
+        if len(flat) > _PARTS:
+            return self.variable()
         if op in ("add", "mul"):
             flat = self._folded(op, flat)
             if len(flat) == 1:

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from caniexport.scan import backends
 from caniexport.scan.files import ParsedFile
-from caniexport.scan.normal import every_statement
+from caniexport.scan.normal import blocks, every_statement
 from caniexport.scan.ranked import Candidate, Formed, OnLines, Ranking, lines_of
 from caniexport.scan.site import Site, SiteKind
-from caniexport.scan.stated import Place, Told, places
+from caniexport.scan.stated import Place, Told, ends, places, span
 
 _TOLD = {
-    Told.COMMENT: "its author says so",
-    Told.NAME: "the function's name says so",
+    Told.COMMENT: "its author's words",
+    Told.NAME: "its name",
     Told.GATE: "a branch on exporting",
-    Told.PATCH: "it takes the operator's place",
+    Told.PATCH: "its taking an operator's place",
 }
 #: other cases that are named beside the nearest
 _BESIDE = 2
@@ -41,6 +41,7 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
         check()
         stated.append((place, _best(place, lines, ranking)))
     found = [_told(source, place, best, by_path) for place, best in stated]
+    found += _chosen(source, lines, ranking, [place.line for place, best in stated if best])
     covered = [item for item in found if item.site.fixes or item.site.runtime]
     alone = [
         StatedWorkaround(_formed(source, item, by_path), item.line, item.line)
@@ -53,16 +54,35 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
 
 def _best(place: Place, lines: OnLines, ranking: Ranking) -> list[Candidate]:
     ranked = ranking.rank(place, lines)
-    return ranked[: 1 + _BESIDE] if ranked and ranked[0].is_certain else []
+    return ranked[: 1 + _BESIDE] if ranked and ranked[0].is_certain(place.told) else []
 
 
 def _told(source: ParsedFile, place: Place, best: list[Candidate], by_path: str) -> StatedWorkaround:
-    fixes = tuple((item.case, item.variant) for item in best if item.is_certain)
+    fixes = tuple((item.case, item.variant) for item in best)
     site = Site(
         source.path, place.line, SiteKind.STATED, text_at(source, place.line), ", ".join(sorted(place.named)),
         fixes=fixes[:1], runtime=place.runtime or by_path, told=_TOLD[place.told],
     )  # fmt: skip
     return StatedWorkaround(site, place.first, place.last)
+
+
+def _chosen(source: ParsedFile, lines: OnLines, ranking: Ranking, told: list[int]) -> list[StatedWorkaround]:
+    """Branches, whatever they ask, of which one has the failing form of a case and the other the form of a fix."""
+    found = []
+    for block in blocks(source.tree):
+        for number, node in enumerate(block):
+            rest = block[number + 1 :] if isinstance(node, ast.If) and not node.orelse and ends(node.body) else []
+            if not isinstance(node, ast.If) or not (node.orelse or rest) or node.lineno in told:
+                continue
+            sides = span(node.body), span(node.orelse or rest)
+            for ours, other in (sides, sides[::-1]):
+                best = ranking.choose(lines, ours, other)
+                if best:
+                    fixes = ((best[0].case, best[0].variant),)
+                    text, why = text_at(source, node.lineno), "the failing form in its other branch"
+                    site = Site(source.path, node.lineno, SiteKind.STATED, text, fixes=fixes, told=why)
+                    found.append(StatedWorkaround(site, *ours))
+    return found
 
 
 def _formed(source: ParsedFile, found: Formed, by_path: str) -> Site:

@@ -1,0 +1,284 @@
+"""Rewrites are recognised by what they compute, and by what their author says; each is led to its measured case."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from caniexport import scan_source
+from caniexport.cli import main
+from caniexport.store import Dataset
+
+ROOT = Path(__file__).resolve().parents[1]
+
+CROSS = {
+    "unbound": """
+def cross(a, b):
+    a1, a2, a3 = torch.unbind(a, -1)
+    b1, b2, b3 = b.unbind(dim=-1)
+    return torch.stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], dim=-1)
+""",
+    "indexed": """
+def cross(u, v):
+    x = u[..., 1] * v[..., 2] - u[..., 2] * v[..., 1]
+    y = u[..., 2] * v[..., 0] - u[..., 0] * v[..., 2]
+    z = u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
+    return torch.stack((x, y, z), -1)
+""",
+    "named operators": """
+def cross(u, v):
+    x = torch.sub(torch.mul(u[:, 1], v[:, 2]), torch.mul(u[:, 2], v[:, 1]))
+    y = u[:, 2].mul(v[:, 0]).sub(u[:, 0].mul(v[:, 2]))
+    z = torch.subtract(u[:, 0].multiply(v[:, 1]), u[:, 1].multiply(v[:, 0]))
+    return torch.cat([x.unsqueeze(1), y.unsqueeze(1), z.unsqueeze(1)], dim=1)
+""",
+    "negated": """
+def cross(u, v):
+    parts = [
+        -u[:, 2] * v[:, 1] + u[:, 1] * v[:, 2],
+        -(u[:, 0] * v[:, 2]) + v[:, 0] * u[:, 2],
+        v[:, 1] * u[:, 0] - v[:, 0] * u[:, 1],
+    ]
+    return torch.stack(parts, dim=1)
+""",
+    "selected": """
+class Turn(torch.nn.Module):
+    def forward(self, p, q):
+        p0, p1, p2 = p.select(1, 0), p.select(1, 1), p.select(1, 2)
+        q0, q1, q2 = q.select(1, 0), q.select(1, 1), q.select(1, 2)
+        made = torch.stack([p1 * q2 - p2 * q1, p2 * q0 - p0 * q2, p0 * q1 - p1 * q0], 1)
+        return self.layer(made)
+""",
+}
+SAMPLE = """
+def sample(img, grid, align_corners=False):
+    n, c, h, w = img.shape
+    gn, gh, gw, _ = grid.shape
+    x, y = grid[..., 0], grid[..., 1]
+    if align_corners:
+        x = (x + 1) / 2 * (w - 1)
+        y = (y + 1) / 2 * (h - 1)
+    else:
+        x = ((x + 1) * w - 1) / 2
+        y = ((y + 1) * h - 1) / 2
+    x, y = x.view(n, -1), y.view(n, -1)
+    left, top = torch.floor(x).long(), torch.floor(y).long()
+    right, bottom = left + 1, top + 1
+    a = ((right - x) * (bottom - y)).unsqueeze(1)
+    b = ((right - x) * (y - top)).unsqueeze(1)
+    d = ((x - left) * (bottom - y)).unsqueeze(1)
+    e = ((x - left) * (y - top)).unsqueeze(1)
+    padded = F.pad(img, pad=[1, 1, 1, 1], mode="constant", value=0).view(n, c, -1)
+    p = torch.gather(padded, 2, (left + top * (w + 2)).unsqueeze(1).expand(-1, c, -1))
+    q = torch.gather(padded, 2, (left + bottom * (w + 2)).unsqueeze(1).expand(-1, c, -1))
+    r = torch.gather(padded, 2, (right + top * (w + 2)).unsqueeze(1).expand(-1, c, -1))
+    s = torch.gather(padded, 2, (right + bottom * (w + 2)).unsqueeze(1).expand(-1, c, -1))
+    return (p * a + q * b + r * d + s * e).reshape(n, c, gh, gw)
+"""
+POOL = """
+def adaptive(x, out):
+    size = torch.tensor(x.shape[2:])
+    stride = torch.floor(size / out)
+    kernel = size - (out - 1) * stride
+    return F.avg_pool2d(x, kernel_size=kernel, stride=stride)
+"""
+OTHERS = {
+    "rms-norm-no-rule": "def norm(t, w, eps):\n    v = t.float().pow(2).mean(-1, keepdim=True)\n"
+    "    return w * (t * torch.rsqrt(v + eps))\n",
+    "hardswish-no-rule": "class Act(torch.nn.Module):\n    def __init__(self):\n"
+    "        self.inner = torch.nn.ReLU6(True)\n    def forward(self, x):\n        return x * self.inner(x + 3) / 6\n",
+    "tril-no-rule": "# ONNX does not support torch.tril\ndef lower(x):\n    n = torch.arange(x.size(1))\n"
+    "    return x.masked_fill(n[None] > n[:, None], 0)\n",
+    "fold-opset-12": "def build(self):\n    # torch.nn.functional.fold() is not supported by ONNX\n"
+    "    self.add = nn.ConvTranspose2d(4, 1, kernel_size=(4, 1), stride=(2, 1), bias=False)\n",
+    "einsum-opset-11": "def scores(q, k):\n    # equivalent of torch.einsum('bic,bjc->bij', q, k), for onnx\n"
+    "    return torch.matmul(q, k.transpose(1, 2))\n",
+    "where-python-scalar": "def masked(m, x):\n    return torch.where(m, x, torch.tensor(0.0, dtype=x.dtype))\n",
+}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return Dataset.open(ROOT / "results", None)
+
+
+@pytest.fixture
+def scanned(tmp_path, rows):
+    """Scan a tree of these files."""
+
+    def run(*texts, torch="1.10.2", **files):
+        for number, text in enumerate(texts):
+            files[f"model{number}"] = f"import torch\nimport torch.nn.functional as F\nfrom torch import nn\n{text}"
+        for name, text in files.items():
+            path = tmp_path / "tree" / f"{name.replace('__', '/')}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return scan_source(rows, tmp_path / "tree", torch=[torch], exporter="trace")
+
+    return run
+
+
+def cases(found):
+    """The cases that the findings lead to."""
+    return {case for item in found.findings for case, _ in item.site.fixes}
+
+
+@pytest.mark.parametrize("spelling", CROSS)
+def test_a_cross_product_is_found_in_every_spelling(scanned, spelling):
+    found = scanned(CROSS[spelling])
+    (item,) = [one for one in found.findings if "cross-no-symbolic" in {case for case, _ in one.site.fixes}]
+    assert item.site.fixes[0] == ("cross-no-symbolic", "stack_rewrite")
+    assert (item.word.value, item.site.kind.value) == ("needed", "known-rewrite")
+
+
+def test_an_ordinary_product_of_components_is_no_cross_product(scanned):
+    text = "def area(a, b):\n    return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]\n"
+    assert cases(scanned(text)) == set()
+
+
+def test_a_bilinear_sampling_by_gather_is_found_and_its_package_named(scanned):
+    (item,) = scanned(SAMPLE).findings
+    assert item.site.fixes[0] == ("grid-sampler-unsupported-opset-11", "gather_rewrite")
+    assert item.site.of == "mmcv's bilinear_grid_sample"
+
+
+def test_an_adaptive_pool_by_stride_and_kernel_is_found(scanned):
+    assert "adaptive-pool-stride-kernel-formula" in cases(scanned(POOL))
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_a_rewrite_of_other_code_leads_to_its_case(scanned, case):
+    assert case in cases(scanned(OTHERS[case]))
+
+
+def test_a_call_of_the_operator_itself_is_no_workaround(scanned):
+    text = (
+        "def sample(x, grid):\n    return F.grid_sample(x, grid), torch.cross(x, x), nn.RMSNorm(4)(x), torch.tril(x)\n"
+    )
+    assert scanned(text).findings == ()
+
+
+def test_a_gate_on_a_release_within_one_on_exporting_is_judged(scanned):
+    text = """
+def warp(x, grid):
+    if torch.onnx.is_in_onnx_export():
+        if torch.__version__ < "1.12":
+            return by_hand(x, grid)
+    return F.grid_sample(x, grid)
+
+
+def early(x, grid):
+    if not torch.onnx.is_in_onnx_export():
+        return F.grid_sample(x, grid)
+    if torch.__version__ >= "1.12":
+        return F.grid_sample(x, grid)
+    return by_hand(x, grid)
+"""
+    words = {}
+    for torch in ("1.10.2", "2.8.0"):
+        gates = [item for item in scanned(text, torch=torch).findings if item.site.kind.value == "version-gate"]
+        words[torch] = [item.word.value for item in gates]
+    assert words == {"1.10.2": ["needed", "needed"], "2.8.0": ["obsolete", "obsolete"]}
+
+
+def test_a_form_that_was_not_measured_is_held_against_the_failing_form_of_its_case(scanned):
+    text = """
+# ONNX does not support torch.Tensor.unfold
+def windows(x, size, step):
+    parts = []
+    for i in range(count):
+        parts.append(x[..., i * step : i * step + size])
+    return torch.stack(parts, -2)
+"""
+    (item,) = scanned(text).findings
+    assert item.site.fixes == (("tensor-unfold-dynamic", "?"),)
+    assert (item.word.value, item.site.told) == ("needed", "its author's words")
+    assert [(one.case, one.variant) for one in item.evidence] == [("tensor-unfold-dynamic", "plain")]
+
+
+def test_where_the_failing_form_is_the_evidence_a_fix_that_works_is_given_with_its_code(scanned):
+    text = "def warp(x, g):\n    if torch.onnx.is_in_onnx_export() and torch.__version__ < '1.12':\n"
+    text += "        return by_hand(x, g)\n    return F.grid_sample(x, g)\n"
+    (item,) = [one for one in scanned(text).findings if one.site.kind.value == "version-gate"]
+    assert item.word.value == "needed"
+    assert "def " in item.remedy.code
+
+
+def test_an_opset_of_test_utilities_is_not_the_projects(scanned):
+    call = "import torch\ntorch.onnx.export(m, a, 'f', opset_version={})\n"
+    tests = {f"tests__test_{number}": call.format(17) for number in range(3)}
+    found = scanned(export=call.format(11), utils__test_util=call.format(17), **tests)
+    assert found.opset == 11
+    assert scanned(export=call.format(11), other=call.format(11), third=call.format(13)).opset == 11
+
+
+def test_where_calls_differ_no_opset_is_taken_and_that_is_said(scanned):
+    call = "import torch\ntorch.onnx.export(m, a, 'f', opset_version={})\n"
+    found = scanned(one=call.format(11), two=call.format(13))
+    assert found.opset is None
+    assert "export calls name several opsets, 11 (1), 13 (1)" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def forward(self, x):\n    return torch.onnx.export(self, x, 'f', opset_version=self.opset or 12)\n",
+        "def save(m, x, opset=12):\n    torch.onnx.export(m, x, 'f', opset_version=opset)\n",
+        "OPSET = 12\ntorch.onnx.export(m, x, 'f', opset_version=OPSET)\n",
+        "torch.onnx.export(m, x, 'f', opset_version=config.get('opset', 12))\n",
+        "parser.add_argument('--opset', type=int, default=12)\ntorch.onnx.export(m, x, 'f')\n",
+    ],
+)
+def test_an_opset_is_found_wherever_its_number_is_written(scanned, text):
+    assert scanned(text).opset == 12
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "plain",
+            "def head(self, x):\n    if self.format in {'tflite', 'edgetpu'}:\n        return x[:, :4], x[:, 4:]\n",
+        ),
+        (
+            "plain",
+            "@R.register_rewriter(func_name='torch.Tensor.expand', backend='ncnn')\ndef expand(ctx, x): return x\n",
+        ),
+        ("backend__ncnn__ops", "# ONNX does not support torch.Tensor.unfold\ndef unfold(x):\n    return x\n"),
+    ],
+)
+def test_what_is_for_another_runtime_is_told_so_and_not_judged(scanned, name, text):
+    found = [item for item in scanned(**{name: f"import torch\n{text}"}).findings if item.site.runtime]
+    assert found
+    assert {item.word.value for item in found} == {"unknown"}
+    assert all(not item.evidence and "files are run on ONNX Runtime" in item.statement for item in found)
+
+
+def test_an_argument_that_only_old_releases_are_given_is_kept_apart_by_its_gate(scanned):
+    text = """
+def save(model, sample, **kwargs):
+    if not _TORCH_GREATER_EQUAL_1_10:
+        kwargs["example_outputs"] = model(sample)
+    torch.onnx.export(model, sample, "f", **kwargs)
+"""
+    found = scanned(text, torch="2.8.0")
+    gate = next(item for item in found.findings if item.site.kind.value == "version-gate")
+    assert gate.site.fixes == (("example-outputs-argument-removed", "leave_out"),)
+
+
+def test_the_screen_gives_the_decision_first_and_one_line_for_what_is_no_export(tmp_path):
+    (tmp_path / "a.py").write_text("import torch\n" + CROSS["indexed"], encoding="utf-8")
+    (tmp_path / "b.py").write_text("import torch\n" + CROSS["indexed"], encoding="utf-8")
+    gate = 'import torch\nif torch.__version__ < "1.12":\n    fast = 0\nif torch.__version__ < "1.9":\n    fast = 1\n'
+    (tmp_path / "c.py").write_text(gate, encoding="utf-8")
+    reply = CliRunner().invoke(
+        main,
+        ["workaround", "--scan", str(tmp_path), "--torch", "1.10.2", "--exporter", "trace"],
+        env={"COLUMNS": "200"},
+    )
+    lines = reply.stdout.splitlines()
+    assert lines[1] == "At torch 1.10.2, trace, its own opset: 2 are still needed."
+    assert "    also at b.py:7" in lines
+    assert "  2 comparisons with torch's version that do not concern an export: c.py:2, c.py:4" in lines
