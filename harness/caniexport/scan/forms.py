@@ -18,7 +18,7 @@ from caniexport.answers.select import CatalogueEntry
 from caniexport.model.case import PLAIN
 from caniexport.model.status import FixKind
 from caniexport.scan.normal import TermReader, functions, operator_of
-from caniexport.scan.terms import CONSTANT, EITHER, VARIABLE, Term, bits, text
+from caniexport.scan.terms import CONSTANT, EITHER, VARIABLE, CodeTerm, bits, text
 
 _COMMUTING = frozenset({"add", "mul", "and", "or", "eq", "ne", "max", "min", "xor", "list", "stack", "cat"})
 #: numbers that belong to a formula; any other is a size or a small quantity of its author's
@@ -32,12 +32,12 @@ _LIST_BITS = bits(_LISTS)
 Binding = dict[int, object]
 
 
-def fits(piece: Term, term: Term) -> bool:
+def fits(piece: CodeTerm, term: CodeTerm) -> bool:
     """Whether a term is what a piece says, whatever the piece's variables stand for."""
     return (piece.ops & ~_LIST_BITS) & ~term.ops == 0 and _fit(piece, term, {}, root=True) is not None
 
 
-def _fit(piece: Term, term: Term, bound: Binding, *, root: bool = False) -> Binding | None:
+def _fit(piece: CodeTerm, term: CodeTerm, bound: Binding, *, root: bool = False) -> Binding | None:
     if piece.op == VARIABLE:
         return _bind(piece, term, bound)
     if piece.op == CONSTANT:
@@ -60,7 +60,7 @@ def _fit(piece: Term, term: Term, bound: Binding, *, root: bool = False) -> Bind
     return bound
 
 
-def _tells(constant: Term) -> bool:
+def _tells(constant: CodeTerm) -> bool:
     return constant.name in _OF_FORMULAS or constant.name[:1] in "'TF"
 
 
@@ -68,14 +68,14 @@ def _tells(constant: Term) -> bool:
 _PARTS = 20
 
 
-def _bind(piece: Term, term: Term, bound: Binding) -> Binding | None:
+def _bind(piece: CodeTerm, term: CodeTerm, bound: Binding) -> Binding | None:
     before = bound.get(id(piece))
     if before is None:
         return {**bound, id(piece): term}
     return bound if before is term else None
 
 
-def _fit_any_order(piece: Term, term: Term, bound: Binding, *, root: bool) -> Binding | None:
+def _fit_any_order(piece: CodeTerm, term: CodeTerm, bound: Binding, *, root: bool) -> Binding | None:
     """Each part of a piece fits another part of the term; what is left over belongs to a variable of the piece."""
     if len(term.args) > _PARTS:
         return None
@@ -87,7 +87,7 @@ def _fit_any_order(piece: Term, term: Term, bound: Binding, *, root: bool) -> Bi
 
 
 def _placed(
-    parts: Sequence[Term], variables: Sequence[Term], left: list[Term], bound: Binding, loose: bool
+    parts: Sequence[CodeTerm], variables: Sequence[CodeTerm], left: list[CodeTerm], bound: Binding, loose: bool
 ) -> Binding | None:
     if not parts:
         return _rest(variables, left, bound, loose)
@@ -100,14 +100,14 @@ def _placed(
     return None
 
 
-def _rest(variables: Sequence[Term], left: list[Term], bound: Binding, loose: bool) -> Binding | None:
+def _rest(variables: Sequence[CodeTerm], left: list[CodeTerm], bound: Binding, loose: bool) -> Binding | None:
     free = []
     for variable in variables:
         before = bound.get(id(variable))
         if before is None:
             free.append(variable)
             continue
-        taken = [before] if before in left else list(before.args) if isinstance(before, Term) else []
+        taken = [before] if before in left else list(before.args) if isinstance(before, CodeTerm) else []
         if not taken or any(item not in left for item in taken):
             return None
         left = [item for item in left if item not in taken]
@@ -126,7 +126,7 @@ class FixForm:
 
     case: str
     variant: str
-    pieces: tuple[tuple[Term, float], ...]
+    pieces: tuple[tuple[CodeTerm, float], ...]
     of: str = ""
     needs: str = ""
     failing: bool = False
@@ -148,7 +148,7 @@ class Profile:
     calls: frozenset[str]
     fixes: Mapping[str, frozenset[str]]
     words: frozenset[str]
-    plain: tuple[Term, ...]
+    plain: tuple[CodeTerm, ...]
 
 
 @dataclass(frozen=True)
@@ -164,15 +164,15 @@ class Knowledge:
     sayings: tuple[tuple[re.Pattern[str], tuple[str, str]], ...]
 
     @cached_property
-    def by_operator(self) -> Mapping[str, tuple[tuple[int, Term], ...]]:
+    def by_operator(self) -> Mapping[str, tuple[tuple[int, CodeTerm], ...]]:
         """The pieces that begin with an operator, as (number, piece)."""
-        found: dict[str, list[tuple[int, Term]]] = defaultdict(list)
+        found: dict[str, list[tuple[int, CodeTerm]]] = defaultdict(list)
         for number, piece in enumerate(self.pieces):
             found[piece.op].append((number, piece))
         return {op: tuple(listed) for op, listed in found.items()}
 
     @cached_property
-    def pieces(self) -> tuple[Term, ...]:
+    def pieces(self) -> tuple[CodeTerm, ...]:
         """Every piece of a form or a failing form once."""
         every = [piece for form in self.forms for piece, _ in form.pieces]
         every += [piece for profile in self.profiles.values() for piece in profile.plain]
@@ -188,18 +188,18 @@ class Knowledge:
         """Operators that cases are about."""
         return frozenset(op for profile in self.profiles.values() for op in profile.leads)
 
-    def number(self, piece: Term) -> int:
+    def number(self, piece: CodeTerm) -> int:
         """The number of a piece."""
         return self.numbers[text(piece)]
 
 
-def find(terms: Sequence[Term], known: Knowledge) -> dict[int, list[int]]:
+def find(terms: Sequence[CodeTerm], known: Knowledge) -> dict[int, list[int]]:
     """By piece that these terms have: the lines on which it is."""
     found: dict[int, list[int]] = defaultdict(list)
     there = _LIST_BITS
     for top in terms:
         there |= top.ops
-    possible: dict[str, list[tuple[int, Term]]] = {}
+    possible: dict[str, list[tuple[int, CodeTerm]]] = {}
     every = list(unique(terms))
     stacked = {tuple(map(id, term.args)) for term in every if term.op in _LISTS[1:]}
     for term in every:
@@ -213,7 +213,7 @@ def find(terms: Sequence[Term], known: Knowledge) -> dict[int, list[int]]:
     return dict(found)
 
 
-def unique(terms: Iterable[Term]) -> Iterator[Term]:
+def unique(terms: Iterable[CodeTerm]) -> Iterator[CodeTerm]:
     """These terms and those in them, each once."""
     seen: set[int] = set()
     left = list(terms)
@@ -229,7 +229,7 @@ def unique(terms: Iterable[Term]) -> Iterator[Term]:
 _LINES = 8
 
 
-def _candidates(term: Term, known: Knowledge) -> Iterable[tuple[int, Term]]:
+def _candidates(term: CodeTerm, known: Knowledge) -> Iterable[tuple[int, CodeTerm]]:
     if term.op in _LISTS:
         return [item for op in _LISTS for item in known.by_operator.get(op, ())]
     return known.by_operator.get(term.op, ())
@@ -289,7 +289,7 @@ def words_of(line: str) -> frozenset[str]:
 _SAME = {"fp16": "half", "float16": "half", "boolean": "bool", "bools": "bool", "longs": "int64", "long": "int64"}
 
 
-def _terms(code: str) -> list[Term]:
+def _terms(code: str) -> list[CodeTerm]:
     try:
         tree = ast.parse(dedent(code))
     except SyntaxError:
@@ -297,11 +297,11 @@ def _terms(code: str) -> list[Term]:
     return [term for function, scope in functions(tree) for term in TermReader(scope).read(function.body)]
 
 
-def _operators(terms: Iterable[Term]) -> frozenset[str]:
+def _operators(terms: Iterable[CodeTerm]) -> frozenset[str]:
     return frozenset(term.op for top in terms for term in top.below() if term.op not in (VARIABLE, CONSTANT))
 
 
-def _profile(listed: Sequence[CatalogueEntry], terms: Mapping[str, Sequence[Term]]) -> Profile:
+def _profile(listed: Sequence[CatalogueEntry], terms: Mapping[str, Sequence[CodeTerm]]) -> Profile:
     first = listed[0]
     calls = _operators(terms.get(PLAIN, ()))
     aten = [operator_of(op) for op in first.ops if "::" in op]
@@ -313,7 +313,7 @@ def _profile(listed: Sequence[CatalogueEntry], terms: Mapping[str, Sequence[Term
 
 
 def _derived(
-    entry: CatalogueEntry, terms: Sequence[Term], plain: Container[str], common: Mapping[str, int]
+    entry: CatalogueEntry, terms: Sequence[CodeTerm], plain: Container[str], common: Mapping[str, int]
 ) -> Iterator[FixForm]:
     """The form of a fix's own code: what its failing form does not have, common pieces weighing little."""
     pieces = {text(term): term for top in terms for term in top.below() if term.weight > 1}
@@ -355,7 +355,7 @@ def _sayings() -> Iterator[tuple[re.Pattern[str], tuple[str, str]]]:
         yield from ((re.compile(line, re.IGNORECASE), (case, variant)) for line in entry.get("said", ()))
 
 
-def _piece(code: str) -> Term:
+def _piece(code: str) -> CodeTerm:
     *before, last = ast.parse(code).body
     reader = TermReader()
     reader.read(before)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from caniexport.operators import operator_key
-from caniexport.scan.terms import CONSTANT, EITHER, Term, TermTable
+from caniexport.scan.terms import CONSTANT, EITHER, CodeTerm, TermTable
 
 #: of an operator with these names the values are the first argument's
 _TRANSPARENT = frozenset(
@@ -132,11 +132,11 @@ class TermReader:
     scope: Scope = field(default_factory=Scope)
     table: TermTable = field(default_factory=TermTable)
     check: Callable[[], None] = lambda: None
-    values: dict[str, Term] = field(default_factory=dict)
-    found: list[Term] = field(default_factory=list)
+    values: dict[str, CodeTerm] = field(default_factory=dict)
+    found: list[CodeTerm] = field(default_factory=list)
     depth: int = 0
 
-    def read(self, statements: Sequence[ast.AST]) -> list[Term]:
+    def read(self, statements: Sequence[ast.AST]) -> list[CodeTerm]:
         """The terms that these statements compute."""
         for statement in statements:
             self._statement(statement)
@@ -192,12 +192,12 @@ class TermReader:
             if other is not value:
                 self.values[name] = self.table.operator(EITHER, [other, value])
 
-    def _kept(self, node: ast.expr) -> Term:
+    def _kept(self, node: ast.expr) -> CodeTerm:
         term = self.term(node)
         self.found.append(term)
         return term
 
-    def _changed(self, node: ast.expr, term: Term) -> None:
+    def _changed(self, node: ast.expr, term: CodeTerm) -> None:
         """A statement that is a method with an underscore, or ``append``, changes the variable before the dot."""
         if (
             isinstance(node, ast.Call)
@@ -210,7 +210,7 @@ class TermReader:
             elif name.endswith("_") and not name.endswith("__"):
                 self.values[node.func.value.id] = term
 
-    def _assign(self, target: ast.AST, value: Term) -> None:
+    def _assign(self, target: ast.AST, value: CodeTerm) -> None:
         if isinstance(target, ast.Name):
             self.values[target.id] = value
         elif isinstance(target, ast.Tuple | ast.List):
@@ -224,14 +224,14 @@ class TermReader:
         elif isinstance(target, ast.Attribute):
             self.values[dotted(target)] = value
 
-    def _written(self, target: ast.Subscript, value: Term) -> Term:
+    def _written(self, target: ast.Subscript, value: CodeTerm) -> CodeTerm:
         places = [self._place(item) for item in _elements(target.slice)]
         indices = [item for item in places if item is not None]
         sliced = all(item.op in ("slice", "=") for item in indices)
         args = [self.term(target.value), *indices, value]
         return self.table.operator("write_slice" if sliced else "index_put", args, target.lineno)
 
-    def _place(self, node: ast.expr) -> Term | None:
+    def _place(self, node: ast.expr) -> CodeTerm | None:
         """One element of a subscript; ``None`` for a whole axis."""
         if isinstance(node, ast.Slice):
             bounds = [node.lower, node.upper, node.step]
@@ -242,10 +242,10 @@ class TermReader:
             return None
         return self.term(node)
 
-    def _optional(self, node: ast.expr | None) -> Term:
+    def _optional(self, node: ast.expr | None) -> CodeTerm:
         return self.table.constant(None) if node is None else self.term(node)
 
-    def term(self, node: ast.expr | None) -> Term:
+    def term(self, node: ast.expr | None) -> CodeTerm:
         """What an expression computes."""
         self.check()
         if node is None:
@@ -253,20 +253,20 @@ class TermReader:
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             return self._unknown(node)
-        found: Term = method(node)
+        found: CodeTerm = method(node)
         return found
 
-    def _unknown(self, node: ast.expr) -> Term:
+    def _unknown(self, node: ast.expr) -> CodeTerm:
         inner = [self.term(item) for item in ast.iter_child_nodes(node) if isinstance(item, ast.expr)]
         return self.table.operator(type(node).__name__.lower(), inner, node.lineno)
 
-    def _constant(self, node: ast.Constant) -> Term:
+    def _constant(self, node: ast.Constant) -> CodeTerm:
         return self.table.constant(node.value)
 
-    def _name(self, node: ast.Name) -> Term:
+    def _name(self, node: ast.Name) -> CodeTerm:
         return self.values.get(node.id) or self.table.variable(node.id)
 
-    def _attribute(self, node: ast.Attribute) -> Term:
+    def _attribute(self, node: ast.Attribute) -> CodeTerm:
         name = dotted(node)
         if name in self.values:
             return self.values[name]
@@ -280,24 +280,24 @@ class TermReader:
             return self.table.variable(name)
         return self.table.operator(f".{node.attr}", [self.term(node.value)], node.lineno)
 
-    def _binop(self, node: ast.BinOp) -> Term:
+    def _binop(self, node: ast.BinOp) -> CodeTerm:
         return self._binary(type(node.op), self.term(node.left), self.term(node.right), node.lineno)
 
-    def _binary(self, how: type[ast.operator], left: Term, right: Term, line: int) -> Term:
+    def _binary(self, how: type[ast.operator], left: CodeTerm, right: CodeTerm, line: int) -> CodeTerm:
         return self.table.operator(_BINARY[how], [left, right], line)
 
-    def _unaryop(self, node: ast.UnaryOp) -> Term:
+    def _unaryop(self, node: ast.UnaryOp) -> CodeTerm:
         term = self.term(node.operand)
         if isinstance(node.op, ast.UAdd):
             return term
         name = "neg" if isinstance(node.op, ast.USub) else "not" if isinstance(node.op, ast.Invert) else "never"
         return self.table.operator(name, [term], node.lineno)
 
-    def _boolop(self, node: ast.BoolOp) -> Term:
+    def _boolop(self, node: ast.BoolOp) -> CodeTerm:
         name = "both" if isinstance(node.op, ast.And) else "either"
         return self.table.operator(name, [self.term(item) for item in node.values], node.lineno)
 
-    def _compare(self, node: ast.Compare) -> Term:
+    def _compare(self, node: ast.Compare) -> CodeTerm:
         terms = [self.term(item) for item in (node.left, *node.comparators)]
         parts = [
             self.table.operator(_COMPARED[type(how)], [left, right], node.lineno)
@@ -305,18 +305,18 @@ class TermReader:
         ]
         return parts[0] if len(parts) == 1 else self.table.operator("both", parts, node.lineno)
 
-    def _ifexp(self, node: ast.IfExp) -> Term:
+    def _ifexp(self, node: ast.IfExp) -> CodeTerm:
         return self.table.operator("choice", [self.term(node.test), self.term(node.body), self.term(node.orelse)])
 
-    def _tuple(self, node: ast.Tuple | ast.List) -> Term:
+    def _tuple(self, node: ast.Tuple | ast.List) -> CodeTerm:
         return self.table.operator("list", [self.term(item) for item in node.elts], node.lineno)
 
     _list = _tuple
 
-    def _starred(self, node: ast.Starred) -> Term:
+    def _starred(self, node: ast.Starred) -> CodeTerm:
         return self.term(node.value)
 
-    def _listcomp(self, node: ast.ListComp | ast.GeneratorExp) -> Term:
+    def _listcomp(self, node: ast.ListComp | ast.GeneratorExp) -> CodeTerm:
         before = dict(self.values)
         for part in node.generators:
             self._assign(part.target, self.table.operator("each", [self.term(part.iter)], node.lineno))
@@ -326,10 +326,10 @@ class TermReader:
 
     _generatorexp = _listcomp
 
-    def _lambda(self, node: ast.Lambda) -> Term:
+    def _lambda(self, node: ast.Lambda) -> CodeTerm:
         return self.term(node.body)
 
-    def _subscript(self, node: ast.Subscript) -> Term:
+    def _subscript(self, node: ast.Subscript) -> CodeTerm:
         term, line = self.term(node.value), node.lineno
         indices = []
         for number, item in enumerate(_elements(node.slice)):
@@ -346,7 +346,7 @@ class TermReader:
                 indices.append(place)
         return self.table.operator("index", [term, *indices], line) if indices else term
 
-    def _item(self, term: Term, number: object, line: int) -> Term:
+    def _item(self, term: CodeTerm, number: object, line: int) -> CodeTerm:
         """One element along an axis, by ``x[0]``, ``select``, or taking apart what ``unbind`` gives."""
         if term.op == "list" and isinstance(number, int) and number < len(term.args):
             return term.args[number]
@@ -354,7 +354,7 @@ class TermReader:
         made = self.table.constant(int(number)) if isinstance(number, int) else self.table.make("=", name=str(number))
         return self.table.operator("item", [whole, made], line)
 
-    def _call(self, node: ast.Call) -> Term:
+    def _call(self, node: ast.Call) -> CodeTerm:
         function, line = node.func, node.lineno
         if isinstance(function, ast.Call):  # nn.AvgPool2d(2)(x)
             return self._applied(function, node)
@@ -368,7 +368,7 @@ class TermReader:
             inlined = self._inlined(own, node)
             if inlined is not None:
                 return inlined
-        first: list[Term] = []
+        first: list[CodeTerm] = []
         if isinstance(function, ast.Attribute) and not _is_namespace(path):
             first = [self.term(function.value)]
         if path.startswith("self.") and path.count(".") == 1:
@@ -377,7 +377,7 @@ class TermReader:
         words = {word.arg: self.term(word.value) for word in node.keywords if word.arg}
         return self._operator(name, args, words, line)
 
-    def _applied(self, module: ast.Call, node: ast.Call) -> Term:
+    def _applied(self, module: ast.Call, node: ast.Call) -> CodeTerm:
         """A module called: the operator of its class, what it is made with behind what it is given."""
         name = dotted(module.func).split(".")[-1]
         args = [self.term(item) for item in node.args]
@@ -386,7 +386,7 @@ class TermReader:
             args += [self.term(item) for item in module.args]
         return self._operator(name, args, words, node.lineno)
 
-    def _inlined(self, function: ast.FunctionDef, node: ast.Call) -> Term | None:
+    def _inlined(self, function: ast.FunctionDef, node: ast.Call) -> CodeTerm | None:
         """What a short function of the same file returns; ``None`` where it has more than one end."""
         if function.name.startswith("__") or any(isinstance(item, ast.Starred) for item in node.args):
             return None
@@ -403,7 +403,7 @@ class TermReader:
             inner._statement(statement)
         return None
 
-    def _operator(self, name: str, args: list[Term], words: dict[str, Term], line: int) -> Term:
+    def _operator(self, name: str, args: list[CodeTerm], words: dict[str, CodeTerm], line: int) -> CodeTerm:
         bare = name if name.startswith("__") or len(name) < 2 else name.removesuffix("_")
         if bare == "size":
             return self._size(args, line)
@@ -416,7 +416,7 @@ class TermReader:
         plain = _RENAMED.get(bare, bare)
         return self._named(plain, args, words, line)
 
-    def _named(self, name: str, args: list[Term], words: dict[str, Term], line: int) -> Term:
+    def _named(self, name: str, args: list[CodeTerm], words: dict[str, CodeTerm], line: int) -> CodeTerm:
         for word in ("input", "tensors", "tensor", "self", "other", "mask", "value"):
             if word in words:
                 args = [*args, words.pop(word)]
@@ -445,7 +445,7 @@ class TermReader:
         ]
         return self.table.operator(key, [*args, *more], line)
 
-    def _without_axes(self, name: str, args: list[Term]) -> list[Term]:
+    def _without_axes(self, name: str, args: list[CodeTerm]) -> list[CodeTerm]:
         """The arguments without axes and sizes; a joined list as its parts."""
         if name == "cat" and args and args[0].op == "list":
             return [item.args[0] if item.op == "unsqueeze" else item for item in args[0].args]
@@ -459,11 +459,11 @@ class TermReader:
             return args
         return args[:1]
 
-    def _size(self, args: list[Term], line: int) -> Term:
+    def _size(self, args: list[CodeTerm], line: int) -> CodeTerm:
         whole = self.table.operator("size", args[:1], line)
         return whole if len(args) < 2 else self.table.operator("item", [whole, args[1]], line)
 
-    def _cast(self, name: str, args: list[Term], words: dict[str, Term], line: int) -> Term:
+    def _cast(self, name: str, args: list[CodeTerm], words: dict[str, CodeTerm], line: int) -> CodeTerm:
         """Whole numbers and truth values are told apart; another float, a device, or the type of another are not."""
         wanted = words.get("dtype") or (args[1] if len(args) > 1 else None)
         kind = name if name in _CASTS else (wanted.name.split(".")[-1] if wanted is not None else "")

@@ -13,8 +13,8 @@ from functools import cached_property
 from caniexport.scan.files import ParsedFile
 from caniexport.scan.forms import FixForm, Knowledge, Profile, find, unique
 from caniexport.scan.normal import TermReader, functions
-from caniexport.scan.stated import Place, Told
-from caniexport.scan.terms import CONSTANT, VARIABLE, Term
+from caniexport.scan.stated import Told, ToldPlace
+from caniexport.scan.terms import CONSTANT, VARIABLE, CodeTerm
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Ranking:
             found.setdefault(form.case, []).append((form, numbers))
         return found
 
-    def rank(self, place: Place, lines: OnLines) -> list[Candidate]:
+    def rank(self, place: ToldPlace, lines: OnLines) -> list[Candidate]:
         """The cases that anything speaks for, best first."""
         here, calls = lines.between(place.first, place.last)
         there, others = lines.between(*place.instead) if place.instead else (frozenset(), frozenset())
@@ -184,7 +184,7 @@ class Ranking:
         whole = sum(weight for _, weight in telling)
         return sum(weight for number, weight in telling if number in there) / whole if whole else 0.0
 
-    def _tells(self, piece: Term) -> bool:
+    def _tells(self, piece: CodeTerm) -> bool:
         return any(self.rarity.get(term.op, 0.0) > _RARE and term.op not in _PYTHON for term in piece.below())
 
     def _rare(self, ops: Iterable[str]) -> bool:

@@ -71,7 +71,7 @@ class Told(StrEnum):
 
 
 @dataclass(frozen=True)
-class Place:
+class ToldPlace:
     """Lines from ``first`` to ``last`` that are there for an export; ``line`` is where that is shown.
 
     ``named`` are the operators that the author names, ``said`` the author's text, ``instead`` the lines of the branch
@@ -94,7 +94,7 @@ class Place:
         return words_of(self.said)
 
 
-def places(source: ParsedFile, known: Collection[str]) -> list[Place]:
+def places(source: ParsedFile, known: Collection[str]) -> list[ToldPlace]:
     """Every such place of a file, by line. ``known`` are the operators that cases are about."""
     text = "\n".join(source.lines)
     if not _EXPORT.search(text) and not _GATE.search(text) and not backends.mentioned(text):
@@ -110,14 +110,14 @@ class _PlaceFinder:
     statements: list[ast.stmt] = field(default_factory=list)
     firsts: list[int] = field(default_factory=list)
 
-    def all(self) -> Iterator[Place]:
+    def all(self) -> Iterator[ToldPlace]:
         listed = (node for node in every_statement(self.source.tree) if isinstance(node, ast.stmt))
         self.statements = sorted(listed, key=lambda node: (_first_line(node), node.lineno))
         self.firsts = [_first_line(node) for node in self.statements]
         yield from self._comments()
         yield from self._blocks(self.source.tree, "")
 
-    def _comments(self) -> Iterator[Place]:
+    def _comments(self) -> Iterator[ToldPlace]:
         lines = self.source.lines
         number = 0
         while number < len(lines):
@@ -136,7 +136,7 @@ class _PlaceFinder:
                 yield from self._commented(number + 1, end + 2, [*block, following])
             number = end + 1
 
-    def _commented(self, first: int, start: int, block: Sequence[str]) -> Iterator[Place]:
+    def _commented(self, first: int, start: int, block: Sequence[str]) -> Iterator[ToldPlace]:
         said = " ".join(block)
         if not _COMPLAINT.search(said):
             return
@@ -150,7 +150,7 @@ class _PlaceFinder:
         line = max(first, _first_line(node)) if isinstance(node, ast.FunctionDef | ast.ClassDef) else node.lineno
         if node.lineno < first <= last:
             line = first
-        yield Place(
+        yield ToldPlace(
             line, min(first, node.lineno), last, Told.COMMENT, said, self.named(said, quoted),
             quoted=quoted, runtime=backends.of_text(said),
         )  # fmt: skip
@@ -174,7 +174,7 @@ class _PlaceFinder:
             end += 1
         return end
 
-    def _blocks(self, node: ast.AST, inside: str) -> Iterator[Place]:
+    def _blocks(self, node: ast.AST, inside: str) -> Iterator[ToldPlace]:
         """The places that the statements below a node show by themselves."""
         left: list[tuple[ast.AST, str]] = [(node, inside)]
         while left:
@@ -188,7 +188,7 @@ class _PlaceFinder:
                     yield from self._shown(child, block[number + 1 :], name or "")
                     left.append((child, within or ""))
 
-    def _shown(self, node: ast.AST, rest: Sequence[ast.stmt], inside: str) -> Iterator[Place]:
+    def _shown(self, node: ast.AST, rest: Sequence[ast.stmt], inside: str) -> Iterator[ToldPlace]:
         if isinstance(node, ast.FunctionDef):
             yield from self._function(node)
         elif isinstance(node, ast.ClassDef):
@@ -201,7 +201,7 @@ class _PlaceFinder:
         elif isinstance(node, ast.Return | ast.Expr):
             yield from self._chosen(node)
 
-    def _function(self, node: ast.FunctionDef) -> Iterator[Place]:
+    def _function(self, node: ast.FunctionDef) -> Iterator[ToldPlace]:
         yield from self._docstring(node)
         last = node.end_lineno or node.lineno
         for decorator in node.decorator_list:
@@ -209,7 +209,7 @@ class _PlaceFinder:
         if _NAMED_FOR_EXPORT.search(node.name):
             named = {operator for operator in self._in_name(node.name) if operator not in _ENGLISH}
             said = node.name.replace("_", " ")
-            yield Place(
+            yield ToldPlace(
                 node.lineno, node.lineno, last, Told.NAME, said, frozenset(named), runtime=backends.of_text(said)
             )
 
@@ -222,7 +222,7 @@ class _PlaceFinder:
                 if operator in self.known:
                     yield operator
 
-    def _docstring(self, node: ast.FunctionDef | ast.ClassDef) -> Iterator[Place]:
+    def _docstring(self, node: ast.FunctionDef | ast.ClassDef) -> Iterator[ToldPlace]:
         said = ast.get_docstring(node) or ""
         if said and _EXPORT.search(said) and _COMPLAINT.search(said):
             telling = " ".join(part for part in re.split(r"(?<=[.!])\s|\n\s*\n", said) if _EXPORT.search(part))
@@ -232,9 +232,9 @@ class _PlaceFinder:
             forward = [item for item in body if isinstance(item, ast.FunctionDef) and item.name == "forward"]
             line, said = forward[0].lineno if forward else node.lineno, f"{node.name} {telling}"
             runtime = backends.of_text(telling)
-            yield Place(line, node.lineno, last, Told.COMMENT, said, named, runtime=runtime)
+            yield ToldPlace(line, node.lineno, last, Told.COMMENT, said, named, runtime=runtime)
 
-    def _replaced(self, call: ast.expr, node: ast.FunctionDef) -> Iterator[Place]:
+    def _replaced(self, call: ast.expr, node: ast.FunctionDef) -> Iterator[ToldPlace]:
         """``@REWRITER.register_rewriter(func_name="torch.Tensor.expand", backend="ncnn")``."""
         if not isinstance(call, ast.Call) or not _REPLACING.search(_last(call.func)):
             return
@@ -244,7 +244,7 @@ class _PlaceFinder:
         runtime = backends.of_call(call)
         named = {operator_of(text) for text in texts} & self.known
         last = node.end_lineno or node.lineno
-        yield Place(
+        yield ToldPlace(
             node.lineno,
             call.lineno,
             last,
@@ -254,7 +254,7 @@ class _PlaceFinder:
             runtime=runtime,
         )
 
-    def _assigned(self, node: ast.Assign) -> Iterator[Place]:
+    def _assigned(self, node: ast.Assign) -> Iterator[ToldPlace]:
         """``torch.tril = own``."""
         if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Attribute):
             return
@@ -265,9 +265,9 @@ class _PlaceFinder:
         if function is not None and path.split(".")[0] in ("torch", "F") and operator_of(path) in self.known:
             last = function.end_lineno or function.lineno
             said = f"{path} {ast.get_docstring(function) or ''}"
-            yield Place(function.lineno, function.lineno, last, Told.PATCH, said, frozenset([operator_of(path)]))
+            yield ToldPlace(function.lineno, function.lineno, last, Told.PATCH, said, frozenset([operator_of(path)]))
 
-    def _chosen(self, node: ast.Assign | ast.Return | ast.Expr) -> Iterator[Place]:
+    def _chosen(self, node: ast.Assign | ast.Return | ast.Expr) -> Iterator[ToldPlace]:
         """``a if is_in_onnx_export() else b`` somewhere in a statement."""
         if not any(" if " in line for line in self.source.lines[node.lineno - 1 : node.end_lineno]):
             return
@@ -278,13 +278,13 @@ class _PlaceFinder:
                 if way is not None or runtime:
                     here, there = (item.body, item.orelse) if way is not False else (item.orelse, item.body)
                     last = node.end_lineno or node.lineno
-                    yield Place(
+                    yield ToldPlace(
                         node.lineno, node.lineno, last, Told.GATE, "", instead=(there.lineno, there.end_lineno or 0),
                         runtime=runtime,
                     )  # fmt: skip
                     del here
 
-    def _gate(self, node: ast.If, rest: Sequence[ast.stmt], inside: str) -> Iterator[Place]:
+    def _gate(self, node: ast.If, rest: Sequence[ast.stmt], inside: str) -> Iterator[ToldPlace]:
         way, runtime = exporting(node.test), backends.of_test(node.test)
         if way is None and not runtime:
             return
@@ -296,7 +296,7 @@ class _PlaceFinder:
         last = max(node.end_lineno or node.lineno, *(end for _, end in filter(None, (here, instead))), 0)
         said = " ".join([inside, *(filter(None, map(_comment_of, self.source.lines[node.lineno - 1 : last])))])
         first = node.lineno
-        yield Place(
+        yield ToldPlace(
             first, here[0] if here else first, here[1] if here else last, Told.GATE, said,
             self.named(said, ()), instead=instead, runtime=runtime,
         )  # fmt: skip

@@ -11,7 +11,7 @@ from caniexport.scan.files import ParsedFile
 from caniexport.scan.normal import blocks, every_statement
 from caniexport.scan.ranked import Candidate, Formed, OnLines, Ranking, lines_of
 from caniexport.scan.site import Site, SiteKind
-from caniexport.scan.stated import Place, Told, ends, places, span
+from caniexport.scan.stated import Told, ToldPlace, ends, places, span
 
 _TOLD = {
     Told.COMMENT: "its author's words",
@@ -52,12 +52,12 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
     return _without_repetition([*kept, *alone])
 
 
-def _best(place: Place, lines: OnLines, ranking: Ranking) -> list[Candidate]:
+def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]:
     ranked = ranking.rank(place, lines)
     return ranked[: 1 + _BESIDE] if ranked and ranked[0].is_certain(place.told) else []
 
 
-def _told(source: ParsedFile, place: Place, best: list[Candidate], by_path: str) -> StatedWorkaround:
+def _told(source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: str) -> StatedWorkaround:
     fixes = tuple((item.case, item.variant) for item in best)
     site = Site(
         source.path, place.line, SiteKind.STATED, text_at(source, place.line), ", ".join(sorted(place.named)),
