@@ -1,7 +1,7 @@
 """The normal form of code: what an expression computes, whatever its names, its order and its spelling.
 
-A :class:`CodeTerm` is an operator over terms. Variables that hold an expression are replaced by it, a subtraction is a sum
-with a negated part, a quotient a product with a reciprocal, ``x.pow(2)``, ``x ** 2``, ``torch.square(x)`` and
+A :class:`CodeTerm` is an operator over terms. Variables that hold an expression are replaced by it, a subtraction is a
+sum with a negated part, a quotient a product with a reciprocal; ``x.pow(2)``, ``x ** 2``, ``torch.square(x)`` and
 ``x * x`` are one, and so are a method, a function and a module of one operator. What does not change the values
 (devices, axes, types of intermediate values, copies) is left out.
 """
