@@ -52,8 +52,8 @@ INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
 
 def _page(name: str) -> Callable[[Request], Awaitable[Response]]:
     async def reply(request: Request) -> Response:
-        text = await to_thread.run_sync(_document, name, _asked(request))
-        return HTMLResponse(text, headers={"cache-control": "no-store"})
+        text, status = await to_thread.run_sync(_document, name, _asked(request))
+        return HTMLResponse(text, status, headers={"cache-control": "no-store"})
 
     return reply
 
@@ -66,8 +66,8 @@ def _asked(request: Request) -> dict[str, str]:
     return found
 
 
-def _document(name: str, asked: dict[str, str]) -> str:
-    """The page as a document; ``plain=1`` is the page alone, which no app takes the place of."""
+def _document(name: str, asked: dict[str, str]) -> tuple[str, int]:
+    """The page as a document with its status; ``plain=1`` is the page alone, which no app takes the place of."""
     progress = Markup("")
     problems: tuple[str, ...] = ()
     app = "" if asked.pop("plain", "") else _asset(INDEX)
@@ -83,7 +83,9 @@ def _document(name: str, asked: dict[str, str]) -> str:
         _LOG.exception("page %s", name)
         found = _nothing(name, "This page could not be drawn from the dataset. The server's log says why.")
     fields = {field.name for bar in found.bars for field in bar}
-    return render(
+    # a page of one thing that is not there
+    status = 404 if asked.get(name) and found.warnings else 200
+    text = render(
         "reply.html",
         page=found,
         pages=PAGES,
@@ -94,6 +96,7 @@ def _document(name: str, asked: dict[str, str]) -> str:
         style=_asset(_ASSETS / "style.css") + _asset(_ASSETS / "plain.css"),
         script=_asset(_ASSETS / "first.js"),
     )
+    return text, status
 
 
 def _nothing(name: str, why: str) -> Page:

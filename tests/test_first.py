@@ -254,3 +254,12 @@ def test_the_cells_that_a_matrix_shows_can_be_kept(ask):
     assert {row["exporter"] for row in rows} == {"torchscript-trace"}
     assert "/cells?format=csv" in ask("/matrix", asked)[2]
     assert ask("/cells", f"{asked}&format=xls")[0] == 404
+
+
+def test_a_case_or_an_operator_that_is_not_there_is_not_found_and_the_nearest_is_named(ask):
+    for page, asked, nearest in (
+        ("case", "cross-no-symbolik", "cross-no-symbolic"),
+        ("op", "aten::croos", "aten::cross"),
+    ):
+        status, _, body = ask(f"/{page}", f"{page}={asked}")
+        assert (status, nearest in read(body)) == (404, True)
