@@ -92,6 +92,12 @@ def test_every_column_is_in_the_data_dictionary(table):
     assert [column.name for column in TABLES[table] if f"| `{column.name}` |" not in section] == []
 
 
+def test_the_page_about_the_code_has_the_number_of_columns():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+    assert f"A row has {len(TABLES['cells'])} columns" in page
+
+
 @pytest.mark.parametrize("words", [Stage, Status, Exporter, FixKind])
 def test_every_word_of_a_row_is_in_the_data_dictionary(words):
     assert [word.value for word in words if f"| `{word.value}` |" not in DATA] == []
