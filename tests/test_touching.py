@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 from onnx_bytes import field, node, value
-from small_dataset import append, bundle, cell, write
+from small_dataset import append, bundle, cases, cell, write
 
 from caniexport.answers import onnx_ops
 from caniexport.cli import main
@@ -117,6 +117,22 @@ def test_a_pattern_that_is_in_many_cases_that_work_says_nothing_and_is_counted(h
 
     found = data(home, model("Relu", "Gather", "Mul", "Sub", "Tanh"), "--to", "2.15.0")["target"]["model"]
     assert (found["word"], found["common"]) == ("no known failure touches it", 1)
+
+
+def test_a_failure_of_the_call_is_none_of_the_model(home):
+    """Another call works there with the same exporter and opset: the same model, the same graph."""
+    local = home / "results-local"
+    (plain,) = [row for row in cases() if (row["case"], row["kind"]) == ("cross", "plain")]
+    described = [*cases(), plain | {"variant": "other_call", "kind": "export-option"}]
+    writer.write(local / "cases.parquet", "cases", to_arrow("cases", described))
+    append(local, cell("2.15.0", "cross", "other_call", TRACE, 20))
+
+    found = run(home, model("Relu", "Gather", "Mul", "Sub"), "--to", "2.15.0")
+    assert (found.exit_code, "no known failure touches it" in found.output) == (0, True)
+
+    elsewhere = {"exporter_effective": "dynamo"}
+    append(local, cell("2.15.0", "cross", "other_call", TRACE, 20) | elsewhere)
+    assert run(home, model("Relu", "Gather", "Mul", "Sub"), "--to", "2.15.0").exit_code == 1
 
 
 def test_silence_is_no_all_clear(home):

@@ -5,7 +5,8 @@
 The models are files of the corpus: the graph of a variant as one release and exporter wrote it, of variants that work
 there. Each is asked about at a release that is drawn, with an exporter that is drawn, at the same opset where that was
 measured. The row at the target tells the truth. ``--parts 4`` puts the graphs of four variants into one model, which
-fails where one of them does: no case has the whole graph, so that only patterns can tell.
+fails where one of them does: no case has the whole graph, so that only patterns can tell. What fails by how export is
+called, and not by its model, is left out.
 
 Each model is asked about twice: as the dataset is, and with every row of its own cases hidden, as for a model that the
 corpus does not know. What fails only there for a reason that no other case shows can then not be told.
@@ -29,7 +30,7 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.select import Rows, load, select
 from caniexport.answers.targets import Statuses
-from caniexport.answers.touching import TouchJudge, TouchWord, known_graphs
+from caniexport.answers.touching import TouchJudge, TouchWord, failing_by_call, known_graphs
 from caniexport.corpus.verdicts import works
 from caniexport.model.status import Exporter, Status
 from caniexport.store import Dataset
@@ -93,7 +94,7 @@ class Drawer:
         newer = [torch for torch in self._rows.torch if versions.parse(torch) >= versions.parse(source.torch)]
         target = self._place(self._random.choice(newer), self._random.choice(_EXPORTERS), source.opset)
         ends = [self._ended(key, target) for key in keys]
-        if None in ends:
+        if None in ends or failing_by_call(self._rows, {case for case, _ in keys}, target):
             return None
         return Model(keys, joined(known[key] for key in keys), source, target, not all(ends))
 

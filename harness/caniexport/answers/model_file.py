@@ -58,6 +58,7 @@ def _notes(found: onnx_ops.ModelOps, name: str) -> Iterable[str]:
     written = f", written by {by}{exporter}" if by else ""
     count = plural(len(found.graph.nodes), "node")
     yield f"{name}: opset {found.opset}, {count} of {plural(len(found.onnx), 'ONNX operator')}{written}"
+    yield "what no case shows, and how export is called, cannot be seen in a file: --measure measures the model itself"
     if found.missing:
         missing = ", ".join(found.missing[:3])
         yield f"{name}: external data is missing beside it ({missing}); its operators are read all the same"

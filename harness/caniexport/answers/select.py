@@ -161,12 +161,24 @@ def _cases(asked: Iterable[str], catalogue: dict[tuple[str, str], CatalogueEntry
     found: set[tuple[str, str]] = set()
     for text in asked:
         case_pattern, _, variant_pattern = text.partition("/")
+        _refuse_operator(case_pattern, catalogue)
         for case in names.require_all("case", [case_pattern], known):
             variants = [variant for name, variant in catalogue if name == case]
             if variant_pattern:
                 variants = list(names.require_all(f"variant of {case}", [variant_pattern], variants))
             found.update((case, variant) for variant in variants)
     return found
+
+
+def _refuse_operator(text: str, catalogue: dict[tuple[str, str], CatalogueEntry]) -> None:
+    """Raises :class:`UnknownName` with its cases for an operator where a case is wanted."""
+    if any(text.casefold() == case.casefold() for case, _ in catalogue):
+        return
+    about = [entry.case for entry in catalogue.values() if operator_key(text) in operator_keys(entry.ops)]
+    if about:
+        found = list(dict.fromkeys(about))
+        named = f"{text!r} is no case, and an operator of {names.plural(len(found), 'case')}: {names.some(found, 5)}"
+        raise UnknownName(f"{named} (caniexport table --op {text})")
 
 
 def _with_ops(

@@ -31,6 +31,7 @@ _ELSEWHERE = {
     kind.value for kind in (FixKind.EXPORT_OPTION, FixKind.RAISE_OPSET, FixKind.RUNTIME_OPTION, FixKind.VERSION_UPGRADE)
 }
 
+_OPTION = FixKind.EXPORT_OPTION.value
 #: how a variant ended at a place, ``None`` where it was not measured
 StatusAt = Callable[[str, str, MeasuredPoint], Status | None]
 
@@ -99,8 +100,11 @@ class TouchJudge:
         """What is known of the model at a target."""
         ended = {key: self._status(*key, target) for key in self._working}
         measured = {key: status for key, status in ended.items() if status and works(status) is not None}
+        failing = {case for (case, _), status in measured.items() if not works(status)}
+        calls = failing_by_call(self._rows, failing, target)
+        of_models = {key: status for key, status in measured.items() if key[0] not in calls}
         equal = {key: status for key, status in measured.items() if self._working[key].shape == self._model.shape}
-        found = [self._touch(key, measured) for key in self._inside if works(measured.get(key)) is False]
+        found = [self._touch(key, of_models) for key in self._inside if works(of_models.get(key)) is False]
         touches = _ranked(touch for touch in found if touch.share >= _TOUCHES)
         may = _ranked(touch for touch in found if _MAY <= touch.share < _TOUCHES)
         return ModelStanding(
@@ -163,6 +167,23 @@ class TouchJudge:
     def _written(self) -> dict[tuple[str, str], Pattern]:
         """The graphs that the release and exporter of the model wrote, of each variant that at the highest opset."""
         return known_patterns(self._rows, self._source.torch, self._source.exporter)
+
+
+def failing_by_call(rows: Rows, failing: set[str], target: MeasuredPoint) -> set[str]:
+    """Those of the cases that fail by how export is called: another call works there, with the same exporter and opset,
+    so that it is not the model that fails.
+    """
+    fixes = {(one.case, one.variant) for one in rows.catalogue.values() if one.kind == _OPTION and one.case in failing}
+    cases = {case for case, _ in fixes}
+    where = {"torch": (target.torch,), "exporter": (target.exporter,), "opset": (target.opset,)}
+    cells = rows.cells(case=cases, variant={variant for _, variant in fixes}, **where) if cases else []
+    return {
+        cell.case
+        for cell in cells
+        if (cell.case, cell.variant) in fixes
+        and cell.works
+        and (cell.exporter_effective, cell.opset_effective) == (target.exporter, target.opset)
+    }
 
 
 def known_patterns(rows: Rows, torch: str, exporter: str) -> dict[tuple[str, str], Pattern]:
