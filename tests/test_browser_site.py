@@ -121,6 +121,8 @@ def test_a_traceback_pasted_into_the_copy_finds_its_case_and_stays_in_the_addres
     assert first.locator("a").get_attribute("href") == "case/cross-no-symbolic.html"
     assert "found by the same error · seen on torch 1.10.2" in first.inner_text()
     assert CROSS.format("")[:20] in first.locator(".said").inner_text()
+    assert "works there: stack_rewrite" in first.inner_text()
+    assert "exchanged" not in first.inner_text()
     assert not page.locator("#start").is_visible()
     page.wait_for_function("location.search.includes('cross')")
 

@@ -197,3 +197,11 @@ def test_the_search_of_the_copy_knows_every_case_and_error(copy):
     assert any(line.split("|")[1].startswith("Exporting the operator cross") for line in data["lines"])
     assert all(Path(copy / item["file"]).is_file() for item in data["cases"])
     assert all((copy / file.partition("#")[0]).is_file() for file in data["files"].values())
+    anchors = [
+        (item["file"], anchor)
+        for item in data["cases"]
+        for at in item["fixes"].values()
+        for _, anchor in data["fixes"][at]
+    ]
+    assert ("case/cross-no-symbolic.html", "form-stack_rewrite") in anchors
+    assert all(f'id="{anchor}"' in (copy / file).read_text(encoding="utf-8") for file, anchor in set(anchors))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -23,9 +23,11 @@ from caniexport.model import messages
 from caniexport.model.case import PLAIN
 from caniexport.pages import looks
 from caniexport.pages.kept import Kept
+from caniexport.pages.links import slug
 from caniexport.pages.overview import EXPORTERS
 from caniexport.pages.site import javascript
 from caniexport.pages.site.paths import addressing, case_file, op_file
+from caniexport.pages.views.search import Place, working_fixes
 
 _MODULES = (operators, messages, evidence, errors, words, search, names)
 #: characters of an error's first line that are shown
@@ -47,10 +49,15 @@ class _Table(dict[Any, int]):
 def script(kept: Kept) -> str:
     """Everything that the search of the front page reads: what it matches, and the answers that it shows."""
     data = searched(kept.answer(search.index))
-    for case in data["cases"]:
+    seen = _seen(data)
+    fixes = _Table()
+    for number, case in enumerate(data["cases"]):
+        working = working_fixes(kept, case["case"])
         case["file"] = case_file(case["case"])
+        case["fixes"] = {place: fixes.numbers([working[at]])[0] for place, at in seen[number].items() if at in working}
         found = kept.supports(case["case"], PLAIN)
         case["answers"] = [_answer(item) for item in found if item.exporter in EXPORTERS]
+    data["fixes"] = [[(name, f"form-{slug(name)}") for name in names] for names in fixes]
     data["files"] = _files(kept.answer(search.index))
     return f"window.CANIEXPORT = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n"
 
@@ -73,6 +80,16 @@ def searched(where: SearchIndex) -> dict[str, Any]:
         **_words(where.words, list(cases)),
         **_errors(where.errors, spoken),
     }
+
+
+def _seen(data: Mapping[str, Any]) -> Mapping[int, Mapping[int, Place]]:
+    """By the number of a case: the places where an error of it was seen, by their numbers."""
+    found: dict[int, dict[int, Place]] = defaultdict(dict)
+    for *_, flat in data["known"]:
+        for entry, place in zip(flat[::3], flat[1::3], strict=True):
+            torch, exporter, opset, _ = data["places"][place]
+            found[data["entries"][entry][0]][place] = (torch, exporter, opset)
+    return found
 
 
 def _files(where: SearchIndex) -> dict[str, str]:

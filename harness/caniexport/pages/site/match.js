@@ -44,7 +44,7 @@ window.makeSearch = data => {
     const places = []
     for (let at = 0; at < flat.length; at += 3) {
       const [torch, exporter, opset, runtime] = data.places[flat[at + 1]]
-      places.push({entry: entries[flat[at]], torch, exporter, opset, runtime, cells: flat[at + 2]})
+      places.push({entry: entries[flat[at]], torch, exporter, opset, runtime, place: flat[at + 1], cells: flat[at + 2]})
     }
     return {item: said[number], text: lines[line], places}
   })
@@ -119,11 +119,11 @@ window.makeSearch = data => {
       return confidence && {confidence, score: _likeness(spoken, item) + errors._RAISED * _raises_alike(read, item)}
     }
     for (const {item} of known) if (!leads.has(item)) leads.set(item, lead_of(item))
-    return known.filter(({item}) => leads.get(item)).flatMap(({item, text, places}) => places.map(place => {
-      const {entry: {case: entry, variant}, torch, exporter, opset, runtime} = place
+    return known.filter(({item}) => leads.get(item)).flatMap(({item, text, places}) => places.map(at => {
+      const {entry: {case: entry, variant}, cells, ...where} = at
       const {confidence, score} = leads.get(item)
       const shared = _as_far_as(confidence, entry, first)
-      return {...Lead(entry, shared, shared, score, variant), torch, exporter, opset, runtime, text}
+      return {...Lead(entry, shared, shared, score, variant), ...where, text}
     }))
   }
   const _whatever_operator = (read, item) => read.reasons.some(reason =>

@@ -2,7 +2,7 @@
 (() => {
   const box = document.querySelector('#q')
   const out = document.querySelector('#found')
-  const {files} = window.CANIEXPORT
+  const {files, fixes} = window.CANIEXPORT
   let index
   const asked = () => (index ??= window.makeSearch(window.CANIEXPORT))
   const SHOWN = 40
@@ -19,6 +19,10 @@
     const known = names.filter(name => files[name])
     return known.length ? [element('span', '', `${kind}: `, ...between(known.map(name => link(files[name], name)), ', '))] : []
   }
+  const working = ({case: entry, place}) => {
+    const links = (fixes[entry.fixes[place]] ?? []).map(([name, anchor]) => link(`${entry.file}#${anchor}`, name))
+    return links.length ? [element('p', 'works', element('span', 'badge s-pass', '✓ pass'), ' works there: ', ...between(links, ', '))] : []
+  }
   const shown = hit => {
     const {case: entry} = hit
     const seen = hit.torch || hit.runtime
@@ -27,7 +31,7 @@
     const answers = entry.answers.map(([kind, sign, exporter, text]) =>
       element('li', '', element('span', `badge ${kind}`, sign), ' ', element('b', '', exporter), ` ${text}`))
     const said = hit.text ? [element('p', 'said', hit.text)] : []
-    return element('li', '', name, ...said, element('ul', 'answers', ...answers))
+    return element('li', '', name, ...said, ...working(hit), element('ul', 'answers', ...answers))
   }
   const told = found => {
     const count = `${found.hits.length} case${found.hits.length === 1 ? '' : 's'}`

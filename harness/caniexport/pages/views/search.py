@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -44,6 +45,10 @@ _BESIDE = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 _BESIDE_EACH_OTHER, _LEAST_THEMES = 2, 12
 
 
+#: torch, exporter and opset of a cell
+Place = tuple[str, str, int | None]
+
+
 @dataclass(frozen=True)
 class ToldHit:
     """A case that was found: where it works, and the fixes that work where the error was seen."""
@@ -69,7 +74,7 @@ def page(form: Form, kept: Kept) -> Page:
 def told(kept: Kept, hit: Lead, *, with_fixes: bool = False) -> ToldHit:
     """A hit with the answers that stand beside it."""
     supports = [item for item in kept.supports(hit.entry.case, PLAIN) if item.exporter in _BESIDE]
-    return ToldHit(hit, supports, _working(kept, hit) if with_fixes and hit.torch else ())
+    return ToldHit(hit, supports, _working(kept, hit) if with_fixes else ())
 
 
 def _query(form: Form) -> str:
@@ -122,14 +127,17 @@ def _found(form: Form, kept: Kept, query: str) -> Markup:
     return render("found.html", found=found, hits=hits, query=query, questions=_QUESTIONS, answer=answer)
 
 
-def _working(kept: Kept, hit: Lead) -> list[str]:
-    """The fixes that work in the cell where the error was seen, those that sources warn of left out."""
+def _working(kept: Kept, hit: Lead) -> Sequence[str]:
+    """The fixes that work in the cell where the error was seen."""
+    place = (hit.torch, hit.exporter, hit.opset)
+    return working_fixes(kept, hit.case).get(place, ()) if hit.torch else ()
+
+
+def working_fixes(kept: Kept, case: str) -> Mapping[Place, Sequence[str]]:
+    """The fixes of a case that work in each cell, those that sources warn of left out."""
     entries = kept.rows().catalogue
-    found = [
-        cell.variant
-        for cell in kept.cells_of(hit.entry.case)
-        if (cell.torch, cell.exporter, cell.opset) == (hit.torch, hit.exporter, hit.opset)
-        and cell.works
-        and cell.variant != PLAIN
-    ]
-    return [name for name in dict.fromkeys(found) if not entries[hit.entry.case, name].caution]
+    found: dict[Place, dict[str, None]] = defaultdict(dict)
+    for cell in kept.cells_of(case):
+        if cell.works and cell.variant != PLAIN and not entries[case, cell.variant].caution:
+            found[cell.torch, cell.exporter, cell.opset][cell.variant] = None
+    return {place: tuple(fixes) for place, fixes in found.items()}
