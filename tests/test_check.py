@@ -195,6 +195,15 @@ def test_a_number_among_the_arguments_becomes_another_one():
     assert numbers == {"y = 3 instead of 2": (3, 0.5, True), "z = 2.0 instead of 0.5": (2, 2.0, True)}
 
 
+def test_constant_inputs_alone_are_nudged_to_see_what_rounding_does():
+    given = (np.array([1.0, -50.0], "float32"),)
+    zeros, many = (np.zeros(4, "float32"),), (np.arange(4, dtype="float32"),)
+    assert second_inputs.nudged(many, given) is many
+    (moved,) = second_inputs.nudged(zeros, given)
+    assert 0 < np.abs(moved).max() <= 50e-6
+    assert second_inputs.widened(zeros)[0].dtype == np.float64
+
+
 def test_arrays_in_nests_are_changed_where_they_are():
     given = {"boxes": [np.array([3, 1, 2]), None], "scale": 2}
     found = sets_of(given)["negative integers"][0]

@@ -60,6 +60,7 @@ class ModelNotes:
     refused: tuple[str, ...] = ()
     asked: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     axes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    is_rough: bool = False
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> ModelNotes:
@@ -67,7 +68,7 @@ class ModelNotes:
         if not found:
             return cls()
         sets, refused = tuple(found["sets"]), tuple(found["refused"])
-        return cls(found["module"], found["given"], sets, refused, found["asked"], found["axes"])
+        return cls(found["module"], found["given"], sets, refused, found["asked"], found["axes"], found["is_rough"])
 
 
 def answer(
@@ -116,6 +117,11 @@ def _notes(notes: ModelNotes, cells: Sequence[MeasuredCell], asked: Filters) -> 
     if inferred:
         named = " ".join(f"--dynamic {text}" for text in inferred)
         yield f"the input sets differ in these axes, so that they were exported as dynamic: {named}"
+    if notes.is_rough:
+        yield (
+            "rounding alone moves the outputs by as much as a file may differ (single against double precision in "
+            "eager): --rtol and --atol widen that"
+        )
     if notes.sets and not notes.axes:
         yield "no axis is dynamic, so that no other size was tried: --dynamic x:0=batch names an axis that varies"
     if not asked.opsets and notes.sets:

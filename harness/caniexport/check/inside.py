@@ -19,7 +19,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from caniexport.check.second_inputs import different, further_inputs
+from caniexport.check.second_inputs import different, further_inputs, nudged, widened
 
 #: names the file that says what was made of a factory
 NOTES = "CANIEXPORT_MODEL_NOTES"
@@ -27,6 +27,10 @@ NOTES = "CANIEXPORT_MODEL_NOTES"
 GIVEN = "as given"
 #: seconds in eager for trying further inputs
 _PATIENCE = 1.5
+#: numbers in the parameters of a module that is not copied in double precision
+_LARGE = 1 << 27
+#: share of the tolerance that rounding may use up
+_PART = 0.25
 _Axes = Dict[str, Dict[int, str]]
 
 
@@ -46,6 +50,7 @@ class Made(NamedTuple):
     """A module and its input sets as numpy arrays; ``given`` of them are the factory's own.
 
     ``words`` tell each set from the first, ``refused`` those that the module itself does not take; ``axes`` vary.
+    ``is_rough`` says that rounding alone moves its outputs by as much as two files may differ.
     """
 
     module: Any
@@ -55,6 +60,7 @@ class Made(NamedTuple):
     words: List[str]
     refused: List[str]
     axes: _Axes
+    is_rough: bool
 
 
 class Factory:
@@ -113,6 +119,7 @@ class Factory:
             "sets": made.words,
             "refused": made.refused,
             "axes": made.axes,
+            "is_rough": made.is_rough,
             "asked": self._axes,
             "names": made.names,
             "files": _read_files(),
@@ -136,22 +143,23 @@ class Factory:
         axes = self._varying(names, sets)
         words = [GIVEN] + ["{}, set {}".format(GIVEN, number) for number in range(2, len(sets) + 1)]
         refused: List[str] = []
-        count = len(sets)
+        count, is_rough = len(sets), False
         if self._further:
-            for accepted, text, other in self._tried(module, sets[0], axes, names):
+            trial = _Trial(self._copy(module), sets[0])
+            is_rough = trial.is_rough
+            for accepted, text, other in self._tried(trial, sets[0], axes, names):
                 (words if accepted else refused).append(text)
                 sets += [other] if accepted else []
         if len(sets) == 1:
             # the harness runs two at least
             sets, words = sets * 2, words * 2
         sets[0] = _with_aliases(given[0], sets[0])
-        return Made(module, sets, count, names, words, refused, axes)
+        return Made(module, sets, count, names, words, refused, axes, is_rough)
 
     def _tried(
-        self, module: Any, given: Tuple[Any, ...], axes: _Axes, names: Tuple[str, ...]
+        self, trial: _Trial, given: Tuple[Any, ...], axes: _Axes, names: Tuple[str, ...]
     ) -> Iterator[Tuple[bool, str, Tuple[Any, ...]]]:
         """Further inputs, and whether the module takes them in eager."""
-        trial = _Trial(self._copy(module), given)
         placed = {place: axes[name] for place, name in enumerate(names) if name in axes}
         seen = [given]
         for number, alternatives in enumerate(further_inputs(given, placed, names)):
@@ -314,16 +322,20 @@ class Factory:
 
 
 class _Trial:
-    """Runs a module in eager on inputs that nobody gave, to see whether it takes them."""
+    """Runs a module in eager on inputs that nobody gave, to see whether they can tell anything about a file of it."""
 
     def __init__(self, module: Any, given: Tuple[Any, ...]) -> None:
         self._module = _evaluated(module)
         self.seconds = 0.0
-        self._given: Optional[List[Any]] = None
+        self._given: Optional[List[Any]]
+        self._inputs, self._given = given, None
         try:
-            self._given = self._outputs(given)
+            self._given = self._outputs(self._module, given)
         except Exception as error:  # the measurement says it
             self._words = _first_line(error)
+        self._wide = self._in_double() if self.seconds < _PATIENCE / 4 else None
+        #: whether rounding alone moves the outputs of the given inputs by as much as two files may differ
+        self.is_rough = self._given is not None and self._rounds(given, self._given)
 
     def problem(self, inputs: Tuple[Any, ...]) -> str:
         """Why these inputs are none for the module; empty where it takes them."""
@@ -332,7 +344,7 @@ class _Trial:
         if self._given is None:
             return self._words
         try:
-            found = self._outputs(inputs)
+            found = self._outputs(self._module, inputs)
         except Exception as error:
             return _first_line(error)
         if len(found) != len(self._given):
@@ -340,9 +352,49 @@ class _Trial:
         finite = all(np.isfinite(item).all() for item in self._given if item.dtype.kind in "fc")
         if finite and not all(np.isfinite(item).all() for item in found if item.dtype.kind in "fc"):
             return "infinite values, or none at all"
-        return ""
+        rounds = not self.is_rough and (self._rounds(inputs, found) or self._is_nudged(inputs, found))
+        return "rounding decides its outputs" if rounds else ""
 
-    def _outputs(self, inputs: Tuple[Any, ...]) -> List[Any]:
+    def _is_nudged(self, inputs: Tuple[Any, ...], outputs: List[Any]) -> bool:
+        """Whether the least change of the inputs moves the outputs a little, as where a variance is all but zero.
+
+        One that moves them far (another branch, another order) is what a file may be wrong about.
+        """
+        import numpy as np
+
+        others = nudged(inputs, self._inputs)
+        if others is inputs:
+            return False
+        moved = self._outputs(self._module, others)
+        pairs = [(one, two) for one, two in zip(outputs, moved) if one.shape != two.shape or (one != two).any()]
+        if any(one.shape != two.shape or one.dtype.kind != "f" for one, two in pairs):
+            return False
+        farthest = max([float(np.abs(one - two).max()) for one, two in pairs] or [0.0])
+        return 1e-5 < farthest < 1e-2
+
+    def _in_double(self) -> Any:
+        """The module with twice the precision; ``None`` where it cannot have it, or is large."""
+        try:
+            size = sum(item.numel() for item in self._module.parameters())
+            return copy.deepcopy(self._module).double() if size < _LARGE else None
+        except Exception:  # then nothing is known of its rounding
+            return None
+
+    def _rounds(self, inputs: Tuple[Any, ...], outputs: List[Any]) -> bool:
+        """Whether outputs move by a good part of the tolerance when every number has twice the precision."""
+        from caniexport.worker.compare import compare
+
+        if self._wide is None:
+            return False
+        try:
+            wide = self._outputs(self._wide, widened(inputs))
+        except Exception:  # a constant of single precision within it, for one
+            self._wide = None
+            return False
+        narrow = [item.astype(other.dtype) for item, other in zip(wide, outputs)]
+        return bool(compare(outputs, narrow, _PART * 1e-4, _PART * 1e-5, "double precision").problem)
+
+    def _outputs(self, module: Any, inputs: Tuple[Any, ...]) -> List[Any]:
         import torch
 
         from caniexport.worker.subject import flatten, tensors
@@ -350,7 +402,7 @@ class _Trial:
         started = time.perf_counter()
         torch.manual_seed(0)
         with torch.no_grad():
-            found: List[Any] = flatten(self._module(*[tensors(item) for item in inputs]))
+            found: List[Any] = flatten(module(*[tensors(item) for item in inputs]))
         self.seconds += time.perf_counter() - started
         return found
 

@@ -13,6 +13,8 @@ Arguments = Tuple[Any, ...]
 Named = Tuple[str, Arguments]
 #: by position of an argument: its axes that vary, and the label of each
 Axes = Mapping[int, Mapping[int, str]]
+#: values that are hardly any, and how far they are moved to see what rounding would do
+_FEW, _NUDGE = 2, 1e-6
 _Change = Callable[[Any, int], Any]
 
 
@@ -31,6 +33,37 @@ def further_inputs(given: Arguments, axes: Axes, names: Sequence[str]) -> Iterat
     yield [("zeros", _changed(given, lambda item, _: item * 0 if _is_free(item) else item))]
     yield [("flags that are all set", _changed(given, _all_set))]
     yield from _other_numbers(given, names)
+
+
+def widened(given: Arguments) -> Arguments:
+    """The same inputs with twice the precision."""
+    import numpy as np
+
+    found: Arguments = _changed(given, lambda item, _: item.astype("float64") if item.dtype == np.float32 else item)
+    return found
+
+
+def nudged(inputs: Arguments, given: Arguments) -> Arguments:
+    """Inputs of hardly any different values, each moved by a millionth of the largest given; others as they are."""
+    import numpy as np
+
+    size = max([float(np.abs(item).max()) for item in _arrays(given)] or [0.0])
+    if all(len(np.unique(item)) > _FEW for item in _arrays(inputs)):
+        return inputs
+    found: Arguments = _changed(inputs, lambda item, seed: _noisy(item, seed, size * _NUDGE))
+    return found
+
+
+def _arrays(inputs: Arguments) -> List[Any]:
+    return [item for item in _parts(inputs) if getattr(item, "dtype", None) == "float32" and item.size]
+
+
+def _noisy(item: Any, seed: int, size: float) -> Any:
+    import numpy as np
+
+    if item.dtype != np.float32:
+        return item
+    return (item + np.random.RandomState(seed).uniform(-size, size, item.shape)).astype("float32")
 
 
 def different(given: Arguments, other: Arguments) -> bool:

@@ -17,7 +17,7 @@ from caniexport.model.errors import CorpusError, UnknownName
 
 _FORM = "MODULE:FACTORY, FILE.py:FACTORY, or a case file or folder"
 #: the line by which one part knows the other, where both are not one file
-_SECOND_INPUTS = "from caniexport.check.second_inputs import different, further_inputs\n"
+_SECOND_INPUTS = "from caniexport.check.second_inputs import different, further_inputs, nudged, widened\n"
 _MODULE = re.compile(r"^[^\W\d]\w*(\.[^\W\d]\w*)*$")
 
 

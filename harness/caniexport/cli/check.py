@@ -152,7 +152,7 @@ def _heading(found: Checked, console: Console) -> None:
     if found.sets and found.works:
         console.print(f"Run on {len(found.sets)} sets of inputs: {'; '.join(found.sets)}.", soft_wrap=True)
     if found.refused:
-        console.print(f"Not on these, which the model itself refuses: {'; '.join(found.refused)}.", soft_wrap=True)
+        console.print(f"Not on these, which say nothing of a file: {'; '.join(found.refused)}.", soft_wrap=True)
 
 
 def _remarks(found: Checked, console: Console) -> None:
