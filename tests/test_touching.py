@@ -10,9 +10,11 @@ from onnx_bytes import field, node, value
 from small_dataset import append, bundle, cases, cell, write
 
 from caniexport.answers import onnx_ops
+from caniexport.answers.filters import Filters
+from caniexport.check.answer import ModelNotes, answer
 from caniexport.cli import main
 from caniexport.pages.kept import Kept
-from caniexport.store import writer
+from caniexport.store import Dataset, writer
 from caniexport.store.onnx_graph import Graph, of_model
 from caniexport.store.schema import to_arrow
 from dashboard import upload
@@ -177,11 +179,13 @@ def test_the_nodes_of_functions_and_subgraphs_are_read_and_their_values_kept_apa
 
 
 def test_a_measurement_takes_the_place_of_what_is_inferred(home, monkeypatch):
-    def measure(target, request, options, *, into, **_):
+    def measure(target, request, options, *, corpus, into, **_):
         assert (target, request.releases, request.exporters) == ("m.py:make", ("2.15.0",), (TRACE,))
-        (into / "results").mkdir(parents=True)
         rows = [cell("2.15.0", "m", "plain", TRACE, opset) for opset in request.opsets]
-        append(into / "results", rows[0], rows[1] | {"status": "fail"})
+        append(into / "rows", rows[0], rows[1] | {"status": "fail"})
+        return answer(
+            "m", Dataset.open(None, into / "rows"), corpus, Filters(("m",), torch=request.releases), {}, ModelNotes()
+        )
 
     monkeypatch.setattr("caniexport.check.check.check", measure)
     reply = run(home, model("Relu", "Gather", "Mul", "Sub"), "--to", "2.15.0", "--measure", "m.py:make")

@@ -75,11 +75,11 @@ def _other(target: UpgradeTarget | None) -> str:
 def _called(target: UpgradeTarget, *, newest: bool = False) -> str:
     """`` with `dynamo=False` ``, or by default, and since when that is another exporter than at the source."""
     until = f" and torch up to {target.place.torch}" if newest else ""
-    if target.called:
-        return f" with `{target.called}`{until}"
     since = f" since {target.default_since}" if target.default_since else ""
-    exporter = EXPORTER_SHORT[target.place.exporter]
-    return f" as called by default ({exporter}{since}, {versions.opset_name(target.place.opset)}){until}"
+    exporter = f"{EXPORTER_SHORT[target.place.exporter]}{since}"
+    if target.called:
+        return f" with `{target.called}`{f' ({exporter})' if since else ''}{until}"
+    return f" as called by default ({exporter}, {versions.opset_name(target.place.opset)}){until}"
 
 
 def _told(target: UpgradeTarget) -> str:

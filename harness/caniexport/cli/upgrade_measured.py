@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 
 from caniexport import home as homes
 from caniexport.answers.plan import Plan
-from caniexport.answers.select import Rows, load
 from caniexport.answers.targets import UpgradeTarget
 from caniexport.answers.touching import ModelStanding, TouchWord
 from caniexport.cli import output
 from caniexport.corpus.verdicts import collapse, works
-from caniexport.model.canaries import CANARY
 from caniexport.model.status import Status
 
 if TYPE_CHECKING:
+    from caniexport.answers.matrix import Table
     from caniexport.answers.points import MeasuredPoint
-    from caniexport.answers.rows import MeasuredCell
     from caniexport.answers.upgrade import Upgrade
     from caniexport.store import Dataset
 
@@ -64,7 +62,6 @@ def _measure(factory: str, places: Sequence[MeasuredPoint], corpus: Dataset) -> 
     from caniexport.check.check import check
     from caniexport.check.run import CheckRequest
     from caniexport.check.subject import Options
-    from caniexport.store import Dataset
 
     request = CheckRequest(
         tuple(dict.fromkeys(place.torch for place in places)),
@@ -73,13 +70,15 @@ def _measure(factory: str, places: Sequence[MeasuredPoint], corpus: Dataset) -> 
     )
     options = Options({}, None, None)
     home = homes.find()
-    check(factory, request, options, into=_INTO, home=home, corpus=corpus, cwd=Path.cwd(), say=output.say)
-    rows = load(Dataset.open(None, _INTO / "results"))
-    ended = {place: collapse(cell.status for cell in _own_cells(rows, place)) for place in places}
+    checked = check(factory, request, options, into=_INTO, home=home, corpus=corpus, cwd=Path.cwd(), say=output.say)
+    for release, problem in checked.problems.items():
+        output.say(f"torch {release}: {problem}")
+    ended = {place: _status_in(checked.table, place) for place in places}
     return {place: status for place, status in ended.items() if status is not None}
 
 
-def _own_cells(rows: Rows, place: MeasuredPoint) -> list[MeasuredCell]:
-    """The cells of the model at a place, without the canaries'."""
-    found = rows.cells(torch=(place.torch,), exporter=(place.exporter,), opset=(place.opset,))
-    return [cell for cell in found if rows.catalogue[cell.case, cell.variant].corpus != CANARY]
+def _status_in(table: Table, place: MeasuredPoint) -> Status | None:
+    """The status of a model at a place of its own matrix, the worst of its variants'."""
+    lines = [line for line in table.lines if line.exporter == place.exporter and place.torch in line.places]
+    seen = (item for line in lines for item in line.places[place.torch].at.items())
+    return collapse(Status(status) for status, opsets in seen if str(place.opset) in opsets)
