@@ -2,8 +2,8 @@
 
 ``caniexport check benchmarks/matcher/models.py:swin --with torchvision`` checks one. ``python
 benchmarks/matcher/models.py`` prints names and packages, and with ``--run`` builds and runs each model in the present
-environment. What really fails is not known here: ``models.jsonl`` has a row for each model, whose ``failures`` are to
-be filled from ``check``. The models of ``benchmarks/packages.py`` are not repeated.
+environment. What really fails is in ``models.jsonl``, a row for each model (``fill_models.py``). The models of
+``benchmarks/packages.py`` are not repeated.
 """
 
 from __future__ import annotations
