@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 MODELS = """
+import collections
+import dataclasses
+
 import numpy as np
 import torch
 
@@ -76,6 +79,37 @@ def bakes():
 
 def anything():
     return Anything(), (one, two)
+
+
+class ByNameAlone(torch.nn.Module):
+    def forward(self, left, *, right):
+        return left + right
+
+
+Pair = collections.namedtuple("Pair", "left right")
+
+
+@dataclasses.dataclass
+class Data:
+    values: object
+    count: int
+
+
+class Nested(torch.nn.Module):
+    def forward(self, pair, data):
+        return pair.left + pair.right + data.values
+
+
+def by_name():
+    return Adds(), {"right": two, "left": one}
+
+
+def by_name_alone():
+    return ByNameAlone(), (one,), {"right": two}
+
+
+def nested():
+    return Nested(), (Pair(one, two), Data(two, 3))
 
 
 def alone():

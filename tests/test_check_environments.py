@@ -162,6 +162,26 @@ def test_arguments_have_the_names_of_the_users_forward(checks):
     assert checks.inside(program) == [["left", "right"], ["input_0", "input_1"]]
 
 
+def test_arguments_by_name_get_their_position_or_another_module_around_theirs(checks):
+    program = (
+        "def told(factory):\n"
+        f"    made = m['Factory']('models', '', factory, [{str(checks.user)!r}], '').made()\n"
+        "    return [type(made.module).__name__, list(made.names), len(made.sets[0])]\n"
+        "print(json.dumps([told('by_name'), told('by_name_alone')]))"
+    )
+    assert checks.inside(program) == [["Adds", ["left", "right"], 2], ["Adapter", ["input_0", "right"], 2]]
+
+
+def test_nested_inputs_become_the_users_own_objects_again_when_they_are_tensors(checks):
+    program = (
+        "from caniexport.worker.subject import tensors, positional\n"
+        f"made = m['Factory']('models', '', 'nested', [{str(checks.user)!r}], '').made()\n"
+        "pair, data = [tensors(item) for item in made.sets[0]]\n"
+        "print(json.dumps([type(pair).__name__, type(data).__name__, data.count, len(positional(made.sets[0]))]))"
+    )
+    assert checks.inside(program) == ["Pair", "Data", 3, 3]
+
+
 @pytest.mark.parametrize(
     ("factory", "said"),
     [

@@ -95,6 +95,11 @@ class Factory:
         """The axes that vary: those asked for, and once the factory was called those in which its sets differ."""
         return self._axes if self._made is None else self._made.axes
 
+    @property
+    def has_none(self) -> bool:
+        """Whether an argument is ``None``, once the factory was called."""
+        return self._made is not None and any(item is None for item in self._made.sets[0])
+
     def made(self) -> Made:
         """What the factory gave, checked."""
         if self._made is None:
@@ -428,15 +433,15 @@ def _parameters(module: Any) -> Any:
 
 
 def _bound(module: Any, args: Tuple[Any, ...], keywords: Dict[str, Any]) -> Optional[Tuple[Any, ...]]:
-    """Every argument in its position, with defaults between them; ``None`` where one has no position."""
+    """Every argument in its position; ``None`` where one has no position, or follows one that is left out."""
     signature = inspect.signature(module.forward)
     given = signature.bind(*args, **keywords).arguments
     plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     placed = [name for name, item in signature.parameters.items() if item.kind in plain]
     if any(name not in placed for name in given):
         return None
-    last = max(placed.index(name) for name in given)
-    return tuple(given.get(name, signature.parameters[name].default) for name in placed[: last + 1])
+    wanted = placed[: len(given)]
+    return tuple(given[name] for name in wanted) if set(wanted) == set(given) else None
 
 
 def _adapter(module: Any, args: int, names: Sequence[str]) -> Any:
@@ -568,6 +573,16 @@ class Sets:
 
     def __getitem__(self, index: int) -> Tuple[Any, ...]:
         return self._factory.made().sets[index]
+
+
+class Named:
+    """Whether the inputs of the file are named: torch counts one that is ``None`` by its name, and not as an input."""
+
+    def __init__(self, factory: Factory) -> None:
+        self._factory = factory
+
+    def __bool__(self) -> bool:
+        return not self._factory.has_none or bool(self._factory.axes)
 
 
 class DynamicAxes(Mapping[str, Dict[int, str]]):

@@ -203,6 +203,7 @@ def _case_file(label: str, made: Sequence[object], source: str, options: Options
             sources = ({label!r},)
             inputs = Sets(FACTORY)
             dynamic = DynamicAxes(FACTORY)
+            named = Named(FACTORY)
             rtol = {options.rtol!r}
             atol = {options.atol!r}
             forward = Arguments(FACTORY)
