@@ -36,7 +36,7 @@ def of_path(path: str) -> str:
 
 def of_name(name: str) -> str:
     """The runtime that a function's name says: ``roi_align__tensorrt``."""
-    words = re.split(r"_+", name.lower())
+    words = re.sub(r"([A-Z]+)(?=[A-Z][a-z])|([a-z0-9])(?=[A-Z])", r"\1\2_", name).lower().split("_")
     return next((_NAMES[word] for word in words if word in _NAMES and word not in _AMBIGUOUS), "")
 
 

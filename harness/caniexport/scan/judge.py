@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -22,6 +23,8 @@ _TRACE, _DYNAMO = Exporter.TRACE.value, Exporter.DYNAMO.value
 NOTHING = "no measured case applies to this"
 #: evidence that is told one by one
 _MOST = 4
+#: names of cases of which the operator alone is the failure
+_NO_RULE = re.compile(r"no-rule|no-symbolic|unsupported|arity|opset")
 #: calls of any code, which say nothing about a gate
 _COMMON = frozenset((*dir(builtins), "tensor", "to", "size", "item", "detach", "cpu", "numpy", "copy", "view"))
 #: kinds of fixes that are no change of the project's code or call
@@ -151,8 +154,9 @@ class Judge:
 
     def _about(self, ops: Sequence[str]) -> dict[str, dict[str, bool | None]]:
         """By case that one of the operators leads: whether its failing form works, by release."""
-        found = [entry.case for entry in self._plain if any(_leads(entry, op) for op in ops)]
-        return {case: self._plain_works(case) for case in found}
+        found = [entry for entry in self._plain if any(_leads(entry, op) for op in ops)]
+        found.sort(key=lambda entry: (not _NO_RULE.search(entry.case), len(entry.ops)))
+        return {entry.case: self._plain_works(entry.case) for entry in found}
 
     def _elsewhere(self, site: Site) -> SiteFinding:
         verb = "registered" if site.kind is SiteKind.SYMBOLIC else "there"

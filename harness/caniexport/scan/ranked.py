@@ -109,7 +109,8 @@ class Ranking:
         said = frozenset(fix for pattern, fix in self.known.sayings if pattern.search(place.said))
         seen = _PlaceSeen(here, calls, quoted, others - calls, place.named, place.words, said)
         found = [self._candidate(profile, seen) for profile in self.known.profiles.values()]
-        return sorted((item for item in found if item), key=lambda item: -item.score)
+        good = (item for item in found if item and (item.named >= 1.0 or place.told is not Told.PATCH))
+        return sorted(good, key=lambda item: -item.score)
 
     def alone(self, lines: OnLines) -> list[Formed]:
         """Forms that are findings without their author's words, by line; of one line the largest and its equals."""

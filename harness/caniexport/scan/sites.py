@@ -302,7 +302,9 @@ class _Finder(ast.NodeVisitor):
         names = [node.args[0].value for node in calls if node.args and isinstance(node.args[0], ast.Constant)]
         domains = {str(name).rpartition("::")[0].lower() for name in names}
         foreign = domains - set(_DOMAINS)
-        runtime = next(filter(None, map(backends.of_name, sorted(foreign))), "") or backends.of_path(self.source.path)
+        runtime = next(filter(None, map(backends.of_name, [made.name, *map(str, names)])), "") or backends.of_path(
+            self.source.path
+        )
         fixes = _OWN_NODE if foreign else _OWN_RULE
         self._add(
             rule, SiteKind.SYMBOLIC, name=made.name, fixes=fixes, runtime=runtime, told="a rule of a function's own"
