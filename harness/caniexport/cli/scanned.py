@@ -72,7 +72,7 @@ def _grouped(spoken: Sequence[SiteFinding]) -> list[list[SiteFinding]]:
     found: dict[tuple[object, ...], list[SiteFinding]] = {}
     for item in spoken:
         site = item.site
-        key = (item.word, item.statement, site.kind, site.name, site.fixes, item.evidence)
+        key = (item.word, item.statement, site.kind, site.fixes or site.name, item.evidence)
         found.setdefault(key, []).append(item)
     return list(found.values())
 
@@ -83,7 +83,7 @@ def _finding(same: Sequence[SiteFinding], console: Console) -> None:
     console.print()
     head = styled(f"{sign.sign} {finding.word.value:8} ", sign)
     console.print(head, f"{site.path}:{site.line}  {site.kind.value} {site.name}", sep="", soft_wrap=True)
-    console.print(f"  {_DECISION[finding.word].capitalize()}: {finding.statement}", soft_wrap=True)
+    console.print(f"  {finding.statement}", soft_wrap=True)
     console.print(f"    {site.text}", soft_wrap=True)
     seen = [f"seen by {site.told}"] if site.told else []
     seen += [f"well known as {site.of}"] if site.of else []

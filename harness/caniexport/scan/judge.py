@@ -173,9 +173,14 @@ class Judge:
         return self._by_fixes(site, measured) if measured else self._by_case(site, [case for case, _ in site.fixes])
 
     def _by_case(self, site: Site, cases: Iterable[str]) -> SiteFinding:
-        """The form itself was not measured: it is needed where the failing form fails, and not where that works."""
+        """The form itself was not measured: it is needed where the failing form fails, and not where that works.
+
+        A site that is the failing form does not help where that fails.
+        """
         told = {case: self._plain_works(case) for case in cases}
-        words = {True: Workaround.OBSOLETE, False: Workaround.NEEDED, None: Workaround.UNKNOWN}
+        failing = all(variant == PLAIN for _, variant in site.fixes)
+        good, bad = (Workaround.UNKNOWN, Workaround.BROKEN) if failing else (Workaround.OBSOLETE, Workaround.NEEDED)
+        words = {True: good, False: bad, None: Workaround.UNKNOWN}
         by_release = {torch: together(words[found[torch]] for found in told.values()) for torch in self.releases}
         evidence = [Evidence(case, PLAIN, _works_along(found)) for case, found in told.items()]
         return self._finding(site, by_release, evidence)
@@ -185,11 +190,13 @@ class Judge:
             return self._elsewhere(site)
         if site.fixes:
             return self._rewrite(site)
-        fixes = [
-            (entry.case, entry.variant)
+        rules = [
+            entry
             for entry in self.seen.rows.catalogue.values()
             if entry.kind == FixKind.CUSTOM_SYMBOLIC.value and not entry.caution and _has_op(entry, site.name)
         ]
+        rules.sort(key=lambda entry: not _leads(entry, site.name))
+        fixes = [(entry.case, entry.variant) for entry in rules]
         return self._by_fixes(site, fixes) if fixes else self._by_plain(site)
 
     def _by_fixes(self, site: Site, fixes: Iterable[tuple[str, str]]) -> SiteFinding:

@@ -34,7 +34,7 @@ _RENAMED = {
     "t": "transpose", "T": "transpose", "mT": "transpose", "swapdims": "transpose", "concat": "cat",
     "concatenate": "cat", "hstack": "cat", "bmm": "matmul", "mm": "matmul", "mv": "matmul", "dot": "matmul",
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "clip": "clamp", "negative": "neg",
-    "broadcast_to": "expand", "absolute": "abs", "fabs": "abs", "greater": "gt", "greater_equal": "ge", "less": "lt",
+    "absolute": "abs", "fabs": "abs", "greater": "gt", "greater_equal": "ge", "less": "lt",
     "less_equal": "le", "not_equal": "ne", "split_with_sizes": "split", "tensor_split": "split", "tile": "repeat",
     "logical_and": "and", "bitwise_and": "and", "logical_or": "or", "bitwise_or": "or", "logical_not": "not",
     "bitwise_not": "not", "select_scatter": "index_put", "fill": "full_like", "masked_fill_": "masked_fill",

@@ -63,7 +63,7 @@ class Candidate:
         """How well it fits."""
         return (
             2.0 * self.named + 1.5 * self.left_out + 2.5 * self.form + 1.5 * self.failing
-            + 1.0 * self.operators + 2.5 * self.words + 0.5 * self.few + 3.0 * self.said
+            + 1.0 * self.operators + 2.5 * self.words + 0.5 * self.few + 1.5 * self.said
         )  # fmt: skip
 
     def is_certain(self, told: Told) -> bool:
@@ -75,7 +75,7 @@ class Candidate:
         reason = max(self.named, self.left_out, self.failing)
         if reason >= 1.0 and (self.form >= 0.3 or self.operators >= 0.3):
             return self.score >= 3.0
-        if self.failing >= 1.0:
+        if self.failing >= 1.0 or (self.named >= 1.0 and self.score >= _NAMED):
             return True
         return self.named >= 1.0 and self.words >= (0.18 if self.few else 0.35)
 
@@ -181,7 +181,8 @@ class Ranking:
         """The share of the failing form that is in the branch that is taken elsewhere, or in a comment."""
         if any(form.failing and numbers[0][0] in there for form, numbers in self._forms.get(profile.case, ())):
             return 1.0
-        telling = [(self.known.number(piece), piece.weight) for piece in profile.plain if self._tells(piece)]
+        plain = (piece for piece in profile.plain if piece.weight > 1 and self._tells(piece))
+        telling = [(self.known.number(piece), piece.weight) for piece in plain]
         whole = sum(weight for _, weight in telling)
         return sum(weight for number, weight in telling if number in there) / whole if whole else 0.0
 
@@ -235,6 +236,8 @@ class _PlaceSeen:
 
 #: the logarithm of how many times fewer cases have an operator than there are, where it tells
 _RARE = 2.5
+#: the score with which a case of the named operator is taken
+_NAMED = 2.9
 #: operators that lists, dictionaries and numbers of Python have, too
 _PYTHON = frozenset(
     "index item slice list size floor_divide remainder add mul pow in is both max min sum round abs".split()

@@ -248,7 +248,9 @@ class _Finder(ast.NodeVisitor):
             fixes = self._arguments_in([test, *body, *orelse])
             about = self.inside or fixes or self._about_export(test, body, orelse)
             if about:
-                ops = tuple(sorted(_called(body) ^ _called(orelse)))
+                named = bool(self.functions) and _is_named_for_export(self.functions[-1])
+                chosen = self.inside or named or exporting(test) is not None
+                ops = tuple(sorted(_called(body) ^ _called(orelse))) if chosen else ()
                 fixes = fixes or self._beside(test, [*body, *orelse])
             told = "a branch in an export" if about else ""
             self._add(test, SiteKind.GATE, name=found.text, condition=found, ops=ops, fixes=fixes, told=told)
@@ -278,7 +280,7 @@ class _Finder(ast.NodeVisitor):
         if self.functions:
             function = self.functions[-1]
             nodes += function.decorator_list
-            if any(word in function.name.lower() for word in _ABOUT_EXPORT):
+            if _is_named_for_export(function):
                 return True
         names = (
             dotted(item).lower()
@@ -336,6 +338,10 @@ class _Finder(ast.NodeVisitor):
         site = Site(self.source.path, line, kind, text_at(self.source, line), **more)  # type: ignore[arg-type]  # fields of Site
         if site not in self.found:
             self.found.append(site)
+
+
+def _is_named_for_export(function: ast.FunctionDef) -> bool:
+    return any(word in function.name.lower() for word in _ABOUT_EXPORT)
 
 
 #: lines of a gate beside the workaround that it chooses

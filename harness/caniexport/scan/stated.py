@@ -19,6 +19,7 @@ from caniexport.scan.normal import dotted, every_statement, operator_of
 #: words of an export in a comment
 _EXPORT = re.compile(
     r"(?:equivalent (?:of|to)|same as|instead of|replacement (?:of|for)|alternative to|mimics?) [`'\"]?(?:torch|nn|F)\."
+    r"|\bexport(?:able|ing|ed)\b|export[- ](?:friendly|compat|mode)|(?:for|during|when|in|model|to) export\b"
     r"|onnx|opset|torchscript|torch\.?jit|\bjit\b|torch\.export|\btrac(?:ing|ed|eable|er)\b|torch\.trace|jit\.trace",
     re.IGNORECASE,
 )
@@ -33,6 +34,7 @@ _NAMED_FOR_EXPORT = re.compile(r"onnx|export(?!er|s\b)|tracing|traceable|torchsc
 _GATE = re.compile(
     r"is_in_onnx_export|is_onnx|onnx_export|onnx_trace|is_export|exportable|is_tracing|is_trac|_tracing|tracing$"
     r"|in_export|exporting|export_mode|for_export|export_onnx|onnx_mode|\bexport$|to_onnx|for_onnx|is_jit"
+    r"|get_tracing_state|is_scripting|is_dynamo|is_compiling|torchdynamo|is_fx|fx_proxy|traceable$|export_friendly"
     r"|onnx_compat|onnx_friendly|onnx_trac|is_scripting_or_tracing|torchscript$|^trac(?:ing|ed)$",
     re.IGNORECASE,
 )
