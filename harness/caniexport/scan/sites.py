@@ -48,7 +48,10 @@ def find(sources: Sequence[ParsedFile], ranking: Ranking) -> tuple[list[Site], l
     sites: list[Site] = []
     for source in sources:
         if source.path not in skipped:
-            sites += _tried(source, skipped, _Finder(source, flags, derived, ranking).look) or ()
+            finder = _Finder(source, flags, derived, ranking)
+            sites += _tried(source, skipped, finder.look) or ()
+            if finder.left_out:
+                skipped.setdefault(source.path, finder.left_out)
     return sites, [Skipped(path, reason) for path, reason in skipped.items()]
 
 
@@ -126,11 +129,15 @@ class _Finder(ast.NodeVisitor):
     inside: int = 0
     clock: Clock = field(default_factory=Clock)
     near: list[StatedWorkaround] = field(default_factory=list)
+    left_out: str = ""
 
     def look(self, source: ParsedFile, clock: Clock) -> list[Site]:
         """The sites of the file, by line."""
-        self.clock = clock
-        self.near = workarounds(source, self.ranking, clock.check)
+        try:
+            self.near = workarounds(source, self.ranking, clock.check)
+        except TooLong:
+            self.left_out = f"its rewrites take more than {SECONDS:.0f} s to find"
+        self.clock = Clock()
         self.found += [item.site for item in self.near]
         for made, rule in rules_of_functions(source.tree):
             self._ruled(made, rule)
