@@ -575,7 +575,7 @@ class Sets:
         return self._factory.made().sets[index]
 
 
-class Named:
+class NamedInputs:
     """Whether the inputs of the file are named: torch counts one that is ``None`` by its name, and not as an input."""
 
     def __init__(self, factory: Factory) -> None:

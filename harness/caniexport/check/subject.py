@@ -203,7 +203,7 @@ def _case_file(label: str, made: Sequence[object], source: str, options: Options
             sources = ({label!r},)
             inputs = Sets(FACTORY)
             dynamic = DynamicAxes(FACTORY)
-            named = Named(FACTORY)
+            named = NamedInputs(FACTORY)
             rtol = {options.rtol!r}
             atol = {options.atol!r}
             forward = Arguments(FACTORY)
