@@ -20,7 +20,7 @@ _KIND = r"\w*(?:Error|Exception|Fail|InvalidArgument|InvalidGraph|NotImplemented
 #: what tells a pasted error from words: an exception's name with its colon, or a runtime's mark
 _ERROR = re.compile(rf"\b{_KIND}: |\[ONNXRuntimeError\]")
 #: characters of a query that are looked at, and of one that stands in an address
-LONGEST, _IN_ADDRESS = 4000, 600
+LONGEST, _IN_ADDRESS = 20_000, 600
 #: words of a query that is no error by its form, and may yet be one
 _SENTENCE = 3
 #: characters from which a query is no name; names of one kind that are told
