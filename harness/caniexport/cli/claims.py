@@ -12,6 +12,7 @@ from caniexport.answers.signs import CLAIM, WHY_NOT
 from caniexport.cli import output
 from caniexport.cli.options import filter_options, json_option, open_dataset, several, with_named
 from caniexport.cli.output import labelled, legend, styled
+from caniexport.names import plural
 
 if TYPE_CHECKING:
     from caniexport.answers.documents import Claims
@@ -48,7 +49,9 @@ def show(found: Claims, console: Console, *, bare: bool = False) -> None:
         if claim.reason:
             labelled("measured", claim.reason, console, indent=4)
     total = sum(found.counts.values())
-    console.print(f"\n{total} claims: " + ", ".join(f"{count} {name}" for name, count in found.counts.items()))
+    console.print(
+        f"\n{plural(total, 'claim')}: " + ", ".join(f"{count} {name}" for name, count in found.counts.items())
+    )
     console.print(legend(CLAIM.items(), console.width))
     if any(found.why_not.values()):
         console.print("not reproduced, because:")
