@@ -299,3 +299,16 @@ def test_an_output_that_lacks_a_character_gets_it_escaped(home, words, encoding)
     assert done.stdout.decode(encoding)
     if "--json" in words:
         json.loads(done.stdout.decode(encoding))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("alerts", "--baseline", str(ROOT / "results"), "--expectations", "/dev/zero"),
+        ("upgrade", "--from", "2.8", "--to", "2.9", "--cases", "/dev/zero"),
+        ("upgrade", "--from", "2.8", "--to", "2.9", "--ops", "/dev/zero"),
+    ],
+)
+def test_a_list_that_never_ends_is_refused(asked):
+    reply = CliRunner().invoke(main, list(asked))
+    assert (reply.exit_code, "larger than 8 MiB" in reply.stderr) == (2, True)

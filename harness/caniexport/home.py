@@ -21,6 +21,8 @@ STATES = "alerts.toml"
 _PACKAGE = Path(__file__).resolve().parent
 #: in a checkout the package lies below its folder harness/
 _AROUND = _PACKAGE.parent.parent
+#: bytes of the largest list or settings file that is read
+LARGEST_LIST = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -130,3 +132,12 @@ def dashboard_folder() -> Path:
     """The folder of the Streamlit app: the checkout's, else the copy inside the package."""
     inside = _PACKAGE / "_home" / "dashboard"
     return inside if inside.is_dir() else _AROUND / "dashboard"
+
+
+def read_list(path: Path) -> str:
+    """The text of a list or settings file that a user names; :class:`OSError` for one larger than such files are."""
+    with path.open("rb") as file:
+        data = file.read(LARGEST_LIST + 1)
+    if len(data) > LARGEST_LIST:
+        raise OSError(f"larger than {LARGEST_LIST // 1024 // 1024} MiB")
+    return data.decode()

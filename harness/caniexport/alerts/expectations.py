@@ -31,6 +31,7 @@ from caniexport.answers.reading import Rows
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import require_exporter
 from caniexport.corpus.verdicts import works
+from caniexport.home import read_list
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import CaniexportError, CorpusError
 from caniexport.model.status import MEASURED, Status
@@ -98,7 +99,7 @@ class UnmetExpectation:
 def read(path: Path) -> list[Expectation]:
     """The entries of a file. Raises :class:`CorpusError` naming the entry and what is wrong with it."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(read_list(path))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CorpusError(f"{path}: cannot be read as a list of expectations ({error})") from error
     unknown = [key for key in data if key != "expect"]

@@ -32,6 +32,7 @@ from caniexport.alerts.diff import CellPlace, measured_as
 from caniexport.alerts.group import Alert, AlertKind, Member, opset_spans
 from caniexport.answers.reading import Rows
 from caniexport.corpus.verdicts import works
+from caniexport.home import read_list
 from caniexport.model.errors import CaniexportError, CorpusError
 
 #: good runs after which an alert is resolved
@@ -74,7 +75,7 @@ def read(path: Path) -> list[KnownAlert]:
     if not path.exists():
         return []
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(read_list(path))
         return [_known(item) for item in data.get("alert", [])]
     except (OSError, UnicodeDecodeError, ValueError, TypeError, AttributeError, CaniexportError) as error:
         raise CorpusError(f"{path}: cannot be read as a list of alerts ({error})") from error

@@ -11,6 +11,7 @@ from caniexport import names
 from caniexport.answers.filters import Filters
 from caniexport.answers.reading import CatalogueEntry, Key, load
 from caniexport.answers.select import select
+from caniexport.home import read_list
 from caniexport.model.canaries import CANARY
 from caniexport.model.errors import CorpusError
 from caniexport.operators import is_operator_name, operator_key, operator_keys, spellings
@@ -80,7 +81,7 @@ def what_is_named(dataset: Dataset, name: str) -> dict[str, tuple[str, ...]]:
 def read_ops(path: Path) -> list[str]:
     """The operators of a file, one a line, ``#`` begins a comment. Raises :class:`CorpusError`."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_list(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"{path}: cannot be read as a list of operators ({error})") from error
     return [text for text in (line.split("#")[0].strip() for line in lines) if text]
@@ -91,7 +92,7 @@ def _listed(path: Path | None) -> dict[str, tuple[str, ...]]:
     if path is None:
         return dict.fromkeys(_KEYS, ())
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(read_list(path))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CorpusError(f"{path}: cannot be read as a list of cases ({error})") from error
     for key, value in data.items():
