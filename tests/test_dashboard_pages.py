@@ -288,3 +288,11 @@ def test_addresses_carry_any_name_whole():
 
     assert address == "./case?case=a%22b%3Cc%3E%26d&torch=1.10.2"
     assert render("nothing.html", nothing=address) == f'<p class="nothing">{address.replace("&", "&amp;")}</p>'
+
+
+def test_a_series_in_an_address_is_its_newest_release(draw):
+    app = draw("workarounds", torch="2.8")
+
+    assert app.selectbox(key="url-torch").value == "2.8.0"
+    assert not app.warning
+    assert "has not been measured" in draw("workarounds", torch="7.1").warning[0].value

@@ -12,13 +12,15 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from caniexport import names
+from caniexport import names, versions
 from caniexport.model.errors import UnknownName
 
 #: longest value of a parameter that is looked at
 LONGEST = 300
 
 
+#: parameters that are a torch release: ``2.9`` is the newest of that series, as on the command line
+_RELEASES = frozenset({"torch", "from", "to", "before", "after"})
 #: parameters that an address may have though a page does not read them: those of others, which links take along
 PARAMETERS = frozenset(
     "after before by careful case embed exporter fixes from is kind op ops opset outcome plain provider q rows script "
@@ -112,7 +114,8 @@ class Form:
         found = set()
         for item in filter(None, (part.strip() for part in self.text(name).split(","))):
             try:
-                found.add(names.require(kind or name, item, known))
+                is_series = name in _RELEASES and item not in known
+                found.add(versions.resolve(item, known) if is_series else names.require(kind or name, item, known))
             except UnknownName as error:
                 self.warnings.append(str(error))
         return tuple(item for item in known if item in found)
