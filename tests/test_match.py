@@ -145,3 +145,11 @@ def test_why_takes_an_error_and_standard_input():
 def test_why_refuses_what_says_nothing_about_an_error(asked, said):
     reply = CliRunner().invoke(main, ["why", CROSS, *asked])
     assert (reply.exit_code, said in reply.stderr) == (2, True)
+
+
+def test_that_a_case_of_the_same_operator_works_is_no_word_about_the_error(published):
+    text = "Type Error: Type parameter (T) of Optype (Where) bound to different types (tensor(float) and tensor(double)"
+    found = caniexport.explain_error(published, text, torch="2.9", exporter="dynamo", opset="20")
+    assert "so it does not explain this error" in found.decision
+    assert "without a fix" not in found.decision
+    assert found.reason.startswith("Type Error: Type parameter")

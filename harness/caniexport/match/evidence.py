@@ -27,7 +27,8 @@ _KIND = (
 )
 #: where an exception's words begin, also where pasting made one line of a whole traceback
 _RAISED = re.compile(
-    rf"(?:^|(?<=[\s⬆⬇️>│|'\"(]))(?:E\s+)?(?:<class '(?:[\w.]+\.)?(?P<quoted>\w+)'>|(?:[\w]+\.)*(?P<plain>{_KIND}))"
+    rf"(?:^|(?<=[\s⬆⬇️>│|'\"(]))(?<!Type )(?:E\s+)?"
+    rf"(?:<class '(?:[\w.]+\.)?(?P<quoted>\w+)'>|(?:[\w]+\.)*(?P<plain>{_KIND}))"
     r"(?::[ \t]|:?\n|$|: )",
     re.MULTILINE,
 )

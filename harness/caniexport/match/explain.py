@@ -23,6 +23,7 @@ _MOST, _LOOKED_AT = 3, 6
 _FAILS = MEASURED - WORKS - {Status.UNSUPPORTED}
 #: the opset that an error names as the one that was asked for
 _OPSET = re.compile(r"(?:to ONNX opset version|ONNX opset version:?|opset_version=|opset version) (\d+)")
+_SURE = (Confidence.EXACT, Confidence.CAUSE)
 _NAMED = tuple(name.value for name in Exporter if name is not Exporter.DEFAULT)
 
 
@@ -175,9 +176,23 @@ def _listed(answer: ErrorAnswer) -> str:
     return f" torch {answer.tables[0].torch} itself lists: {'; '.join(parts)} (not measured)." if parts else ""
 
 
+def _of_another(at: CaseAt) -> str:
+    """What a case does at the point that is not the user's own: that it works there is no word about theirs."""
+    if at.status is None:
+        return f"It was not measured at {at.place}."
+    if at.works:
+        return f"It works at {at.place}, so it does not explain this error."
+    if at.helping:
+        fix = at.helping[0]
+        return f"It fails at {at.place}, too; its fix `{fix.variant}` works there: {fix.note or fix.kind}."
+    return f"It fails at {at.place}, too, and no fix of it is measured to work there."
+
+
 def _at(answered: AnsweredLead, placed: bool) -> str:
     """What to do at the point."""
     at, seen = answered.at, answered.lead
+    if seen.confidence not in _SURE:
+        return _of_another(at)
     if seen.runtime and not placed:
         return (
             f"It was seen on {seen.runtime}, where its fixes are not judged: `caniexport why {at.entry.case}` has them."

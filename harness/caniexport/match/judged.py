@@ -20,9 +20,9 @@ _KINDS = tuple(
     for kind in (
         FixKind.RAISE_OPSET,
         FixKind.EXPORT_OPTION,
-        FixKind.RUNTIME_OPTION,
         FixKind.REWRITE,
         FixKind.MODULE_SWAP,
+        FixKind.RUNTIME_OPTION,
         FixKind.CUSTOM_SYMBOLIC,
         FixKind.AUTOGRAD_FUNCTION,
         FixKind.GRAPH_SURGERY,
