@@ -63,7 +63,8 @@ class Page:
     """A page: its heading, what stands above its filters, the filters in bars, and what stands below them.
 
     ``warnings`` name what is not known of the address that asked for it; ``back``: whether links lead back from it;
-    ``is_live``: whether the host shows the measurements that go on; ``takes_file``: whether it takes an ONNX file.
+    ``is_live``: whether the host shows the measurements that go on; ``takes_file``: whether it takes an ONNX file;
+    ``folds``: whether its filters are folded on a narrow screen, for what they narrow is there without them.
     """
 
     title: str
@@ -75,11 +76,7 @@ class Page:
     back: bool = False
     is_live: bool = False
     takes_file: bool = False
-
-    @property
-    def filters(self) -> int:
-        """How many filters it has."""
-        return sum(map(len, self.bars))
+    folds: bool = False
 
 
 class Form:

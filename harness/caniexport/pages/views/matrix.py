@@ -112,7 +112,7 @@ def page(form: Form, kept: Kept) -> Page:
     nothing = f"No case has all of these words: {asked.query}" if asked.query and not matched else ""
     shown = None if nothing else kept.answer(table, asked.filters(matched), asked.by)
     body = render("nothing.html", nothing=nothing) if shown is None else _body(form, kept, asked, shown)
-    return form.page(_TITLE, _LEAD + _LEADS[asked.rows], body)
+    return form.page(_TITLE, _LEAD + _LEADS[asked.rows], body, folds=True)
 
 
 def shown_filters(form: Form, kept: Kept) -> Filters:
