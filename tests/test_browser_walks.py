@@ -125,6 +125,8 @@ def test_show_me_the_table_and_the_cell_behind_it(visit, dataset, width, scheme)
     page.get_by_role("link", name="Show me the table").click()
     page.wait_for_url("**/matrix")
     drawn(page)
+    if width < 600:
+        page.get_by_label("Filters", exact=True).check()
     page.get_by_label("Search", exact=True).fill("torch.cross")
     page.get_by_label("Search", exact=True).press("Enter")
     until(page, "document.querySelectorAll('tr.theme').length === 1")
