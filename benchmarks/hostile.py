@@ -274,6 +274,7 @@ def make(folder: Path, release: str) -> Home:
         for path in home.cases.glob("*.py"):
             if path.name != "canaries.py":
                 path.unlink()
+        shutil.rmtree(home.cases / "claims")
         return home
     home = Real(folder / "home", folder / "none", folder)
     home.cases.mkdir(parents=True)
