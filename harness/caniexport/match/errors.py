@@ -119,11 +119,6 @@ class KnownError:
         return tuple(dict.fromkeys(reason.exact for reason in self.evidence.reasons if reason.exact))
 
     @cached_property
-    def clauses(self) -> frozenset[str]:
-        """The parts of its reasons that say something by themselves."""
-        return frozenset(clause for reason in self.evidence.reasons for clause in reason.clauses)
-
-    @cached_property
     def patterns(self) -> tuple[str, ...]:
         """The patterns of its reasons that tell enough."""
         return tuple(dict.fromkeys(reason.pattern for reason in self.evidence.reasons if _tells(reason)))
@@ -151,7 +146,7 @@ class ErrorIndex:
         """The operator of the clauses that are said of one operator only, and more than once."""
         found: dict[str, list[KnownError]] = defaultdict(list)
         for item in self.known:
-            for clause in item.clauses:
+            for clause in item.evidence.clauses:
                 found[clause].append(item)
         return {
             clause: items[0].evidence.operator
@@ -343,7 +338,7 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, first
             return Confidence.CAUSE if agrees and (few or _is_rule(evidence)) else Confidence.SIMILAR
     if first and not agrees:
         return None
-    if any(clause in evidence.patterns for clause in item.clauses):
+    if any(clause in evidence.patterns for clause in item.evidence.clauses):
         return Confidence.SIMILAR
     return Confidence.SIMILAR if _likeness(evidence.words, item.evidence.words, where.rarity) >= _ALIKE else None
 

@@ -11,6 +11,7 @@ from caniexport.answers.points import Places
 from caniexport.answers.reading import Rows, load
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import exporter_name
+from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, index_errors, match_error
 from caniexport.match.judged import CaseAt, judge_case
 from caniexport.model.case import PLAIN
@@ -170,10 +171,14 @@ def _nothing_fails(answer: ErrorAnswer) -> str:
 def _listed(answer: ErrorAnswer) -> str:
     """What torch's own tables say of an operator that no case is about."""
     parts = [
-        f"{table.exporter} has a rule for opset {table.declared}" if table.declared else f"{table.exporter} has no rule"
+        f"{_short(table.exporter)} has {f'a rule for opset {table.declared}' if table.declared else 'no rule'}"
         for table in answer.tables
     ]
     return f" torch {answer.tables[0].torch} itself lists: {'; '.join(parts)} (not measured)." if parts else ""
+
+
+def _short(exporter: str) -> str:
+    return EXPORTER_SHORT.get(exporter, exporter)
 
 
 def _of_another(at: CaseAt) -> str:
@@ -200,7 +205,7 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
     if at.status is None:
         return f"It was not measured at {at.place}."
     if at.works:
-        last = f" It was last seen on torch {seen.torch}, {seen.exporter}." if seen.torch else ""
+        last = f" It was last seen on torch {seen.torch}, {_short(seen.exporter)}." if seen.torch else ""
         return f"At {at.place} it works without a fix.{last}"
     if at.helping:
         fix = at.helping[0]
