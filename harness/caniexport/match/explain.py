@@ -206,7 +206,7 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
         return f"It was not measured at {at.place}."
     if at.works:
         last = f" It was last seen on torch {seen.torch}, {_short(seen.exporter)}." if seen.torch else ""
-        return f"At {at.place} it works without a fix.{last}"
+        return f"At {at.place} it works without a fix; an error from there has another cause.{last}"
     if at.helping:
         fix = at.helping[0]
         return f"At {at.place} the fix `{fix.variant}` is measured to work: {fix.note or fix.kind}."
