@@ -176,3 +176,21 @@ class ScriptedRelu6Twice(Case):
     def copied(self, x):
         clipped = self.first(x)
         return torch.cat([self.relu(x), clipped, clipped])
+
+
+class SiluNoRule(_Activation):
+    """F.silu has no rule in torch 1.7."""
+
+    sources = ("WongKinYiu/yolov7#89", "ultralytics/ultralytics#644", "TrojanXu/yolov5-tensorrt#47")
+    aten_ops = ("aten::silu",)
+    onnx_ops = ("Sigmoid", "Mul")
+    needs_torch = ">=1.7"
+
+    def forward(self, x):
+        return F.silu(x)
+
+    @fix("module-swap", "x * torch.sigmoid(x)")
+    def times_sigmoid(self, x):
+        return x * torch.sigmoid(x)
+
+    newer_torch = fix("version-upgrade", "torch 1.8 and later", torch=">=1.8")

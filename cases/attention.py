@@ -257,3 +257,119 @@ class TransformerEncoderDynamicLength(Case):
         return self.layer(x)
 
     dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+
+
+class SdpaThreeDims(_Attention):
+    """scaled_dot_product_attention of 3-D query, key and value, without an axis of heads."""
+
+    sources = ("microsoft/onnxscript#2558", "pytorch/pytorch#157130")
+    inputs = (
+        (f32(2, 5, 4), f32(2, 5, 4), f32(2, 5, 4)),
+        (f32(2, 5, 4), f32(2, 5, 4), f32(2, 5, 4)),
+        (f32(3, 7, 4), f32(3, 7, 4), f32(3, 7, 4)),
+    )
+    dynamic = {
+        "query": {0: "batch", 1: "length"},
+        "key": {0: "batch", 1: "length"},
+        "value": {0: "batch", 1: "length"},
+    }
+
+    def forward(self, query, key, value):
+        return F.scaled_dot_product_attention(query, key, value)
+
+    @fix("rewrite", "an axis of one head put in and taken out again", documented=False)
+    def one_head(self, query, key, value):
+        query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+        return F.scaled_dot_product_attention(query, key, value).squeeze(1)
+
+    @fix("rewrite", "the product, its softmax, the second product", documented=False)
+    def formula(self, query, key, value):
+        return softmax_product(query, key, value)
+
+    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+
+
+class SdpaCausalByTracedSize(_Attention):
+    """is_causal = query.shape[2] > 1: causal for a prompt, not for the one query that follows.
+
+    Under tracing the comparison is a tensor, which the operator refuses; as a bool it is what the example has.
+    """
+
+    sources = ("huggingface/transformers#35791", "pytorch/pytorch#115262", "pytorch/pytorch#110277")
+    inputs = (
+        (f32(2, 2, 5, 4), f32(2, 2, 5, 4), f32(2, 2, 5, 4)),
+        (f32(2, 2, 7, 4), f32(2, 2, 7, 4), f32(2, 2, 7, 4)),
+        (f32(2, 2, 1, 4), f32(2, 2, 6, 4), f32(2, 2, 6, 4)),
+    )
+    dynamic = {"query": {2: "queries"}, "key": {2: "keys"}, "value": {2: "keys"}}
+
+    def forward(self, query, key, value):
+        return F.scaled_dot_product_attention(query, key, value, is_causal=query.shape[2] > 1)
+
+    @fix("rewrite", "the bool of the comparison: right for the example's branch alone", caution=True)
+    def as_bool(self, query, key, value):
+        return F.scaled_dot_product_attention(query, key, value, is_causal=bool(query.shape[2] > 1))
+
+    @fix("rewrite", "a mask, always: each query sees the keys up to its own, a single one all of them")
+    def mask_always(self, query, key, value):
+        last = torch.arange(query.shape[2]) + (key.shape[2] - query.shape[2])
+        seen = torch.arange(key.shape[2])[None] <= last[:, None]
+        return F.scaled_dot_product_attention(query, key, value, seen)
+
+
+@contextmanager
+def without_gradients(_opset):
+    """The export under torch.no_grad()."""
+    with torch.no_grad():
+        yield
+
+
+def two_heads(x):
+    """Query, key and value of two heads from one projection's output."""
+    return x.reshape(x.size(0), x.size(1), 3, 2, -1).permute(2, 0, 3, 1, 4)
+
+
+class SdpaTrainableBiasThenReshape(_Attention):
+    """scaled_dot_product_attention whose mask is computed from a trainable table, then transpose and reshape.
+
+    As relative position biases are made. Where the mask wants gradients, torch.export's trace and its decomposition
+    lay the output out in two ways, and the view that the reshape became no longer fits.
+    """
+
+    sources = ("pytorch/pytorch#136543", "pytorch/pytorch#141107")
+    inputs = ((f32(2, 5, 24),), (f32(2, 5, 24),), (f32(3, 5, 24),))
+    dynamic = {"x": {0: "batch"}}
+
+    def setup(self):
+        self.table = torch.nn.Parameter(torch.zeros(9, 2))
+        self.register_buffer("distances", torch.arange(5)[None] - torch.arange(5)[:, None] + 4)
+
+    def forward(self, x):
+        query, key, value = two_heads(x)
+        bias = self.table[self.distances].permute(2, 0, 1).unsqueeze(0)
+        out = F.scaled_dot_product_attention(query, key, value, bias)
+        return out.transpose(1, 2).reshape(x.size(0), x.size(1), -1)
+
+    not_trainable = fix(
+        "export-option",
+        "model.requires_grad_(False) before the export",
+        prepare=lambda module, _inputs: module.requires_grad_(False),
+        documented=False,
+    )
+    no_grad = fix("export-option", "the export under torch.no_grad()", patch=without_gradients, documented=False)
+
+    @fix("rewrite", "the table detached from its gradients", documented=False)
+    def table_detached(self, x):
+        query, key, value = two_heads(x)
+        bias = self.table.detach()[self.distances].permute(2, 0, 1).unsqueeze(0)
+        out = F.scaled_dot_product_attention(query, key, value, bias)
+        return out.transpose(1, 2).reshape(x.size(0), x.size(1), -1)
+
+    @fix("rewrite", "the product, its softmax, the second product", documented=False)
+    def formula(self, x):
+        query, key, value = two_heads(x)
+        bias = self.table[self.distances].permute(2, 0, 1).unsqueeze(0)
+        out = softmax_product(query, key, value, bias)
+        return out.transpose(1, 2).reshape(x.size(0), x.size(1), -1)
+
+    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)

@@ -320,3 +320,44 @@ class AsinhOpset9(Case):
         magnitude = torch.abs(x)
         # log1p's argument keeps small magnitudes, which log(1 + x) would round away
         return torch.sign(x) * torch.log1p(magnitude + x * x / (1 + torch.sqrt(x * x + 1)))
+
+
+class LogitNoRule(Case):
+    """x.logit() has no rule."""
+
+    sources = ("pytorch/pytorch#101969",)
+    aten_ops = ("aten::logit",)
+    onnx_ops = ("Log", "Div", "Sub")
+    needs_torch = ">=1.6"
+    inputs = ((f32(2, 4, low=0.1, high=0.9),), (f32(2, 4, low=0.1, high=0.9),), (f32(3, 4, low=0.1, high=0.9),))
+    dynamic = {"x": {0: "batch"}}
+
+    def forward(self, x):
+        return x.logit()
+
+    @fix("rewrite", "log(x / (1 - x))")
+    def log_of_quotient(self, x):
+        return torch.log(x / (1 - x))
+
+
+class LogitWithEpsilon(Case):
+    """torch.logit(x, eps), as detectors undo a sigmoid: outside of eps and 1 - eps it is clamped."""
+
+    sources = ("pytorch/pytorch#101969",)
+    aten_ops = ("aten::logit",)
+    onnx_ops = ("Log", "Div", "Clip")
+    needs_torch = ">=1.6"
+    inputs = (
+        (f32(2, 4, low=0.1, high=0.9),),
+        (values([[0.0, 0.001, 0.5, 1.0], [-1.0, 2.0, 0.999, 0.25]]),),
+        (f32(3, 4, low=0.1, high=0.9),),
+    )
+    dynamic = {"x": {0: "batch"}}
+
+    def forward(self, x):
+        return torch.logit(x, eps=0.01)
+
+    @fix("rewrite", "clamped, then log(x / (1 - x))", documented=False)
+    def clamped(self, x):
+        x = x.clamp(0.01, 0.99)
+        return torch.log(x / (1 - x))

@@ -162,3 +162,43 @@ class SliceAssignDynamic(Case):
         column = t.unsqueeze(0).expand(bias.size(0), bias.size(1) - 1, 1)
         below = torch.cat([column, bias[:, 1:, 1:]], dim=2)
         return torch.cat([bias[:, :1], below], dim=1)
+
+
+class BroadcastToNoRule(Case):
+    """x.broadcast_to(shape) has no rule before torch 2.1."""
+
+    sources = ("pytorch/pytorch#92678", "pytorch/pytorch#101768", "AXERA-TECH/OWLVIT-ONNX-AX650-CPP#1")
+    aten_ops = ("aten::broadcast_to",)
+    onnx_ops = ("Expand",)
+    needs_torch = ">=1.8"
+    inputs = ((f32(1, 4), f32(3, 4)), (f32(1, 4), f32(3, 4)), (f32(1, 4), f32(5, 4)))
+    dynamic = {"like": {0: "batch"}}
+
+    def forward(self, x, like):
+        return x.broadcast_to(like.shape)
+
+    @fix("rewrite", "expand", documented=False)
+    def expand(self, x, like):
+        return x.expand(like.shape)
+
+    @fix("rewrite", "the sum with zeros of that shape", documented=False)
+    def plus_zeros(self, x, like):
+        return x + torch.zeros_like(like)
+
+
+class BroadcastTensorsNoRule(Case):
+    """torch.broadcast_tensors has no rule in older releases."""
+
+    sources = ("pytorch/pytorch#69073", "onnx/onnx#3339")
+    aten_ops = ("aten::broadcast_tensors",)
+    onnx_ops = ("Expand",)
+    inputs = ((f32(1, 4), f32(3, 1)), (f32(1, 4), f32(3, 1)), (f32(1, 4), f32(5, 1)))
+    dynamic = {"y": {0: "batch"}}
+
+    def forward(self, x, y):
+        x, y = torch.broadcast_tensors(x, y)
+        return torch.cat([x, y], 1)
+
+    @fix("rewrite", "each added to zeros of the other's shape", documented=False)
+    def plus_zeros(self, x, y):
+        return torch.cat([x + torch.zeros_like(y), y + torch.zeros_like(x)], 1)

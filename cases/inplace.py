@@ -242,3 +242,28 @@ class RunningTotalInBuffer(Case):
     @fix("rewrite", "the state as an input and an output")
     def state_passed(self, x, before):
         return before + x
+
+
+class SliceCopiedInto(Case):
+    """x[:, 1:].copy_(y): a slice as the target of a copy."""
+
+    sources = ("pytorch/pytorch#161263", "pytorch/pytorch#53046")
+    aten_ops = ("aten::copy_", "aten::slice")
+    onnx_ops = ("ScatterND", "Slice", "Concat")
+    inputs = ((f32(2, 4), f32(2, 3)), (f32(2, 4), f32(2, 3)), (f32(3, 6), f32(3, 5)))
+    dynamic = {"x": {0: "batch", 1: "length"}, "y": {0: "batch", 1: "shorter"}}
+
+    def forward(self, x, y):
+        x = x.clone()
+        x[:, 1:].copy_(y)
+        return x
+
+    @fix("rewrite", "assigned: x[:, 1:] = y", documented=False)
+    def assigned(self, x, y):
+        x = x.clone()
+        x[:, 1:] = y
+        return x
+
+    @fix("rewrite", "the parts, concatenated", documented=False)
+    def concatenated(self, x, y):
+        return torch.cat([x[:, :1], y], 1)

@@ -359,3 +359,47 @@ class BitshiftUint8(Case):
         return x << 2, x >> 1
 
     opset_11 = fix("raise-opset", "export at opset 11, which has BitShift", opset=11)
+
+
+class AndInPlace(_TwoMasks):
+    """mask &= other: aten::__iand_ has no rule."""
+
+    sources = ("pytorch/pytorch#159072", "lix19937/tensorrt-insight#53")
+    aten_ops = ("aten::__iand__",)
+    onnx_ops = ("And",)
+
+    def forward(self, x, y):
+        x = x.clone()
+        x &= y
+        return x
+
+    @fix("rewrite", "mask = mask & other")
+    def out_of_place(self, x, y):
+        return x & y
+
+    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)
+
+
+class OrInPlace(_TwoMasks):
+    """mask |= other: aten::__ior_ has no rule."""
+
+    sources = ("huggingface/transformers#31696", "huggingface/optimum#2235")
+    aten_ops = ("aten::__ior__",)
+    onnx_ops = ("Or",)
+
+    def forward(self, x, y):
+        x = x.clone()
+        x |= y
+        return x
+
+    @fix("rewrite", "mask = mask | other", documented=False)
+    def out_of_place(self, x, y):
+        return x | y
+
+    @fix("rewrite", "mask.bitwise_or_(other)")
+    def bitwise_or_in_place(self, x, y):
+        x = x.clone()
+        x.bitwise_or_(y)
+        return x
+
+    dynamo = fix("export-option", "the dynamo exporter", exporter="dynamo", documented=False)

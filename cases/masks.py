@@ -320,3 +320,28 @@ class MaskedSelectNoRule(Case):
     @fix("rewrite", "the flattened values at the true places", documented=False)
     def flattened(self, x, mask):
         return x.reshape(-1)[mask.reshape(-1).nonzero().squeeze(1)]
+
+
+class MaskByVmap(Case):
+    """A causal and padding mask made by three nested torch.vmap over the places of batch, query and key."""
+
+    sources = ("pytorch/pytorch#172880",)
+    aten_ops = ("aten::index", "aten::le", "aten::__and__")
+    onnx_ops = ("GatherND", "LessOrEqual", "And")
+    needs_torch = ">=2.0"
+    inputs = ((boolean(2, 5),), (boolean(2, 5),), (boolean(3, 7),))
+    dynamic = {"kept": {0: "batch", 1: "length"}}
+
+    def forward(self, kept):
+        def seen(batch, query, key):
+            return (key <= query) & kept[batch, key]
+
+        for axes in ((None, None, 0), (None, 0, None), (0, None, None)):
+            seen = torch.vmap(seen, in_dims=axes)
+        places = torch.arange(kept.shape[1])
+        return seen(torch.arange(kept.shape[0]), places, places)
+
+    @fix("rewrite", "the places broadcast against each other, without vmap", documented=False)
+    def broadcast(self, kept):
+        places = torch.arange(kept.shape[1])
+        return (places[None, None] <= places[None, :, None]) & kept[:, None]

@@ -378,3 +378,28 @@ class MaxUnpoolIndicesPerPlane(Case):
     @fix("rewrite", "scatter into planes of zeros", documented=False)
     def scatter(self, x, indices):
         return unpooled(x, indices)
+
+
+class MaxPoolOfInputSize(Case):
+    """F.max_pool2d(x, x.shape[2:]): a kernel as large as the input is a tensor under tracing."""
+
+    sources = ("pytorch/pytorch#35743", "onnx/tutorials#181", "pytorch/pytorch#34743")
+    aten_ops = ("aten::max_pool2d", "aten::size")
+    onnx_ops = ("MaxPool", "GlobalMaxPool", "ReduceMax")
+    inputs = ((f32(2, 3, 6, 4),), (f32(2, 3, 6, 4),), (f32(2, 3, 5, 7),))
+    dynamic = {"x": {2: "height", 3: "width"}}
+
+    def forward(self, x):
+        return F.max_pool2d(x, x.shape[2:])
+
+    @fix("rewrite", "F.adaptive_max_pool2d(x, 1)", documented=False)
+    def adaptive(self, x):
+        return F.adaptive_max_pool2d(x, 1)
+
+    @fix("rewrite", "the maximum over both sides", documented=False)
+    def maximum(self, x):
+        return x.max(3, keepdim=True)[0].max(2, keepdim=True)[0]
+
+    @fix("rewrite", "the example's size as numbers: right for that size alone", caution=True)
+    def size_as_numbers(self, x):
+        return F.max_pool2d(x, (int(x.shape[2]), int(x.shape[3])))

@@ -275,3 +275,23 @@ class ReflectPadLargerThanInput(Case):
         # a few periods added: an integer remainder of negative numbers has a fault of its own
         place = torch.remainder(torch.arange(x.shape[1] + 8) + 8 * last - 4, 2 * last)
         return x[:, last - torch.abs(place - last)]
+
+
+class FlipOpset9(Case):
+    """torch.flip needs opset 10."""
+
+    id = "flip-opset-9"
+    sources = ("voldemortX/pytorch-auto-drive#97",)
+    aten_ops = ("aten::flip",)
+    onnx_ops = ("Slice",)
+    inputs = ((f32(2, 4, 3),), (f32(2, 4, 3),), (f32(2, 6, 3),))
+    dynamic = {"x": {1: "length"}}
+
+    def forward(self, x):
+        return torch.flip(x, [1])
+
+    opset_10 = fix("raise-opset", "export at opset 10", opset=10)
+
+    @fix("rewrite", "the rows by an index that runs backwards", documented=False)
+    def index_backwards(self, x):
+        return x.index_select(1, x.size(1) - 1 - torch.arange(x.size(1)))
