@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "harness" / "caniexport"
 FLOORS = (
     ("model",),
     ("names", "operators", "versions", "home"),
+    ("profiles",),
     ("worker",),
     ("runner",),
     ("machine",),

@@ -271,8 +271,9 @@ def test_a_file_that_is_no_table_of_releases_is_named(tmp_path, monkeypatch, tex
 
 
 def test_names_of_tox_environments_are_understood():
-    assert releases.target("torch2.5-opset17-cpu") == ("2.5", [17], "cpu")
-    assert releases.target("torch1.13.1-cuda") == ("1.13.1", [], "cuda")
+    assert releases.target("torch2.5-opset17-cpu") == ("2.5", [17], "cpu", "newest")
+    assert releases.target("torch2.9.1-period-cpu") == ("2.9.1", [], "cpu", "period")
+    assert releases.target("torch1.13.1-cuda") == ("1.13.1", [], "cuda", "newest")
     assert releases.target("py311").release == ""
 
 

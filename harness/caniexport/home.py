@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ STATES = "alerts.toml"
 _PACKAGE = Path(__file__).resolve().parent
 #: in a checkout the package lies below its folder harness/
 _AROUND = _PACKAGE.parent.parent
+#: the dataset of the packages in the table of releases, and the folder with those of other profiles
+NEWEST, PROFILES = "newest", "profiles"
 #: bytes of the largest list or settings file that is read
 LARGEST_LIST = 8 * 1024 * 1024
 
@@ -46,6 +48,24 @@ class Home:
         """The folders that cases are read from."""
         own = self.own_cases
         return (self.cases, own) if own is not None and _has_cases(own) else (self.cases,)
+
+    def of(self, profile: str) -> Home:
+        """The places of a profile's datasets, each beside that of ``newest``."""
+        if profile == NEWEST:
+            return self
+        folders = [self.published, self.local, *filter(None, [self.own_results])]
+        below = [folder / PROFILES / profile for folder in folders]
+        return replace(self, published=below[0], local=below[1], own_results=below[2] if below[2:] else None)
+
+    def profiles(self) -> tuple[str, ...]:
+        """The profiles that have rows, ``newest`` first."""
+        found = {path.name for above in (self.published, self.local) for path in (above / PROFILES).glob("*")}
+        return (NEWEST, *sorted(name for name in found if any(map(holds_dataset, self.of(name).datasets))))
+
+    @property
+    def datasets(self) -> tuple[Path, Path]:
+        """The published and the local dataset's folder."""
+        return self.published, self.local
 
     @property
     def new_cases(self) -> Path:

@@ -18,12 +18,14 @@ from caniexport.cli.options import (
     disk_option,
     json_option,
     open_dataset,
+    profile_option,
     release_names,
     releases_option,
     several,
     workers_option,
 )
 from caniexport.home import Home
+from caniexport.profiles import find_profile
 
 if TYPE_CHECKING:
     from caniexport.measure.job import ReleaseReport
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 )
 @workers_option("Processes side by side [default: one a core].")
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
+@profile_option("What is installed beside torch.")
 @click.option("--missing", is_flag=True, help="Measure only what the published dataset does not hold either.")
 @click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
 @disk_option("GB that environments and downloads may take, with --rolling.")
@@ -84,6 +87,7 @@ def command(
     plan: bool,
     repeat: int,
     strict: bool,
+    profile: str,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -99,7 +103,7 @@ def command(
     from caniexport.measure.describe import describe
     from caniexport.measure.job import MeasureOptions
 
-    home = homes.find()
+    home = homes.find().of(profile)
     if not runtimes and provider not in ("", "cpu", "cuda"):
         raise click.UsageError(f"torch is measured on cpu or cuda, not on {provider}: that is a provider of --runtime")
     asked |= {"home": home, "cases": case_names(home, cases)}
@@ -122,6 +126,7 @@ def command(
         disk_budget=disk_budget,
         repeat=repeat,
         plan=plan,
+        profile=find_profile(profile),
         **asked,
     )
     if plan:

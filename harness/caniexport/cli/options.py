@@ -57,6 +57,15 @@ def workers_option(text: str, default: int | None = None) -> Callable[[_Command]
     return click.option("--workers", type=many, default=default, show_default=True, help=text, callback=read)
 
 
+def profile_option(text: str) -> Callable[[_Command], _Command]:
+    """What is installed beside torch; the command gets the profile's name."""
+    from caniexport.profiles import find_profile
+
+    words = f"{text} newest (as the table of releases has it), period (two weeks after the release), onnxscript-0.5.6."
+    read = _reading(lambda name: find_profile(name).name)
+    return click.option("--profile", default="newest", metavar="NAME", help=words, callback=read)
+
+
 def disk_option(text: str) -> Callable[[_Command], _Command]:
     """The disk that environments may take: asked for in gigabytes, the command gets bytes."""
     read = _reading(lambda gigabytes: round(gigabytes * GIGABYTE))

@@ -10,7 +10,7 @@ import click
 
 from caniexport import home as homes
 from caniexport.cli import output
-from caniexport.cli.options import json_option
+from caniexport.cli.options import json_option, profile_option
 from caniexport.home import Home, holds_dataset
 
 if TYPE_CHECKING:
@@ -25,13 +25,14 @@ _SHOWN = 3
 
 @click.command("publish")
 @click.option("--check", is_flag=True, help="Write nothing, only say what would be held back, and what is doubtful.")
+@profile_option("The dataset that is published.")
 @json_option
-def command(check: bool, as_json: bool) -> None:
+def command(check: bool, profile: str, as_json: bool) -> None:
     """Promote the local rows of runs that passed the gate into results/.
 
     What is held back is named, by reason, and so is what cannot be read; the exit code is then 1.
     """
-    home = homes.find()
+    home = homes.find().of(profile)
     report = promote(home, home.read_cases(), write=not check)
     output.report(report, _lines(report, check), as_json)
     if not report.is_whole or (check and report.doubtful):

@@ -13,10 +13,12 @@ from caniexport.measure.done import done_cells, done_environment_cases, in_turn,
 from caniexport.measure.job import CellsJob, MeasureOptions, ReleaseReport, cell_name, new_run_id, utc_now
 from caniexport.measure.missing_rows import make_missing_rows
 from caniexport.measure.progress import Progress
+from caniexport.measure.resolve_profile import resolve
 from caniexport.measure.settle import SettledRun, settle
 from caniexport.measure.tox_calls import cells_variables, failure, run_again, run_job, table_with
 from caniexport.model import corpus as corpus_module
 from caniexport.model import plan, releases
+from caniexport.model.errors import EnvironmentUnavailable
 from caniexport.model.journal import Journal
 from caniexport.model.rows import MEASURING_VERSION
 
@@ -63,22 +65,33 @@ def _jobs(
 ) -> list[CellsJob]:
     """The runs of these releases, not planned yet."""
     variables = {} if options.plan else cells_variables(options)
+    profile = "" if options.profile.is_newest else f"-{options.profile.name}"
     return [
-        CellsJob(
-            options=options,
-            environment=f"torch{release.torch}-{options.provider}",
-            label=f"torch {release.torch}",
-            release=release,
-            corpus=corpus,
-            selection=tuple(_selection(options)),
-            limits=tuple(_limits(options)),
-            # tox.ini names the first folder of cases
-            folders=tuple(map(str, options.home.corpora[1:])),
-            variables=variables,
-            progress=progress,
+        _resolved(
+            CellsJob(
+                options=options,
+                environment=f"torch{release.torch}{profile}-{options.provider}",
+                label=f"torch {release.torch}",
+                release=release,
+                corpus=corpus,
+                selection=tuple(_selection(options)),
+                limits=tuple(_limits(options)),
+                # tox.ini names the first folder of cases
+                folders=tuple(map(str, options.home.corpora[1:])),
+                variables=variables,
+                progress=progress,
+            )
         )
         for release in chosen
     ]
+
+
+def _resolved(job: CellsJob) -> CellsJob:
+    """The job with the pins of its profile, or why there are none."""
+    try:
+        return replace(job, release=resolve(job.release, job.options.profile, job.options.local / "pins"))
+    except EnvironmentUnavailable as error:
+        return replace(job, unresolved=str(error))
 
 
 def _limits(options: MeasureOptions) -> Iterator[str]:
@@ -100,6 +113,8 @@ def _measure_in_turn(job: CellsJob) -> ReleaseReport:
     """One release, when no other process measures it into the same folder, with a Python that this machine has."""
     options, release = job.options, job.release
     with in_turn(job, _planned) as job:
+        if job.unresolved:
+            return _not_entered(job, job.unresolved)
         fitting = interpreters.fitting(release) if job.todo else release
         if fitting is None:
             return _without_python(job)
@@ -111,9 +126,10 @@ def _measure_in_turn(job: CellsJob) -> ReleaseReport:
         if options.rolling:
             options.budget.make_room(job.say)
         measure_it = _measure_apart if options.apart else _measure_release
-        if fitting is release:
+        if fitting is not release:
+            job.tell(f"measured with Python {fitting.python}, for this machine has no {release.python}")
+        if fitting == releases.find(fitting.torch):
             return measure_it(job)
-        job.tell(f"measured with Python {fitting.python}, for this machine has no {release.python}")
         with table_with(fitting, options.local):
             return measure_it(job)
 
@@ -123,9 +139,14 @@ def _without_python(job: CellsJob) -> ReleaseReport:
     lacks = f"Python {job.release.python}"
     why = interpreters.why_none(job.release.python)
     reason = f"it needs {lacks}, which is not on this machine and which uv could not fetch ({why})"
+    return replace(_not_entered(job, reason), lacks=lacks)
+
+
+def _not_entered(job: CellsJob, reason: str) -> ReleaseReport:
+    """The report of a release that has no environment here; the dataset says so in one row."""
     settle(job, missing=lambda rows: make_missing_rows(job, rows, reason))
     job.tell(f"could not be measured: {reason}")
-    return ReleaseReport(job.release.torch, len(job.todo), 0, 0.0, f"could not be measured: {reason}", lacks)
+    return ReleaseReport(job.release.torch, len(job.todo), 0, 0.0, f"could not be measured: {reason}")
 
 
 def _only_planned(job: CellsJob) -> ReleaseReport:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from caniexport.gate.repeats import REPEATED
 from caniexport.machine.disk import GIGABYTE, Budget
+from caniexport.profiles import NEWEST_PACKAGES, EnvironmentProfile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,6 +68,7 @@ class MeasureOptions(JobOptions):
     repeat     cells of each release to measure a second time (A/A), where nothing was selected
     plan       only say what would be measured
     tables     read the release's own operator tables too
+    profile    what is installed beside torch; ``home`` is that of the profile
     """
 
     releases: tuple[str, ...] = ()
@@ -78,6 +80,7 @@ class MeasureOptions(JobOptions):
     repeat: int = REPEATED
     plan: bool = False
     tables: bool = True
+    profile: EnvironmentProfile = NEWEST_PACKAGES
 
     @property
     def whole(self) -> bool:
@@ -173,13 +176,14 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class CellsJob(Job):
-    """Cells of one torch release, whose case files are ``corpus``."""
+    """Cells of one torch release, whose case files are ``corpus``; ``unresolved`` is why its packages do not fit."""
 
     table: ClassVar[str] = "cells"
     options: MeasureOptions
     release: Release
     todo: Sequence[plan.Cell] = ()
     corpus: dict[str, LoadedCase]
+    unresolved: str = ""
 
     @property
     def pins(self) -> tuple[str, ...]:

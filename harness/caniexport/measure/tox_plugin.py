@@ -48,10 +48,13 @@ def tox_add_core_config(core_conf: ConfigSet, state: State) -> None:
         if runtime is not None:
             state.conf.memory_seed_loaders[name].append(_runtime_loader(name, runtime, Path(core_conf["tox_root"])))
             continue
+        target = releases.target(name)
         try:
-            release = releases.find(releases.target(name).release)
+            release = releases.find(target.release)
         except UnknownName:
             continue
+        if release.profile != target.profile:
+            continue  # its packages are in the table that `measure --profile` writes
         state.conf.memory_seed_loaders[name].append(_loader(name, release))
 
 

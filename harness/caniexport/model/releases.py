@@ -26,6 +26,9 @@ class Release(NamedTuple):
     script        whether a scripted module can be made (1.2) — its export may still fail
     dynamo        lowest and highest opset to ask of the dynamo exporter; ``None`` where the release has none
     opset_argument  False in 1.0, whose exporter writes opset 9 and cannot be asked
+    released    the day on which its first file was uploaded, as the package index has it: 2025-11-12
+    profile     what is installed beside torch (caniexport/profiles.py); ``pins`` are those of this profile
+    as_of       the day whose packages these are; empty where no day was asked for
     """
 
     torch: str
@@ -35,6 +38,9 @@ class Release(NamedTuple):
     script: bool = True
     dynamo: Optional[Tuple[int, int]] = None
     opset_argument: bool = True
+    released: str = ""
+    profile: str = "newest"
+    as_of: str = ""
 
     @property
     def minor(self) -> str:
@@ -90,44 +96,46 @@ _PY312 = (
 )
 
 RELEASES: Tuple[Release, ...] = (
-    Release("1.0.1", "3.7", _PY37, (9, 9), script=False, opset_argument=False),
-    Release("1.1.0", "3.7", _PY37, (9, 10), script=False),
-    Release("1.2.0", "3.7", _PY37, (7, 10)),
-    Release("1.3.1", "3.7", _PY37, (7, 11)),
-    Release("1.4.0", "3.8", _PY38, (7, 11)),
-    Release("1.5.1", "3.8", _PY38, (7, 12)),
-    Release("1.6.0", "3.8", _PY38, (7, 12)),
-    Release("1.7.1", "3.8", _PY38, (7, 12)),
-    Release("1.8.1", "3.8", _PY38, (7, 13)),
-    Release("1.9.1", "3.8", _PY38, (7, 13)),
-    Release("1.10.2", "3.8", _PY38_PKG_RESOURCES, (7, 14)),
-    Release("1.11.0", "3.10", _PY310_OLD_PROTOBUF, (7, 15)),
-    Release("1.12.1", "3.10", _PY310, (7, 16)),
-    Release("1.13.1", "3.10", _PY310, (7, 17)),
-    Release("2.0.1", "3.10", _PY310, (7, 18)),
+    Release("1.0.1", "3.7", _PY37, (9, 9), script=False, opset_argument=False, released="2019-02-05"),
+    Release("1.1.0", "3.7", _PY37, (9, 10), script=False, released="2019-04-30"),
+    Release("1.2.0", "3.7", _PY37, (7, 10), released="2019-08-08"),
+    Release("1.3.1", "3.7", _PY37, (7, 11), released="2019-11-07"),
+    Release("1.4.0", "3.8", _PY38, (7, 11), released="2020-01-15"),
+    Release("1.5.1", "3.8", _PY38, (7, 12), released="2020-06-18"),
+    Release("1.6.0", "3.8", _PY38, (7, 12), released="2020-07-28"),
+    Release("1.7.1", "3.8", _PY38, (7, 12), released="2020-12-10"),
+    Release("1.8.1", "3.8", _PY38, (7, 13), released="2021-03-25"),
+    Release("1.9.1", "3.8", _PY38, (7, 13), released="2021-09-20"),
+    Release("1.10.2", "3.8", _PY38_PKG_RESOURCES, (7, 14), released="2022-01-27"),
+    Release("1.11.0", "3.10", _PY310_OLD_PROTOBUF, (7, 15), released="2022-03-10"),
+    Release("1.12.1", "3.10", _PY310, (7, 16), released="2022-08-05"),
+    Release("1.13.1", "3.10", _PY310, (7, 17), released="2022-12-15"),
+    Release("2.0.1", "3.10", _PY310, (7, 18), released="2023-05-08"),
     # dynamo_export (2.1-2.4) takes no opset: it writes 18
-    Release("2.1.2", "3.11", _PY311, (7, 19), dynamo=(18, 18)),
-    Release("2.2.2", "3.11", _PY311, (7, 19), dynamo=(18, 18)),
-    Release("2.3.1", "3.11", _PY311, (7, 19), dynamo=(18, 18)),
-    Release("2.4.1", "3.11", ("numpy==2.4.6",) + _PY311[1:], (7, 20), dynamo=(18, 18)),
-    Release("2.5.1", "3.12", _PY312, (7, 20), dynamo=(17, 27)),
-    Release("2.6.0", "3.12", _PY312, (7, 20), dynamo=(17, 27)),
-    Release("2.7.1", "3.12", _PY312, (7, 20), dynamo=(17, 27)),
-    Release("2.8.0", "3.12", _PY312, (7, 23), dynamo=(17, 27)),
-    Release("2.9.1", "3.12", _PY312, (7, 23), dynamo=(13, 27)),
-    Release("2.10.0", "3.12", _PY312, (7, 23), dynamo=(13, 27)),
-    Release("2.11.0", "3.12", _PY312, (7, 23), dynamo=(13, 27)),
-    Release("2.12.1", "3.12", _PY312, (7, 23), dynamo=(13, 27)),
-    Release("2.13.0", "3.12", _PY312, (7, 23), dynamo=(13, 27)),
-    Release("2.14.1", "3.12", _PY312, (7, 23), dynamo=(13, 27)),
-    Release("2.15.0", "3.12", _PY312, (7, 23), dynamo=(13, 27)),
+    Release("2.1.2", "3.11", _PY311, (7, 19), dynamo=(18, 18), released="2023-12-14"),
+    Release("2.2.2", "3.11", _PY311, (7, 19), dynamo=(18, 18), released="2024-03-27"),
+    Release("2.3.1", "3.11", _PY311, (7, 19), dynamo=(18, 18), released="2024-06-05"),
+    Release("2.4.1", "3.11", ("numpy==2.4.6",) + _PY311[1:], (7, 20), dynamo=(18, 18), released="2024-09-04"),
+    Release("2.5.1", "3.12", _PY312, (7, 20), dynamo=(17, 27), released="2024-10-29"),
+    Release("2.6.0", "3.12", _PY312, (7, 20), dynamo=(17, 27), released="2025-01-29"),
+    Release("2.7.1", "3.12", _PY312, (7, 20), dynamo=(17, 27), released="2025-06-04"),
+    Release("2.8.0", "3.12", _PY312, (7, 23), dynamo=(17, 27), released="2025-08-06"),
+    Release("2.9.1", "3.12", _PY312, (7, 23), dynamo=(13, 27), released="2025-11-12"),
+    Release("2.10.0", "3.12", _PY312, (7, 23), dynamo=(13, 27), released="2026-01-21"),
+    Release("2.11.0", "3.12", _PY312, (7, 23), dynamo=(13, 27), released="2026-03-23"),
+    Release("2.12.1", "3.12", _PY312, (7, 23), dynamo=(13, 27), released="2026-06-17"),
+    Release("2.13.0", "3.12", _PY312, (7, 23), dynamo=(13, 27), released="2026-07-08"),
+    Release("2.14.1", "3.12", _PY312, (7, 23), dynamo=(13, 27), released="2026-09-30"),
+    Release("2.15.0", "3.12", _PY312, (7, 23), dynamo=(13, 27), released="2026-10-28"),
 )
 
 #: the releases measured when nothing else is said: each stands for an era of the exporters
 DEFAULT_RELEASES = ("1.3.1", "1.10.2", "1.12.1", "2.0.1", "2.8.0", "2.15.0")
 
 
-_ENVIRONMENT = re.compile(r"^torch(?P<release>[0-9][0-9.]*[0-9])(?:-opset(?P<opset>[0-9]+))?-(?P<provider>cpu|cuda)$")
+_ENVIRONMENT = re.compile(
+    r"^torch(?P<release>[0-9][0-9.]*[0-9])(?:-opset(?P<opset>[0-9]+))?(?:-(?P<profile>[a-z][a-z0-9._-]*))?-(?P<provider>cpu|cuda)$"
+)
 
 
 class ReleaseTarget(NamedTuple):
@@ -136,15 +144,17 @@ class ReleaseTarget(NamedTuple):
     release: str
     opsets: List[int]
     provider: str
+    profile: str = "newest"
 
 
 def target(environment: str) -> ReleaseTarget:
-    """``torch2.5-opset17-cpu`` -> release 2.5, opset 17, provider cpu."""
+    """``torch2.5-opset17-cpu`` -> release 2.5, opset 17, provider cpu; ``torch2.9.1-period-cpu`` -> profile period."""
     match = _ENVIRONMENT.match(environment)
     if match is None:
         return ReleaseTarget("", [], "cpu")
     opset = match.group("opset")
-    return ReleaseTarget(match.group("release"), [int(opset)] if opset else [], match.group("provider"))
+    opsets = [int(opset)] if opset else []
+    return ReleaseTarget(match.group("release"), opsets, match.group("provider"), match.group("profile") or "newest")
 
 
 def table() -> Tuple[Release, ...]:
@@ -182,9 +192,9 @@ def find(name: str) -> Release:
     parts = name.split(".")
     minor = ".".join(parts[:2])
     if len(parts) == 3 and all(part.isdigit() for part in parts) and minor in releases:
-        return releases[minor]._replace(torch=name)
+        return releases[minor]._replace(torch=name, released="")
     if len(parts) == 3 and _is_newer(parts, table()[-1]):
-        return table()[-1]._replace(torch=name)
+        return table()[-1]._replace(torch=name, released="")
     raise UnknownName(
         "no torch release {!r} in the table; it has {}".format(name, ", ".join(item.torch for item in table()))
     )

@@ -133,6 +133,8 @@ ENVIRONMENTS: Tuple[Column, ...] = (
     Column("rows", "int32", "rows of the run"),
     Column("repeated", "int32", "cells measured a second time, alone and with nothing shared; null where none were"),
     Column("differing", "list<string>", "of those, the cells whose second row differs, and in what"),
+    Column("profile", "string", "what is installed beside torch: period, onnxscript-0.5.6, ...; null for newest"),
+    Column("as_of", "string", "the day whose packages were installed: 2025-11-26; null where none was asked for"),
     Column("codes", "list<string>", "the measuring code of its rows (cells.code); null for runs before it was kept"),
 )
 

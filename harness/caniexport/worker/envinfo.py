@@ -41,7 +41,7 @@ def public(version: Optional[str]) -> Optional[str]:
     return version.split("+")[0] if version else None
 
 
-def environment(release: str, spec: str, device: str) -> Dict[str, Any]:
+def environment(release: str, spec: str, device: str, profile: str = "newest", as_of: str = "") -> Dict[str, Any]:
     """The environment's row (``rows.ENVIRONMENTS``) without the run's own columns."""
     packages = installed()
     measured = {name: version for name, version in packages.items() if name not in TEST_TOOLS}
@@ -51,6 +51,8 @@ def environment(release: str, spec: str, device: str) -> Dict[str, Any]:
         "env_id": hashlib.sha256(identity.encode("utf-8")).hexdigest()[:16],
         "release": release,
         "spec": spec,
+        "profile": None if profile == "newest" else profile,
+        "as_of": as_of or None,
         "python": platform.python_version(),
         "torch": public(packages.get("torch")),
         "torch_build": packages.get("torch"),

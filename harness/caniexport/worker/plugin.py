@@ -133,7 +133,8 @@ class Run:
         self._journal: Optional[Journal] = None
         self._broken = ""
         self._refused: Optional[StoreError] = None
-        self._environment = envinfo.environment(self.release.torch, self.release.spec, self.provider)
+        entry = self.release
+        self._environment = envinfo.environment(entry.torch, entry.spec, self.provider, entry.profile, entry.as_of)
         self._roots = [Path(argument.split("::")[0]).resolve() for argument in config.args]
         self._corpora: Dict[Path, Dict[str, LoadedCase]] = {}
         self._done = self._read_keys("--done")

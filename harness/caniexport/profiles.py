@@ -1,0 +1,122 @@
+"""Profiles: what is installed beside torch in an environment. Each profile's rows are a dataset of their own.
+
+``newest``          the newest packages that install and import with each release: the table of releases has the pins
+``period``          what an installation got two weeks after the release came out
+``onnxscript-0.5.6``  those of ``newest``, but for one package
+``lock-1f2e3d4c``   those that a user's lock file names
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from packaging.utils import canonicalize_name
+
+from caniexport import names
+from caniexport.home import NEWEST
+from caniexport.model.errors import UnknownName
+from caniexport.model.releases import Release
+
+PERIOD = "period"
+#: packages whose version makes another profile: what exports, writes, checks or runs a file beside torch
+HELPERS = ("onnx", "onnxscript", "onnx-ir", "onnxruntime", "numpy", "protobuf")
+#: how long after its release an installation of the period is made
+_AFTER = datetime.timedelta(weeks=2)
+#: Pythons of the period where that of the table had no wheels of onnx or onnxruntime yet
+_PERIOD_PYTHON = {"1.4.0": "3.7", "1.5.1": "3.7", "1.6.0": "3.7", "1.11.0": "3.9"}
+#: packages that had no wheel in the period, and only install as a later one
+LATER = ("future",)
+_SWAP = re.compile(rf"({'|'.join(sorted(HELPERS, key=len, reverse=True))})-([0-9][0-9a-z.]*)")
+_LOCK = re.compile(r"lock-[0-9a-f]{8}")
+
+
+@dataclass(frozen=True)
+class EnvironmentProfile:
+    """What an environment gets beside torch.
+
+    name    as commands and folders have it
+    pins    requirements of a lock file; empty for the other profiles
+    python  minor version that a lock file names; empty for that of the table of releases
+    """
+
+    name: str = NEWEST
+    pins: tuple[str, ...] = ()
+    python: str = ""
+
+    @property
+    def is_newest(self) -> bool:
+        """Whether it is that of the table of releases."""
+        return self.name == NEWEST
+
+    def asks(self, release: Release) -> Wanted | None:
+        """What is to be resolved for a release; ``None`` where the table of releases has the pins.
+
+        Raises :class:`UnknownName` for a lock file's profile without its pins, or of a release whose day is not known.
+        """
+        if self.is_newest:
+            return None
+        if self.name == PERIOD:
+            return _of_the_period(release)
+        swap = _SWAP.fullmatch(self.name)
+        if swap:
+            return Wanted(release.python, tuple(_swapped(release, swap[1], swap[2])))
+        if not self.pins:
+            raise UnknownName(f"the packages of profile {self.name} are those of a lock file: --lock names it")
+        return Wanted(self.python or release.python, (f"torch=={release.torch}", *self.pins))
+
+
+#: the profile of the table of releases
+NEWEST_PACKAGES = EnvironmentProfile()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Requirements that are to be resolved for a Python, as they were on a day (ISO; empty for today)."""
+
+    python: str
+    requirements: tuple[str, ...]
+    as_of: str = ""
+
+    @property
+    def digest(self) -> str:
+        """Names what was asked."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+
+
+def find_profile(name: str) -> EnvironmentProfile:
+    """The profile of a name; raises :class:`UnknownName` with the nearest one."""
+    if name in (NEWEST, PERIOD) or _SWAP.fullmatch(name) or _LOCK.fullmatch(name):
+        return EnvironmentProfile(name)
+    raise UnknownName(
+        f"{names.unknown('profile', name, (NEWEST, PERIOD))}, or a package with a version: onnxscript-0.5.6"
+    )
+
+
+def of_lock(pins: Iterable[str], python: str = "") -> EnvironmentProfile:
+    """The profile of a lock file's pins."""
+    wanted = tuple(sorted(pins))
+    digest = hashlib.sha256("\n".join((python, *wanted)).encode()).hexdigest()[:8]
+    return EnvironmentProfile(f"lock-{digest}", wanted, python)
+
+
+def _of_the_period(release: Release) -> Wanted:
+    if not release.released:
+        raise UnknownName(f"torch {release.torch} is not in the table of releases, which has the day of each release")
+    day = datetime.date.fromisoformat(release.released) + _AFTER
+    requirements = [f"torch=={release.torch}", "onnx", "onnxruntime", "numpy"]
+    requirements += ["onnxscript"] if release.dynamo else ["setuptools"]
+    return Wanted(_PERIOD_PYTHON.get(release.torch, release.python), tuple(requirements), day.isoformat())
+
+
+def _swapped(release: Release, package: str, version: str) -> Iterable[str]:
+    """The release's requirements with one package in another version, those that its version decides left open."""
+    decided = {"onnx-ir"} if package == "onnxscript" else set()
+    for requirement in release.requirements:
+        name = canonicalize_name(re.split(r"[=<>!~]", requirement)[0])
+        if name not in {package, *decided}:
+            yield requirement
+    yield f"{package}=={version}"
