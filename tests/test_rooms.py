@@ -14,6 +14,7 @@ FLOORS = (
     ("model",),
     ("names", "operators", "versions", "home"),
     ("profiles",),
+    ("locks",),
     ("worker",),
     ("runner",),
     ("machine",),

@@ -50,17 +50,20 @@ if TYPE_CHECKING:
     from caniexport.scan.scan import SourceScan
 
 
-def open(published: Path | str | None = None, local: Path | str | None = None) -> Dataset:
+def open(
+    published: Path | str | None = None, local: Path | str | None = None, *, profile: str = home.NEWEST
+) -> Dataset:
     """A dataset: the folders named, or where none is those of the home that the commands use.
 
-    Raises :class:`UnknownName` for a folder that has no dataset.
+    ``profile`` is what was installed beside torch: ``newest``, or ``period`` (two weeks after each release). Raises
+    :class:`UnknownName` for a folder that has no dataset, and for a profile without rows.
     """
     if published is None and local is None:
         found = home.find()
         if not any(map(home.holds_dataset, (found.published, found.local))):
             raise UnknownName(f"nothing has been measured yet below {found.root}: `caniexport measure` does")
-        return Dataset.open(found.published, found.local)
-    return Dataset.open(_dataset_folder(published), _dataset_folder(local))
+        return Dataset.open(found.published, found.local).of(profile)
+    return Dataset.open(_dataset_folder(published), _dataset_folder(local)).of(profile)
 
 
 def _dataset_folder(named: Path | str | None) -> Path | None:

@@ -23,6 +23,20 @@ def blame(verdict: Verdict, left: MeasuredPoint, right: MeasuredPoint, at: _At) 
     ``interaction`` where only all of them do; a swap that was not measured, or that a release does not offer, leaves
     it open: ``unattributed``.
     """
+    found = _axes(verdict, left, right, at)
+    return found.replace("packages", _packages(left, right, at)) if "packages" in found else found
+
+
+def _packages(left: MeasuredPoint, right: MeasuredPoint, at: _At) -> str:
+    """The package beside torch that did it, where its single swap shows so; else those that differ."""
+    before = at(left)
+    swaps = right.swaps(left)
+    undoing = [name for name, place in swaps.items() if _as_before(before, at(place))]
+    return " or ".join(undoing or swaps) or "packages"
+
+
+def _axes(verdict: Verdict, left: MeasuredPoint, right: MeasuredPoint, at: _At) -> str:
+    """As :func:`blame`, the packages beside torch as one axis."""
     differing = left.differing(right)
     if len(differing) < 2:
         return differing[0] if differing else ""

@@ -6,16 +6,23 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from packaging.utils import canonicalize_name
+
 from caniexport import names, versions
+from caniexport.answers.installed import Installed, VersionDifference, differences, helpers_of, nearest
 from caniexport.answers.reading import Rows
 from caniexport.answers.select import exporter_name, require_exporter
 from caniexport.bundles.runtime_releases import RUNTIMES
+from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
+from caniexport.profiles import HELPERS, find_profile
 from caniexport.store.elsewhere import Runtime
 
-AXES = ("torch", "opset", "exporter", "runtime", "provider")
-_FIELDS = {"runtime": ("runtime", "runtime_version")}
+AXES = ("torch", "opset", "exporter", "packages", "runtime", "provider")
+_FIELDS = {"runtime": ("runtime", "runtime_version"), "packages": ("profile", "packages")}
+#: packages that a point may name; onnxruntime is its runtime
+_PACKAGES = tuple(name for name in HELPERS if name != "onnxruntime")
 _CPU = "cpu"
 _ORT = "onnxruntime"
 #: other names of a runtime
@@ -36,12 +43,15 @@ class MeasuredPoint:
     runtime_version: str
     provider: str
     notes: tuple[str, ...] = ()
+    profile: str = NEWEST
+    packages: tuple[tuple[str, str], ...] = ()
 
     @property
     def text(self) -> str:
         """``torch 2.9.1, dynamo, opset 18, onnxruntime 1.31.1``; the provider where it is not cpu."""
         runtime = f", {self.on.text}" if self.runtime else ""
-        return f"torch {self.torch}, {self.exporter}, {versions.opset_name(self.opset)}{runtime}"
+        packages = "".join(f", {name} {version}" for name, version in self.packages if self.profile != NEWEST)
+        return f"torch {self.torch}, {self.exporter}, {versions.opset_name(self.opset)}{packages}{runtime}"
 
     @property
     def assumed(self) -> str:
@@ -59,8 +69,18 @@ class MeasuredPoint:
         return replace(self, **{name: getattr(other, name) for name in fields})
 
     def differing(self, other: MeasuredPoint) -> list[str]:
-        """The axes on which two places are not the same."""
-        return [axis for axis in AXES if self.moved(other, [axis]) != self]
+        """The axes on which two places are not the same; a release of torch brings its own packages."""
+        found = [axis for axis in AXES if self.moved(other, [axis]) != self]
+        return [axis for axis in found if axis != "packages" or self.profile != other.profile]
+
+    def swaps(self, other: MeasuredPoint) -> dict[str, MeasuredPoint]:
+        """By package: this place with that one package as in another place, whose torch is the same."""
+        theirs = dict(other.packages)
+        return {
+            name: replace(self, profile=f"{name}-{theirs[name]}", packages=())
+            for name, version in self.packages
+            if name in theirs and theirs[name] != version
+        }
 
 
 def parse(text: str) -> dict[str, str]:
@@ -78,15 +98,17 @@ def parse(text: str) -> dict[str, str]:
 
 
 def _part(part: str) -> tuple[str, str]:
-    axis, equals, value = (item.strip() for item in part.partition("="))
+    axis, equals, value = (item.strip() for item in part.replace("==", "=").partition("="))
     if not equals:
         axis, value = "torch", part
     if not value:
         raise UnknownName(f"{part!r}: nothing is given after =")
     if axis.casefold() in AXES:
         return axis.casefold(), value
+    if canonicalize_name(axis) in (*_PACKAGES, "profile"):
+        return str(canonicalize_name(axis)), value
     runtimes = (*_SHORT, *dict.fromkeys(release.runtime for release in RUNTIMES))
-    name = names.require("axis", axis, (*AXES, *runtimes))
+    name = names.require("axis", axis, (*AXES, *_PACKAGES, "profile", *runtimes))
     return "runtime", f"{_SHORT.get(name, name)}=={value.lstrip('=')}"
 
 
@@ -95,6 +117,7 @@ class Places:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
+        self._newest = rows.under(NEWEST)
 
     def fill(self, asked: Mapping[str, str]) -> MeasuredPoint:
         """A complete place. What ``asked`` leaves out is the release's default.
@@ -107,15 +130,55 @@ class Places:
         named = asked.get("torch", "")
         torch = versions.resolve(named, self._rows.torch) if named else self._rows.torch[-1]
         notes = [] if asked.get("torch") else [f"torch {torch}, the newest measured"]
+        beside = self._beside(torch, asked, notes)
+        if beside.profile != self._rows.profile:
+            return Places(self._rows.under(beside.profile))._at(torch, asked, beside, notes)
+        return self._at(torch, asked, beside, notes)
+
+    def _at(self, torch: str, asked: Mapping[str, str], beside: Installed, notes: list[str]) -> MeasuredPoint:
         exporter = self._exporter(torch, asked.get("exporter"), notes)
         opset = self._opset(torch, exporter, asked.get("opset"), notes)
-        runtime = self._runtime(torch, asked.get("runtime"), asked.get("provider"), notes)
-        return MeasuredPoint(torch, exporter, opset, *runtime, tuple(notes))
+        runtime = self._runtime(torch, self._asked_runtime(torch, asked), asked.get("provider"), notes)
+        shown = tuple((name, beside.packages[name]) for name in _PACKAGES[:3] if name in beside.packages)
+        return MeasuredPoint(torch, exporter, opset, *runtime, tuple(notes), beside.profile, shown)
+
+    def _asked_runtime(self, torch: str, asked: Mapping[str, str]) -> str | None:
+        """The runtime asked for; that of an installation only where it ran the files of this profile."""
+        installed = asked.get(_ORT)
+        if "runtime" in asked or installed is None:
+            return asked.get("runtime")
+        own = self._rows.own_runtimes.get((torch, _CPU))
+        if own is None or own.version == installed or self._rows.profile != NEWEST:
+            return None
+        known = {one.version for one in self._rows.runtimes if (one.name, one.provider) == (_ORT, _CPU)}
+        return f"{_ORT}=={installed}" if installed in known else None
+
+    def _beside(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> Installed:
+        """The measured environment whose packages are most like those asked for."""
+        known = self._rows.installed
+        if "profile" in asked:
+            known = tuple(item for item in known if item.profile == find_profile(asked["profile"]).name)
+        wanted = helpers_of({name: asked[name] for name in HELPERS if name in asked})
+        found = nearest(known, torch, wanted)
+        if found is None:
+            if "profile" in asked:
+                raise UnknownName(f"torch {torch} was not measured in the profile {asked['profile']}")
+            return Installed(self._rows.profile, torch, "", {})
+        told = [item for item in differences(found, wanted) if not self._ran(found, item)]
+        if told:
+            notes.append(f"not measured with {', '.join(item.text for item in told)}")
+        return found
+
+    def _ran(self, found: Installed, item: VersionDifference) -> bool:
+        """Whether it is the runtime, in a version on which the files of the profile were run."""
+        known = {one.version for one in self._rows.runtimes if (one.name, one.provider) == (_ORT, _CPU)}
+        return item.package == _ORT and found.profile == NEWEST and item.own in known
 
     def _exporter(self, torch: str, asked: str | None, notes: list[str]) -> str:
         if asked and exporter_name(asked) != Exporter.DEFAULT.value:
             return require_exporter(asked, named=True)
-        own = self._rows.default_exporters.get(torch, Exporter.TRACE.value)
+        # a release's default call does not depend on what is installed beside it
+        own = self._rows.default_exporters.get(torch) or self._newest.default_exporters.get(torch, Exporter.TRACE.value)
         notes.append(f"{own}, the exporter of the default call")
         return own
 
@@ -125,6 +188,8 @@ class Places:
                 raise UnknownName(f"opset {asked!r}: a number, or default, is wanted")
             return int(asked)
         choice = self._rows.choice(torch, exporter)
+        if choice.opset is None:
+            choice = self._newest.choice(torch, exporter)
         if choice.opset is not None:
             notes.append(f"opset {choice.opset}, {choice.why}")
         return choice.opset

@@ -10,6 +10,7 @@ from typing import Any
 from caniexport import versions
 from caniexport.answers import defaults
 from caniexport.answers.defaults import CountedPlace, DefaultFiles, Offers, OpsetChoice, OwnOpsets, choose_opset
+from caniexport.answers.installed import Installed, installations
 from caniexport.answers.rows import COLUMNS, NO_EXPORTER, MeasuredCell, cells
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
@@ -78,6 +79,21 @@ class Rows:
             made.__dict__[name] = getattr(self, name)
         kept: Rows = self._dataset.beside.setdefault(f"rows on {runtime.text}", made)
         return kept
+
+    def under(self, profile: str) -> Rows:
+        """The same of another profile: what is installed beside torch."""
+        return self if profile == self._dataset.profile else load(self._dataset.of(profile))
+
+    @property
+    def profile(self) -> str:
+        """What is installed beside torch."""
+        return self._dataset.profile
+
+    @cached_property
+    def installed(self) -> tuple[Installed, ...]:
+        """What was installed in each environment that has rows, of every profile."""
+        datasets = [self._dataset.of(name) for name in self._dataset.profiles()]
+        return tuple(item for dataset in datasets for item in installations(dataset))
 
     def cells(self, **where: Iterable[Any]) -> list[MeasuredCell]:
         """The measured cells whose columns have one of these values; environment cases are not among them."""

@@ -180,7 +180,7 @@ class Statuses:
 
     def __init__(self, selection: CaseSelection) -> None:
         self._selection = selection
-        self._along: dict[Runtime | None, Along] = {}
+        self._along: dict[tuple[str, Runtime | None], Along] = {}
 
     def at(self, case: str, variant: str, place: MeasuredPoint) -> Status | None:
         """The status of a variant at a place; ``None`` where it was not measured."""
@@ -189,12 +189,13 @@ class Statuses:
 
     def _on(self, place: MeasuredPoint) -> Along:
         """What is known along releases: as installed together where that is the place's runtime, else on that one."""
-        own = self._selection.rows.own_runtimes.get((place.torch, place.provider))
+        rows = self._selection.rows.under(place.profile)
+        own = rows.own_runtimes.get((place.torch, place.provider))
         on = None if own == place.on or not place.runtime else place.on
-        if on not in self._along:
-            rows = self._selection.rows
-            self._along[on] = Along(replace(self._selection, rows=rows.on(on) if on else rows))
-        return self._along[on]
+        key = place.profile, on
+        if key not in self._along:
+            self._along[key] = Along(replace(self._selection, rows=rows.on(on) if on else rows))
+        return self._along[key]
 
 
 def _ease(entry: CatalogueEntry) -> tuple[bool, int]:

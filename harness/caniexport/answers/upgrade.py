@@ -47,7 +47,7 @@ ORDER = (
 _CAUSED = "caused by "
 #: what is worse afterwards, for a build that should stop
 _WORSE = REGRESSIONS | {Verdict.WITHDRAWN}
-_Key = tuple[str, str, str, str, int | None, Runtime]
+_Key = tuple[str, str, str, str, int | None, str, Runtime]
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def upgrade(
         touched = _touched(target) | (_touched(kept) if kept else set())
         cases = {key: entry for key, entry in selection.catalogue.items() if entry.case in touched}
         selection = replace(selection, catalogue=cases)
-    grid = _Grid({on: _between(rows.on(on), selection, left, right) for on in _runtimes(left, right)})
+    grid = _Grid({at: _between(_rows_at(rows, *at), selection, left, right) for at in _surroundings(rows, left, right)})
     beside = {cell.case for cell in rows.environment}
     every = [entry for key, entry in selection.catalogue.items() if key[1] == PLAIN and entry.corpus != CANARY]
     plain = [entry for entry in every if entry.case not in beside]
@@ -202,9 +202,18 @@ def _notes(left: MeasuredPoint, right: MeasuredPoint, installing: int) -> tuple[
     return tuple(dict.fromkeys(filter(None, said)))
 
 
-def _runtimes(left: MeasuredPoint, right: MeasuredPoint) -> set[Runtime]:
-    """The runtimes at the two points and wherever only runtime or provider is moved."""
-    return {place.on for place in (left, right, left.moved(right, ["runtime"]), right.moved(left, ["runtime"]))}
+def _surroundings(rows: Rows, left: MeasuredPoint, right: MeasuredPoint) -> set[tuple[str, Runtime]]:
+    """Profile and runtime at the two points, and wherever only some of packages, runtime and provider are moved."""
+    runtimes = {place.on for place in (left, right, left.moved(right, ["runtime"]), right.moved(left, ["runtime"]))}
+    profiles = {left.profile, right.profile}
+    if len(profiles) > 1:
+        measured = {item.profile for item in rows.installed}
+        profiles |= {place.profile for place in right.swaps(left).values() if place.profile in measured}
+    return {(profile, runtime) for profile in profiles for runtime in runtimes}
+
+
+def _rows_at(rows: Rows, profile: str, runtime: Runtime) -> Rows:
+    return rows.under(profile).on(runtime)
 
 
 def _between(rows: Rows, selection: CaseSelection, left: MeasuredPoint, right: MeasuredPoint) -> list[MeasuredCell]:
@@ -218,16 +227,17 @@ def _between(rows: Rows, selection: CaseSelection, left: MeasuredPoint, right: M
 class _Grid:
     """Cells by everything that places them; one whose file was not run at a place is not there."""
 
-    def __init__(self, measured: Mapping[Runtime, Iterable[MeasuredCell]]) -> None:
+    def __init__(self, measured: Mapping[tuple[str, Runtime], Iterable[MeasuredCell]]) -> None:
         self._cells: dict[_Key, MeasuredCell] = {
-            (cell.case, cell.variant, cell.torch, cell.exporter, cell.opset, runtime): cell
-            for runtime, cells in measured.items()
+            (cell.case, cell.variant, cell.torch, cell.exporter, cell.opset, *surroundings): cell
+            for surroundings, cells in measured.items()
             for cell in cells
             if cell.status in MEASURED
         }
 
     def cell(self, case: str, variant: str, place: MeasuredPoint) -> MeasuredCell | None:
-        return self._cells.get((case, variant, place.torch, place.exporter, place.opset, place.on))
+        key = (case, variant, place.torch, place.exporter, place.opset, place.profile, place.on)
+        return self._cells.get(key)
 
     def outcome(self, case: str, variant: str, place: MeasuredPoint) -> ComparedCell:
         return compared(self.cell(case, variant, place))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -24,8 +25,8 @@ from caniexport.cli.options import (
     several,
     workers_option,
 )
-from caniexport.home import Home
-from caniexport.profiles import find_profile
+from caniexport.home import NEWEST, Home
+from caniexport.profiles import EnvironmentProfile, find_profile, of_lock
 
 if TYPE_CHECKING:
     from caniexport.measure.job import ReleaseReport
@@ -63,6 +64,11 @@ if TYPE_CHECKING:
 @workers_option("Processes side by side [default: one a core].")
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
 @profile_option("What is installed beside torch.")
+@click.option(
+    "--lock",
+    type=click.Path(path_type=Path),
+    help="Measure exactly what a lock file installs, as a profile of its own: uv.lock, requirements.txt, ...",
+)
 @click.option("--missing", is_flag=True, help="Measure only what the published dataset does not hold either.")
 @click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
 @disk_option("GB that environments and downloads may take, with --rolling.")
@@ -88,6 +94,7 @@ def command(
     repeat: int,
     strict: bool,
     profile: str,
+    lock: Path | None,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -103,7 +110,10 @@ def command(
     from caniexport.measure.describe import describe
     from caniexport.measure.job import MeasureOptions
 
-    home = homes.find().of(profile)
+    chosen = find_profile(profile)
+    if lock is not None:
+        releases, chosen = _locked(lock, releases, profile)
+    home = homes.find().of(chosen.name)
     if not runtimes and provider not in ("", "cpu", "cuda"):
         raise click.UsageError(f"torch is measured on cpu or cuda, not on {provider}: that is a provider of --runtime")
     asked |= {"home": home, "cases": case_names(home, cases)}
@@ -126,7 +136,7 @@ def command(
         disk_budget=disk_budget,
         repeat=repeat,
         plan=plan,
-        profile=find_profile(profile),
+        profile=chosen,
         **asked,
     )
     if plan:
@@ -144,6 +154,19 @@ def command(
         _show(home, reports, Filters(shown, exporters=options.exporters), options.opsets)
     if _failed(reports) or (strict and any(report.problem for report in reports)):
         click.get_current_context().exit(1)
+
+
+def _locked(lock: Path, releases: tuple[str, ...], profile: str) -> tuple[tuple[str, ...], EnvironmentProfile]:
+    """The release and the profile of a lock file, which are told."""
+    from caniexport.locks import read_lock
+
+    if profile != NEWEST or releases:
+        raise click.UsageError("--lock names the release and its packages: without --release and --profile")
+    found = read_lock(lock)
+    chosen = of_lock(found.pins, found.python)
+    for line in (found.text, *found.notes, f"measured as profile {chosen.name}"):
+        click.echo(line, err=True)
+    return (found.packages["torch"],), chosen
 
 
 def _failed(reports: Sequence[ReleaseReport]) -> bool:

@@ -12,13 +12,15 @@ from caniexport import home as homes
 from caniexport import names, versions
 from caniexport.answers.filters import TAKEN
 from caniexport.cli import output
-from caniexport.home import Home
+from caniexport.home import NEWEST, Home
 from caniexport.machine.disk import GIGABYTE
 
 if TYPE_CHECKING:
     from caniexport.store import Dataset
 
 _Command = Callable[..., Any]
+#: where a command's context keeps the profile that it answers for
+_PROFILE = "caniexport.profile"
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
@@ -55,6 +57,17 @@ def workers_option(text: str, default: int | None = None) -> Callable[[_Command]
     many = click.IntRange(1, 256)
     read = _reading(lambda given: given or os.cpu_count() or 1)
     return click.option("--workers", type=many, default=default, show_default=True, help=text, callback=read)
+
+
+def _answering_profile(command: _Command) -> _Command:
+    """What was installed beside torch where an answer's rows were measured; :func:`open_dataset` reads it."""
+
+    def keep(context: click.Context, _: click.Parameter, name: str) -> None:
+        context.meta[_PROFILE] = name
+
+    words = "What is installed beside torch: newest, or period (two weeks after each release)."
+    option = click.option("--profile", default=NEWEST, metavar="NAME", help=words, callback=keep, expose_value=False)
+    return option(command)
 
 
 def profile_option(text: str) -> Callable[[_Command], _Command]:
@@ -98,6 +111,7 @@ def filter_options(answer: str, *but: str) -> Callable[[_Command], _Command]:
     """
 
     def decorate(command: _Command) -> _Command:
+        command = _answering_profile(command)
         for name, option in reversed(_FILTERS.items()):
             if name in TAKEN[answer] and name not in but:
                 command = option(command)
@@ -112,6 +126,8 @@ def open_dataset(home: Home | None = None) -> Dataset:
 
     home = homes.find() if home is None else home
     dataset = Dataset.open(home.published, home.local)
+    profile = click.get_current_context().meta.get(_PROFILE)
+    dataset = dataset.of(profile) if profile else dataset
 
     def report() -> None:
         for problem in dataset.problems:

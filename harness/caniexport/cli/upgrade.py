@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from caniexport.answers.touching import ModelStanding, Touch
     from caniexport.answers.upgrade import ChangeGroup, FixChange, Upgrade
     from caniexport.cli.output import Console
+    from caniexport.locks import LockedInstall
     from caniexport.store import Dataset
 
 _SHOWN = 12
@@ -32,6 +33,12 @@ _NOTHING = "No case of the corpus is about what is listed: nothing documented is
 @click.command("upgrade")
 @click.option("--from", "before", metavar="POINT", help="torch=1.13.1,opset=17; exporter=, ort=1.20, provider=.")
 @click.option("--to", "after", metavar="POINT", help="What is left out is that release's own default.")
+@click.option(
+    "--lock",
+    type=click.Path(path_type=Path),
+    help="Where you are, from a lock file: uv.lock, poetry.lock, requirements.txt, environment.yml, pip freeze, ...",
+)
+@click.option("--here", is_flag=True, help="Where you are, from the packages of the active environment.")
 @click.option("--ops", "op_list", type=click.Path(path_type=Path), help="A file with operators, one a line.")
 @click.option(
     "--model",
@@ -53,6 +60,8 @@ _NOTHING = "No case of the corpus is about what is listed: nothing documented is
 def command(
     before: str | None,
     after: str | None,
+    lock: Path | None,
+    here: bool,
     op_list: Path | None,
     model: Path | None,
     case_list: Path | None,
@@ -76,11 +85,14 @@ def command(
     if asked.nothing:
         output.report({"notes": asked.notes}, [*asked.notes, _NOTHING], as_json)
         return
-    if before is None and (file is None or "torch" not in file.point):
+    installed = _installed(lock, here)
+    if before is None and installed is None and (file is None or "torch" not in file.point):
         said = " (the file names no torch release that was measured)" if file else ""
         raise click.UsageError(f"Missing option '--from'{said}")
-    found = _answer(dataset, _point(file, before), after, asked.filters, file, plan=plan)
-    found = replace(found, notes=(*(file.notes if file else ()), *asked.notes, *found.notes))
+    point = {**_point(file, None), **(installed.point if installed else {}), **_point(None, before)}
+    found = _answer(dataset, point, after, asked.filters, file, plan=plan)
+    told = [f"read: {installed.text}", *installed.notes] if installed else []
+    found = replace(found, notes=(*(file.notes if file else ()), *told, *asked.notes, *found.notes))
     if factory is not None:
         from caniexport.cli.upgrade_measured import measured
 
@@ -88,6 +100,14 @@ def command(
     output.answer(found, show, as_json)
     if found.breaks:
         click.get_current_context().exit(1)
+
+
+def _installed(lock: Path | None, here: bool) -> LockedInstall | None:
+    from caniexport.locks import read_here, read_lock
+
+    if lock is not None and here:
+        raise click.UsageError("--lock and --here are two places to come from")
+    return read_lock(lock) if lock is not None else read_here() if here else None
 
 
 def _file(path: Path | None, dataset: Dataset) -> ModelFile | None:

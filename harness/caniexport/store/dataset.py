@@ -14,6 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from caniexport import names
+from caniexport.home import NEWEST, PROFILES, holds_dataset
 from caniexport.model.errors import StoreError
 from caniexport.store import digests, files, sql, summary
 from caniexport.store.cells_query import CellsQuery
@@ -56,6 +58,7 @@ class Dataset:
         self._parts_of("cells")
         #: what readers of this dataset keep beside it, by their own names
         self.beside: dict[str, Any] = {}
+        self._siblings: dict[str, Dataset] = {}
 
     @classmethod
     def open(cls, published: Path | None, local: Path | None) -> Dataset:
@@ -68,6 +71,42 @@ class Dataset:
         }
         return cls(folders, read_journals(local) if local is not None else Entries())
 
+    @property
+    def profile(self) -> str:
+        """What is installed beside torch in its environments: ``newest`` unless it lies in a folder ``profiles``."""
+        above = next(iter(self._folders.values()), None)
+        return above.name if above is not None and above.parent.name == PROFILES else NEWEST
+
+    def profiles(self) -> tuple[str, ...]:
+        """The profiles that have rows, ``newest`` first. Each is a dataset of its own: :meth:`of`."""
+        found = {path.name for folder in self._around.values() for path in (folder / PROFILES).glob("*")}
+        return (NEWEST, *sorted(name for name in found if any(map(holds_dataset, self._of(name).values()))))
+
+    def of(self, profile: str) -> Dataset:
+        """The dataset of another profile beside this one; raises :class:`UnknownName` for one without rows."""
+        if profile == self.profile:
+            return self
+        if profile not in self._siblings:
+            names.require("profile", profile, self.profiles())
+            folders = self._of(profile)
+            made = Dataset.open(folders.get("published"), folders.get("local"))
+            made._siblings = self._siblings
+            self._siblings.setdefault(self.profile, self)
+            self._siblings[profile] = made
+        return self._siblings[profile]
+
+    @property
+    def _around(self) -> dict[str, Path]:
+        """The folders of ``newest``."""
+        if self.profile == NEWEST:
+            return self._folders
+        return {origin: folder.parent.parent for origin, folder in self._folders.items()}
+
+    def _of(self, profile: str) -> dict[str, Path]:
+        if profile == NEWEST:
+            return self._around
+        return {origin: folder / PROFILES / profile for origin, folder in self._around.items()}
+
     def _parts_of(self, table: str) -> list[Part]:
         """The parts of a table, found when they are first asked for: each file is then held against ``MANIFEST``."""
         if table not in self._parts:
@@ -77,7 +116,8 @@ class Dataset:
     @property
     def problems(self) -> tuple[str, ...]:
         """One sentence for every file or line that cannot be used, as far as the questions so far have read."""
-        return tuple(dict.fromkeys(self._problems))
+        others = [problem for other in self._siblings.values() if other is not self for problem in other._problems]
+        return tuple(dict.fromkeys([*self._problems, *others]))
 
     def fingerprint(self) -> str:
         """Changes when the files of the dataset do; looks at their names, sizes and times only."""
@@ -296,7 +336,8 @@ def fingerprint(published: Path | None, local: Path | None, *, journals: bool = 
     for folder in (published, local):
         if folder is None:
             continue
-        for pattern in ("*.parquet", "cells/*", "runs/*", *(["journal/*"] if journals else [])):
+        patterns = ("*.parquet", "cells/*", "runs/*", *(["journal/*"] if journals else []))
+        for pattern in (*patterns, *(f"{PROFILES}/*/{pattern}" for pattern in patterns)):
             for path in sorted(folder.glob(pattern)):
                 try:
                     status = path.stat()

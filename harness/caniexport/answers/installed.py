@@ -1,0 +1,126 @@
+"""What is installed beside torch: in each measured environment, and in a user's own, which is held against them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from packaging.utils import canonicalize_name
+
+from caniexport import versions
+from caniexport.home import NEWEST
+from caniexport.profiles import HELPERS
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+    from caniexport.store import Dataset
+
+#: what decides most about an export comes first
+_RANK = ("onnxscript", "onnx-ir", "onnx", "onnxruntime", "numpy", "protobuf")
+#: other names under which the same package is installed
+_SAME = {"onnxruntime-gpu": "onnxruntime", "onnxscript-preview": "onnxscript"}
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The environment of a torch release in a profile; ``packages`` has the versions of :data:`HELPERS`.
+
+    ``as_of`` is the day whose packages were installed; empty where none was asked for.
+    """
+
+    profile: str
+    torch: str
+    python: str
+    packages: Mapping[str, str]
+    as_of: str = ""
+
+    @property
+    def text(self) -> str:
+        """``onnxscript 0.5.6, onnx-ir 0.1.12, onnx 1.19.1, onnxruntime 1.23.2``."""
+        shown = [f"{name} {self.packages[name]}" for name in _RANK[:4] if name in self.packages]
+        return ", ".join(shown)
+
+
+@dataclass(frozen=True)
+class VersionDifference:
+    """A package that a user has in another version than what was measured; ``measured`` is empty where it has none."""
+
+    package: str
+    own: str
+    measured: str
+
+    @property
+    def text(self) -> str:
+        """``onnx 1.18.0 (measured with 1.19.1, newer)``."""
+        if not self.measured:
+            return f"{self.package} {self.own} (measured without it)"
+        newer = versions.parse(self.measured) > versions.parse(self.own)
+        return f"{self.package} {self.own} (measured with {self.measured}, {'newer' if newer else 'older'})"
+
+
+def installations(dataset: Dataset) -> list[Installed]:
+    """The newest good environment of each release of one profile, oldest release first."""
+    found: dict[str, tuple[str, Installed]] = {}
+    for row in dataset.records("environments"):
+        torch, at = row["torch"], str(row["measured_at"] or "")
+        if torch and row["gate"] == "good" and at >= found.get(torch, ("",))[0]:
+            found[torch] = at, _installed(dataset.profile, row)
+    return [found[torch][1] for torch in versions.ordered(found)]
+
+
+def _installed(profile: str, row: Mapping[str, str]) -> Installed:
+    packages = helpers_of(json.loads(row["packages"] or "{}"))
+    return Installed(profile, row["torch"], row["python"] or "", packages, row["as_of"] or "")
+
+
+def helpers_of(packages: Mapping[str, str]) -> dict[str, str]:
+    """The versions of :data:`HELPERS` among packages of any spelling, without local parts."""
+    found = {}
+    for name, version in packages.items():
+        plain = str(canonicalize_name(name))
+        known = _SAME.get(plain, plain)
+        if known in HELPERS:
+            found[known] = versions.public(version)
+    return found
+
+
+def nearest(installed: Iterable[Installed], torch: str, wanted: Mapping[str, str]) -> Installed | None:
+    """The measured environment of a torch release that is most like what is ``wanted`` by package.
+
+    The exporter's half outside torch decides first, then the other packages; of equals ``newest`` is taken.
+    """
+    found = [item for item in installed if item.torch == torch]
+    every = {
+        name: sorted(versions.parse(item.packages[name]) for item in found if name in item.packages) for name in _RANK
+    }
+    return min(found, key=lambda item: _distance(item, wanted, every), default=None)
+
+
+def _distance(
+    item: Installed, wanted: Mapping[str, str], every: Mapping[str, list[Version]]
+) -> tuple[tuple[int, ...], bool, str]:
+    apart = tuple(_apart(item.packages.get(name), wanted.get(name), every[name]) for name in _RANK)
+    return apart, item.profile != NEWEST, item.profile
+
+
+def _apart(measured: str | None, wanted: str | None, known: list[Version]) -> int:
+    """How many measured versions lie between two, and whether they are the same; a missing one is further than all."""
+    if wanted is None:
+        return 0
+    if measured is None:
+        return 2 * len(known) + 2
+    ends = sorted((versions.parse(measured), versions.parse(wanted)))
+    return 2 * len({version for version in known if ends[0] < version < ends[1]}) + (ends[0] != ends[1])
+
+
+def differences(item: Installed, wanted: Mapping[str, str]) -> tuple[VersionDifference, ...]:
+    """The packages that are wanted in another version than an environment has, the weightiest first."""
+    measured = item.packages
+    return tuple(
+        VersionDifference(name, wanted[name], measured.get(name, ""))
+        for name in _RANK
+        if name in wanted and wanted[name] != measured.get(name)
+    )

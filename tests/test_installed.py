@@ -1,0 +1,163 @@
+"""What is installed beside torch: profiles do not shadow each other, and an answer is for the packages asked for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from small_dataset import RELEASES, cell, environment, write
+
+from caniexport import api
+from caniexport.answers.filters import Filters
+from caniexport.answers.installed import Installed, VersionDifference, differences, nearest
+from caniexport.answers.points import parse
+from caniexport.answers.upgrade import upgrade
+from caniexport.cli import main
+from caniexport.model import releases
+from caniexport.model.errors import UnknownName
+from caniexport.model.journal import Journal
+from caniexport.profiles import PERIOD, find_profile, of_lock
+from caniexport.store import Dataset, compact
+
+TORCH = "2.15.0"
+AT = f"torch={TORCH},exporter=dynamo,opset=18"
+PACKAGES = {
+    "newest": {"onnxscript": "0.7.2", "onnx": "1.23.2", "onnxruntime": "1.31.1"},
+    PERIOD: {"onnxscript": "0.5.6", "onnx": "1.19.1", "onnxruntime": "1.31.1"},
+    "onnxscript-0.5.6": {"onnxscript": "0.5.6", "onnx": "1.23.2", "onnxruntime": "1.31.1"},
+}
+
+
+def write_profile(folder, profile, changed):
+    """All cells of one release; with dynamo the failing form of ``cross`` ends as ``changed``."""
+    target = folder if profile == "newest" else folder / "profiles" / profile
+    rows = [
+        cell(TORCH, case, variant, exporter, opset)
+        for case in ("cross", "item")
+        for variant in ("plain",)
+        for exporter, opset in (("dynamo", 18), ("torchscript-trace", 18), ("default", None))
+    ]
+    with Journal(target / "journal", f"run-{profile}") as journal:
+        for row in rows:
+            if (row["case"], row["exporter"]) == ("cross", "dynamo"):
+                row |= {"status": changed, "stage": "done" if changed == "pass" else "compare"}
+            row |= {"onnxscript": PACKAGES[profile]["onnxscript"], "env_id": profile, "run_id": profile}
+            journal.cell(row, {})
+        packages = json.dumps({"torch": TORCH, **PACKAGES[profile]})
+        named = None if profile == "newest" else profile
+        journal.environment(
+            {**environment(TORCH), "packages": packages, "profile": named, "env_id": profile, "run_id": profile}
+        )
+    compact(target)
+
+
+@pytest.fixture
+def local(tmp_path):
+    folder = write(tmp_path / "results-local", tuple(name for name in RELEASES if name != TORCH))
+    write_profile(folder, "newest", "pass")
+    write_profile(folder, PERIOD, "mismatch")
+    return folder
+
+
+def ask(local, before, after):
+    return upgrade(Dataset.open(None, local), parse(before), parse(after), Filters())
+
+
+def changes(found):
+    return {change.case: (group.verdict.value, change.axes) for group in found.groups for change in group.changes}
+
+
+def test_a_profile_is_a_dataset_of_its_own_and_none_shadows_another(local):
+    here = Dataset.open(None, local)
+
+    def ended(dataset):
+        return dataset.select(("status",), {"case": ("cross",), "torch": (TORCH,), "exporter": ("dynamo",)})
+
+    assert here.profiles() == ("newest", PERIOD)
+    assert ended(here) == [("pass",)]
+    assert ended(here.of(PERIOD)) == [("mismatch",)]
+    assert here.of(PERIOD).of("newest") is here
+    assert ended(api.open(None, local, profile=PERIOD)) == [("mismatch",)]
+    with pytest.raises(UnknownName, match=r"unknown profile 'perod' \(nearest: period\)"):
+        here.of("perod")
+
+
+def test_an_upgrade_of_the_packages_alone_is_told_as_theirs(local):
+    found = ask(local, f"{AT},onnxscript=0.5.6", AT)
+
+    assert changes(found) == {"cross": ("fixed", "onnx or onnxscript")}
+    assert "onnxscript 0.5.6" in found.before.text
+    assert not found.breaks
+
+
+def test_a_single_swap_that_was_measured_names_the_package(local):
+    write_profile(local, "onnxscript-0.5.6", "mismatch")
+
+    found = ask(local, f"{AT},profile=period", AT)
+
+    assert changes(found) == {"cross": ("fixed", "onnxscript")}
+
+
+def test_the_nearest_environment_is_taken_and_what_differs_is_said(local):
+    found = ask(local, f"{AT},onnxscript=0.5.4,onnx=1.19.0", AT)
+
+    assert found.before.profile == PERIOD
+    assert (
+        "onnxscript 0.5.4 (measured with 0.5.6, newer), onnx 1.19.0 (measured with 1.19.1, newer)"
+        in found.before.assumed
+    )
+
+
+def test_a_lock_file_is_answered_with_its_own_packages(local, tmp_path, monkeypatch):
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    (tmp_path / "cases").mkdir()
+    lock = tmp_path / "requirements.txt"
+    lock.write_text(f"torch=={TORCH}\nonnxscript==0.5.6\nonnx==1.19.1\n", encoding="utf-8")
+
+    reply = CliRunner().invoke(main, ["upgrade", "--lock", str(lock), "--to", TORCH, "--case", "cross"])
+
+    assert reply.output.startswith(f"At torch {TORCH}")
+    assert "read: requirements.txt (3 packages): torch 2.15.0, onnx 1.19.1, onnxscript 0.5.6" in reply.output
+
+
+def test_a_command_answers_for_the_profile_asked_for(local, tmp_path, monkeypatch):
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    (tmp_path / "cases").mkdir()
+    words = ["why", "cross", "--torch", TORCH, "--exporter", "dynamo", "--opset", "18"]
+
+    newest, period = (CliRunner().invoke(main, [*words, *more]).output for more in ([], ["--profile", "period"]))
+
+    assert "pass" in newest
+    assert "mismatch" in period
+
+
+def test_what_decides_most_about_an_export_decides_which_environment_is_nearest():
+    known = [
+        Installed("newest", "2.9.1", "3.12", {"onnxscript": "0.7.2", "onnx": "1.19.1"}),
+        Installed(PERIOD, "2.9.1", "3.12", {"onnxscript": "0.5.6", "onnx": "1.18.0"}),
+    ]
+
+    assert nearest(known, "2.9.1", {"onnxscript": "0.5.6", "onnx": "1.19.1"}) is known[1]
+    assert nearest(known, "2.9.1", {"onnx": "1.19.1"}) is known[0]
+    assert nearest(known, "2.9.1", {}) is known[0]
+    assert nearest(known, "2.8.0", {}) is None
+    assert differences(known[1], {"onnxscript": "0.5.6", "numpy": "2.3.5"}) == (
+        VersionDifference("numpy", "2.3.5", ""),
+    )
+
+
+def test_a_profile_asks_for_the_packages_of_its_day():
+    period = find_profile(PERIOD).asks(releases.find("2.9.1"))
+    swap = find_profile("onnxscript-0.5.6").asks(releases.find("2.9.1"))
+
+    assert (period.as_of, period.requirements[:2]) == ("2025-11-26", ("torch==2.9.1", "onnx"))
+    # what onnxscript's version decides is left open
+    assert "onnxscript==0.5.6" in swap.requirements
+    assert not any(item.startswith(("onnx_ir", "onnxscript==0.7")) for item in swap.requirements)
+    assert find_profile("newest").asks(releases.find("2.9.1")) is None
+    assert of_lock(["onnx==1.2"]) == of_lock(["onnx==1.2"]) != of_lock(["onnx==1.3"])
+    with pytest.raises(UnknownName, match=r"unknown profile 'perid' \(nearest: period"):
+        find_profile("perid")
+    with pytest.raises(UnknownName, match="the day of each release"):
+        find_profile(PERIOD).asks(releases.find("2.9.0"))
