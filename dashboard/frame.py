@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import streamlit as st
 
 from caniexport import pages
 from caniexport.model.errors import CaniexportError
+from caniexport.pages import links
 from caniexport.pages.form import Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
@@ -57,23 +58,25 @@ def drawn(name: str) -> Callable[[], None]:
 
 def _draw(found: Page, kept: Kept) -> None:
     st.set_page_config(page_title=f"{found.title} · Can I export it?")
+    own = partial(_own, carried=found.mine.address)
     if found.is_live:
-        _own("heading.html", page=found, above="")
+        own("heading.html", page=found, above="")
         _going_on(kept)
-        _own("above.html", above=found.above)
+        own("above.html", above=found.above)
     else:
-        _own("heading.html", page=found, above=found.above)
+        own("heading.html", page=found, above=found.above)
     for warning in found.warnings:
         st.warning(widgets.plain(warning), icon=":material/help:")
     widgets.draw(found.bars, partial(upload.box, kept) if found.takes_file else None)
-    _own("body.html", body=found.body)
+    own("body.html", body=found.body)
 
 
-def _own(template: str, **given: object) -> None:
+def _own(template: str, carried: Mapping[str, str], **given: object) -> None:
     """HTML of our own making as it is: every value in it is escaped, and Streamlit's sanitizer takes a second over a
     table of the matrix.
     """
-    st.html(render(template, **given), unsafe_allow_javascript=True)
+    with links.carrying(carried):
+        st.html(render(template, **given), unsafe_allow_javascript=True)
 
 
 @st.fragment(run_every=_EVERY)

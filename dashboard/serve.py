@@ -37,8 +37,9 @@ from caniexport.answers.documents import all_claims  # noqa: E402
 from caniexport.answers.frames import cells_frame  # noqa: E402
 from caniexport.match import search as searching  # noqa: E402
 from caniexport.model.errors import CaniexportError  # noqa: E402
+from caniexport.pages import links  # noqa: E402
 from caniexport.pages.form import Form, Page  # noqa: E402
-from caniexport.pages.page import PAGES, page  # noqa: E402
+from caniexport.pages.page import PAGES, page, read  # noqa: E402
 from caniexport.pages.render import prepare, render  # noqa: E402
 from caniexport.pages.views import case, matrix, runs  # noqa: E402
 from dashboard.access import Access  # noqa: E402
@@ -85,17 +86,13 @@ def _document(name: str, asked: dict[str, str]) -> tuple[str, int]:
     fields = {field.name for bar in found.bars for field in bar}
     # a page of one thing that is not there
     status = 404 if asked.get(name) and found.warnings else 200
-    text = render(
-        "reply.html",
-        page=found,
-        pages=PAGES,
-        rest={name: value for name, value in asked.items() if name not in fields},
-        progress=progress,
-        problems=problems,
-        app=app,
-        style=_asset(_ASSETS / "style.css") + _asset(_ASSETS / "plain.css"),
-        script=_asset(_ASSETS / "first.js"),
-    )
+    given = {
+        "rest": {name: value for name, value in asked.items() if name not in fields},
+        "style": _asset(_ASSETS / "style.css") + _asset(_ASSETS / "plain.css"),
+        "script": _asset(_ASSETS / "first.js"),
+    }
+    with links.carrying(found.mine.address):
+        text = render("reply.html", page=found, pages=PAGES, progress=progress, problems=problems, app=app, **given)
     return text, status
 
 
@@ -133,7 +130,8 @@ async def _cells(request: Request) -> Response:
 def _table(asked: dict[str, str], kind: str) -> bytes:
     names.require("format", kind, ("csv", "parquet"))
     kept = source()
-    frame = cells_frame(kept, matrix.shown_filters(Form(asked), kept))
+    form = read("matrix", asked, kept)
+    frame = cells_frame(kept, matrix.shown_filters(form, kept))
     return frame.to_csv(index=False).encode() if kind == "csv" else frame.to_parquet(index=False)
 
 

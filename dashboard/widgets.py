@@ -38,6 +38,21 @@ def _select(field: Field) -> None:
     )
 
 
+def _combo(field: Field) -> None:
+    """A list to choose from that takes what is typed, too."""
+    typed = [name for name in field.value if name and name not in field.known]
+    st.selectbox(
+        field.label,
+        ["", *typed, *field.known],
+        key=_key(field, field.one),
+        format_func=lambda item: field.show(item) if item else field.text,
+        accept_new_options=True,
+        on_change=_take,
+        args=(field,),
+        width=field.width,
+    )
+
+
 def _tabs(field: Field) -> None:
     key = _key(field, field.one)
     st.segmented_control(field.label, field.known, key=key, format_func=field.show, on_change=_take, args=(field,))
@@ -71,7 +86,7 @@ def _words(field: Field) -> None:
     )
 
 
-_DRAWN = {"select": _select, "tabs": _tabs, "pills": _pills, "switch": _switch, "words": _words}
+_DRAWN = {"select": _select, "combo": _combo, "tabs": _tabs, "pills": _pills, "switch": _switch, "words": _words}
 
 
 def _key(field: Field, value: object) -> str:

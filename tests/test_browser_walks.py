@@ -150,7 +150,7 @@ def test_what_did_a_release_break_and_the_cell_behind_an_alert(visit, dataset, w
     page.get_by_role("link", name="What did a release break?").click()
     page.wait_for_url("**/alerts")
     drawn(page)
-    choose(page, "Made worse by", "torch 2.0.1")
+    choose(page, "My torch", "2.0.1")
     page.wait_for_url("**torch=2.0.1**")
     until(page, "document.querySelectorAll('table.alerts tr.theme').length === 1")
 

@@ -186,6 +186,8 @@ def test_the_columns_may_be_opsets_at_one_release_and_a_cell_leads_to_that_place
         "exporter": "torchscript-trace",
         "torch": "1.10.2",
         "opset": "9",
+        "my_torch": "1.10.2",
+        "my_exporter": "torchscript-trace",
     }
 
 
@@ -217,7 +219,7 @@ def test_the_search_finds_cases_by_op_and_by_a_fix_and_says_so_where_there_is_no
     ("page", "asked", "said"),
     [
         ("matrix", {"theme": "geometri"}, "unknown theme 'geometri' (nearest: geometry)"),
-        ("matrix", {"opset": "99"}, "unknown opset '99'"),
+        ("matrix", {"opset": "99"}, "opset 99 has not been measured"),
         ("matrix", {"exporter": "dynamoo"}, "unknown exporter 'dynamoo' (nearest: dynamo)"),
         ("case", {"case": "cross-no-symbolik"}, "unknown case 'cross-no-symbolik' (nearest: cross-no-symbolic"),
         ("case", {"case": "cross-no-symbolic", "variant": "stack"}, "(nearest: stack_rewrite)"),

@@ -13,7 +13,10 @@ from typing import Literal
 from markupsafe import Markup
 
 from caniexport import names, versions
+from caniexport.answers.select import Rows
 from caniexport.model.errors import UnknownName
+from caniexport.pages import setting
+from caniexport.pages.setting import Setting
 
 #: longest value of a parameter that is looked at
 LONGEST = 300
@@ -25,18 +28,20 @@ _RELEASES = frozenset({"torch", "from", "to", "before", "after"})
 PARAMETERS = frozenset(
     "after before by careful case embed exporter fixes from is kind op ops opset outcome plain provider q rows script "
     "sort source state status theme to torch variant word".split()
-)
+) | {f"{prefix}{name}" for prefix in ("", setting.MINE) for name in setting.NAMES}
 
 
 @dataclass(frozen=True)
 class Field:
-    """One filter. ``value`` is what is asked for, as the address writes it; ``default`` what an empty one stands for.
+    """One filter; a ``combo`` takes one of the known names, or what is typed.
+
+    ``value`` is what is asked for, as the address writes it; ``default`` what an empty one stands for.
 
     ``known`` are the names to choose from, ``shown`` how those look that do not stand for themselves; ``text`` is the
     word for no choice, or the example in an empty line. ``tidy`` makes what goes into the address of what was typed.
     """
 
-    kind: Literal["select", "tabs", "pills", "switch", "words"]
+    kind: Literal["select", "combo", "tabs", "pills", "switch", "words"]
     name: str
     label: str
     value: tuple[str, ...]
@@ -65,6 +70,7 @@ class Page:
     ``warnings`` name what is not known of the address that asked for it; ``back``: whether links lead back from it;
     ``is_live``: whether the host shows the measurements that go on; ``takes_file``: whether it takes an ONNX file;
     ``folds``: whether its filters are folded on a narrow screen, for what they narrow is there without them.
+    ``mine`` is the reader's setting, which its links take along; ``shows_mine``: whether its filters show it whole.
     """
 
     title: str
@@ -77,6 +83,8 @@ class Page:
     is_live: bool = False
     takes_file: bool = False
     folds: bool = False
+    mine: Setting = field(default_factory=Setting)
+    shows_mine: bool = False
 
 
 class Form:
@@ -92,10 +100,43 @@ class Form:
         self.bars: list[list[Field]] = []
         self.warnings: list[str] = []
         self.read: set[str] = set()
+        self.mine = Setting()
+        self._prefix = ""
+        self._chosen: frozenset[str] = frozenset()
 
     def bar(self) -> None:
         """Begin a bar: the filters that follow stand side by side."""
         self.bars.append([])
+
+    def read_setting(self, rows: Rows, prefix: str = "") -> None:
+        """Read the reader's setting, whose parameters begin with ``prefix``."""
+        self._prefix = prefix
+        self.mine = setting.read(self.asked, rows, prefix, self.warnings.append)
+
+    def choose_setting(
+        self, rows: Rows, parts: Sequence[str] = setting.NAMES, exporters: Sequence[str] = (), *, apart: bool = True
+    ) -> None:
+        """The filters of these parts of the setting, in a bar of their own (``apart``) or the last one.
+
+        ``exporters`` are those that a page takes where none were chosen.
+        """
+        self._chosen = frozenset(parts)
+        if apart:
+            self.bar()
+        for part in setting.PARTS:
+            if part.name in parts:
+                self._add(self._part(part, rows, tuple(exporters)))
+
+    def _part(self, part: setting.Part, rows: Rows, exporters: tuple[str, ...]) -> Field:
+        name, known = f"{self._prefix}{part.name}", tuple(part.known(rows))
+        given = self.mine.address.get(part.name, "")
+        if part.kind == "pills":
+            value = self.mine.of(part.name) or exporters
+            return Field("pills", name, part.label, value, known, part.shown, exporters, text=part.text)
+        newest_first = known[::-1] if part.name == "torch" else known
+        # a select has the value meant, a combo what was written
+        value = (self.mine.one(part.name) if part.kind == "select" else given,)
+        return Field(part.kind, name, part.label, value, newest_first, part.shown, text=part.text, width=170)
 
     def text(self, name: str, longest: int = LONGEST) -> str:
         """A parameter as it stands in the address, as far as it is looked at; empty where it is not given."""
@@ -180,4 +221,6 @@ class Form:
         bars = tuple(tuple(bar) for bar in self.bars)
         known = PARAMETERS | self.read
         unknown = [str(names.unknown("parameter", name, sorted(known))) for name in self.asked if name not in known]
-        return Page(title, lead, body, above, bars, tuple(dict.fromkeys((*self.warnings, *unknown))), **more)
+        warnings = tuple(dict.fromkeys((*self.warnings, *unknown)))
+        is_shown = self._chosen.issuperset(self.mine.address)
+        return Page(title, lead, body, above, bars, warnings, mine=self.mine, shows_mine=is_shown, **more)

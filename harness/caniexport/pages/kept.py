@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from caniexport.answers import select
@@ -15,6 +16,7 @@ from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
 from caniexport.store import graphs
 from caniexport.store.dataset import Dataset
+from caniexport.store.elsewhere import Runtime
 from caniexport.store.onnx_graph import Graph
 
 if TYPE_CHECKING:
@@ -55,6 +57,17 @@ class Kept(Dataset):
         """The same as plain values; pandas is not loaded for them."""
         read = super().environment_records
         return cast("list[dict[str, Any]]", self._once("environment records", read))
+
+    def on(self, runtime: Runtime) -> Kept:
+        """The same dataset with every file as it ends on one release of a runtime."""
+        return cast("Kept", self._once(("on", runtime), lambda: self._moved(runtime)))
+
+    def _moved(self, runtime: Runtime) -> Kept:
+        moved, rows = copy(self), self.rows().on(runtime)
+        moved._kept, moved.beside = {}, {"rows": rows}
+        # what a table says of where its cells were run
+        rows.__dict__["run_on"] = frozenset((torch, runtime.provider, *runtime[:2]) for torch in rows.torch)
+        return moved
 
     def rows(self) -> Rows:
         """Every cell and the catalogue, as the answers read them."""

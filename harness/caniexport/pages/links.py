@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from urllib.parse import quote, urlencode
 
+from caniexport.pages.setting import CELL_PAGE, MINE
+
 _ISSUE = re.compile(r"([A-Za-z0-9][\w.-]*)/([\w.-]+)#(\d+)")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _WEB = re.compile(r"https?://[^\s\"'<>]+")
@@ -21,7 +23,14 @@ Addressing = Callable[[str, Mapping[str, str]], str]
 def page(name: str, /, **asked: str | Iterable[str] | None) -> str:
     """The address of a page (``""``: the front page), relative to the page it stands on; empty values are left out."""
     given = {key: value if isinstance(value, str) else ",".join(value or ()) for key, value in asked.items()}
-    return _ADDRESSING.get()(name, {key: value for key, value in given.items() if value})
+    taken = given | {key: value for key, value in _taken_along(name).items() if key not in given}
+    return _ADDRESSING.get()(name, {key: value for key, value in taken.items() if value})
+
+
+def _taken_along(name: str) -> dict[str, str]:
+    """The reader's setting; beside a cell's own parameters under names of its own."""
+    prefix = MINE if name == CELL_PAGE else ""
+    return {f"{prefix}{key}": value for key, value in _CARRIED.get().items()} if name not in _FILES else {}
 
 
 def of_app(name: str, asked: Mapping[str, str]) -> str:
@@ -30,7 +39,20 @@ def of_app(name: str, asked: Mapping[str, str]) -> str:
     return f"./{name}?{query}" if query else f"./{name}"
 
 
+#: addresses that are not of a page
+_FILES = frozenset({"script", "cells"})
+_CARRIED: ContextVar[Mapping[str, str]] = ContextVar("carried", default={})  # noqa: B039  # nobody changes it
 _ADDRESSING: ContextVar[Addressing] = ContextVar("addressing", default=of_app)
+
+
+@contextmanager
+def carrying(setting: Mapping[str, str]) -> Iterator[None]:
+    """Within it the address of every page takes a reader's setting along."""
+    before = _CARRIED.set(setting)
+    try:
+        yield
+    finally:
+        _CARRIED.reset(before)
 
 
 @contextmanager

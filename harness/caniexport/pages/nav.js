@@ -20,6 +20,19 @@ if (!window.caniexport) {
     cell.append(link)
     return link
   }
+  // a reader's setting goes along, also by Streamlit's own links between the pages
+  const carries = () => {
+    const address = document.querySelector('[data-carries]')?.dataset.carries
+    return address ? new URL(address, location.href).search : ''
+  }
+  document.addEventListener('click', event => {
+    const link = event.target.closest && event.target.closest('[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]')
+    if (!link || !carries() || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    event.preventDefault()
+    event.stopPropagation()
+    history.pushState({}, '', new URL(link.href).pathname + carries())
+    dispatchEvent(new PopStateEvent('popstate', {state: {}}))
+  }, {capture: true})
   const light = node => node.closest && node.closest('.matrix.light td')
   document.addEventListener('pointerover', event => linked(light(event.target)))
   document.addEventListener('click', event => {

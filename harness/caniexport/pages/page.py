@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from caniexport.pages import links
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
+from caniexport.pages.setting import CELL_PAGE, MINE
 from caniexport.pages.views import (
     about,
     alerts,
@@ -36,6 +38,8 @@ _VIEWS: Mapping[str, Callable[[Form, Kept], Page]] = {
     "glossary": glossary.page,
     "about": about.page,
 }
+#: the pages that show every file as it ends on the runtime of the reader's setting
+_MOVED = frozenset({"search", "matrix", "op", "workarounds"})
 #: the name in the address and the title, in the order of the navigation
 PAGES = {
     "search": "Search",
@@ -59,4 +63,14 @@ def page(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False
     if name != "glossary" and not rows.count and not rows.environment:
         lead = "The dataset has no rows. This measures a release and fills these pages:"
         return Page("Nothing has been measured yet", lead, render("unmeasured.html", notes=rows.notes))
-    return _VIEWS[name](Form(asked, whole=whole, short=short), kept)
+    form = read(name, asked, kept, whole=whole, short=short)
+    runtime = form.mine.runtime(rows) if name in _MOVED else None
+    with links.carrying(form.mine.address):
+        return _VIEWS[name](form, kept.on(runtime) if runtime else kept)
+
+
+def read(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False, short: bool = False) -> Form:
+    """The parameters of an address, the reader's setting among them."""
+    form = Form(asked, whole=whole, short=short)
+    form.read_setting(kept.rows(), MINE if name == CELL_PAGE else "")
+    return form

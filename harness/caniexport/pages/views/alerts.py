@@ -19,6 +19,7 @@ from caniexport.alerts.lifecycle import AlertStage
 from caniexport.alerts.noted import Noted
 from caniexport.alerts.releases import ReleaseAlert, ReleaseAlerts, Step, along
 from caniexport.alerts.report import Report, report
+from caniexport.answers.select import Rows
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, Verdict
 from caniexport.model.status import Exporter
@@ -43,7 +44,7 @@ def page(form: Form, kept: Kept) -> Page:
     """The alerts that the filters take."""
     people = noted.read(homes.find().root)
     found = kept.answer(releases, people)
-    asked = _filters(form, found)
+    asked = _filters(form, found, kept.rows())
     here = None
     if kept.rows().local and not form.whole:
         here = kept.answer(_against_published, people, datetime.now(UTC).date())
@@ -129,20 +130,20 @@ def _entry(item: ReleaseAlert) -> FeedEntry:
     return FeedEntry(item.alert.id, title, item.alert.kind.value, item.opened, item.opened, lines, address)
 
 
-def _filters(form: Form, found: ReleaseAlerts) -> dict[str, Sequence[str]]:
-    torch = {item.torch: f"torch {item.torch}" for item in found.alerts}
+def _filters(form: Form, found: ReleaseAlerts, rows: Rows) -> dict[str, Sequence[str]]:
     present = {item.alert.kind for item in found.alerts}
     kinds = {kind.value: looks.KIND[kind].name for kind in AlertKind if kind in present}
     query = form.words("q", "Search", "case, fix, text of the error")
-    release = form.select("torch", "Made worse by", list(torch), text="any release", shown=torch)
     kind = form.select("kind", "What", list(kinds), text="anything", shown=kinds)
-    return {
+    asked: dict[str, Sequence[str]] = {
         "q": query.casefold().split(),
-        "torch": [release] if release else list(torch),
+        "torch": form.mine.of("torch") or [item.torch for item in found.alerts],
         "kind": [kind] if kind else list(kinds),
         "state": form.pills("state", "State", _STATES, default=_DEFAULT),
-        "exporter": form.pills("exporter", "Exporter", _EXPORTERS, default=_EXPORTERS, shown=EXPORTER_SHORT),
+        "exporter": form.mine.of("exporter") or _EXPORTERS,
     }
+    form.choose_setting(rows, ("torch", "exporter"), _EXPORTERS)
+    return asked
 
 
 def _taken(item: ReleaseAlert, asked: dict[str, Sequence[str]]) -> bool:

@@ -188,15 +188,21 @@ def _choose(form: Form, kept: Kept, subject: Subject) -> Choice:
     variants = [name for name, entry in subject.entries.items() if entry.kind != FixKind.VERSION_UPGRADE.value]
     providers = sorted({cell.provider for cell in subject.cells if cell.provider}) or ["cpu"]
     provider = "cpu" if "cpu" in providers else providers[0]
-    exporter = form.tabs("exporter", "Exporter", exporters, exporters[0], EXPORTER_SHORT)
+    mine = [name for name in form.mine.of("exporter") if name in exporters]
+    exporter = form.tabs("exporter", "Exporter", exporters, (mine or exporters)[0], EXPORTER_SHORT)
     variant = form.tabs("variant", "Form", variants, PLAIN, {PLAIN: "failing form"})
     if len(providers) > 1:
         provider = form.tabs("provider", "Provider", providers, provider)
     else:
         form.one_of("provider", providers)
     opsets = sorted({cell.opset for cell in subject.cells if cell.opset is not None})
+    known = [*map(str, opsets), DEFAULT_OPSET]
     torch = form.one_of("torch", kept.rows().torch, "torch release")
-    opset = form.one_of("opset", [*map(str, opsets), DEFAULT_OPSET])
+    opset = form.one_of("opset", known)
+    if not torch and not opset:
+        # an address that names no cell has that of the reader's setting
+        torch = form.mine.one("torch")
+        opset = "".join(name for name in form.mine.of("opset")[-1:] if name in known)
     return Choice(subject.case, variant, exporter, provider, torch, opset)
 
 

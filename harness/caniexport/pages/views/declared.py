@@ -6,7 +6,6 @@ from collections import Counter
 
 from caniexport.answers.declared import Declared, declared
 from caniexport.answers.filters import Filters
-from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.model.status import Exporter
 from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
@@ -18,7 +17,7 @@ _LEAD = (
     "The tables of operators that torch carries itself, read in each environment, beside the cells. "
     "A registered rule is not yet a passing export."
 )
-_EXPORTERS = [Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value]
+_EXPORTERS = (Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value)
 
 
 def page(form: Form, kept: Kept) -> Page:
@@ -28,10 +27,11 @@ def page(form: Form, kept: Kept) -> Page:
         return form.page(_TITLE, _LEAD, render("nothing.html", nothing="No torch release has been measured yet."))
     agreements = {item.name.lower().replace("_", "-"): item for item in looks.AGREEMENT}
     query = form.words("q", "Search", "operator or case")
-    torch = form.select("torch", "torch", releases, text=f"newest ({releases[0]})") or releases[0]
-    exporters = form.pills("exporter", "Exporter", _EXPORTERS, default=_EXPORTERS, shown=EXPORTER_SHORT)
     names = {name: looks.AGREEMENT[item].name for name, item in agreements.items()}
+    torch = form.mine.one("torch") or releases[0]
+    exporters = tuple(name for name in form.mine.of("exporter") if name in _EXPORTERS) or _EXPORTERS
     wanted = {agreements[name] for name in form.pills("is", "Show", list(agreements), shown=names)}
+    form.choose_setting(kept.rows(), ("torch", "exporter"), _EXPORTERS)
     found = kept.answer(declared, Filters(torch=(torch,), exporters=exporters))
     shown = [item for item in found if _has(item, query) and (not wanted or item.agreement in wanted)]
     seen = Counter(item.agreement for item in found)

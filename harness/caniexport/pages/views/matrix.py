@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
 
 from caniexport.answers.filters import Filters
 from caniexport.answers.gathered import by_exporter, by_operator, by_theme
 from caniexport.answers.matrix import By, Table, table
-from caniexport.answers.select import DEFAULT_OPSET, Rows
-from caniexport.answers.signs import EXPORTER_SHORT, word
+from caniexport.answers.select import Rows
+from caniexport.answers.signs import word
 from caniexport.match.words import find_by_words, index_words
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
@@ -24,8 +24,8 @@ from caniexport.pages.form import Form, Page
 from caniexport.pages.grid import GridTable
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
+from caniexport.pages.setting import Setting
 
-_EXPORTERS = tuple(member.value for member in Exporter)
 #: the exporters of a matrix that names none
 _DEFAULT = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 _BY = {
@@ -53,30 +53,26 @@ LARGEST = 12_000
 
 @dataclass(frozen=True)
 class MatrixParameters:
-    """What is asked for; empty parameters take everything, ``torch`` the newest release."""
+    """What is asked for; empty parameters take everything, no release of ``mine`` the newest where one is meant."""
 
     rows: str
     by: By = By.TORCH
     query: str = ""
-    torch: str = ""
     theme: str = ""
-    opset: str = ""
     provider: str = ""
     status: str = ""
-    exporters: tuple[str, ...] = _DEFAULT
     fixes: bool = False
+    mine: Setting = field(default_factory=Setting)
 
     def filters(self, cases: tuple[str, ...]) -> Filters:
         """The same as a question to the dataset, of these ``cases`` (empty: all)."""
-        return Filters(
+        return replace(
+            self.mine.filters(),
             cases=cases,
             variants=("*",) if self.fixes else (PLAIN,),
-            torch=_one(self.torch),
             themes=_one(self.theme),
-            opsets=_one(self.opset),
             providers=_one(self.provider),
             statuses=_one(self.status),
-            exporters=() if self.exporters == _DEFAULT else self.exporters,
         )
 
     @property
@@ -86,13 +82,11 @@ class MatrixParameters:
             "rows": self.rows,
             "by": "" if self.by is By.TORCH else self.by.value,
             "q": self.query,
-            "torch": self.torch,
             "theme": self.theme,
-            "opset": self.opset,
             "provider": self.provider,
             "status": self.status,
-            "exporter": "" if self.exporters == _DEFAULT else ",".join(self.exporters),
             "fixes": "1" if self.fixes else "",
+            **self.mine.address,
         }
 
     def of_theme(self, theme: str) -> str:
@@ -100,8 +94,9 @@ class MatrixParameters:
         return links.page("matrix", **{**self.address, "theme": theme, "rows": "" if theme else "cases"})
 
     def release(self, rows: Rows) -> str:
-        """The one release that a matrix is about; none where it is along releases."""
-        return "" if self.by is By.TORCH else self.torch or "".join(rows.torch[-1:])
+        """The one release that a matrix is about; none where it is along releases, or about several."""
+        several = self.by is By.TORCH or len(self.mine.of("torch")) > 1
+        return "" if several else self.mine.one("torch") or "".join(rows.torch[-1:])
 
 
 def page(form: Form, kept: Kept) -> Page:
@@ -119,7 +114,7 @@ def shown_filters(form: Form, kept: Kept) -> Filters:
     """The filters of the cells that a matrix shows, for a reader who saves them."""
     asked = _asked(form, kept.rows())
     filters = asked.filters(matching(kept, asked.query) if asked.query else ())
-    return replace(filters, exporters=asked.exporters) if asked.by is not By.EXPORTER else filters
+    return filters if filters.exporters or asked.by is By.EXPORTER else replace(filters, exporters=_DEFAULT)
 
 
 def _body(form: Form, kept: Kept, asked: MatrixParameters, shown: Table) -> Markup:
@@ -142,35 +137,22 @@ def matching(kept: Kept, query: str) -> tuple[str, ...]:
 
 
 def _asked(form: Form, rows: Rows) -> MatrixParameters:
-    form.bar()
     narrowed = form.text("theme") or form.text("q")
     many = len({case for case, _ in rows.catalogue}) >= _MANY
     down = form.tabs("rows", "Rows", list(_LEADS), "themes" if many and not narrowed else "cases")
     by = By(form.tabs("by", "Columns", list(_BY), By.TORCH.value, _BY))
-    form.bar()
     query = form.words("q", "Search", "case, op, source, fix")
-    torch = ""
-    if by is not By.TORCH and rows.torch:
-        torch = form.select("torch", "torch", rows.torch[::-1], text=f"newest ({rows.torch[-1]})")
     entries = rows.catalogue.values()
     themes = list(dict.fromkeys(entry.theme for entry in entries if entry.theme and entry.corpus != CANARY))
     statuses = {status.value: word(status) for status in Status}
-    return MatrixParameters(
-        down,
-        by,
-        query,
-        torch,
-        form.select("theme", "Theme", themes, text="all themes"),
-        form.select("opset", "Opset", [*map(str, rows.opsets), DEFAULT_OPSET], text="all opsets"),
-        form.select("provider", "Provider", rows.providers, text="all providers", shown=looks.PROVIDER),
-        form.select("status", "Status", list(statuses), text="any status", shown=statuses),
-        _DEFAULT if by is By.EXPORTER else _exporters(form),
-        form.switch("fixes", "Show the fixes"),
-    )
-
-
-def _exporters(form: Form) -> tuple[str, ...]:
-    return form.pills("exporter", "Exporter", _EXPORTERS, default=_DEFAULT, shown=EXPORTER_SHORT)
+    theme = form.select("theme", "Theme", themes, text="all themes")
+    provider = form.one_of("provider", rows.providers)
+    if len(rows.providers) > 1:
+        provider = form.select("provider", "Provider", rows.providers, text="all providers", shown=looks.PROVIDER)
+    status = form.select("status", "Status", list(statuses), text="any status", shown=statuses)
+    fixes = form.switch("fixes", "Show the fixes")
+    form.choose_setting(rows, exporters=() if by is By.EXPORTER else _DEFAULT)
+    return MatrixParameters(down, by, query, theme, provider, status, fixes, form.mine)
 
 
 def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: int | None) -> Markup:
@@ -217,7 +199,8 @@ def _grid(rows: Rows, asked: MatrixParameters, shown: Table, light: bool, most: 
     if asked.rows == "themes":
         found = by_theme(shown.lines, shown.columns)
         return grid.of_gathered(found, shown.columns, "theme", asked.of_theme, light=light)
-    carried = {"opset": asked.opset, "provider": asked.provider}
+    opsets = asked.mine.of("opset")
+    carried = {"opset": opsets[0] if len(opsets) == 1 else "", "provider": asked.provider}
     if release := asked.release(rows):
         carried["torch"] = release
     label = f"Matrix of cases by {_BY[asked.by.value]}"
@@ -231,7 +214,11 @@ def _grid(rows: Rows, asked: MatrixParameters, shown: Table, light: bool, most: 
 def _summary(shown: Table, asked: MatrixParameters, torch: str) -> str:
     cases = {line.case for line in shown.lines}
     at = f"at torch {torch}" if torch else f"on {plural(len(shown.columns), 'torch release')}"
-    by = f" by {_BY[asked.by.value]}" if torch else ""
+    if asked.by is not By.TORCH and not torch:
+        at = f"on {plural(len(asked.mine.of('torch')), 'torch release')}"
+    if asked.mine.of("runtime"):
+        at += f", every file run on {asked.mine.one('runtime').replace('==', ' ')}"
+    by = "" if asked.by is By.TORCH else f" by {_BY[asked.by.value]}"
     missing = len({name.partition("/")[0] for name in shown.unmeasured} - cases)
     more = f"; {plural(missing, 'more case')} not measured within these filters, named below the table"
     return f"{plural(len(cases), 'case')} {at}{by}{more if missing else ''}. Cells by outcome:"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
-from caniexport.answers.filters import Filters
 from caniexport.answers.gathered import by_exporter
 from caniexport.answers.matrix import table
 from caniexport.match.errors import Confidence, Lead
@@ -28,7 +28,8 @@ def page(form: Form, kept: Kept) -> Page:
     hits = [
         search.told(kept, Lead(item, Confidence.OPERATOR, f"operator {op}", 1.0)) for item in entries if op in item.ops
     ]
-    shown = kept.answer(table, Filters(ops=(op,)))
+    form.choose_setting(kept.rows(), exporters=search.BESIDE)
+    shown = kept.answer(table, replace(form.mine.filters(), ops=(op,)))
     made = grid.of_lines(shown.lines, shown.columns, {}) if shown.lines else None
     chart = share_chart(by_exporter(shown.lines, shown.columns), shown.columns, f"the cases with {op}")
     body = render("op.html", hits=hits, grid=made, chart=chart)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.select import DEFAULT_OPSET
 from caniexport.answers.support import Support
 from caniexport.match import search as searching
 from caniexport.match.errors import Lead
@@ -19,6 +19,7 @@ from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.overview import EXPORTERS, Overview, overview
 from caniexport.pages.render import render
+from caniexport.pages.setting import Setting
 
 _LEAD = "PyTorch operators and models to ONNX: what exports, runs and gives the right values, on every torch release."
 _EXAMPLES = ("grid_sampler", "aten::cross", "pooling", "is not a registered function/op")
@@ -39,8 +40,7 @@ _QUESTIONS = (
 #: hits that are told whole; the others are in the matrix
 _SHOWN = 12
 #: exporters whose answer stands beside a hit
-_EXPORTERS = [member.value for member in Exporter if member is not Exporter.DEFAULT]
-_BESIDE = (Exporter.TRACE.value, Exporter.DYNAMO.value)
+BESIDE = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 #: tables of themes beside each other where there is room, and the fewest rows that are worth a table of their own
 _BESIDE_EACH_OTHER, _LEAST_THEMES = 2, 12
 
@@ -67,13 +67,15 @@ class ToldHit:
 def page(form: Form, kept: Kept) -> Page:
     """What is found of what is asked for, or what stands there before."""
     query = "" if form.whole else _query(form)
+    if not form.whole:
+        form.choose_setting(kept.rows())
     body = _found(form, kept, query) if query else _start(form, kept)
     return form.page("Can I export it?", _LEAD, body)
 
 
 def told(kept: Kept, hit: Lead, *, with_fixes: bool = False) -> ToldHit:
     """A hit with the answers that stand beside it."""
-    supports = [item for item in kept.supports(hit.entry.case, PLAIN) if item.exporter in _BESIDE]
+    supports = [item for item in kept.supports(hit.entry.case, PLAIN) if item.exporter in BESIDE]
     return ToldHit(hit, supports, _working(kept, hit) if with_fixes else ())
 
 
@@ -108,22 +110,16 @@ def _tables(found: Overview) -> list[list[str]]:
     return [themes[begin : begin + length] for begin in range(0, len(themes), length)]
 
 
-def _point(form: Form, kept: Kept) -> dict[str, str]:
+def _point(mine: Setting) -> dict[str, str]:
     """The reader's own release, exporter and opset, that a pasted error is answered at."""
-    rows = kept.rows()
-    form.bar()
-    asked = {
-        "torch": form.select("torch", "My torch", rows.torch[::-1], text="where it was last seen"),
-        "exporter": form.select("exporter", "My exporter", _EXPORTERS, text="as seen", shown=EXPORTER_SHORT),
-        "opset": form.select("opset", "My opset", list(map(str, rows.opsets)), text="as seen"),
-    }
-    return {name: value for name, value in asked.items() if value}
+    point = {name: mine.one(name) for name in ("torch", "exporter", "opset")}
+    return {name: value for name, value in point.items() if value and value not in ("default", DEFAULT_OPSET)}
 
 
 def _found(form: Form, kept: Kept, query: str) -> Markup:
     found = searching.find(kept.answer(searching.index), query)
     hits = [told(kept, hit, with_fixes=True) for hit in found.hits[:_SHOWN]]
-    answer = explain_error(kept, query, _point(form, kept)) if found.error else None
+    answer = explain_error(kept, query, _point(form.mine)) if found.error else None
     return render("found.html", found=found, hits=hits, query=query, questions=_QUESTIONS, answer=answer)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from caniexport import versions
@@ -41,11 +42,16 @@ def page(form: Form, kept: Kept) -> Page:
     if not releases:
         return form.page(_TITLE, _LEAD, render("nothing.html", nothing="No torch release has been measured yet."))
     opsets = [str(opset) for opset in sorted(kept.rows().offered_opsets)]
-    before = _point(form, "from", "From", releases, opsets, releases[-2] if len(releases) > 1 else releases[-1])
-    after = _point(form, "to", "To", releases, opsets, releases[-1])
+    mine = form.mine.of("torch") or tuple(releases[-2:])
+    form.bar()
+    own = {name: form.mine.one(name) for name in ("opset", "exporter") if len(form.mine.of(name)) == 1}
+    runtime = tuple(("runtime", name) for name in form.mine.of("runtime")[-1:])
+    before = (*_point(form, "from", "From", releases, opsets, mine[0], own), *runtime)
+    after = (*_point(form, "to", "To", releases, opsets, mine[-1] if len(mine) > 1 else releases[-1]), *runtime)
     form.bar()
     example = "aten::cross, GridSample; empty: every case"
     named = form.words("ops", "Only these operators", example, width=420, longest=LONGEST)
+    form.choose_setting(kept.rows(), ("runtime",), apart=False)
     ops, unknown = known(filter(None, re.split(r"[,\s]+", named)), kept.rows().catalogue.values())
     found = kept.answer(_ask, before, after, ops) if ops or not named.strip() else None
     given: dict[str, Any] = {"found": found, "unknown": unknown, "lists": _LISTS, "changes": {}, "back": False}
@@ -83,15 +89,24 @@ def known(asked: Iterable[str], catalogue: Iterable[CatalogueEntry]) -> tuple[tu
 
 
 def _point(
-    form: Form, name: str, label: str, releases: list[str], opsets: list[str], torch: str
+    form: Form,
+    name: str,
+    label: str,
+    releases: list[str],
+    opsets: list[str],
+    torch: str,
+    own: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[tuple[str, str], ...]:
-    """One point, by axis; what is left open is the release's own."""
-    form.bar()
-    found = {
-        "torch": form.select(name, f"{label} torch", releases[::-1], text=torch) or torch,
-        "opset": form.select(f"{name}_opset", f"{label} opset", opsets, text="the release's own"),
-        "exporter": form.select(f"{name}_exporter", f"{label} exporter", _EXPORTERS, text=_OWN, shown=EXPORTER_SHORT),
+    """One point, by axis; what is left open is the reader's ``own``, else the release's."""
+    opset, exporter = own.get("opset", ""), own.get("exporter", "")
+    asked = {
+        "torch": form.select(name, f"{label} torch", releases[::-1], text=torch),
+        "opset": form.select(f"{name}_opset", f"{label} opset", opsets, text=opset or "the release's own"),
+        "exporter": form.select(
+            f"{name}_exporter", f"{label} exporter", _EXPORTERS, text=exporter or _OWN, shown=EXPORTER_SHORT
+        ),
     }
+    found = {axis: value or {**own, "torch": torch}.get(axis, "") for axis, value in asked.items()}
     return tuple((axis, value) for axis, value in found.items() if value)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from markupsafe import Markup
 
 from caniexport.answers.decision import decide_workarounds
 from caniexport.answers.filters import Filters
-from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
+from caniexport.answers.signs import WORKAROUND
 from caniexport.answers.standings import Standing, workarounds
 from caniexport.model.status import Exporter
 from caniexport.pages import looks
@@ -36,15 +37,14 @@ _COLUMNS = {
 def page(form: Form, kept: Kept) -> Page:
     """The fixes that the filters take."""
     query = form.words("q", "Search", "case, op, source, fix")
-    filters, words = _filters(form, kept)
-    careful = form.switch("careful", "Show fixes known to be wrong")
+    filters, words, careful = _filters(form, kept)
     # what was searched for comes first, and else what is needed
     order = form.one_of("sort", list(_COLUMNS), "order") or ("" if query else "word")
     cases = matching(kept, query) if query else ()
     if query and not cases:
         body = render("nothing.html", nothing=f"No fix has all of these words: {query}")
     else:
-        body = _table(form, kept, Filters(**filters, cases=cases), words, careful, order)
+        body = _table(form, kept, replace(filters, cases=cases), words, careful, order)
     return form.page(
         "Which workarounds may go",
         "A fix is needed where the failing form fails and the fix works, and obsolete where both work.",
@@ -52,17 +52,17 @@ def page(form: Form, kept: Kept) -> Page:
     )
 
 
-def _filters(form: Form, kept: Kept) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+def _filters(form: Form, kept: Kept) -> tuple[Filters, tuple[str, ...], bool]:
+    """The question, of several releases at the newest; the words to show; whether fixes known to be wrong are."""
     rows = kept.rows()
-    newest = f"newest ({rows.torch[-1]})" if rows.torch else "newest"
-    asked = {
-        "torch": form.select("torch", "torch", rows.torch[::-1], text=newest),
-        "opsets": form.select("opset", "Opset", list(map(str, rows.opsets)), text="its own default"),
-        "providers": form.select("provider", "Provider", rows.providers, text="all providers", shown=looks.PROVIDER),
-    }
-    exporters = form.pills("exporter", "Exporter", _EXPORTERS, default=_DEFAULT, shown=EXPORTER_SHORT)
-    filters = {name: (value,) if value else () for name, value in asked.items()}
-    return {**filters, "exporters": exporters}, form.pills("word", "Status", _WORDS)
+    provider = form.one_of("provider", rows.providers)
+    if len(rows.providers) > 1:
+        provider = form.select("provider", "Provider", rows.providers, text="all providers", shown=looks.PROVIDER)
+    words = form.pills("word", "Status", _WORDS)
+    careful = form.switch("careful", "Show fixes known to be wrong")
+    form.choose_setting(rows, exporters=_DEFAULT)
+    filters = form.mine.filters(exporters=_DEFAULT)
+    return replace(filters, torch=filters.torch[-1:], providers=(provider,) if provider else ()), words, careful
 
 
 def _table(form: Form, kept: Kept, filters: Filters, words: tuple[str, ...], careful: bool, order: str) -> Markup:

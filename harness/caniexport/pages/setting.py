@@ -1,0 +1,152 @@
+"""My setting: the torch releases, opsets, exporters and the runtime of a reader, chosen once and used by every page.
+
+It stands in the address, and every link between the pages takes it along. :data:`PARTS` is the one list of what it
+has: a further part is one more entry.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from caniexport import versions
+from caniexport.answers import points
+from caniexport.answers.filters import Filters
+from caniexport.answers.select import DEFAULT_OPSET, Rows, exporter_names, opsets
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.model.errors import UnknownName
+from caniexport.model.status import EXPORTERS, Exporter
+from caniexport.store.elsewhere import Runtime
+
+#: how a page is asked for it whose own parameters of these names are a cell's: ``my_torch``
+CELL_PAGE, MINE = "case", "my_"
+_RANGE = re.compile(r"(?P<low>[\w.]*?)\s*(?:\.\.\.?|\N{EN DASH}|\N{HORIZONTAL ELLIPSIS}|-)\s*(?P<high>[\w.]*)")
+_TORCHSCRIPT = (Exporter.TRACE.value, Exporter.SCRIPT.value)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a setting. ``read`` makes the values meant of one item of the address, ``known`` what may be chosen.
+
+    ``shown`` says how a value looks, ``text`` stands for no choice, ``kind`` is that of its field.
+    """
+
+    name: str
+    label: str
+    text: str
+    kind: Literal["select", "combo", "pills"]
+    known: Callable[[Rows], Sequence[str]]
+    read: Callable[[str, Rows], Sequence[str]]
+    shown: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a reader has chosen: by part the values meant, and as the address has them; nothing takes everything."""
+
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    address: Mapping[str, str] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.values.items()))
+
+    def of(self, name: str) -> tuple[str, ...]:
+        """The values of a part, empty where nothing was chosen."""
+        return self.values.get(name, ())
+
+    def one(self, name: str) -> str:
+        """The newest value of a part, empty where nothing was chosen."""
+        return "".join(self.of(name)[-1:])
+
+    def filters(self, *, exporters: tuple[str, ...] = ()) -> Filters:
+        """The same as a question to a dataset; ``exporters`` where none were chosen."""
+        return Filters(torch=self.of("torch"), opsets=self.of("opset"), exporters=self.of("exporter") or exporters)
+
+    def runtime(self, rows: Rows) -> Runtime | None:
+        """The runtime chosen; ``None`` is the one that was installed beside each release."""
+        return points.find_runtime(rows, self.one("runtime"), None, []) if self.of("runtime") else None
+
+    @property
+    def told(self) -> str:
+        """The same in words: ``torch 1.13..2.15, exporter trace, script``; empty where nothing was chosen."""
+        return "; ".join(
+            f"{part.name} {', '.join(part.shown.get(item, item) for item in self.address[part.name].split(','))}"
+            for part in PARTS
+            if part.name in self.address
+        )
+
+
+def read(asked: Mapping[str, str], rows: Rows, prefix: str, warn: Callable[[str], None]) -> Setting:
+    """The setting that an address has; what nobody knows of it is told to ``warn``, and counts as not given."""
+    values, address = {}, {}
+    for part in PARTS:
+        kept: list[str] = []
+        found: set[str] = set()
+        for item in filter(None, (text.strip() for text in asked.get(prefix + part.name, "").split(","))):
+            try:
+                found.update(part.read(item, rows))
+                kept.append(item)
+            except UnknownName as error:
+                warn(str(error))
+        if kept:
+            values[part.name] = tuple(name for name in part.known(rows) if name in found)
+            address[part.name] = ",".join(kept)
+    return Setting(values, address)
+
+
+def _torch(item: str, rows: Rows) -> Sequence[str]:
+    """``2.8.0``, ``2.8`` (its newest), ``1.13..2.15``, ``2.0..``."""
+    if item in rows.torch:
+        return (item,)
+    span = _RANGE.fullmatch(item)
+    if not span:
+        return (versions.resolve(item, rows.torch),)
+    found = [torch for torch in rows.torch if _is_between(torch, span["low"], span["high"])]
+    if not found:
+        raise UnknownName(f"no torch release within {item} has been measured")
+    return found
+
+
+def _is_between(torch: str, low: str, high: str) -> bool:
+    """Whether a release is within two bounds; every release of a series that is a bound is, and no bound takes all."""
+    version = versions.parse(torch)
+    begins, ends = (versions.parse(bound) if bound else None for bound in (low, high))
+    above = begins is None or version >= begins
+    return above and (ends is None or version <= ends or version.release[: len(ends.release)] == ends.release)
+
+
+def _opset(item: str, rows: Rows) -> Sequence[str]:
+    """``14``, ``9-14``, ``9..14``, ``>=11``, ``default``."""
+    span = _RANGE.fullmatch(item)
+    if span and span["low"].isdigit() and span["high"].isdigit():
+        item = f"{span['low']}-{span['high']}"
+    found = opsets((item,), rows.opsets)
+    if not found:
+        raise UnknownName(f"opset {item} has not been measured (measured are {', '.join(map(str, rows.opsets))})")
+    return [DEFAULT_OPSET if opset is None else str(opset) for opset in found]
+
+
+def _exporter(item: str, _: Rows) -> Sequence[str]:
+    """``trace``, ``torchscript-trace``, ``TorchScript`` (traced and scripted)."""
+    return _TORCHSCRIPT if item.casefold() == "torchscript" else exporter_names((item,))
+
+
+def _runtime(item: str, rows: Rows) -> Sequence[str]:
+    """``onnxruntime==1.20``, ``ort1.20``, ``openvino``."""
+    found = points.find_runtime(rows, item, None, [])
+    return (f"{found.name}=={found.version}",)
+
+
+def _runtimes(rows: Rows) -> Sequence[str]:
+    return list(dict.fromkeys(f"{one.name}=={one.version}" for one in rows.runtimes))[::-1]
+
+
+PARTS = (
+    Part("torch", "My torch", "all, or 2.0..2.15", "combo", lambda rows: rows.torch, _torch),
+    Part("opset", "My opset", "all, or 14..18", "combo", lambda rows: [*map(str, rows.opsets), DEFAULT_OPSET], _opset),
+    Part("exporter", "My exporter", "", "pills", lambda _: EXPORTERS, _exporter, EXPORTER_SHORT),
+    Part("runtime", "My runtime", "as installed", "select", _runtimes, _runtime),
+)
+NAMES = tuple(part.name for part in PARTS)

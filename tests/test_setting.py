@@ -1,0 +1,120 @@
+"""My setting: read from the address with ranges and sets, taken along by links, used by the pages."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
+
+from drawn_pages import cells, markup, words
+
+from caniexport.answers.reading import Rows
+from caniexport.home import VARIABLE
+from caniexport.pages import setting
+from caniexport.pages.kept import Kept
+from caniexport.pages.page import PAGES, page
+
+TRACE, SCRIPT = "torchscript-trace", "torchscript-script"
+
+
+@pytest.fixture
+def rows(pages_home):
+    return Kept.open(pages_home / "results", None).rows()
+
+
+def read(rows: Rows, **asked: str):
+    """The setting, and what it says it does not know."""
+    said = []
+    return setting.read(asked, rows, "", said.append), said
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("2.8", ["2.8.0"]),
+        ("1.13..2.8", ["2.0.1", "2.8.0"]),
+        ("1.13–2.15", ["2.0.1", "2.8.0", "2.15.0"]),
+        ("1.13-2.0", ["2.0.1"]),
+        ("2.0.1..", ["2.0.1", "2.8.0", "2.15.0"]),
+        ("..2.0", ["1.10.2", "2.0.1"]),
+        ("2.15, 1.10", ["1.10.2", "2.15.0"]),
+    ],
+)
+def test_releases_are_one_a_series_a_range_or_several(rows, asked, meant):
+    mine, said = read(rows, torch=asked)
+
+    assert list(mine.of("torch")) == meant
+    assert said == []
+
+
+def test_opsets_exporters_and_the_runtime_take_what_the_commands_take(rows):
+    mine, said = read(rows, opset="14..16,default", exporter="TorchScript", runtime="ort1.20")
+
+    assert mine.of("opset") == ("14", "15", "16", "default")
+    assert mine.of("exporter") == (TRACE, SCRIPT)
+    assert said == []
+    assert mine.runtime(rows).text == "onnxruntime 1.20.1"
+    assert mine.told == "opset 14..16, default; exporter TorchScript; runtime ort1.20"
+
+
+def test_what_nobody_knows_is_named_and_counts_as_not_given(rows):
+    mine, said = read(rows, torch="2.8,9.9,3..4", opset="77", exporter="dynamo,torchsript-trace", runtime="ortt")
+
+    assert mine.of("torch") == ("2.8.0",)
+    assert mine.address == {"torch": "2.8", "exporter": "dynamo"}
+    assert [text.split(" (")[0] for text in said] == [
+        "torch 9.9 has not been measured",
+        "no torch release within 3..4 has been measured",
+        "opset 77 has not been measured",
+        "unknown exporter 'torchsript-trace'",
+        "unknown runtime 'ortt'",
+    ]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_of_every_page_takes_the_setting_along(pages_home, monkeypatch, name):
+    monkeypatch.setenv(VARIABLE, str(pages_home))
+    kept = Kept.open(pages_home / "results", None)
+    asked = {"torch": "2.0..2.8", "exporter": "trace", "op": "aten::cross"}
+    if name == "case":
+        asked = {"my_torch": "2.0..2.8", "my_exporter": "trace", "case": "cross-no-symbolic"}
+    found = page(name, asked, kept)
+    links = [html.unescape(link) for link in re.findall(r'href="(\./[^"]*)"', f"{found.above}{found.body}")]
+    pages = [link for link in links if not link.startswith(("./cells", "./script"))]
+
+    assert found.mine.address == {"torch": "2.0..2.8", "exporter": "trace"}
+    assert pages or name in ("runs", "glossary", "declared")
+    for link in pages:
+        mine = "my_torch=" if link.startswith("./case") else "torch="
+        assert f"{mine}2.0..2.8" in link
+
+
+def test_the_matrix_has_the_releases_and_exporters_of_the_setting_alone(draw):
+    shown = draw("matrix", torch="1.13–2.8", exporter="trace", rows="cases")
+    heads = re.findall(r'<th scope="col"[^>]*>([\d.]+)</th>', markup(shown).split('class="matrix"')[1].split("</thead>")[0])
+
+    assert heads == ["2.0.1", "2.8.0"]
+    assert {re.search(r"&exporter=([\w-]+)", link)[1] for *_, link in cells(shown, "item-baked")} == {TRACE}
+
+
+def test_a_case_opens_at_the_setting_and_an_alert_is_of_its_releases(draw):
+    assert "torch 2.0.1" in words(draw("case", case="item-baked", my_torch="..2.0", my_exporter="trace"))
+    assert "torch 1.10.2 ·" not in words(draw("alerts", torch="2.8..2.15", state="open,resolved"))
+
+
+def test_an_upgrade_begins_at_the_setting_and_ends_at_the_end_of_a_range(draw):
+    said = words(draw("upgrade", torch="1.10..2.8", exporter="trace"))
+
+    assert "torch 1.10.2, torchscript-trace" in said
+    assert "→ torch 2.8.0" in said
+
+
+def test_the_filters_show_the_setting_as_it_was_written(draw):
+    app = draw("matrix", rows="cases", torch="2.0..2.8", exporter="TorchScript")
+
+    assert app.selectbox(key="url-torch").value == "2.0..2.8"
+    assert list(app.pills(key="url-exporter").value) == [TRACE, SCRIPT]
+    assert "on 2 torch releases" in words(app)
