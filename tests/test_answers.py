@@ -205,7 +205,7 @@ def test_a_rewrite_is_needed_before_and_obsolete_since_the_release_that_works(da
     old = standing(workarounds(dataset, replace(fix, torch=("1.12",))), "stack_rewrite")
     assert (new.word.value, new.statement) == ("obsolete", "obsolete since 2.0.1 (needed at 1.12.1)")
     assert (old.word.value, old.statement) == ("needed", "needed on every measured release from 1.10.2")
-    assert new.along.text == "fixed in (1.12.1, 2.0.1]"
+    assert new.along.text == "works from 2.0.1 on (not at 1.12.1)"
 
 
 def test_a_workaround_that_a_higher_opset_replaces_names_the_opset(dataset):

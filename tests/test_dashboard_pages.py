@@ -138,7 +138,7 @@ def test_the_workaround_page_says_since_when_a_fix_is_obsolete(draw):
     said = words(draw("workarounds", torch="2.15.0", exporter="torchscript-trace"))
 
     assert "obsolete since 2.0.1 (needed at 1.10.2)" in said
-    assert "fixed in (1.10.2, 2.0.1]" in said
+    assert "]" not in said, "an interval is written in words"
 
 
 def test_the_workaround_page_judges_at_the_release_in_the_url(draw):
@@ -183,7 +183,9 @@ def test_the_upgrade_page_looks_at_the_operators_named_and_says_which_it_does_no
 
 def test_workarounds_say_since_when_they_are_obsolete_and_are_sorted_by_it(draw):
     rows = markup(draw("workarounds", sort="since", careful="1")).split("<tr")
-    told = [(re.findall(r"</td><td class=\"tight\">([^<]*)</td><th", row), row) for row in rows if "word=" not in row]
+    told = [
+        (re.findall(r"<td class=\"tight\">([^<]*)</td><td class=\"tight\">[^<]*</td></tr>", row), row) for row in rows
+    ]
     since = [found[0] for found, _ in told if found]
 
     newest_first = [*reversed(RELEASES), ""]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from dashboard_data import build
 from caniexport import pages
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, table
+from caniexport.answers.standings import workarounds
 from caniexport.pages import grid, links
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page as page_of
@@ -139,3 +141,35 @@ class TestInABrowser:
         where = page.evaluate("document.activeElement.getAttribute('href')")
         below = shown.lines[1]
         assert where == links.page("case", case=below.case, exporter=below.exporter, torch=shown.columns[1])
+
+
+def test_a_place_where_something_fails_is_never_said_to_work_at_all_opsets(published):
+    every = Filters(variants=("*",), exporters=("*",))
+    for by in (By.TORCH, By.OPSET, By.EXPORTER):
+        shown = table(published, every, by)
+        contradictions = {
+            place.text
+            for line in shown.lines
+            for place in line.places.values()
+            if "all" in place.text and set(place.at) - {"pass", "degraded", "unsupported"}
+        }
+        assert contradictions == set()
+
+
+def test_an_opset_that_a_release_refuses_does_not_make_it_broken_there(published):
+    fix = Filters(cases=("cross-no-symbolic/stack_rewrite",), exporters=("torchscript-trace",), opsets=("17",))
+    (item,) = workarounds(published, fix).standings
+
+    assert (item.statement, item.obsolete_since) == ("obsolete since 1.12.1 (needed at 1.11.0)", "1.12.1")
+    assert item.along.text == "always (1.13.1 to 2.15.0)", "1.12.1 takes opsets up to 16"
+
+
+def test_since_when_is_said_at_the_opset_asked_for(published):
+    fix = Filters(cases=("checkpoint-in-forward/called",), exporters=("dynamo",))
+
+    said = [workarounds(published, replace(fix, opsets=opsets)).standings[0].statement for opsets in ((), ("17",))]
+
+    assert said == [
+        "obsolete on every measured release from 2.1.2 with opset 13-16, 18-26",
+        "obsolete since 2.9.1 (broken at 2.8.0)",
+    ]

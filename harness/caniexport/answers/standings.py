@@ -142,12 +142,22 @@ class _FixJudge:
             statement = _upgrade_statement(self.releases, told, entry.needs_torch, self.torch)
         else:
             fixed = self._texts(self.along.line(entry.case, entry.variant, exporter, provider))
-            statement = _statement(self.releases, told, fixed, self.torch)
+            statement = _statement(self.releases, told, fixed, self.torch, self._asked_opsets(exporter))
         along, since = _range(self.releases, told, self._opsets[exporter]), None
         if word is Workaround.OBSOLETE:
             since = _since(*map(self._upto, (told, fixed, self._opsets[exporter], self.releases)))
         place = (exporter, provider, self.torch, opset, why)
         return Standing(*_named(entry), *place, word, statement, along, plain, fix, since)
+
+    def _asked_opsets(self, exporter: str) -> tuple[int | None, ...]:
+        """By release the opset asked for, ``_EVERY`` where none was or the release does not take it."""
+        if not self.asked or exporter == Exporter.DEFAULT.value:
+            return (_EVERY,) * len(self.releases)
+        offers = self._selection.rows.offers
+        return tuple(
+            opset if opset in offers.get((torch, exporter), ()) else _EVERY
+            for torch, opset in zip(self.releases, self._opsets[exporter], strict=True)
+        )
 
     def _upto(self, along: tuple[_Item, ...]) -> tuple[_Item, ...]:
         """What of something along the releases is not behind the one asked for."""
@@ -202,6 +212,10 @@ def _named(entry: CatalogueEntry) -> tuple[str, str, str, str, bool, bool]:
     return entry.case, entry.variant, entry.kind, entry.note, entry.caution, entry.documented
 
 
+#: stands for every opset of a release
+_EVERY = -1
+
+
 # the same texts come back case after case, release after release: what follows from them is worked out once
 
 
@@ -213,8 +227,18 @@ def _words(plain: str, fixed: str) -> Mapping[int | None, Workaround]:
 
 
 @lru_cache(maxsize=65536)
-def _statement(releases: tuple[str, ...], plain: tuple[str, ...], fixed: tuple[str, ...], torch: str) -> str:
-    return statement(dict(zip(releases, map(_words, plain, fixed), strict=True)), torch)
+def _statement(
+    releases: tuple[str, ...], plain: tuple[str, ...], fixed: tuple[str, ...], torch: str, at: tuple[int | None, ...]
+) -> str:
+    """Along torch, at these opsets of the releases; one that does not take the opset is told by those that it takes."""
+    every = zip(releases, map(_words, plain, fixed), at, strict=True)
+    return statement(
+        {
+            name: words if opset == _EVERY else {opset: words[opset]} if opset in words else {}
+            for name, words, opset in every
+        },
+        torch,
+    )
 
 
 @lru_cache(maxsize=65536)
@@ -229,10 +253,10 @@ def _upgrade_statement(releases: tuple[str, ...], plain: tuple[str, ...], needs_
 
 @lru_cache(maxsize=65536)
 def _range(releases: tuple[str, ...], plain: tuple[str, ...], opsets: tuple[int | None, ...]) -> AxisRange:
-    """Along torch: where the failing form works at the opset of each release."""
+    """Along torch: where the failing form works at the opset of each release; where that is refused is not broken."""
     return ranges(
         tuple(
-            AxisPoint(torch, works(statuses(told).get(opset)))
+            AxisPoint(torch, _works_unless_refused(statuses(told).get(opset)))
             for torch, told, opset in zip(releases, plain, opsets, strict=True)
         )
     )
@@ -245,13 +269,19 @@ def _since(
     """Counted back from the last release, the first on which both work; one that was not measured is passed over."""
     since = None
     for one, other, opset, torch in zip(*(side[::-1] for side in (plain, fixed, opsets, releases)), strict=True):
-        both = works(statuses(one).get(opset)), works(statuses(other).get(opset))
-        if None in both:
+        word = _words(one, other).get(opset, Workaround.UNKNOWN)
+        if statuses(one).get(opset) is Status.UNSUPPORTED:
+            word = _settled(_words(one, other))
+        if word is Workaround.UNKNOWN:
             continue
-        if both != (True, True):
+        if word is not Workaround.OBSOLETE:
             break
         since = torch
     return since
+
+
+def _works_unless_refused(status: Status | None) -> bool | None:
+    return None if status is Status.UNSUPPORTED else works(status)
 
 
 def _upgrade_word(status: Status, has_it: bool) -> Workaround:

@@ -260,16 +260,19 @@ class AxisRange:
 
     @property
     def text(self) -> str:
-        """For a person: ``fixed in (1.12.1, 2.0.1]``, ``always (1.3.1 to 2.15.0)``, ``not measured``."""
+        """For a person: ``works from 2.0.1 on (not at 1.12.1)``, ``always (1.3.1 to 2.15.0)``."""
         match self.word:
             case RangeWord.UNKNOWN:
-                return "not measured"
+                return "not measured, or refused"
             case RangeWord.ALWAYS | RangeWord.NEVER:
                 ends = str(self.first) if self.first == self.last else f"{self.first} to {self.last}"
                 return f"{self.word.value} ({ends})"
             case _:
                 change = self.changes[-1]
-                return f"{self.word.value.replace('-', ' ')} ({change.after}, {change.by}]"
+                if change.works:
+                    return f"works from {change.by} on (not at {change.after})"
+                again = " again" if self.word is RangeWord.BROKEN_AGAIN else ""
+                return f"broken{again} from {change.by} on (worked at {change.after})"
 
 
 def ranges(points: Sequence[AxisPoint]) -> AxisRange:

@@ -127,7 +127,7 @@ class Form:
             if part.name in parts:
                 self._add(self._part(part, rows, tuple(exporters)))
 
-    def _part(self, part: setting.Part, rows: Rows, exporters: tuple[str, ...]) -> Field:
+    def _part(self, part: setting.SettingPart, rows: Rows, exporters: tuple[str, ...]) -> Field:
         name, known = f"{self._prefix}{part.name}", tuple(part.known(rows))
         given = self.mine.address.get(part.name, "")
         if part.kind == "pills":

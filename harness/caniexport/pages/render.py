@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -44,6 +44,7 @@ def _environment() -> Environment:
         runs=_runs,
         each=_each,
         short=shorten,
+        only=_only,
         opset=opset_name,
         exporter=lambda name: EXPORTER_SHORT.get(name or "", name or ""),
         python=coloured,
@@ -71,6 +72,11 @@ def filled(values: Iterable[str]) -> tuple[str, ...]:
 def _runs(items: Iterable[Any], attribute: str) -> list[tuple[Any, list[Any]]]:
     """Neighbours that are alike in an attribute, with it."""
     return [(key, list(found)) for key, found in groupby(items, attrgetter(attribute))]
+
+
+def _only(looked: Mapping[Any, Any], seen: Mapping[Any, int]) -> dict[Any, Any]:
+    """The looks of what was seen; what has no count (``None``) is told with the others."""
+    return {key: look for key, look in looked.items() if key is None or seen.get(key)}
 
 
 def _each(items: Iterable[Any], *attributes: str) -> list[Any]:

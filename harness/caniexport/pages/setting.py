@@ -27,7 +27,7 @@ _TORCHSCRIPT = (Exporter.TRACE.value, Exporter.SCRIPT.value)
 
 
 @dataclass(frozen=True)
-class Part:
+class SettingPart:
     """One part of a setting. ``read`` makes the values meant of one item of the address, ``known`` what may be chosen.
 
     ``shown`` says how a value looks, ``text`` stands for no choice, ``kind`` is that of its field.
@@ -144,9 +144,11 @@ def _runtimes(rows: Rows) -> Sequence[str]:
 
 
 PARTS = (
-    Part("torch", "My torch", "all, or 2.0..2.15", "combo", lambda rows: rows.torch, _torch),
-    Part("opset", "My opset", "all, or 14..18", "combo", lambda rows: [*map(str, rows.opsets), DEFAULT_OPSET], _opset),
-    Part("exporter", "My exporter", "", "pills", lambda _: EXPORTERS, _exporter, EXPORTER_SHORT),
-    Part("runtime", "My runtime", "as installed", "select", _runtimes, _runtime),
+    SettingPart("torch", "My torch", "all, or 2.0..2.15", "combo", lambda rows: rows.torch, _torch),
+    SettingPart(
+        "opset", "My opset", "all, or 14..18", "combo", lambda rows: [*map(str, rows.opsets), DEFAULT_OPSET], _opset
+    ),
+    SettingPart("exporter", "My exporter", "", "pills", lambda _: EXPORTERS, _exporter, EXPORTER_SHORT),
+    SettingPart("runtime", "My runtime", "as installed", "select", _runtimes, _runtime),
 )
 NAMES = tuple(part.name for part in PARTS)

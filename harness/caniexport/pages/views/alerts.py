@@ -60,7 +60,7 @@ def page(form: Form, kept: Kept) -> Page:
         environments=kept.environment_records(),
         chart=_chart(found),
     )
-    return form.page("Alerts", _LEAD, body)
+    return form.page("Alerts", _LEAD, body, folds=True)
 
 
 def releases(kept: Kept, people: Noted) -> ReleaseAlerts:

@@ -34,7 +34,7 @@ def page(form: Form, kept: Kept) -> Page:
     shown = [claim for claim in found.claims if _has(claim, query)]
     shown.sort(key=lambda claim: _ORDER.get(claim.outcome, 0))
     seen = Counter(word for claim in shown for word in (claim.outcome, claim.why_not) if word)
-    return form.page(_TITLE, _LEAD, render("claims.html", claims=shown, seen=seen, with_case=True))
+    return form.page(_TITLE, _LEAD, render("claims.html", claims=shown, seen=seen, with_case=True), folds=True)
 
 
 def _has(claim: JudgedClaim, query: str) -> bool:

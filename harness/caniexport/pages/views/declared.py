@@ -35,7 +35,7 @@ def page(form: Form, kept: Kept) -> Page:
     found = kept.answer(declared, Filters(torch=(torch,), exporters=exporters))
     shown = [item for item in found if _has(item, query) and (not wanted or item.agreement in wanted)]
     seen = Counter(item.agreement for item in found)
-    return form.page(_TITLE, _LEAD, render("declared.html", torch=torch, seen=seen, found=shown))
+    return form.page(_TITLE, _LEAD, render("declared.html", torch=torch, seen=seen, found=shown), folds=True)
 
 
 def _has(item: Declared, query: str) -> bool:

@@ -133,7 +133,12 @@ def _unfiltered(kept: Kept, asked: MatrixParameters, whole: bool, most: int | No
 
 def matching(kept: Kept, query: str) -> tuple[str, ...]:
     """The cases that a search by words finds, best first."""
-    return tuple(lead.case for lead in find_by_words(kept.answer(index_words), query))
+    return tuple(matching_forms(kept, query))
+
+
+def matching_forms(kept: Kept, query: str) -> dict[str, str]:
+    """The same, each with its form that the words fit best."""
+    return {lead.case: lead.variant for lead in find_by_words(kept.answer(index_words), query)}
 
 
 def _asked(form: Form, rows: Rows) -> MatrixParameters:
@@ -157,10 +162,7 @@ def _asked(form: Form, rows: Rows) -> MatrixParameters:
 
 def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: int | None) -> Markup:
     """The legend with its numbers, the table (``most``: of how many rows), and what nothing was measured of."""
-    seen: Counter[Status] = Counter()
-    for line in shown.lines:
-        for place in line.places.values():
-            seen.update({Status(status): len(where) for status, where in place.at.items()} or [Status.NOT_RUN])
+    seen = count_statuses(shown)
     return render(
         "matrix.html",
         summary=_summary(shown, asked, asked.release(kept.rows())),
@@ -176,6 +178,15 @@ def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: 
         # the other notes are about options of the command line
         notes=[item for item in shown.notes if "--" not in item],
     )
+
+
+def count_statuses(shown: Table) -> Counter[Status]:
+    """How many cells of a table ended how; a place where nothing was measured counts once."""
+    seen: Counter[Status] = Counter()
+    for line in shown.lines:
+        for place in line.places.values():
+            seen.update({Status(status): len(where) for status, where in place.at.items()} or [Status.NOT_RUN])
+    return seen
 
 
 def _chart(asked: MatrixParameters, shown: Table) -> Markup:

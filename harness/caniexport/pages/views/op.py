@@ -8,13 +8,14 @@ from dataclasses import replace
 from caniexport.answers.gathered import by_exporter
 from caniexport.answers.matrix import table
 from caniexport.match.errors import Confidence, Lead
-from caniexport.pages import grid
+from caniexport.pages import grid, looks
 from caniexport.pages.charts import share_chart
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.overview import cases
 from caniexport.pages.render import render
 from caniexport.pages.views import search
+from caniexport.pages.views.matrix import count_statuses
 
 
 def page(form: Form, kept: Kept) -> Page:
@@ -32,5 +33,8 @@ def page(form: Form, kept: Kept) -> Page:
     shown = kept.answer(table, replace(form.mine.filters(), ops=(op,)))
     made = grid.of_lines(shown.lines, shown.columns, {}) if shown.lines else None
     chart = share_chart(by_exporter(shown.lines, shown.columns), shown.columns, f"the cases with {op}")
-    body = render("op.html", hits=hits, grid=made, chart=chart)
-    return form.page(op, "Where the cases that use this operator pass, and where they fail.", body, back=True)
+    seen = count_statuses(shown)
+    body = render("op.html", hits=hits, grid=made, chart=chart, seen=seen, looked=looks.statuses(seen))
+    return form.page(
+        op, "Where the cases that use this operator pass, and where they fail.", body, back=True, folds=True
+    )

@@ -50,7 +50,7 @@ def page(form: Form, kept: Kept) -> Page:
         ),
         audit=kept.answer(saved.last),
     )
-    return form.page("Runs and environments", _LEAD, body, above, is_live=True)
+    return form.page("Runs and environments", _LEAD, body, above, is_live=True, folds=True)
 
 
 def progress(kept: Kept) -> Markup:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from caniexport import versions
-from caniexport.answers.decision import decide
+from caniexport.answers.decision import called, decide
 from caniexport.answers.filters import Filters
 from caniexport.answers.model_file import ModelFile
 from caniexport.answers.points import MeasuredPoint
@@ -60,7 +60,9 @@ def page(form: Form, kept: Kept) -> Page:
         given["changes"] = _counts(found)
         given["at"] = _at(found.after)
         given["decision"] = decide(found)
-    return form.page(_TITLE, _LEAD, render("upgrade.html", **given), takes_file=True)
+        targets = [target for target in (found.target, found.kept) if target is not None]
+        given["sides"] = [(f"to {called(target)}", target, _at(target.place)) for target in targets]
+    return form.page(_TITLE, _LEAD, render("upgrade.html", **given), takes_file=True, folds=bool(found))
 
 
 def decide_for_model(kept: Kept, model: ModelFile, asked: Mapping[str, str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from markupsafe import Markup
@@ -17,7 +17,7 @@ from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
-from caniexport.pages.views.matrix import matching
+from caniexport.pages.views.matrix import matching_forms
 
 _EXPORTERS = [member.value for member in Exporter]
 _DEFAULT = (Exporter.TRACE.value, Exporter.DYNAMO.value)
@@ -25,12 +25,11 @@ _WORDS = [word.value for word in WORKAROUND]
 #: columns by the name that the address sorts by
 _COLUMNS = {
     "word": "status",
-    "since": "obsolete since",
     "fix": "case / fix",
-    "kind": "kind",
     "exporter": "exporter, opset",
-    "statement": "the fix, along torch and opset",
-    "along": "the failing form, along torch",
+    "statement": "since when",
+    "since": "obsolete since",
+    "kind": "kind",
 }
 
 
@@ -40,15 +39,16 @@ def page(form: Form, kept: Kept) -> Page:
     filters, words, careful = _filters(form, kept)
     # what was searched for comes first, and else what is needed
     order = form.one_of("sort", list(_COLUMNS), "order") or ("" if query else "word")
-    cases = matching(kept, query) if query else ()
-    if query and not cases:
+    matched = matching_forms(kept, query) if query else {}
+    if query and not matched:
         body = render("nothing.html", nothing=f"No fix has all of these words: {query}")
     else:
-        body = _table(form, kept, replace(filters, cases=cases), words, careful, order)
+        body = _table(form, kept, replace(filters, cases=tuple(matched)), words, careful, order, matched)
     return form.page(
         "Which workarounds may go",
         "A fix is needed where the failing form fails and the fix works, and obsolete where both work.",
         body,
+        folds=True,
     )
 
 
@@ -65,7 +65,15 @@ def _filters(form: Form, kept: Kept) -> tuple[Filters, tuple[str, ...], bool]:
     return replace(filters, torch=filters.torch[-1:], providers=(provider,) if provider else ()), words, careful
 
 
-def _table(form: Form, kept: Kept, filters: Filters, words: tuple[str, ...], careful: bool, order: str) -> Markup:
+def _table(
+    form: Form,
+    kept: Kept,
+    filters: Filters,
+    words: tuple[str, ...],
+    careful: bool,
+    order: str,
+    matched: Mapping[str, str],
+) -> Markup:
     answer = kept.answer(workarounds, filters)
     every = (*answer.standings, *(answer.cautions if careful else ()))
     found = [item for item in every if not words or item.word.value in words]
@@ -74,7 +82,7 @@ def _table(form: Form, kept: Kept, filters: Filters, words: tuple[str, ...], car
         "workarounds.html",
         decision=decide_workarounds(answer) if filters.cases else "",
         seen=Counter(item.word for item in every),
-        found=_sorted(found, order, rows.torch) if order else _as_found(found, filters.cases),
+        found=_sorted(found, order, rows.torch) if order else _as_found(found, matched),
         columns=_COLUMNS,
         order=order,
         asked={name: value for name, value in form.asked.items() if name != "sort"},
@@ -83,9 +91,10 @@ def _table(form: Form, kept: Kept, filters: Filters, words: tuple[str, ...], car
     )
 
 
-def _as_found(found: list[Standing], cases: Sequence[str]) -> list[Standing]:
-    """The fixes of the best case first."""
-    return sorted(found, key=lambda item: cases.index(item.case) if item.case in cases else len(cases))
+def _as_found(found: list[Standing], matched: Mapping[str, str]) -> list[Standing]:
+    """The fixes of the best case first, and of each case the one that was meant."""
+    rank = {case: place for place, case in enumerate(matched)}
+    return sorted(found, key=lambda item: (rank.get(item.case, len(rank)), matched.get(item.case) != item.variant))
 
 
 def _sorted(found: list[Standing], order: str, releases: Sequence[str]) -> list[Standing]:
@@ -98,6 +107,5 @@ def _sorted(found: list[Standing], order: str, releases: Sequence[str]) -> list[
         "kind": lambda item: item.kind,
         "exporter": lambda item: _EXPORTERS.index(item.exporter) if item.exporter in _EXPORTERS else len(_EXPORTERS),
         "statement": lambda item: item.statement,
-        "along": lambda item: item.along.text,
     }
     return sorted(found, key=keys[order])
