@@ -17,6 +17,7 @@ from caniexport.cli import main
 from caniexport.model import releases
 from caniexport.model.errors import UnknownName
 from caniexport.model.journal import Journal
+from caniexport.model.status import Status
 from caniexport.profiles import PERIOD, find_profile, of_lock
 from caniexport.store import Dataset, compact
 
@@ -161,3 +162,27 @@ def test_a_profile_asks_for_the_packages_of_its_day():
         find_profile("perid")
     with pytest.raises(UnknownName, match="the day of each release"):
         find_profile(PERIOD).asks(releases.find("2.9.0"))
+
+
+def test_a_release_is_looked_at_along_the_versions_of_a_package_beside_it(local):
+    (found,) = api.history(Dataset.open(None, local), "cross", along="onnxscript", torch=TORCH, exporter="dynamo")
+    (line,) = found.lines
+
+    assert [(stretch.torch, stretch.status) for stretch in line.stretches] == [
+        (("0.5.6",), Status.MISMATCH),
+        (("0.7.2",), Status.PASS),
+    ]
+    (change,) = line.changes
+    assert (change.after, change.by) == ("0.5.6", "0.7.2")
+    with pytest.raises(UnknownName, match="one torch release is looked at; --torch names it"):
+        api.history(Dataset.open(None, local), "cross", along="onnxscript")
+    with pytest.raises(UnknownName, match=r"torch 2\.8\.0 was not measured with onnxscript installed"):
+        api.history(Dataset.open(None, local), "cross", along="onnxscript", torch="2.8")
+
+
+def test_a_table_has_a_column_for_each_version_of_the_package(local):
+    found = api.table(Dataset.open(None, local), by="onnxscript", torch=TORCH, case="cross", exporter="dynamo")
+
+    (line,) = [line for line in found.lines if line.variant == "plain"]
+    assert found.columns == ("0.5.6", "0.7.2")
+    assert [line.places[name].status for name in found.columns] == [Status.MISMATCH, Status.PASS]

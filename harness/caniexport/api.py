@@ -32,6 +32,7 @@ from caniexport.answers import plan as plans
 from caniexport.answers import policy as policies
 from caniexport.answers import runtimes as releases
 from caniexport.answers import upgrade as upgrades
+from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.answers.filters import CaseFilterNames, FilterNames, read_filters
 from caniexport.answers.frames import cells_frame
 from caniexport.answers.model_file import read_model
@@ -104,13 +105,17 @@ def explain_error(dataset: Dataset, text: str, *, torch: str = "", exporter: str
     return errors.explain_error(dataset, text, {name: value for name, value in asked.items() if value})
 
 
-def history(dataset: Dataset, case: str, **filters: Unpack[CaseFilterNames]) -> list[histories.History]:
-    """One answer for each variant of ``CASE`` or ``CASE/VARIANT``: where its outcome changed along torch's releases.
+def history(
+    dataset: Dataset, case: str, along: str = "torch", **filters: Unpack[CaseFilterNames]
+) -> list[histories.History]:
+    """One answer for each variant of ``CASE`` or ``CASE/VARIANT``: where its outcome changed along torch's releases, or
+    ``along`` the versions of a package beside one of them: onnxscript, onnx, onnx-ir.
 
     Each line (exporter, opset, provider) is cut into stretches of releases that ended alike; every change lies in an
     interval ``(after, by]`` between two measured releases, with the verdict and the axes that did it.
     """
-    return histories.history(dataset, read_filters("history", {**filters, "case": case}))
+    axis = names.require("axis", along, ("torch", *ALONG_PACKAGES))
+    return histories.history(dataset, read_filters("history", {**filters, "case": case}), axis)
 
 
 def workaround(dataset: Dataset, **filters: Unpack[FilterNames]) -> standings.Workarounds:

@@ -11,6 +11,8 @@ from caniexport.model.status import Status
 
 #: how an answer begins that names no axis
 NAMELESS = ("interaction", "unattributed")
+#: everything beside torch but the runtime, as one axis; a single swap of one of them may name it
+_PACKAGES = "packages"
 _At = Callable[[MeasuredPoint], ComparedCell]
 
 
@@ -24,15 +26,11 @@ def blame(verdict: Verdict, left: MeasuredPoint, right: MeasuredPoint, at: _At) 
     it open: ``unattributed``.
     """
     found = _axes(verdict, left, right, at)
-    return found.replace("packages", _packages(left, right, at)) if "packages" in found else found
-
-
-def _packages(left: MeasuredPoint, right: MeasuredPoint, at: _At) -> str:
-    """The package beside torch that did it, where its single swap shows so; else those that differ."""
-    before = at(left)
-    swaps = right.swaps(left)
+    if _PACKAGES not in found:
+        return found
+    before, swaps = at(left), right.swaps(left)
     undoing = [name for name, place in swaps.items() if _as_before(before, at(place))]
-    return " or ".join(undoing or swaps) or "packages"
+    return " or ".join(undoing) or found.replace(_PACKAGES, " or ".join(swaps) or _PACKAGES)
 
 
 def _axes(verdict: Verdict, left: MeasuredPoint, right: MeasuredPoint, at: _At) -> str:

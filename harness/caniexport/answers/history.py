@@ -9,6 +9,7 @@ from functools import cache, partial
 from itertools import pairwise
 
 from caniexport import versions
+from caniexport.answers.beside_torch import PackageVersion, cells_beside, one_release, versions_of
 from caniexport.answers.blame import blame
 from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint
@@ -91,11 +92,13 @@ class History:
     lines: tuple[HistoryLine, ...]
     messages: tuple[str, ...]
     notes: tuple[str, ...]
+    along: str = "torch"
 
 
-def history(dataset: Dataset, filters: Filters) -> list[History]:
+def history(dataset: Dataset, filters: Filters, along: str = "torch") -> list[History]:
     """One answer for each variant that the filters take; the failing form alone where no variant is named.
 
+    ``along`` torch's releases, or the versions of a package beside one of them: ``torch`` of a stretch are then these.
     ``--status`` keeps the lines that have such a stretch, whole. Each release is looked at on the onnxruntime that was
     installed beside it. Raises :class:`UnknownName`.
     """
@@ -104,30 +107,56 @@ def history(dataset: Dataset, filters: Filters) -> list[History]:
         filters = replace(filters, variants=(PLAIN,))
     rows = load(dataset)
     selection = select(rows, filters)
+    if along != "torch":
+        return _beside_torch(dataset, selection, along)
     by_variant: dict[Key, list[MeasuredCell]] = defaultdict(list)
     for cell in selection.cells:
         by_variant[cell.case, cell.variant].append(cell)
     return [_history(dataset, selection, entry, by_variant.get(key, [])) for key, entry in selection.catalogue.items()]
 
 
+def _beside_torch(dataset: Dataset, selection: CaseSelection, package: str) -> list[History]:
+    """The same along the versions of a package beside one release."""
+    rows = selection.rows
+    torch = one_release(rows.torch, selection.filters.torch, package)
+    along = versions_of(rows, torch, package)
+    by_variant: dict[Key, list[MeasuredCell]] = defaultdict(list)
+    for version, cells in cells_beside(rows, torch, along, selection.where()).items():
+        for cell in cells:
+            by_variant[cell.case, cell.variant].append(cell._replace(torch=version))
+    every = [dataset.of(item.installed.profile) for item in along]
+    found = []
+    for key, entry in selection.catalogue.items():
+        reading = _PackageReading(rows, entry, along, by_variant.get(key, []))
+        made = _history_of(every, selection, reading, by_variant.get(key, []))
+        beside = [f"{package} {item.version}: {item.installed.profile}, {item.installed.text}" for item in along]
+        found.append(replace(made, along=package, notes=(f"beside torch {torch}", *beside, *made.notes)))
+    return found
+
+
 def _history(
     dataset: Dataset, selection: CaseSelection, entry: CatalogueEntry, cells: Sequence[MeasuredCell]
+) -> History:
+    releases = versions.ordered({*selection.torch, *(cell.torch for cell in cells)})
+    return _history_of([dataset], selection, _Reading(selection.rows, entry, releases, cells), cells)
+
+
+def _history_of(
+    datasets: Sequence[Dataset], selection: CaseSelection, reading: _Reading, cells: Sequence[MeasuredCell]
 ) -> History:
     by_line: dict[_Where, list[MeasuredCell]] = defaultdict(list)
     for cell in cells:
         if cell.exporter != NO_EXPORTER:
             by_line[cell.exporter, cell.opset, cell.provider].append(cell)
-    releases = versions.ordered({*selection.torch, *(cell.torch for cell in cells)})
-    reading = _Reading(selection.rows, entry, releases, cells)
     lines = [reading.line(where, by_line[where]) for where in sorted(by_line, key=_reading_order)]
     lines = [line for line in lines if line.stretches]
     if selection.statuses:
         lines = [line for line in lines if any(item.status in selection.statuses for item in line.stretches)]
-    texts = dataset.messages(reading.messages)
+    texts = {name: text for dataset in datasets for name, text in dataset.messages(reading.messages).items()}
     missing = "(the text {} is missing in the dataset)"
     messages = tuple(texts.get(name, missing.format(name)) for name in reading.messages)
     older = f"{reading.older} cells of older code of the case are left out" if reading.older else ""
-    return History(entry, tuple(lines), messages, tuple(filter(None, [older, *selection.rows.notes])))
+    return History(reading.entry, tuple(lines), messages, tuple(filter(None, [older, *selection.rows.notes])))
 
 
 def _reading_order(where: _Where) -> tuple[int, str, int]:
@@ -145,7 +174,7 @@ class _Reading:
         self.older = 0
         self._signatures: dict[str, int] = {}
         self._rows = rows
-        self._entry = entry
+        self.entry = entry
         self._releases = releases
         self._own = {(cell.torch, cell.exporter, cell.opset): cell for cell in cells}
         self._grid = cache(self._cells_on)
@@ -227,8 +256,27 @@ class _Reading:
 
     def _cells_on(self, on: Runtime) -> _Grid:
         """The variant's cells as they end on one runtime."""
-        found = self._rows.on(on).cells(case=(self._entry.case,), variant=(self._entry.variant,))
+        found = self._rows.on(on).cells(case=(self.entry.case,), variant=(self.entry.variant,))
         return {(cell.torch, cell.exporter, cell.opset): cell for cell in found}
+
+
+class _PackageReading(_Reading):
+    """The same along the versions of a package beside one torch release; ``torch`` of a cell is such a version."""
+
+    def __init__(
+        self, rows: Rows, entry: CatalogueEntry, along: Sequence[PackageVersion], cells: Sequence[MeasuredCell]
+    ) -> None:
+        super().__init__(rows, entry, [item.version for item in along], cells)
+        self._along = {item.version: item for item in along}
+
+    def _taken(self, exporter: str, opset: int | None) -> str | None:  # noqa: ARG002 - as above
+        return self._releases[0]
+
+    def _began(self, before: MeasuredCell, now: MeasuredCell, silent: Sequence[str]) -> Began:
+        left, right = self._along[before.torch], self._along[now.torch]
+        verdict = compare(compared(before), compared(now))
+        between = self._between(silent, left.version, right.version)
+        return Began(left.version, right.version, between, verdict, " or ".join(right.differing(left)))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from packaging.version import Version
 
 from caniexport import versions
 from caniexport.answers import along, summary
+from caniexport.answers.beside_torch import cells_beside, one_release, versions_of
 from caniexport.answers.defaults import Offers
 from caniexport.answers.filters import Filters
 from caniexport.answers.on_runtimes import on_runtimes
@@ -40,6 +41,11 @@ class By(StrEnum):
     EXPORTER = "exporter"
     RUNTIME = "runtime"
     PROVIDER = "provider"
+    ONNXSCRIPT = "onnxscript"
+    ONNX = "onnx"
+
+
+_PACKAGES = (By.ONNXSCRIPT, By.ONNX)
 
 
 @dataclass(frozen=True)
@@ -97,9 +103,11 @@ def table(dataset: Dataset, filters: Filters, by: By = By.TORCH) -> Table:
     if by is By.TORCH:
         columns, lines, together = _along_releases(selection)
     else:
-        cells = _whole_lines(selection, _with_runtimes(dataset, selection, by), by)
-        columns = _columns(cells, by)
-        lines = _lines(selection, cells, by, columns)
+        names: dict[str | None, str] = {}
+        found = _with_packages(selection, by, names) if by in _PACKAGES else _with_runtimes(dataset, selection, by)
+        cells = _whole_lines(selection, found, by)
+        columns = _columns(cells, by, names)
+        lines = _lines(selection, cells, by, columns, names)
         together = [] if by is By.RUNTIME else [(cell.runtime, cell.runtime_version) for cell in cells]
     environments = tuple(_environments(select(rows, filters))) if by is By.TORCH else ()
     shown = {(line.case, line.variant) for line in lines} | {(line.case, line.variant) for line in environments}
@@ -114,6 +122,8 @@ def _narrowed(filters: Filters, by: By, releases: Sequence[str], notes: list[str
     if by is not By.TORCH and not filters.torch and releases:
         filters = replace(filters, torch=(releases[-1],))
         notes.append(f"torch {releases[-1]}, the newest measured (--torch takes others)")
+    if by in _PACKAGES:
+        filters = replace(filters, torch=(one_release(releases, filters.torch, by.value),))
     if not filters.cases and not filters.variants:
         filters = replace(filters, variants=(PLAIN,))
         notes.append("failing forms only (--variant '*' adds the fixes)")
@@ -125,6 +135,15 @@ def _narrowed(filters: Filters, by: By, releases: Sequence[str], notes: list[str
 def _measurable(selection: CaseSelection) -> set[tuple[str, str]]:
     """A version upgrade has no cells of its own: the failing form's answer for it."""
     return {key for key, entry in selection.catalogue.items() if entry.kind != FixKind.VERSION_UPGRADE.value}
+
+
+def _with_packages(selection: CaseSelection, by: By, names: dict[str | None, str]) -> list[MeasuredCell]:
+    """The cells selected in every profile; ``names`` gets the column of each environment."""
+    (torch,) = selection.torch
+    along = versions_of(selection.rows, torch, by.value)
+    found = cells_beside(selection.rows, torch, along, selection.where())
+    names |= {cell.env_id: version for version, cells in found.items() for cell in cells}
+    return selection.in_order([cell for cells in found.values() for cell in cells])
 
 
 def _with_runtimes(dataset: Dataset, selection: CaseSelection, by: By) -> list[MeasuredCell]:
@@ -153,8 +172,11 @@ def _line_key(cell: MeasuredCell, by: By) -> _LineKey:
     return cell.case, cell.variant, exporter, provider
 
 
-def _column(cell: MeasuredCell, by: By) -> str:
+def _column(cell: MeasuredCell, by: By, names: Mapping[str | None, str]) -> str:
+    """The column of a cell; ``names`` has it by environment where it is a package's version."""
     match by:
+        case By.ONNXSCRIPT | By.ONNX:
+            return names[cell.env_id]
         case By.TORCH:
             return cell.torch
         case By.OPSET:
@@ -167,10 +189,10 @@ def _column(cell: MeasuredCell, by: By) -> str:
             return cell.provider or "none"
 
 
-def _columns(cells: Sequence[MeasuredCell], by: By) -> tuple[str, ...]:
-    found = list(dict.fromkeys(_column(cell, by) for cell in cells))
+def _columns(cells: Sequence[MeasuredCell], by: By, names: Mapping[str | None, str]) -> tuple[str, ...]:
+    found = list(dict.fromkeys(_column(cell, by, names) for cell in cells))
     match by:
-        case By.TORCH:
+        case By.TORCH | By.ONNXSCRIPT | By.ONNX:
             return tuple(versions.ordered(found))
         case By.OPSET:
             return tuple(sorted(found, key=lambda text: (text == "default", int(text) if text.isdigit() else 0)))
@@ -233,11 +255,15 @@ def _in_order(keys: Iterable[_Key], selection: CaseSelection) -> list[_Key]:
 
 
 def _lines(
-    selection: CaseSelection, cells: Sequence[MeasuredCell], by: By, columns: tuple[str, ...]
+    selection: CaseSelection,
+    cells: Sequence[MeasuredCell],
+    by: By,
+    columns: tuple[str, ...],
+    names: Mapping[str | None, str],
 ) -> list[MatrixRow]:
     grouped: dict[_LineKey, dict[str, list[MeasuredCell]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
-        grouped[_line_key(cell, by)][_column(cell, by)].append(cell)
+        grouped[_line_key(cell, by)][_column(cell, by, names)].append(cell)
     offered = selection.rows.offers
     keys = _in_order(grouped, selection)
     several = len({key[3] for key in keys}) > 1

@@ -15,7 +15,7 @@ from typing import Any
 from caniexport import versions
 from caniexport.home import Home
 from caniexport.model import releases
-from caniexport.model.releases import Release
+from caniexport.profiles import NEWEST_PACKAGES, find_profile
 from caniexport.store import Dataset
 
 _COLUMNS = (
@@ -72,7 +72,16 @@ class ProbedVersion:
 
 
 def known(dataset: Dataset, asked: BisectedCell) -> dict[str, ProbedVersion]:
-    """Outcomes by version, from rows of the same case code; the newest row of each version is used."""
+    """Outcomes by version, from rows of the same case code; the newest row of each version is used.
+
+    Of the profiles beside the dataset those count whose packages differ on the axis alone.
+    """
+    swaps = [name for name in dataset.profiles() if name.startswith(f"{asked.axis}-")]
+    rows = {key: row for name in swaps for key, row in _known(dataset.of(name), asked).items()}
+    return {**rows, **_known(dataset, asked)}
+
+
+def _known(dataset: Dataset, asked: BisectedCell) -> dict[str, ProbedVersion]:
     where: dict[str, tuple[Any, ...]] = {
         **{name: (getattr(asked, name),) for name in ("case", "variant", "exporter", "opset")},
         **({"torch": (asked.torch,)} if asked.torch else {}),
@@ -120,7 +129,8 @@ class Prober:
         from caniexport.measure.job import MeasureOptions
         from caniexport.measure.tox_calls import table_with
 
-        release, asked = self._release(version), self.asked
+        asked = self.asked
+        release = releases.find(asked.torch or version)._replace(torch=asked.torch or version)
         local = self._local(version)
         local.mkdir(parents=True, exist_ok=True)
         options = MeasureOptions(
@@ -136,16 +146,12 @@ class Prober:
             disk_budget=self.disk_budget,
             timeout=self.timeout,
             tables=False,
+            profile=NEWEST_PACKAGES if asked.axis == "torch" else find_profile(f"{asked.axis}-{version}"),
         )
         with table_with(release, local):
             reports = measure(options, self.say)
         problem = next((report.problem for report in reports if report.problem), "")
         return self.kept(version) or ProbedVersion(version, "measured", message=problem or "its run left no row")
-
-    def _release(self, version: str) -> Release:
-        if self.asked.axis == "torch":
-            return releases.find(version)._replace(torch=version)
-        return with_pin(releases.find(self.asked.torch)._replace(torch=self.asked.torch), self.asked.axis, version)
 
     def _local(self, version: str) -> Path:
         held = f"-torch-{self.asked.torch}" if self.asked.torch else ""
@@ -155,12 +161,6 @@ class Prober:
 def folder(home: Home) -> Path:
     """Where bisections keep their environments and rows: beside the local dataset, whose readers never look there."""
     return home.local.with_name("results-bisect")
-
-
-def with_pin(release: Release, package: str, version: str) -> Release:
-    """The release with another version of one of its packages."""
-    pins = [pin for pin in release.pins if pin.partition("==")[0].replace("_", "-") != package]
-    return release._replace(pins=(*pins, f"{package}=={version}"))
 
 
 def _packages(dataset: Dataset, env_id: str) -> dict[str, str]:

@@ -31,13 +31,15 @@ _READING = {
     "exporter": "numbers: opsets that pass with that exporter (all it takes: all); then what its other opsets do",
     "runtime": "numbers: opsets that pass on that runtime (all measured: all); then what the others do",
     "provider": "numbers: opsets that pass on that provider (all measured: all); then what the others do",
+    "onnxscript": "numbers: opsets that pass with that onnxscript; then what the others do",
+    "onnx": "numbers: opsets that pass with that onnx; then what the others do",
 }
 
 
 @click.command("table")
 @click.option(
     "--by",
-    type=click.Choice(["torch", "opset", "exporter", "runtime", "provider"]),
+    type=click.Choice(["torch", "opset", "exporter", "runtime", "provider", "onnxscript", "onnx"]),
     default="torch",
     show_default=True,
     help="What the columns are.",
@@ -45,7 +47,7 @@ _READING = {
 @filter_options("table")
 @json_option
 def command(by: str, as_json: bool, **given: tuple[str, ...]) -> None:
-    """Show the matrix: cases against torch releases, opsets, exporters, runtimes or providers.
+    """Show the matrix: cases against torch releases, opsets, exporters, runtimes, providers or packages beside torch.
 
     Without --case or --variant it has the failing forms, with the tracing and the dynamo exporter. Without any filter
     but --torch it is an overview by theme; --theme '*' and --json show every case.

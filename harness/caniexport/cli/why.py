@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport import versions
+from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import CLAIM, EXPORTER_SHORT, REFUSED, STATUS, word
 from caniexport.cli import output
@@ -37,8 +38,9 @@ _PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime",
 @filter_options("why", "case")
 @click.option(
     "--along",
-    type=click.Choice(["torch"]),
-    help="Where its outcome changed from release to release: intervals (a, b], and what did it.",
+    type=click.Choice(["torch", *ALONG_PACKAGES]),
+    help="Where its outcome changed from release to release of torch, or of a package beside one torch (--torch): "
+    "intervals (a, b], and what did it.",
 )
 @json_option
 def command(case: str, along: str | None, as_json: bool, **given: tuple[str, ...]) -> None:
@@ -61,7 +63,7 @@ def command(case: str, along: str | None, as_json: bool, **given: tuple[str, ...
         return
     asked = read_filters("why", {**given, "case": case})
     if along:
-        output.answer_each(history(open_dataset(), asked), show_history, as_json)
+        output.answer_each(history(open_dataset(), asked, along), show_history, as_json)
     else:
         output.answer_each(why(open_dataset(), asked), show, as_json)
 
@@ -252,7 +254,7 @@ def show_history(item: History, console: Console) -> None:
     lines = alike(item.lines)
     # opsets that no release takes are left out where others are
     lines = tuple(each for each in lines if each.line.stretches[0].status is not Status.UNSUPPORTED) or lines
-    made = output.grid("exporter", "opset", "torch", "outcome", "at stage", "changed in", "by", "message")
+    made = output.grid("exporter", "opset", item.along, "outcome", "at stage", "changed in", "by", "message")
     named = dict.fromkeys(stretch.message for each in lines for stretch in each.line.stretches)
     numbers = {message: number for number, message in enumerate((one for one in named if one is not None), 1)}
     for line in lines:
@@ -287,7 +289,8 @@ def _notes(item: History, lines: tuple[Alike, ...], console: Console) -> None:
         console.print("- several opsets in one line: each from the first release on that takes it")
     if any(stretch.began for stretch in stretches):
         console.print("- (a, b]: last seen otherwise on a, first seen so on b")
-        console.print("- by torch: the release and the onnx beside it; by runtime: the onnxruntime beside it")
+        if item.along == "torch":
+            console.print("- by torch: the release and the onnx beside it; by runtime: the onnxruntime beside it")
     silent = versions.ordered({name for each in lines for name in each.line.unmeasured})
     if silent:
         console.print(f"- not measured in some line, which widens its intervals: {', '.join(silent)}")

@@ -1,0 +1,68 @@
+"""Cells of one torch release in every profile, told apart by the version of a package beside torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from caniexport import versions
+from caniexport.answers.installed import Installed
+from caniexport.answers.reading import Rows
+from caniexport.answers.rows import MeasuredCell
+from caniexport.home import NEWEST
+from caniexport.model.errors import UnknownName
+
+#: packages along which a release can be looked at
+ALONG_PACKAGES = ("onnxscript", "onnx", "onnx-ir")
+
+
+@dataclass(frozen=True)
+class PackageVersion:
+    """One version of a package beside a torch release, where it was measured."""
+
+    version: str
+    installed: Installed
+
+    def differing(self, other: PackageVersion) -> tuple[str, ...]:
+        """The packages in which the two environments differ; what onnxscript's version decides is left out."""
+        mine, theirs = self.installed.packages, other.installed.packages
+        found = tuple(name for name in mine if mine[name] != theirs.get(name))
+        return tuple(name for name in found if name != "onnx-ir" or "onnxscript" not in found)
+
+
+def one_release(releases: Sequence[str], asked: Iterable[str], package: str) -> str:
+    """The one torch release that is looked at; raises :class:`UnknownName` where none or several are named."""
+    found = {versions.resolve(text, releases) for text in asked}
+    if len(found) != 1:
+        said = f"several are asked for: {', '.join(versions.ordered(found))}" if found else "--torch names it"
+        raise UnknownName(f"along {package} one torch release is looked at; {said}")
+    return found.pop()
+
+
+def versions_of(rows: Rows, torch: str, package: str) -> list[PackageVersion]:
+    """The versions of a package beside a torch release, oldest first; of several environments with one version that
+    of ``newest`` is taken, then one that differs from it in this package alone.
+
+    Raises :class:`UnknownName` where the release was not measured with it.
+    """
+    found: dict[str, PackageVersion] = {}
+    for item in sorted(rows.installed, key=lambda item: _rank(item, package), reverse=True):
+        version = item.packages.get(package)
+        if item.torch == torch and version is not None:
+            found[version] = PackageVersion(version, item)
+    if not found:
+        raise UnknownName(f"torch {torch} was not measured with {package} installed")
+    return [found[version] for version in versions.ordered(found)]
+
+
+def _rank(item: Installed, package: str) -> tuple[bool, bool, str]:
+    return item.profile != NEWEST, not item.profile.startswith(f"{package}-"), item.profile
+
+
+def cells_beside(
+    rows: Rows, torch: str, along: Sequence[PackageVersion], where: Mapping[str, Iterable[Any]]
+) -> dict[str, list[MeasuredCell]]:
+    """By version: the cells of a release with these values of their columns."""
+    asked = {**where, "torch": (torch,)}
+    return {item.version: rows.under(item.installed.profile).cells(**asked) for item in along}
