@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from caniexport.answers.failing_forms import FailingForm, failing_forms
 from caniexport.answers.filters import Filters
+from caniexport.answers.profile_differences import differences_beside_torch
+from caniexport.answers.reading import load
 from caniexport.answers.signs import EXPORTER_SHORT, WHY_NOT
 from caniexport.answers.standings import workarounds
 from caniexport.answers.upstream import CLOSED_FAILING, OPEN_PASSING, upstream
@@ -25,7 +27,10 @@ from caniexport.corpus.claims import (
     release_runs,
 )
 from caniexport.corpus.verdicts import Workaround
+from caniexport.home import NEWEST
+from caniexport.model.case import PLAIN
 from caniexport.model.status import Checker, Exporter, Stage, Status
+from caniexport.profiles import PERIOD
 from caniexport.store import Dataset
 from caniexport.versions import ordered, within
 
@@ -53,6 +58,7 @@ def text(dataset: Dataset) -> str:
     parts = [_head(cells, claims), *_by_exporter(forms, newest), *_came_with_dynamo(forms, newest)]
     parts += [*_silent(cells, titles), *_refused_by_the_checker(cells, titles), *_not_the_same_every_time(cells)]
     parts += [*_gone(forms, newest), *_fixes(dataset, newest)]
+    parts += [*_beside_torch(dataset)]
     parts += [*_odd(upstream(dataset), titles)]
     parts += [*_contradicted(claims), *_not_measured(claims)]
     return "\n".join(parts) + "\n"
@@ -108,6 +114,40 @@ def _by_exporter(forms: Sequence[FailingForm], newest: str) -> Iterator[str]:
         share = f" ({gone / len(failed):.0%})" if failed else ""
         yield f"| {EXPORTER_SHORT[exporter]} | {len(failed)} | {gone}{share} | {error} | {wrong} | {unknown} |"
     yield ""
+
+
+def _beside_torch(dataset: Dataset) -> Iterator[str]:
+    """What the packages beside torch change by themselves, at the opset of each release's own dynamo call."""
+    rows = load(dataset)
+    found = [
+        item
+        for item in differences_beside_torch(rows, where={"variant": (PLAIN,), "exporter": (Exporter.DYNAMO.value,)})
+        if rows.choice(item.torch, item.exporter).opset in item.opsets
+    ]
+    installed = {item.torch: item for item in rows.installed if item.profile == PERIOD}
+    if not installed:
+        return
+    newest = {item.torch: item for item in rows.installed if item.profile == NEWEST}
+    yield "## What the packages beside torch change by themselves\n"
+    yield "The same torch, dynamo at the opset that it writes when none is asked for: as installed two weeks after the"
+    yield "release (`--profile period`), and with the newest packages that install. Failing forms of cases.\n"
+    yield "| torch | packages of its time | newest | mended by the newer packages | broken by them |"
+    yield "| --- | --- | --- | ---: | ---: |"
+    for torch in ordered(installed):
+        mine = [item for item in found if item.torch == torch]
+        mended, broken = (sum(getattr(item, word) for item in mine) for word in ("mended", "broken"))
+        if rows.choice(torch, Exporter.DYNAMO.value).opset is not None:
+            beside = newest[torch].text if torch in newest else ""
+            yield f"| {torch} | {installed[torch].text} | {beside} | {mended} | {broken} |"
+    yield ""
+    for word, title in (("broken", "Broken by newer packages"), ("mended", "Mended by newer packages")):
+        names = {
+            item.case: [one.torch for one in found if one.case == item.case and getattr(one, word)] for item in found
+        }
+        names = {case: torch for case, torch in names.items() if torch}
+        yield f"{title}: {len(names)}\n"
+        yield from (f"- {case} ({', '.join(ordered(torch))})" for case, torch in sorted(names.items()))
+        yield ""
 
 
 def _came_with_dynamo(forms: Sequence[FailingForm], newest: str) -> Iterator[str]:

@@ -12,6 +12,8 @@ from caniexport import api
 from caniexport.answers.filters import Filters
 from caniexport.answers.installed import Installed, VersionDifference, differences, nearest
 from caniexport.answers.points import parse
+from caniexport.answers.profile_differences import differences_beside_torch
+from caniexport.answers.reading import load
 from caniexport.answers.upgrade import upgrade
 from caniexport.cli import main
 from caniexport.model import releases
@@ -186,3 +188,10 @@ def test_a_table_has_a_column_for_each_version_of_the_package(local):
     (line,) = [line for line in found.lines if line.variant == "plain"]
     assert found.columns == ("0.5.6", "0.7.2")
     assert [line.places[name].status for name in found.columns] == [Status.MISMATCH, Status.PASS]
+
+
+def test_what_the_packages_change_by_themselves_is_listed(local):
+    (found,) = differences_beside_torch(load(Dataset.open(None, local)))
+
+    assert (found.case, found.torch, found.exporter, found.opsets) == ("cross", TORCH, "dynamo", (18,))
+    assert (found.there, found.newest, found.mended, found.broken) == (Status.MISMATCH, Status.PASS, True, False)
