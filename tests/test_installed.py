@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -20,6 +21,8 @@ from caniexport.model import releases
 from caniexport.model.errors import UnknownName
 from caniexport.model.journal import Journal
 from caniexport.model.status import Status
+from caniexport.pages.kept import Kept
+from caniexport.pages.page import page
 from caniexport.profiles import PERIOD, find_profile, of_lock
 from caniexport.store import Dataset, compact
 
@@ -195,3 +198,11 @@ def test_what_the_packages_change_by_themselves_is_listed(local):
 
     assert (found.case, found.torch, found.exporter, found.opsets) == ("cross", TORCH, "dynamo", (18,))
     assert (found.there, found.newest, found.mended, found.broken) == (Status.MISMATCH, Status.PASS, True, False)
+
+
+def test_the_page_of_a_case_shows_both_profiles_where_they_differ(local):
+    body = page("case", {"case": "cross"}, Kept.open(None, local)).body
+
+    row = re.search(r"With other packages beside torch.*?<tr>(.*?)</tr>", str(body), re.DOTALL)
+    assert re.sub(r"<[^>]+>|\s+", " ", row[1]).split() == [TORCH, "dynamo", "18", "≠", "mismatch", "✓", "pass"]
+    assert "With other packages" not in str(page("case", {"case": "item"}, Kept.open(None, local)).body)

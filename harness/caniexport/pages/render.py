@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from caniexport import versions
 from caniexport.answers.select import DEFAULT_OPSET
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.names import plural
@@ -46,6 +47,7 @@ def _environment() -> Environment:
         short=shorten,
         only=_only,
         opset=opset_name,
+        opsets=versions.opset_text,
         exporter=lambda name: EXPORTER_SHORT.get(name or "", name or ""),
         python=coloured,
     )

@@ -14,6 +14,7 @@ from caniexport import home as homes
 from caniexport import names
 from caniexport.answers.documents import JudgedClaim, all_claims
 from caniexport.answers.filters import Filters
+from caniexport.answers.profile_differences import differences_beside_torch
 from caniexport.answers.reasons import Why, why
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry
@@ -135,6 +136,8 @@ def page(form: Form, kept: Kept) -> Page:
         given |= {"strips": [_strip(kept, subject, choice) for choice in _every(subject)], "texts": texts}
     else:
         given |= _chosen(form, kept, subject)
+    given["beside"] = differences_beside_torch(kept.rows(), where={"case": (case,), "variant": (PLAIN,)})
+    given["installed"] = {(item.profile, item.torch): item.text for item in kept.rows().installed}
     lead = f"{case} · {subject.plain.theme or 'no theme'}"
     title = subject.plain.title or case
     return form.page(title, lead, render("case.html", **given), _above(kept, subject), back=True)
