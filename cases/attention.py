@@ -373,3 +373,24 @@ class SdpaTrainableBiasThenReshape(_Attention):
         return out.transpose(1, 2).reshape(x.size(0), x.size(1), -1)
 
     trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+
+
+class SdpaOneHeadOfKeys(_Attention):
+    """scaled_dot_product_attention of several heads of queries with one of keys and values, broadcast."""
+
+    sources = ("microsoft/onnxscript#2763",)
+    inputs = (
+        (f32(2, 4, 5, 4), f32(2, 1, 5, 4), f32(2, 1, 5, 4)),
+        (f32(2, 4, 5, 4), f32(2, 1, 5, 4), f32(2, 1, 5, 4)),
+        (f32(3, 4, 5, 4), f32(3, 1, 5, 4), f32(3, 1, 5, 4)),
+    )
+    dynamic = SdpaEnableGqa.dynamic
+
+    def forward(self, query, key, value):
+        return F.scaled_dot_product_attention(query, key, value)
+
+    @fix("rewrite", "keys and values expanded to the queries' heads", documented=False)
+    def expanded(self, query, key, value):
+        key = key.expand(-1, query.size(1), -1, -1)
+        value = value.expand(-1, query.size(1), -1, -1)
+        return F.scaled_dot_product_attention(query, key, value)

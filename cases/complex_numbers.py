@@ -141,3 +141,42 @@ class IstftNoRule(Case):
         both = torch.cat([spectrum[..., 0], spectrum[..., 1]], dim=1)
         signal = F.conv_transpose1d(both, self.basis, stride=4)[:, 0]
         return signal[:, 4:-4] / 2.0
+
+
+class RfftOfGivenLength(Case):
+    """torch.fft.rfft(x, n): the length is not handed on, and the spectrum is cut off."""
+
+    sources = ("microsoft/onnxscript#2991",)
+    aten_ops = ("aten::fft_rfft",)
+    onnx_ops = ("DFT",)
+    needs_torch = ">=1.8"
+    inputs = ((f32(2, 8),), (f32(2, 8),), (f32(4, 8),))
+    dynamic = {"x": {0: "batch"}}
+
+    def forward(self, x):
+        return torch.view_as_real(torch.fft.rfft(x, n=8, dim=-1))
+
+    @fix("rewrite", "the products with cosines and sines", documented=False)
+    def by_basis(self, x):
+        cosines, sines = fourier_basis(8)
+        return torch.stack([x @ cosines.t(), x @ sines.t()], dim=-1)
+
+
+class IrfftOfGivenLength(Case):
+    """torch.fft.irfft(spectrum, n) back to n real values."""
+
+    sources = ("microsoft/onnxscript#2770", "onnx/onnx#5920")
+    aten_ops = ("aten::fft_irfft",)
+    onnx_ops = ("DFT",)
+    needs_torch = ">=1.8"
+    inputs = ((f32(2, 8),), (f32(2, 8),), (f32(4, 8),))
+    dynamic = {"x": {0: "batch"}}
+
+    def forward(self, x):
+        return torch.fft.irfft(torch.fft.rfft(x) * 2.0, n=8)
+
+    @fix("rewrite", "the products with cosines and sines, there and back", documented=False)
+    def by_basis(self, x):
+        cosines, sines = fourier_basis(8)
+        weights = torch.tensor([1.0, 2.0, 2.0, 2.0, 1.0]) / 8
+        return ((x @ cosines.t() * 2.0) * weights) @ cosines + ((x @ sines.t() * 2.0) * weights) @ sines

@@ -140,3 +140,25 @@ class QuantisedConvolution(Case):
         return torch.fake_quantize_per_tensor_affine(x, 0.0001, 128, 0, 255)
 
     unoptimised = fix("runtime-option", "ORT_DISABLE_ALL: nothing is fused", session={"graph_optimization_level": 0})
+
+
+class CroppedByNegativePad(Case):
+    """F.pad with negative numbers before a convolution: fused into it, though a convolution's pads cannot crop."""
+
+    sources = ("microsoft/onnxscript#2841",)
+    aten_ops = ("aten::pad", "aten::conv2d")
+    onnx_ops = ("Pad", "Conv")
+    inputs = ((f32(1, 2, 6, 6),), (f32(1, 2, 6, 6),), (f32(3, 2, 6, 6),))
+    dynamic = {"x": {0: "batch"}}
+
+    def setup(self):
+        self.conv = torch.nn.Conv2d(2, 3, 3)
+
+    def forward(self, x):
+        return self.conv(torch.nn.functional.pad(x, (-1, -1, -1, -1)))
+
+    @fix("rewrite", "a slice in the place of the pad", documented=False)
+    def sliced(self, x):
+        return self.conv(x[:, :, 1:-1, 1:-1])
+
+    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)

@@ -252,3 +252,138 @@ class CastNegativeFloatToUnsigned(Case):
     @fix("rewrite", "cast to int64 first", documented=False)
     def by_int64(self, x):
         return x.to(torch.int64).to(torch.uint32)
+
+
+class OneMinusIntegerMask(Case):
+    """(1.0 - mask) * x of an integer mask: torch 2.13's type promotion leaves a node that no rule takes.
+
+    ``1.0 - mask.long()``, as XLNet has it, is the same.
+    """
+
+    sources = ("pytorch/pytorch#194381", "huggingface/transformers#48191")
+    aten_ops = ("aten::rsub", "aten::mul")
+    onnx_ops = ("Sub", "Mul", "Cast")
+    inputs = (
+        (f32(2, 3), values([[1, 1, 1], [1, 1, 1]], "int64")),
+        (f32(2, 3), values([[1, 0, 1], [0, 0, 1]], "int64")),
+        (f32(4, 3), i64(4, 3, high=2)),
+    )
+    dynamic = {"x": {0: "batch"}, "mask": {0: "batch"}}
+
+    def forward(self, x, mask):
+        return (1.0 - mask) * x
+
+    @fix("rewrite", "the mask as float first", documented=False)
+    def float_mask(self, x, mask):
+        return (1.0 - mask.to(x.dtype)) * x
+
+    @fix("rewrite", "an integer one: 1 - mask", documented=False)
+    def integer_one(self, x, mask):
+        return (1 - mask) * x
+
+    @fix("rewrite", "where the mask is zero", documented=False)
+    def where(self, x, mask):
+        return torch.where(mask == 0, x, torch.zeros_like(x))
+
+    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+
+
+class FullOfAnInteger(Case):
+    """torch.full(size, 3) without a type, to a dynamic size: the file has floats where torch has integers."""
+
+    sources = ("microsoft/onnxscript#2926",)
+    aten_ops = ("aten::full",)
+    onnx_ops = ("Expand", "ConstantOfShape")
+    needs_torch = ">=1.7"
+    inputs = ((f32(2, 4),), (f32(2, 4),), (f32(5, 4),))
+    dynamic = {"x": {0: "batch"}}
+
+    def forward(self, x):
+        return torch.full((x.size(0), 2), 3)
+
+    @fix("rewrite", "the type named", documented=False)
+    def type_named(self, x):
+        return torch.full((x.size(0), 2), 3, dtype=torch.int64)
+
+
+class LinspaceOfIntegers(Case):
+    """torch.linspace(0, 10, 5, dtype=torch.int64): the steps are rounded before they are added up."""
+
+    sources = ("microsoft/onnxscript#2693", "microsoft/onnxscript#854")
+    aten_ops = ("aten::linspace",)
+    onnx_ops = ("Range", "Mul", "Cast")
+    needs_torch = ">=1.6"
+    inputs = ((i64(5, high=100),), (i64(5, high=100),), (values([1, -2, 3, -4, 5], "int64"),))
+
+    def forward(self, x):
+        return x + torch.linspace(0, 10, 5, dtype=torch.int64)
+
+    @fix("rewrite", "in float, cast to integers", documented=False)
+    def cast(self, x):
+        return x + torch.linspace(0, 10, 5).to(torch.int64)
+
+
+class RemainderOfNumberByTensor(Case):
+    """7 % x: a number divided by a tensor."""
+
+    sources = ("microsoft/onnxscript#2727",)
+    aten_ops = ("aten::remainder",)
+    onnx_ops = ("Mod",)
+    needs_torch = ">=1.10"
+    inputs = (
+        (values([[2, 3], [4, 5]], "int64"),),
+        (values([[-2, 3], [-4, 5]], "int64"),),
+        (values([[2, -3], [4, 5], [6, -5]], "int64"),),
+    )
+    dynamic = {"x": {0: "batch"}}
+
+    def forward(self, x):
+        return torch.remainder(7, x)
+
+    @fix("rewrite", "the number as a tensor", documented=False)
+    def as_tensor(self, x):
+        return torch.remainder(torch.full_like(x, 7), x)
+
+
+class AndOfIntegersAndNumber(Case):
+    """x & 1: integers with a number on the right."""
+
+    sources = ("microsoft/onnxscript#2618", "microsoft/onnxscript#2617")
+    aten_ops = ("aten::bitwise_and",)
+    onnx_ops = ("BitwiseAnd",)
+    inputs = ((i64(2, 5),), (values([[-1, -2, 0, 7, 255], [1, 2, 3, 4, -1000]], "int64"),), (i64(4, 5),))
+    dynamic = {"x": {0: "batch"}}
+
+    def forward(self, x):
+        return x & 1
+
+    @fix("rewrite", "the remainder by two", documented=False)
+    def remainder(self, x):
+        return x % 2
+
+    @fix("rewrite", "the number as a tensor", documented=False)
+    def as_tensor(self, x):
+        return x & torch.ones_like(x)
+
+
+class IntegerTimesNumber(Case):
+    """counts * 0.5 of integers, then times x: torch 2.13 leaves a mul.Scalar that no rule takes."""
+
+    sources = ("pytorch/pytorch#194382", "norse/norse#447", "huggingface/transformers#48191")
+    aten_ops = ("aten::mul",)
+    onnx_ops = ("Mul", "Cast")
+    inputs = (
+        (f32(2, 3), values([[1, 2, 3], [4, 5, 6]], "int64")),
+        (f32(2, 3), values([[0, -1, 7], [-3, 5, 9]], "int64")),
+        (f32(4, 3), i64(4, 3)),
+    )
+    dynamic = {"x": {0: "batch"}, "counts": {0: "batch"}}
+
+    def forward(self, x, counts):
+        return counts * 0.5 * x
+
+    @fix("rewrite", "the integers as float first")
+    def as_float(self, x, counts):
+        return counts.to(x.dtype) * 0.5 * x
+
+    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)

@@ -206,3 +206,26 @@ class UnbindOneColumn(Case):
         return x[:, 0] * 2.0
 
     trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace")
+
+
+class SplitWithRemainder(Case):
+    """torch.split of eight into fives: parts of five and three become two of four."""
+
+    sources = ("microsoft/onnxscript#2858",)
+    aten_ops = ("aten::split",)
+    onnx_ops = ("Split", "SplitToSequence")
+    inputs = ((f32(2, 8, 3),), (f32(2, 8, 3),), (f32(4, 8, 3),))
+    dynamic = {"x": {0: "batch"}}
+
+    def forward(self, x):
+        first, second = torch.split(x, 5, 1)
+        return first, second
+
+    @fix("rewrite", "the sizes of the parts named", documented=False)
+    def sizes_named(self, x):
+        first, second = torch.split(x, [5, 3], 1)
+        return first, second
+
+    @fix("rewrite", "two slices", documented=False)
+    def slices(self, x):
+        return x[:, :5], x[:, 5:]

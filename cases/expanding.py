@@ -202,3 +202,34 @@ class BroadcastTensorsNoRule(Case):
     @fix("rewrite", "each added to zeros of the other's shape", documented=False)
     def plus_zeros(self, x, y):
         return torch.cat([x + torch.zeros_like(y), y + torch.zeros_like(x)], 1)
+
+
+class RepeatInterleaveOfVector(_RepeatInterleave):
+    """x.repeat_interleave(3, dim=0) of a vector: the file has one axis too many."""
+
+    sources = ("microsoft/onnxscript#2936", "microsoft/onnxscript#2932")
+    inputs = ((f32(4),), (f32(4),), (f32(6),))
+    dynamic = {"x": {0: "length"}}
+
+    def forward(self, x):
+        return x.repeat_interleave(3, dim=0)
+
+    @fix("rewrite", "an axis put in, expanded, flattened", documented=False)
+    def expanded(self, x):
+        return x.unsqueeze(1).expand(x.size(0), 3).reshape(-1)
+
+
+class RepeatInterleaveOutputSize(_RepeatInterleave):
+    """repeat_interleave with output_size, which the rule does not know."""
+
+    sources = ("microsoft/onnxscript#2691", "microsoft/onnxscript#2687")
+    needs_torch = ">=1.11"
+    inputs = ((f32(2, 4),), (f32(2, 4),), (f32(5, 4),))
+    dynamic = {"x": {0: "batch"}}
+
+    def forward(self, x):
+        return x.repeat_interleave(2, dim=1, output_size=8)
+
+    @fix("rewrite", "without output_size", documented=False)
+    def without_output_size(self, x):
+        return x.repeat_interleave(2, dim=1)

@@ -81,3 +81,45 @@ class TwoConvolutionsOfTwoSizes(_TwoConvolutions):
     def setup(self):
         self.first, self.second = torch.nn.Conv2d(2, 3, 1, bias=False), torch.nn.Conv2d(2, 6, 1, bias=False)
         self.norm, self.other = with_statistics(torch.nn.BatchNorm2d(3), 0), with_statistics(torch.nn.BatchNorm2d(6), 5)
+
+
+class ConvolutionUsedTwice(Case):
+    """A convolution and its batch norm called twice: the fused weight has the name of the one that both used."""
+
+    sources = ("microsoft/onnxscript#2883",)
+    aten_ops = ("aten::conv2d", "aten::batch_norm")
+    onnx_ops = ("Conv", "BatchNormalization")
+    inputs = ((f32(1, 2, 4, 4),), (f32(1, 2, 4, 4),), (f32(3, 2, 4, 4),))
+    dynamic = {"x": {0: "batch"}}
+
+    def setup(self):
+        self.conv = torch.nn.Conv2d(1, 3, 3, padding=1)
+        self.norm = with_statistics(torch.nn.BatchNorm2d(3), 1)
+
+    def forward(self, x):
+        return self.norm(self.conv(x[:, :1])) + self.norm(self.conv(x[:, 1:]))
+
+    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+    not_optimised = fix("export-option", "optimize=False: nothing is fused", export={"optimize": False})
+
+
+class TransposedConvolutionInGroups(Case):
+    """ConvTranspose2d in groups, then a batch norm: fused as if there were one group."""
+
+    sources = ("microsoft/onnxscript#2879", "microsoft/onnxscript#2867")
+    aten_ops = ("aten::conv_transpose2d", "aten::batch_norm")
+    onnx_ops = ("ConvTranspose", "BatchNormalization")
+    inputs = ((f32(1, 4, 3, 3),), (f32(1, 4, 3, 3),), (f32(2, 4, 3, 3),))
+    dynamic = {"x": {0: "batch"}}
+
+    def setup(self):
+        self.conv = torch.nn.ConvTranspose2d(4, 6, 2, groups=2)
+        self.norm = with_statistics(torch.nn.BatchNorm2d(6), 1)
+
+    def forward(self, x):
+        return self.norm(self.conv(x))
+
+    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+    not_optimised = fix(
+        "export-option", "optimize=False: nothing is fused", export={"optimize": False}, documented=False
+    )

@@ -267,3 +267,25 @@ class SliceCopiedInto(Case):
     @fix("rewrite", "the parts, concatenated", documented=False)
     def concatenated(self, x, y):
         return torch.cat([x[:, :1], y], 1)
+
+
+class SliceScatterOpenEnd(Case):
+    """torch.slice_scatter without a start or an end: the missing bound becomes an input without a name."""
+
+    sources = ("microsoft/onnxscript#3006", "microsoft/onnxscript#2372")
+    aten_ops = ("aten::slice_scatter",)
+    onnx_ops = ("ScatterND", "Slice")
+    needs_torch = ">=1.11"
+    inputs = ((f32(2, 4), f32(2, 3)), (f32(2, 4), f32(2, 3)), (f32(5, 4), f32(5, 3)))
+    dynamic = {"x": {0: "batch"}, "y": {0: "batch"}}
+
+    def forward(self, x, y):
+        return torch.slice_scatter(x, y, 1, end=3)
+
+    @fix("rewrite", "both bounds given", documented=False)
+    def both_bounds(self, x, y):
+        return torch.slice_scatter(x, y, 1, 0, 3)
+
+    @fix("rewrite", "the parts, concatenated", documented=False)
+    def concatenated(self, x, y):
+        return torch.cat([y, x[:, 3:]], 1)

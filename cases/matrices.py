@@ -189,3 +189,59 @@ class CdistExpansion(Case):
     def by_matmul(self, x, y):
         squares = (x * x).sum(1, keepdim=True) + (y * y).sum(1).unsqueeze(0)
         return torch.clamp(squares - 2.0 * torch.matmul(x, y.t()), min=1e-12).sqrt()
+
+
+class LinearByVector(Case):
+    """F.linear(x, w) with a vector for a weight: the axis put in for the product is not taken out again."""
+
+    sources = ("microsoft/onnxscript#2984", "microsoft/onnxscript#2982", "pytorch/pytorch#191332")
+    aten_ops = ("aten::linear",)
+    onnx_ops = ("MatMul", "Squeeze")
+    needs_torch = ">=1.10"
+    inputs = ((f32(2, 4), f32(4)), (f32(2, 4), f32(4)), (f32(5, 4), f32(4)))
+    dynamic = {"x": {0: "batch"}}
+
+    def forward(self, x, weight):
+        return torch.nn.functional.linear(x, weight)
+
+    @fix("rewrite", "torch.matmul", documented=False)
+    def matmul(self, x, weight):
+        return torch.matmul(x, weight)
+
+    @fix("rewrite", "the product, summed", documented=False)
+    def summed(self, x, weight):
+        return (x * weight).sum(-1)
+
+
+class MeanWithType(Case):
+    """x.mean((2, 3), dtype=...): the rule has no argument for the type."""
+
+    sources = ("microsoft/onnxscript#2885", "microsoft/onnxscript#2884")
+    aten_ops = ("aten::mean",)
+    onnx_ops = ("ReduceMean", "Cast")
+    inputs = ((f32(2, 3, 4, 4),), (f32(2, 3, 4, 4),), (f32(5, 3, 4, 4),))
+    dynamic = {"x": {0: "batch"}}
+
+    def forward(self, x):
+        return x.mean((2, 3), dtype=torch.float32)
+
+    @fix("rewrite", "cast before the mean", documented=False)
+    def cast_before(self, x):
+        return x.to(torch.float32).mean((2, 3))
+
+
+class ProductOfAll(Case):
+    """x.prod(): the product of everything keeps its axes, each of one."""
+
+    sources = ("microsoft/onnxscript#2762",)
+    aten_ops = ("aten::prod",)
+    onnx_ops = ("ReduceProd",)
+    inputs = ((f32(2, 4),), (f32(2, 4),), (f32(5, 4),))
+    dynamic = {"x": {0: "batch"}}
+
+    def forward(self, x):
+        return x.prod()
+
+    @fix("rewrite", "flattened, then the product along the one axis", documented=False)
+    def flattened(self, x):
+        return x.flatten().prod(0)

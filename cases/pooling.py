@@ -403,3 +403,20 @@ class MaxPoolOfInputSize(Case):
     @fix("rewrite", "the example's size as numbers: right for that size alone", caution=True)
     def size_as_numbers(self, x):
         return F.max_pool2d(x, (int(x.shape[2]), int(x.shape[3])))
+
+
+class AvgPoolWithoutBatch(Case):
+    """F.avg_pool2d of one image without an axis for the batch: AveragePool wants four axes."""
+
+    sources = ("microsoft/onnxscript#2646",)
+    aten_ops = ("aten::avg_pool2d",)
+    onnx_ops = ("AveragePool", "Unsqueeze")
+    inputs = ((f32(3, 4, 4),), (f32(3, 4, 4),), (f32(3, 4, 6),))
+    dynamic = {"x": {2: "width"}}
+
+    def forward(self, x):
+        return F.avg_pool2d(x, 2)
+
+    @fix("rewrite", "a batch of one put in and taken out again", documented=False)
+    def batch_of_one(self, x):
+        return F.avg_pool2d(x.unsqueeze(0), 2).squeeze(0)
