@@ -387,3 +387,22 @@ class IntegerTimesNumber(Case):
         return counts.to(x.dtype) * 0.5 * x
 
     trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)
+
+
+class IntegersTimesDynamicSize(Case):
+    """Integers times half of a dynamic size: the mul.Scalar of torch 2.13 wants a number and gets a tensor."""
+
+    sources = ("pytorch/pytorch#194382",)
+    aten_ops = ("aten::mul", "aten::size")
+    onnx_ops = ("Mul", "Cast")
+    inputs = ((i64(4, 3),), (i64(4, 3),), (i64(6, 3),))
+    dynamic = {"counts": {0: "batch"}}
+
+    def forward(self, counts):
+        return counts * (counts.shape[0] / 2)
+
+    @fix("rewrite", "the integers as float first", documented=False)
+    def as_float(self, counts):
+        return counts.to(torch.float32) * (counts.shape[0] / 2)
+
+    trace = fix("export-option", "the TorchScript exporter", exporter="torchscript-trace", documented=False)

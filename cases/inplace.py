@@ -275,7 +275,7 @@ class SliceScatterOpenEnd(Case):
     sources = ("microsoft/onnxscript#3006", "microsoft/onnxscript#2372")
     aten_ops = ("aten::slice_scatter",)
     onnx_ops = ("ScatterND", "Slice")
-    needs_torch = ">=1.11"
+    needs_torch = ">=2.0"
     inputs = ((f32(2, 4), f32(2, 3)), (f32(2, 4), f32(2, 3)), (f32(5, 4), f32(5, 3)))
     dynamic = {"x": {0: "batch"}, "y": {0: "batch"}}
 
