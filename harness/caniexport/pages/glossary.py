@@ -73,6 +73,16 @@ TERMS = (
     Entry("opset", "the version of ONNX's operators that is asked for; each torch release can write some of them"),
     Entry("runtime", "the program that runs the file: onnxruntime, OpenVINO, TensorRT, tract"),
     Entry("provider", "the part of a runtime that computes on one kind of hardware: cpu, cuda, tensorrt"),
+    Entry(
+        "profile",
+        "what is installed beside torch where rows were measured",
+        {
+            "newest": "the newest onnx, onnxscript and onnxruntime that install and import with the release",
+            "period": "what was installed two weeks after the release came out",
+            "onnxscript-0.5.6": "the newest, but for one package",
+            "lock-…": "what a user's lock file names",
+        },
+    ),
     Entry("cell", "one variant with one torch release, exporter and opset: the unit that is measured"),
     Entry("row", "the result of one measured cell, a line of the dataset with its versions, status and error"),
     Entry("stage", "the steps of a cell in their order; a row names the one at which it stopped", _named(STAGES)),
