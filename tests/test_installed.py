@@ -158,8 +158,10 @@ def test_a_profile_asks_for_the_packages_of_its_day():
     swap = find_profile("onnxscript-0.5.6").asks(releases.find("2.9.1"))
 
     assert (period.as_of, period.requirements[:2]) == ("2025-11-26", ("torch==2.9.1", "onnx"))
-    # what onnxscript's version decides is left open
+    # onnxscript brings the onnx-ir of its time
     assert "onnxscript==0.5.6" in swap.requirements
+    assert "onnx-ir" in swap.requirements
+    assert swap.lowest
     assert not any(item.startswith(("onnx_ir", "onnxscript==0.7")) for item in swap.requirements)
     assert find_profile("newest").asks(releases.find("2.9.1")) is None
     assert of_lock(["onnx==1.2"]) == of_lock(["onnx==1.2"]) != of_lock(["onnx==1.3"])

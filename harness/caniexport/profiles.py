@@ -31,6 +31,8 @@ _PERIOD_PYTHON = {"1.4.0": "3.7", "1.5.1": "3.7", "1.6.0": "3.7", "1.11.0": "3.9
 #: packages that had no wheel in the period, and only install as a later one
 LATER = ("future",)
 _SWAP = re.compile(rf"({'|'.join(sorted(HELPERS, key=len, reverse=True))})-([0-9][0-9a-z.]*)")
+#: what works only with versions of its own time: onnxscript 0.5.6 exports nothing with onnx-ir 1.1
+_BROUGHT = {"onnxscript": ("onnx-ir",)}
 _LOCK = re.compile(r"lock-[0-9a-f]{8}")
 
 
@@ -63,7 +65,7 @@ class EnvironmentProfile:
             return _of_the_period(release)
         swap = _SWAP.fullmatch(self.name)
         if swap:
-            return Wanted(release.python, tuple(_swapped(release, swap[1], swap[2])))
+            return Wanted(release.python, tuple(_swapped(release, swap[1], swap[2])), lowest=True)
         if not self.pins:
             raise UnknownName(f"the packages of profile {self.name} are those of a lock file: --lock names it")
         return Wanted(self.python or release.python, (f"torch=={release.torch}", *self.pins))
@@ -75,11 +77,15 @@ NEWEST_PACKAGES = EnvironmentProfile()
 
 @dataclass(frozen=True)
 class Wanted:
-    """Requirements that are to be resolved for a Python, as they were on a day (ISO; empty for today)."""
+    """Requirements that are to be resolved for a Python, as they were on a day (ISO; empty for today).
+
+    ``lowest`` takes the oldest version of what is named without one: that of the time of what needs it.
+    """
 
     python: str
     requirements: tuple[str, ...]
     as_of: str = ""
+    lowest: bool = False
 
     @property
     def digest(self) -> str:
@@ -113,10 +119,10 @@ def _of_the_period(release: Release) -> Wanted:
 
 
 def _swapped(release: Release, package: str, version: str) -> Iterable[str]:
-    """The release's requirements with one package in another version, those that its version decides left open."""
-    decided = {"onnx-ir"} if package == "onnxscript" else set()
+    """The release's requirements with one package in another version; onnxscript's brings the onnx-ir of its time."""
     for requirement in release.requirements:
         name = canonicalize_name(re.split(r"[=<>!~]", requirement)[0])
-        if name not in {package, *decided}:
+        if name not in {package, *_BROUGHT.get(package, ())}:
             yield requirement
     yield f"{package}=={version}"
+    yield from _BROUGHT.get(package, ())

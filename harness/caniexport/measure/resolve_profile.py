@@ -44,6 +44,8 @@ def _resolved(wanted: Wanted) -> str:
     if wanted.as_of:
         command += ["--exclude-newer", wanted.as_of]
         command += [word for name in LATER for word in ("--exclude-newer-package", f"{name}={_LATER_THAN_ALL}")]
+    if wanted.lowest:
+        command += ["--resolution", "lowest-direct"]
     asked = "\n".join(wanted.requirements)
     try:
         reply = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=_PATIENCE, check=False)

@@ -10,8 +10,8 @@ from caniexport.model.status import WORKS, Exporter, Stage, Status
 CANARY = "canary"
 #: the opset the dynamo exporter writes; every other is a conversion of its file
 _DYNAMO_WRITES = 18
-#: onnxruntime's words for a file whose opset it does not know
-_OPSET_TOO_NEW = "official released onnx opset"
+#: onnxruntime's words for a file whose opset, or whose version of the format, it does not know
+_TOO_NEW = ("official released onnx opset", "Unsupported model IR version")
 #: canary -> the statuses it must come out with wherever the exporter accepted the opset
 EXPECTED: Dict[str, FrozenSet[str]] = {
     "canary-pass": frozenset(status.value for status in WORKS),
@@ -32,9 +32,9 @@ def tells(row: _Row) -> bool:
 
     It is not where the opset asked for is outside what the exporter takes, or above what the runtime loads. The
     dynamo exporter refuses no opset: below 18 it converts, or fails to; its first file above the runtime's range is
-    refused at load.
+    refused at load. An opset may bring a version of the file format that an older runtime does not load.
     """
-    too_new = row["stage"] == Stage.LOAD.value and _OPSET_TOO_NEW in (row["signature"] or "")
+    too_new = row["stage"] == Stage.LOAD.value and any(words in (row["signature"] or "") for words in _TOO_NEW)
     too_old = row["exporter"] == Exporter.DYNAMO.value and row["opset"] is not None and row["opset"] < _DYNAMO_WRITES
     return row["corpus"] == CANARY and not (row["status"] == Status.UNSUPPORTED.value or too_new or too_old)
 
@@ -44,7 +44,9 @@ def surprises(rows: Iterable[_Row]) -> Iterator[str]:
     for row in rows:
         expected = EXPECTED.get(row["case"] or "")
         if expected is not None and tells(row) and row["status"] not in expected:
-            yield "{} came out as {} at stage {} ({})".format(row["case"], row["status"], row["stage"], _cell(row))
+            said = "{} came out as {} at stage {} ({})".format(row["case"], row["status"], row["stage"], _cell(row))
+            why = (row["signature"] or "").split("|", 1)[-1].replace("|", ": ")
+            yield said + (": " + why if why and row["status"] == Status.FAIL.value else "")
 
 
 def _cell(row: _Row) -> str:
