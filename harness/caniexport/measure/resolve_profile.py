@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: seconds that uv may take to read an index
 _PATIENCE = 600.0
+#: uv's words for an index that does not tell the day of an upload
+_NO_DATES = "missing an upload date"
 _LATER_THAN_ALL = "2100-01-01"
 
 
@@ -39,7 +41,7 @@ def resolve(release: Release, profile: EnvironmentProfile, kept: Path) -> Releas
 
 def _resolved(wanted: Wanted) -> str:
     """One ``name==version`` a line."""
-    command = [interpreters.uv(), "pip", "compile", "-", "--quiet", "--no-header", "--no-annotate"]
+    command = [interpreters.uv(), "pip", "compile", "-", "--no-header", "--no-annotate"]
     command += ["--color", "never", "--python-version", wanted.python, "--only-binary", ":all:"]
     if wanted.as_of:
         command += ["--exclude-newer", wanted.as_of]
@@ -52,6 +54,10 @@ def _resolved(wanted: Wanted) -> str:
     except (OSError, subprocess.SubprocessError) as error:
         raise EnvironmentUnavailable(f"uv could not be asked for {', '.join(wanted.requirements)}: {error}") from error
     if reply.returncode != 0:
+        if _NO_DATES in reply.stderr:
+            raise EnvironmentUnavailable(
+                f"the index does not tell the days of uploads: what was installed on {wanted.as_of} is not known"
+            )
         on = f" of {wanted.as_of}" if wanted.as_of else ""
         raise EnvironmentUnavailable(
             f"no packages{on} fit together for Python {wanted.python}: {_reason(reply.stderr)}"
