@@ -87,7 +87,7 @@ def test_a_release_gets_the_packages_of_its_time(index, tmp_path):
 def test_an_index_without_the_days_of_uploads_is_said_to_be_one(index, tmp_path):
     index(dated=False)
 
-    with pytest.raises(EnvironmentUnavailable, match="the index does not tell when a file was uploaded"):
+    with pytest.raises(EnvironmentUnavailable, match="the index does not tell the days of uploads"):
         resolve(releases.find("2.9.1"), find_profile("period"), tmp_path)
 
 
