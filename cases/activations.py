@@ -181,7 +181,12 @@ class ScriptedRelu6Twice(Case):
 class SiluNoRule(_Activation):
     """F.silu has no rule in torch 1.7."""
 
-    sources = ("WongKinYiu/yolov7#89", "ultralytics/ultralytics#644", "TrojanXu/yolov5-tensorrt#47")
+    sources = (
+        "WongKinYiu/yolov7#89",
+        "ultralytics/ultralytics#644",
+        "TrojanXu/yolov5-tensorrt#47",
+        "ultralytics/yolov5#13830",
+    )
     aten_ops = ("aten::silu",)
     onnx_ops = ("Sigmoid", "Mul")
     needs_torch = ">=1.7"

@@ -69,7 +69,7 @@ class SdpaOpset13(_Attention):
 class SdpaCausal(_Attention):
     """scaled_dot_product_attention(is_causal=True)."""
 
-    sources = ("microsoft/BitBLAS#115", "pytorch/pytorch#97262")
+    sources = ("microsoft/BitBLAS#115", "pytorch/pytorch#97262", "microsoft/onnxscript#2992")
     inputs = SdpaOpset13.inputs
     dynamic = SdpaOpset13.dynamic
 

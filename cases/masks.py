@@ -13,7 +13,7 @@ INFINITE = float("-inf")
 class MaskedScatterBroadcastMask(Case):
     """masked_scatter with a mask of one column: values are taken from the source as if it were as narrow."""
 
-    sources = ("pytorch/pytorch#186146",)
+    sources = ("pytorch/pytorch#186146", "microsoft/onnxscript#2929")
     aten_ops = ("aten::masked_scatter",)
     onnx_ops = ("ScatterND", "NonZero", "ScatterElements")
     inputs = (

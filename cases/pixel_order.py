@@ -12,7 +12,7 @@ class PixelUnshuffleOrder(Case):
     With one channel both orders are the same.
     """
 
-    sources = ("microsoft/onnxscript#2891", "pytorch/pytorch#186080", "onnx/onnx#3739")
+    sources = ("microsoft/onnxscript#2891", "microsoft/onnxscript#2892", "pytorch/pytorch#186080", "onnx/onnx#3739")
     aten_ops = ("aten::pixel_unshuffle",)
     onnx_ops = ("SpaceToDepth", "Reshape", "Transpose")
     needs_torch = ">=1.8"

@@ -64,7 +64,7 @@ def gru_by_hand(x, weight_ih, weight_hh, bias_ih, bias_hh):
 class GruLinearBeforeReset(Case):
     """nn.GRU needs linear_before_reset=1: without it the reset gate is applied before the recurrence's bias."""
 
-    sources = ("microsoft/onnxscript#2852", "pytorch/pytorch#189225")
+    sources = ("microsoft/onnxscript#2852", "pytorch/pytorch#189225", "microsoft/onnxscript#2853")
     aten_ops = ("aten::gru",)
     onnx_ops = ("GRU",)
     inputs = ((f32(4, 2, 3),), (f32(4, 2, 3, low=-3.0, high=3.0),), (f32(4, 5, 3),))

@@ -209,7 +209,7 @@ def resize_as(**attributes):
 class InterpolateBilinearToOnePixel(Case):
     """Bilinear interpolate to 1 by 1: pytorch_half_pixel reads the first pixel, torch the middle."""
 
-    sources = ("pytorch/pytorch#183523", "pytorch/pytorch#79361", "onnx/onnx#4276")
+    sources = ("pytorch/pytorch#183523", "pytorch/pytorch#79361", "onnx/onnx#4276", "microsoft/onnxscript#2918")
     aten_ops = ("aten::upsample_bilinear2d",)
     onnx_ops = ("Resize",)
     inputs = tuple((item,) for item in TENS)
