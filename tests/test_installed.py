@@ -208,3 +208,13 @@ def test_the_page_of_a_case_shows_both_profiles_where_they_differ(local):
     row = re.search(r"With other packages beside torch.*?<tbody><tr>(.*?)</tr>", str(body), re.DOTALL)
     assert re.sub(r"<[^>]+>|\s+", " ", row[1]).split() == [TORCH, "dynamo", "18", "≠", "mismatch", "✓", "pass"]
     assert "With other packages" not in str(page("case", {"case": "item"}, Kept.open(None, local)).body)
+
+
+def test_an_environment_in_which_a_part_was_measured_counts_for_exactly_its_packages():
+    known = [
+        Installed("newest", "2.9.1", "3.12", {"onnxscript": "0.7.2", "onnx": "1.23.2"}, cells=900),
+        Installed("onnxscript-0.5.4", "2.9.1", "3.12", {"onnxscript": "0.5.4", "onnx": "1.23.2"}, cells=20),
+    ]
+
+    assert nearest(known, "2.9.1", {"onnxscript": "0.5.4"}) is known[1]
+    assert nearest(known, "2.9.1", {"onnxscript": "0.5.3"}) is known[0]

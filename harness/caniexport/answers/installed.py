@@ -28,7 +28,7 @@ _SAME = {"onnxruntime-gpu": "onnxruntime", "onnxscript-preview": "onnxscript"}
 class Installed:
     """The environment of a torch release in a profile; ``packages`` has the versions of :data:`HELPERS`.
 
-    ``as_of`` is the day whose packages were installed; empty where none was asked for.
+    ``as_of`` is the day whose packages were installed; empty where none was asked for. ``cells`` were measured in it.
     """
 
     profile: str
@@ -36,6 +36,7 @@ class Installed:
     python: str
     packages: Mapping[str, str]
     as_of: str = ""
+    cells: int = 0
 
     @property
     def text(self) -> str:
@@ -63,17 +64,18 @@ class VersionDifference:
 
 def installations(dataset: Dataset) -> list[Installed]:
     """The newest good environment of each release of one profile, oldest release first."""
+    counted = dict(dataset.counted(("torch",), {"cells": "sum(cells)"}))
     found: dict[str, tuple[str, Installed]] = {}
     for row in dataset.records("environments"):
         torch, at = row["torch"], str(row["measured_at"] or "")
         if torch and row["gate"] == "good" and at >= found.get(torch, ("",))[0]:
-            found[torch] = at, _installed(dataset.profile, row)
+            found[torch] = at, _installed(dataset.profile, row, counted.get(torch, 0))
     return [found[torch][1] for torch in versions.ordered(found)]
 
 
-def _installed(profile: str, row: Mapping[str, str]) -> Installed:
+def _installed(profile: str, row: Mapping[str, str], cells: int) -> Installed:
     packages = helpers_of(json.loads(row["packages"] or "{}"))
-    return Installed(profile, row["torch"], row["python"] or "", packages, row["as_of"] or "")
+    return Installed(profile, row["torch"], row["python"] or "", packages, row["as_of"] or "", cells)
 
 
 def helpers_of(packages: Mapping[str, str]) -> dict[str, str]:
@@ -90,9 +92,12 @@ def helpers_of(packages: Mapping[str, str]) -> dict[str, str]:
 def nearest(installed: Iterable[Installed], torch: str, wanted: Mapping[str, str]) -> Installed | None:
     """The measured environment of a torch release that is most like what is ``wanted`` by package.
 
-    The exporter's half outside torch decides first, then the other packages; of equals ``newest`` is taken.
+    The exporter's half outside torch decides first, then the other packages; of equals ``newest`` is taken. One in
+    which only a part was measured counts where it has exactly what is wanted.
     """
-    found = [item for item in installed if item.torch == torch]
+    every_one = [item for item in installed if item.torch == torch]
+    most = max((item.cells for item in every_one), default=0)
+    found = [item for item in every_one if 2 * item.cells >= most or (wanted and not differences(item, wanted))]
     every = {
         name: sorted(versions.parse(item.packages[name]) for item in found if name in item.packages) for name in _RANK
     }
