@@ -29,7 +29,7 @@ from caniexport.corpus.claims import (
 from caniexport.corpus.verdicts import Workaround
 from caniexport.home import NEWEST
 from caniexport.model.case import PLAIN
-from caniexport.model.status import Checker, Exporter, Stage, Status
+from caniexport.model.status import Checker, Exporter, Stage, Status, WhyNot
 from caniexport.profiles import PERIOD
 from caniexport.store import Dataset
 from caniexport.versions import ordered, within
@@ -58,7 +58,7 @@ def text(dataset: Dataset) -> str:
     parts = [_head(cells, claims), *_by_exporter(forms, newest), *_came_with_dynamo(forms, newest)]
     parts += [*_silent(cells, titles), *_refused_by_the_checker(cells, titles), *_not_the_same_every_time(cells)]
     parts += [*_gone(forms, newest), *_fixes(dataset, newest)]
-    parts += [*_beside_torch(dataset)]
+    parts += [*_beside_torch(dataset), *_of_their_time(dataset, claims)]
     parts += [*_odd(upstream(dataset), titles)]
     parts += [*_contradicted(claims), *_not_measured(claims)]
     return "\n".join(parts) + "\n"
@@ -148,6 +148,22 @@ def _beside_torch(dataset: Dataset) -> Iterator[str]:
         yield f"{title}: {len(names)}\n"
         yield from (f"- {case} ({', '.join(ordered(torch))})" for case, torch in sorted(names.items()))
         yield ""
+
+
+def _of_their_time(dataset: Dataset, claims: pd.DataFrame) -> Iterator[str]:
+    """Claims that newer packages hide, judged with the packages of their time."""
+    hidden = claims[claims["why_not"] == WhyNot.NEWER.value]
+    if PERIOD not in dataset.profiles() or hidden.empty:
+        return
+    judged = dataset.of(PERIOD).claims().set_index("claim")
+    words = {claim: judged["outcome"].get(claim, PENDING) for claim in hidden["claim"]}
+    reproduced = sum(word in (REPRODUCED, PARTLY) for word in words.values())
+    yield "## Claims that newer packages hide\n"
+    yield f"{len(words)}; {reproduced} of them hold with the packages of their time.\n"
+    for claim, torch, says in hidden[["claim", "torch", "says"]].itertuples(index=False):
+        word = {PENDING: "the releases it names were not measured so"}.get(words[claim], words[claim])
+        yield f"- {claim} (torch {torch}): {word}: {says}"
+    yield ""
 
 
 def _came_with_dynamo(forms: Sequence[FailingForm], newest: str) -> Iterator[str]:
