@@ -97,6 +97,13 @@ def test_an_operator_list_narrows_the_answer_and_an_unknown_operator_is_answered
         ask(local, "1.12.1", "2.8.0", ops=("grid_samplr",))
 
 
+def test_an_unmeasured_patch_release_is_answered_with_the_measured_one_and_that_is_said(local):
+    found = ask(local, "1.12.0", "2.8.0")
+
+    assert found.before.torch == "1.12.1"
+    assert any("torch 1.12.0 was not measured; 1.12.1 is answered" in note for note in found.notes)
+
+
 @pytest.mark.parametrize(
     ("point", "says"),
     [

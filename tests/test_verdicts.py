@@ -333,6 +333,19 @@ def test_a_version_that_was_not_measured_is_answered_with_its_neighbours():
         versions.resolve("2.7", ["1.10.2", "2.0.1", "2.8.0", "2.9.1"])
 
 
+@pytest.mark.parametrize(
+    ("asked", "found"), [("1.10.0", "1.10.2"), ("2.9.3+cpu", "2.9.1"), ("2.9.0.post1", "2.9.0"), ("2.9", "2.9.1")]
+)
+def test_an_unmeasured_patch_release_is_answered_with_the_nearest_of_its_minor_version(asked, found):
+    assert versions.resolve_patch(asked, ["1.10.2", "2.9.0rc1", "2.9.0", "2.9.1"]) == found
+
+
+@pytest.mark.parametrize("asked", ["2.8.0", "3.0.0", "0.4.1", "2.9.2rc1", "2.9.0.dev20250801"])
+def test_another_minor_version_and_an_unfinished_one_are_refused_with_their_neighbours(asked):
+    with pytest.raises(UnknownName, match=r"nearest measured: "):
+        versions.resolve_patch(asked, ["1.10.2", "2.9.0rc1", "2.9.0", "2.9.1"])
+
+
 def test_text_that_is_no_version_is_refused_with_examples():
     with pytest.raises(UnknownName, match="'two' is not a version"):
         versions.resolve("two", ["2.9.1"])

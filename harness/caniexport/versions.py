@@ -58,6 +58,20 @@ def resolve(asked: str, measured: Iterable[str], what: str = "torch") -> str:
     raise UnknownName(f"{what} {asked} has not been measured ({_neighbours(want, known)})")
 
 
+def resolve_patch(asked: str, measured: Iterable[str]) -> str:
+    """As :func:`resolve`; for a patch release of torch that was not measured, the nearest one of its minor version."""
+    known = list(measured)
+    try:
+        return resolve(asked, known)
+    except UnknownName:
+        want = parse(asked)
+        same = [text for text in known if parse(text).release[:2] == want.release[:2]]
+        patches = [text for text in same if not parse(text).is_prerelease]
+        if want.is_prerelease or not patches:
+            raise
+        return min(patches, key=lambda text: abs(parse(text).micro - want.micro))
+
+
 def _in_series(version: Version, want: Version) -> bool:
     if want.is_prerelease or want.is_postrelease or len(want.release) > 2:
         return False

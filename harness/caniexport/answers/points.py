@@ -127,13 +127,22 @@ class Places:
         """
         if not self._rows.torch:
             raise UnknownName("nothing has been measured yet: `caniexport measure` does")
-        named = asked.get("torch", "")
-        torch = versions.resolve(named, self._rows.torch) if named else self._rows.torch[-1]
-        notes = [] if asked.get("torch") else [f"torch {torch}, the newest measured"]
+        notes: list[str] = []
+        torch = self._release(asked.get("torch", ""), notes)
         beside = self._beside(torch, asked, notes)
         if beside.profile != self._rows.profile:
             return Places(self._rows.under(beside.profile))._at(torch, asked, beside, notes)
         return self._at(torch, asked, beside, notes)
+
+    def _release(self, asked: str, notes: list[str]) -> str:
+        """The measured release that is meant, the newest where none is; for an unmeasured patch the nearest one."""
+        if not asked:
+            notes.append(f"torch {self._rows.torch[-1]}, the newest measured")
+            return self._rows.torch[-1]
+        torch, wanted = versions.resolve_patch(asked, self._rows.torch), versions.parse(asked)
+        if len(wanted.release) > 2 and wanted.public != versions.public(torch):
+            notes.append(f"torch {asked} was not measured; {torch} is answered")
+        return torch
 
     def _at(self, torch: str, asked: Mapping[str, str], beside: Installed, notes: list[str]) -> MeasuredPoint:
         exporter = self._exporter(torch, asked.get("exporter"), notes)
