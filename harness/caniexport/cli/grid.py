@@ -36,12 +36,14 @@ class Grid:
     """A table with these headings, ``gap`` spaces between columns, whose cells are never cut.
 
     no_wrap  whether lines stay whole where the table is wider than the terminal; print it with ``crop=False``
+    stacked  whether it is told line by line
     """
 
     def __init__(self, names: Sequence[str], gap: int) -> None:
         self._rows: list[tuple[Styled, ...]] = [tuple(Styled(name, _HEAD) for name in names)]
         self._gap = gap
         self.no_wrap = False
+        self.stacked = False
 
     def add_row(self, *cells: str | Styled) -> None:
         """Add a line; columns that are left out are empty."""
@@ -56,7 +58,8 @@ class Grid:
         whole = sum(widths) + self._gap * (len(widths) - 1)
         over = 0 if self.no_wrap else whole - options.max_width
         narrow = self._foldable(widths, over) if over > 0 else None
-        if over > 0 and narrow is None and _ROOM * len(widths) > options.max_width and len(widths) >= _MANY:
+        crowded = over > 0 and narrow is None and _ROOM * len(widths) > options.max_width and len(widths) >= _MANY
+        if self.stacked or crowded:
             yield from self._stacked(console)
             return
         if (over > 0 and narrow is None) or any(_BREAKING & set(cell.text) for row in self._rows for cell in row):
@@ -110,7 +113,7 @@ class Grid:
             told = [(row[0].text, row[0].style)]
             told += [(f"  {name.text}: {cell.text}", cell.style) for name, cell in zip(names[1:], row[1:], strict=True)]
             for text, style in told:
-                if not text.rstrip().endswith(":"):
+                if text and not text.rstrip().endswith(":"):
                     for line in Text(text, style=style).wrap(console, console.width, overflow="fold"):
                         yield from line.render(console)
                         yield _END

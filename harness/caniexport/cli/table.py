@@ -125,7 +125,8 @@ def _environments(found: Table, console: Console) -> None:
 class _Layout:
     """The texts of a matrix and how its columns are cut into blocks of at most ``width`` characters.
 
-    Places are said in words where all columns fit beside each other so, else in signs and numbers only.
+    Places are said in words where all columns fit beside each other so, else in signs and numbers only. Where not even
+    one column fits beside the heads of the lines, they are told line by line.
     """
 
     def __init__(self, found: Table, width: int) -> None:
@@ -140,9 +141,12 @@ class _Layout:
         self.heading += ["exporter"] * any(line.exporter is not None for line in found.lines)
         self.heading += ["provider"] * any(line.provider for line in found.lines)
         self.heads = [self._head(line) for line in found.lines]
-        self.short, self.gap = False, 2
-        if len(list(self.blocks())) > 1:
+        self._wides: dict[tuple[str, bool], int] = {}
+        self.stacked, self.short, self.gap = False, False, 2
+        if self._is_narrow() or len(list(self.blocks())) > 1:
             self.short, self.gap = True, 1
+        self.stacked = self._is_narrow()
+        self.short &= not self.stacked
 
     def _head(self, line: MatrixRow) -> list[str]:
         head = [line.case if line.variant == "plain" else f"  {line.variant}"]
@@ -155,12 +159,14 @@ class _Layout:
 
     def blocks(self) -> Iterator[tuple[str, ...]]:
         """The columns in blocks that fit beside the heads of the lines; at least one column each."""
-        heads = [self.heading, *self.heads]
-        left = sum(max(len(head[index]) for head in heads) + self.gap for index in range(len(self.heading)))
+        if self.stacked:
+            yield self.found.columns
+            return
+        left = self._left()
         block: list[str] = []
         used = left
         for name in self.found.columns:
-            wide = max(len(name), *(len(self._text(line.places[name])) for line in self.found.lines), 0)
+            wide = self._wide(name)
             if block and used + wide > self.width:
                 yield tuple(block)
                 block, used = [], left
@@ -169,10 +175,26 @@ class _Layout:
         if block:
             yield tuple(block)
 
+    def _left(self) -> int:
+        """What the heads of the lines take."""
+        heads = [self.heading, *self.heads]
+        return sum(max(len(head[index]) for head in heads) + self.gap for index in range(len(self.heading)))
+
+    def _wide(self, name: str) -> int:
+        key = name, self.short
+        if key not in self._wides:
+            self._wides[key] = max(len(name), *(len(self._text(line.places[name])) for line in self.found.lines), 0)
+        return self._wides[key]
+
+    def _is_narrow(self) -> bool:
+        """Whether a column does not fit beside the heads of the lines."""
+        left = self._left()
+        return any(left + self._wide(name) > self.width for name in self.found.columns)
+
     def grid(self, columns: Sequence[str]) -> Grid:
         """One block; a case is named once, its fixes are set in below it."""
         made = grid(*self.heading, *columns, gap=self.gap)
-        made.no_wrap = True
+        made.no_wrap, made.stacked = True, self.stacked
         before = ("", "")
         for line, head in zip(self.found.lines, self.heads, strict=True):
             if line.case != before[0] and line.variant != "plain":
