@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from check_models import CASES, MODELS
 from click.testing import CliRunner
 
 from caniexport import home as homes
+from caniexport.answers.rows import MeasuredCell
 from caniexport.check import run, second_inputs
 from caniexport.check.matching import Corpus, FailurePoint, failing_operator
 from caniexport.check.run import prepare
@@ -17,6 +19,7 @@ from caniexport.check.subject import Options, UnusableModel, case_id, subject
 from caniexport.cli import main
 from caniexport.cli.check import axes
 from caniexport.machine import interpreters
+from caniexport.match.evidence import read_error
 from caniexport.model import releases
 from caniexport.model.errors import CaniexportError
 from caniexport.model.status import Status
@@ -239,6 +242,7 @@ def test_the_newest_release_is_the_default_and_all_means_all():
         ("[ShapeInferenceError] (op_type:Greater, node name: /Greater): A typestr", "Greater"),
         ("No Op registered for Resize with domain_version of 9", "Resize"),
         ("Unrecognized attribute: axes for operator ReduceSum", "ReduceSum"),
+        ("TypeError: full(): argument 'fill_value' must be Number, not Tensor", "aten::full"),
         ("RuntimeError: The size of tensor a (3) must match the size of tensor b (4)", ""),
     ],
 )
@@ -273,6 +277,32 @@ def test_an_operator_of_the_words_of_others_is_not_taken_for_theirs(corpus):
     assert corpus.matches(FailurePoint("1.13.1", "torchscript-trace", 15, "export", Status.FAIL, text)) == ()
 
 
+def own_cell(opset, status):
+    told = dict.fromkeys(MeasuredCell._fields)
+    told |= {"torch": "1.13.1", "exporter": "torchscript-trace", "opset": opset, "status": status, "stage": "export"}
+    return MeasuredCell(**told)
+
+
+@pytest.mark.parametrize(
+    ("own", "refuted"),
+    [
+        ([(16, Status.FAIL)], "torchscript-trace, opset 16: fail for this model"),
+        ([(16, Status.PASS)], ""),
+        ([(14, Status.FAIL), (17, Status.MISMATCH)], "torchscript-trace, opset 14 and opset 17: fail for this model"),
+        ([(14, Status.FAIL), (17, Status.PASS)], ""),
+        ([(14, Status.FAIL)], ""),
+    ],
+)
+def test_a_fix_that_the_models_own_rows_refute_is_not_needed(corpus, own, refuted):
+    text = "UnsupportedOperatorError: Exporting the operator 'aten::grid_sampler' to ONNX opset version 15 is not"
+    point = FailurePoint("1.13.1", "torchscript-trace", 15, "export", Status.FAIL, text)
+    found = corpus.matches(point, [own_cell(*cell) for cell in own])
+    (case,) = [match for match in found if match.case == "grid-sampler-unsupported-opset-11"]
+    (fix,) = [fix for fix in case.fixes if fix.variant == "opset_16"]
+
+    assert (fix.refuted, fix.helps) == (refuted, not refuted)
+
+
 def test_wrong_values_are_matched_by_what_the_tracer_warned_of(corpus):
     warned = (
         "TracerWarning: Converting a tensor to a Python number might cause the trace to be incorrect. We can't record "
@@ -285,6 +315,31 @@ def test_wrong_values_are_matched_by_what_the_tracer_warned_of(corpus):
     assert found
     assert {match.status for match in found} == {Status.MISMATCH}
     assert all(match.why == "wrong values, with a warning like this one" for match in found)
+
+
+def test_what_the_tracer_fixed_does_not_explain_wrong_values_of_the_very_inputs_it_saw(corpus):
+    warned = (
+        "TracerWarning: Converting a tensor to a Python boolean might cause the trace to be incorrect. We can't record "
+        "the data flow of Python values"
+    )
+    point = FailurePoint("2.15.0", "torchscript-trace", 18, "compare", Status.MISMATCH, "input set 0", warned)
+    assert [match.status for match in corpus.matches(point)] == [Status.MISMATCH] * 3
+    assert corpus.matches(replace(point, as_exported=True)) == ()
+
+
+def test_a_failure_of_the_same_operator_at_another_stage_is_no_lead(corpus):
+    text = "Fail: [ONNXRuntimeError] : 1 : FAIL : Node (/Gemm) Op (Gemm) [ShapeInferenceError] Input 0 expected to have"
+    assert corpus.matches(FailurePoint("2.15.0", "torchscript-trace", 18, "load", Status.FAIL, text)) == ()
+
+
+def test_a_paste_of_a_shortened_report_is_read_to_its_innermost_cause():
+    text = (
+        "ConversionError: Failed to convert the exported program to an ONNX model. This is step 3/3 of exporting the "
+        "model to ONNX. Next steps:\ncaused by AssertionError: only 4D query, key, and value are supported"
+    )
+    assert [(reason.kind, reason.line) for reason in read_error(text).reasons] == [
+        ("AssertionError", "only 4D query, key, and value are supported")
+    ]
 
 
 def test_what_the_models_own_code_raises_is_compared_with_nothing(corpus):

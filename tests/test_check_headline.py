@@ -21,7 +21,7 @@ def line(exporter, status, text="on every measured release", otherwise=()):
 
 
 def failing(exporter, status=Status.FAIL, stage="export", **more):
-    told = {"operator": "", "message": "no", "warnings": "", "matches": (), **more}
+    told = {"operator": "", "message": "", "warnings": "", "matches": (), **more}
     return Failure("model", "plain", stage, status, where=(Where("2.15.0", exporter, (18,)),), **told)
 
 
@@ -47,6 +47,20 @@ def test_what_stops_it_is_named_with_a_fix_where_the_cause_is_the_same(why, help
     failures = [failing(TRACE, operator="aten::adaptive_avg_pool2d", matches=(match,))]
     lines = [line(TRACE, Status.FAIL), line(DEFAULT, Status.PASS)]
     assert said(lines, failures) == f"works with the default call; by trace aten::adaptive_avg_pool2d stops it{helps}"
+
+
+def test_exporters_that_one_cause_stops_are_named_together_with_the_innermost_words():
+    message = (
+        "ConversionError: Failed to convert the exported program to an ONNX model. This is step 3/3\n"
+        "caused by AssertionError: only 4D query, key, and value are supported"
+    )
+    told = {"operator": "aten::scaled_dot_product_attention", "message": message}
+    failures = [failing(DYNAMO, **told), failing(DEFAULT, **told)]
+    lines = [line(TRACE, Status.PASS), line(DYNAMO, Status.FAIL), line(DEFAULT, Status.FAIL)]
+    assert said(lines, failures) == (
+        "works by trace; with the default call and by dynamo aten::scaled_dot_product_attention stops it "
+        "(only 4D query, key, and value are supported)"
+    )
 
 
 def test_wrong_values_are_told_with_the_inputs_that_show_them():

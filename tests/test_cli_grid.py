@@ -93,7 +93,9 @@ def test_numbers_are_whole_in_a_terminal_that_is_too_narrow(monkeypatch):
 def test_values_of_the_table_are_told_line_by_line_where_no_column_fits_beside_the_cases(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     case = "cross-rewrite-dim-argument-half-applied"
-    shown = CliRunner().invoke(main, ["table", "--case", case, "--torch", "1.10.2", "--torch", "2.8"]).stdout.splitlines()
+    shown = (
+        CliRunner().invoke(main, ["table", "--case", case, "--torch", "1.10.2", "--torch", "2.8"]).stdout.splitlines()
+    )
 
     assert shown[:4] == [case, "  exporter: trace", "  1.10.2: ✗ fail", "  2.8.0: ✓ all"]
     assert max(map(len, shown)) <= 40

@@ -55,6 +55,7 @@ def failures(answer: dict[str, Any]) -> list[dict[str, Any]]:
             "status": failure["status"],
             "operator": failure["operator"],
             "text": shortened(failure["message"]),
+            "warnings": failure["warnings"] if failure["status"] == "mismatch" else "",
             "differs": failure["differs"],
         }
         for failure in answer["failures"]

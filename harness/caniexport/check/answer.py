@@ -17,7 +17,9 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.support import supports
 from caniexport.check.found import Failure, Where, Works
 from caniexport.check.headline import headline
+from caniexport.check.inside import GIVEN
 from caniexport.check.matching import Corpus, FailurePoint, failing_operator
+from caniexport.check.widen import USUAL_OPSET
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Stage, Status
 from caniexport.store import Dataset
 
@@ -172,10 +174,13 @@ def _words(cell: MeasuredCell, message: str) -> str:
 def _failure(
     group: Sequence[MeasuredCell], mine: Dataset, corpus: Corpus, cells: Sequence[MeasuredCell], notes: ModelNotes
 ) -> Failure:
-    shown = max(group, key=lambda cell: (versions.parse(cell.torch), -EXPORTERS.index(cell.exporter), cell.opset or 0))
+    shown = max(group, key=_telling)
     message = mine.message(shown.message_id or "") or ""
     warnings = _warnings(mine, shown)
-    point = FailurePoint(shown.torch, shown.exporter, shown.opset, shown.stage, shown.status, message, warnings)
+    differs = _sets_in(message, notes.sets)
+    point = FailurePoint(
+        shown.torch, shown.exporter, shown.opset, shown.stage, shown.status, message, warnings, GIVEN in differs
+    )
     own = [cell for cell in cells if (cell.torch, cell.case, cell.variant) == (shown.torch, shown.case, shown.variant)]
     is_ours = _OUR_LIMIT in message
     matches = () if is_ours else corpus.matches(point, own)
@@ -191,9 +196,15 @@ def _failure(
         where,
         matches,
         _hint(point),
-        _sets_in(message, notes.sets),
+        differs,
         is_ours,
     )
+
+
+def _telling(cell: MeasuredCell) -> tuple[object, ...]:
+    """The newest release, and of one exporter the opset nearest to the usual one: at the ends much fails for itself."""
+    opset = cell.opset or USUAL_OPSET
+    return versions.parse(cell.torch), -EXPORTERS.index(cell.exporter), -abs(opset - USUAL_OPSET), opset
 
 
 def _sets_in(message: str, sets: Sequence[str]) -> tuple[str, ...]:

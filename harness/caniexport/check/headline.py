@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.check.inside import GIVEN
 from caniexport.match.errors import Confidence
+from caniexport.match.evidence import read_error
 from caniexport.model.status import WORKS, Exporter, Stage, Status
 
 if TYPE_CHECKING:
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 
 #: how a case must be alike to be named in the first line
 _SURE = (Confidence.EXACT.value, Confidence.CAUSE.value)
+#: characters of a cause in the first line
+_MOST_WORDS = 120
 _EVERYWHERE = "on every measured release"
 _ENDS = {
     Status.MISMATCH: "wrong values without an error",
@@ -51,16 +56,13 @@ def _clauses(lines: Sequence[Support], failures: Sequence[Failure]) -> Iterator[
     told = [_by(line.exporter) + _limits(line) for line in works]
     if told:
         yield "works " + " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
-    said: set[str] = set()
+    stopped: dict[str, list[str]] = defaultdict(list)
     for line in lines:
-        if line in works or (line.exporter == Exporter.SCRIPT.value and len(lines) > 1):
-            # few models can be scripted: that one cannot is told below
-            continue
-        failure = _failure_of(line, failures)
-        what = _reason(line, failure)
-        help_ = _help(failure) if failure and what not in said else ""
-        said.add(what)
-        yield f"{_by(line.exporter)} {what}{help_}"
+        # few models can be scripted: that one cannot is told below
+        if line not in works and (line.exporter != Exporter.SCRIPT.value or len(lines) == 1):
+            stopped[_reason(line, _failure_of(line, failures))].append(_by(line.exporter))
+    for reason, ways in stopped.items():
+        yield f"{' and '.join(ways)} {reason}"
 
 
 def _limits(line: Support) -> str:
@@ -90,6 +92,20 @@ def _reason(line: Support, failure: Failure | None) -> str:
         return "an error"
     if failure.is_ours:
         return f"not judged: {failure.hint}"
+    help_ = _help(failure)
+    return _lead(failure) + help_ if help_ else stopped_by(failure)
+
+
+def stopped_by(failure: Failure) -> str:
+    """``aten::x stops it (only 4D query, key, and value are supported)``: the operator, and the innermost cause."""
+    lead = _lead(failure)
+    reason = next(iter(read_error(failure.message).reasons), None)
+    if reason is None or not reason.line or (failure.operator and failure.operator.split("::")[-1] in reason.line):
+        return lead
+    return f"{lead} ({textwrap.shorten(reason.line, _MOST_WORDS, placeholder=' …')})"
+
+
+def _lead(failure: Failure) -> str:
     return f"{failure.operator} stops it" if failure.operator else f"an error at {failure.stage}"
 
 

@@ -15,7 +15,9 @@ import inspect
 import json
 import os
 import random
+import re
 import sys
+import tempfile
 import time
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
@@ -29,6 +31,8 @@ GIVEN = "as given"
 _PATIENCE = 1.5
 #: numbers in the parameters of a module that is not copied in double precision
 _LARGE = 1 << 27
+#: how far a weight is moved, in its own size, and how far outputs may move by that if it is rounding
+_LAST_DIGIT, _FAR = 1.2e-7, 1e-2
 #: share of the tolerance that rounding may use up
 _PART = 0.25
 _Axes = Dict[str, Dict[int, str]]
@@ -339,6 +343,7 @@ class _Trial:
         except Exception as error:  # the measurement says it
             self._words = _first_line(error)
         self._wide = self._in_double() if self.seconds < _PATIENCE / 4 else None
+        self._moved: Any = None
         #: whether rounding alone moves the outputs of the given inputs by as much as two files may differ
         self.is_rough = self._given is not None and self._rounds(given, self._given)
 
@@ -365,17 +370,10 @@ class _Trial:
 
         One that moves them far (another branch, another order) is what a file may be wrong about.
         """
-        import numpy as np
-
         others = nudged(inputs, self._inputs)
         if others is inputs:
             return False
-        moved = self._outputs(self._module, others)
-        pairs = [(one, two) for one, two in zip(outputs, moved) if one.shape != two.shape or (one != two).any()]
-        if any(one.shape != two.shape or one.dtype.kind != "f" for one, two in pairs):
-            return False
-        farthest = max([float(np.abs(one - two).max()) for one, two in pairs] or [0.0])
-        return 1e-5 < farthest < 1e-2
+        return 1e-5 < _farthest(outputs, self._outputs(self._module, others)) < _FAR
 
     def _in_double(self) -> Any:
         """The module with twice the precision; ``None`` where it cannot have it, or is large."""
@@ -386,30 +384,60 @@ class _Trial:
             return None
 
     def _rounds(self, inputs: Tuple[Any, ...], outputs: List[Any]) -> bool:
-        """Whether outputs move by a good part of the tolerance when every number has twice the precision."""
-        from caniexport.worker.compare import compare
+        """Whether outputs move by a good part of the tolerance when every number has twice the precision.
 
-        if self._wide is None:
+        Where the module does not run so: when every weight is moved as far as rounding may move it.
+        """
+        if self._wide is not None:
+            try:
+                wide = self._outputs(self._wide, widened(inputs))
+                return _differs(outputs, [item.astype(other.dtype) for item, other in zip(wide, outputs)])
+            except Exception:  # a constant of single precision within it, for one
+                self._wide, self._moved = None, self._with_moved_weights()
+        if self._moved is None:
             return False
-        try:
-            wide = self._outputs(self._wide, widened(inputs))
-        except Exception:  # a constant of single precision within it, for one
-            self._wide = None
-            return False
-        narrow = [item.astype(other.dtype) for item, other in zip(wide, outputs)]
-        return bool(compare(outputs, narrow, _PART * 1e-4, _PART * 1e-5, "double precision").problem)
+        moved = self._outputs(self._moved, inputs)
+        return _differs(outputs, moved) and _farthest(outputs, moved) < _FAR
+
+    def _with_moved_weights(self) -> Any:
+        """The module with every weight moved by its last digit, in a direction that is drawn."""
+        import torch
+
+        module, draws = copy.deepcopy(self._module), torch.Generator().manual_seed(0)
+        with torch.no_grad():
+            for weight in module.parameters():
+                if weight.dtype == torch.float32:
+                    weight.mul_(1 + _LAST_DIGIT * (2 * torch.rand(weight.shape, generator=draws) - 1))
+        return module
 
     def _outputs(self, module: Any, inputs: Tuple[Any, ...]) -> List[Any]:
         import torch
 
         from caniexport.worker.subject import flatten, tensors
 
-        started = time.perf_counter()
+        started = time.process_time()
         torch.manual_seed(0)
         with torch.no_grad():
             found: List[Any] = flatten(module(*[tensors(item) for item in inputs]))
-        self.seconds += time.perf_counter() - started
+        self.seconds += time.process_time() - started
         return found
+
+
+def _differs(outputs: List[Any], others: List[Any]) -> bool:
+    """Whether outputs differ by a good part of the tolerance."""
+    from caniexport.worker.compare import compare
+
+    return bool(compare(outputs, others, _PART * 1e-4, _PART * 1e-5, "by rounding").problem)
+
+
+def _farthest(outputs: List[Any], others: List[Any]) -> float:
+    """How far numbers moved; infinite where a shape changed, or what is no number."""
+    import numpy as np
+
+    pairs = [(one, two) for one, two in zip(outputs, others) if one.shape != two.shape or (one != two).any()]
+    if any(one.shape != two.shape or one.dtype.kind != "f" for one, two in pairs):
+        return float("inf")
+    return max([float(np.abs(one - two).max()) for one, two in pairs] or [0.0])
 
 
 def _first_line(error: BaseException) -> str:
@@ -525,6 +553,7 @@ def _one_tensor() -> Tuple[Any, Any]:
     return _packed(first), _packed(lambda _: kept[0])
 
 
+_TEMPORARY = re.compile(re.escape(os.path.realpath(tempfile.gettempdir())) + r"/tmp[a-z0-9_]{8}/")
 #: files that were opened since the factory was first called
 _opened_files: Dict[str, None] = {}
 
@@ -541,14 +570,16 @@ def _watch_files() -> None:
 
 
 def _read_files() -> List[List[Any]]:
-    """Path, size and time of change of the user's files that were read, modules too; not those of the environment."""
+    """Path, size and time of change of the user's files that were read, modules too; not those of the environment, nor
+    of a folder that Python's tempfile names: torch 2.9 writes a module there for each process.
+    """
     modules = [getattr(item, "__file__", None) for name, item in list(sys.modules.items()) if not _is_ours(name)]
     places = [sys.prefix, sys.base_prefix, "/proc", "/sys", "/dev", os.environ.get("PYTHONPYCACHEPREFIX") or "/proc"]
     others = tuple(os.path.realpath(place) + os.sep for place in places)
     found = []
     for path in dict.fromkeys([*_opened_files, *(name for name in modules if name)]):
         full = os.path.realpath(path)
-        if os.path.isfile(full) and not full.startswith(others):
+        if os.path.isfile(full) and not full.startswith(others) and not _TEMPORARY.match(full):
             status = os.stat(full)
             found.append([full, status.st_size, status.st_mtime_ns])
     return found

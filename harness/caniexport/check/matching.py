@@ -21,6 +21,7 @@ _MOST = 3
 _OPSET_TOO_NEW = "official released onnx opset"
 #: before the exporter has seen the model, its errors are its own
 _OWN = (Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value)
+_TRACER = "TracerWarning:"
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 
 
@@ -40,7 +41,9 @@ class Match:
 
 @dataclass(frozen=True)
 class FailurePoint:
-    """Where a model fails, and with which words; ``opset`` is ``None`` for the default call."""
+    """Where a model fails, and with which words; ``opset`` is ``None`` for the default call. ``as_exported`` says of
+    wrong values that the very inputs of the export have them.
+    """
 
     torch: str
     exporter: str
@@ -49,6 +52,19 @@ class FailurePoint:
     status: Status
     message: str
     warnings: str = ""
+    as_exported: bool = False
+
+    @property
+    def evidence(self) -> str:
+        """What tells of the cause: the error; wrong values have none, but the exporter's warnings may say why.
+
+        What the tracer fixed is right for the inputs that it saw: where these give wrong values, its warnings say
+        nothing.
+        """
+        if self.status is not Status.MISMATCH:
+            return self.message
+        lines = self.warnings.splitlines()
+        return "\n".join(line for line in lines if not (self.as_exported and line.startswith(_TRACER)))
 
     @property
     def too_new(self) -> bool:
@@ -93,9 +109,8 @@ class Corpus:
         return index_errors(self.dataset)
 
     def _leads(self, point: FailurePoint) -> Iterator[Lead]:
-        """Cases with alike errors; wrong values carry none, but the tracer's warnings may say why."""
-        text = point.warnings if point.status is Status.MISMATCH else point.message
-        found = match_error(self._index, text)
+        """Cases with alike errors."""
+        found = match_error(self._index, point.evidence)
         for lead in found.leads:
             # an operator that is named, and a case that only reads alike, have nothing to do with each other
             if lead.confidence is not Confidence.SIMILAR or not found.evidence.operators:
@@ -107,16 +122,20 @@ class Corpus:
 
 
 def _fits(lead: Lead, at: CaseAt, point: FailurePoint) -> bool:
-    """Whether a case says something about the point: wrong values for wrong values, and where only the operator is
-    shared, a failure.
+    """Whether a case says something about the point: wrong values for wrong values, and where no cause is shared, a
+    failure; of the same operator one at the same stage.
     """
     if point.status is Status.MISMATCH:
         return at.status is Status.MISMATCH
-    return lead.confidence in _SURE or (at.status is not None and at.status not in WORKS)
+    fails = at.status is not None and at.status not in WORKS
+    alike = lead.confidence is not Confidence.OPERATOR or at.stage == point.stage
+    return lead.confidence in _SURE or (fails and alike)
 
 
 def _rank(lead: Lead, at: CaseAt) -> tuple[object, ...]:
-    return list(Confidence).index(lead.confidence), -len(at.helping), -lead.score
+    """Of cases with the very same error the one that helps most leads; of others the most alike that helps at all."""
+    helping = len(at.helping) if lead.confidence in _SURE else bool(at.helping)
+    return list(Confidence).index(lead.confidence), -helping, -lead.score
 
 
 def _match(lead: Lead, at: CaseAt, point: FailurePoint) -> Match:
@@ -129,8 +148,19 @@ def _held_against(fix: FixAt, at: CaseAt, own: Iterable[MeasuredCell]) -> FixAt:
     exporter, opset = fix.exporter or at.exporter, fix.opset or at.opset
     if (exporter, opset) == (at.exporter, at.opset):
         return fix
-    there = [cell for cell in own if cell.exporter == exporter and opset in (cell.opset, cell.opset_effective)]
+    there = _own_cells([cell for cell in own if cell.exporter == exporter], opset)
     if not there or any(cell.works for cell in there):
         return fix
-    failing = f"{exporter}, {versions.opset_name(opset)}: {there[0].status.value} for this model"
-    return replace(fix, refuted=failing)
+    opsets = " and ".join(dict.fromkeys(versions.opset_name(cell.opset) for cell in there))
+    return replace(fix, refuted=f"{exporter}, {opsets}: {there[0].status.value} for this model")
+
+
+def _own_cells(cells: Sequence[MeasuredCell], opset: int | None) -> list[MeasuredCell]:
+    """The model's cell at an opset; where it was not measured, its neighbours on both sides."""
+    there = [cell for cell in cells if opset in (cell.opset, cell.opset_effective)]
+    if there or opset is None:
+        return there
+    ordered = sorted((cell for cell in cells if cell.opset is not None), key=lambda cell: cell.opset or 0)
+    below = [cell for cell in ordered if (cell.opset or 0) < opset][-1:]
+    above = [cell for cell in ordered if (cell.opset or 0) > opset][:1]
+    return [*below, *above] if below and above else []

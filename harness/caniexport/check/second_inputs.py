@@ -30,7 +30,7 @@ def further_inputs(given: Arguments, axes: Axes, names: Sequence[str]) -> Iterat
     yield [("negative integers", _changed(given, _below_zero))]
     yield [("values with the opposite sign", _changed(given, _negated))]
     yield [("two values only, so that many tie", _changed(given, _tied))]
-    yield [("zeros", _changed(given, lambda item, _: item * 0 if _is_free(item) else item))]
+    yield [("zeros", _changed(given, _zeroed))]
     yield [("flags that are all set", _changed(given, _all_set))]
     yield from _other_numbers(given, names)
 
@@ -146,6 +146,12 @@ def _tied(item: Any, _: int) -> Any:
         return item
     middle = np.median(item)
     return np.where(item > middle, item.max(), item.min()).astype(item.dtype)
+
+
+def _zeroed(item: Any, _: int) -> Any:
+    import numpy as np
+
+    return np.zeros_like(item) if _is_free(item) else item
 
 
 def _all_set(item: Any, _: int) -> Any:

@@ -17,7 +17,7 @@ from caniexport.model.status import EXPORTERS, WORKS, Exporter, Status
 #: the release from which the bare call is dynamo's
 _DYNAMO_SINCE = "2.9"
 #: what dynamo writes before it converts, and what the other exporter writes where nobody asks
-_USUAL_OPSET = 18
+USUAL_OPSET = 18
 
 #: exporter and opset, ``None`` for the bare call
 Point = tuple[str, int | None]
@@ -70,7 +70,7 @@ class ReleaseQuestion:
         if exporter == Exporter.DEFAULT.value:
             return [(exporter, None)]
         opsets = self._accepted(exporter)
-        usual = max([opset for opset in opsets if opset <= _USUAL_OPSET] or opsets[:1])
+        usual = max([opset for opset in opsets if opset <= USUAL_OPSET] or opsets[:1])
         ends = () if exporter == Exporter.SCRIPT.value and not self.exporters else (opsets[0], opsets[-1])
         return [(exporter, opset) for opset in dict.fromkeys((usual, *ends))]
 

@@ -57,7 +57,7 @@ _CAUSED_BY = re.compile(
 )
 #: from here on a text only advises
 _ADVICE = re.compile(
-    r"Next steps:.*?(?=## Exception summary|<class '|\Z)"
+    r"Next steps:.*?(?=## Exception summary|<class '|\ncaused by |\Z)"
     r"|Please feel free to request support or submit a pull request[^\n]*"
     r"|Support for this operator was added in version [^\n]*"
     r"|Please open a bug to request ONNX export support[^\n]*"
@@ -65,6 +65,7 @@ _ADVICE = re.compile(
     r"|\(Refer to the full stack trace above for more information\.\)"
     r"|For (?:more information|extended logs|C\+\+ stack trace|more debugging help)[^\n]*"
     r"|If you suspect the guard was triggered from C\+\+[^\n]*"
+    r"|Constant folding (?:-|not)[^\n]*"
     r"|Set TORCH_LOGS[^\n]*|You can suppress this exception[^\n]*|See the stack trace for more information\.",
     re.DOTALL,
 )
@@ -122,6 +123,7 @@ _RULES = tuple(
         r"(?:Unknown|unsupported) builtin(?: op)?:? (?P<op>\w+(?:::|\.)[\w.]*\w)",
         r"No ONNX function found for <(?:built-in )?function (?P<op>\w+)",
         r"\b(?P<op>(?:aten|prims|torchvision)_\w+)\(\) (?:takes|got|missing)",
+        r"\b(?P<op>[a-z]\w*)\(\): argument '",
         r"find plugin:? (?P<op>\w+)",
         r'In Node, \("[^"]*", (?P<op>\w+)',
         r"\bNo Adapter (?:To Version \$\d+ )?[Ff]or (?P<op>[A-Z]\w+)",
@@ -177,7 +179,7 @@ _NO_OPERATOR = frozenset("onnx onnxruntime model node graph torch the operator o
                          "exporting".split())  # fmt: skip
 _INPUT = re.compile(r"input: \S+")
 #: parts of a line that say something by themselves
-_CLAUSES = re.compile(r"[:.;,] |\n")
+_CLAUSES = re.compile(r"[:.;,] |\n|(?<=data-dependent expression) ")
 _LEAST_CLAUSE, _CLAUSE_WORDS = 24, 4
 _TOKEN = re.compile(r"[A-Za-z_][\w:.]*\w")
 _AXIS = re.compile(r"\bindex: +\d\b|\bmodel IR version: +\d+\b")

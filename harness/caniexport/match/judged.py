@@ -59,7 +59,7 @@ class FixAt:
 @dataclass(frozen=True)
 class CaseAt:
     """A case at a point. ``torch`` is the measured release that is used for it: the one asked for, or the nearest older
-    one; ``status`` is the failing form's there, ``None`` where it was not measured.
+    one; ``status`` is the failing form's there, ``None`` where it was not measured, and ``stage`` where it ended.
     """
 
     entry: CatalogueEntry
@@ -68,6 +68,7 @@ class CaseAt:
     opset: int | None
     status: Status | None
     fixes: tuple[FixAt, ...]
+    stage: str = ""
 
     @property
     def works(self) -> bool:
@@ -97,8 +98,8 @@ def judge_case(rows: Rows, case: str, torch: str, exporter: str, opset: int | No
     fixes = [entry for entry in entries if entry.variant != PLAIN]
     told = words(cells, fixes, rows, exporter, opset)
     found = [_fix(entry, told[entry.variant][release], here.get(entry.variant)) for entry in fixes]
-    status = here[PLAIN].status if PLAIN in here else None
-    return CaseAt(plain, release, exporter, at, status, tuple(sorted(found, key=_rank)))
+    status, stage = (here[PLAIN].status, here[PLAIN].stage) if PLAIN in here else (None, "")
+    return CaseAt(plain, release, exporter, at, status, tuple(sorted(found, key=_rank)), stage)
 
 
 def nearest_release(torch: str, measured: Sequence[str]) -> str:

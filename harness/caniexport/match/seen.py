@@ -82,9 +82,16 @@ def _of_cells(dataset: Dataset, releases: Sequence[str], column: str) -> Iterato
     failing = {"status": tuple(taken)}
     measures = {"newest": _newest(releases), "cells": "count(*)"}
     found = sorted(dataset.grouped(by, measures, failing), key=lambda row: -row[-2])
+    harmless = set() if error else _harmless(dataset)
     for message_id, case, variant, place, cells in found:
-        if message_id and case:
+        if message_id and case and (message_id, case) not in harmless:
             yield message_id, SeenAt(case, variant or PLAIN, *_cell(place, releases), cells=cells)
+
+
+def _harmless(dataset: Dataset) -> set[tuple[str, str]]:
+    """Warnings that a case has where it works, too: they do not say why it has wrong values elsewhere."""
+    working = {"status": tuple(status.value for status in WORKS)}
+    return {(warning, case) for warning, case, _ in dataset.grouped(("warning_id", "case"), {"n": "count(*)"}, working)}
 
 
 def _of_runtimes(dataset: Dataset) -> Iterator[tuple[str, SeenAt]]:
