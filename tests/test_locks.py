@@ -101,6 +101,113 @@ CONDA_EXPORT = """# platform: linux-64
 pytorch=1.12.1=py3.9_cpu_0
 onnx=1.12.0=py39h
 """
+#: torch apart by platform, and for an extra that excludes the others
+UV_FORKS = """version = 1
+requires-python = ">=3.11"
+
+[[package]]
+name = "torch"
+version = "2.2.2"
+source = { registry = "https://index.example/simple" }
+resolution-markers = ["platform_machine == 'nothing' and sys_platform == 'darwin'"]
+
+[[package]]
+name = "torch"
+version = "2.8.0+cu128"
+source = { registry = "https://other.example/whl/cu128" }
+resolution-markers = [
+    "python_full_version >= '4' and platform_machine != 'nothing'",
+    "platform_machine != 'nothing'",
+]
+
+[[package]]
+name = "numpy"
+version = "2.2.6"
+resolution-markers = ["python_full_version < '3.11'"]
+
+[[package]]
+name = "numpy"
+version = "2.3.2"
+resolution-markers = ["python_full_version >= '3.11'"]
+"""
+UV_EXTRAS = """version = 1
+
+[[package]]
+name = "torch"
+version = "2.9.1+xpu"
+source = { registry = "https://other.example/whl/xpu" }
+resolution-markers = ["sys_platform != 'nothing'"]
+
+[[package]]
+name = "torch"
+version = "2.13.0+cpu"
+source = { registry = "https://other.example/whl/cpu" }
+resolution-markers = ["sys_platform != 'nothing'"]
+"""
+PIXI = """version: 6
+environments:
+  default:
+    channels:
+    - url: https://conda.example/conda-forge/
+packages:
+- conda: https://conda.example/conda-forge/linux-64/python-3.10.13-hd12c33a_0_cpython.conda
+  sha256: 00
+- conda: https://conda.example/conda-forge/linux-64/numpy-1.26.4-py310hb13e2d6_0.conda
+  depends:
+  - python
+- pypi: https://download.example/whl/cu124/torch-2.6.0%2Bcu124-cp310-cp310-linux_x86_64.whl
+  name: torch
+  version: 2.6.0+cu124
+"""
+EXPLICIT = """@EXPLICIT
+https://conda.example/pytorch/linux-64/pytorch-2.4.0-py3.10_cuda12.4_cudnn9.1.0_0.tar.bz2#00
+https://conda.example/conda-forge/linux-64/python-3.10.13-hd12c33a_0_cpython.conda#11
+"""
+CONDA_MACHINES = """version: 1
+package:
+- {name: pytorch, version: 2.1.0, platform: linux-64}
+- {name: pytorch, version: 2.1.0, platform: linux-aarch64}
+- {name: pytorch, version: 2.2.2, platform: osx-64}
+- {name: pytorch, version: 2.2.2, platform: win-64}
+- {name: python, version: 3.10.14, platform: linux-64}
+- {name: python, version: 3.10.13, platform: win-64}
+"""
+PIP_LIST = """(mine) PS D:\\mine> pip list
+Package                   Version
+------------------------- ------------
+ipython                   8.22.2
+onnxruntime-directml      1.23.2
+torch                     2.9.1+cu128
+mine                      0.1          D:\\mine
+"""
+CONDA_LIST = """# packages in environment at /opt/conda/envs/mine:
+#
+# Name                    Version                   Build  Channel
+_pytorch_select           0.2                       gpu_0
+python                    3.6.13               hdb3f193_0
+pytorch                   1.3.1           cuda100py36h53c1284_0
+"""
+COLLECT_ENV = """PyTorch version: 2.9.0
+Python version: 3.12.3 (main, Jun 10 2025, 17:59:51) [GCC 13.3.0] (64-bit runtime)
+Stepping:                                2
+Versions of relevant libraries:
+[pip3] onnx==1.19.1
+[pip3] onnxscript==0.3.1
+[pip3] torch==2.9.0
+[conda] numpy                     1.24.4                   pypi_0    pypi
+"""
+PIP_JSON = '[{"name": "torch", "version": "2.8.0+cpu"}, {"name": "onnx_ir", "version": "0.1.9"}]'
+FREEZE_OF_CONDA = """ipython==8.22.2
+numpy @ file:///croot/numpy_and_numpy_base_1690000000000/work
+torch @ https://download.example/whl/cu118/torch-2.1.2%2Bcu118-cp310-cp310-linux_x86_64.whl
+python==3.8.8
+"""
+LOOSE = """name: mine
+dependencies:
+  - python=3.9.*
+  - conda-forge::pytorch=2.1.*
+  - onnx==1.15
+"""
 
 
 @pytest.mark.parametrize(
@@ -115,6 +222,20 @@ onnx=1.12.0=py39h
         ("environment.yml", CONDA, "3.10", {"torch": "2.1.0", "onnx": "1.15.0", "onnxruntime": "1.16.3"}),
         ("conda-lock.yml", CONDA_LOCK, "3.11", {"torch": "2.3.1"}),
         ("conda.txt", CONDA_EXPORT, "", {"torch": "1.12.1", "onnx": "1.12.0"}),
+        ("uv.lock", UV_FORKS, "", {"torch": "2.8.0", "numpy": "2.3.2"}),
+        ("pixi.lock", PIXI, "3.10", {"torch": "2.6.0", "numpy": "1.26.4"}),
+        ("explicit.txt", EXPLICIT, "3.10", {"torch": "2.4.0"}),
+        ("pip_list.txt", PIP_LIST, "", {"torch": "2.9.1", "onnxruntime": "1.23.2"}),
+        ("conda_list.txt", CONDA_LIST, "3.6", {"torch": "1.3.1"}),
+        (
+            "issue.txt",
+            COLLECT_ENV,
+            "3.12",
+            {"torch": "2.9.0", "onnx": "1.19.1", "onnxscript": "0.3.1", "numpy": "1.24.4"},
+        ),
+        ("pip.json", PIP_JSON, "", {"torch": "2.8.0", "onnx-ir": "0.1.9"}),
+        ("freeze.txt", FREEZE_OF_CONDA, "3.8", {"torch": "2.1.2"}),
+        ("environment.yml", LOOSE, "3.9", {"torch": "2.1", "onnx": "1.15"}),
         # the name says nothing: what is in it does
         ("whatever", UV, "", {"torch": "2.9.1", "onnxscript": "0.5.6"}),
     ],
@@ -125,26 +246,95 @@ def test_every_kind_is_read(tmp_path, name, text, python, packages):
     found = read_lock(tmp_path / name)
 
     assert (found.python, dict(found.packages)) == (python, packages)
-    assert "secret" not in found.text + "".join(found.notes)
 
 
-def test_what_is_read_and_cannot_be_used_is_said(tmp_path):
-    (tmp_path / "freeze.txt").write_text(FREEZE, encoding="utf-8")
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        (FREEZE, ["onnxscript is not from an index, not used"]),
+        (
+            COMPILED,
+            ["onnxruntime not for Python 3.9 on", "torch 1.13.1 not for Python 3.9", "refers to base.in, not read"],
+        ),
+        (UV_FORKS, ["torch 2.2.2 not for Python 3.", "numpy 2.2.6 not for Python 3."]),
+        ("torch==2.9.1\nonnx>=1.15\n", ["onnx>=1.15 names no one version, not used", "no onnxscript in it"]),
+        ('torch==2.3.0 ; sys_platform == "nothing"\n', ["torch 2.3.0 not for Python 3."]),
+    ],
+)
+def test_what_is_read_and_cannot_be_used_is_said(tmp_path, text, notes):
+    (tmp_path / "some.txt").write_text(text, encoding="utf-8")
 
-    (note,) = read_lock(tmp_path / "freeze.txt").notes
+    found = read_lock(tmp_path / "some.txt").notes
 
-    assert note.startswith("freeze.txt (4 packages): onnxscript is not from an index")
+    assert [any(said in note for note in found) for said in notes] == [True] * len(notes), found
+
+
+def test_of_torch_for_several_machines_that_of_this_one_is_taken(tmp_path):
+    (tmp_path / "conda-lock.yml").write_text(CONDA_MACHINES, encoding="utf-8")
+
+    found = read_lock(tmp_path / "conda-lock.yml")
+
+    assert found.packages["torch"] == ("2.1.0" if sys.platform == "linux" else "2.2.2")
+    assert found.python == "3.10"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-8"])
+def test_what_windows_writes_is_read(tmp_path, encoding):
+    """PowerShell's > writes UTF-16, some editors a mark in front, and all of them other ends of lines."""
+    (tmp_path / "freeze.txt").write_bytes(COMPILED.replace("\n", "\r\n").encode(encoding))
+    (tmp_path / "uv.lock").write_bytes(UV.replace("\n", "\r\n").encode(encoding))
+
+    assert read_lock(tmp_path / "freeze.txt").packages == {"torch": "2.1.2", "numpy": "1.26.4"}
+    assert read_lock(tmp_path / "uv.lock").packages["onnxscript"] == "0.5.6"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch==2.9.1\nonnx @ https://user:secret@index.example/onnx.zip?token=secret\n",
+        "torch @ https://user:secret@index.example/torch.zip\n",
+        "git+https://user:secret@index.example/torch.git@main\n",
+        "-r https://user:secret@index.example/base.txt\n",
+        "dependencies:\n  - https://user:secret@index.example::pytorch>=2\n",
+        "dependencies:\n  - pip:\n    - --extra-index-url https://user:secret@index.example: x: y\n",
+    ],
+)
+def test_a_password_of_an_index_is_never_shown(tmp_path, text):
+    (tmp_path / "some.txt").write_text(text, encoding="utf-8")
+
+    try:
+        found = read_lock(tmp_path / "some.txt")
+        shown = [found.text, *found.notes]
+    except UnknownName as error:
+        shown = [str(error)]
+
+    assert shown
+    assert "secret" not in "".join(shown)
+
+
+def test_a_file_that_names_no_one_torch_is_answered_for_the_one_named_beside_it(tmp_path):
+    (tmp_path / "uv.lock").write_text(UV_EXTRAS, encoding="utf-8")
+    (tmp_path / "requirements.txt").write_text("torch>=2.1\nonnx==1.17.0\n", encoding="utf-8")
+
+    assert read_lock(tmp_path / "uv.lock", "2.13.0").packages == {"torch": "2.13.0"}
+    assert read_lock(tmp_path / "requirements.txt", "2.5").packages == {"torch": "2.5", "onnx": "1.17.0"}
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("numpy==1.26.4\n", "no torch in it: a lock file that names torch==VERSION is wanted"),
-        ("torch>=2.1\n", "torch>=2.1 names no one version: a lock file that names torch==VERSION is wanted"),
+        ("numpy==1.26.4\n", "no torch in it: `pip list --format=freeze` prints every version"),
+        ("torch>=2.1\n", "torch>=2.1 names no one version: `pip list --format=freeze` prints"),
+        ("torch>=2.1\n", "beside the file --from torch=VERSION names"),
+        ("dependencies:\n  - pytorch::pytorch\n", "pytorch names no one version"),
         ("torch @ git+https://example.org/torch@main\n", "torch is not from an index"),
-        ("torch==2.9.1\ntorch==2.8.0\n", "torch in 2 versions (2.8.0, 2.9.1): --from torch=VERSION takes one"),
-        ("", "no lock file and no list of requirements: no package was found in it"),
+        ("torch==2.9.1\ntorch==2.8.0\n", "torch in 2 versions (2.8.0, 2.9.1): "),
+        (UV_EXTRAS, "torch in 2 versions (2.9.1+xpu, 2.13.0+cpu): "),
+        ("", "no lock file: no package was found in it (`pip list --format=freeze > FILE` writes one)"),
         ("just some words, and more of them\n", "no package was found in it"),
+        ("FROM python:3.12\nRUN pip install torch==2.9.1 \\\n    onnx==1.19.0\n", "no package was found in it"),
+        ("-r requirements/build.txt\n", "some.lock refers to requirements/build.txt, not read"),
+        ('{"default": {"torch": "*"}, "_meta": []}', "no package was found in it"),
         ("{ not json", "no JSON"),
         ("[[package]]\nname = ", "no TOML"),
         ("dependencies:\n  - [unclosed\n", "no YAML"),
@@ -163,7 +353,7 @@ def test_what_is_no_lock_file_is_refused_in_one_line(tmp_path, text, said):
 
 
 def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path):
-    (tmp_path / "bytes.lock").write_bytes(b"\xff\xfe\x00torch")
+    (tmp_path / "bytes.lock").write_bytes(b"\xff\x00torch")
 
     for name in ("none.lock", "bytes.lock"):
         with pytest.raises(UnknownName, match=f"{name}: cannot be read"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import shutil
 from collections.abc import Mapping
@@ -160,4 +161,5 @@ def read_list(path: Path) -> str:
         data = file.read(LARGEST_LIST + 1)
     if len(data) > LARGEST_LIST:
         raise OSError(f"larger than {LARGEST_LIST // 1024 // 1024} MiB")
-    return data.decode()
+    # PowerShell's > writes UTF-16
+    return data.decode("utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig")

@@ -1,7 +1,8 @@
 """What a user has installed: from a lock file, a list of requirements, or the environment around.
 
-Read are uv.lock, poetry.lock, pdm.lock, pylock.toml, Pipfile.lock, requirements and ``pip freeze``, conda's
-environment.yml, conda-lock.yml and ``conda list --export``. A file tells its kind by what is in it, not by its name.
+Read are uv.lock, poetry.lock, pdm.lock, pylock.toml, Pipfile.lock, requirements, conda's environment.yml,
+conda-lock.yml, pixi.lock, and what ``pip freeze``, ``pip list``, ``conda list`` and torch's ``collect_env`` print. A
+file tells its kind by what is in it, not by its name. Of what depends on the machine, this one's is taken.
 """
 
 from __future__ import annotations
@@ -13,26 +14,46 @@ import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import yaml
-from packaging.markers import InvalidMarker, UndefinedEnvironmentName
+from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from caniexport import home, versions
 from caniexport.model.errors import UnknownName
-from caniexport.profiles import HELPERS
+from caniexport.names import plural, some
+from caniexport.profiles import HELPERS, package_name
 
-#: other names under which the same package is installed
-_SAME = {"pytorch": "torch", "pytorch-cpu": "torch", "pytorch-gpu": "torch", "onnxruntime-gpu": "onnxruntime"}
 _TOLD = ("torch", *HELPERS)
-_CONDA = re.compile(r"([A-Za-z0-9_.-]+)\s*=\s*=?\s*([0-9][^=\s*]*)(?:=[^=]*)?")
+_CONDA = re.compile(r"([\w.-]+)\s*=\s*=?\s*([0-9][^=\s*]*?)(?:\.?\*)?(?:=[^=]*)?")
+#: a line of ``pip list`` and ``conda list``: a name, two blanks or more, a version
+_COLUMNS = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\s{2,}|\s(?=\S+$))(\d\S*)(?:\s.*)?")
+_FILE = re.compile(r"(.+?)-(\d[^-]*?)(?:-.*)?\.(?:whl|conda|tar\.bz2|tar\.gz|zip)")
+_ADDRESS = re.compile(r"-e\s|(git|hg|svn|bzr)\+|https?://|file:|\.{0,2}/")
 _PYTHON = re.compile(r"(\d+)\.(\d+)")
+_PYTHON_OF_LINES = re.compile(
+    r"(?:pip-compile with python |--python-version[ =]|^python version: )(\d+\.\d+)", re.IGNORECASE | re.MULTILINE
+)
+#: other files of this machine that a list of requirements refers to
+_OTHERS = re.compile(r"^[ \t]*(?:- )?(?:-r|-c|--requirement|--constraint)[ =]*(?!\S*://)(\S+)", re.MULTILINE)
+_MACHINES = {
+    "linux-64": "sys_platform == 'linux' and platform_machine == 'x86_64'",
+    "linux-aarch64": "sys_platform == 'linux' and platform_machine == 'aarch64'",
+    "linux-ppc64le": "sys_platform == 'linux' and platform_machine == 'ppc64le'",
+    "osx-64": "sys_platform == 'darwin' and platform_machine == 'x86_64'",
+    "osx-arm64": "sys_platform == 'darwin' and platform_machine == 'arm64'",
+    "win-64": "sys_platform == 'win32'",
+}
+_WANTED = (
+    "`pip list --format=freeze` prints every version, and beside the file --from torch=VERSION names that of torch"
+    " (measure: --release VERSION)"
+)
 
 
 @dataclass(frozen=True)
@@ -69,29 +90,64 @@ class LockedInstall:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A package of a file; ``version`` is empty, and ``what`` says why, where none is named."""
+    """A package of a file; ``version`` is empty, and ``what`` says why, where none is named.
+
+    It is installed where one of the ``markers`` holds, or there is none.
+    """
 
     name: str
     version: str
     what: str = ""
+    markers: tuple[str, ...] = ()
+
+    @property
+    def public(self) -> str:
+        """The version without its local part; empty where it is none."""
+        try:
+            return Version(self.version).public
+        except InvalidVersion:
+            return ""
+
+    @property
+    def told(self) -> str:
+        """Why there is no version."""
+        return self.what or f"{self.name} {self.version} is no version"
+
+    def holds(self, python: str) -> bool:
+        """Whether it is installed on this machine, with this minor version of Python, or the tool's own without one."""
+        own = {"python_version": python, "python_full_version": f"{python}.0"} if python else {}
+        return not self.markers or any(_holds(marker, own) for marker in self.markers)
 
 
-def read_lock(path: Path) -> LockedInstall:
-    """Read a lock file. Raises :class:`UnknownName` for one that is none, or that names no single version of torch."""
+def _holds(marker: str, environment: Mapping[str, str]) -> bool:
     try:
-        text = home.read_list(path)
+        return Marker(marker).evaluate({**environment})
+    except (InvalidMarker, UndefinedEnvironmentName):
+        return True
+
+
+def read_lock(path: Path, torch: str = "") -> LockedInstall:
+    """Read a lock file; ``torch`` stands for the version that it names.
+
+    Raises :class:`UnknownName` for a file that is no lock file, or that names no single version where none is given.
+    """
+    try:
+        text = home.read_list(path).replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UnknownName(f"{path}: cannot be read ({error})") from error
     entries, python = _entries(path.name, text)
+    others = list(dict.fromkeys(_OTHERS.findall(text)))
+    beside = [f"{path.name} refers to {some(others, 3)}, not read"] if others else []
     if not entries:
-        raise UnknownName(f"{path}: no lock file and no list of requirements: no package was found in it")
-    return _install(f"{path.name} ({len(entries)} packages)", entries, python)
+        none = "; ".join(["no package was found in it", *beside])
+        raise UnknownName(f"{path}: no lock file: {none} (`pip list --format=freeze > FILE` writes one)")
+    return _install(f"{path.name} ({plural(len(entries), 'package')})", entries, python, torch, beside)
 
 
-def read_here() -> LockedInstall:
+def read_here(torch: str = "") -> LockedInstall:
     """What is installed in the active environment: the one that VIRTUAL_ENV or CONDA_PREFIX names, else this Python's.
 
-    Raises :class:`UnknownName` where torch is not.
+    ``torch`` stands for the version that is. Raises :class:`UnknownName` where torch is not, and none is given.
     """
     above = next((Path(os.environ[name]) for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if os.environ.get(name)), None)
     if above is None or above.resolve() == Path(sys.prefix).resolve():
@@ -101,67 +157,75 @@ def read_here() -> LockedInstall:
         found = metadata.distributions(path=[str(folder) for folder in folders])
         python, where = (folders[0].parent.name.removeprefix("python") if folders else ""), str(above)
     entries = [_Entry(item.metadata["Name"], item.version) for item in found if item.metadata["Name"]]
-    return _install(f"the environment {where} ({len(entries)} packages)", entries, python)
+    return _install(f"the environment {where} ({plural(len(entries), 'package')})", entries, python, torch)
 
 
-def _install(source: str, entries: Iterable[_Entry], python: str) -> LockedInstall:
-    found: dict[str, dict[str, None]] = defaultdict(dict)
-    notes = []
+def _install(
+    source: str, entries: Iterable[_Entry], python: str, torch: str = "", notes: Iterable[str] = ()
+) -> LockedInstall:
+    found: dict[str, list[_Entry]] = defaultdict(list)
     for entry in entries:
-        plain = str(canonicalize_name(entry.name))
-        name = _SAME.get(plain, plain)
-        if name not in _TOLD:
-            continue
-        version = _public(entry.version)
-        if version:
-            found[name][version] = None
-        else:
-            notes.append(f"{source}: {entry.what or f'{entry.name} {entry.version} is no version'}; not used")
-    packages = {}
-    for name in _TOLD:
-        if len(found[name]) == 1:
-            packages[name] = next(iter(found[name]))
-        elif found[name]:
-            said = f"{source}: {name} in {len(found[name])} versions ({', '.join(versions.ordered(found[name]))})"
-            if name == "torch":
-                raise UnknownName(f"{said}: --from torch=VERSION takes one")
-            notes.append(f"{said}; not used")
-    if "torch" not in packages:
-        why = next((note for note in notes if ": torch" in note), f"{source}: no torch in it")
-        raise UnknownName(f"{why.removesuffix('; not used')}: a lock file that names torch==VERSION is wanted")
-    return LockedInstall(source, python, packages, tuple(dict.fromkeys(notes)))
+        found[package_name(entry.name)].append(entry)
+    if torch:
+        found["torch"] = [_Entry("torch", torch)]
+    chosen = {name: _choose(name, found[name], python) for name in _TOLD}
+    if not chosen["torch"][0]:
+        said = [chosen["torch"][1] or "no torch in it", *notes]
+        raise UnknownName(f"{source}: {'; '.join(said)}: {_WANTED}")
+    packages = {name: version for name, (version, _) in chosen.items() if version}
+    told = [f"{source}: {note}{'' if version else ', not used'}" for version, note in chosen.values() if note]
+    if not found["onnxscript"] and versions.parse(packages["torch"]) >= Version("2.9"):
+        told.append(f"{source}: no onnxscript in it, which torch.onnx.export needs since 2.9 (unless dynamo=False)")
+    return LockedInstall(source, python, packages, (*told, *notes))
 
 
-def _public(version: str) -> str:
-    try:
-        return Version(version).public
-    except InvalidVersion:
-        return ""
+def _choose(name: str, entries: list[_Entry], python: str) -> tuple[str, str]:
+    """The one version of a package on this machine, empty where none is; and what is to be said of it."""
+    where = f"Python {python or '.'.join(map(str, sys.version_info[:2]))} on {sys.platform}"
+    mine = [entry for entry in entries if entry.holds(python)]
+    # torch for another machine can be answered just as well
+    used = mine if mine or name != "torch" else entries
+    named = list(dict.fromkeys(entry.public for entry in used if entry.public))
+    if len(named) > 1:
+        return "", f"{name} in {len(named)} versions ({_every(used)})"
+    if not named:
+        return "", used[0].told if used else f"{name} not for {where}" if entries else ""
+    others = _every(entry for entry in entries if not mine or entry.public != named[0])
+    return named[0], f"{name} {others} not for {where}" if others else ""
+
+
+def _every(entries: Iterable[_Entry]) -> str:
+    return ", ".join(versions.ordered(entry.version for entry in entries if entry.public))
 
 
 def _entries(name: str, text: str) -> tuple[list[_Entry], str]:
     """The packages of a text and the Python that it names."""
-    stripped = text.lstrip("\ufeff \t\r\n")
-    if stripped.startswith("{"):
+    stripped = text.lstrip()
+    if stripped.startswith(("{", "[{")):
         return _of_json(name, stripped)
     if re.search(r"^\[\[packages?\]\]", text, re.MULTILINE):
         return _of_toml(name, text)
     if re.search(r"^(dependencies|package|packages):\s*$", text, re.MULTILINE):
         return _of_yaml(name, text)
-    return list(_of_lines(text)), _python_of_lines(text)
+    found = [entry for line in re.sub(r"\\\n", " ", text).splitlines() for entry in _of_line(line)]
+    python = _PYTHON_OF_LINES.search(text)
+    return found, python[1] if python else _python_of(found)
 
 
 def _of_json(name: str, text: str) -> tuple[list[_Entry], str]:
-    """Pipfile.lock."""
+    """Pipfile.lock, and what ``pip list`` and ``conda list`` print as JSON."""
     try:
         data = json.loads(text)
     except ValueError as error:
         raise UnknownName(f"{name}: no JSON ({error})") from error
-    sections = [data.get(section) for section in ("default", "develop")] if isinstance(data, dict) else []
-    items = [pair for section in sections if isinstance(section, dict) for pair in section.items()]
-    found = [_Entry(key, str(item.get("version", "")).lstrip("="), f"{key} has no version") for key, item in items]
-    wanted = data.get("_meta", {}).get("requires", {}) if isinstance(data, dict) else {}
-    return found, _minor(str(wanted.get("python_version", "")))
+    if isinstance(data, list):
+        found = [_of_table(item) for item in data if isinstance(item, dict) and item.get("name")]
+        return found, _python_of(found)
+    sections = [data.get(section) for section in ("default", "develop")]
+    items = [pair for part in sections if isinstance(part, dict) for pair in part.items()]
+    found = [_of_table({"name": key, **item}) for key, item in items if isinstance(item, dict)]
+    python = re.search(r'"python_(?:full_)?version":\s*"(\d+\.\d+)', text)
+    return found, python[1] if python else ""
 
 
 def _of_toml(name: str, text: str) -> tuple[list[_Entry], str]:
@@ -178,28 +242,43 @@ def _of_toml(name: str, text: str) -> tuple[list[_Entry], str]:
 
 
 def _of_table(item: Mapping[str, Any]) -> _Entry:
-    name, version, source = str(item["name"]), str(item.get("version", "")), item.get("source")
-    git = isinstance(source, dict) and (source.get("git") or source.get("type") == "git")
-    what = f"{name} is a git dependency" if git or "vcs" in item else f"{name} has no version"
-    return _Entry(name, "" if git or "vcs" in item else version, what)
+    """A package of a TOML or JSON file."""
+    name, version, source = str(item["name"]), str(item.get("version", "")).lstrip("="), item.get("source")
+    git = "vcs" in item or "git" in item or (isinstance(source, dict) and "git" in (*source, source.get("type")))
+    markers = item.get("resolution-markers") or [item.get("marker") or item.get("markers")]
+    kept = tuple(marker for marker in markers if isinstance(marker, str))
+    return _Entry(name, "" if git else version, f"{name} {'is a git dependency' if git else 'has no version'}", kept)
 
 
 def _of_yaml(name: str, text: str) -> tuple[list[_Entry], str]:
-    """environment.yml, conda-lock.yml."""
+    """environment.yml, conda-lock.yml, pixi.lock."""
     try:
-        data = yaml.safe_load(text)
+        data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
-        raise UnknownName(f"{name}: no YAML ({' '.join(str(error).split())})") from error
+        # the error's own text quotes the file, in which a password may stand
+        mark = getattr(error, "problem_mark", None)
+        raise UnknownName(f"{name}: no YAML{f' (line {mark.line + 1})' if mark else ''}") from None
     if not isinstance(data, dict):
         return [], ""
     locked = data.get("package") or data.get("packages")
-    if isinstance(locked, list):
-        tables = [item for item in locked if isinstance(item, dict) and item.get("name")]
-        found = [_Entry(str(item["name"]), str(item.get("version", ""))) for item in tables]
-    else:
-        found = list(_of_conda(data.get("dependencies") or []))
-    python = next((entry.version for entry in found if entry.name == "python"), "")
-    return found, _minor(python)
+    found = list(_of_locked(locked) if isinstance(locked, list) else _of_conda(data.get("dependencies") or []))
+    return found, _python_of(found)
+
+
+def _of_locked(items: Iterable[Any]) -> Iterator[_Entry]:
+    """The packages of conda-lock.yml and pixi.lock; the newest form of the second names them by their address alone."""
+    tables = [item for item in items if isinstance(item, dict)]
+    machines = [_machine(item) for item in tables]
+    several = len({*machines, ""}) > 2
+    for item, machine in zip(tables, machines, strict=True):
+        entry = _of_table(item) if item.get("name") else _of_address(str(item.get("conda", "")))
+        yield replace(entry, markers=(_MACHINES[machine],)) if several and machine else entry
+
+
+def _machine(item: Mapping[str, Any]) -> str:
+    """The machine that a package is for, as conda names it; empty where it is none of those known, or any."""
+    address = f"/{item.get('platform')}/{item.get('conda') or item.get('url')}"
+    return next((name for name in _MACHINES if f"/{name}/" in address), "")
 
 
 def _of_conda(dependencies: Iterable[Any]) -> Iterator[_Entry]:
@@ -207,56 +286,58 @@ def _of_conda(dependencies: Iterable[Any]) -> Iterator[_Entry]:
         if isinstance(item, dict):
             yield from (entry for line in item.get("pip") or [] for entry in _of_line(str(line)))
         elif isinstance(item, str):
-            plain = item.rpartition("::")[2]
-            match = _CONDA.fullmatch(plain.strip())
+            plain = item.rpartition("::")[2].strip()
+            match = _CONDA.fullmatch(plain)
             name = re.split(r"[\s=<>!~\[]", plain, maxsplit=1)[0]
-            yield _Entry(match[1], match[2]) if match else _Entry(name, "", f"{item} names no one version")
-
-
-def _of_lines(text: str) -> Iterator[_Entry]:
-    """requirements.txt, pip freeze, conda list --export."""
-    for line in re.sub(r"\\\r?\n", " ", text).splitlines():
-        yield from _of_line(line)
+            yield _Entry(match[1], match[2]) if match else _Entry(name, "", f"{plain} names no one version")
 
 
 def _of_line(line: str) -> Iterator[_Entry]:
     """The package of a line, if it names one; options, comments and other files name none."""
-    plain = re.sub(r"(^|\s)#.*$", "", line).strip()
+    plain = re.sub(r"(^|\s)#.*$", "", line)
     plain = re.split(r"\s--(?:hash|config-settings|global-option)\b", plain)[0].strip()
+    # so does torch's collect_env mark what it lists
+    plain = re.sub(r"^\[(?:pip3?|conda)\]\s*", "", plain)
     if not plain or plain.startswith(("-r", "--", "-c", "-i", "-f", "@")):
         return
-    conda = re.fullmatch(r"([A-Za-z0-9_.-]+)=([0-9][^=\s]*)=[^=\s]+", plain)
-    if conda:
-        yield _Entry(conda[1], conda[2])
-        return
-    egg = re.search(r"#egg=([A-Za-z0-9_.-]+)", line)
-    if plain.startswith("-e") or egg or re.match(r"(git|hg|svn|bzr)\+|https?://|file:|\.{0,2}/", plain):
-        name = egg[1] if egg else re.split(r"[/@#?]", plain.rstrip("/").removesuffix(".git"))[-1]
-        wheel = re.search(r"([A-Za-z0-9_.]+)-([0-9][^-]*)-[^/]*\.whl", plain)
-        yield _Entry(wheel[1], wheel[2]) if wheel else _Entry(name, "", f"{name} is not from an index ({plain})")
-        return
-    yield from _of_requirement(plain)
+    built = re.fullmatch(r"([\w.-]+)=([0-9][^=\s]*)=[^=\s]+", plain) or _COLUMNS.fullmatch(plain)
+    if built:
+        yield _Entry(built[1], built[2])
+    elif _ADDRESS.match(plain) or "#egg=" in line:
+        yield _of_address(line.strip())
+    else:
+        yield from _of_requirement(plain)
+
+
+def _of_address(address: str, name: str = "") -> _Entry:
+    """The package of a file or a repository. What is said has no address: a password may stand in it."""
+    egg = re.search(r"#egg=([A-Za-z0-9_.-]+)", address)
+    file = unquote(re.split(r"[\s?#]", address.removeprefix("-e").strip())[0].rstrip("/")).rpartition("/")[2]
+    built = _FILE.fullmatch(file)
+    if built:
+        return _Entry(name or built[1], built[2])
+    name = name or (egg[1] if egg else file.partition("@")[0].removesuffix(".git"))
+    return _Entry(name, "", f"{name} is not from an index")
 
 
 def _of_requirement(text: str) -> Iterator[_Entry]:
     try:
         wanted = Requirement(text)
-        if wanted.marker is not None and not wanted.marker.evaluate():
-            return
-    except (InvalidRequirement, InvalidMarker, UndefinedEnvironmentName):
+    except InvalidRequirement:
         return
+    markers = (str(wanted.marker),) if wanted.marker else ()
     if wanted.url:
-        wheel = re.search(r"-([0-9][^-]*)-[^/]*\.whl", wanted.url)
-        yield _Entry(wanted.name, wheel[1] if wheel else "", f"{wanted.name} is not from an index ({wanted.url})")
+        yield replace(_of_address(wanted.url, wanted.name), markers=markers)
         return
     pins = [item.version for item in wanted.specifier if item.operator in ("==", "===") and "*" not in item.version]
-    yield _Entry(wanted.name, pins[0] if len(pins) == 1 else "", f"{text} names no one version")
+    asked = f"{wanted.name}{wanted.specifier} names no one version"
+    yield _Entry(wanted.name, pins[0] if len(pins) == 1 else "", asked, markers)
 
 
-def _python_of_lines(text: str) -> str:
-    """The Python that a compiled list of requirements says it is for."""
-    found = re.search(r"python(?:-version)?[ =]+(\d+\.\d+)", text[:2000], re.IGNORECASE)
-    return found[1] if found else ""
+def _python_of(entries: Iterable[_Entry]) -> str:
+    """The minor version of the package python, where there is one only."""
+    found = {_minor(entry.version) for entry in entries if entry.name == "python"}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _exact_minor(text: str) -> str:

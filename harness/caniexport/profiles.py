@@ -30,6 +30,15 @@ _AFTER = datetime.timedelta(weeks=2)
 _PERIOD_PYTHON = {"1.4.0": "3.7", "1.5.1": "3.7", "1.6.0": "3.7", "1.11.0": "3.9"}
 #: packages that had no wheel in the period, and only install as a later one
 LATER = ("future",)
+#: other names under which the same package is installed
+_SAME = {
+    "pytorch": "torch",
+    "pytorch-cpu": "torch",
+    "pytorch-gpu": "torch",
+    "onnxruntime-gpu": "onnxruntime",
+    "onnxruntime-directml": "onnxruntime",
+    "onnxscript-preview": "onnxscript",
+}
 _SWAP = re.compile(rf"({'|'.join(sorted(HELPERS, key=len, reverse=True))})-([0-9][0-9a-z.]*)")
 #: what works only with versions of its own time: onnxscript 0.5.6 exports nothing with onnx-ir 1.1
 _BROUGHT = {"onnxscript": ("onnx-ir",)}
@@ -107,6 +116,12 @@ def of_lock(pins: Iterable[str], python: str = "") -> EnvironmentProfile:
     wanted = tuple(sorted(pins))
     digest = hashlib.sha256("\n".join((python, *wanted)).encode()).hexdigest()[:8]
     return EnvironmentProfile(f"lock-{digest}", wanted, python)
+
+
+def package_name(name: str) -> str:
+    """The name of a package in one spelling, the same for all builds of it: ``onnxruntime`` for ``onnxruntime-gpu``."""
+    plain = str(canonicalize_name(name))
+    return _SAME.get(plain, plain)
 
 
 def _of_the_period(release: Release) -> Wanted:

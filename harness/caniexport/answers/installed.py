@@ -7,11 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from packaging.utils import canonicalize_name
-
 from caniexport import versions
 from caniexport.home import NEWEST
-from caniexport.profiles import HELPERS
+from caniexport.profiles import HELPERS, package_name
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
 
 #: what decides most about an export comes first
 _RANK = ("onnxscript", "onnx-ir", "onnx", "onnxruntime", "numpy", "protobuf")
-#: other names under which the same package is installed
-_SAME = {"onnxruntime-gpu": "onnxruntime", "onnxscript-preview": "onnxscript"}
 
 
 @dataclass(frozen=True)
@@ -80,13 +76,8 @@ def _installed(profile: str, row: Mapping[str, str], cells: int) -> Installed:
 
 def helpers_of(packages: Mapping[str, str]) -> dict[str, str]:
     """The versions of :data:`HELPERS` among packages of any spelling, without local parts."""
-    found = {}
-    for name, version in packages.items():
-        plain = str(canonicalize_name(name))
-        known = _SAME.get(plain, plain)
-        if known in HELPERS:
-            found[known] = versions.public(version)
-    return found
+    known = {package_name(name): version for name, version in packages.items()}
+    return {name: versions.public(version) for name, version in known.items() if name in HELPERS}
 
 
 def nearest(installed: Iterable[Installed], torch: str, wanted: Mapping[str, str]) -> Installed | None:
@@ -127,5 +118,5 @@ def differences(item: Installed, wanted: Mapping[str, str]) -> tuple[VersionDiff
     return tuple(
         VersionDifference(name, wanted[name], measured.get(name, ""))
         for name in _RANK
-        if name in wanted and wanted[name] != measured.get(name)
+        if name in wanted and not (name in measured and versions.parse(wanted[name]) == versions.parse(measured[name]))
     )

@@ -160,9 +160,9 @@ def _locked(lock: Path, releases: tuple[str, ...], profile: str) -> tuple[tuple[
     """The release and the profile of a lock file, which are told."""
     from caniexport.locks import read_lock
 
-    if profile != NEWEST or releases:
-        raise click.UsageError("--lock names the release and its packages: without --release and --profile")
-    found = read_lock(lock)
+    if profile != NEWEST or len(releases) > 1:
+        raise click.UsageError("--lock names the packages: without --profile, and with one --release at most")
+    found = read_lock(lock, *releases)
     chosen = of_lock(found.pins, found.python)
     for line in (found.text, *found.notes, f"measured as profile {chosen.name}"):
         click.echo(line, err=True)

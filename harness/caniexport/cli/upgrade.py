@@ -85,7 +85,7 @@ def command(
     if asked.nothing:
         output.report({"notes": asked.notes}, [*asked.notes, _NOTHING], as_json)
         return
-    installed = _installed(lock, here)
+    installed = _installed(lock, here, _point(None, before).get("torch", ""))
     if before is None and installed is None and (file is None or "torch" not in file.point):
         said = " (the file names no torch release that was measured)" if file else ""
         raise click.UsageError(f"Missing option '--from'{said}")
@@ -102,12 +102,12 @@ def command(
         click.get_current_context().exit(1)
 
 
-def _installed(lock: Path | None, here: bool) -> LockedInstall | None:
+def _installed(lock: Path | None, here: bool, torch: str) -> LockedInstall | None:
     from caniexport.locks import read_here, read_lock
 
     if lock is not None and here:
         raise click.UsageError("--lock and --here are two places to come from")
-    return read_lock(lock) if lock is not None else read_here() if here else None
+    return read_lock(lock, torch) if lock is not None else read_here(torch) if here else None
 
 
 def _file(path: Path | None, dataset: Dataset) -> ModelFile | None:
