@@ -385,3 +385,12 @@ def test_two_places_to_come_from_are_wrong_use(tmp_path):
 
     assert reply.exit_code == 2
     assert "two places to come from" in reply.output
+
+
+def test_a_file_that_names_torch_alone_is_no_profile_to_measure(tmp_path):
+    path = tmp_path / "requirements.txt"
+    path.write_text("torch==2.9.1\n", encoding="utf-8")
+
+    reply = CliRunner().invoke(main, ["measure", "--lock", str(path), "--plan"])
+
+    assert "names nothing beside torch" in (str(reply.exception) + reply.output)

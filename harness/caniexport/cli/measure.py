@@ -159,10 +159,13 @@ def command(
 def _locked(lock: Path, releases: tuple[str, ...], profile: str) -> tuple[tuple[str, ...], EnvironmentProfile]:
     """The release and the profile of a lock file, which are told."""
     from caniexport.locks import read_lock
+    from caniexport.model.errors import UnknownName
 
     if profile != NEWEST or len(releases) > 1:
         raise click.UsageError("--lock names the packages: without --profile, and with one --release at most")
     found = read_lock(lock, *releases)
+    if not found.pins:
+        raise UnknownName(f"{found.text}: it names nothing beside torch, which --release measures")
     chosen = of_lock(found.pins, found.python)
     for line in (found.text, *found.notes, f"measured as profile {chosen.name}"):
         click.echo(line, err=True)
