@@ -282,6 +282,12 @@ def test_a_baseline_is_a_folder_or_a_git_revision_and_the_last_two_states_where_
     assert "no-such-thing" in reply.output
 
 
+def test_without_a_history_a_baseline_is_asked_for(home):
+    (home / "results-local").rename(home / "elsewhere")
+    reply = run()
+    assert (reply.exit_code, "--baseline: a folder with a dataset is wanted" in reply.output) == (2, True)
+
+
 def test_a_baseline_of_another_version_of_the_contract_is_refused(home):
     import pyarrow.parquet as pq
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import tempfile
+import types
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +16,7 @@ from click.testing import CliRunner
 
 from caniexport import home as homes
 from caniexport.answers.rows import MeasuredCell
-from caniexport.check import run, second_inputs
+from caniexport.check import inside, run, second_inputs
 from caniexport.check.matching import Corpus, FailurePoint, failing_operator
 from caniexport.check.run import prepare
 from caniexport.check.subject import Options, UnusableModel, case_id, subject
@@ -205,6 +209,24 @@ def test_constant_inputs_alone_are_nudged_to_see_what_rounding_does():
     (moved,) = second_inputs.nudged(zeros, given)
     assert 0 < np.abs(moved).max() <= 50e-6
     assert second_inputs.widened(zeros)[0].dtype == np.float64
+
+
+def test_zeros_have_no_sign():
+    given = (np.array([-1.0, 2.0, -3.0], "float32"),)
+    (zeros,) = [other for (words, other), *_ in second_inputs.further_inputs(given, {}, ["x"]) if words == "zeros"]
+    assert not np.signbit(zeros[0]).any()
+
+
+def test_a_module_that_a_process_writes_for_itself_is_no_file_of_the_users(tmp_path, monkeypatch):
+    folder = Path(tempfile.mkdtemp())
+    for path in (folder / "made_for_this_process.py", tmp_path / "users_own.py"):
+        path.write_text("", encoding="utf-8")
+        module = types.ModuleType(path.stem)
+        module.__file__ = str(path)
+        monkeypatch.setitem(sys.modules, path.stem, module)
+    read = {Path(name).name for name, *_ in inside.read_files()}
+    shutil.rmtree(folder)
+    assert read & {"made_for_this_process.py", "users_own.py"} == {"users_own.py"}
 
 
 def test_arrays_in_nests_are_changed_where_they_are():

@@ -56,6 +56,11 @@ def test_the_nearest_name_is_a_typo_away(typo, meant):
         ("ERROR: In node 143 (importResize): UNSUPPORTED_NODE: Assertion failed: x", "Resize"),
         ("FAIL : Fatal error: mmcv:MMCVRoiAlign(-1) is not a registered function/op", "mmcv::MMCVRoiAlign"),
         ("RuntimeError: sqrt_vml_cpu not implemented for 'Half'", "aten::sqrt"),
+        ("RuntimeError: min(): Expected reduction dim to be specified for input.numel() == 0.", "aten::min"),
+        ("Converter is not implemented (OperationDescription(domain='', operation_type='If', version=11))", "If"),
+        ("ERROR during processing node with 1 inputs and 1 outputs: [Einsum]:(onnx_node!a)", "Einsum"),
+        ("Check failed at include/grid_sample_shape_inference.hpp:22:\nThe shape", "aten::grid_sample"),
+        ("Error code: UNSUPPORTED_NODE\nFunc of the error:importMatMul\nNode of the error:2", "MatMul"),
         (
             "RuntimeError: ONNX export failed: Couldn't export operator aten::adaptive_avg_pool2d\n\nGraph we tried to "
             "export:\ngraph(%0 : Float(1, 3, 4, 4)) {\n  %1 : Tensor = onnx::LSTM(%0)\n  return (%1);\n}",
@@ -115,6 +120,15 @@ def test_an_error_is_answered_at_the_users_release(published):
     assert seen.leads[0].at.helping[0].code
     newer = caniexport.explain_error(published, CROSS, torch="2.8", opset="18")
     assert "At torch 2.8.0, trace, opset 18 it works without a fix; an error from there has another" in newer.decision
+    older = caniexport.explain_error(published, CROSS, torch="1.10")
+    assert "At torch 1.10.2, trace, opset 11 the fix `stack_rewrite` is measured to work" in older.decision
+
+
+def test_an_error_of_an_exporter_is_answered_with_that_exporter_where_another_is_the_default(published):
+    text = "UnsupportedOperatorError: Exporting the operator 'aten::grid_sampler' to ONNX opset version 15 is not"
+    found = caniexport.explain_error(published, text, torch="2.9")
+    assert (found.leads[0].at.exporter, found.leads[0].at.opset) == ("torchscript-trace", 15)
+    assert "At torch 2.9.1, trace, opset 15 the fix" in found.decision
 
 
 def test_an_operator_that_no_case_is_about_is_told_from_torchs_own_table(published):

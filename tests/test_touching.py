@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 from onnx_bytes import field, node, value
-from small_dataset import append, bundle, cases, cell, write
+from small_dataset import CROSS, append, bundle, cases, cell, write
 
 from caniexport.answers import onnx_ops
 from caniexport.answers.filters import Filters
@@ -192,6 +192,24 @@ def test_a_measurement_takes_the_place_of_what_is_inferred(home, monkeypatch):
 
     assert reply.output.startswith("Move to torch 2.15.0 with `opset_version=18`: it was measured there: pass.")
     assert "it was measured there: fail" in reply.output.splitlines()[0]
+
+
+def test_a_measured_model_opens_with_what_stops_it_and_the_rest_of_the_corpus_is_only_counted(home, monkeypatch):
+    def measure(target, request, options, *, corpus, into, **_):
+        known = cell("2.15.0", "m", "plain", TRACE, request.opsets[0])
+        row = known | {"status": "fail", "stage": "export", "message_id": "m-cross"}
+        append(into / "rows", row, texts={"m-cross": CROSS})
+        rows = Dataset.open(None, into / "rows")
+        return answer("m", rows, corpus, Filters(("m",), torch=request.releases), {}, ModelNotes())
+
+    monkeypatch.setattr("caniexport.check.check.check", measure)
+    asked = ["upgrade", "--from", "torch=2.8.0,opset=18", "--to", "torch=2.15.0,opset=18", "--measure", "m.py:make"]
+    whole = CliRunner().invoke(main, asked).output
+    narrow = CliRunner().invoke(main, [*asked, "--op", "cross"]).output
+
+    assert "it was measured there: fail (aten::cross stops it)" in whole.splitlines()[0]
+    assert "Of all" in whole and "regressed" not in whole.split("Of all")[0]
+    assert "Of all" not in narrow
 
 
 def test_a_python_model_is_measured_and_not_read(home):

@@ -35,13 +35,23 @@ def sides(home: Home, baseline: str | None, current: str | None, stack: ExitStac
         return _open(home, baseline, stack), after
     if current is None and holds_dataset(home.local):
         return ("published", Dataset.open(home.published, None)), after
-    revisions = _git(home.root, "log", "-n", "2", "--format=%H", "--", _CELLS).decode().split()
+    revisions = _revisions(home.root)
     if len(revisions) < 2:
         raise UnknownName(
             "--baseline: a folder or a git revision is wanted (the history has one state of results/ only)"
         )
     _, before = _open(home, revisions[1], stack)
     return (f"results/ at {revisions[1][:10]}", before), after
+
+
+def _revisions(root: Path) -> list[str]:
+    """The last two commits that changed the published rows, the newest first."""
+    try:
+        return _git(root, "log", "-n", "2", "--format=%H", "--", _CELLS).decode().split()
+    except CaniexportError as error:
+        raise UnknownName(
+            f"--baseline: a folder with a dataset is wanted, for there is no history here ({error})"
+        ) from error
 
 
 def _open(home: Home, text: str, stack: ExitStack) -> Side:

@@ -111,7 +111,7 @@ def _helped(target: UpgradeTarget) -> str:
 
 def _told_of_model(target: UpgradeTarget, found: ModelStanding) -> str:
     if found.measured is not None:
-        return f"it was measured there: {found.measured.value}"
+        return f"it was measured there: {found.measured.value}{f' ({found.why})' if found.why else ''}"
     named = some([touch.case for touch in (found.touches or found.may_touch)], _NAMED)
     match found.word:
         case TouchWord.WORKS:

@@ -73,7 +73,8 @@ class ModelStanding:
     ``equal`` are variants with the same graph and how they end there; ``touches`` and ``may_touch`` known failures
     whose pattern is in the model; ``common`` counts failures whose pattern is in many that work: it says nothing.
     ``compared`` counts the graphs that were measured at both points; ``already`` are cases in it that give wrong values
-    where the model comes from, too. ``measured`` is how the model itself ended there, where it was measured.
+    where the model comes from, too. ``measured`` is how the model itself ended there, where it was measured, and
+    ``why`` what stops it.
     """
 
     word: TouchWord
@@ -84,6 +85,7 @@ class ModelStanding:
     compared: int
     already: tuple[str, ...]
     measured: Status | None = None
+    why: str = ""
 
 
 class TouchJudge:

@@ -131,7 +131,7 @@ class Factory:
             "is_rough": made.is_rough,
             "asked": self._axes,
             "names": made.names,
-            "files": _read_files(),
+            "files": read_files(),
         }
         part = "{}.{}".format(path, os.getpid())
         with open(part, "w", encoding="utf-8") as file:
@@ -569,7 +569,7 @@ def _watch_files() -> None:
         sys.addaudithook(hear)
 
 
-def _read_files() -> List[List[Any]]:
+def read_files() -> List[List[Any]]:
     """Path, size and time of change of the user's files that were read, modules too; not those of the environment, nor
     of a folder that Python's tempfile names: torch 2.9 writes a module there for each process.
     """

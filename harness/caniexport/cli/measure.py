@@ -29,7 +29,7 @@ from caniexport.home import NEWEST, Home
 from caniexport.profiles import EnvironmentProfile, find_profile, of_lock
 
 if TYPE_CHECKING:
-    from caniexport.measure.job import ReleaseReport
+    from caniexport.measure.job import MeasureOptions, ReleaseReport
 
 
 @click.command("measure")
@@ -144,6 +144,7 @@ def command(
         output.report(reports, [f"{sum(report.planned for report in reports)} cells in all"], as_json)
         return
     # before, so that the dashboard has words for what comes; after, because claims are judged by it
+    _check_budget(options)
     describe(home)
     reports = measure(options, output.say)
     describe(home)
@@ -154,6 +155,12 @@ def command(
         _show(home, reports, Filters(shown, exporters=options.exporters), options.opsets)
     if _failed(reports) or (strict and any(report.problem for report in reports)):
         click.get_current_context().exit(1)
+
+
+def _check_budget(options: MeasureOptions) -> None:
+    """Raises :class:`~caniexport.machine.disk.BudgetTooSmallError` at once, not after the claims have been judged."""
+    if options.rolling:
+        options.budget.check()
 
 
 def _locked(lock: Path, releases: tuple[str, ...], profile: str) -> tuple[tuple[str, ...], EnvironmentProfile]:

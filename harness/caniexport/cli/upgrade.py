@@ -97,7 +97,9 @@ def command(
         from caniexport.cli.upgrade_measured import measured
 
         found = measured(found, factory, dataset)
-    output.answer(found, show, as_json)
+    # a model that was measured is the answer: the whole corpus, which nobody asked about, is counted only
+    is_narrow = asked.filters.any or file is not None or factory is None
+    output.answer(found, show if is_narrow else show_measured, as_json)
     if found.breaks:
         click.get_current_context().exit(1)
 
@@ -151,11 +153,9 @@ def _answer(
 
 def show(found: Upgrade | Plan, console: Console) -> None:
     """Print what an upgrade changes, or a plan for one: the decision first."""
-    from caniexport.answers.decision import decide, decide_plan
     from caniexport.answers.plan import Plan
 
-    console.print(decide_plan(found) if isinstance(found, Plan) else decide(found), style="bold", soft_wrap=True)
-    console.print()
+    _decision(found, console)
     if isinstance(found, Plan):
         _plan(found, console)
     else:
@@ -164,11 +164,42 @@ def show(found: Upgrade | Plan, console: Console) -> None:
         console.print(f"- {note}", soft_wrap=True)
 
 
-def _changes(found: Upgrade, console: Console) -> None:
+def show_measured(found: Upgrade | Plan, console: Console) -> None:
+    """Print what came of a model that was measured, and of the corpus the counts alone."""
+    from caniexport.answers.plan import Plan
+
+    if isinstance(found, Plan):
+        show(found, console)
+        return
+    _decision(found, console)
+    _points(found, console)
+    console.print(f"\nOf all {sum(found.counts.values())} cases of the corpus: {_counts(found)}", soft_wrap=True)
+    console.print("- those about the model's operators: --op grid_sample --op lstm, or --model with an exported file")
+    for note in found.notes:
+        console.print(f"- {note}", soft_wrap=True)
+
+
+def _decision(found: Upgrade | Plan, console: Console) -> None:
+    from caniexport.answers.decision import decide, decide_plan
+    from caniexport.answers.plan import Plan
+
+    console.print(decide_plan(found) if isinstance(found, Plan) else decide(found), style="bold", soft_wrap=True)
+    console.print()
+
+
+def _points(found: Upgrade, console: Console) -> None:
     console.print(f"{found.before.text}\n→ {found.after.text}", soft_wrap=True)
     for target in filter(None, (found.target, found.kept)):
         if target.model is not None:
             _model(target, target.model, console)
+
+
+def _counts(found: Upgrade) -> str:
+    return ", ".join(f"{count} {word}" for word, count in found.counts.items()) or "Nothing changes."
+
+
+def _changes(found: Upgrade, console: Console) -> None:
+    _points(found, console)
     for group in found.groups:
         _group(group, console)
     _named("Fail at both points", found.target.fail, console)
@@ -179,7 +210,7 @@ def _changes(found: Upgrade, console: Console) -> None:
     _named("Works there, and onnx's checker refuses the file", found.refused, console)
     _named("Not the same every time at one of the two points", found.unstable, console)
     _named("Not measured at one of the two points", found.unknown, console)
-    console.print("\n" + (", ".join(f"{count} {word}" for word, count in found.counts.items()) or "Nothing changes."))
+    console.print(f"\n{_counts(found)}")
 
 
 def _model(target: UpgradeTarget, found: ModelStanding, console: Console) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from caniexport.answers.matrix import Table
     from caniexport.answers.points import MeasuredPoint
     from caniexport.answers.upgrade import Upgrade
+    from caniexport.check.found import Failure
     from caniexport.store import Dataset
 
 _INTO = Path("caniexport-check")
@@ -29,15 +30,15 @@ def measured(found: Upgrade | Plan, factory: str, corpus: Dataset) -> Upgrade | 
     if isinstance(found, Plan):
         return _measured_plan(found, factory, corpus)
     places = [target.place for target in (found.target, found.kept) if target]
-    statuses = _measure(factory, places, corpus)
-    return replace(found, target=_told(found.target, statuses), kept=found.kept and _told(found.kept, statuses))
+    ends = _measure(factory, places, corpus)
+    return replace(found, target=_told(found.target, ends), kept=found.kept and _told(found.kept, ends))
 
 
 def _measured_plan(found: Plan, factory: str, corpus: Dataset) -> Plan:
     """A plan whose targets are those at which the model was measured to work; others of them hold it back."""
     goals = (found.newest, found.kept, found.wanted)
-    statuses = _measure(factory, [target.place for target in goals if target], corpus)
-    newest, kept, wanted = (goal and _told(goal, statuses) for goal in goals)
+    ends = _measure(factory, [target.place for target in goals if target], corpus)
+    newest, kept, wanted = (goal and _told(goal, ends) for goal in goals)
     missed = [goal for goal in (newest, kept) if goal and not goal.clean]
     return replace(
         found,
@@ -48,16 +49,26 @@ def _measured_plan(found: Plan, factory: str, corpus: Dataset) -> Plan:
     )
 
 
-def _told(target: UpgradeTarget, statuses: Mapping[MeasuredPoint, Status]) -> UpgradeTarget:
-    """A target with the status of the model there, in the place of what is inferred."""
-    status = statuses.get(target.place)
+@dataclass(frozen=True)
+class _End:
+    """How the model ended at a place, and what stops it there."""
+
+    status: Status
+    why: str
+
+
+def _told(target: UpgradeTarget, ends: Mapping[MeasuredPoint, _End]) -> UpgradeTarget:
+    """A target with how the model ended there, in the place of what is inferred."""
+    end = ends.get(target.place)
+    status = end.status if end else None
     known = target.model or ModelStanding(TouchWord.NOT_KNOWN, {}, (), (), 0, 0, ())
     ended = works(status)
     word = known.word if ended is None else TouchWord.WORKS if ended else TouchWord.FAILS
-    return replace(target, model=replace(known, word=word, measured=status if ended is not None else None))
+    measured = status if ended is not None else None
+    return replace(target, model=replace(known, word=word, measured=measured, why=end.why if end else ""))
 
 
-def _measure(factory: str, places: Sequence[MeasuredPoint], corpus: Dataset) -> dict[MeasuredPoint, Status]:
+def _measure(factory: str, places: Sequence[MeasuredPoint], corpus: Dataset) -> dict[MeasuredPoint, _End]:
     """How the model ended at each place where it was measured."""
     from caniexport.check.check import check
     from caniexport.check.run import CheckRequest
@@ -74,7 +85,20 @@ def _measure(factory: str, places: Sequence[MeasuredPoint], corpus: Dataset) -> 
     for release, problem in checked.problems.items():
         output.say(f"torch {release}: {problem}")
     ended = {place: _status_in(checked.table, place) for place in places}
-    return {place: status for place, status in ended.items() if status is not None}
+    return {place: _End(status, _why(checked.failures, place)) for place, status in ended.items() if status is not None}
+
+
+def _why(failures: Sequence[Failure], place: MeasuredPoint) -> str:
+    """What stops the model at a place; empty where nothing does."""
+    from caniexport.check.headline import stopped_by
+
+    for failure in failures:
+        if any(
+            (at.torch, at.exporter) == (place.torch, place.exporter) and place.opset in at.opsets
+            for at in failure.where
+        ):
+            return stopped_by(failure) if failure.status is Status.FAIL else ""
+    return ""
 
 
 def _status_in(table: Table, place: MeasuredPoint) -> Status | None:

@@ -123,7 +123,10 @@ _RULES = tuple(
         r"(?:Unknown|unsupported) builtin(?: op)?:? (?P<op>\w+(?:::|\.)[\w.]*\w)",
         r"No ONNX function found for <(?:built-in )?function (?P<op>\w+)",
         r"\b(?P<op>(?:aten|prims|torchvision)_\w+)\(\) (?:takes|got|missing)",
-        r"\b(?P<op>[a-z]\w*)\(\): argument '",
+        r"\b(?P<op>[a-z]\w*)\(\): (?:argument '|Expected )",
+        r"operation_type='(?P<op>[A-Z]\w+)'",
+        r"processing node with \d+ inputs? and \d+ outputs?: \[(?P<op>[A-Z]\w+)\]",
+        r"\b(?P<op>[a-z]\w*)_shape_inference\.hpp",
         r"find plugin:? (?P<op>\w+)",
         r'In Node, \("[^"]*", (?P<op>\w+)',
         r"\bNo Adapter (?:To Version \$\d+ )?[Ff]or (?P<op>[A-Z]\w+)",
@@ -152,7 +155,7 @@ _RULES = tuple(
         r"variable length with (?P<op>[A-Z]\w+)",
         r"ERROR: (?P<op>[A-Z][A-Za-z]+)_\d+:",
         r"op_?type: ?\"?(?:aten_)?(?P<op>(?<=aten_)\w+|[A-Z]\w*)",
-        r"(?:\(|function )import(?P<op>[A-Z]\w+)",
+        r"(?:\(|function |error: ?)import(?P<op>[A-Z]\w+)",
         r"\b(?:Op|OpType|Optype|op_type)\b:? ?\(?\"?(?P<op>[A-Z]\w+)\)?",
         r"No (?:Op|schema) registered for '?(?P<op>\w+)",
         r"No importer registered for op: (?P<op>\w+)",
@@ -176,7 +179,7 @@ _RULES = tuple(
 _NO_OPERATOR = frozenset("onnx onnxruntime model node graph torch the operator op type none version of for "
                          "loop_body default prim::constant prim::param prim::return assertion "
                          "modelproto graphproto nodeproto this plugin fallbackpluginimporter "
-                         "exporting".split())  # fmt: skip
+                         "exporting converter".split())  # fmt: skip
 _INPUT = re.compile(r"input: \S+")
 #: parts of a line that say something by themselves
 _CLAUSES = re.compile(r"[:.;,] |\n|(?<=data-dependent expression) ")

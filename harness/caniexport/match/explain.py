@@ -65,11 +65,9 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     Raises :class:`UnknownName` for a release or exporter nobody knows.
     """
     rows, match = load(dataset), match_error(index_errors(dataset), text)
-    named = dict(asked)
     told = _OPSET.search(text)
-    if told and not asked.get("opset") and not asked.get("torch"):
-        named["opset"] = told[1]
-    answered = _helping_first([_answered(rows, lead, named) for lead in match.leads[:_LOOKED_AT]])[:_MOST]
+    opset = asked.get("opset") or (told[1] if told else "")
+    answered = _helping_first([_answered(rows, lead, asked, opset) for lead in match.leads[:_LOOKED_AT]])[:_MOST]
     reasons = match.evidence.reasons
     reason = f"{reasons[0].kind}: {reasons[0].line}".strip(": ") if reasons else ""
     operator = match.evidence.operator
@@ -92,11 +90,28 @@ def _helping_first(found: list[_Answered]) -> list[_Answered]:
     return [*sorted(exact, key=lambda item: not item[0].at.helping), *found[len(exact) :]]
 
 
-def _answered(rows: Rows, lead: Lead, named: Mapping[str, str]) -> tuple[AnsweredLead, tuple[str, ...]]:
-    point = named if named.get("torch") else {**_seen(rows, lead, named), **named}
+def _answered(rows: Rows, lead: Lead, asked: Mapping[str, str], opset: str) -> tuple[AnsweredLead, tuple[str, ...]]:
+    if asked.get("torch"):
+        point = {**_as_called(rows, lead, asked, opset), **asked}
+    else:
+        named = {**asked, **({"opset": opset} if opset else {})}
+        point = {**_seen(rows, lead, named), **named}
     place = Places(rows).fill(point)
     at = judge_case(rows, lead.case, place.torch, place.exporter, place.opset)
     return AnsweredLead(lead, at), place.notes
+
+
+def _as_called(rows: Rows, lead: Lead, asked: Mapping[str, str], opset: str) -> dict[str, str]:
+    """What an error tells of the call at the user's own release: the exporter that gives it, and the opset it names,
+    as far as the release has them.
+    """
+    gave = lead.exporter if lead.confidence in _SURE and lead.exporter in _NAMED else ""
+    exporter = exporter_name(asked["exporter"]) if asked.get("exporter") else gave
+    offered = rows.offers.get((Places(rows).fill({"torch": asked["torch"]}).torch, exporter), ())
+    if not offered:
+        return {}
+    is_taken = opset.isdigit() and int(opset) in offered
+    return {"exporter": exporter, **({"opset": opset} if is_taken else {})}
 
 
 def _seen(rows: Rows, lead: Lead, named: Mapping[str, str]) -> dict[str, str]:
