@@ -93,11 +93,10 @@ def visit(chromium, address):
 
 
 def _is_error(said):
-    """Streamlit finds out where it is served from by asking below the page's own address first: that 404 is its way."""
+    """A browser says so of a page of one thing that is not there."""
     address = said.location.get("url", "")
-    # a browser says so of a page of one thing that is not there
     is_nowhere = "status of 404" in said.text and ("/op?" in address or "/case?" in address)
-    return said.type == "error" and "/_stcore/" not in address and not is_nowhere
+    return said.type == "error" and not is_nowhere
 
 
 def _ours(url, address):

@@ -139,3 +139,43 @@ def test_a_typo_is_answered_with_the_nearest_names_and_one_click_on_one_finds_it
     page.get_by_role("link", name="aten::cross").first.click()
     page.locator("ol.hits > li a[href='case/cross-no-symbolic.html']").wait_for()
     assert page.locator(".counts a").first.get_attribute("href").startswith("op/")
+
+
+def cells_of(page):
+    """The names, exporters and releases that the matrix of the copy shows."""
+    names = page.locator(".matrix tbody[data-case] tr:visible th.case").all_inner_texts()
+    by = page.locator(".matrix tbody[data-case] tr:visible th.by").all_inner_texts()
+    heads = page.locator(".matrix thead th:visible:not(.case, .by)").all_inner_texts()
+    return names, by, heads
+
+
+def test_the_matrix_of_the_copy_has_the_filters_of_the_app_and_their_address(front, copy):
+    page = front("?")
+    page.goto(f"{copy}/matrix.html")
+    names, by, heads = cells_of(page)
+    assert set(by) == {"trace", "dynamo"}
+    assert len(names) > 4
+    assert len(heads) == 4
+
+    page.get_by_label("My torch").fill("1.13..2.8")
+    page.get_by_label("default").check()
+    page.get_by_label("dynamo").uncheck()
+    page.get_by_label("Theme").select_option("geometry")
+    page.wait_for_function("location.search.includes('theme=geometry') && location.search.includes('2.8')")
+    names, by, heads = cells_of(page)
+    assert (len(names), by, heads) == (1, ["trace", "default"], ["2.0.1", "2.8.0"])
+    assert "1 case on 2 torch releases" in page.locator("#filtered").inner_text()
+
+    again = front("?")
+    again.goto(page.url)
+    again.wait_for_function("document.querySelector('#filtered').textContent !== ''")
+    assert cells_of(again) == (names, by, heads)
+
+
+def test_the_matrix_of_the_copy_finds_words_as_its_front_page_does(front, copy):
+    page = front("?")
+    page.goto(f"{copy}/matrix.html?q=slice+products")
+    page.wait_for_function("document.querySelector('#filtered').textContent !== ''")
+
+    (name,) = cells_of(page)[0]
+    assert "torch.cross before a convolution" in name

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
+from packaging.requirements import Requirement
 
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
@@ -281,3 +286,15 @@ def test_a_file_without_a_picture_leads_to_the_nearest_one_that_has_it(torch, op
     places = [("1.13.1", 16), ("2.5.1", 17), ("2.5.1", 20), ("2.9.1", 17)]
     assert nearest({"torch": torch, "opset": opset}, places) == expected
     assert nearest({"torch": torch, "opset": opset}, []) is None
+
+
+def test_streamlit_is_pinned_to_a_range_whose_parts_that_pages_lean_on_are_there():
+    static = Path(find_spec("streamlit").origin).parent / "static"
+    project = tomllib.loads((APP.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (wanted,) = [Requirement(text) for text in project["dependencies"] if text.startswith("streamlit")]
+    scripts = "".join(path.read_text(encoding="utf-8") for path in static.rglob("*.js"))
+
+    assert {part.operator for part in wanted.specifier} == {">=", "<"}
+    assert version("streamlit") in wanted.specifier
+    for part in ("BACKEND_BASE_URL", "stTopNavLink", "stSidebarNavLink", "stLayoutWrapper", "stMainBlockContainer"):
+        assert part in scripts, part

@@ -22,7 +22,7 @@ from caniexport.cli.options import json_option
 )
 @json_option
 def command(output: Path, as_json: bool) -> None:
-    """Write a static copy: a page for each case and operator, the matrix, a search, and the tables as files.
+    """Write a static copy: a page for each case, operator and release, the matrix, a search, and the tables as files.
 
     Any file server serves it, without Python: python -m http.server -d DIR. It takes some minutes.
     """

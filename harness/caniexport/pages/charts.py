@@ -5,11 +5,12 @@ Altair describes them, vl-convert draws them here: a page has them before any sc
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
@@ -21,14 +22,22 @@ if TYPE_CHECKING:
     import altair as alt
 
 _HEIGHT = 170
+#: letters of a name that is written level above its column
+_SHORT = 8
 #: wide enough for the names of thirty releases
 _WIDTH = 900
 #: read on light and on dark; series differ in their marks, too
 _COLOURS = ("#2f7fc1", "#d9772b", "#8a6fc4", "#2a9d95")
 #: texts follow the page's theme
 _STYLE = (
-    "<style>text{fill:#3c464c;font-family:system-ui,sans-serif}"
+    "<style>text{fill:#3c464c;font:10px system-ui,sans-serif}"
     "@media(prefers-color-scheme:dark){text{fill:#dfe3e2}}</style>"
+)
+
+
+_LEFT_OUT = re.compile(
+    r' (?:aria-[a-z]+|role|class|font-family|font-size|pointer-events|xlink:href|stroke-miterlimit)="[^"]*"'
+    r'| opacity="1"| fill="#000"'
 )
 
 
@@ -38,6 +47,16 @@ class Series:
 
     name: str
     numbers: tuple[float | None, ...]
+
+
+class HeatCell(NamedTuple):
+    """A place of a table of colours: where it is, its colour and that of its words."""
+
+    row: str
+    column: str
+    words: str
+    colour: str
+    ink: str
 
 
 def share_chart(lines: Sequence[Gathered], columns: Sequence[str], what: str) -> Markup:
@@ -53,8 +72,14 @@ def share_chart(lines: Sequence[Gathered], columns: Sequence[str], what: str) ->
 
 
 def bars_chart(columns: Sequence[str], series: Sequence[Series], caption: str) -> Markup:
-    """Bars of each place beside each other, up for positive numbers and down for negative ones."""
+    """Bars of each place on each other, up for positive numbers and down for negative ones."""
     return _figure(caption, columns, series, "bar") if len(columns) > 1 else Markup()
+
+
+def heat_chart(cells: Sequence[HeatCell], rows: Sequence[str], columns: Sequence[str], caption: str) -> Markup:
+    """A table of colours, each with its words; ``rows`` and ``columns`` are in their order. Its numbers stand apart."""
+    drawn = _drawn_heat(tuple(cells), tuple(rows), tuple(columns))
+    return render("heat.html", caption=caption, picture=b64encode(drawn.encode()).decode())
 
 
 def _shares(line: Gathered, columns: Sequence[str]) -> list[float | None]:
@@ -71,11 +96,38 @@ def _figure(caption: str, columns: Sequence[str], series: Sequence[Series], mark
 @lru_cache(maxsize=64)
 def _drawn(columns: tuple[str, ...], series: tuple[Series, ...], mark: str) -> str:
     """The picture as SVG; the same numbers are drawn once."""
+    return _as_svg(_lines(columns, series) if mark == "line" else _bars(columns, series))
+
+
+def _as_svg(chart: alt.TopLevelMixin) -> str:
+    """The picture, without what a picture that is shown as an image has no use for (a half of it)."""
     import vl_convert
 
-    chart = _lines(columns, series) if mark == "line" else _bars(columns, series)
-    drawn = str(vl_convert.vegalite_to_svg(chart.to_dict()))
+    drawn = _LEFT_OUT.sub("", str(vl_convert.vegalite_to_svg(chart.to_dict())))
     return drawn.replace("<defs/>", _STYLE, 1) if "<defs/>" in drawn else drawn.replace(">", f">{_STYLE}", 1)
+
+
+@lru_cache(maxsize=64)
+def _drawn_heat(cells: tuple[HeatCell, ...], rows: tuple[str, ...], columns: tuple[str, ...]) -> str:
+    """The picture of a table of colours as SVG."""
+    import altair as alt
+
+    data = alt.InlineData(values=[cell._asdict() for cell in cells])
+    angle = -35 if max(map(len, columns), default=0) > _SHORT else 0
+    top = alt.Axis(orient="top", labelAngle=angle, labelLimit=300)
+    at = {
+        "x": alt.X("column:N", sort=list(columns), title=None, axis=top),
+        "y": alt.Y("row:N", sort=list(rows), title=None, axis=alt.Axis(labelLimit=300)),
+    }
+    base = alt.Chart(data)
+    boxes = base.mark_rect(stroke="#88939a", strokeOpacity=0.3).encode(**at, fill=alt.Fill("colour:N", scale=None))
+    words = base.mark_text(fontSize=11).encode(**at, text="words:N", color=alt.Color("ink:N", scale=None))
+    wide = max((len(cell.words) for cell in cells), default=1)
+    sized = (boxes + words).properties(
+        width=alt.Step(max(26, 18 * wide)), height=alt.Step(20), background="transparent"
+    )
+    # words in a box keep the colour that is read on it, in light and in dark
+    return _as_svg(sized.configure_view(stroke=None)).replace("text{fill", "text:not([fill]){fill", 1)
 
 
 def _rows(columns: Sequence[str], series: Sequence[Series]) -> list[Mapping[str, object]]:
@@ -127,4 +179,7 @@ def _bars(columns: Sequence[str], series: Sequence[Series]) -> alt.TopLevelMixin
     import altair as alt
 
     base = _base(columns, series).encode(y=alt.Y("value:Q", title=None), color=_coloured(series))
+    if all((value or 0) >= 0 for item in series for value in item.numbers):
+        # beside each other, in the order of the legend
+        base = base.encode(xOffset=alt.XOffset("series:N", sort=[item.name for item in series]))
     return _finished(base.mark_bar())

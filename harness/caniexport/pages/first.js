@@ -7,6 +7,8 @@
     const held = document.getElementById('app')
     if (!held) return
     held.remove()
+    // where its server is: else it asks below this page's own address first
+    window.__streamlit = {BACKEND_BASE_URL: new URL('./', location.href).href}
     for (const given of held.content.querySelectorAll('link, style, script[src], div')) {
       // a script that is moved would not run: it must be made anew
       const made = document.createElement(given.tagName)

@@ -26,8 +26,8 @@ LONGEST = 300
 _RELEASES = frozenset({"torch", "from", "to", "before", "after"})
 #: parameters that an address may have though a page does not read them: those of others, which links take along
 PARAMETERS = frozenset(
-    "after before by careful case embed exporter fixes from is kind op ops opset outcome plain provider q rows script "
-    "sort source state status theme to torch variant word".split()
+    "after before by careful case embed exporter fixes from is kind op ops opset outcome picture plain provider q rows "
+    "script sort source state status theme to torch variant word".split()
 ) | {f"{prefix}{name}" for prefix in ("", setting.MINE) for name in setting.NAMES}
 
 

@@ -45,6 +45,7 @@ class GridRow(NamedTuple):
     by: str
     cells: list[GridCell]
     leads: str
+    is_hidden: bool = False
 
 
 class GridBlock(NamedTuple):
@@ -59,6 +60,7 @@ class GridBlock(NamedTuple):
     is_fix: bool
     rows: list[GridRow]
     careful: tuple[str, ...] = ()
+    case: str = ""
 
 
 class GridPart(NamedTuple):
@@ -71,7 +73,10 @@ class GridPart(NamedTuple):
 
 @dataclass(frozen=True)
 class GridTable:
-    """The table, and what is the same for all of its cells: the columns and what they are, what links take along."""
+    """The table, and what is the same for all of its cells: the columns and what they are, what links take along.
+
+    ``bare``: in a file the cells have neither links nor hints; the pages that its rows lead to have both.
+    """
 
     label: str
     noun: str
@@ -80,6 +85,7 @@ class GridTable:
     carried: Mapping[str, str]
     light: bool
     has_by: bool = True
+    bare: bool = False
     parts: list[GridPart] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
 
@@ -123,19 +129,22 @@ def of_lines(
     *,
     light: bool = False,
     careful: Mapping[str, tuple[str, ...]] | None = None,
+    bare: bool = False,
+    shown: Sequence[str] = (),
 ) -> GridTable:
     """Rows grouped by theme, then by case; ``carried`` are the filters that every link takes along.
 
     ``light``: whether a large table may leave its links to nav.js; ``careful``: by case the fixes known to be wrong.
+    ``shown`` are the exporters whose rows are seen at first, empty for all.
     """
     light = light and len(lines) * len(columns) > LIGHT
     # where the columns are the exporters, nothing may be left to say of a row
-    made = GridTable(label, "case", columns, by, carried, light, any(map(_by, lines)))
+    made = GridTable(label, "case", columns, by, carried, light, any(map(_by, lines)), bare)
     for theme, of_theme in groupby(lines, key=lambda line: line.theme):
         mine = list(of_theme)
         blocks = groupby(mine, key=lambda line: (line.case, line.variant))
         count = plural(len({line.case for line in mine}), "case")
-        found = [_block(list(block), made, careful or {}) for _, block in blocks]
+        found = [_block(list(block), made, careful or {}, shown) for _, block in blocks]
         made.parts.append(GridPart(theme or "no theme", count, found))
     return made
 
@@ -152,28 +161,34 @@ def of_gathered(
     return made
 
 
-def _block(lines: list[MatrixRow], made: GridTable, careful: Mapping[str, tuple[str, ...]]) -> GridBlock:
+def _block(
+    lines: list[MatrixRow], made: GridTable, careful: Mapping[str, tuple[str, ...]], shown: Sequence[str]
+) -> GridBlock:
     """The lines of one variant."""
     first = lines[0]
     title = first.title or first.case
     is_fix = first.variant != PLAIN
     address = links.page("case", case=first.case, variant=_variant(first))
-    rows = [_row(line, made) for line in lines]
+    rows = [_row(line, made, is_hidden=bool(shown) and line.exporter not in shown) for line in lines]
     name = f"↳ {first.variant}" if is_fix else title
     bad = () if is_fix else careful.get(first.case, ())
-    return GridBlock(name, address, f"{first.case}\n{title}", "", is_fix, rows, bad)
+    hint = "" if made.bare else f"{first.case}\n{title}"
+    return GridBlock(name, address, hint, "", is_fix, rows, bad, first.case)
 
 
-def _row(line: MatrixRow, made: GridTable) -> GridRow:
+def _row(line: MatrixRow, made: GridTable, *, is_hidden: bool) -> GridRow:
     leads = links.page("case", **made.row(line)) if made.light else ""
-    return GridRow(_by(line), [_cell(line, name, made) for name in made.columns], leads)
+    return GridRow(_by(line), [_cell(line, name, made) for name in made.columns], leads, is_hidden)
 
 
 def _cell(line: MatrixRow, column: str, made: GridTable) -> GridCell:
     place = line.places[column]
     beside = _worst_beside(place)
     css = looks.STATUS[place.status].css + (f" with-{beside.value}" if beside else "")
-    text, told = _said(place, made.many), _told(place)
+    text = _said(place, made.many)
+    if made.bare:
+        return GridCell(css, text, "")
+    told = _told(place)
     if made.light:
         return GridCell(css, text, made.number(told))
     hint = f"{line.case}, {made.by.value} {column}, {line.exporter or 'any exporter'}\n{told}"

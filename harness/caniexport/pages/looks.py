@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -62,6 +63,20 @@ STATUS: Mapping[Status, Look] = {
 #: a place of several cases of which some work
 MIXED = Look(
     "3/5", "s-mixed share-6", "three of five measured cases work, as far as the cell is filled; the others do not"
+)
+#: the colour of a status in a picture, and of its sign: those of the light theme, read on dark as well
+INK: Mapping[Status, tuple[str, str]] = defaultdict(
+    lambda: ("#eceeed", "#4d575d"),
+    {
+        Status.PASS: ("#d7e8f7", "#0a3f6e"),
+        Status.DEGRADED: ("#d3ecea", "#0b4a4a"),
+        Status.FAIL: ("#fbdcc0", "#6b2c00"),
+        Status.MISMATCH: ("#6a1b6e", "#ffffff"),
+        Status.CRASH: ("#2b2b2b", "#ffffff"),
+        Status.TIMEOUT: ("#fbeca0", "#4e4100"),
+        Status.OOM: ("#fbeca0", "#4e4100"),
+        Status.UNSTABLE: ("#fbeca0", "#4e4100"),
+    },
 )
 WORD: Mapping[Workaround, Look] = {
     word: Look(f"{sign.sign} {word.value}", f"w-{word.value}", sign.meaning) for word, sign in signs.WORKAROUND.items()

@@ -48,11 +48,12 @@ if (!window.caniexport) {
     if (!samePage) document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0)
   })
   document.addEventListener('click', event => {
-    const button = event.target.closest && event.target.closest('.code > .copy')
+    const button = event.target.closest && event.target.closest('button.copy')
     if (!button) return
-    navigator.clipboard.writeText(button.nextElementSibling.textContent).then(() => {
+    const words = button.textContent
+    navigator.clipboard.writeText(button.matches('.link') ? location.href : button.nextElementSibling.textContent).then(() => {
       button.textContent = 'Copied'
-      setTimeout(() => { button.textContent = 'Copy' }, 1500)
+      setTimeout(() => { button.textContent = words }, 1500)
     })
   })
   const typing = node => /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName) || node.isContentEditable
@@ -86,7 +87,9 @@ if (!window.caniexport) {
     sizes.unobserve(box)
   })
   const sizes = new ResizeObserver(newest)
-  new MutationObserver(newest).observe(document.body, {childList: true, subtree: true})
+  // Streamlit names a part for nobody, and gives it a label and the focus all the same
+  const named = () => document.querySelectorAll('[data-testid=stFileUploaderDropzone][role=presentation]').forEach(box => { box.role = 'group' })
+  new MutationObserver(() => { newest(); named() }).observe(document.body, {childList: true, subtree: true})
   newest()
   // the heads of a table stay in the window while its rows go by
   const heads = () => document.querySelectorAll('.scroll > table').forEach(table => {

@@ -17,7 +17,7 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES, page
 from caniexport.pages.render import render
 from caniexport.pages.site import downloads, index
-from caniexport.pages.site.paths import FEED, addressing, case_file, op_file
+from caniexport.pages.site.paths import FEED, addressing, case_file, op_file, release_file
 from caniexport.pages.site.pictures import Pictures
 from caniexport.pages.views import alerts
 
@@ -28,6 +28,8 @@ _MARK = "search-index.js"
 _EACH = 100
 #: the scripts of the search, in the order in which they are loaded
 _SEARCH = ("evidence.js", "match.js", "site.js")
+_TABLES = ("newest.js",)
+_FILTERS = ("filters.js",)
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,10 @@ class _Copy:
         """Everything; gives how many cases and operators have a page."""
         entries = overview.cases(self._kept)
         ops = sorted({op for entry in entries for op in entry.ops})
-        self._pages = len(PAGES) + len(entries) + len(ops)
+        releases = self._kept.rows().torch
+        self._pages = len(PAGES) + len(entries) + len(ops) + len(releases)
         self._say(f"writing the tables as files, then {self._pages} pages")
+        self._kept.read_cases([entry.case for entry in entries])
         self._assets()
         self._kept.all_sources()
         for name in PAGES:
@@ -94,6 +98,8 @@ class _Copy:
         self._feed()
         for op in ops:
             self._page(op_file(op), "op", {"op": op})
+        for torch in releases:
+            self._page(release_file(torch), "matrix", {"rows": "cases", "by": "exporter", "torch": torch})
         pictures = Pictures(self._kept, self._folder)
         for entry in entries:
             self._page(case_file(entry.case), "case", {"case": entry.case}, pictures.of(entry.case, "../"))
@@ -107,7 +113,7 @@ class _Copy:
     def _assets(self) -> None:
         for name in ("style.css", "plain.css", "icon.svg"):
             shutil.copyfile(_HERE.parent / name, self._folder / name)
-        for name in (*_SEARCH, "newest.js"):
+        for name in (*_SEARCH, *_TABLES, *_FILTERS):
             shutil.copyfile(_HERE / name, self._folder / name)
         (self._folder / _MARK).write_text(index.script(self._kept), encoding="utf-8")
         self._files = downloads.write(self._kept, self._folder / "data")
@@ -122,7 +128,9 @@ class _Copy:
             given |= {"entries": overview.cases(self._kept), "found": found, "files": self._files}
         with links.addressed(addressing(file)):
             shown = page(name, asked, self._kept, whole=True)
-            scripts = (_MARK, *_SEARCH) if is_front else ("newest.js",)
+            scripts: tuple[str, ...] = (_MARK, *_SEARCH) if is_front else _TABLES
+            if file == "matrix.html":
+                scripts += _FILTERS
             template = "file_front.html" if is_front else "file.html"
             path.write_text(render(template, page=shown, below=below, scripts=scripts, **given), encoding="utf-8")
         self._written += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 from collections.abc import Iterable, Sequence
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 _EVERYTHING = Filters(variants=("*",), exporters=("*",))
 
 
+#: signs of the hash of a file in the table of cells
+_BUNDLE = 16
 #: files that a reader may take, with what each is
 _WHAT = {
-    "cells.parquet": "every measured cell",
-    "matrix.csv": "the matrix: one row for each case, form, exporter and release",
-    "matrix.json": "the same as JSON",
+    "cells.parquet": f"every measured cell; a file is named by the first {_BUNDLE} signs of its hash",
+    "matrix.csv.gz": "the matrix: one row for each case, form, exporter and release",
     "workarounds.csv": "every fix: needed, obsolete, broken or harmful at the newest release",
     "workarounds.json": "the same as JSON",
     "environments.parquet": "every environment with all of its versions",
@@ -40,7 +42,7 @@ def write(kept: Kept, folder: Path) -> list[tuple[str, str]]:
     """Write every file into ``folder``; gives their names with what each is."""
     folder.mkdir(parents=True, exist_ok=True)
     shown = kept.answer(table, _EVERYTHING)
-    _both(folder / "matrix", _matrix(shown.lines, shown.columns))
+    _compressed(folder / "matrix.csv.gz", _matrix(shown.lines, shown.columns))
     _both(folder / "workarounds", _fixes(kept))
     for name, rows in _tables(kept):
         _parquet(folder / f"{name}.parquet", rows)
@@ -89,14 +91,28 @@ def _fixes(kept: Kept) -> list[dict[str, Any]]:
 
 def _both(stem: Path, rows: list[dict[str, Any]]) -> None:
     """The rows as CSV and as JSON; every row has every column."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    stem.with_suffix(".csv").write_text(_csv(rows), encoding="utf-8")
+    names = _names(rows)
     whole = [{name: row.get(name, "") for name in names} for row in rows]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _plain(value) for name, value in row.items()} for row in whole)
-    stem.with_suffix(".csv").write_text(text.getvalue(), encoding="utf-8")
     stem.with_suffix(".json").write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _compressed(path: Path, rows: list[dict[str, Any]]) -> None:
+    """The rows as CSV in gzip, which spreadsheets and pandas read; the same rows give the same bytes."""
+    path.write_bytes(gzip.compress(_csv(rows).encode(), mtime=0))
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _names(rows), restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _plain(value) for name, value in row.items()} for row in rows)
+    return text.getvalue()
+
+
+def _names(rows: list[dict[str, Any]]) -> list[str]:
+    """Every column that a row has."""
+    return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def _plain(value: Any) -> Any:
@@ -108,6 +124,8 @@ def _tables(kept: Kept) -> Iterable[tuple[str, pa.Table]]:
     import pyarrow as pa
 
     frame = kept.cells(columns=list(columns("cells")))
+    # a hash of 64 signs for each file is two thirds of the table
+    frame["bundle"] = frame["bundle"].str[:_BUNDLE]
     yield "cells", pa.Table.from_pandas(frame, preserve_index=False)
     texts = kept.messages({*frame["message_id"].dropna(), *frame["warning_id"].dropna(), *frame["checker_id"].dropna()})
     yield "messages", pa.table({"message_id": sorted(texts), "text": [texts[name] for name in sorted(texts)]})

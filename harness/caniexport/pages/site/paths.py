@@ -26,6 +26,11 @@ def op_file(op: str) -> str:
     return f"op/{slug(op)}.html"
 
 
+def release_file(torch: str) -> str:
+    """The file of a torch release."""
+    return f"torch/{torch}.html"
+
+
 def addressing(file: str) -> Addressing:
     """Addresses as they stand on the page ``file``."""
     up = "../" * (len(PurePosixPath(file).parts) - 1)
@@ -38,6 +43,8 @@ def addressing(file: str) -> Addressing:
             return f"{up}{target}#{_form(asked)}".rstrip("#")
         if name == "op" and "op" in asked:
             return up + op_file(asked["op"])
+        if name == "matrix" and asked.get("by") == "exporter" and "torch" in asked:
+            return up + release_file(asked["torch"])
         if name == "matrix" and "theme" in asked:
             return f"{up}matrix.html#{theme_anchor(asked['theme'])}"
         return up + _PAGES.get(name, "index.html")

@@ -19,6 +19,9 @@ from caniexport.alerts.lifecycle import AlertStage
 from caniexport.alerts.noted import Noted
 from caniexport.alerts.releases import ReleaseAlert, ReleaseAlerts, Step, along
 from caniexport.alerts.report import Report, report
+from caniexport.answers.filters import Filters
+from caniexport.answers.lived import NOT_MENDED, SPANS, count_lived
+from caniexport.answers.matrix import table
 from caniexport.answers.select import Rows
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, Verdict
@@ -32,6 +35,7 @@ from caniexport.pages.render import render
 from caniexport.store import Dataset
 
 _EXPORTERS = [member.value for member in Exporter]
+_NAMED = tuple(name for name in _EXPORTERS if name != Exporter.DEFAULT.value)
 _STATES = [state.value for state in AlertStage]
 _DEFAULT = (AlertStage.OPEN.value, AlertStage.ACKNOWLEDGED.value)
 _LEAD = (
@@ -59,6 +63,7 @@ def page(form: Form, kept: Kept) -> Page:
         changed=[told(item.alert) for item in here.alerts] if here else (),
         environments=kept.environment_records(),
         chart=_chart(found),
+        lived=kept.answer(_lived),
     )
     return form.page("Alerts", _LEAD, body, folds=True)
 
@@ -84,6 +89,19 @@ def _chart(found: ReleaseAlerts) -> Markup:
     broken = Series("broken", tuple(-_cells(step, REGRESSIONS) for step in steps))
     caption = "Cells at the release's own opset that each torch release mended and broke against the one before"
     return bars_chart([step.torch for step in steps], (mended, broken), caption)
+
+
+def _lived(kept: Kept) -> Markup:
+    """How many releases failures lived, bars by exporter."""
+    shown = table(kept, Filters(exporters=_NAMED))
+    counted = count_lived(shown.lines, shown.columns)
+    columns = [*(name for _, name in SPANS), NOT_MENDED]
+    series = [Series(EXPORTER_SHORT[name], tuple(counted[name][column] for column in columns)) for name in counted]
+    caption = (
+        "How long failures lived: cases by the measured releases from the first on which they failed to the last, "
+        "at every opset, up to the release that mended them"
+    )
+    return bars_chart(columns, series, caption)
 
 
 def _cells(step: Step, verdicts: Iterable[Verdict]) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -20,12 +21,14 @@ from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.words import Words
+from caniexport.corpus.verdicts import Workaround
 from caniexport.model import corpus
 from caniexport.model.case import PLAIN
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import CaniexportError, UnknownName
 from caniexport.model.status import Exporter, FixKind, Status
-from caniexport.pages import evidence
+from caniexport.pages import evidence, looks
+from caniexport.pages.charts import HeatCell, heat_chart
 from caniexport.pages.evidence import CellEvidence
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
@@ -83,6 +86,15 @@ class Choice:
         return ", ".join(filled((torch, self.exporter, opset)))
 
 
+class _Place(NamedTuple):
+    """A place of a strip in a file: its class, its sign, the opset written, and where its text stands."""
+
+    css: str
+    sign: str
+    written: str = ""
+    anchor: str = ""
+
+
 @dataclass(frozen=True)
 class Strip:
     """Releases by opsets of one form and exporter, and the word of each fix on every release."""
@@ -102,7 +114,25 @@ class Strip:
     @property
     def heads(self) -> list[str]:
         """The same as they are read."""
-        return ["torch \\ opset", *("own" if opset is None else str(opset) for opset in self.opsets)]
+        return ["torch \\ opset", *map(_column, self.opsets)]
+
+    def runs(self, torch: str, texts: Mapping[str, SeenText]) -> list[tuple[_Place, int]]:
+        """The places of a release as a file shows them: neighbours that look alike are one, with how many they are."""
+        shown = (self._place(self.cells.get((torch, opset)), texts) for opset in self.opsets)
+        return [(place, len(list(alike))) for place, alike in groupby(shown)]
+
+    @staticmethod
+    def _place(cell: MeasuredCell | None, texts: Mapping[str, SeenText]) -> _Place:
+        if cell is None:
+            return _Place("", looks.STATUS[Status.NOT_RUN].sign)
+        look, text = looks.STATUS[cell.status], texts.get(cell.message_id or "")
+        written = cell.opset_effective if cell.works and cell.opset_effective != cell.opset else None
+        return _Place(look.css, look.sign, str(written or ""), text.anchor if text else "")
+
+    def words_along(self, variant: str) -> list[tuple[looks.Look, int]]:
+        """The word of a fix on every release, as a file shows it."""
+        words = (looks.WORD[self.words[variant].get(torch, Workaround.UNKNOWN)] for torch in self.judged)
+        return [(look, len(list(alike))) for look, alike in groupby(words)]
 
     @property
     def seen(self) -> set[Status]:
@@ -126,9 +156,15 @@ def page(form: Form, kept: Kept) -> Page:
     try:
         case = names.require("case", form.text("case").partition("/")[0], known)
     except UnknownName:
-        return _listing(form, kept)
+        return _listing(form, kept, names.nearest(form.text("case"), known))
     subject = _subject(kept, case)
-    given: dict[str, Any] = {"subject": subject, "claims": _claims(kept, case), "texts": {}, "choice": None}
+    given: dict[str, Any] = {
+        "subject": subject,
+        "claims": _claims(kept, case),
+        "texts": {},
+        "choice": None,
+        "picture": "",
+    }
     if subject.tried:
         given |= {"strips": (), "tried": [(entry, _tried(kept, entry)) for entry in subject.entries.values()]}
     elif form.whole:
@@ -149,11 +185,11 @@ def script(form: Form, kept: Kept) -> str:
     return _written(kept, kept.answer(_explain, _choose(form, kept, _subject(kept, case))))
 
 
-def _listing(form: Form, kept: Kept) -> Page:
+def _listing(form: Form, kept: Kept, near: Sequence[str]) -> Page:
     entries = cases(kept)
     form.select("case", "Case", [entry.case for entry in entries], text="choose one", width=420)
     found = kept.answer(overview)
-    body = render("cases.html", entries=entries, found=found)
+    body = render("cases.html", entries=entries, found=found, near=near if form.text("case") else ())
     return form.page("Cases", f"Each is one documented failure with its fixes. {found.told}", body)
 
 
@@ -183,7 +219,25 @@ def _chosen(form: Form, kept: Kept, subject: Subject) -> dict[str, Any]:
     detail = evidence.of(kept, shown)
     script = _script(kept, shown) if form.text("script") == "1" and detail else None
     strip = _strip(kept, subject, choice, (detail.row["torch"], detail.row["opset"]) if detail else None)
-    return {"strips": [strip], "choice": choice, "detail": detail, "script": script}
+    picture = _pictured(strip) if form.text("picture") == "1" else Markup()
+    return {"strips": [strip], "choice": choice, "detail": detail, "script": script, "picture": picture}
+
+
+def _pictured(strip: Strip) -> Markup:
+    """Opsets by releases in one picture; the strip has the same as a table."""
+    choice = strip.choice
+    cells = [
+        HeatCell(torch, _column(opset), looks.STATUS[cell.status].sign, *looks.INK[cell.status])
+        for (torch, opset), cell in strip.cells.items()
+    ]
+    what = f"{choice.case}, {'failing form' if choice.variant == PLAIN else choice.variant}, {choice.exporter}"
+    seen = ", ".join(look.name for look in looks.statuses(strip.seen).values())
+    caption = f"{what}: outcome by torch release and opset ({seen})"
+    return heat_chart(cells, list(strip.judged), list(map(_column, strip.opsets)), caption)
+
+
+def _column(opset: int | None) -> str:
+    return "own" if opset is None else str(opset)
 
 
 def _choose(form: Form, kept: Kept, subject: Subject) -> Choice:
@@ -250,13 +304,20 @@ def _strip(kept: Kept, subject: Subject, choice: Choice, chosen: tuple[str, int 
 
 
 def _texts(kept: Kept, subject: Subject) -> dict[str, SeenText]:
-    """Each error text of the failing form, by its id, in the order of the cells that have it first."""
-    seen: dict[str, list[MeasuredCell]] = {}
+    """By its id: the text of each error of the failing form, in the order of the cells that have it first.
+
+    Texts of one error, which differ in their numbers alone, are told by the first of them.
+    """
+    alike: dict[tuple[str, Status, str], list[MeasuredCell]] = {}
     for cell in subject.cells:
         if cell.message_id and cell.variant == PLAIN:
-            seen.setdefault(cell.message_id, []).append(cell)
-    known = kept.messages(seen)
-    return {name: _seen(number, known.get(name), cells) for number, (name, cells) in enumerate(seen.items())}
+            alike.setdefault((cell.stage, cell.status, cell.signature or cell.message_id), []).append(cell)
+    known = kept.messages({cells[0].message_id for cells in alike.values()})
+    found = {}
+    for number, cells in enumerate(alike.values()):
+        told = _seen(number, known.get(cells[0].message_id or ""), cells)
+        found.update(dict.fromkeys((cell.message_id or "" for cell in cells), told))
+    return found
 
 
 def _seen(number: int, text: str | None, cells: Sequence[MeasuredCell]) -> SeenText:

@@ -16,7 +16,7 @@ from caniexport.answers.signs import word
 from caniexport.match.words import find_by_words, index_words
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
-from caniexport.model.status import Exporter, Status
+from caniexport.model.status import EXPORTERS, Exporter, Status
 from caniexport.names import plural
 from caniexport.pages import grid, links, looks
 from caniexport.pages.charts import share_chart
@@ -169,7 +169,7 @@ def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: 
         seen=seen,
         chart=_chart(asked, shown),
         looked=_looked(seen, asked),
-        grid=_grid(kept.rows(), asked, shown, not whole, most) if shown.lines else None,
+        grid=_grid(kept, asked, shown, whole, most) if shown.lines else None,
         most=most,
         asked=asked.address,
         whole=whole,
@@ -203,7 +203,8 @@ def _looked(seen: Mapping[Status, int], asked: MatrixParameters) -> dict[Status 
     return {**found, None: looks.MIXED} if asked.rows != "cases" else found
 
 
-def _grid(rows: Rows, asked: MatrixParameters, shown: Table, light: bool, most: int | None) -> GridTable:
+def _grid(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: int | None) -> GridTable:
+    rows, light = kept.rows(), not whole
     if asked.rows == "operators":
         found = by_operator(shown.lines, shown.columns, rows.catalogue)[:most]
         return grid.of_gathered(found, shown.columns, "operator", lambda op: links.page("op", op=op), light=light)
@@ -219,7 +220,15 @@ def _grid(rows: Rows, asked: MatrixParameters, shown: Table, light: bool, most: 
     for entry in rows.catalogue.values():
         if entry.caution and not asked.fixes:
             careful[entry.case] = (*careful.get(entry.case, ()), entry.variant)
-    return grid.of_lines(shown.lines[:most], shown.columns, carried, asked.by, label, light=light, careful=careful)
+    lines = shown.lines[:most]
+    exporters: tuple[str, ...] = ()
+    if whole and asked.by is By.TORCH:
+        # a file has the rows that its reader may ask for, hidden until then
+        filters = replace(asked.filters(()), exporters=EXPORTERS)
+        lines, exporters = kept.answer(table, filters, asked.by).lines, _DEFAULT
+    return grid.of_lines(
+        lines, shown.columns, carried, asked.by, label, light=light, careful=careful, bare=whole, shown=exporters
+    )
 
 
 def _summary(shown: Table, asked: MatrixParameters, torch: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from caniexport import names
 from caniexport.answers.gathered import by_exporter
 from caniexport.answers.matrix import table
 from caniexport.match.errors import Confidence, Lead
@@ -24,14 +25,15 @@ def page(form: Form, kept: Kept) -> Page:
     counted = Counter(op for item in entries for op in item.ops)
     op = form.one_of("op", sorted(counted), "operator")
     if not op:
+        near = names.nearest(form.text("op"), counted) if form.text("op") else []
         lead = "Every torch and ONNX operator that a case is about, with the number of cases."
-        return form.page("Operators", lead, render("ops.html", counted=counted))
+        return form.page("Operators", lead, render("ops.html", counted=counted, near=near))
     hits = [
         search.told(kept, Lead(item, Confidence.OPERATOR, f"operator {op}", 1.0)) for item in entries if op in item.ops
     ]
     form.choose_setting(kept.rows(), exporters=search.BESIDE)
     shown = kept.answer(table, replace(form.mine.filters(), ops=(op,)))
-    made = grid.of_lines(shown.lines, shown.columns, {}) if shown.lines else None
+    made = grid.of_lines(shown.lines, shown.columns, {}, bare=form.whole) if shown.lines else None
     chart = share_chart(by_exporter(shown.lines, shown.columns), shown.columns, f"the cases with {op}")
     seen = count_statuses(shown)
     body = render("op.html", hits=hits, grid=made, chart=chart, seen=seen, looked=looks.statuses(seen))

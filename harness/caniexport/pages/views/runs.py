@@ -14,9 +14,11 @@ from markupsafe import Markup
 from caniexport import home as homes
 from caniexport import versions
 from caniexport.alerts.between import Between, RunRows, between, runs
+from caniexport.answers.agreement import agreement
 from caniexport.audit import saved
 from caniexport.measure.progress import RowCount
 from caniexport.pages import live
+from caniexport.pages.charts import HeatCell, heat_chart
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
@@ -49,8 +51,32 @@ def page(form: Form, kept: Kept) -> Page:
             ("Runtimes that run the same files", ("runtime", *_COLUMNS), _told(running, "release")),
         ),
         audit=kept.answer(saved.last),
+        agreement=kept.answer(_agreement),
     )
     return form.page("Runs and environments", _LEAD, body, above, is_live=True, folds=True)
+
+
+def _agreement(kept: Kept) -> Markup:
+    """The share of the files that two runtimes have run on which both end alike: a picture, and its numbers."""
+    found = agreement(kept)
+    names = list(dict.fromkeys(one for one, _ in found))
+    if len(names) < 2:
+        return Markup()
+    caption = "Of the files that two runtimes have run, the share on which both work or both do not, in per cent"
+    shares = {pair: f"{100 * alike / both:.0f}" if both else "·" for pair, (alike, both) in found.items()}
+    cells = [HeatCell(one, other, said, *_shade(said)) for (one, other), said in shares.items()]
+    picture = heat_chart(cells, names, names, caption)
+    return render("agreement.html", picture=picture, names=names, shares=shares, found=found, caption=caption)
+
+
+def _shade(said: str) -> tuple[str, str]:
+    """The colour of a share, from orange to blue, and of its words."""
+    if not said.isdigit():
+        return "#00000000", "#68747b"
+    blue = max(0.0, (int(said) - 50) / 50)
+    low, high = (251, 220, 192), (170, 208, 240)
+    mixed = (round(one + blue * (other - one)) for one, other in zip(low, high, strict=True))
+    return "#" + "".join(f"{part:02x}" for part in mixed), "#14191d"
 
 
 def progress(kept: Kept) -> Markup:

@@ -1,0 +1,82 @@
+"""What a person sees first, and takes along: rows on a phone and at 200 %, a link, a page on paper."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from browser_fixtures import MARKS, until
+
+pytestmark = MARKS
+TABLES = [
+    "/matrix",
+    "/matrix?rows=cases&fixes=1",
+    "/op?op=aten::cross",
+    "/upgrade?from=1.10.2",
+    "/workarounds",
+    "/claims",
+    "/declared",
+    "/alerts?state=open,resolved",
+]
+#: a phone, and a laptop of 1440 by 900 at 200 %
+SMALL = [(390, 844), (720, 450)]
+
+
+@pytest.mark.parametrize("path", TABLES)
+def test_the_first_screen_shows_rows_on_a_phone_and_at_200_per_cent(visit, path):
+    for width, height in SMALL:
+        page = visit(path, width)
+        page.set_viewport_size({"width": width, "height": height})
+        until(page, "document.querySelector('#root .scroll tbody tr, #root .hits li') !== null")
+        row = page.locator("#root .scroll tbody tr:not(.theme), #root .hits li").first
+        assert row.bounding_box()["y"] + 20 < height, (width, row.inner_text())
+
+
+def test_the_link_of_what_is_shown_is_copied(visit):
+    page = visit("/matrix?torch=2.0..2.8&rows=cases")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy link").click()
+    page.get_by_role("button", name="Copied").wait_for()
+
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    assert page.url.endswith("/matrix?torch=2.0..2.8&rows=cases")
+
+
+@pytest.mark.parametrize("path", ["/matrix?rows=cases&fixes=1", "/workarounds?careful=1"])
+def test_a_page_on_paper_has_its_table_whole_and_no_filters(visit, path):
+    pypdf = pytest.importorskip("pypdf", reason="pip install pypdf")
+    page = visit(path)
+    names = page.locator("#root .scroll tbody th a").all_inner_texts()
+    last = page.locator("#root .scroll thead th").last.inner_text()
+    pages = pypdf.PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True))).pages
+    text = "".join("\n".join(sheet.extract_text() for sheet in pages).split())
+
+    assert len(names) > 4
+    for name in (*names, last):
+        assert "".join(name.split())[:20] in text
+    assert "Mytorch" not in text
+    page.emulate_media(media="print")
+    # a sheet of A3 across, less its margins
+    assert page.locator("#root .scroll table").first.evaluate("table => table.scrollWidth") <= 1512
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("/case?case=cross-no-symbolik", "/case?case=cross-no-symbolic"),
+        ("/op?op=aten::croos", "/op?op=aten%3A%3Across"),
+    ],
+)
+def test_what_is_not_there_is_answered_with_links_to_what_is_meant(visit, path, near):
+    page = visit(path)
+    page.get_by_text("Did you mean").locator("a").first.click()
+    page.wait_for_url(f"**{near}")
+
+
+def test_the_focus_is_seen_on_the_links_between_the_pages(visit):
+    page = visit("/about")
+    link = page.get_by_role("link", name="Matrix", exact=True).first
+    page.keyboard.press("Tab")
+    link.focus()
+
+    assert link.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
