@@ -3,7 +3,7 @@
 Measured on x86_64 Linux (docs/environments.md has the reasons behind single pins). ``torchscript`` is the range of
 opsets the TorchScript exporter accepts; the first one above it is measured too, and expected to be refused. The dynamo
 exporter refuses none: outside the range it honours it silently keeps 18, or writes what no runtime loads. Its range is
-the honoured one and the next opset on either side.
+the honoured one and the next opset on either side; from 2.12 on every opset that onnx has is asked.
 Environment variable ``CANIEXPORT_RELEASES`` names another Python file with a ``RELEASES`` tuple.
 """
 
@@ -116,13 +116,13 @@ RELEASES: Tuple[Release, ...] = (
     Release("2.2.2", "3.11", _PY311, (7, 19), dynamo=(18, 18), released="2024-03-27"),
     Release("2.3.1", "3.11", _PY311, (7, 19), dynamo=(18, 18), released="2024-06-05"),
     Release("2.4.1", "3.11", ("numpy==2.4.6",) + _PY311[1:], (7, 20), dynamo=(18, 18), released="2024-09-04"),
-    Release("2.5.1", "3.12", _PY312, (7, 20), dynamo=(17, 28), released="2024-10-29"),
-    Release("2.6.0", "3.12", _PY312, (7, 20), dynamo=(17, 28), released="2025-01-29"),
-    Release("2.7.1", "3.12", _PY312, (7, 20), dynamo=(17, 28), released="2025-06-04"),
-    Release("2.8.0", "3.12", _PY312, (7, 23), dynamo=(17, 28), released="2025-08-06"),
-    Release("2.9.1", "3.12", _PY312, (7, 23), dynamo=(13, 28), released="2025-11-12"),
-    Release("2.10.0", "3.12", _PY312, (7, 23), dynamo=(13, 28), released="2026-01-21"),
-    Release("2.11.0", "3.12", _PY312, (7, 23), dynamo=(13, 28), released="2026-03-23"),
+    Release("2.5.1", "3.12", _PY312, (7, 20), dynamo=(17, 27), released="2024-10-29"),
+    Release("2.6.0", "3.12", _PY312, (7, 20), dynamo=(17, 27), released="2025-01-29"),
+    Release("2.7.1", "3.12", _PY312, (7, 20), dynamo=(17, 27), released="2025-06-04"),
+    Release("2.8.0", "3.12", _PY312, (7, 23), dynamo=(17, 27), released="2025-08-06"),
+    Release("2.9.1", "3.12", _PY312, (7, 23), dynamo=(13, 27), released="2025-11-12"),
+    Release("2.10.0", "3.12", _PY312, (7, 23), dynamo=(13, 27), released="2026-01-21"),
+    Release("2.11.0", "3.12", _PY312, (7, 23), dynamo=(13, 27), released="2026-03-23"),
     Release("2.12.1", "3.12", _PY312, (7, 23), dynamo=(13, 28), released="2026-06-17"),
     Release("2.13.0", "3.12", _PY312, (7, 23), dynamo=(13, 28), released="2026-07-08"),
     Release("2.14.1", "3.12", _PY312, (7, 23), dynamo=(13, 28), released="2026-09-30"),
