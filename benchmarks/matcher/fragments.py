@@ -26,6 +26,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -38,11 +39,15 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "harness"))
+
+from caniexport.scan.normal import operator_of  # noqa: E402  # the package beside this script
 FRAGMENTS = Path(__file__).with_name("fragments.jsonl")
 HALVES = ("build", "held_out")
 #: old setup.py files import pkg_resources
 _CONSTRAINT = "setuptools<70\n"
 _OTHER_BACKEND = "other-backend"
+_OPERATOR, _SIMILAR = "the same operator", "similar"
 #: a pin names cases that depend on the model, which is no claim about the code beside it
 _NO_CLAIM = ("opset-pin", "dynamo-pin")
 
@@ -137,8 +142,19 @@ def judge(fragment: Fragment, answer: dict[str, Any]) -> Judged:
     right = {name.partition("/")[0] for name in (fragment["answer"], *fragment["also"]) if "/" in name}
     if fragment["answer"] == _OTHER_BACKEND:
         right.add(_OTHER_BACKEND)
-    claimed = [name for finding in inside for name in [_claim(finding)] if name]
-    return Judged(fragment, inside, tuple((name, name in right) for name in claimed))
+    right |= {f"operator {_family(name)}" for name in fragment["operators"]}
+    claimed = [(name, finding) for finding in inside for name in [_claim(finding)] if name]
+    return Judged(fragment, inside, tuple((name, name in right or _has_case(finding, right)) for name, finding in claimed))
+
+
+def _family(operator: str) -> str:
+    """An operator, whatever its number of axes."""
+    return re.sub(r"[123]d$", "", operator_of(operator))
+
+
+def _has_case(finding: Finding, right: set[str]) -> bool:
+    """Whether a right case is among those of the operator that a finding names."""
+    return finding["site"]["sure"] == _OPERATOR and any(item["case"] in right for item in finding["evidence"])
 
 
 def _claim(finding: Finding) -> str:
@@ -148,6 +164,10 @@ def _claim(finding: Finding) -> str:
         return ""
     if site["runtime"]:
         return _OTHER_BACKEND
+    if site["sure"] == _SIMILAR:
+        return ""
+    if site["sure"] == _OPERATOR:
+        return f"operator {_family(site['name'])}"
     named = [fix[0] for fix in site["fixes"]] + [evidence["case"] for evidence in finding["evidence"]]
     return named[0] if named else ""
 

@@ -18,6 +18,8 @@ _AMBIGUOUS = frozenset({"pb", "engine", "tensorflow", "paddle", "saved_model", "
 _MEASURED = ("", "default", "onnx", "onnxruntime", "ort")
 _WORD = re.compile(r"[a-z]+")
 _IN_TEXT = re.compile(r"\b(ncnn|tensorrt|trt|coreml|core ml|openvino|rknn|tflite|snpe|mnn)\b", re.IGNORECASE)
+#: what brings an ONNX file to TensorRT
+_CONVERTER = re.compile(r"onnx2tensorrt|onnx2trt|onnx-tensorrt|nvidia/tensorrt", re.IGNORECASE)
 
 
 def mentioned(text: str) -> bool:
@@ -42,10 +44,10 @@ def of_name(name: str) -> str:
 
 def of_text(said: str) -> str:
     """The runtime that a comment is about; empty where it speaks of ONNX, too."""
-    found = _IN_TEXT.search(said)
-    if found is None or "onnx" in said.lower():
+    found = _IN_TEXT.search(said) or _CONVERTER.search(said)
+    if found is None or "onnx" in _CONVERTER.sub("", said).lower():
         return ""
-    return _NAMES.get(found[0].lower().replace(" ", ""), found[0].lower())
+    return "tensorrt" if _CONVERTER.fullmatch(found[0]) else _NAMES.get(found[0].lower().replace(" ", ""), found[0].lower())
 
 
 def of_call(call: ast.Call) -> str:

@@ -59,11 +59,11 @@ class Numbers:
         elif isinstance(node, ast.Name | ast.Attribute):
             name = node.id if isinstance(node, ast.Name) else node.attr
             for function in reversed(self.functions):
-                yield from _given(function, name)
+                yield from given(function, name)
             yield from self.values.get(name, ())
 
 
-def _given(function: ast.AST, name: str) -> Iterator[ast.expr]:
+def given(function: ast.AST, name: str) -> Iterator[ast.expr]:
     """What a function gives a name: by assignment, or as the default of an argument."""
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and any(getattr(target, "id", "") == name for target in node.targets):

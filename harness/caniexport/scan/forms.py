@@ -21,9 +21,11 @@ from caniexport.scan.normal import TermReader, functions, operator_of
 from caniexport.scan.terms import CONSTANT, EITHER, VARIABLE, CodeTerm, bits, text
 
 _COMMUTING = frozenset({"add", "mul", "and", "or", "eq", "ne", "max", "min", "xor", "list", "stack", "cat"})
+#: operators of which a piece has every argument
+_WHOLE = frozenset({"index", "permute", "index_put", "where", "matmul"})
 #: numbers that belong to a formula; any other is a size or a small quantity of its author's
 _OF_FORMULAS = frozenset(
-    {"-2", "-1", "0", "1", "2", "3", "6", "0.5", "-0.5", "0.1667", "0.2", "0.4343", "2.303", "1.702", "0.04472"}
+    {"-2", "-1", "0", "1", "2", "3", "6", "0.5", "-0.5", "0.1667", "0.2", "0.4343", "2.303", "1.702", "0.04472", "10"}
 )
 
 _LISTS = ("list", "stack", "cat")
@@ -50,7 +52,7 @@ def _fit(piece: CodeTerm, term: CodeTerm, bound: Binding, *, root: bool = False)
         return None
     if piece.op in _COMMUTING:
         return _fit_any_order(piece, term, bound, root=root)
-    if len(piece.args) > len(term.args):
+    if len(piece.args) > len(term.args) or (piece.op in _WHOLE and len(piece.args) != len(term.args)):
         return None
     for mine, other in zip(piece.args, term.args, strict=False):
         found = _fit(mine, other, bound)

@@ -17,7 +17,7 @@ from caniexport.model.status import Exporter, FixKind, Status
 from caniexport.operators import operator_key
 from caniexport.scan.forms import argument_of
 from caniexport.scan.gates import Condition
-from caniexport.scan.site import Site, SiteKind
+from caniexport.scan.site import Site, SiteKind, Sureness
 
 _TRACE, _DYNAMO = Exporter.TRACE.value, Exporter.DYNAMO.value
 NOTHING = "no measured case applies to this"
@@ -167,6 +167,8 @@ class Judge:
         """A rewrite: by the fix that it is, or where its form was not measured by the failing form of its case."""
         if site.runtime:
             return self._elsewhere(site)
+        if site.sure is Sureness.OPERATOR:
+            return self._by_operator(site)
         if not site.fixes:
             return SiteFinding(site, Workaround.UNKNOWN, NOTHING, False, "", ())
         measured = [fix for fix in site.fixes if fix in self.seen.rows.catalogue and fix[1] != PLAIN]
@@ -182,6 +184,18 @@ class Judge:
         good, bad = (Workaround.UNKNOWN, Workaround.BROKEN) if failing else (Workaround.OBSOLETE, Workaround.NEEDED)
         words = {True: good, False: bad, None: Workaround.UNKNOWN}
         by_release = {torch: together(words[found[torch]] for found in told.values()) for torch in self.releases}
+        evidence = [Evidence(case, PLAIN, _works_along(found)) for case, found in told.items()]
+        return self._finding(site, by_release, evidence)
+
+    def _by_operator(self, site: Site) -> SiteFinding:
+        """Which case it is is not known: needed where every case of its operator fails, obsolete where all work."""
+        nearest = {case for case, _ in site.fixes}
+        told = dict(sorted(self._about([site.name]).items(), key=lambda item: item[0] not in nearest))
+        by_release = {}
+        for torch in self.releases:
+            known = {found[torch] for found in told.values()} - {None}
+            words = {True: Workaround.OBSOLETE, False: Workaround.NEEDED}
+            by_release[torch] = words[known.pop()] if len(known) == 1 else Workaround.UNKNOWN
         evidence = [Evidence(case, PLAIN, _works_along(found)) for case, found in told.items()]
         return self._finding(site, by_release, evidence)
 

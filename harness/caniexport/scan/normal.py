@@ -41,6 +41,8 @@ _RENAMED = {
     "new_full": "full", "new_zeros": "zeros", "new_ones": "ones", "new_empty": "empty", "zeros_like": "zeros",
     "ones_like": "ones", "empty_like": "empty", "rand_like": "rand", "randn_like": "randn", "mod": "remainder",
     "amax": "max", "amin": "min", "float_power": "pow", "maximum": "max", "minimum": "min", "new_tensor": "tensor",
+    "linalg_norm": "norm", "linalg_vector_norm": "norm", "vector_norm": "norm", "matrix_norm": "norm",
+    "frobenius_norm": "norm", "linalg_cross": "cross", "__setitem__": "copy", "__getitem__": "index",
     "from_numpy": "tensor", "LongTensor": "tensor", "FloatTensor": "tensor", "Tensor": "tensor", "permute": "permute",
 }  # fmt: skip
 _BINARY: dict[type[ast.operator], str] = {

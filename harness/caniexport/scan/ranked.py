@@ -62,12 +62,17 @@ class Candidate:
     def score(self) -> float:
         """How well it fits."""
         return (
-            2.0 * self.named + 1.5 * self.left_out + 2.5 * self.form + 1.5 * self.failing
+            2.0 * self.named + 1.5 * self.left_out + 2.5 * self.form + 1.5 * min(self.failing, 1.0)
             + 1.0 * self.operators + 2.5 * self.words + 0.5 * self.few + 1.5 * self.said
         )  # fmt: skip
 
-    def is_certain(self, told: Told) -> bool:
-        """Whether it is enough to say that the place is about this case."""
+    @property
+    def is_same(self) -> bool:
+        """Whether it is enough to say that the place is about this case, and no other of its operator."""
+        return self.form >= _SHARE or bool(self.said) or self.failing >= _WRITTEN
+
+    def is_near(self, told: Told) -> bool:
+        """Whether it is enough to name this case beside the operator."""
         if told is Told.PATCH and self.named >= 1.0:
             return bool(self.few) or max(self.form, self.operators, self.words) >= 0.2
         if self.form >= 0.6 or self.said:
@@ -111,6 +116,17 @@ class Ranking:
         found = [self._candidate(profile, seen) for profile in self.known.profiles.values()]
         good = (item for item in found if item and (item.named >= 1.0 or place.told is not Told.PATCH))
         return sorted(good, key=lambda item: -item.score)
+
+    def operator(self, place: ToldPlace, lines: OnLines, best: Sequence[Candidate]) -> str:
+        """The operator that a place is there for, whichever of its cases it is; empty where that is not plain."""
+        _, calls = lines.between(place.first, place.last)
+        _, others = lines.between(*place.instead) if place.instead else (frozenset(), frozenset())
+        gone = frozenset(op for op in (others - calls) & self.known.operators if self._rare([op]))
+        leads = frozenset(op for item in best for op in self.known.profiles[item.case].leads) & place.named
+        for told in (leads, gone & (place.avoided | place.named), place.avoided, gone, place.named - calls, place.named):
+            if told:
+                return min(told) if len(told) == 1 else ""
+        return ""
 
     def alone(self, lines: OnLines) -> list[Formed]:
         """Forms that are findings without their author's words, by line; of one line the largest and its equals."""
@@ -164,7 +180,7 @@ class Ranking:
         named = 1.0 if profile.leads & seen.named else 0.6 if self._rare(profile.calls & seen.named) else 0.0
         left_out = 1.0 if self._rare(profile.leads & seen.left_out) else 0.0
         failing = self._failing(profile, seen.there)
-        told = max(named, left_out, failing)
+        told = max(named, left_out, min(failing, 1.0))
         variant, form = self._best_form(profile.case, seen.here, told >= 1.0)
         said = [fix for case, fix in seen.said if case == profile.case]
         if not (told or form or said):
@@ -180,7 +196,7 @@ class Ranking:
     def _failing(self, profile: Profile, there: Collection[int]) -> float:
         """The share of the failing form that is in the branch that is taken elsewhere, or in a comment."""
         if any(form.failing and numbers[0][0] in there for form, numbers in self._forms.get(profile.case, ())):
-            return 1.0
+            return _WRITTEN
         plain = (piece for piece in profile.plain if piece.weight > 1 and self._tells(piece))
         telling = [(self.known.number(piece), piece.weight) for piece in plain]
         whole = sum(weight for _, weight in telling)
@@ -248,6 +264,8 @@ _LITTLE = 6.0
 _FEW = 2
 #: of a form's weight, what is found of it at least
 _SHARE = 0.6
+#: what a failing form counts that is written in ``forms.toml``; one that is a case's own counts its share
+_WRITTEN = 2.0
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,14 @@ class SiteKind(StrEnum):
     EXPORT = "export-call"
 
 
+class Sureness(StrEnum):
+    """How sure it is what a site is."""
+
+    SAME = "the same"
+    OPERATOR = "the same operator"
+    SIMILAR = "similar"
+
+
 @dataclass(frozen=True)
 class Site:
     """One place. ``name`` is the operator, argument, number or option; ``condition`` is a gate's.
@@ -29,7 +37,8 @@ class Site:
     ``ops`` are the functions that only one branch of a gate calls, where the gate has to do with an export.
     ``fixes`` are the fixes of the corpus that it is, or is nearest to, the best first; ``told`` is how that is seen,
     ``of`` the package in which this form is well known. ``runtime`` is another runtime than ONNX Runtime that it is
-    for.
+    for. ``sure`` is how certain that is: of the same operator ``name`` is the operator, and ``fixes`` is
+    the nearest.
     """
 
     path: str
@@ -43,3 +52,4 @@ class Site:
     runtime: str = ""
     told: str = ""
     of: str = ""
+    sure: Sureness = Sureness.SAME

@@ -13,11 +13,11 @@ from typing import NamedTuple, TypeVar
 from caniexport.scan import backends, exports, gates
 from caniexport.scan.files import SECONDS, TOO_DEEP, Clock, ParsedFile, Skipped, TooLong
 from caniexport.scan.gates import Condition, dotted
-from caniexport.scan.normal import blocks, blocks_of
+from caniexport.scan.normal import blocks, blocks_of, operator_of
 from caniexport.scan.ranked import Ranking
-from caniexport.scan.site import Site, SiteKind
+from caniexport.scan.site import Site, SiteKind, Sureness
 from caniexport.scan.stated import ends, exporting
-from caniexport.scan.workarounds import StatedWorkaround, rules_of_functions, text_at, workarounds
+from caniexport.scan.workarounds import StatedWorkaround, rules_of_functions, text_at, workarounds, written_rules
 
 #: torch's own, and what projects call theirs
 _REGISTERING = ("register_custom_op_symbolic", "register_symbolic", "_onnx_symbolic", "onnx_symbolic")
@@ -142,7 +142,19 @@ class _Finder(ast.NodeVisitor):
         for made, rule in rules_of_functions(source.tree):
             self._ruled(made, rule)
         self.visit(source.tree)
+        self._written_rules(source)
         return sorted(self.found, key=lambda site: site.line)
+
+    def _written_rules(self, source: ParsedFile) -> None:
+        """Rules of operators that cases are about, where their registration is not in this file or names none."""
+        there = {operator_of(site.name) for site in self.found if site.kind is SiteKind.SYMBOLIC}
+        for rule, operator in written_rules(source.tree):
+            if operator in self.ranking.known.operators - there:
+                runtime = backends.of_name(rule.name) or backends.of_path(source.path)
+                self._add(
+                    rule, SiteKind.SYMBOLIC, name=operator, runtime=runtime, told="a rule that is written",
+                    sure=Sureness.OPERATOR,
+                )  # fmt: skip
 
     def visit(self, node: ast.AST) -> None:
         self.clock.check()
@@ -171,7 +183,8 @@ class _Finder(ast.NodeVisitor):
     def visit_If(self, node: ast.If) -> None:
         about = exporting(node.test) is not None or id(node) in self._behind_export
         self.inside += about
-        self._gate(node.test, node.body, node.orelse or self._rest.get(id(node), ()))
+        rest = () if isinstance(node.body[-1], ast.Raise) else self._rest.get(id(node), ())
+        self._gate(node.test, node.body, node.orelse or rest)
         self.generic_visit(node)
         self.inside -= about
 
@@ -214,7 +227,8 @@ class _Finder(ast.NodeVisitor):
             self._option(node)
         elif self._names_exporter:
             # the export function under another name
-            self._exported(node, [(word.arg, word.value) for word in node.keywords if word.arg == "dynamo"])
+            named = ("dynamo", "operator_export_type")
+            self._exported(node, [(word.arg, word.value) for word in node.keywords if word.arg in named])
         self.generic_visit(node)
 
     def visit_Dict(self, node: ast.Dict) -> None:
@@ -266,13 +280,20 @@ class _Finder(ast.NodeVisitor):
         """The fixes of arguments of the export call that are named in a gate or its branches."""
         if not self._speaks_of_onnx:
             return ()
-        named = {
-            item.value if isinstance(item, ast.Constant) else getattr(item, "arg", None)
-            for node in nodes
-            for item in ast.walk(node)
-            if isinstance(item, ast.Constant | ast.keyword)
-        }
+        named = {name for node in nodes for item in ast.walk(node) for name in self._named_argument(item)}
         return tuple(fix for name, listed in self._arguments.items() if name in named for fix in listed)
+
+    def _named_argument(self, node: ast.AST) -> Iterator[object]:
+        """The names of arguments that a keyword, a key, or a comparison has."""
+        if isinstance(node, ast.keyword):
+            yield node.arg
+        keys = node.keys if isinstance(node, ast.Dict) else [node.slice] if isinstance(node, ast.Subscript) else []
+        if isinstance(node, ast.Call):
+            keys = node.args[:1] if dotted(node.func).endswith((".pop", ".get", ".setdefault")) else []
+        keys = [node.left] if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn) else keys
+        for key in filter(None, keys):
+            values = exports.given(self.functions[-1], key.id) if isinstance(key, ast.Name) and self.functions else [key]
+            yield from (value.value for value in values if isinstance(value, ast.Constant))
 
     def _beside(self, test: ast.AST, nodes: Sequence[ast.AST]) -> tuple[tuple[str, str], ...]:
         """The fixes of a workaround that a gate chooses, or that it is in."""
@@ -303,7 +324,9 @@ class _Finder(ast.NodeVisitor):
         if operator.isidentifier() and name != "register_custom_op_symbolic":
             operator = f"aten::{operator}"
         runtime = backends.of_call(node) or backends.of_path(self.source.path)
-        self._add(node, SiteKind.SYMBOLIC, name=operator, runtime=runtime, told="a registered rule")
+        self._add(
+            node, SiteKind.SYMBOLIC, name=operator, runtime=runtime, told="a registered rule", sure=Sureness.OPERATOR
+        )
 
     def _ruled(self, made: ast.ClassDef, rule: ast.FunctionDef) -> None:
         """An autograd function with a rule: of ONNX's own nodes, or one node of an own domain."""
@@ -314,7 +337,7 @@ class _Finder(ast.NodeVisitor):
         runtime = next(filter(None, map(backends.of_name, [made.name, *map(str, names)])), "") or backends.of_path(
             self.source.path
         )
-        fixes = _OWN_NODE if foreign else _OWN_RULE
+        fixes = _OWN_NODE if foreign == domains else _OWN_RULE
         self._add(
             rule, SiteKind.SYMBOLIC, name=made.name, fixes=fixes, runtime=runtime, told="a rule of a function's own"
         )

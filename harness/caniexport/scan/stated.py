@@ -48,7 +48,22 @@ _ENGLISH = frozenset(
     "float bool is in call return for exp2 attr tensor apply addition detach prim scatter softmax relu sigmoid "
     "conv2d matmul convolution gelu abs eq ne lt gt le ge insert unsqueeze unbind chunk layer instance batch "
     "group interpolate einsum_ pooling to_ replace optional case convert forward result length line state "
-    "state_dict op ops name step zero one half".split()
+    "state_dict op ops name step zero one half solve inverse normalize diff std var dist window polar".split()
+)
+_NAME = r"(?P<code>[`'\"]*(?:(?:torch|nn|F|np|aten|Tensor|functional|linalg|fft|special)[.:]+|\.)*(?P<name>[A-Za-z_]\w*)(?:\(\))?)[`'\")]*"
+#: what is said of an operator that is left out or fails: its name before that, and its name behind it
+_AVOIDED = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        _NAME + r"(?: (?:op|operator|operation|function|method|call|layer|is|are|was|does|do|which))*"
+        r" ?(?:not|isn't|aren't|doesn't|don't|n't|cannot|can't|unsupported|fails|failed|breaks|raises|crashes|has no)\b",
+        r"(?:instead of|in ?place of|replace(?:s|d|ment (?:for|of))?|replacing|rather than|without|avoid(?:s|ing)?"
+        r"|alternative (?:to|for|of)|equivalent (?:to|of)|same as|mimics?|re-?implement(?:s|ation of)?|rewrite(?:s| of)?"
+        r"|work-? ?a?rounds? (?:for|of)|(?:version|implementation|variant|form) of|support(?:s|ing|ed)? for"
+        r"|not support|n't support|unsupported|bug (?:in|of|with)|(?:issues?|problems?|trouble) with"
+        r"|export(?:s|ing)?(?: of)?|emulates?)"
+        r" (?:(?:using|use of|the|a|an|calls? to|usage of|pytorch'?s?|built-?in|native|original|op|operator) )*" + _NAME,
+    )
 )
 _CODE = re.compile(
     r"`+~?([\w.:]+)[^`]*`+|((?:torch|nn|F|np|aten|Tensor)[.:][\w.:]+)|(\.?[A-Za-z_]\w*)(?=\()|"
@@ -76,8 +91,9 @@ class Told(StrEnum):
 class ToldPlace:
     """Lines from ``first`` to ``last`` that are there for an export; ``line`` is where that is shown.
 
-    ``named`` are the operators that the author names, ``said`` the author's text, ``instead`` the lines of the branch
-    that is taken elsewhere, ``runtime`` another runtime than ONNX Runtime that it is for.
+    ``named`` are the operators that the author names, ``avoided`` those of them that fail or are left out, ``said`` the
+    author's text, ``instead`` the lines of the branch that is taken elsewhere, ``runtime`` another runtime than ONNX
+    Runtime that it is for.
     """
 
     line: int
@@ -89,6 +105,7 @@ class ToldPlace:
     instead: tuple[int, int] | None = None
     runtime: str = ""
     quoted: tuple[str, ...] = ()
+    avoided: frozenset[str] = frozenset()
 
     @property
     def words(self) -> frozenset[str]:
@@ -99,10 +116,17 @@ class ToldPlace:
 def places(source: ParsedFile, known: Collection[str]) -> list[ToldPlace]:
     """Every such place of a file, by line. ``known`` are the operators that cases are about."""
     text = "\n".join(source.lines)
-    if not _EXPORT.search(text) and not _GATE.search(text) and not backends.mentioned(text):
+    if not any(sign.search(text) for sign in (_EXPORT, _GATE, _REPLACING)) and not backends.mentioned(text):
         return []
     found = list(_PlaceFinder(source, frozenset(known)).all())
-    return sorted(found, key=lambda place: (place.first, place.last))
+    rules = [span([node]) for node in every_statement(source.tree) if isinstance(node, ast.FunctionDef) and _is_rule(node)]
+    kept = (place for place in found if not any(first <= place.first <= last for first, last in rules))
+    return sorted(kept, key=lambda place: (place.first, place.last))
+
+
+def _is_rule(function: ast.FunctionDef) -> bool:
+    """Whether it is an export rule, which writes nodes into the graph ``g``."""
+    return bool(function.args.args) and function.args.args[0].arg == "g"
 
 
 @dataclass
@@ -152,9 +176,10 @@ class _PlaceFinder:
         line = max(first, _first_line(node)) if isinstance(node, ast.FunctionDef | ast.ClassDef) else node.lineno
         if node.lineno < first <= last:
             line = first
+        named = self.named(said, quoted) or frozenset(self._in_name(self._around(node)))
         yield ToldPlace(
-            line, min(first, node.lineno), last, Told.COMMENT, said, self.named(said, quoted),
-            quoted=quoted, runtime=backends.of_text(said),
+            line, min(first, node.lineno), last, Told.COMMENT, said, named,
+            quoted=quoted, runtime=backends.of_text(said), avoided=self.avoided(said),
         )  # fmt: skip
 
     def _statement_at(self, first: int, start: int) -> ast.stmt | None:
@@ -168,6 +193,12 @@ class _PlaceFinder:
         between = self.source.lines[start - 1 : self.firsts[number] - 1]
         nothing = all(not line.strip() or _COMMENT_LINE.match(line) for line in between)
         return self.statements[number] if nothing else None
+
+    def _around(self, node: ast.stmt) -> str:
+        """The name of the function that a statement is in."""
+        before = self.statements[: bisect_right(self.firsts, node.lineno)]
+        around = (item for item in reversed(before) if isinstance(item, ast.FunctionDef))
+        return next((item.name for item in around if (item.end_lineno or 0) >= (node.end_lineno or 0)), "")
 
     def _end_of_paragraph(self, last: int) -> int:
         lines = self.source.lines
@@ -209,19 +240,22 @@ class _PlaceFinder:
         for decorator in node.decorator_list:
             yield from self._replaced(decorator, node)
         if _NAMED_FOR_EXPORT.search(node.name):
-            named = {operator for operator in self._in_name(node.name) if operator not in _ENGLISH}
+            named = set(self._in_name(node.name))
             said = node.name.replace("_", " ")
             yield ToldPlace(
-                node.lineno, node.lineno, last, Told.NAME, said, frozenset(named), runtime=backends.of_text(said)
-            )
+                node.lineno, node.lineno, last, Told.NAME, said, frozenset(named), runtime=backends.of_text(said),
+                avoided=frozenset(named),
+            )  # fmt: skip
 
     def _in_name(self, name: str) -> Iterator[str]:
         """The operators in a function's name, the longest first."""
-        parts = [part for part in re.split(r"_+", name.lower()) if part]
+        parts: list[str] = [part for part in re.split(r"_+", name.lower()) if part]
         for size in range(min(4, len(parts)), 0, -1):
             for start in range(len(parts) - size + 1):
                 operator = operator_of("_".join(parts[start : start + size]))
-                if operator in self.known:
+                word = "_".join(parts[start : start + size])
+                if operator in self.known and not {word, operator} & _ENGLISH:
+                    parts[start : start + size] = [""] * size
                     yield operator
 
     def _docstring(self, node: ast.FunctionDef | ast.ClassDef) -> Iterator[ToldPlace]:
@@ -234,7 +268,18 @@ class _PlaceFinder:
             forward = [item for item in body if isinstance(item, ast.FunctionDef) and item.name == "forward"]
             line, said = forward[0].lineno if forward else node.lineno, f"{node.name} {telling}"
             runtime = backends.of_text(telling)
-            yield ToldPlace(line, node.lineno, last, Told.COMMENT, said, named, runtime=runtime)
+            avoided = self.avoided(telling)
+            yield ToldPlace(line, node.lineno, last, Told.COMMENT, said, named, runtime=runtime, avoided=avoided)
+            yield from self._methods(body, telling)
+
+    def _methods(self, body: Iterable[ast.stmt], telling: str) -> Iterator[ToldPlace]:
+        """The methods of a class that is there for an export, each by what is said of itself."""
+        for item in body:
+            own = (ast.get_docstring(item) or "") if isinstance(item, ast.FunctionDef) else ""
+            named = self.named(own, ())
+            if named:
+                last = item.end_lineno or item.lineno
+                yield ToldPlace(item.lineno, item.lineno, last, Told.COMMENT, f"{own} {telling}", named)
 
     def _replaced(self, call: ast.expr, node: ast.FunctionDef) -> Iterator[ToldPlace]:
         """``@REWRITER.register_rewriter(func_name="torch.Tensor.expand", backend="ncnn")``."""
@@ -254,6 +299,7 @@ class _PlaceFinder:
             f"{node.name} {' '.join(texts)}",
             frozenset(named),
             runtime=runtime,
+            avoided=frozenset(named),
         )
 
     def _assigned(self, node: ast.Assign) -> Iterator[ToldPlace]:
@@ -267,7 +313,8 @@ class _PlaceFinder:
         if function is not None and path.split(".")[0] in ("torch", "F") and operator_of(path) in self.known:
             last = function.end_lineno or function.lineno
             said = f"{path} {ast.get_docstring(function) or ''}"
-            yield ToldPlace(function.lineno, function.lineno, last, Told.PATCH, said, frozenset([operator_of(path)]))
+            named = frozenset([operator_of(path)])
+            yield ToldPlace(function.lineno, function.lineno, last, Told.PATCH, said, named, avoided=named)
 
     def _chosen(self, node: ast.Assign | ast.Return | ast.Expr) -> Iterator[ToldPlace]:
         """``a if is_in_onnx_export() else b`` somewhere in a statement."""
@@ -296,12 +343,20 @@ class _PlaceFinder:
             ours, other = other, ours
         here, instead = span(ours) if ours else None, span(other) if other else None
         last = max(node.end_lineno or node.lineno, *(end for _, end in filter(None, (here, instead))), 0)
-        said = " ".join([inside, *(filter(None, map(_comment_of, self.source.lines[node.lineno - 1 : last])))])
+        comments = filter(None, map(_comment_of, self.source.lines[node.lineno - 1 : last]))
+        said = " ".join([inside, *comments, *_messages(node)])
         first = node.lineno
         yield ToldPlace(
             first, here[0] if here else first, here[1] if here else last, Told.GATE, said,
-            self.named(said, ()), instead=instead, runtime=runtime,
+            self.named(said, ()) | set(self._in_name(inside)), instead=instead, runtime=runtime,
+            avoided=self.avoided(said),
         )  # fmt: skip
+
+    def avoided(self, said: str) -> frozenset[str]:
+        """The operators of which a text says that they fail, or that something takes their place."""
+        found = (match for pattern in _AVOIDED for match in pattern.finditer(said))
+        told = {match["name"] for match in found if match["code"] != match["name"] or match["name"].lower() not in _ENGLISH}
+        return frozenset(map(operator_of, told)) & self.known - _EVERYWHERE
 
     def named(self, said: str, quoted: Iterable[str]) -> frozenset[str]:
         """The operators that a text names: by a word that is no English, or written as code."""
@@ -354,6 +409,16 @@ def span(block: Sequence[ast.stmt]) -> tuple[int, int]:
 def ends(block: Sequence[ast.stmt]) -> bool:
     """Whether nothing behind a block is reached from it."""
     return isinstance(block[-1], ast.Return | ast.Raise | ast.Continue)
+
+
+def _messages(node: ast.AST) -> Iterator[str]:
+    """The texts of what is asserted, raised or warned of in a branch."""
+    for item in ast.walk(node):
+        given = item.msg if isinstance(item, ast.Assert) else item.exc if isinstance(item, ast.Raise) else None
+        if isinstance(item, ast.Call) and "warn" in _last(item.func):
+            given = item
+        texts = ast.walk(given) if given is not None else ()
+        yield from (part.value for part in texts if isinstance(part, ast.Constant) and isinstance(part.value, str))
 
 
 def _first_line(node: ast.stmt) -> int:

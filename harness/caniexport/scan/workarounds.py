@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from caniexport.scan import backends
 from caniexport.scan.files import ParsedFile
-from caniexport.scan.normal import blocks, every_statement
+from caniexport.scan.normal import blocks, dotted, every_statement, operator_of
 from caniexport.scan.ranked import Candidate, Formed, OnLines, Ranking, lines_of
-from caniexport.scan.site import Site, SiteKind
+from caniexport.scan.site import Site, SiteKind, Sureness
 from caniexport.scan.stated import Told, ToldPlace, ends, places, span
 
 _TOLD = {
@@ -19,8 +20,6 @@ _TOLD = {
     Told.GATE: "a branch on exporting",
     Told.PATCH: "its taking an operator's place",
 }
-#: other cases that are named beside the nearest
-_BESIDE = 2
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,9 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
     for place in places(source, ranking.known.operators):
         check()
         stated.append((place, _best(place, lines, ranking)))
-    found = [_told(source, place, best, by_path) for place, best in stated]
+    found = [
+        _told(source, place, best, by_path, ranking.operator(place, lines, best)) for place, best in stated
+    ]
     found += _chosen(source, lines, ranking, [place.line for place, best in stated if best])
     covered = [item for item in found if item.site.fixes or item.site.runtime]
     alone = [
@@ -54,14 +55,20 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
 
 def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]:
     ranked = ranking.rank(place, lines)
-    return ranked[: 1 + _BESIDE] if ranked and ranked[0].is_certain(place.told) else []
+    same = [item for item in ranked if item.is_same]
+    return (same or [item for item in ranked if item.is_near(place.told)])[:1]
 
 
-def _told(source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: str) -> StatedWorkaround:
+def _told(
+    source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: str, operator: str
+) -> StatedWorkaround:
     fixes = tuple((item.case, item.variant) for item in best)
+    same = any(item.is_same for item in best)
+    sure = Sureness.SAME if same else Sureness.OPERATOR if operator else Sureness.SIMILAR
+    name = operator or ", ".join(sorted(place.named))
     site = Site(
-        source.path, place.line, SiteKind.STATED, text_at(source, place.line), ", ".join(sorted(place.named)),
-        fixes=fixes[:1], runtime=place.runtime or by_path, told=_TOLD[place.told],
+        source.path, place.line, SiteKind.STATED, text_at(source, place.line), name,
+        fixes=fixes[:1], runtime=place.runtime or by_path, told=_TOLD[place.told], sure=sure,
     )  # fmt: skip
     return StatedWorkaround(site, place.first, place.last)
 
@@ -115,6 +122,26 @@ def text_at(source: ParsedFile, line: int) -> str:
 
 
 _WIDTH = 110
+
+
+def written_rules(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef, str]]:
+    """Export rules, wherever they are registered: functions of a graph ``g`` that write nodes, with their operator."""
+    methods = {id(item) for node in every_statement(tree) if isinstance(node, ast.ClassDef) for item in node.body}
+    for node in every_statement(tree):
+        if isinstance(node, ast.FunctionDef) and id(node) not in methods and _takes_graph(node) and _written(node):
+            yield node, operator_of(re.sub(r"^_+|__\w+$|_?symbolic_?|_?onnx_?|_?export_?", "", node.name))
+
+
+def _takes_graph(function: ast.FunctionDef) -> bool:
+    return bool(function.args.args) and function.args.args[0].arg in ("g", "graph", "graph_context", "ctx")
+
+
+def _written(function: ast.FunctionDef) -> list[str]:
+    """The names of the nodes that a rule writes."""
+    graph = function.args.args[0].arg
+    calls = (item for item in ast.walk(function) if isinstance(item, ast.Call) and dotted(item.func) == f"{graph}.op")
+    given = (call.args[0] for call in calls if call.args)
+    return [str(item.value) for item in given if isinstance(item, ast.Constant)]
 
 
 def rules_of_functions(tree: ast.AST) -> Iterator[tuple[ast.ClassDef, ast.FunctionDef]]:
