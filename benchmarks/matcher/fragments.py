@@ -42,6 +42,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "harness"))
 
 from caniexport.scan.normal import operator_of  # noqa: E402  # the package beside this script
+
 FRAGMENTS = Path(__file__).with_name("fragments.jsonl")
 HALVES = ("build", "held_out")
 #: old setup.py files import pkg_resources
@@ -144,7 +145,9 @@ def judge(fragment: Fragment, answer: dict[str, Any]) -> Judged:
         right.add(_OTHER_BACKEND)
     right |= {f"operator {_family(name)}" for name in fragment["operators"]}
     claimed = [(name, finding) for finding in inside for name in [_claim(finding)] if name]
-    return Judged(fragment, inside, tuple((name, name in right or _has_case(finding, right)) for name, finding in claimed))
+    return Judged(
+        fragment, inside, tuple((name, name in right or _has_case(finding, right)) for name, finding in claimed)
+    )
 
 
 def _family(operator: str) -> str:

@@ -47,7 +47,11 @@ def of_text(said: str) -> str:
     found = _IN_TEXT.search(said) or _CONVERTER.search(said)
     if found is None or "onnx" in _CONVERTER.sub("", said).lower():
         return ""
-    return "tensorrt" if _CONVERTER.fullmatch(found[0]) else _NAMES.get(found[0].lower().replace(" ", ""), found[0].lower())
+    return (
+        "tensorrt"
+        if _CONVERTER.fullmatch(found[0])
+        else _NAMES.get(found[0].lower().replace(" ", ""), found[0].lower())
+    )
 
 
 def of_call(call: ast.Call) -> str:

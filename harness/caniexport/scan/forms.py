@@ -123,7 +123,7 @@ def _rest(variables: Sequence[CodeTerm], left: list[CodeTerm], bound: Binding, l
 @dataclass(frozen=True)
 class FixForm:
     """What a fix looks like: its ``pieces`` with their weights. ``of`` is the package in which it is well known,
-    ``needs`` what must stand beside it (nothing, "export" or "operator"), ``failing`` whether it is the failing form.
+    ``needs`` what must stand beside it (nothing, "export", "operator" or "beside"), ``failing`` whether it is the failing form.
     """
 
     case: str
@@ -323,7 +323,7 @@ def _derived(
         (term, term.weight / (1 + common.get(line, 0)) ** 0.5) for line, term in pieces.items() if line not in plain
     ]
     if weighed:
-        needs = "" if sum(weight for _, weight in weighed) >= _LEAST else "operator"
+        needs = "beside" if sum(weight for _, weight in weighed) >= _LEAST else "operator"
         yield FixForm(entry.case, entry.variant, tuple(weighed), needs=needs)
 
 

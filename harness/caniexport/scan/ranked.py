@@ -121,25 +121,37 @@ class Ranking:
         """The operator that a place is there for, whichever of its cases it is; empty where that is not plain."""
         _, calls = lines.between(place.first, place.last)
         _, others = lines.between(*place.instead) if place.instead else (frozenset(), frozenset())
-        gone = frozenset(op for op in (others - calls) & self.known.operators if self._rare([op]))
-        leads = frozenset(op for item in best for op in self.known.profiles[item.case].leads) & place.named
-        for told in (leads, gone & (place.avoided | place.named), place.avoided, gone, place.named - calls, place.named):
-            if told:
-                return min(told) if len(told) == 1 else ""
-        return ""
+        gone = frozenset(op for op in (others - calls - _VAGUE) & self.known.operators if self._rare([op]))
+        if not place.is_about_onnx:
+            return ""
+        surely = gone | place.avoided
+        tiers = [surely & place.named, gone, place.avoided]
+        if place.told not in (Told.DOCSTRING, Told.NAME):
+            tiers += [place.named - calls - _VAGUE, place.named - _VAGUE]
+        told = next(filter(None, tiers), frozenset())
+        return min(told) if len(told) == 1 else ""
 
-    def alone(self, lines: OnLines) -> list[Formed]:
-        """Forms that are findings without their author's words, by line; of one line the largest and its equals."""
+    def alone(self, lines: OnLines, named: Callable[[int], frozenset[str]]) -> list[Formed]:
+        """Forms that are findings without their author's words, by line; of one line the largest and its equals.
+
+        ``named`` are the operators in the names of the functions and classes around a line.
+        """
+        calls = frozenset(op for _, op in lines.operators)
         on: dict[int, list[int]] = {}
         for line, number in lines.pieces:
             on.setdefault(number, []).append(line)
         found: dict[int, list[tuple[float, float, FixForm]]] = {}
-        for form, numbers in (item for listed in self._forms.values() for item in listed if not item[0].needs):
+        for form, numbers in (item for listed in self._forms.values() for item in listed):
+            leads = self.known.profiles[form.case].leads
+            if form.failing or form.needs == "export" or (form.needs == "beside" and not leads & calls):
+                continue
             here = [(number, weight) for number, weight in numbers if number in on]
             matched = sum(weight for _, weight in here)
             if matched / form.weight >= _SHARE:
                 main = max(here, key=lambda item: item[1])
                 for line in on[main[0]]:
+                    if form.needs == "operator" and (form.weight < _NAMED_FORM or not leads & named(line)):
+                        continue
                     found.setdefault(line, []).append((main[1], matched / form.weight, form))
         return [Formed(line, _best_of(listed)) for line, listed in sorted(found.items())]
 
@@ -211,7 +223,7 @@ class Ranking:
     def _best_form(self, case: str, here: Collection[int], told: bool) -> tuple[str, float]:
         best = ("", 0.0)
         for form, numbers in self._forms.get(case, ()):
-            if form.failing or (form.needs == "operator" and not told):
+            if form.failing or (form.needs in ("operator", "beside") and not told):
                 continue
             whole = sum(weight for _, weight in numbers)
             share = sum(weight for number, weight in numbers if number in here) / whole
@@ -258,12 +270,19 @@ _NAMED = 2.9
 _PYTHON = frozenset(
     "index item slice list size floor_divide remainder add mul pow in is both max min sum round abs".split()
 )
+#: operators that are named for many reasons
+_VAGUE = frozenset(
+    "tensor append rand randn linear conv2d clone copy sum split where arange dropout embedding softmax reshape "
+    "view cat stack max min add mul div not neg matmul relu sigmoid batchnorm expand detach item eq".split()
+)
 #: operators of a fix that are rarer together
 _LITTLE = 6.0
 #: cases about an operator, of which one is taken for the named operator alone
 _FEW = 2
 #: of a form's weight, what is found of it at least
 _SHARE = 0.6
+#: operators that a form has at least that is a finding by the name of its function
+_NAMED_FORM = 2
 #: what a failing form counts that is written in ``forms.toml``; one that is a case's own counts its share
 _WRITTEN = 2.0
 

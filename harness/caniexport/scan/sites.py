@@ -292,7 +292,9 @@ class _Finder(ast.NodeVisitor):
             keys = node.args[:1] if dotted(node.func).endswith((".pop", ".get", ".setdefault")) else []
         keys = [node.left] if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn) else keys
         for key in filter(None, keys):
-            values = exports.given(self.functions[-1], key.id) if isinstance(key, ast.Name) and self.functions else [key]
+            values = (
+                exports.given(self.functions[-1], key.id) if isinstance(key, ast.Name) and self.functions else [key]
+            )
             yield from (value.value for value in values if isinstance(value, ast.Constant))
 
     def _beside(self, test: ast.AST, nodes: Sequence[ast.AST]) -> tuple[tuple[str, str], ...]:

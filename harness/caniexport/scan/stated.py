@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -29,6 +29,11 @@ _COMPLAINT = re.compile(
     r"|issue|\bbug|fail|error|custom|fix|hack|requir|needed|need to|problem|explicit|constant|convenience|\bfor onnx"
     r"|allow|enable|convert|recorded|hard-?cod|support|trick|\bfor export|doesnt|prefer|differen|wrong|export",
     re.IGNORECASE,
+)
+#: a test that asks for scripting alone
+_SCRIPTING = re.compile(r"^(?:not )?(?:torch\.)?(?:jit\.)?is_scripting\(\)$")
+_STRONG = re.compile(
+    r"onnx|opset|\bort\b|\btrac(?:ing|ed|eable)\b|\bexport(?:s|able|ing|ed)?\b|torch\.jit\.trace", re.IGNORECASE
 )
 _NAMED_FOR_EXPORT = re.compile(r"onnx|export(?!er|s\b)|tracing|traceable|torchscript|scriptable|jit", re.IGNORECASE)
 _GATE = re.compile(
@@ -62,7 +67,8 @@ _AVOIDED = tuple(
         r"|work-? ?a?rounds? (?:for|of)|(?:version|implementation|variant|form) of|support(?:s|ing|ed)? for"
         r"|not support|n't support|unsupported|bug (?:in|of|with)|(?:issues?|problems?|trouble) with"
         r"|export(?:s|ing)?(?: of)?|emulates?)"
-        r" (?:(?:using|use of|the|a|an|calls? to|usage of|pytorch'?s?|built-?in|native|original|op|operator) )*" + _NAME,
+        r" (?:(?:using|use of|the|a|an|calls? to|usage of|pytorch'?s?|built-?in|native|original|op|operator) )*"
+        + _NAME,
     )
 )
 _CODE = re.compile(
@@ -82,6 +88,7 @@ class Told(StrEnum):
     """How the author says it."""
 
     COMMENT = "comment"
+    DOCSTRING = "docstring"
     NAME = "name"
     GATE = "gate"
     PATCH = "patch"
@@ -93,7 +100,7 @@ class ToldPlace:
 
     ``named`` are the operators that the author names, ``avoided`` those of them that fail or are left out, ``said`` the
     author's text, ``instead`` the lines of the branch that is taken elsewhere, ``runtime`` another runtime than ONNX
-    Runtime that it is for.
+    Runtime that it is for, ``asked`` whether a branch asks for an export (and not for scripting).
     """
 
     line: int
@@ -106,6 +113,12 @@ class ToldPlace:
     runtime: str = ""
     quoted: tuple[str, ...] = ()
     avoided: frozenset[str] = frozenset()
+    asked: bool = False
+
+    @property
+    def is_about_onnx(self) -> bool:
+        """Whether its author speaks of an export, and not of scripting or of a function of torch alone."""
+        return self.told in (Told.PATCH, Told.NAME) or bool(_STRONG.search(self.said)) or self.asked
 
     @property
     def words(self) -> frozenset[str]:
@@ -119,9 +132,36 @@ def places(source: ParsedFile, known: Collection[str]) -> list[ToldPlace]:
     if not any(sign.search(text) for sign in (_EXPORT, _GATE, _REPLACING)) and not backends.mentioned(text):
         return []
     found = list(_PlaceFinder(source, frozenset(known)).all())
-    rules = [span([node]) for node in every_statement(source.tree) if isinstance(node, ast.FunctionDef) and _is_rule(node)]
+    rules = [
+        span([node]) for node in every_statement(source.tree) if isinstance(node, ast.FunctionDef) and _is_rule(node)
+    ]
     kept = (place for place in found if not any(first <= place.first <= last for first, last in rules))
     return sorted(kept, key=lambda place: (place.first, place.last))
+
+
+def _in_name(known: Collection[str], name: str) -> Iterator[str]:
+    """The operators in a function's name, the longest first."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    parts: list[str] = [part for part in spaced.split("_") if part]
+    for size in range(min(4, len(parts)), 0, -1):
+        for start in range(len(parts) - size + 1):
+            word = "_".join(parts[start : start + size])
+            operator = operator_of(word)
+            if operator in known and not {word, operator} & _ENGLISH:
+                parts[start : start + size] = [""] * size
+                yield operator
+
+
+def names_around(tree: ast.AST, known: Collection[str]) -> Callable[[int], frozenset[str]]:
+    """The operators that the names of the functions and classes around a line have, by line."""
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    named = [(node, frozenset(_in_name(known, node.name))) for node in every_statement(tree) if isinstance(node, kinds)]
+    spans = [(node.lineno, node.end_lineno or 0, operators) for node, operators in named if operators]
+
+    def around(line: int) -> frozenset[str]:
+        return frozenset().union(*(operators for first, last, operators in spans if first <= line <= last))
+
+    return around
 
 
 def _is_rule(function: ast.FunctionDef) -> bool:
@@ -176,7 +216,7 @@ class _PlaceFinder:
         line = max(first, _first_line(node)) if isinstance(node, ast.FunctionDef | ast.ClassDef) else node.lineno
         if node.lineno < first <= last:
             line = first
-        named = self.named(said, quoted) or frozenset(self._in_name(self._around(node)))
+        named = self.named(said, quoted) or frozenset(_in_name(self.known, self._around(node)))
         yield ToldPlace(
             line, min(first, node.lineno), last, Told.COMMENT, said, named,
             quoted=quoted, runtime=backends.of_text(said), avoided=self.avoided(said),
@@ -240,23 +280,12 @@ class _PlaceFinder:
         for decorator in node.decorator_list:
             yield from self._replaced(decorator, node)
         if _NAMED_FOR_EXPORT.search(node.name):
-            named = set(self._in_name(node.name))
+            named = set(_in_name(self.known, node.name))
             said = node.name.replace("_", " ")
             yield ToldPlace(
                 node.lineno, node.lineno, last, Told.NAME, said, frozenset(named), runtime=backends.of_text(said),
                 avoided=frozenset(named),
             )  # fmt: skip
-
-    def _in_name(self, name: str) -> Iterator[str]:
-        """The operators in a function's name, the longest first."""
-        parts: list[str] = [part for part in re.split(r"_+", name.lower()) if part]
-        for size in range(min(4, len(parts)), 0, -1):
-            for start in range(len(parts) - size + 1):
-                operator = operator_of("_".join(parts[start : start + size]))
-                word = "_".join(parts[start : start + size])
-                if operator in self.known and not {word, operator} & _ENGLISH:
-                    parts[start : start + size] = [""] * size
-                    yield operator
 
     def _docstring(self, node: ast.FunctionDef | ast.ClassDef) -> Iterator[ToldPlace]:
         said = ast.get_docstring(node) or ""
@@ -269,7 +298,7 @@ class _PlaceFinder:
             line, said = forward[0].lineno if forward else node.lineno, f"{node.name} {telling}"
             runtime = backends.of_text(telling)
             avoided = self.avoided(telling)
-            yield ToldPlace(line, node.lineno, last, Told.COMMENT, said, named, runtime=runtime, avoided=avoided)
+            yield ToldPlace(line, node.lineno, last, Told.DOCSTRING, said, named, runtime=runtime, avoided=avoided)
             yield from self._methods(body, telling)
 
     def _methods(self, body: Iterable[ast.stmt], telling: str) -> Iterator[ToldPlace]:
@@ -279,7 +308,7 @@ class _PlaceFinder:
             named = self.named(own, ())
             if named:
                 last = item.end_lineno or item.lineno
-                yield ToldPlace(item.lineno, item.lineno, last, Told.COMMENT, f"{own} {telling}", named)
+                yield ToldPlace(item.lineno, item.lineno, last, Told.DOCSTRING, f"{own} {telling}", named)
 
     def _replaced(self, call: ast.expr, node: ast.FunctionDef) -> Iterator[ToldPlace]:
         """``@REWRITER.register_rewriter(func_name="torch.Tensor.expand", backend="ncnn")``."""
@@ -329,7 +358,7 @@ class _PlaceFinder:
                     last = node.end_lineno or node.lineno
                     yield ToldPlace(
                         node.lineno, node.lineno, last, Told.GATE, "", instead=(there.lineno, there.end_lineno or 0),
-                        runtime=runtime,
+                        runtime=runtime, asked=way is not None,
                     )  # fmt: skip
                     del here
 
@@ -348,14 +377,16 @@ class _PlaceFinder:
         first = node.lineno
         yield ToldPlace(
             first, here[0] if here else first, here[1] if here else last, Told.GATE, said,
-            self.named(said, ()) | set(self._in_name(inside)), instead=instead, runtime=runtime,
-            avoided=self.avoided(said),
+            self.named(said, ()) | set(_in_name(self.known, inside)), instead=instead, runtime=runtime,
+            avoided=self.avoided(said), asked=way is not None and not _SCRIPTING.search(ast.unparse(node.test)),
         )  # fmt: skip
 
     def avoided(self, said: str) -> frozenset[str]:
         """The operators of which a text says that they fail, or that something takes their place."""
         found = (match for pattern in _AVOIDED for match in pattern.finditer(said))
-        told = {match["name"] for match in found if match["code"] != match["name"] or match["name"].lower() not in _ENGLISH}
+        told = {
+            match["name"] for match in found if match["code"] != match["name"] or match["name"].lower() not in _ENGLISH
+        }
         return frozenset(map(operator_of, told)) & self.known - _EVERYWHERE
 
     def named(self, said: str, quoted: Iterable[str]) -> frozenset[str]:

@@ -12,10 +12,11 @@ from caniexport.scan.files import ParsedFile
 from caniexport.scan.normal import blocks, dotted, every_statement, operator_of
 from caniexport.scan.ranked import Candidate, Formed, OnLines, Ranking, lines_of
 from caniexport.scan.site import Site, SiteKind, Sureness
-from caniexport.scan.stated import Told, ToldPlace, ends, places, span
+from caniexport.scan.stated import Told, ToldPlace, ends, names_around, places, span
 
 _TOLD = {
     Told.COMMENT: "its author's words",
+    Told.DOCSTRING: "its author's words",
     Told.NAME: "its name",
     Told.GATE: "a branch on exporting",
     Told.PATCH: "its taking an operator's place",
@@ -39,14 +40,12 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
     for place in places(source, ranking.known.operators):
         check()
         stated.append((place, _best(place, lines, ranking)))
-    found = [
-        _told(source, place, best, by_path, ranking.operator(place, lines, best)) for place, best in stated
-    ]
+    found = [_told(source, place, best, by_path, ranking.operator(place, lines, best)) for place, best in stated]
     found += _chosen(source, lines, ranking, [place.line for place, best in stated if best])
     covered = [item for item in found if item.site.fixes or item.site.runtime]
     alone = [
         StatedWorkaround(_formed(source, item, by_path), item.line, item.line)
-        for item in ranking.alone(lines)
+        for item in ranking.alone(lines, names_around(source.tree, ranking.known.operators))
         if not any(other.first <= item.line <= other.last for other in covered)
     ]
     kept = [item for item in found if item in covered or _is_worth_telling(item)]
@@ -59,9 +58,7 @@ def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]
     return (same or [item for item in ranked if item.is_near(place.told)])[:1]
 
 
-def _told(
-    source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: str, operator: str
-) -> StatedWorkaround:
+def _told(source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: str, operator: str) -> StatedWorkaround:
     fixes = tuple((item.case, item.variant) for item in best)
     same = any(item.is_same for item in best)
     sure = Sureness.SAME if same else Sureness.OPERATOR if operator else Sureness.SIMILAR
@@ -79,7 +76,12 @@ def _chosen(source: ParsedFile, lines: OnLines, ranking: Ranking, told: list[int
     for block in blocks(source.tree):
         for number, node in enumerate(block):
             rest = block[number + 1 :] if isinstance(node, ast.If) and not node.orelse and ends(node.body) else []
-            if not isinstance(node, ast.If) or not (node.orelse or rest) or node.lineno in told:
+            if (
+                not isinstance(node, ast.If)
+                or not (node.orelse or rest)
+                or node.lineno in told
+                or _is_by_type(node.test)
+            ):
                 continue
             sides = span(node.body), span(node.orelse or rest)
             for ours, other in (sides, sides[::-1]):
@@ -90,6 +92,11 @@ def _chosen(source: ParsedFile, lines: OnLines, ranking: Ranking, told: list[int
                     site = Site(source.path, node.lineno, SiteKind.STATED, text, fixes=fixes, told=why)
                     found.append(StatedWorkaround(site, *ours))
     return found
+
+
+def _is_by_type(test: ast.expr) -> bool:
+    """Whether a test asks for the type of a value."""
+    return any(isinstance(item, ast.Call) and dotted(item.func) == "isinstance" for item in ast.walk(test))
 
 
 def _formed(source: ParsedFile, found: Formed, by_path: str) -> Site:
