@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from scanned_spellings import ORDINARY, SAME
 
 from caniexport import scan_source
 from caniexport.cli import main
+from caniexport.scan.site import Sureness
 from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 
+IMPORTS = "import math\nimport torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
 CROSS = {
     "unbound": """
 def cross(a, b):
@@ -282,3 +285,39 @@ def test_the_screen_gives_the_decision_first_and_one_line_for_what_is_no_export(
     assert lines[1] == "At torch 1.10.2, trace, its own opset: 2 are still needed."
     assert "    also at b.py:7" in lines
     assert "  2 comparisons with torch's version that do not concern an export: c.py:2, c.py:4" in lines
+
+
+def test_well_known_workarounds_are_found_however_they_are_spelled(scanned):
+    found = scanned(**{name: f"{IMPORTS}{code}" for name, (_, code) in SAME.items()})
+    told = {Path(item.site.path).stem: set() for item in found.findings}
+    for item in found.findings:
+        told[Path(item.site.path).stem] |= {case for case, _ in item.site.fixes if item.site.sure is Sureness.SAME}
+    missed = {name: case for name, (case, _) in SAME.items() if case not in told.get(name, ())}
+    assert missed == {}
+
+
+def test_ordinary_code_beside_them_is_no_finding(scanned):
+    found = scanned(**{name: f"{IMPORTS}{code}" for name, code in ORDINARY.items()})
+    claims = [item.site for item in found.findings if item.site.sure is not Sureness.SIMILAR]
+    assert [site for site in claims if site.kind.value != "opset-pin"] == []
+
+
+def test_where_the_case_is_not_plain_the_operator_is_named(scanned):
+    text = "def pick(x, k):\n    # torch.kthvalue has no ONNX counterpart\n    return x.sort(-1)[0][..., k]\n"
+    (item,) = scanned(text).findings
+    assert (item.site.sure, item.site.name) == (Sureness.OPERATOR, "kthvalue")
+    assert {entry.case for entry in item.evidence} == {"kthvalue-no-rule"}
+
+
+def test_a_rule_that_is_written_names_its_operator_wherever_it_is_registered(scanned):
+    text = 'def inverse(g, self):\n    return g.op("com.microsoft::Inverse", self)\n\n\n_reg(inverse)\n'
+    (item,) = scanned(text).findings
+    assert (item.site.kind.value, item.site.name, item.site.sure) == ("custom-symbolic", "inverse", Sureness.OPERATOR)
+
+
+def test_an_assignment_to_slices_that_the_export_branch_concatenates_is_found(scanned):
+    text = (
+        "def decode(y, g):\n    if not torch.onnx.is_in_onnx_export():\n        y[..., 0:2] = y[..., 0:2] * 2 + g\n"
+        "    else:\n        a, b = y.split((2, 3), -1)\n        y = torch.cat((a * 2 + g, b), -1)\n    return y\n"
+    )
+    assert "channels-written-in-place" in cases(scanned(text))

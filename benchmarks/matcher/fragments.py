@@ -16,7 +16,8 @@ lines joined by newlines) and what it is:
 
 The packages' code is not in the repository: it is fetched with ``pip download``, without dependencies. Whole packages
 are scanned, since a gate's flag may be made in another file. A finding counts for a fragment if its line lies in it,
-and claims the case that it names first. Recall: the share of fragments with a known case (or another backend) that
+and claims the case that it names first, or of a finding that is sure of the operator only that operator; one that is
+only similar claims nothing. Recall: the share of fragments with a known case (or another backend) that
 some claim has right. Precision: the share of claims within any fragment that are right. Findings elsewhere are not
 judged.
 """
@@ -44,7 +45,7 @@ sys.path.insert(0, str(ROOT / "harness"))
 from caniexport.scan.normal import operator_of  # noqa: E402  # the package beside this script
 
 FRAGMENTS = Path(__file__).with_name("fragments.jsonl")
-HALVES = ("build", "held_out")
+HALVES = ("build", "held_out", "fresh")
 #: old setup.py files import pkg_resources
 _CONSTRAINT = "setuptools<70\n"
 _OTHER_BACKEND = "other-backend"

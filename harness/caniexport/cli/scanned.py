@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from caniexport.cli.output import Console
     from caniexport.scan.judge import SiteFinding
     from caniexport.scan.scan import SourceScan
+    from caniexport.scan.site import Site
 
 #: evidence, places and lines of a fix's code that are shown
 _MOST, _PLACES, _LINES = 4, 5, 12
@@ -82,7 +83,7 @@ def _finding(same: Sequence[SiteFinding], console: Console) -> None:
     site, sign = finding.site, WORKAROUND[finding.word]
     console.print()
     head = styled(f"{sign.sign} {finding.word.value:8} ", sign)
-    console.print(head, f"{site.path}:{site.line}  {site.kind.value} {site.name}", sep="", soft_wrap=True)
+    console.print(head, f"{site.path}:{site.line}  {site.kind.value} {_named(site)}", sep="", soft_wrap=True)
     console.print(f"  {finding.statement}", soft_wrap=True)
     console.print(f"    {site.text}", soft_wrap=True)
     seen = [f"seen by {site.told}"] if site.told else []
@@ -95,6 +96,13 @@ def _finding(same: Sequence[SiteFinding], console: Console) -> None:
     if len(finding.evidence) > _MOST:
         console.print(f"    and {len(finding.evidence) - _MOST} more (--json has all)")
     _remedy(finding, console)
+
+
+def _named(site: Site) -> str:
+    """What a site is: its name, and how sure that is where it is not the same as something measured."""
+    from caniexport.scan.site import Sureness
+
+    return f"{site.name}, the operator; which case of it is not plain" if site.sure is Sureness.OPERATOR else site.name
 
 
 def _remedy(finding: SiteFinding, console: Console) -> None:

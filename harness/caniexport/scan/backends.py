@@ -10,6 +10,7 @@ _NAMES = {
     "mlmodel": "coreml", "openvino": "openvino", "rknn": "rknn", "tflite": "tensorflow", "edgetpu": "tensorflow",
     "tfjs": "tensorflow", "saved_model": "tensorflow", "pb": "tensorflow", "imx": "imx", "pplnn": "pplnn",
     "ascend": "ascend", "tvm": "tvm", "snpe": "snpe", "vacc": "vacc", "mnn": "mnn", "axelera": "axelera", "qnn": "qnn",
+    "inferentia": "neuron", "neuron": "neuron", "neuronx": "neuron",
     "tensorflow": "tensorflow", "engine": "tensorrt", "paddle": "paddle", "hailo": "hailo", "sophgo": "sophgo",
 }  # fmt: skip
 #: names that a folder or a comment has for other reasons, too
@@ -17,7 +18,7 @@ _AMBIGUOUS = frozenset({"pb", "engine", "tensorflow", "paddle", "saved_model", "
 #: what a registration calls the runtime that was measured, or no runtime in particular
 _MEASURED = ("", "default", "onnx", "onnxruntime", "ort")
 _WORD = re.compile(r"[a-z]+")
-_IN_TEXT = re.compile(r"\b(ncnn|tensorrt|trt|coreml|core ml|openvino|rknn|tflite|snpe|mnn)\b", re.IGNORECASE)
+_IN_TEXT = re.compile(r"\b(ncnn|tensorrt|trt|coreml|core ml|openvino|rknn|tflite|snpe|mnn|inferentia)\b", re.IGNORECASE)
 #: what brings an ONNX file to TensorRT
 _CONVERTER = re.compile(r"onnx2tensorrt|onnx2trt|onnx-tensorrt|nvidia/tensorrt", re.IGNORECASE)
 

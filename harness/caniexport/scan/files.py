@@ -21,7 +21,7 @@ from caniexport.model.errors import UnknownName
 LARGEST = 2 * 1024 * 1024
 _NOT_SOURCE = frozenset({"__pycache__", "node_modules", "site-packages"})
 #: in a file without these words there is nothing to find
-_WORDS = (b"torch", b"onnx", b"opset", b"dynamo")
+_WORDS = (b"torch", b"onnx", b"opset", b"dynamo", b"tensor")
 
 
 #: seconds of processor time that one file may take

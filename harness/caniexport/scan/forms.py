@@ -123,7 +123,8 @@ def _rest(variables: Sequence[CodeTerm], left: list[CodeTerm], bound: Binding, l
 @dataclass(frozen=True)
 class FixForm:
     """What a fix looks like: its ``pieces`` with their weights. ``of`` is the package in which it is well known,
-    ``needs`` what must stand beside it (nothing, "export", "operator" or "beside"), ``failing`` whether it is the failing form.
+    ``needs`` what must stand beside it (nothing, "export", "operator" or "beside"), ``failing`` whether it is the
+    failing form.
     """
 
     case: str
@@ -233,7 +234,8 @@ _LINES = 8
 
 def _candidates(term: CodeTerm, known: Knowledge) -> Iterable[tuple[int, CodeTerm]]:
     if term.op in _LISTS:
-        return [item for op in _LISTS for item in known.by_operator.get(op, ())]
+        every = [item for op in _LISTS for item in known.by_operator.get(op, ())]
+        return [item for item in every if item[1].op in (term.op, "list") or item[1].weight > 1]
     return known.by_operator.get(term.op, ())
 
 
@@ -337,7 +339,7 @@ def _written() -> Iterator[FixForm]:
         for key in ("code", "failing"):
             for code in entry.get(key, ()):
                 piece = _piece(code)
-                needs = entry.get("needs", "") if key == "code" else "operator"
+                needs = entry.get("needs", "") if key == "code" else "operator" * bool(entry.get("code"))
                 yield FixForm(
                     case, variant, ((piece, float(piece.weight)),), entry.get("of", ""), needs, key == "failing"
                 )

@@ -193,9 +193,10 @@ class Judge:
         told = dict(sorted(self._about([site.name]).items(), key=lambda item: item[0] not in nearest))
         by_release = {}
         for torch in self.releases:
-            known = {found[torch] for found in told.values()} - {None}
-            words = {True: Workaround.OBSOLETE, False: Workaround.NEEDED}
-            by_release[torch] = words[known.pop()] if len(known) == 1 else Workaround.UNKNOWN
+            known = {found[torch] for found in told.values() if found[torch] is not None}
+            by_release[torch] = Workaround.UNKNOWN
+            if len(known) == 1:
+                by_release[torch] = Workaround.OBSOLETE if True in known else Workaround.NEEDED
         evidence = [Evidence(case, PLAIN, _works_along(found)) for case, found in told.items()]
         return self._finding(site, by_release, evidence)
 

@@ -13,7 +13,7 @@ from caniexport.scan.terms import CONSTANT, EITHER, CodeTerm, TermTable
 #: of an operator with these names the values are the first argument's
 _TRANSPARENT = frozenset(
     "contiguous clone detach to float double half bfloat16 type type_as cpu cuda requires_grad_ view_as "
-    "expand_as as_tensor identity checkpoint data".split()
+    "expand_as as_tensor identity checkpoint data astype".split()
 )
 _CASTS = {"int": "int32", "int32": "int32", "long": "int64", "int64": "int64", "bool": "bool"}
 _FLOATS = frozenset({"float", "float16", "float32", "float64", "half", "double", "bfloat16"})
@@ -60,6 +60,8 @@ _NAMESPACES = frozenset(
 )
 #: functions of one expression are looked into so deeply
 _DEEPEST = 4
+#: rounds of a loop that is read round by round
+_ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,7 @@ class TermReader:
     values: dict[str, CodeTerm] = field(default_factory=dict)
     found: list[CodeTerm] = field(default_factory=list)
     depth: int = 0
+    local: dict[str, ast.FunctionDef] = field(default_factory=dict)
 
     def read(self, statements: Sequence[ast.AST]) -> list[CodeTerm]:
         """The terms that these statements compute."""
@@ -146,6 +149,8 @@ class TermReader:
 
     def _statement(self, node: ast.AST) -> None:
         self.check()
+        if isinstance(node, ast.FunctionDef):
+            self.local[node.name] = node
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return
         if isinstance(node, ast.Assign | ast.AnnAssign):
@@ -165,6 +170,8 @@ class TermReader:
 
     def _compound(self, node: ast.AST) -> None:
         """A statement with expressions and statements in it."""
+        if isinstance(node, ast.For) and self._unrolled(node):
+            return
         if isinstance(node, ast.For):
             self._assign(node.target, self.table.operator("each", [self.term(node.iter)], node.lineno))
         for name in ("value", "test", "exc"):
@@ -178,6 +185,17 @@ class TermReader:
         else:
             for child in statements(node):
                 self._statement(child)
+
+    def _unrolled(self, node: ast.For) -> bool:
+        """Whether a loop goes over a few values that are written there; then each round is read."""
+        rounds = node.iter.elts if isinstance(node.iter, ast.Tuple | ast.List) else []
+        if not 1 < len(rounds) <= _ROUNDS or any(isinstance(item, ast.For | ast.While) for item in node.body):
+            return False
+        for value in rounds:
+            self._assign(node.target, self.term(value))
+            for child in node.body:
+                self._statement(child)
+        return True
 
     def _branches(self, node: ast.If) -> None:
         """Both branches, each from the values before; what they set otherwise is either afterwards."""
@@ -208,7 +226,10 @@ class TermReader:
         ):
             name = node.func.attr
             if name == "append" and node.args:
-                self.values[node.func.value.id] = self.table.operator("list", [self.term(node.args[0])], node.lineno)
+                before = self.values.get(node.func.value.id)
+                listed = before.args if before is not None and before.op == "list" else ()
+                items = [*listed, self.term(node.args[0])]
+                self.values[node.func.value.id] = self.table.operator("list", items, node.lineno)
             elif name.endswith("_") and not name.endswith("__"):
                 self.values[node.func.value.id] = term
 
@@ -365,7 +386,7 @@ class TermReader:
         module = self.scope.modules.get(name) if path.startswith("self.") else None
         if module is not None:
             return self._applied(module, node)
-        own = self.scope.functions.get(name) if isinstance(function, ast.Name) else None
+        own = self.local.get(name, self.scope.functions.get(name)) if isinstance(function, ast.Name) else None
         if own is not None and self.depth < _DEEPEST:
             inlined = self._inlined(own, node)
             if inlined is not None:
@@ -384,7 +405,7 @@ class TermReader:
         name = dotted(module.func).split(".")[-1]
         args = [self.term(item) for item in node.args]
         words = {word.arg: self.term(word.value) for word in module.keywords if word.arg}
-        if "Pool" in name:
+        if "Pool" in name or name == "Hardtanh":
             args += [self.term(item) for item in module.args]
         return self._operator(name, args, words, node.lineno)
 
@@ -396,7 +417,8 @@ class TermReader:
         if len(ends) != 1 or not isinstance(ends[0], ast.Return):
             return None
         names = [item.arg for item in function.args.args]
-        values = {name: self.term(item) for name, item in zip(names, node.args, strict=False)}
+        values = dict(self.values) if function.name in self.local else {}
+        values |= {name: self.term(item) for name, item in zip(names, node.args, strict=False)}
         values |= {word.arg: self.term(word.value) for word in node.keywords if word.arg}
         inner = TermReader(self.scope, self.table, self.check, values, depth=self.depth + 1)
         for statement in function.body:
@@ -429,6 +451,8 @@ class TermReader:
                 nothing = self.table.constant(None)
                 args = [*args[:1], low or (args[1] if len(args) > 1 else nothing), high or nothing]
             words = {}
+        if name == "sum" and len(args) == 1 and args[0].op == "list" and len(args[0].args) > 1:
+            return self.table.operator("add", args[0].args, line)
         if name == "sum" and len(args) == 1 and args[0].op == "list":
             return self.table.operator("add", [self.table.operator("each_of", args[0].args, line)], line)
         if (

@@ -114,20 +114,24 @@ class Ranking:
         said = frozenset(fix for pattern, fix in self.known.sayings if pattern.search(place.said))
         seen = _PlaceSeen(here, calls, quoted, others - calls, place.named, place.words, said)
         found = [self._candidate(profile, seen) for profile in self.known.profiles.values()]
-        good = (item for item in found if item and (item.named >= 1.0 or place.told is not Told.PATCH))
+        good = (item for item in found if item and (item.named >= 1.0 or item.said or place.told is not Told.PATCH))
         return sorted(good, key=lambda item: -item.score)
 
-    def operator(self, place: ToldPlace, lines: OnLines, best: Sequence[Candidate]) -> str:
+    def operator(self, place: ToldPlace, lines: OnLines) -> str:
         """The operator that a place is there for, whichever of its cases it is; empty where that is not plain."""
         _, calls = lines.between(place.first, place.last)
         _, others = lines.between(*place.instead) if place.instead else (frozenset(), frozenset())
         gone = frozenset(op for op in (others - calls - _VAGUE) & self.known.operators if self._rare([op]))
+        if "write_slice" in others - calls:
+            gone |= {"copy"}
         if not place.is_about_onnx:
             return ""
         surely = gone | place.avoided
         tiers = [surely & place.named, gone, place.avoided]
         if place.told not in (Told.DOCSTRING, Told.NAME):
             tiers += [place.named - calls - _VAGUE, place.named - _VAGUE]
+        if place.told is Told.GATE and place.instead and place.last - place.first < _SMALL:
+            tiers.append(frozenset(op for op in (calls | others) & self.known.operators - _VAGUE if self._rare([op])))
         told = next(filter(None, tiers), frozenset())
         return min(told) if len(told) == 1 else ""
 
@@ -207,8 +211,10 @@ class Ranking:
 
     def _failing(self, profile: Profile, there: Collection[int]) -> float:
         """The share of the failing form that is in the branch that is taken elsewhere, or in a comment."""
-        if any(form.failing and numbers[0][0] in there for form, numbers in self._forms.get(profile.case, ())):
-            return _WRITTEN
+        forms = self._forms.get(profile.case, ())
+        written = [form for form, numbers in forms if form.failing and numbers[0][0] in there]
+        if written:
+            return 1.0 if all(form.needs for form in written) else _WRITTEN
         plain = (piece for piece in profile.plain if piece.weight > 1 and self._tells(piece))
         telling = [(self.known.number(piece), piece.weight) for piece in plain]
         whole = sum(weight for _, weight in telling)
@@ -273,7 +279,8 @@ _PYTHON = frozenset(
 #: operators that are named for many reasons
 _VAGUE = frozenset(
     "tensor append rand randn linear conv2d clone copy sum split where arange dropout embedding softmax reshape "
-    "view cat stack max min add mul div not neg matmul relu sigmoid batchnorm expand detach item eq".split()
+    "view cat stack max min add mul div not neg matmul relu sigmoid batchnorm expand detach item eq "
+    "prim::pythonop".split()
 )
 #: operators of a fix that are rarer together
 _LITTLE = 6.0
@@ -281,6 +288,8 @@ _LITTLE = 6.0
 _FEW = 2
 #: of a form's weight, what is found of it at least
 _SHARE = 0.6
+#: lines of a branch that is about the one rare operator in it
+_SMALL = 4
 #: operators that a form has at least that is a finding by the name of its function
 _NAMED_FORM = 2
 #: what a failing form counts that is written in ``forms.toml``; one that is a case's own counts its share

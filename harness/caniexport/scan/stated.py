@@ -19,7 +19,8 @@ from caniexport.scan.normal import dotted, every_statement, operator_of
 #: words of an export in a comment
 _EXPORT = re.compile(
     r"(?:equivalent (?:of|to)|same as|instead of|replacement (?:of|for)|alternative to|mimics?) [`'\"]?(?:torch|nn|F)\."
-    r"|\bexport(?:able|ing|ed)\b|export[- ](?:friendly|compat|mode)|(?:for|during|when|in|model|to) export\b"
+    r"|\bexport(?:able|ing|ed)\b|(?:not|n't|can|cannot) (?:be )?export|export[- ](?:friendly|compat|mode)"
+    r"|(?:for|during|when|in|model|to) export\b"
     r"|onnx|opset|torchscript|torch\.?jit|\bjit\b|torch\.export|\btrac(?:ing|ed|eable|er)\b|torch\.trace|jit\.trace",
     re.IGNORECASE,
 )
@@ -27,7 +28,9 @@ _EXPORT = re.compile(
 _COMPLAINT = re.compile(
     r"support|instead|avoid|work-? ?a?round|cannot|can't|can not|\bnot\b|n't|replac|rewrit|equivalent|compatib|friendly"
     r"|issue|\bbug|fail|error|custom|fix|hack|requir|needed|need to|problem|explicit|constant|convenience|\bfor onnx"
-    r"|allow|enable|convert|recorded|hard-?cod|support|trick|\bfor export|doesnt|prefer|differen|wrong|export",
+    r"|allow|enable|convert|correct|\bmatch|\bno\b|without|missing|recorded"
+    r"|hard-?cod|support|trick|\bfor export|doesnt|prefer|differen|wrong"
+    r"|export",
     re.IGNORECASE,
 )
 #: a test that asks for scripting alone
@@ -55,18 +58,22 @@ _ENGLISH = frozenset(
     "group interpolate einsum_ pooling to_ replace optional case convert forward result length line state "
     "state_dict op ops name step zero one half solve inverse normalize diff std var dist window polar".split()
 )
-_NAME = r"(?P<code>[`'\"]*(?:(?:torch|nn|F|np|aten|Tensor|functional|linalg|fft|special)[.:]+|\.)*(?P<name>[A-Za-z_]\w*)(?:\(\))?)[`'\")]*"
+_NAME = (
+    r"(?P<code>[`'\"]*(?:(?:torch|nn|F|np|aten|Tensor|functional|linalg|fft|special)[.:]+|\.)*"
+    r"(?P<name>[A-Za-z_]\w*)(?:\(\))?)[`'\")]*"
+)
 #: what is said of an operator that is left out or fails: its name before that, and its name behind it
 _AVOIDED = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         _NAME + r"(?: (?:op|operator|operation|function|method|call|layer|is|are|was|does|do|which))*"
-        r" ?(?:not|isn't|aren't|doesn't|don't|n't|cannot|can't|unsupported|fails|failed|breaks|raises|crashes|has no)\b",
-        r"(?:instead of|in ?place of|replace(?:s|d|ment (?:for|of))?|replacing|rather than|without|avoid(?:s|ing)?"
-        r"|alternative (?:to|for|of)|equivalent (?:to|of)|same as|mimics?|re-?implement(?:s|ation of)?|rewrite(?:s| of)?"
-        r"|work-? ?a?rounds? (?:for|of)|(?:version|implementation|variant|form) of|support(?:s|ing|ed)? for"
-        r"|not support|n't support|unsupported|bug (?:in|of|with)|(?:issues?|problems?|trouble) with"
-        r"|export(?:s|ing)?(?: of)?|emulates?)"
+        r" ?(?:not|isn't|aren't|doesn't|don't|n't|cannot|can't|unsupported|fails|failed|breaks|raises|crashes"
+        r"|has no)\b",
+        r"(?:instead of|in ?place of|replace(?:s|d|ment (?:for|of))?|replacing|rather than|without"
+        r"|avoid(?:s|ing)?|alternative (?:to|for|of)|equivalent (?:to|of)|same as|mimics?"
+        r"|re-?implement(?:s|ation of)?|rewrite(?:s| of)?|work-? ?a?rounds? (?:for|of)"
+        r"|(?:version|implementation|variant|form) of|support(?:s|ing|ed)? for|not support|n't support|unsupported"
+        r"|bug (?:in|of|with)|(?:issues?|problems?|trouble) with|export(?:s|ing)?(?: of)?|emulates?)"
         r" (?:(?:using|use of|the|a|an|calls? to|usage of|pytorch'?s?|built-?in|native|original|op|operator) )*"
         + _NAME,
     )
@@ -189,7 +196,7 @@ class _PlaceFinder:
         while number < len(lines):
             if not _COMMENT_LINE.match(lines[number]):
                 said = _trailing(lines[number])
-                if said and _EXPORT.search(said):
+                if said and (_EXPORT.search(said) or backends.of_text(said)):
                     yield from self._commented(number + 1, number + 1, [said])
                 number += 1
                 continue
@@ -204,7 +211,7 @@ class _PlaceFinder:
 
     def _commented(self, first: int, start: int, block: Sequence[str]) -> Iterator[ToldPlace]:
         said = " ".join(block)
-        if not _COMPLAINT.search(said):
+        if not _COMPLAINT.search(said) and not backends.of_text(said):
             return
         node = self._statement_at(first, start)
         if node is None:
@@ -217,6 +224,7 @@ class _PlaceFinder:
         if node.lineno < first <= last:
             line = first
         named = self.named(said, quoted) or frozenset(_in_name(self.known, self._around(node)))
+        named |= self._swapped(node)
         yield ToldPlace(
             line, min(first, node.lineno), last, Told.COMMENT, said, named,
             quoted=quoted, runtime=backends.of_text(said), avoided=self.avoided(said),
@@ -279,6 +287,9 @@ class _PlaceFinder:
         last = node.end_lineno or node.lineno
         for decorator in node.decorator_list:
             yield from self._replaced(decorator, node)
+            if _last(decorator).endswith("script_if_tracing") and _branches_on_values(node):
+                said = "scripted where it is traced, for its branch on values"
+                yield ToldPlace(node.lineno, decorator.lineno, last, Told.PATCH, said)
         if _NAMED_FOR_EXPORT.search(node.name):
             named = set(_in_name(self.known, node.name))
             said = node.name.replace("_", " ")
@@ -369,7 +380,7 @@ class _PlaceFinder:
         other: Sequence[ast.stmt] = node.orelse or (rest if ends(node.body) else ())
         ours: Sequence[ast.stmt] = node.body
         if way is False:
-            ours, other = other, ours
+            ours, other = [item for item in other if node.orelse or item.lineno - node.lineno < _BEHIND], ours
         here, instead = span(ours) if ours else None, span(other) if other else None
         last = max(node.end_lineno or node.lineno, *(end for _, end in filter(None, (here, instead))), 0)
         comments = filter(None, map(_comment_of, self.source.lines[node.lineno - 1 : last]))
@@ -377,9 +388,22 @@ class _PlaceFinder:
         first = node.lineno
         yield ToldPlace(
             first, here[0] if here else first, here[1] if here else last, Told.GATE, said,
-            self.named(said, ()) | set(_in_name(self.known, inside)), instead=instead, runtime=runtime,
+            self.named(said, ()) | set(_in_name(self.known, inside)) | self._chosen_names(ours), instead=instead,
+            runtime=runtime,
             avoided=self.avoided(said), asked=way is not None and not _SCRIPTING.search(ast.unparse(node.test)),
         )  # fmt: skip
+
+    def _chosen_names(self, block: Sequence[ast.stmt]) -> set[str]:
+        """The operators in names of a branch that are there for the export: ``self.max_unpool2d_for_onnx``."""
+        names = (_last(item) for node in block for item in ast.walk(node) if isinstance(item, ast.Attribute | ast.Name))
+        told = {name for name in names if _NAMED_FOR_EXPORT.search(name)}
+        return {operator for name in told for operator in _in_name(self.known, name)}
+
+    def _swapped(self, node: ast.stmt) -> set[str]:
+        """The operators of the modules that a statement looks for: ``isinstance(layer, nn.Hardswish)``."""
+        calls = (item for item in ast.walk(node) if isinstance(item, ast.Call) and _last(item.func) == "isinstance")
+        asked = (item for call in calls for item in ast.walk(call.args[-1]) if isinstance(item, ast.Attribute))
+        return {operator_of(item.attr) for item in asked if dotted(item).startswith(("nn.", "torch.nn."))} & self.known
 
     def avoided(self, said: str) -> frozenset[str]:
         """The operators of which a text says that they fail, or that something takes their place."""
@@ -440,6 +464,13 @@ def span(block: Sequence[ast.stmt]) -> tuple[int, int]:
 def ends(block: Sequence[ast.stmt]) -> bool:
     """Whether nothing behind a block is reached from it."""
     return isinstance(block[-1], ast.Return | ast.Raise | ast.Continue)
+
+
+def _branches_on_values(function: ast.FunctionDef) -> bool:
+    """Whether a function has a branch on values that are computed."""
+    tests = (item.test for item in ast.walk(function) if isinstance(item, ast.If | ast.While))
+    calls = (item for test in tests for item in ast.walk(test) if isinstance(item, ast.Call))
+    return any(_last(call.func) in ("any", "all", "max", "min", "sum", "item", "equal", "allclose") for call in calls)
 
 
 def _messages(node: ast.AST) -> Iterator[str]:

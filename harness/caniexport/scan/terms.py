@@ -208,14 +208,23 @@ def _clamped(low: float | None, high: float | None) -> Callable[[TermTable, list
     return clamp
 
 
+def _relu(low: float, high: float | None) -> Callable[[TermTable, list[CodeTerm], int], CodeTerm | None]:
+    """``relu6(x, inplace)``: what is behind the first argument is no bound."""
+
+    def clamp(table: TermTable, args: list[CodeTerm], line: int) -> CodeTerm | None:
+        return table.make("clamp", [args[0], table.constant(low), table.constant(high)], line=line) if args else None
+
+    return clamp
+
+
 def _square(table: TermTable, args: list[CodeTerm], line: int) -> CodeTerm | None:
     return table.operator("pow", [args[0], table.constant(2)], line) if args else None
 
 
 _SIMPLE: dict[str, Callable[[TermTable, list[CodeTerm], int], CodeTerm | None]] = {
     "neg": _neg, "recip": _reciprocal, "reciprocal": _reciprocal, "pow": _pow, "sub": _sub, "div": _div,
-    "gt": _turned("lt"), "ge": _turned("le"), "masked_fill": _masked_fill, "relu6": _clamped(0, 6),
-    "hardtanh": _clamped(-1, 1), "relu": _clamped(0, None), "clamp": _clamped(None, None),
+    "gt": _turned("lt"), "ge": _turned("le"), "masked_fill": _masked_fill, "relu6": _relu(0, 6),
+    "hardtanh": _clamped(-1, 1), "relu": _relu(0, None), "clamp": _clamped(None, None),
     "clamp_min": _clamped(None, None), "square": _square,
     "rsqrt": lambda table, args, line: table.make("recip", [table.make("sqrt", args[:1], line=line)], line=line),
     "rsub": lambda table, args, line: _sub(table, args[1::-1], line),

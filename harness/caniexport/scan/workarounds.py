@@ -40,9 +40,9 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
     for place in places(source, ranking.known.operators):
         check()
         stated.append((place, _best(place, lines, ranking)))
-    found = [_told(source, place, best, by_path, ranking.operator(place, lines, best)) for place, best in stated]
+    found = [_told(source, place, best, by_path, ranking.operator(place, lines)) for place, best in stated]
     found += _chosen(source, lines, ranking, [place.line for place, best in stated if best])
-    covered = [item for item in found if item.site.fixes or item.site.runtime]
+    covered = [item for item in found if item.site.sure is not Sureness.SIMILAR or item.site.runtime]
     alone = [
         StatedWorkaround(_formed(source, item, by_path), item.line, item.line)
         for item in ranking.alone(lines, names_around(source.tree, ranking.known.operators))
@@ -116,10 +116,19 @@ def _without_repetition(found: list[StatedWorkaround]) -> list[StatedWorkaround]
     """Of findings of one case within each other's lines the first."""
     kept: list[StatedWorkaround] = []
     for item in sorted(found, key=lambda item: (not item.site.fixes, item.last - item.first, item.first)):
-        same = (other for other in kept if other.first <= item.last and item.first <= other.last)
-        if not any(other.site.fixes == item.site.fixes or not item.site.fixes for other in same):
+        near = (other for other in kept if other.first <= item.last and item.first <= other.last)
+        if not any(_says_it(other.site, item.site) for other in near):
             kept.append(item)
     return sorted(kept, key=lambda item: item.site.line)
+
+
+def _says_it(told: Site, site: Site) -> bool:
+    """Whether a site beside it makes another one needless."""
+    if site.runtime or told.runtime:
+        return site.runtime == told.runtime
+    if site.sure is Sureness.SAME:
+        return told.fixes == site.fixes
+    return site.sure is Sureness.SIMILAR or told.sure is Sureness.SAME or told.name == site.name
 
 
 def text_at(source: ParsedFile, line: int) -> str:
