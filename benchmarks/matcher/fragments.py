@@ -77,6 +77,10 @@ class Judged:
     def is_found(self) -> bool:
         return any(right for _, right in self.claims)
 
+    @property
+    def has_case(self) -> bool:
+        return any(right and not name.startswith("operator ") for name, right in self.claims)
+
 
 def fetch(package: str, version: str, cache: Path) -> Path:
     """The folder of the Python files of a release, downloaded and unpacked once."""
@@ -200,6 +204,7 @@ def report(half: str, everything: Sequence[tuple[Judged, dict[str, Any]]], misse
     calls = [call_is_right(*pair) for pair in everything if pair[0].fragment["answer"] == "export-call"]
     yield f"{half}: {len(everything)} fragments of {len({one.fragment['package'] for one, _ in everything})} packages"
     yield f"  recall     {_share([one.is_found for one in known])} of fragments that the corpus knows"
+    yield f"  by case    {_share([one.has_case for one in known])} of them by the case, not by its operator alone"
     yield f"  precision  {_share(claims)} of claims"
     yield f"  gates      {_share([gate_is_right(one) for one in measured])} of measured ones judged right"
     yield f"  opsets     {_share(calls)} of export calls"
