@@ -76,6 +76,7 @@ class GridTable:
     """The table, and what is the same for all of its cells: the columns and what they are, what links take along.
 
     ``bare``: in a file the cells have neither links nor hints; the pages that its rows lead to have both.
+    ``has_filters``: a script of that file filters the rows, some of which are hidden until then.
     """
 
     label: str
@@ -86,6 +87,7 @@ class GridTable:
     light: bool
     has_by: bool = True
     bare: bool = False
+    has_filters: bool = False
     parts: list[GridPart] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
 
@@ -139,7 +141,7 @@ def of_lines(
     """
     light = light and len(lines) * len(columns) > LIGHT
     # where the columns are the exporters, nothing may be left to say of a row
-    made = GridTable(label, "case", columns, by, carried, light, any(map(_by, lines)), bare)
+    made = GridTable(label, "case", columns, by, carried, light, any(map(_by, lines)), bare, bool(shown))
     for theme, of_theme in groupby(lines, key=lambda line: line.theme):
         mine = list(of_theme)
         blocks = groupby(mine, key=lambda line: (line.case, line.variant))

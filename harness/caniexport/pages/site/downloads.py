@@ -136,4 +136,4 @@ def _tables(kept: Kept) -> Iterable[tuple[str, pa.Table]]:
 def _parquet(path: Path, rows: pa.Table) -> None:
     import pyarrow.parquet as pq
 
-    pq.write_table(rows.replace_schema_metadata(None), path, compression="zstd")
+    pq.write_table(rows.replace_schema_metadata(None), path, compression="zstd", compression_level=15)
