@@ -52,6 +52,8 @@ def test_what_stops_it_is_named_with_a_fix_where_the_cause_is_the_same(why, help
 def test_exporters_that_one_cause_stops_are_named_together_with_the_innermost_words():
     message = (
         "ConversionError: Failed to convert the exported program to an ONNX model. This is step 3/3\n"
+        "<class 'AssertionError'>: only 4D query, key, and value are supported\n"
+        "caused by GraphConstructionError: Error when calling function 'aten_scaled_dot_product_attention_23'\n"
         "caused by AssertionError: only 4D query, key, and value are supported"
     )
     told = {"operator": "aten::scaled_dot_product_attention", "message": message}

@@ -99,10 +99,18 @@ def _reason(line: Support, failure: Failure | None) -> str:
 def stopped_by(failure: Failure) -> str:
     """``aten::x stops it (only 4D query, key, and value are supported)``: the operator, and the innermost cause."""
     lead = _lead(failure)
-    reason = next(iter(read_error(failure.message).reasons), None)
-    if reason is None or not reason.line or (failure.operator and failure.operator.split("::")[-1] in reason.line):
+    words = _cause(failure.message)
+    if not words or (failure.operator and failure.operator.split("::")[-1] in words):
         return lead
-    return f"{lead} ({textwrap.shorten(reason.line, _MOST_WORDS, placeholder=' …')})"
+    return f"{lead} ({textwrap.shorten(words, _MOST_WORDS, placeholder=' …')})"
+
+
+def _cause(message: str) -> str:
+    """The words of the innermost exception: a kept text tells the chain of causes last."""
+    chain = [line for line in message.splitlines() if line.startswith("caused by ")]
+    if chain:
+        return chain[-1].partition(": ")[2]
+    return next((reason.line for reason in read_error(message).reasons), "")
 
 
 def _lead(failure: Failure) -> str:
