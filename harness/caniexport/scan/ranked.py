@@ -145,7 +145,8 @@ class Ranking:
         for line, number in lines.pieces:
             on.setdefault(number, []).append(line)
         found: dict[int, list[tuple[float, float, FixForm]]] = {}
-        for form, numbers in (item for listed in self._forms.values() for item in listed):
+        known = (item for case, listed in self._forms.items() if case in self.known.profiles for item in listed)
+        for form, numbers in known:
             leads = self.known.profiles[form.case].leads
             if form.failing or form.needs == "export" or (form.needs == "beside" and not leads & calls):
                 continue

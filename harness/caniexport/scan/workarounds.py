@@ -54,7 +54,8 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
 
 def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]:
     ranked = ranking.rank(place, lines)
-    same = [item for item in ranked if item.is_same]
+    # a form of another operator than the one that the author says fails is a chance
+    same = [item for item in ranked if item.is_same and (item.named or item.said or not place.avoided)]
     return (same or [item for item in ranked if item.is_near(place.told)])[:1]
 
 
