@@ -131,14 +131,17 @@ def _beside_torch(dataset: Dataset) -> Iterator[str]:
     yield "## What the packages beside torch change by themselves\n"
     yield "The same torch, dynamo at the opset that it writes when none is asked for: as installed two weeks after the"
     yield "release (`--profile period`), and with the newest packages that install. Failing forms of cases.\n"
-    yield "| torch | packages of its time | newest | mended by the newer packages | broken by them |"
-    yield "| --- | --- | --- | ---: | ---: |"
+    yield "| torch | packages of its time | newest | forms measured with both | mended by the newer packages | broken by them |"
+    yield "| --- | --- | --- | ---: | ---: | ---: |"
     for torch in ordered(installed):
         mine = [item for item in found if item.torch == torch]
         mended, broken = (sum(getattr(item, word) for item in mine) for word in ("mended", "broken"))
-        if rows.choice(torch, Exporter.DYNAMO.value).opset is not None:
+        opset = rows.choice(torch, Exporter.DYNAMO.value).opset
+        if opset is not None:
+            at = {"torch": (torch,), "variant": (PLAIN,), "exporter": (Exporter.DYNAMO.value,), "opset": (opset,)}
+            both = {cell.case for cell in rows.under(PERIOD).cells(**at)} & {cell.case for cell in rows.cells(**at)}
             beside = newest[torch].text if torch in newest else ""
-            yield f"| {torch} | {installed[torch].text} | {beside} | {mended} | {broken} |"
+            yield f"| {torch} | {installed[torch].text} | {beside} | {len(both)} | {mended} | {broken} |"
     yield ""
     for word, title in (("broken", "Broken by newer packages"), ("mended", "Mended by newer packages")):
         names = {
