@@ -131,7 +131,7 @@ def _beside_torch(dataset: Dataset) -> Iterator[str]:
     yield "## What the packages beside torch change by themselves\n"
     yield "The same torch, dynamo at the opset that it writes when none is asked for: as installed two weeks after the"
     yield "release (`--profile period`), and with the newest packages that install. Failing forms of cases.\n"
-    yield "| torch | packages of its time | newest | forms measured with both | mended by the newer packages | broken by them |"
+    yield "| torch | packages of its time | newest | measured with both | mended by newer packages | broken by them |"
     yield "| --- | --- | --- | ---: | ---: | ---: |"
     for torch in ordered(installed):
         mine = [item for item in found if item.torch == torch]
