@@ -30,7 +30,7 @@ def question(torch, exporters=(), opsets=()):
 def test_a_model_that_works_everywhere_is_measured_at_few_points_the_default_call_first():
     points = measured(question("2.15.0"), lambda *_: PASS)
     assert points[0] == (DEFAULT, None)
-    assert points[1:] == [*((DYNAMO, opset) for opset in (18, 14, 26)), *((TRACE, opset) for opset in (18, 7, 23))]
+    assert points[1:] == [*((DYNAMO, opset) for opset in (18, 14, 27)), *((TRACE, opset) for opset in (18, 7, 23))]
 
 
 def test_where_neighbours_differ_what_lies_between_is_measured_until_the_border_is_known():

@@ -218,3 +218,9 @@ def test_an_environment_in_which_a_part_was_measured_counts_for_exactly_its_pack
 
     assert nearest(known, "2.9.1", {"onnxscript": "0.5.4"}) is known[1]
     assert nearest(known, "2.9.1", {"onnxscript": "0.5.3"}) is known[0]
+
+
+def test_packages_are_named_one_by_one():
+    assert parse("2.9.1,onnxscript==0.5.6") == {"torch": "2.9.1", "onnxscript": "0.5.6"}
+    with pytest.raises(UnknownName, match="unknown axis 'packages'"):
+        parse("torch=2.9.1,packages=0.5.6")

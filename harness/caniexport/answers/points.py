@@ -20,6 +20,8 @@ from caniexport.profiles import HELPERS, find_profile
 from caniexport.store.elsewhere import Runtime
 
 AXES = ("torch", "opset", "exporter", "packages", "runtime", "provider")
+#: the axes that a point names as such; packages are named one by one
+_NAMED = tuple(axis for axis in AXES if axis != "packages")
 _FIELDS = {"runtime": ("runtime", "runtime_version"), "packages": ("profile", "packages")}
 #: packages that a point may name; onnxruntime is its runtime
 _PACKAGES = tuple(name for name in HELPERS if name != "onnxruntime")
@@ -98,17 +100,17 @@ def parse(text: str) -> dict[str, str]:
 
 
 def _part(part: str) -> tuple[str, str]:
-    axis, equals, value = (item.strip() for item in part.replace("==", "=").partition("="))
+    axis, equals, value = (item.strip() for item in part.partition("="))
     if not equals:
         axis, value = "torch", part
     if not value:
         raise UnknownName(f"{part!r}: nothing is given after =")
-    if axis.casefold() in AXES:
+    if axis.casefold() in _NAMED:
         return axis.casefold(), value
     if canonicalize_name(axis) in (*_PACKAGES, "profile"):
-        return str(canonicalize_name(axis)), value
+        return str(canonicalize_name(axis)), value.lstrip("=")
     runtimes = (*_SHORT, *dict.fromkeys(release.runtime for release in RUNTIMES))
-    name = names.require("axis", axis, (*AXES, *_PACKAGES, "profile", *runtimes))
+    name = names.require("axis", axis, (*_NAMED, *_PACKAGES, "profile", *runtimes))
     return "runtime", f"{_SHORT.get(name, name)}=={value.lstrip('=')}"
 
 

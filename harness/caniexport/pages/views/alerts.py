@@ -92,7 +92,7 @@ def _chart(found: ReleaseAlerts) -> Markup:
 
 
 def _lived(kept: Kept) -> Markup:
-    """How many releases failures lived, bars by exporter."""
+    """How many releases failures lived, bars for each exporter."""
     shown = table(kept, Filters(exporters=_NAMED))
     counted = count_lived(shown.lines, shown.columns)
     columns = [*(name for _, name in SPANS), NOT_MENDED]
