@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from small_dataset import RELEASES, cell, environment, write
 
 from caniexport import api
+from caniexport.answers.decision import decide
 from caniexport.answers.filters import Filters
 from caniexport.answers.installed import Installed, VersionDifference, differences, nearest
 from caniexport.answers.points import parse
@@ -218,9 +219,22 @@ def test_an_environment_in_which_a_part_was_measured_counts_for_exactly_its_pack
 
     assert nearest(known, "2.9.1", {"onnxscript": "0.5.4"}) is known[1]
     assert nearest(known, "2.9.1", {"onnxscript": "0.5.3"}) is known[0]
+    whole = Installed(PERIOD, "2.9.1", "3.12", {"onnxscript": "0.5.4", "onnx": "1.19.1"}, cells=900)
+    assert nearest([*known, whole], "2.9.1", {"onnxscript": "0.5.4"}) is whole
 
 
 def test_packages_are_named_one_by_one():
     assert parse("2.9.1,onnxscript==0.5.6") == {"torch": "2.9.1", "onnxscript": "0.5.6"}
     with pytest.raises(UnknownName, match="unknown axis 'packages'"):
         parse("torch=2.9.1,packages=0.5.6")
+
+
+def test_newer_packages_beside_the_same_torch_are_held_against_another_torch(local):
+    found = ask(local, f"{AT},onnxscript=0.5.6", "torch=2.8.0,exporter=dynamo,opset=18")
+
+    assert (found.stay.place.torch, found.stay.place.profile, found.stay.mended) == (TORCH, "newest", ("cross",))
+    assert f"Staying at torch {TORCH} with onnx 1.23.2, onnxscript 0.7.2, called as today: nothing breaks" in decide(
+        found
+    )
+    assert ask(local, AT, "torch=2.8.0").stay is None
+    assert f"At torch {TORCH} with onnx 1.23.2, onnxscript 0.7.2" in decide(ask(local, f"{AT},onnxscript=0.5.6", AT))

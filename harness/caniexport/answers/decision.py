@@ -25,8 +25,9 @@ def decide(found: Upgrade) -> str:
     first, second = (kept, target) if kept is not None and kept.clean and not target.clean else (target, kept)
     lead = _move(found.before, first) if first.clean else f"Moving to torch {first.place.torch}"
     if first.place.torch == found.before.torch:
-        lead = f"At torch {first.place.torch}"
-    return " ".join(filter(None, (f"{lead}{_called(first)}: {_told(first)}.", _other(second))))
+        lead = f"At torch {first.place.torch}{_packages(found.before, first.place)}"
+    said = (f"{lead}{_called(first)}: {_told(first)}.", _other(second), _stay(found.before, found.stay))
+    return " ".join(filter(None, said))
 
 
 def decide_plan(found: Plan) -> str:
@@ -60,6 +61,20 @@ def decide_workarounds(found: Workarounds) -> str:
         (broken, "none of the workarounds measured helps with some exporter"),
     )
     return f"{at}: " + "; ".join(f"{text}: {some(cases, _NAMED)}" for cases, text in told if cases) + "."
+
+
+def _stay(before: MeasuredPoint, target: UpgradeTarget | None) -> str:
+    """What comes of newer packages beside the same torch."""
+    if target is None:
+        return ""
+    return f"Staying at torch {before.torch}{_packages(before, target.place)}, called as today: {_told(target)}."
+
+
+def _packages(before: MeasuredPoint, place: MeasuredPoint) -> str:
+    """`` with onnxscript 0.7.2, onnx 1.23.2``: the packages beside torch that are others there."""
+    mine = dict(before.packages)
+    changed = [f"{name} {version}" for name, version in place.packages if mine.get(name) != version]
+    return f" with {', '.join(changed)}" if changed and place.profile != before.profile else ""
 
 
 def _move(before: MeasuredPoint, target: UpgradeTarget) -> str:

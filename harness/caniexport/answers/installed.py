@@ -84,11 +84,13 @@ def nearest(installed: Iterable[Installed], torch: str, wanted: Mapping[str, str
     """The measured environment of a torch release that is most like what is ``wanted`` by package.
 
     The exporter's half outside torch decides first, then the other packages; of equals ``newest`` is taken. One in
-    which only a part was measured counts where it has exactly what is wanted.
+    which only a part was measured counts where it alone has exactly what is wanted.
     """
     every_one = [item for item in installed if item.torch == torch]
     most = max((item.cells for item in every_one), default=0)
-    found = [item for item in every_one if 2 * item.cells >= most or (wanted and not differences(item, wanted))]
+    whole = [item for item in every_one if 2 * item.cells >= most]
+    same = [item for item in every_one if wanted and not differences(item, wanted)]
+    found = whole if any(item in whole for item in same) else [*whole, *same]
     every = {
         name: sorted(versions.parse(item.packages[name]) for item in found if name in item.packages) for name in _RANK
     }

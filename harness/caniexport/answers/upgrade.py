@@ -15,6 +15,7 @@ from caniexport.answers.rows import MeasuredCell, compared, told
 from caniexport.answers.select import CaseSelection, CatalogueEntry, Rows, load, select
 from caniexport.answers.targets import TargetJudge, UpgradeTarget, kept_place
 from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, ComparedCell, Verdict, Workaround, compare, workaround
+from caniexport.home import NEWEST
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import MEASURED, FixKind, Status
@@ -108,7 +109,8 @@ class Upgrade:
     ``unknown`` are the cases that were not measured at one of the two points; ``refused`` those that work at the second
     while onnx's checker refuses their file, ``unstable`` those whose repetitions differ at one of them. ``target`` is
     the second point in short, ``kept`` its release called with the exporter and opset of the first, ``None`` where that
-    is the second point.
+    is the second point. ``stay`` is the first point with the newest packages beside the same torch, ``None`` where it
+    has them or the second point is that.
     """
 
     before: MeasuredPoint
@@ -125,6 +127,7 @@ class Upgrade:
     notes: tuple[str, ...] = field(default=())
     refused: tuple[str, ...] = ()
     unstable: tuple[str, ...] = ()
+    stay: UpgradeTarget | None = None
 
     @property
     def breaks(self) -> bool:
@@ -154,6 +157,8 @@ def upgrade(
     target = judge.at(right)
     beside_it = kept_place(rows, left, right, after)
     kept = judge.at(beside_it) if beside_it != right else None
+    newest = _with_newest_packages(places, left)
+    stay = judge.at(newest) if newest is not None and right.torch != left.torch else None
     if model is not None:
         touched = _touched(target) | (_touched(kept) if kept else set())
         cases = {key: entry for key, entry in selection.catalogue.items() if entry.case in touched}
@@ -184,7 +189,16 @@ def upgrade(
         _notes(left, right, len(every) - len(plain)),
         tuple(entry.case for entry in plain if grid.refused(entry.case, right)),
         tuple(entry.case for entry in plain if grid.unstable(entry.case, left, right)),
+        stay,
     )
+
+
+def _with_newest_packages(places: Places, place: MeasuredPoint) -> MeasuredPoint | None:
+    """The same torch, exporter and opset with the newest packages beside it; ``None`` where it has them."""
+    if place.profile == NEWEST:
+        return None
+    opset = "default" if place.opset is None else str(place.opset)
+    return places.fill({"torch": place.torch, "exporter": place.exporter, "opset": opset, "profile": NEWEST})
 
 
 def _touched(target: UpgradeTarget) -> set[str]:
