@@ -144,7 +144,10 @@ def test_a_dashboard_that_is_ended_leaves_no_process(tmp_path, how):
     (tmp_path / "cases").mkdir()
     mark = f"mark-{os.urandom(6).hex()}"
     port = _free_port()
+    # below nohup it is ignored, by whatever is started there too
+    ours = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     process = _start(tmp_path, port, mark=mark)
+    signal.signal(signal.SIGHUP, ours)
     assert ask(port, "localhost")[0] == 200
     assert runner.processes(MARK, mark)
 
