@@ -238,3 +238,10 @@ def test_newer_packages_beside_the_same_torch_are_held_against_another_torch(loc
     )
     assert ask(local, AT, "torch=2.8.0").stay is None
     assert f"At torch {TORCH} with onnx 1.23.2, onnxscript 0.7.2" in decide(ask(local, f"{AT},onnxscript=0.5.6", AT))
+
+
+def test_without_packages_a_point_is_of_the_profile_that_answers(local):
+    found = upgrade(Dataset.open(None, local).of(PERIOD), parse(AT), parse(f"{AT},profile=newest"), Filters())
+
+    assert (found.before.profile, found.after.profile) == (PERIOD, "newest")
+    assert changes(found)["cross"][0] == "fixed"

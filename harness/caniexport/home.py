@@ -58,16 +58,6 @@ class Home:
         below = [folder / PROFILES / profile for folder in folders]
         return replace(self, published=below[0], local=below[1], own_results=below[2] if below[2:] else None)
 
-    def profiles(self) -> tuple[str, ...]:
-        """The profiles that have rows, ``newest`` first."""
-        found = {path.name for above in (self.published, self.local) for path in (above / PROFILES).glob("*")}
-        return (NEWEST, *sorted(name for name in found if any(map(holds_dataset, self.of(name).datasets))))
-
-    @property
-    def datasets(self) -> tuple[Path, Path]:
-        """The published and the local dataset's folder."""
-        return self.published, self.local
-
     @property
     def new_cases(self) -> Path:
         """The folder that a new case goes to."""

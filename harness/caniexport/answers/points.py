@@ -161,8 +161,7 @@ class Places:
         own = self._rows.own_runtimes.get((torch, _CPU))
         if own is None or own.version == installed or self._rows.profile != NEWEST:
             return None
-        known = {one.version for one in self._rows.runtimes if (one.name, one.provider) == (_ORT, _CPU)}
-        return f"{_ORT}=={installed}" if installed in known else None
+        return f"{_ORT}=={installed}" if installed in self._ran_on else None
 
     def _beside(self, torch: str, asked: Mapping[str, str], notes: list[str]) -> Installed:
         """The measured environment whose packages are most like those asked for."""
@@ -170,6 +169,8 @@ class Places:
         if "profile" in asked:
             known = tuple(item for item in known if item.profile == find_profile(asked["profile"]).name)
         wanted = helpers_of({name: asked[name] for name in HELPERS if name in asked})
+        if not wanted and "profile" not in asked:
+            known = tuple(item for item in known if item.profile == self._rows.profile)
         found = nearest(known, torch, wanted)
         if found is None:
             if "profile" in asked:
@@ -182,8 +183,12 @@ class Places:
 
     def _ran(self, found: Installed, item: VersionDifference) -> bool:
         """Whether it is the runtime, in a version on which the files of the profile were run."""
-        known = {one.version for one in self._rows.runtimes if (one.name, one.provider) == (_ORT, _CPU)}
-        return item.package == _ORT and found.profile == NEWEST and item.own in known
+        return item.package == _ORT and found.profile == NEWEST and item.own in self._ran_on
+
+    @property
+    def _ran_on(self) -> set[str]:
+        """The versions of onnxruntime that ran files of the corpus on the cpu."""
+        return {one.version for one in self._rows.runtimes if (one.name, one.provider) == (_ORT, _CPU)}
 
     def _exporter(self, torch: str, asked: str | None, notes: list[str]) -> str:
         if asked and exporter_name(asked) != Exporter.DEFAULT.value:
