@@ -13,6 +13,15 @@ PROVIDERS: Dict[str, str] = {
     "openvino": "OpenVINOExecutionProvider",
 }
 
+#: one thread: a cell must neither disturb its neighbours nor leave threads behind. Before 1.0 options had other names
+_QUIET: Dict[str, int] = {
+    "intra_op_num_threads": 1,
+    "inter_op_num_threads": 1,
+    "log_severity_level": 3,
+    "session_thread_pool_size": 1,
+    "session_log_severity_level": 3,
+}
+
 
 class WrongProvider(Exception):
     """The session was created, but not on the provider asked for (onnxruntime falls back without an error)."""
@@ -40,8 +49,13 @@ def load(model: bytes, provider: str, options: Mapping[str, Any]) -> Session:
 
     started = time.perf_counter()
     wanted = PROVIDERS[provider]
-    handle = onnxruntime.InferenceSession(model, _session_options(options), providers=[wanted])
-    have = handle.get_providers()
+    before_1_0 = not hasattr(onnxruntime.InferenceSession, "get_providers")
+    if before_1_0:  # its sessions take no providers: the package for the CPU has that one alone
+        handle = onnxruntime.InferenceSession(model, _session_options(options))
+        have = [PROVIDERS["cpu"]]
+    else:
+        handle = onnxruntime.InferenceSession(model, _session_options(options), providers=[wanted])
+        have = handle.get_providers()
     if have[:1] != [wanted]:
         raise WrongProvider("asked for {}, the session runs on {}".format(wanted, ", ".join(have)))
     names = [item.name for item in handle.get_inputs()]
@@ -52,14 +66,16 @@ def _session_options(options: Mapping[str, Any]) -> Any:
     import onnxruntime
 
     settings = onnxruntime.SessionOptions()
-    # one thread: a cell must neither disturb its neighbours nor leave threads behind
-    settings.intra_op_num_threads = 1
-    settings.inter_op_num_threads = 1
-    settings.log_severity_level = 3
+    for name, value in _QUIET.items():
+        if hasattr(settings, name):
+            setattr(settings, name, value)
     for name, value in options.items():
-        if name == "graph_optimization_level":
-            value = onnxruntime.GraphOptimizationLevel(value)
-        setattr(settings, name, value)
+        if name != "graph_optimization_level":
+            setattr(settings, name, value)
+        elif hasattr(settings, "set_graph_optimization_level"):  # before 1.0
+            settings.set_graph_optimization_level(value)
+        else:
+            settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel(value)
     return settings
 
 
