@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
 
@@ -49,17 +50,22 @@ def load(model: bytes, provider: str, options: Mapping[str, Any]) -> Session:
 
     started = time.perf_counter()
     wanted = PROVIDERS[provider]
-    before_1_0 = not hasattr(onnxruntime.InferenceSession, "get_providers")
-    if before_1_0:  # its sessions take no providers: the package for the CPU has that one alone
-        handle = onnxruntime.InferenceSession(model, _session_options(options))
-        have = [PROVIDERS["cpu"]]
-    else:
-        handle = onnxruntime.InferenceSession(model, _session_options(options), providers=[wanted])
-        have = handle.get_providers()
+    handle = _open(onnxruntime.InferenceSession, model, _session_options(options), wanted)
+    # before 1.0 a session does not tell; the package for the CPU has that provider alone
+    have = handle.get_providers() if hasattr(handle, "get_providers") else [PROVIDERS["cpu"]]
     if have[:1] != [wanted]:
         raise WrongProvider("asked for {}, the session runs on {}".format(wanted, ", ".join(have)))
     names = [item.name for item in handle.get_inputs()]
     return Session(handle, names, time.perf_counter() - started)
+
+
+def _open(session: Any, model: bytes, settings: Any, wanted: str) -> Any:
+    if "providers" in inspect.signature(session.__init__).parameters:
+        return session(model, settings, providers=[wanted])
+    opened = session(model, settings)  # before 1.1
+    if hasattr(opened, "set_providers"):  # from 1.0 on
+        opened.set_providers([wanted])
+    return opened
 
 
 def _session_options(options: Mapping[str, Any]) -> Any:

@@ -26,13 +26,18 @@ _TORCHSCRIPT_OPSETS = range(7, 24)
 _prepared: Set[Optional[int]] = set()
 
 
+def import_before_torch() -> None:
+    """Import onnx and onnxruntime. Where torch 1.3 is imported first, onnx 1.6's checker ends the process."""
+    import onnx  # noqa: F401  # for its effect
+    import onnxruntime  # noqa: F401  # for its effect
+
+
 def warm(dynamo: bool, bare: bool = False) -> None:
-    """Import torch, onnx and onnxruntime and export one addition through each exporter, quietly.
+    """Import torch and export one addition through each exporter, quietly.
 
     ``bare`` keeps nothing between exports: the models are then those of torch alone.
     """
-    import onnx  # noqa: F401  # imported early on purpose
-    import onnxruntime  # noqa: F401  # imported early on purpose
+    import_before_torch()
     import torch
 
     torch.set_num_threads(1)

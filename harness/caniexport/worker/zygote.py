@@ -46,7 +46,7 @@ from caniexport.worker.process import grown, limit_memory
 from caniexport.worker.process_tree import adopt_orphans, die_with_parent, end_children, kill_group
 from caniexport.worker.sharing import spoiled
 from caniexport.worker.stages import Stages
-from caniexport.worker.warm import prepare_opset, threads, warm
+from caniexport.worker.warm import import_before_torch, prepare_opset, threads, warm
 from caniexport.worker.watch import State
 
 _POLL_SECONDS = 0.05
@@ -285,6 +285,7 @@ def main() -> int:
     os.dup2(arguments.output, 2)
     os.close(arguments.output)
     try:
+        import_before_torch()
         loaded = corpus_module.load([Path(path) for path in arguments.cases], stand_in=False)
         warm(arguments.dynamo, arguments.bare)
     except BaseException as error:  # torch may fail to import in any way, also by SystemExit
