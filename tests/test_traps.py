@@ -129,7 +129,7 @@ def test_a_case_that_is_expected_to_crash_and_passes_is_reported(tmp_path):
 
 
 def test_an_answer_about_one_case_does_not_grow_with_the_others(tmp_path):
-    from caniexport.cli.output import plain
+    from caniexport.answers.plain import plain
 
     small, large = write(tmp_path / "small"), write(tmp_path / "large")
     append(large, *(cell(TORCH, f"other-{n}", "plain", "torchscript-trace", 14) for n in range(200)))

@@ -68,6 +68,7 @@ def command(
     from caniexport.alerts import expectations as expected
     from caniexport.alerts import webhook as hook
     from caniexport.alerts.report import report
+    from caniexport.answers.plain import plain
     from caniexport.store.writer import replace_file
 
     home = homes.find()
@@ -92,7 +93,7 @@ def command(
     if save or acknowledge:
         replace_file(kept, lifecycle.text(found.known).encode())
     if webhook is not None:
-        said = hook.send(webhook, output.plain(found))
+        said = hook.send(webhook, plain(found))
         if said:
             output.say(f"caniexport: warning: {said}")
     ctx.exit(1 if found.stops else 0)

@@ -7,15 +7,12 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from datetime import date
-from enum import Enum
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from caniexport.answers.plain import plain
 from caniexport.answers.signs import STATUS, Sign, ascii_only, word
 from caniexport.model.status import Status
 
@@ -93,31 +90,6 @@ def say(line: str) -> None:
 def print_json(answer: Any) -> None:
     """The answer as one JSON document with the names of its fields."""
     click.echo(json.dumps(plain(answer), indent=2, ensure_ascii=False))
-
-
-def plain(value: Any) -> Any:
-    """Dataclasses and named tuples as objects, words as text, tuples as lists, sets in order, days and paths as text;
-    a float that is not finite as text.
-    """
-    if isinstance(value, Enum):
-        return value.value
-    if is_dataclass(value):
-        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
-    if hasattr(value, "_asdict"):
-        return {name: plain(item) for name, item in value._asdict().items()}
-    if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted((plain(item) for item in value), key=str)
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return str(value)
-    return value
 
 
 def styled(text: str, sign: Sign) -> Text:
