@@ -38,8 +38,8 @@ from caniexport.answers.frames import cells_frame  # noqa: E402
 from caniexport.match import search as searching  # noqa: E402
 from caniexport.model.errors import CaniexportError  # noqa: E402
 from caniexport.pages import links  # noqa: E402
-from caniexport.pages.form import Form, Page  # noqa: E402
-from caniexport.pages.page import PAGES, page, read  # noqa: E402
+from caniexport.pages.form import Page  # noqa: E402
+from caniexport.pages.page import PAGES, find_dataset, page, read  # noqa: E402
 from caniexport.pages.render import prepare, render  # noqa: E402
 from caniexport.pages.views import case, matrix, runs  # noqa: E402
 from dashboard.access import Access  # noqa: E402
@@ -109,10 +109,16 @@ def _asset(path: Path) -> Markup:
 async def _script(request: Request) -> Response:
     """A cell as a script to save."""
     try:
-        text = await to_thread.run_sync(lambda: case.script(Form(_asked(request)), source()))
+        text = await to_thread.run_sync(_cell_script, _asked(request))
     except CaniexportError as error:
         return PlainTextResponse(f"{error}\n", status_code=404)
     return PlainTextResponse(text, headers={"content-disposition": "attachment"})
+
+
+def _cell_script(asked: dict[str, str]) -> str:
+    kept = source()
+    form = read("script", asked, kept)
+    return case.script(form, find_dataset("script", form, kept))
 
 
 async def _cells(request: Request) -> Response:
@@ -131,6 +137,7 @@ def _table(asked: dict[str, str], kind: str) -> bytes:
     names.require("format", kind, ("csv", "parquet"))
     kept = source()
     form = read("matrix", asked, kept)
+    kept = kept.of(form.mine.profile)
     frame = cells_frame(kept, matrix.shown_filters(form, kept))
     return frame.to_csv(index=False).encode() if kind == "csv" else frame.to_parquet(index=False)
 

@@ -20,6 +20,8 @@ OPSETS = {"1.10.2": range(9, 16), "2.0.1": range(9, 18), "2.8.0": range(9, 21), 
 OWN_OPSET = {"1.10.2": 9, "2.0.1": 14, "2.8.0": 17, "2.15.0": 18}
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
 CROSS = "Exporting the operator cross to ONNX opset version {} is not supported"
+#: the error of a release with the packages of its time
+OF_ITS_TIME = "onnxscript of that time has no rule for aten.linalg_cross"
 #: the case whose exported graphs are kept, and one whose files are known and no graph of them is
 DRAWN, UNDRAWN = "cross-no-symbolic", "item-baked"
 MARKED_ID = 'a"b<c>&d'
@@ -62,7 +64,27 @@ def build(root: Path) -> Path:
     _write(results / "graphs.parquet", "graphs", _graphs())
     _write(results / "sources.parquet", "sources", _sources())
     _write(results / "declared.parquet", "declared", _declared())
+    _write_period(results / "profiles" / "period")
     return root
+
+
+def _write_period(results: Path) -> None:
+    """What was measured of one release with the packages of its time: dynamo fails at the case of torch.cross."""
+    (results / "cells").mkdir(parents=True)
+    texts: dict[str, str] = {}
+    rows = [row for case in ("cross-no-symbolic", "item-baked") for row in _rows("2.8.0", case, texts)]
+    failed = {"status": "fail", "stage": "export", "message_id": _message(OF_ITS_TIME, texts), "bundle": None}
+    failed |= {"signature": signature("export", "RuntimeError", OF_ITS_TIME)}
+    for row in rows:
+        if (row["case"], row["variant"], row["exporter"]) == ("cross-no-symbolic", "plain", "dynamo"):
+            row |= {**failed, "exporter_effective": None, "opset_effective": None}
+    _write(results / "cells" / writer.cells_file("2.8.0", "cpu"), "cells", rows)
+    _write(results / "messages.parquet", "messages", [{"message_id": key, "text": text} for key, text in texts.items()])
+    _write(results / "cases.parquet", "cases", [row for case in CASES for row in _catalogue(case)])
+    environment = _environment("2.8.0")
+    packages = {**json.loads(environment["packages"]), "onnxscript": "0.3.2"}
+    changed = {"packages": json.dumps(packages), "profile": "period", "as_of": "2025-08-20"}
+    _write(results / "environments.parquet", "environments", [{**environment, **changed}])
 
 
 def _write(path: Path, table: str, rows: list[dict[str, Any]]) -> None:

@@ -298,3 +298,17 @@ def test_a_series_in_an_address_is_its_newest_release(draw):
     assert app.selectbox(key="url-torch").value == "2.8"
     assert not app.warning
     assert "has not been measured" in draw("workarounds", torch="7.1").warning[0].value
+
+
+@pytest.mark.parametrize(
+    ("case", "asked", "shown"),
+    [
+        ("cross-no-symbolic", {}, "torch 1.10.2 · trace · opset 9"),
+        ("item-baked", {}, "torch 2.15.0 · trace · opset 18"),
+        ("item-baked", {"exporter": "dynamo"}, "torch 2.15.0 · dynamo · opset 18"),
+        ("item-baked", {"my_torch": "2.8", "my_exporter": "dynamo"}, "torch 2.8.0 · dynamo · opset 17"),
+        ("item-baked", {"my_opset": "11"}, "torch 2.15.0 · trace · opset 11"),
+    ],
+)
+def test_a_case_opens_where_a_call_without_an_opset_fails_or_at_the_setting(draw, case, asked, shown):
+    assert shown in " ".join(words(draw("case", case=case, **asked)).replace("\xa0", " ").split())

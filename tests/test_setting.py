@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("streamlit", reason="the dashboard needs streamlit")
 
-from drawn_pages import cells, markup, words
+from dashboard_data import OF_ITS_TIME
+from drawn_pages import cells, codes, markup, words
 
 from caniexport.answers.reading import Rows
 from caniexport.home import VARIABLE
@@ -48,6 +49,20 @@ def test_releases_are_one_a_series_a_range_or_several(rows, asked, meant):
 
     assert list(mine.of("torch")) == meant
     assert said == []
+
+
+def test_packages_say_which_releases_are_known(rows):
+    mine, said = read(rows, profile="period", torch="2.8..2.15")
+    assert (mine.profile, mine.of("torch")) == ("period", ("2.8.0",))
+    assert mine.told == "torch 2.8..2.15; packages of the release's time"
+    assert said == []
+
+    mine, said = read(rows, profile="perod,newest", torch="2.15")
+    assert (mine.profile, mine.of("torch")) == ("newest", ("2.15.0",))
+    assert said == ["unknown profile 'perod' (nearest: period)"]
+
+    assert "2.15 " in read(rows, profile="period", torch="2.15")[1][0]
+    assert read(rows, profile="period", torch="2.15")[1][0].endswith("with packages of the release's time")
 
 
 def test_opsets_exporters_and_the_runtime_take_what_the_commands_take(rows):
@@ -119,3 +134,39 @@ def test_the_filters_show_the_setting_as_it_was_written(draw):
     assert app.selectbox(key="url-torch").value == "2.0..2.8"
     assert list(app.pills(key="url-exporter").value) == [TRACE, SCRIPT]
     assert "on 2 torch releases" in words(app)
+
+
+def test_every_page_is_of_the_packages_of_the_setting(draw):
+    matrix = markup(draw("matrix", rows="cases", profile="period"))
+    assert re.findall(r'<th scope="col"[^>]*>([\d.]+)</th>', matrix.split("</thead>")[0]) == ["2.8.0"]
+
+    for asked in ({"my_profile": "period"}, {"profile": "period"}):
+        shown = draw("case", case="cross-no-symbolic", exporter="dynamo", torch="2.8.0", opset="18", **asked)
+        assert OF_ITS_TIME in codes(shown)
+        assert "--profile period --fresh" in " ".join(codes(shown))
+        assert OF_ITS_TIME not in codes(draw("case", case="cross-no-symbolic", my_profile="period", profile="newest"))
+
+    for name, said in (("workarounds", "stack_rewrite"), ("search", "indexing  2   · 2"), ("runs", "2.8.0")):
+        assert said in words(draw(name, profile="period")), name
+
+
+def test_an_upgrade_comes_from_the_packages_of_the_setting(draw):
+    said = " ".join(
+        words(draw("upgrade", profile="period", **{"from": "2.8.0"}, to="2.8.0", from_exporter="dynamo")).split()
+    )
+    assert "torch 2.8.0, dynamo, opset 17" in said
+    assert "cross before a convolution is refused" in said
+    assert "✓ fixed 1" in said
+
+    other = draw("upgrade", profile="period", **{"from": "1.10.2"})
+    assert "1\\.10\\.2 was not measured with packages of the release's time" in " ".join(
+        item.value for item in other.warning
+    )
+
+
+def test_a_case_says_where_other_packages_end_otherwise_and_links_to_both(draw):
+    shown = markup(draw("case", case="cross-no-symbolic")).split("With other packages beside torch")[1]
+
+    links = [html.unescape(link) for link in re.findall(r'<a href="([^"]*)"', shown.split("</table>")[0])]
+    assert [re.search(r"profile=(\w+)", link)[1] for link in links] == ["period", "newest"] * 2
+    assert "onnx 1.16.0" in shown

@@ -90,6 +90,11 @@ class Rows:
         return self._dataset.profile
 
     @cached_property
+    def profiles(self) -> tuple[str, ...]:
+        """The profiles that have rows, ``newest`` first."""
+        return self._dataset.profiles()
+
+    @cached_property
     def installed(self) -> tuple[Installed, ...]:
         """What was installed in each environment that has rows, of every profile."""
         datasets = [self._dataset.of(name) for name in self._dataset.profiles()]

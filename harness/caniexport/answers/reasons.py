@@ -17,6 +17,7 @@ from caniexport.answers.on_runtimes import Files, RuntimeOutcome, on_runtimes, p
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell, told
 from caniexport.answers.select import CatalogueEntry, Key, load, select
 from caniexport.answers.upstream import SourceState, upstream
+from caniexport.home import NEWEST
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, Status
 from caniexport.store.schema import columns
@@ -208,7 +209,7 @@ def _detail(dataset: Dataset, cell: MeasuredCell) -> Detail:
         dataset.messages([row.get("warning_id")]).get(row.get("warning_id") or ""),
         json.loads(environment.get("packages") or "{}"),
         environment.get("platform") or "",
-        repeat(cell),
+        repeat(cell, dataset.profile),
         told(cell),
         dataset.messages([row.get("checker_id")]).get(row.get("checker_id") or ""),
     )
@@ -237,14 +238,15 @@ def _environment(dataset: Dataset, env_id: str | None, run_id: str | None) -> di
     return max(found, key=lambda row: (row["run_id"] == run_id, str(row["measured_at"])), default={})
 
 
-def repeat(cell: MeasuredCell) -> str:
-    """The command that measures this one cell again on this machine."""
+def repeat(cell: MeasuredCell, profile: str = NEWEST) -> str:
+    """The command that measures this one cell again on this machine, with the packages of a profile."""
+    packages = () if profile == NEWEST else ("--profile", profile)
     if cell.exporter == NO_EXPORTER:
-        return shlex.join(["caniexport", "measure", "--case", cell.case, "--fresh"])
+        return shlex.join(["caniexport", "measure", "--case", cell.case, *packages, "--fresh"])
     words = ["caniexport", "measure", "--release", cell.torch, "--case", f"{cell.case}/{cell.variant}"]
     words += ["--exporter", cell.exporter]
     if cell.opset is not None:
         words += ["--opset", str(cell.opset)]
     if cell.provider and cell.provider != "cpu":
         words += ["--provider", cell.provider]
-    return shlex.join([*words, "--fresh"])
+    return shlex.join([*words, *packages, "--fresh"])

@@ -43,6 +43,10 @@ class Kept(Dataset):
         read = super().cells
         return cast("pd.DataFrame", self._once(("cells", tuple(asked["columns"] or ())), lambda: read(**asked)))
 
+    def of(self, profile: str) -> Kept:
+        """The dataset of another profile, kept as well."""
+        return cast("Kept", super().of(profile))
+
     def cases(self) -> pd.DataFrame:
         """One row per case and variant."""
         return cast("pd.DataFrame", self._once("cases", super().cases))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from urllib.parse import quote, urlencode
 
-from caniexport.pages.setting import CELL_PAGE, MINE
+from caniexport.pages.setting import CELL_PAGES, MINE
 
 _ISSUE = re.compile(r"([A-Za-z0-9][\w.-]*)/([\w.-]+)#(\d+)")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -29,8 +29,8 @@ def page(name: str, /, **asked: str | Iterable[str] | None) -> str:
 
 def _taken_along(name: str) -> dict[str, str]:
     """The reader's setting; beside a cell's own parameters under names of its own."""
-    prefix = MINE if name == CELL_PAGE else ""
-    return {f"{prefix}{key}": value for key, value in _CARRIED.get().items()} if name not in _FILES else {}
+    prefix = MINE if name in CELL_PAGES else ""
+    return {f"{prefix}{key}": value for key, value in _CARRIED.get().items()} if name != _CELLS else {}
 
 
 def of_app(name: str, asked: Mapping[str, str]) -> str:
@@ -39,8 +39,8 @@ def of_app(name: str, asked: Mapping[str, str]) -> str:
     return f"./{name}?{query}" if query else f"./{name}"
 
 
-#: addresses that are not of a page
-_FILES = frozenset({"script", "cells"})
+#: the cells of a matrix as a file, which is asked for with all that the matrix was
+_CELLS = "cells"
 _CARRIED: ContextVar[Mapping[str, str]] = ContextVar("carried", default={})  # noqa: B039  # nobody changes it
 _ADDRESSING: ContextVar[Addressing] = ContextVar("addressing", default=of_app)
 

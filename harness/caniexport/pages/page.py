@@ -8,7 +8,7 @@ from caniexport.pages import links
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
-from caniexport.pages.setting import CELL_PAGE, MINE
+from caniexport.pages.setting import CELL_PAGES, MINE
 from caniexport.pages.views import (
     about,
     alerts,
@@ -64,13 +64,20 @@ def page(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False
         lead = "The dataset has no rows. This measures a release and fills these pages:"
         return Page("Nothing has been measured yet", lead, render("unmeasured.html", notes=rows.notes))
     form = read(name, asked, kept, whole=whole, short=short)
-    runtime = form.mine.runtime(rows) if name in _MOVED else None
     with links.carrying(form.mine.address):
-        return _VIEWS[name](form, kept.on(runtime) if runtime else kept)
+        return _VIEWS[name](form, find_dataset(name, form, kept))
+
+
+def find_dataset(name: str, form: Form, kept: Kept) -> Kept:
+    """What a page reads: the dataset of the reader's packages, on the reader's runtime where it shows files on one."""
+    if name != "upgrade":  # a point of it has the packages
+        kept = kept.of(form.mine.profile)
+    runtime = form.mine.runtime(kept.rows()) if name in _MOVED else None
+    return kept.on(runtime) if runtime else kept
 
 
 def read(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False, short: bool = False) -> Form:
     """The parameters of an address, the reader's setting among them."""
     form = Form(asked, whole=whole, short=short)
-    form.read_setting(kept.rows(), MINE if name == CELL_PAGE else "")
+    form.read_setting(kept.rows(), MINE if name in CELL_PAGES else "")
     return form

@@ -1,4 +1,4 @@
-"""My setting: the torch releases, opsets, exporters and the runtime of a reader, chosen once and used by every page.
+"""My setting: the torch releases, opsets, exporters, packages and the runtime of a reader, for every page.
 
 It stands in the address, and every link between the pages takes it along. :data:`PARTS` is the one list of what it
 has: a further part is one more entry.
@@ -11,17 +11,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from caniexport import versions
+from caniexport import names, versions
 from caniexport.answers import points
 from caniexport.answers.filters import Filters
 from caniexport.answers.select import DEFAULT_OPSET, Rows, exporter_names, opsets
 from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import EXPORTERS, Exporter
+from caniexport.profiles import PERIOD
 from caniexport.store.elsewhere import Runtime
 
-#: how a page is asked for it whose own parameters of these names are a cell's: ``my_torch``
-CELL_PAGE, MINE = "case", "my_"
+#: what is asked with a cell's own parameters of these names; the setting's are then ``my_torch``
+CELL_PAGES, MINE = frozenset({"case", "script"}), "my_"
+#: the part that says which dataset the others are read of
+PROFILE = "profile"
+#: profiles by the words of a page
+PROFILE_WORDS = {NEWEST: "the newest", PERIOD: "of the release's time"}
 _RANGE = re.compile(r"(?P<low>[\w.]*?)\s*(?:\.\.\.?|\N{EN DASH}|\N{HORIZONTAL ELLIPSIS}|-)\s*(?P<high>[\w.]*)")
 _TORCHSCRIPT = (Exporter.TRACE.value, Exporter.SCRIPT.value)
 
@@ -40,6 +46,11 @@ class SettingPart:
     known: Callable[[Rows], Sequence[str]]
     read: Callable[[str, Rows], Sequence[str]]
     shown: Mapping[str, str] = field(default_factory=dict)
+
+    def tell(self, given: str) -> str:
+        """What an address has of it in words: ``exporter trace, script``."""
+        items = ", ".join(self.shown.get(item, item) for item in given.split(","))
+        return f"{self.label.removeprefix('My ')} {items}"
 
 
 @dataclass(frozen=True)
@@ -60,6 +71,11 @@ class Setting:
         """The newest value of a part, empty where nothing was chosen."""
         return "".join(self.of(name)[-1:])
 
+    @property
+    def profile(self) -> str:
+        """What is installed beside torch."""
+        return self.one(PROFILE) or NEWEST
+
     def filters(self, *, exporters: tuple[str, ...] = ()) -> Filters:
         """The same as a question to a dataset; ``exporters`` where none were chosen."""
         return Filters(torch=self.of("torch"), opsets=self.of("opset"), exporters=self.of("exporter") or exporters)
@@ -70,18 +86,17 @@ class Setting:
 
     @property
     def told(self) -> str:
-        """The same in words: ``torch 1.13..2.15, exporter trace, script``; empty where nothing was chosen."""
-        return "; ".join(
-            f"{part.name} {', '.join(part.shown.get(item, item) for item in self.address[part.name].split(','))}"
-            for part in PARTS
-            if part.name in self.address
-        )
+        """The same in words: ``torch 1.13..2.15; exporter trace, script``; empty where nothing was chosen."""
+        return "; ".join(part.tell(self.address[part.name]) for part in PARTS if part.name in self.address)
 
 
 def read(asked: Mapping[str, str], rows: Rows, prefix: str, warn: Callable[[str], None]) -> Setting:
-    """The setting that an address has; what nobody knows of it is told to ``warn``, and counts as not given."""
+    """The setting that an address has; what nobody knows of it is told to ``warn``, and counts as not given.
+
+    A release or runtime is known that was measured with the packages chosen.
+    """
     values, address = {}, {}
-    for part in PARTS:
+    for part in sorted(PARTS, key=lambda part: part.name != PROFILE):
         kept: list[str] = []
         found: set[str] = set()
         for item in filter(None, (text.strip() for text in asked.get(prefix + part.name, "").split(","))):
@@ -89,11 +104,18 @@ def read(asked: Mapping[str, str], rows: Rows, prefix: str, warn: Callable[[str]
                 found.update(part.read(item, rows))
                 kept.append(item)
             except UnknownName as error:
-                warn(str(error))
+                warn(f"{error}{_within(rows.profile)}")
         if kept:
             values[part.name] = tuple(name for name in part.known(rows) if name in found)
             address[part.name] = ",".join(kept)
+        if part.name == PROFILE:
+            rows = rows.under("".join(values.get(PROFILE, ())[-1:]) or NEWEST)
     return Setting(values, address)
+
+
+def _within(profile: str) -> str:
+    """The packages with which something is not known, where they are not the newest."""
+    return "" if profile == NEWEST else f" with packages {PROFILE_WORDS.get(profile, profile)}"
 
 
 def _torch(item: str, rows: Rows) -> Sequence[str]:
@@ -143,6 +165,10 @@ def _runtimes(rows: Rows) -> Sequence[str]:
     return list(dict.fromkeys(f"{one.name}=={one.version}" for one in rows.runtimes))[::-1]
 
 
+def _profile(item: str, rows: Rows) -> Sequence[str]:
+    return (names.require("profile", item, rows.profiles),)
+
+
 PARTS = (
     SettingPart("torch", "My torch", "all, or 2.0..2.15", "combo", lambda rows: rows.torch, _torch),
     SettingPart(
@@ -150,5 +176,8 @@ PARTS = (
     ),
     SettingPart("exporter", "My exporter", "", "pills", lambda _: EXPORTERS, _exporter, EXPORTER_SHORT),
     SettingPart("runtime", "My runtime", "as installed", "select", _runtimes, _runtime),
+    SettingPart(
+        PROFILE, "My packages", "the newest", "select", lambda rows: rows.profiles[1:], _profile, PROFILE_WORDS
+    ),
 )
 NAMES = tuple(part.name for part in PARTS)

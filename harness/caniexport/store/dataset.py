@@ -89,7 +89,7 @@ class Dataset:
         if profile not in self._siblings:
             names.require("profile", profile, self.profiles())
             folders = self._of(profile)
-            made = Dataset.open(folders.get("published"), folders.get("local"))
+            made = type(self).open(folders.get("published"), folders.get("local"))
             made._siblings = self._siblings
             self._siblings.setdefault(self.profile, self)
             self._siblings[profile] = made

@@ -12,16 +12,17 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from caniexport import home as homes
-from caniexport import names
+from caniexport import names, versions
 from caniexport.answers.documents import JudgedClaim, all_claims
 from caniexport.answers.filters import Filters
 from caniexport.answers.profile_differences import differences_beside_torch
 from caniexport.answers.reasons import Why, why
 from caniexport.answers.rows import MeasuredCell
-from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry
+from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry, Rows
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.words import Words
 from caniexport.corpus.verdicts import Workaround
+from caniexport.home import NEWEST
 from caniexport.model import corpus
 from caniexport.model.case import PLAIN
 from caniexport.model.corpus import LoadedCase
@@ -33,7 +34,9 @@ from caniexport.pages.evidence import CellEvidence
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.overview import cases, overview
-from caniexport.pages.render import filled, render
+from caniexport.pages.render import filled, opset_name, render
+from caniexport.pages.setting import PROFILE, PROFILE_WORDS
+from caniexport.profiles import PERIOD
 from caniexport.reproduce.find import of_answer
 
 _EXPORTERS = [member.value for member in Exporter]
@@ -72,11 +75,13 @@ class Choice:
     provider: str
     torch: str = ""
     opset: str = ""
+    profile: str = ""
 
     def at(self, torch: str, opset: str) -> dict[str, str]:
         """The parameters that lead to a cell of it."""
         variant = "" if self.variant == PLAIN else self.variant
         found = {"case": self.case, "variant": variant, "exporter": self.exporter, "torch": torch, "opset": opset}
+        found |= {"profile": self.profile} if self.profile else {}
         return found if self.provider == "cpu" else {**found, "provider": self.provider}
 
     @property
@@ -157,6 +162,7 @@ def page(form: Form, kept: Kept) -> Page:
         case = names.require("case", form.text("case").partition("/")[0], known)
     except UnknownName:
         return _listing(form, kept, names.nearest(form.text("case"), known))
+    newest, kept = kept.of(NEWEST), _with_packages(form, kept)
     subject = _subject(kept, case)
     given: dict[str, Any] = {
         "subject": subject,
@@ -172,8 +178,10 @@ def page(form: Form, kept: Kept) -> Page:
         given |= {"strips": [_strip(kept, subject, choice) for choice in _every(subject)], "texts": texts}
     else:
         given |= _chosen(form, kept, subject)
-    given["beside"] = differences_beside_torch(kept.rows(), where={"case": (case,), "variant": (PLAIN,)})
-    given["installed"] = {(item.profile, item.torch): item.text for item in kept.rows().installed}
+    given["other"] = PERIOD if kept.profile == NEWEST else kept.profile
+    where = {"case": (case,), "variant": (PLAIN,)}
+    given["beside"] = differences_beside_torch(newest.rows(), given["other"], where)
+    given["installed"] = {(item.profile, item.torch): item.text for item in newest.rows().installed}
     lead = f"{case} · {subject.plain.theme or 'no theme'}"
     title = subject.plain.title or case
     return form.page(title, lead, render("case.html", **given), _above(kept, subject), back=True)
@@ -182,7 +190,13 @@ def page(form: Form, kept: Kept) -> Page:
 def script(form: Form, kept: Kept) -> str:
     """The cell that is asked for as a script. Raises :class:`CaniexportError` where it cannot be written."""
     case = names.require("case", form.text("case"), [case for case, _ in kept.rows().catalogue])
+    kept = _with_packages(form, kept)
     return _written(kept, kept.answer(_explain, _choose(form, kept, _subject(kept, case))))
+
+
+def _with_packages(form: Form, kept: Kept) -> Kept:
+    """The dataset of the packages that the address names for its cell, else of the reader's own."""
+    return kept.of(form.one_of(PROFILE, kept.rows().profiles, "packages") or kept.profile)
 
 
 def _listing(form: Form, kept: Kept, near: Sequence[str]) -> Page:
@@ -241,26 +255,54 @@ def _column(opset: int | None) -> str:
 
 
 def _choose(form: Form, kept: Kept, subject: Subject) -> Choice:
+    opening = _opening(form, kept.rows(), subject)
     exporters = [name for name in _EXPORTERS if any(cell.exporter == name for cell in subject.cells)] or _EXPORTERS
     variants = [name for name, entry in subject.entries.items() if entry.kind != FixKind.VERSION_UPGRADE.value]
     providers = sorted({cell.provider for cell in subject.cells if cell.provider}) or ["cpu"]
     provider = "cpu" if "cpu" in providers else providers[0]
-    mine = [name for name in form.mine.of("exporter") if name in exporters]
-    exporter = form.tabs("exporter", "Exporter", exporters, (mine or exporters)[0], EXPORTER_SHORT)
+    first = opening.exporter if opening else exporters[0]
+    exporter = form.tabs("exporter", "Exporter", exporters, first, EXPORTER_SHORT)
     variant = form.tabs("variant", "Form", variants, PLAIN, {PLAIN: "failing form"})
     if len(providers) > 1:
         provider = form.tabs("provider", "Provider", providers, provider)
     else:
         form.one_of("provider", providers)
+    mine = form.mine.profile
+    profiles = [name for name in kept.profiles() if name != mine or name == form.asked.get(PROFILE)]
+    if profiles:
+        form.select(PROFILE, "Packages", profiles, text=PROFILE_WORDS.get(mine, mine), shown=PROFILE_WORDS)
     opsets = sorted({cell.opset for cell in subject.cells if cell.opset is not None})
     known = [*map(str, opsets), DEFAULT_OPSET]
     torch = form.one_of("torch", kept.rows().torch, "torch release")
     opset = form.one_of("opset", known)
     if not torch and not opset:
-        # an address that names no cell has that of the reader's setting
-        torch = form.mine.one("torch")
-        opset = "".join(name for name in form.mine.of("opset")[-1:] if name in known)
-    return Choice(subject.case, variant, exporter, provider, torch, opset)
+        torch = opening.torch if opening else form.mine.one("torch")
+        opset = opset_name(opening.opset) if opening else "".join(form.mine.of("opset")[-1:])
+    profile = form.text(PROFILE) and kept.profile
+    return Choice(subject.case, variant, exporter, provider, torch, opset, profile)
+
+
+def _opening(form: Form, rows: Rows, subject: Subject) -> MeasuredCell | None:
+    """The cell that is shown where an address names none: at the reader's setting, and of what they left open at a
+    release's own opset where it fails; of several the newest release's, with the exporter of its default call first.
+    """
+    mine, variant = form.mine, form.asked.get("variant") or PLAIN
+    exporters = (form.asked["exporter"],) if form.asked.get("exporter") else mine.of("exporter")
+    found = [
+        cell
+        for cell in subject.cells
+        if cell.variant == variant
+        and cell.exporter in (exporters or _EXPORTERS)
+        and cell.torch in (mine.of("torch")[-1:] or rows.torch)
+        and opset_name(cell.opset) in (mine.of("opset")[-1:] or (opset_name(rows.opset(cell.torch, cell.exporter)),))
+    ]
+    return max(found, key=lambda cell: _telling(cell, rows), default=None)
+
+
+def _telling(cell: MeasuredCell, rows: Rows) -> tuple[Any, ...]:
+    is_usual = cell.exporter == rows.default_exporters.get(cell.torch)
+    fails = not cell.works and cell.status is not Status.UNSUPPORTED
+    return fails, versions.parse(cell.torch), is_usual, -_EXPORTERS.index(cell.exporter), cell.provider in _ON_CPU
 
 
 def _explain(kept: Kept, choice: Choice) -> Why:

@@ -15,12 +15,14 @@ from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.select import CatalogueEntry
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upgrade import Upgrade, upgrade
+from caniexport.home import NEWEST
 from caniexport.model.canaries import CANARY
 from caniexport.model.status import Exporter
 from caniexport.operators import operator_key
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import opset_name, render
+from caniexport.pages.setting import PROFILE_WORDS
 
 _TITLE = "Which torch may I move to?"
 _LEAD = "What breaks between two points, what is fixed, which version did it, and what becomes of each workaround."
@@ -42,27 +44,46 @@ def page(form: Form, kept: Kept) -> Page:
     if not releases:
         return form.page(_TITLE, _LEAD, render("nothing.html", nothing="No torch release has been measured yet."))
     opsets = [str(opset) for opset in sorted(kept.rows().offered_opsets)]
-    mine = form.mine.of("torch") or tuple(releases[-2:])
+    mine = form.mine.of("torch") or _last_two(kept, form.mine.profile)
     form.bar()
     own = {name: form.mine.one(name) for name in ("opset", "exporter") if len(form.mine.of(name)) == 1}
     runtime = tuple(("runtime", name) for name in form.mine.of("runtime")[-1:])
     before = (*_point(form, "from", "From", releases, opsets, mine[0], own), *runtime)
+    before += _packages(form, kept, dict(before)["torch"])
     after = (*_point(form, "to", "To", releases, opsets, mine[-1] if len(mine) > 1 else releases[-1]), *runtime)
     form.bar()
     example = "aten::cross, GridSample; empty: every case"
     named = form.words("ops", "Only these operators", example, width=420, longest=LONGEST)
-    form.choose_setting(kept.rows(), ("runtime",), apart=False)
+    form.choose_setting(kept.rows(), ("runtime", "profile"), apart=False)
     ops, unknown = known(filter(None, re.split(r"[,\s]+", named)), kept.rows().catalogue.values())
     found = kept.answer(_ask, before, after, ops) if ops or not named.strip() else None
     given: dict[str, Any] = {"found": found, "unknown": unknown, "lists": _LISTS, "changes": {}, "back": False}
     if found:
         given["back"] = versions.parse(found.before.torch) > versions.parse(found.after.torch)
         given["changes"] = _counts(found)
-        given["at"] = _at(found.after)
+        given["at"] = _at(found.after, form.mine.profile)
         given["decision"] = decide(found)
         targets = [target for target in (found.target, found.kept) if target is not None]
-        given["sides"] = [(f"to {called(target)}", target, _at(target.place)) for target in targets]
+        given["sides"] = [(f"to {called(target)}", target, _at(target.place, form.mine.profile)) for target in targets]
     return form.page(_TITLE, _LEAD, render("upgrade.html", **given), takes_file=True, folds=bool(found))
+
+
+def _last_two(kept: Kept, profile: str) -> tuple[str, ...]:
+    """The newest release with a reader's packages and the newest of all, or the two newest."""
+    releases, theirs = kept.rows().torch, kept.of(profile).rows().torch
+    return releases[-2:] if profile == NEWEST else (*theirs[-1:], releases[-1])
+
+
+def _packages(form: Form, kept: Kept, torch: str) -> tuple[tuple[str, str], ...]:
+    """The reader's packages as a part of the point that they come from; the newest where they were not measured."""
+    profile = form.mine.profile
+    if profile == NEWEST:
+        return ()
+    if torch in kept.of(profile).rows().torch:
+        return (("profile", profile),)
+    words = PROFILE_WORDS.get(profile, profile)
+    form.warnings.append(f"torch {torch} was not measured with packages {words}: it is answered with the newest")
+    return ()
 
 
 def decide_for_model(kept: Kept, model: ModelFile, asked: Mapping[str, str]) -> str:
@@ -125,12 +146,13 @@ def _counts(found: Upgrade) -> dict[str, int]:
     return counts
 
 
-def _at(place: MeasuredPoint) -> dict[str, str]:
-    """A point as the case page is asked for it."""
+def _at(place: MeasuredPoint, mine: str) -> dict[str, str]:
+    """A point as the case page is asked for it by a reader with packages of their own."""
     provider = "" if place.provider == "cpu" else place.provider
     return {
         "torch": place.torch,
         "exporter": place.exporter,
         "opset": opset_name(place.opset),
         "provider": provider,
+        "profile": place.profile if mine != place.profile else "",
     }
