@@ -128,6 +128,41 @@ def test_a_lock_file_is_answered_with_its_own_packages(local, tmp_path, monkeypa
     assert "read: requirements.txt (3 packages): torch 2.15.0, onnx 1.19.1, onnxscript 0.5.6" in reply.output
 
 
+@pytest.mark.parametrize("words", [["why", "cross"], ["workaround", "cross"], ["why", "IndexError: of nobody"]])
+def test_an_answer_for_what_is_installed_says_what_differs(local, tmp_path, monkeypatch, words):
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    (tmp_path / "cases").mkdir()
+    lock = tmp_path / "freeze.txt"
+    lock.write_text(f"torch=={TORCH}\nonnxscript==0.5.4\nonnx==1.19.1\n", encoding="utf-8")
+
+    text = CliRunner().invoke(main, [*words, "--lock", str(lock), "--exporter", "dynamo", "--opset", "18"])
+    as_json = CliRunner().invoke(main, [*words, "--lock", str(lock), "--exporter", "dynamo", "--opset", "18", "--json"])
+
+    assert text.exit_code == 0
+    said = text.output.splitlines()[-3:]
+    assert said[0] == "- read: freeze.txt (3 packages): torch 2.15.0, onnx 1.19.1, onnxscript 0.5.4"
+    assert said[1].startswith("- answered from torch 2.15.0 with onnxscript 0.5.6, onnx 1.19.1")
+    assert said[2] == "- not measured with onnxscript 0.5.4 (measured with 0.5.6, newer)"
+    assert said == as_json.stderr.splitlines()
+    assert json.loads(as_json.stdout)
+    assert ("mismatch" in text.output) == (words == ["why", "cross"])
+
+
+def test_two_installations_or_none_with_torch_are_wrong_use(local, tmp_path, monkeypatch):
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    (tmp_path / "cases").mkdir()
+    lock = tmp_path / "freeze.txt"
+    lock.write_text("onnx==1.19.1\n", encoding="utf-8")
+
+    without = CliRunner().invoke(main, ["why", "cross", "--lock", str(lock)])
+    named = CliRunner().invoke(main, ["why", "cross", "--lock", str(lock), "--torch", TORCH])
+    both = CliRunner().invoke(main, ["why", "cross", "--lock", str(lock), "--here"])
+
+    assert (without.exit_code, named.exit_code, both.exit_code) == (2, 0, 2)
+    assert "no torch in it" in without.output
+    assert "- answered from torch 2.15.0" in named.output
+
+
 def test_a_command_answers_for_the_profile_asked_for(local, tmp_path, monkeypatch):
     monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
     (tmp_path / "cases").mkdir()

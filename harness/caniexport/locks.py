@@ -51,8 +51,8 @@ _MACHINES = {
     "win-64": "sys_platform == 'win32'",
 }
 _WANTED = (
-    "`pip list --format=freeze` prints every version, and beside the file --from torch=VERSION names that of torch"
-    " (measure: --release VERSION)"
+    "`pip list --format=freeze` prints every version, and beside the file the command names that of torch"
+    " (--torch VERSION; upgrade: --from torch=VERSION)"
 )
 
 

@@ -85,6 +85,25 @@ class MeasuredPoint:
         }
 
 
+@dataclass(frozen=True)
+class OwnEnvironment:
+    """What was measured nearest to a user's packages; ``differs`` are those that they have in other versions, ``notes``
+    what is to be said of the release.
+    """
+
+    measured: Installed
+    differs: tuple[VersionDifference, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """``answered from torch 2.9.1 with onnxscript 0.5.6 …``, then what differs, version by version."""
+        beside = f" with {self.measured.text}" if self.measured.text else ""
+        same = "" if self.differs else ": the versions that are named are those measured"
+        told = (f"not measured with {item.text}" for item in self.differs)
+        return f"answered from torch {self.measured.torch}{beside}{same}", *self.notes, *told
+
+
 def parse(text: str) -> dict[str, str]:
     """``torch=2.8.0,opset=17,ort=1.20`` as a dictionary; a bare version is torch's. Raises :class:`UnknownName`.
 
@@ -135,6 +154,13 @@ class Places:
         if beside.profile != self._rows.profile:
             return Places(self._rows.under(beside.profile))._at(torch, asked, beside, notes)
         return self._at(torch, asked, beside, notes)
+
+    def own(self, asked: Mapping[str, str]) -> OwnEnvironment:
+        """The measured environment that answers for a user's packages, and every package that differs from it."""
+        notes: list[str] = []
+        torch = self._release(asked.get("torch", ""), notes)
+        found = self._beside(torch, asked, [])
+        return OwnEnvironment(found, differences(found, helpers_of(asked)), tuple(notes))
 
     def _release(self, asked: str, notes: list[str]) -> str:
         """The measured release that is meant, the newest where none is; for an unmeasured patch the nearest one."""

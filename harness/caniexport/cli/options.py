@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from caniexport import home as homes
 from caniexport import names, versions
@@ -16,11 +18,12 @@ from caniexport.home import NEWEST, Home
 from caniexport.machine.disk import GIGABYTE
 
 if TYPE_CHECKING:
+    from caniexport.locks import LockedInstall
     from caniexport.store import Dataset
 
 _Command = Callable[..., Any]
-#: where a command's context keeps the profile that it answers for
-_PROFILE = "caniexport.profile"
+#: where a command's context keeps the profile that it answers for, and lines that belong to the answer
+_PROFILE, _TOLD = "caniexport.profile", "caniexport.told"
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
@@ -118,6 +121,59 @@ def filter_options(answer: str, *but: str) -> Callable[[_Command], _Command]:
         return command
 
     return decorate
+
+
+def install_options(text: str) -> Callable[[_Command], _Command]:
+    """``--lock FILE`` and ``--here``: what a user has installed, for :func:`read_install`."""
+    files = "uv.lock, poetry.lock, requirements.txt, environment.yml, pip freeze, ..."
+    lock = click.option("--lock", type=click.Path(path_type=Path), help=f"{text}, from a lock file: {files}")
+    here = click.option("--here", is_flag=True, help=f"{text}, from the packages of the active environment.")
+    return lambda command: lock(here(command))
+
+
+def read_install(lock: Path | None, here: bool, torch: str = "") -> LockedInstall | None:
+    """What a user has installed; ``torch`` stands for the version named there. ``None`` where nothing was named."""
+    from caniexport.locks import read_here, read_lock
+
+    if lock is not None and here:
+        raise click.UsageError("--lock and --here name two installations")
+    return read_lock(lock, torch) if lock is not None else read_here(torch) if here else None
+
+
+def open_for(
+    install: LockedInstall | None, given: Mapping[str, tuple[str, ...]]
+) -> tuple[Dataset, dict[str, tuple[str, ...]]]:
+    """The dataset and the filters, of the measured packages nearest to what is installed; the answer says what differs.
+
+    A profile that was named stays.
+    """
+    from caniexport.answers.points import Places
+    from caniexport.answers.select import load
+
+    dataset = open_dataset()
+    if install is None:
+        return dataset, dict(given)
+    context = click.get_current_context()
+    named = {"profile": dataset.profile} if _is_named(context, "profile") else {}
+    own = Places(load(dataset)).own({**install.point, **named})
+    for line in (f"read: {install.text}", *install.notes, *own.lines):
+        tell(line)
+    return dataset.of(own.measured.profile), {**given, "torch": (own.measured.torch,)}
+
+
+def _is_named(context: click.Context, option: str) -> bool:
+    return context.get_parameter_source(option) is ParameterSource.COMMANDLINE
+
+
+def tell(line: str) -> None:
+    """A line below the answer; with --json beside it, on stderr."""
+    context = click.get_current_context()
+    lines = context.meta.get(_TOLD)
+    if lines is None:
+        lines = context.meta[_TOLD] = []
+        as_json = bool(context.params.get("as_json"))
+        context.call_on_close(lambda: click.echo("\n".join(f"- {text}" for text in lines), err=as_json))
+    lines.append(line)
 
 
 def open_dataset(home: Home | None = None) -> Dataset:

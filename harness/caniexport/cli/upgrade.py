@@ -12,7 +12,7 @@ import click
 
 from caniexport.answers.filters import read_filters
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, json_option, open_dataset
+from caniexport.cli.options import filter_options, install_options, json_option, open_dataset, read_install
 from caniexport.names import plural
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from caniexport.answers.touching import ModelStanding, Touch
     from caniexport.answers.upgrade import ChangeGroup, FixChange, Upgrade
     from caniexport.cli.output import Console
-    from caniexport.locks import LockedInstall
     from caniexport.store import Dataset
 
 _SHOWN = 12
@@ -33,12 +32,7 @@ _NOTHING = "No case of the corpus is about what is listed: nothing documented is
 @click.command("upgrade")
 @click.option("--from", "before", metavar="POINT", help="torch=1.13.1,opset=17; exporter=, ort=1.20, provider=.")
 @click.option("--to", "after", metavar="POINT", help="What is left out is that release's own default.")
-@click.option(
-    "--lock",
-    type=click.Path(path_type=Path),
-    help="Where you are, from a lock file: uv.lock, poetry.lock, requirements.txt, environment.yml, pip freeze, ...",
-)
-@click.option("--here", is_flag=True, help="Where you are, from the packages of the active environment.")
+@install_options("Where you are")
 @click.option("--ops", "op_list", type=click.Path(path_type=Path), help="A file with operators, one a line.")
 @click.option(
     "--model",
@@ -85,7 +79,7 @@ def command(
     if asked.nothing:
         output.report({"notes": asked.notes}, [*asked.notes, _NOTHING], as_json)
         return
-    installed = _installed(lock, here, _point(None, before).get("torch", ""))
+    installed = read_install(lock, here, _point(None, before).get("torch", ""))
     if before is None and installed is None and (file is None or "torch" not in file.point):
         said = " (the file names no torch release that was measured)" if file else ""
         raise click.UsageError(f"Missing option '--from'{said}")
@@ -102,14 +96,6 @@ def command(
     output.answer(found, show if is_narrow else show_measured, as_json)
     if found.breaks:
         click.get_current_context().exit(1)
-
-
-def _installed(lock: Path | None, here: bool, torch: str) -> LockedInstall | None:
-    from caniexport.locks import read_here, read_lock
-
-    if lock is not None and here:
-        raise click.UsageError("--lock and --here are two places to come from")
-    return read_lock(lock, torch) if lock is not None else read_here(torch) if here else None
 
 
 def _file(path: Path | None, dataset: Dataset) -> ModelFile | None:

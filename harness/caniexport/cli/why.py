@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +15,7 @@ from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import CLAIM, EXPORTER_SHORT, REFUSED, STATUS, word
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, json_option, open_dataset
+from caniexport.cli.options import filter_options, install_options, json_option, open_for, read_install
 from caniexport.cli.output import labelled, styled
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import WORKS, Status
@@ -42,14 +43,19 @@ _PACKAGES = ("torch", "onnx", "onnxscript", "onnx_ir", "onnx-ir", "onnxruntime",
     help="Where its outcome changed from release to release of torch, or of a package beside one torch (--torch): "
     "intervals (a, b], and what did it.",
 )
+@install_options("Answer for what you have installed")
 @json_option
-def command(case: str, along: str | None, as_json: bool, **given: tuple[str, ...]) -> None:
+def command(
+    case: str, along: str | None, lock: Path | None, here: bool, as_json: bool, **given: tuple[str, ...]
+) -> None:
     """Explain a case: where it stops, the real message, versions, the claims it bears on, how to repeat it.
 
     Without filters it covers every release, exporter and opset; --torch, --exporter and --opset narrow it.
 
     An error's text (in quotes; - reads it from standard input) is answered with the cases that fail alike, and the
     fixes that work at --torch, --exporter and --opset; without them, where the error was seen last.
+
+    With --lock or --here it is the torch release that is installed, with the measured packages that are nearest.
     """
     from caniexport.answers.history import history
     from caniexport.answers.reasons import why
@@ -58,14 +64,16 @@ def command(case: str, along: str | None, as_json: bool, **given: tuple[str, ...
     from caniexport.match.explain import explain_error
 
     text = sys.stdin.read() if case == "-" else case
+    dataset, placed = open_for(read_install(lock, here, *given["torch"][:1]), given)
+    given = {**placed, "torch": given["torch"]} if along == "torch" else placed
     if case == "-" or reads_as_error(text):
-        output.answer(explain_error(open_dataset(), text, _point(given)), show_error, as_json)
+        output.answer(explain_error(dataset, text, _point(given)), show_error, as_json)
         return
     asked = read_filters("why", {**given, "case": case})
     if along:
-        output.answer_each(history(open_dataset(), asked, along), show_history, as_json)
+        output.answer_each(history(dataset, asked, along), show_history, as_json)
     else:
-        output.answer_each(why(open_dataset(), asked), show, as_json)
+        output.answer_each(why(dataset, asked), show, as_json)
 
 
 def _point(given: dict[str, tuple[str, ...]]) -> dict[str, str]:

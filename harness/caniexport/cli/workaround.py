@@ -14,13 +14,14 @@ import click
 from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import EXPORTER_SHORT, NOT_MEASURED, WORKAROUND, word
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, json_option, open_dataset, with_named
+from caniexport.cli.options import filter_options, install_options, json_option, open_for, read_install, with_named
 from caniexport.cli.output import grid, legend, marked, say_local, styled
 
 if TYPE_CHECKING:
     from caniexport.answers.rows import MeasuredCell
     from caniexport.answers.standings import Standing, Workarounds
     from caniexport.cli.output import Console
+    from caniexport.locks import LockedInstall
 
 _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
 
@@ -41,9 +42,16 @@ _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
     metavar="PATH",
     help="Find version gates and known workarounds in this source tree instead.",
 )
+@install_options("Answer for what you have installed")
 @json_option
 def command(
-    case: str | None, fail_on: tuple[str, ...], tree: Path | None, as_json: bool, **given: tuple[str, ...]
+    case: str | None,
+    fail_on: tuple[str, ...],
+    tree: Path | None,
+    lock: Path | None,
+    here: bool,
+    as_json: bool,
+    **given: tuple[str, ...],
 ) -> None:
     """Say of each fix whether it is needed, obsolete, broken, harmful or unknown, and since which version.
 
@@ -54,10 +62,11 @@ def command(
     """
     from caniexport.answers.standings import workarounds
 
+    install = read_install(lock, here, *given["torch"][:1])
     if tree is not None:
-        _scan(tree, case, fail_on, as_json, given)
+        _scan(tree, case, fail_on, as_json, given, install)
         return
-    dataset = open_dataset()
+    dataset, given = open_for(install, given)
     filters = read_filters("workaround", with_named(dataset, case, given))
     found = workarounds(dataset, filters)
     output.answer(found, partial(show, evidence=bool(filters.cases)), as_json)
@@ -66,7 +75,12 @@ def command(
 
 
 def _scan(
-    tree: Path, case: str | None, fail_on: tuple[str, ...], as_json: bool, given: dict[str, tuple[str, ...]]
+    tree: Path,
+    case: str | None,
+    fail_on: tuple[str, ...],
+    as_json: bool,
+    given: dict[str, tuple[str, ...]],
+    install: LockedInstall | None,
 ) -> None:
     from caniexport.cli.scanned import show_scan
     from caniexport.scan.scan import scan
@@ -80,7 +94,8 @@ def _scan(
     if opset is not None and not opset.isdigit():
         raise click.UsageError(f"--opset {opset}: with --scan a number is wanted")
     exporter = given["exporter"][0] if given["exporter"] else None
-    found = scan(open_dataset(), tree, given["torch"], exporter, int(opset) if opset else None)
+    dataset, given = open_for(install, given)
+    found = scan(dataset, tree, given["torch"], exporter, int(opset) if opset else None)
     output.answer(found, show_scan, as_json)
     if any(item.word.value in fail_on for item in found.findings if item.spoken):
         click.get_current_context().exit(1)
