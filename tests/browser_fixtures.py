@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -31,14 +32,21 @@ MARKS = [
 def address(tmp_path_factory):
     """Where the app is served from a small dataset of its own."""
     home = build(tmp_path_factory.mktemp("home"))
+    with served(home, tmp_path_factory.mktemp("log") / "server.log") as address:
+        yield address
+
+
+@contextmanager
+def served(home, log, first_on_path=""):
+    """The app over this home, with what lies in a folder imported before what is installed; gives its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
     line = [sys.executable, "-m", "streamlit", "run", str(APP), *options]
-    log = tmp_path_factory.mktemp("log") / "server.log"
+    environ = {**os.environ, VARIABLE: str(home), "PYTHONPATH": str(first_on_path)}
     with log.open("w") as output:
-        server = subprocess.Popen(line, env={**os.environ, VARIABLE: str(home)}, stdout=output, stderr=output)
+        server = subprocess.Popen(line, env=environ, stdout=output, stderr=output)
     try:
         _wait(f"http://127.0.0.1:{port}/_stcore/health", server, log)
         yield f"http://127.0.0.1:{port}"
@@ -71,6 +79,13 @@ def chromium():
 @pytest.fixture
 def visit(chromium, address):
     """``visit("/case?…", width=800)``: the page once it is drawn. What it logs as an error fails the test."""
+    with visiting(chromium, address) as visited:
+        yield visited
+
+
+@contextmanager
+def visiting(chromium, address):
+    """The same of any address."""
     contexts, errors = [], []
 
     def visited(path, width=1440, scheme="light"):
