@@ -76,8 +76,8 @@ def labelled(name):
 
 @pytest.mark.parametrize(
     "queries",
-    [labelled("errors.jsonl"), labelled("fresh.jsonl"), labelled("later.jsonl"), WORDS],
-    ids=["errors", "fresh", "later", "words"],
+    [labelled("errors.jsonl"), labelled("fresh.jsonl"), labelled("later.jsonl"), labelled("mixed.jsonl"), WORDS],
+    ids=["errors", "fresh", "later", "mixed", "words"],
 )
 def test_the_page_finds_what_python_finds(published, page, queries):
     here = json.loads(json.dumps([find_in_python(published, query) for query in queries]))

@@ -12,7 +12,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from caniexport.answers.select import CatalogueEntry, load
-from caniexport.match.evidence import ErrorEvidence, Reason, read_error, speaks_alone, spelled, split_words
+from caniexport.match.evidence import (
+    LEAST_WORDS,
+    ErrorEvidence,
+    Reason,
+    read_error,
+    speaks_alone,
+    spelled,
+    split_words,
+)
 from caniexport.match.seen import SeenError, read_seen
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
@@ -23,8 +31,6 @@ if TYPE_CHECKING:
 
 #: an error that so many cases have does not tell which of them is meant
 _MOST_CASES = 4
-#: words of a line that can be told from others
-_LEAST_WORDS = 3
 #: share of the two texts' words, weighed by how rare they are, from which they are alike
 _ALIKE = 0.6
 #: characters from which the beginning of a line stands for the whole
@@ -121,7 +127,7 @@ class KnownError:
     @cached_property
     def patterns(self) -> tuple[str, ...]:
         """The patterns of its reasons that tell enough."""
-        return tuple(dict.fromkeys(reason.pattern for reason in self.evidence.reasons if _tells(reason)))
+        return tuple(dict.fromkeys(reason.pattern for reason in self.evidence.reasons if reason.tells))
 
 
 @dataclass(frozen=True)
@@ -165,6 +171,21 @@ class ErrorIndex:
                 cases[word] |= item.seen.cases
         every = len({case for case, _ in self.entries})
         return {word: round(1000 * math.log(1 + every / len(found))) for word, found in cases.items()}
+
+    @cached_property
+    def rarest(self) -> int:
+        """What a word says that no error has: as much as the rarest."""
+        return max(self.rarity.values(), default=1)
+
+    def weigh(self, words: Iterable[str]) -> int:
+        """How much words say together."""
+        rarity, rarest = self.rarity, self.rarest
+        return sum(rarity.get(word, rarest) for word in words)
+
+    @cached_property
+    def weights(self) -> Mapping[frozenset[str], int]:
+        """How much the words of each known error say together."""
+        return {item.evidence.words: self.weigh(item.evidence.words) for item in self.known}
 
     @cached_property
     def purity(self) -> Mapping[tuple[str, str], float]:
@@ -279,7 +300,7 @@ def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
         confidence = _compare(where, evidence, item, first)
         if confidence is None:
             continue
-        like = _likeness(evidence.words, item.evidence.words, where.rarity) + _RAISED * _raises_alike(evidence, item)
+        like = _likeness(where, evidence.words, item.evidence.words) + _RAISED * _raises_alike(evidence, item)
         for place in item.seen.places:
             entry = where.entries.get((place.case, place.variant))
             if entry is not None:
@@ -295,7 +316,7 @@ def _whatever_operator(evidence: ErrorEvidence, item: KnownError) -> bool:
     names none, or one of those that an operator of one's own has.
     """
     for reason in evidence.reasons:
-        if item.key == "" and _tells(reason) and not reason.names_operator and reason.exact in item.lines:
+        if item.key == "" and reason.tells and not reason.names_operator and reason.exact in item.lines:
             return True
         if _OF_ONES_OWN.search(reason.line) and reason.pattern in item.patterns:
             return True
@@ -305,7 +326,7 @@ def _whatever_operator(evidence: ErrorEvidence, item: KnownError) -> bool:
 def _speaks_alike(evidence: ErrorEvidence, item: KnownError) -> bool:
     """Whether a known error has a line or a pattern of the text's."""
     return any(
-        _same_line(reason, item) or (_tells(reason) and _same_pattern(reason, item)) for reason in evidence.reasons
+        _same_line(reason, item) or (reason.tells and _same_pattern(reason, item)) for reason in evidence.reasons
     )
 
 
@@ -332,7 +353,7 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, first
             told = _is_rule(evidence) if agrees else len(where.cases_by_line.get(line, ())) == 1
             sure = told and item.key == first and not reason.warns
             return Confidence.EXACT if sure else Confidence.SIMILAR
-        pattern = _same_pattern(reason, item) if _tells(reason) else ""
+        pattern = _same_pattern(reason, item) if reason.tells else ""
         if pattern:
             few = len(where.cases_by_pattern[pattern, item.key]) <= _MOST_CASES
             return Confidence.CAUSE if agrees and (few or _is_rule(evidence)) else Confidence.SIMILAR
@@ -340,7 +361,7 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, first
         return None
     if any(clause in evidence.patterns for clause in item.evidence.clauses):
         return Confidence.SIMILAR
-    return Confidence.SIMILAR if _likeness(evidence.words, item.evidence.words, where.rarity) >= _ALIKE else None
+    return Confidence.SIMILAR if _likeness(where, evidence.words, item.evidence.words) >= _ALIKE else None
 
 
 def _is_rule(evidence: ErrorEvidence) -> bool:
@@ -382,7 +403,7 @@ def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) 
     """Of many cases with one error, the one that fails with nothing else, and whose own words are the text's, leads."""
     own = own_words(lead.entry)
     asked = split_words(text) | frozenset(_NUMBER.findall("\n".join(reason.line for reason in evidence.reasons)))
-    about = _weight(own & asked, where.rarity) / (_weight(own, where.rarity) or 1)
+    about = where.weigh(own & asked) / (where.weigh(own) or 1)
     raised = [reason for reason in evidence.reasons if not reason.warns]
     pure = max((where.purity_in(lead.case, reason) for reason in raised), default=0.0)
     if lead.confidence is Confidence.EXACT and not evidence.operator and about < _LEAST_ABOUT:
@@ -400,24 +421,14 @@ def own_words(entry: CatalogueEntry) -> frozenset[str]:
     return frozenset(word for word in words if len(word) > _SHORT) | frozenset(_NUMBER.findall(text))
 
 
-def _weight(words: Iterable[str], rarity: Mapping[str, int]) -> int:
-    """How much words say together; one that no error has says as much as the rarest."""
-    rarest = max(rarity.values(), default=1)
-    return sum(rarity.get(word, rarest) for word in words)
-
-
-def _likeness(mine: frozenset[str], theirs: frozenset[str], rarity: Mapping[str, int]) -> float:
+def _likeness(where: ErrorIndex, mine: frozenset[str], theirs: frozenset[str]) -> float:
     """How much of one of two texts is in the other; a word that no error has weighs as much as the rarest."""
     both = mine & theirs
-    if len(both) < _LEAST_WORDS:
+    if len(both) < LEAST_WORDS:
         return 0.0
-    shared, of_mine, of_theirs = (_weight(words, rarity) for words in (both, mine, theirs))
+    shared, of_mine, of_theirs = where.weigh(both), where.weigh(mine), where.weights[theirs]
     whole = shared / (of_mine + of_theirs - shared)
     return max(whole, _OF_MINE * min(shared / of_mine, 1.0), _OF_THEIRS * shared / of_theirs)
-
-
-def _tells(reason: Reason) -> bool:
-    return len(split_words(reason.line)) >= _LEAST_WORDS
 
 
 def _gather(pairs: Iterable[tuple[_Key, frozenset[str]]]) -> dict[_Key, frozenset[str]]:

@@ -19,6 +19,8 @@ LONGEST = 20_000
 #: characters of a reason that are looked at
 _REASON = 1500
 _MOST_REASONS = 12
+#: words of a line that can be told from others
+LEAST_WORDS = 3
 
 _KIND = (
     r"(?:\w*(?:Error|Exception|Fail(?:ure)?|Warning|InvalidArgument|InvalidGraph|NotImplemented|RuntimeErrorWithDiagnostic"
@@ -201,7 +203,12 @@ class Reason:
         """Whether it is a warning."""
         return self.kind.endswith("Warning")
 
-    @property
+    @cached_property
+    def tells(self) -> bool:
+        """Whether the first line has enough words to be told from others."""
+        return len(split_words(self.line)) >= LEAST_WORDS
+
+    @cached_property
     def line(self) -> str:
         """The first line of the words."""
         return next((line.strip() for line in self.text.splitlines() if line.strip()), "")
