@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "harness" / "caniexport"
 FLOORS = (
     ("model",),
     ("names", "operators", "versions", "home"),
-    ("profiles",),
+    ("profiles", "settings"),
     ("locks",),
     ("worker",),
     ("runner",),

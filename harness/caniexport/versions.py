@@ -58,9 +58,31 @@ def resolve(asked: str, measured: Iterable[str], what: str = "torch") -> str:
     raise UnknownName(f"{what} {asked} has not been measured ({_neighbours(want, known)})")
 
 
+def is_range(asked: str) -> bool:
+    """Whether a text asks for every version within it (``>=2.4,<2.10``), not for one."""
+    return asked[:1] in tuple("<>=!~")
+
+
+def resolve_each(asked: str, measured: Iterable[str], what: str = "torch") -> list[str]:
+    """The measured versions that ``asked`` means, oldest first: all within a range, or the one of :func:`resolve`."""
+    known = ordered(measured)
+    if not is_range(asked):
+        return [resolve(asked, known, what)]
+    found = [text for text in known if within(text, asked)]
+    if not found:
+        span = f"{known[0]} to {known[-1]}" if known else "nothing yet"
+        raise UnknownName(f"no measured {what} is within {asked} (measured: {span})")
+    return found
+
+
 def resolve_patch(asked: str, measured: Iterable[str]) -> str:
-    """As :func:`resolve`; for a patch release of torch that was not measured, the nearest one of its minor version."""
+    """As :func:`resolve`; for a patch release of torch that was not measured, the nearest one of its minor version.
+
+    Of a range it is the newest.
+    """
     known = list(measured)
+    if is_range(asked):
+        return resolve_each(asked, known)[-1]
     try:
         return resolve(asked, known)
     except UnknownName:

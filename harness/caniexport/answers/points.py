@@ -167,7 +167,11 @@ class Places:
         if not asked:
             notes.append(f"torch {self._rows.torch[-1]}, the newest measured")
             return self._rows.torch[-1]
-        torch, wanted = versions.resolve_patch(asked, self._rows.torch), versions.parse(asked)
+        torch = versions.resolve_patch(asked, self._rows.torch)
+        if versions.is_range(asked):
+            notes.append(f"torch {torch}, the newest measured within {asked}")
+            return torch
+        wanted = versions.parse(asked)
         if len(wanted.release) > 2 and wanted.public != versions.public(torch):
             notes.append(f"torch {asked} was not measured; {torch} is answered")
         return torch

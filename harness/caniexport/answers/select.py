@@ -124,7 +124,7 @@ def _statuses(asked: Iterable[str]) -> frozenset[Status]:
 
 
 def _torch(asked: Iterable[str], measured: tuple[str, ...]) -> tuple[str, ...]:
-    found = {versions.resolve(text, measured) for text in asked if text != "all"}
+    found = {torch for text in asked if text != "all" for torch in versions.resolve_each(text, measured)}
     return tuple(text for text in measured if text in found) if found else measured
 
 

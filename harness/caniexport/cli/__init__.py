@@ -103,9 +103,13 @@ def _worded(error: OSError) -> str:
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="caniexport")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Can I export it? Which PyTorch ops, failures and workarounds pass where, measured.
 
     Answers come from the published dataset and from what `measure` found on this machine; where both have a
     result, this machine's is used, and marked. Every command takes --json. `glossary` explains the words.
     """
+    from caniexport.cli.project import use_settings
+
+    use_settings(context)

@@ -14,6 +14,7 @@ from caniexport import home as homes
 from caniexport import names, versions
 from caniexport.answers.filters import TAKEN
 from caniexport.cli import output
+from caniexport.cli.project import is_setting, settings_used
 from caniexport.home import NEWEST, Home
 from caniexport.machine.disk import GIGABYTE
 
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from caniexport.store import Dataset
 
 _Command = Callable[..., Any]
-#: where a command's context keeps the profile that it answers for, and lines that belong to the answer
-_PROFILE, _TOLD = "caniexport.profile", "caniexport.told"
+#: where a command's context keeps the profile that it answers for, lines that belong to the answer, and options whose
+#: setting is not used
+_PROFILE, _TOLD, _UNUSED = "caniexport.profile", "caniexport.told", "caniexport.unused"
+#: commands whose output is a file
+_PRINT_FILES = ("reproduce",)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
@@ -131,12 +135,15 @@ def install_options(text: str) -> Callable[[_Command], _Command]:
     return lambda command: lock(here(command))
 
 
-def read_install(lock: Path | None, here: bool, torch: str = "") -> LockedInstall | None:
-    """What a user has installed; ``torch`` stands for the version named there. ``None`` where nothing was named."""
+def read_install(lock: Path | None, here: bool, named: Sequence[str] = ()) -> LockedInstall | None:
+    """What a user has installed; a release of torch that is ``named`` stands for the version there. ``None`` where no
+    installation is asked for.
+    """
     from caniexport.locks import read_here, read_lock
 
     if lock is not None and here:
         raise click.UsageError("--lock and --here name two installations")
+    torch = "" if is_setting(click.get_current_context(), "torch") else "".join(named[:1])
     return read_lock(lock, torch) if lock is not None else read_here(torch) if here else None
 
 
@@ -156,6 +163,7 @@ def open_for(
     context = click.get_current_context()
     named = {"profile": dataset.profile} if _is_named(context, "profile") else {}
     own = Places(load(dataset)).own({**install.point, **named})
+    leave_setting("torch")
     for line in (f"read: {install.text}", *install.notes, *own.lines):
         tell(line)
     return dataset.of(own.measured.profile), {**given, "torch": (own.measured.torch,)}
@@ -166,14 +174,22 @@ def _is_named(context: click.Context, option: str) -> bool:
 
 
 def tell(line: str) -> None:
-    """A line below the answer; with --json beside it, on stderr."""
-    context = click.get_current_context()
-    lines = context.meta.get(_TOLD)
-    if lines is None:
-        lines = context.meta[_TOLD] = []
-        as_json = bool(context.params.get("as_json"))
-        context.call_on_close(lambda: click.echo("\n".join(f"- {text}" for text in lines), err=as_json))
-    lines.append(line)
+    """A line below the answer; beside it, on stderr, where that is JSON or a file."""
+    click.get_current_context().meta.setdefault(_TOLD, []).append(line)
+
+
+def leave_setting(*names: str) -> None:
+    """These options of the command are not used, so that no setting of the project's is told for them."""
+    click.get_current_context().meta.setdefault(_UNUSED, set()).update(names)
+
+
+def _print_told(context: click.Context) -> None:
+    lines = [*context.meta.get(_TOLD, ())]
+    used = settings_used(context, frozenset(context.meta.get(_UNUSED, ())))
+    lines += [used] if used else []
+    is_text = context.params.get("form", "text") == "text" and context.info_name not in _PRINT_FILES
+    for line in lines:
+        click.echo(f"- {line}", err=bool(context.params.get("as_json")) or not is_text)
 
 
 def open_dataset(home: Home | None = None) -> Dataset:
@@ -190,7 +206,9 @@ def open_dataset(home: Home | None = None) -> Dataset:
             output.say(f"caniexport: warning: {problem}")
 
     # files are read as answers need them, so what is wrong with them is known at the end
-    click.get_current_context().call_on_close(report)
+    context = click.get_current_context()
+    context.call_on_close(report)
+    context.call_on_close(lambda: _print_told(context))
     return dataset
 
 
@@ -230,4 +248,6 @@ def opset_numbers(asked: Sequence[str]) -> tuple[int, ...]:
 def release_names(dataset: Dataset, asked: Sequence[str]) -> tuple[str, ...]:
     """The measured releases that these words name; none for all. Raises :class:`UnknownName`."""
     measured = [torch for (torch,) in dataset.grouped(("torch",), {}) if torch]
-    return () if "all" in asked else tuple(versions.resolve(text, measured) for text in asked)
+    if "all" in asked:
+        return ()
+    return tuple(torch for text in asked for torch in versions.resolve_each(text, measured))

@@ -12,7 +12,7 @@ import click
 
 from caniexport.answers.filters import read_filters
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, install_options, json_option, open_dataset, read_install
+from caniexport.cli.options import filter_options, install_options, json_option, open_dataset, read_install, tell
 from caniexport.names import plural
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def command(
     The first line is the decision. Exit code 1 where something that worked does not work afterwards; of a model, where
     it is not known that it does: a known failure touches it or may, or nothing was measured there.
     """
+    from caniexport.answers.points import parse
     from caniexport.answers.wanted import wanted
 
     if after is None and not plan:
@@ -79,11 +80,12 @@ def command(
     if asked.nothing:
         output.report({"notes": asked.notes}, [*asked.notes, _NOTHING], as_json)
         return
-    installed = read_install(lock, here, _point(None, before).get("torch", ""))
-    if before is None and installed is None and (file is None or "torch" not in file.point):
+    installed = read_install(lock, here, [*filter(None, [parse(before or "").get("torch")])])
+    point = {**(file.point if file else {}), **(installed.point if installed else {}), **parse(before or "")}
+    point = {**_setting(point), **point}
+    if before is None and "torch" not in point:
         said = " (the file names no torch release that was measured)" if file else ""
         raise click.UsageError(f"Missing option '--from'{said}")
-    point = {**_point(file, None), **(installed.point if installed else {}), **_point(None, before)}
     found = _answer(dataset, point, after, asked.filters, file, plan=plan)
     told = [f"read: {installed.text}", *installed.notes] if installed else []
     found = replace(found, notes=(*(file.notes if file else ()), *told, *asked.notes, *found.notes))
@@ -111,11 +113,15 @@ def _file(path: Path | None, dataset: Dataset) -> ModelFile | None:
     return read_model(path, load(dataset).torch)
 
 
-def _point(file: ModelFile | None, before: str | None) -> dict[str, str]:
-    """Where the file says that it comes from, and over it what was named."""
-    from caniexport.answers.points import parse
+def _setting(point: Mapping[str, str]) -> dict[str, str]:
+    """What the project's settings say of where it is, as far as nothing else does."""
+    from caniexport.settings import read_settings
 
-    return {**(file.point if file else {}), **parse(before or "")}
+    own = read_settings(Path.cwd())
+    used = [key for key in ("torch", "opset", "exporter", "runtime") if getattr(own, key) and key not in point]
+    if used:
+        tell(own.told(*used))
+    return {key: getattr(own, key) for key in used}
 
 
 def _answer(

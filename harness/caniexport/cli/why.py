@@ -64,7 +64,7 @@ def command(
     from caniexport.match.explain import explain_error
 
     text = sys.stdin.read() if case == "-" else case
-    dataset, placed = open_for(read_install(lock, here, *given["torch"][:1]), given)
+    dataset, placed = open_for(read_install(lock, here, given["torch"]), given)
     given = {**placed, "torch": given["torch"]} if along == "torch" else placed
     if case == "-" or reads_as_error(text):
         output.answer(explain_error(dataset, text, _point(given)), show_error, as_json)

@@ -14,8 +14,17 @@ import click
 from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import EXPORTER_SHORT, NOT_MEASURED, WORKAROUND, word
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, install_options, json_option, open_for, read_install, with_named
+from caniexport.cli.options import (
+    filter_options,
+    install_options,
+    json_option,
+    leave_setting,
+    open_for,
+    read_install,
+    with_named,
+)
 from caniexport.cli.output import grid, legend, marked, say_local, styled
+from caniexport.cli.project import is_setting
 
 if TYPE_CHECKING:
     from caniexport.answers.rows import MeasuredCell
@@ -62,7 +71,7 @@ def command(
     """
     from caniexport.answers.standings import workarounds
 
-    install = read_install(lock, here, *given["torch"][:1])
+    install = read_install(lock, here, given["torch"])
     if tree is not None:
         _scan(tree, case, fail_on, as_json, given, install)
         return
@@ -85,6 +94,9 @@ def _scan(
     from caniexport.cli.scanned import show_scan
     from caniexport.scan.scan import scan
 
+    # the project that is scanned has settings of its own
+    given = {name: () if is_setting(click.get_current_context(), name) else values for name, values in given.items()}
+    leave_setting(*given)
     others = [name for name, values in given.items() if values and name not in ("torch", "exporter", "opset")]
     if case or others:
         raise click.UsageError("--scan takes --torch, --exporter, --opset and --fail-on, and no case or other filter")

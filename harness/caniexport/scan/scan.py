@@ -18,6 +18,7 @@ from caniexport.scan.project import Meant, meant
 from caniexport.scan.ranked import Ranking
 from caniexport.scan.site import Site, SiteKind
 from caniexport.scan.sites import find
+from caniexport.settings import ProjectSettings, read_settings
 from caniexport.store import Dataset
 
 
@@ -44,21 +45,20 @@ def scan(
 ) -> SourceScan:
     """What the source tree at ``path`` has that measurements speak to.
 
-    ``torch`` are releases or series; where none is given the project's own files say which. Raises
-    :class:`UnknownName` for a path that is not there and a name nobody knows.
+    ``torch`` are releases, series or ranges; what is not given the project's own files say,
+    ``[tool.caniexport]`` first. Raises :class:`UnknownName` for a path that is not there and a name nobody knows.
     """
     rows = load(dataset)
     if not rows.torch:
         raise UnknownName("nothing has been measured yet: `caniexport measure` does")
+    own = read_settings(path)
+    used = [key for key, given in (("exporter", exporter), ("opset", opset)) if not given]
+    exporter, opset = exporter or own.exporter or None, opset or int(own.opset or 0) or None
     read = list(files.read(path))
     sources = [item for item in read if isinstance(item, ParsedFile)]
     ranking: Ranking = dataset.beside.setdefault("scan ranking", Ranking(learn(rows.catalogue.values())))
     found, unseen = find(sources, ranking)
-    if torch:
-        chosen = tuple(versions.ordered(versions.resolve(text, rows.torch) for text in torch))
-        asked = pins.Pins(chosen, "asked for")
-    else:
-        asked = pins.read(path, rows.torch)
+    asked = _releases(torch, own, path, rows.torch)
     if exporter:
         exporter = require_exporter(exporter, named=True)
     problems = (f"{problem}: not looked at for the torch that the project asks for" for problem in asked.problems)
@@ -67,15 +67,16 @@ def scan(
         given = ((torch, name or rows.default_exporters.get(torch, Exporter.TRACE.value)) for torch in asked.torch)
         return any(number in rows.offers.get(key, ()) for key in given)
 
-    project = meant(found, Meant(exporter, opset, tuple(problems)), offered)
+    told = filter(None, [own.told(*used)])
+    project = meant(found, Meant(exporter, opset, (*problems, *told)), offered)
     exporter, opset = project.exporter, project.opset
     seen: Seen = dataset.beside.setdefault("scan", Seen(rows))
     judge = Judge(seen, asked.torch, exporter, opset)
-    own = Judge(seen, asked.torch, exporter, None)
+    unpinned = Judge(seen, asked.torch, exporter, None)
     known_arguments = judge.known_arguments()
     judged = [
         # a pinned opset is held against each release's own
-        (own if site.kind is SiteKind.OPSET else judge).judge(site)
+        (unpinned if site.kind is SiteKind.OPSET else judge).judge(site)
         for site in found
         if site.kind is not SiteKind.ARGUMENT or site.name in known_arguments
     ]
@@ -90,6 +91,13 @@ def scan(
         (*(item for item in read if isinstance(item, Skipped)), *unseen),
         project.notes,
     )
+
+
+def _releases(torch: Sequence[str], own: ProjectSettings, path: Path, measured: Sequence[str]) -> pins.Pins:
+    if not torch and not own.torch:
+        return pins.read(path, measured)
+    named = [item for text in torch or (own.torch,) for item in versions.resolve_each(text, measured)]
+    return pins.Pins(tuple(versions.ordered(named)), "asked for" if torch else own.told("torch"))
 
 
 def _says(finding: SiteFinding) -> bool:

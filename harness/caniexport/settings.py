@@ -1,0 +1,91 @@
+"""What a project says in its pyproject.toml under ``[tool.caniexport]``, so that nobody names it every time."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from caniexport import names, versions
+from caniexport.home import read_list
+from caniexport.model.errors import UnknownName
+
+FILE, TABLE = "pyproject.toml", "tool.caniexport"
+#: what a project may say, and what is wanted there
+KEYS = {
+    "torch": 'a version ("2.9") or a range (">=2.4,<2.10")',
+    "opset": "a number",
+    "exporter": '"trace", "script" or "dynamo"',
+    "runtime": '"onnxruntime==1.23"',
+}
+
+
+@dataclass(frozen=True)
+class ProjectSettings:
+    """What was said, as text, empty where nothing was; ``source`` names the file."""
+
+    torch: str = ""
+    opset: str = ""
+    exporter: str = ""
+    runtime: str = ""
+    source: str = ""
+
+    def told(self, *keys: str) -> str:
+        """``torch >=2.4,<2.10, opset 17: [tool.caniexport] of pyproject.toml``; empty where none of them is said."""
+        said = [f"{key} {getattr(self, key)}" for key in KEYS if key in keys and getattr(self, key)]
+        return f"{', '.join(said)}: [{TABLE}] of {self.source}" if said else ""
+
+
+def read_settings(place: Path) -> ProjectSettings:
+    """The settings of the project around a file or folder: of the nearest pyproject.toml that has some.
+
+    A folder with ``.git`` ends the search. Raises :class:`UnknownName` for a key or a value that means nothing; a file
+    that is no TOML says nothing here.
+    """
+    for folder in _folders(place):
+        table = _table(folder / FILE)
+        if table is not None:
+            return _read(table, folder / FILE)
+    return ProjectSettings()
+
+
+def _folders(place: Path) -> Iterator[Path]:
+    here = place.resolve()
+    for folder in (here, *here.parents):
+        yield folder
+        if (folder / ".git").exists():
+            return
+
+
+def _table(path: Path) -> Mapping[str, Any] | None:
+    try:
+        found = tomllib.loads(read_list(path)).get("tool", {}).get("caniexport")
+    except (OSError, ValueError, AttributeError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _read(table: Mapping[str, Any], path: Path) -> ProjectSettings:
+    source = _shown(path)
+    said = {names.require(f"key of [{TABLE}] in {source}", key, KEYS): value for key, value in table.items()}
+    for key, value in said.items():
+        if isinstance(value, bool) or not isinstance(value, str | int) or (isinstance(value, int) != (key == "opset")):
+            raise UnknownName(f"[{TABLE}] in {source}: {key} = {value!r}: {KEYS[key]} is wanted")
+    found = ProjectSettings(**{key: str(value) for key, value in said.items()}, source=source)
+    _require_versions(found.torch)
+    return found
+
+
+def _require_versions(text: str) -> None:
+    """Raises :class:`UnknownName` for what is neither a version nor a range."""
+    if versions.is_range(text):
+        versions.within("1", text)
+    elif text:
+        versions.parse(text)
+
+
+def _shown(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
