@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from caniexport.model.journal import Journal
-from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.store import compact, writer
 from caniexport.store.schema import to_arrow
 
@@ -38,8 +37,8 @@ FIXES = {
 
 
 def bundle(name: str) -> str:
-    """The bundle of a file known by a name."""
-    return hashlib.sha256(name.encode()).hexdigest()[:BUNDLE_DIGITS]
+    """The content hash of a file known by a name."""
+    return hashlib.sha256(name.encode()).hexdigest()
 
 
 def outcome(case: str, variant: str, torch: str, exporter: str, opset: int) -> tuple[str, str, str | None]:

@@ -20,7 +20,9 @@ pytestmark = MARKS
 @pytest.fixture(scope="module")
 def oldest():
     project = tomllib.loads((APP.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    (wanted,) = [Requirement(text) for text in project["dependencies"] if text.startswith("streamlit")]
+    (wanted,) = [
+        Requirement(text) for text in project["optional-dependencies"]["dashboard"] if text.startswith("streamlit")
+    ]
     return next(part.version for part in wanted.specifier if part.operator == ">=")
 
 

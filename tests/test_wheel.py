@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import shutil
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from caniexport.model.rows import SCHEMA_VERSION
 
 pytestmark = pytest.mark.real
 
@@ -39,17 +42,16 @@ class Installed:
         return json.loads(reply.stdout)
 
     def files(self):
-        """Every file of the package, with its size and time."""
-        paths = sorted(path for path in (self.site / "caniexport").rglob("*") if path.is_file())
+        """Every file of the two packages, with its size and time."""
+        paths = sorted(path for path in self.site.glob("caniexport*/**/*") if path.is_file())
         return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in paths}
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wheel")
+def build_wheel(source, folder):
+    """The wheel of a project of this checkout."""
     if shutil.which("uv") is None:
         pytest.skip("uv is not on the path, and builds the wheel")
-    line = ["uv", "build", "--wheel", "-q", "-o", str(folder), str(ROOT)]
+    line = ["uv", "build", "--wheel", "-q", "-o", str(folder), str(source)]
     reply = subprocess.run(line, capture_output=True, text=True, check=False)
     if reply.returncode and "hatchling" in reply.stderr:
         pytest.skip(f"hatchling, which builds the wheel, cannot be had here: {reply.stderr[-300:]}")
@@ -57,21 +59,70 @@ def wheel(tmp_path_factory):
     return next(folder.glob("*.whl"))
 
 
-@pytest.fixture
-def installed(wheel, tmp_path):
-    venv, folder = tmp_path / "venv", tmp_path / "a user's folder"
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    return build_wheel(ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def data_wheel(tmp_path_factory):
+    return build_wheel(ROOT / "results", tmp_path_factory.mktemp("data-wheel"))
+
+
+def install(folder, *wheels):
+    """A virtual environment with these wheels alone, and a user's folder."""
+    venv, own = folder / "venv", folder / "a user's folder"
     subprocess.run(["uv", "venv", "-q", str(venv)], check=True)
     python = venv / "bin" / "python"
-    subprocess.run(["uv", "pip", "install", "-q", "--no-deps", "--python", str(python), str(wheel)], check=True)
-    folder.mkdir()
-    return Installed(next(venv.glob("lib/python*/site-packages")), python, folder)
+    line = ["uv", "pip", "install", "-q", "--no-deps", "--python", str(python), *map(str, wheels)]
+    subprocess.run(line, check=True)
+    own.mkdir()
+    return Installed(next(venv.glob("lib/python*/site-packages")), python, own)
+
+
+@pytest.fixture
+def installed(wheel, data_wheel, tmp_path):
+    return install(tmp_path, wheel, data_wheel)
 
 
 def test_the_wheel_installs_the_package_and_nothing_else(installed):
     found = {path.name for path in installed.site.iterdir()}
 
     assert [name for name in OWN if name in found] == ["caniexport"]
-    assert {name for name in found if "caniexport" in name and not name.endswith(".dist-info")} == {"caniexport"}
+    packages = {name for name in found if "caniexport" in name and not name.endswith(".dist-info")}
+    assert packages == {"caniexport", "caniexport_data"}
+
+
+def test_the_dataset_is_a_package_of_its_own_that_the_tool_asks_for(wheel, data_wheel, tmp_path):
+    alone = install(tmp_path, wheel)
+
+    refused = alone.run("table")
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert "pip install caniexport-data" in refused.stderr
+    needs = importlib.metadata.PathDistribution(next(alone.site.glob("caniexport-*.dist-info"))).requires or []
+    assert [line for line in needs if line.startswith("caniexport-data>=")]
+    assert wheel.stat().st_size < 1_000_000
+
+
+def test_the_wheel_of_the_dataset_is_as_small_as_its_rows_and_the_same_bytes_twice(data_wheel, tmp_path):
+    again = build_wheel(ROOT / "results", tmp_path)
+    rows = sum(path.stat().st_size for path in (ROOT / "results").rglob("*.parquet"))
+
+    assert (again.name, again.read_bytes()) == (data_wheel.name, data_wheel.read_bytes())
+    assert data_wheel.stat().st_size < rows + 1_000_000
+
+
+def test_a_dataset_of_another_row_contract_is_refused_in_one_line(installed):
+    version = installed.site / "caniexport_data" / "VERSION"
+    for contract, package in ((SCHEMA_VERSION + 1, "caniexport"), (SCHEMA_VERSION - 1, "caniexport-data")):
+        version.unlink()  # uv links files into its cache: writing would change the cached one
+        version.write_text(f"2031.1.2 of row contract {contract}\n")
+
+        refused = installed.run("table")
+
+        assert refused.returncode == 1
+        assert f"of row contract {contract}, caniexport reads {SCHEMA_VERSION}" in refused.stderr
+        assert refused.stderr.endswith(f"pip install --upgrade {package}\n")
 
 
 def test_commands_answer_from_the_wheel_whatever_else_is_called_harness(installed):

@@ -13,6 +13,7 @@ import sys
 import click
 
 from caniexport import __version__, names
+from caniexport.cli.extras import missing_extra
 from caniexport.model.errors import CaniexportError, CorpusError, UnknownName
 
 COMMANDS = (
@@ -80,9 +81,12 @@ class Commands(WholeSentences):
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
-        except CaniexportError as error:
-            click.echo(f"caniexport: {error}", err=True)
-            ctx.exit(2 if isinstance(error, UnknownName | CorpusError) else 1)
+        except (CaniexportError, ModuleNotFoundError) as error:
+            extra = missing_extra(error, ctx.invoked_subcommand)
+            if isinstance(error, ModuleNotFoundError) and not extra:
+                raise
+            click.echo(f"caniexport: {extra or error}", err=True)
+            ctx.exit(2 if isinstance(error, UnknownName | CorpusError) and not extra else 1)
         except OSError as error:
             if error.errno is None or error.errno == errno.EPIPE:  # whoever read the output has gone: click ends then
                 raise

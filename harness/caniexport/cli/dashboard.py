@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -10,7 +9,7 @@ import sys
 import click
 
 from caniexport import home as homes
-from caniexport.cli import output
+from caniexport.cli import extras, output
 from caniexport.cli.options import json_option, several
 from caniexport.model.errors import CaniexportError
 
@@ -34,8 +33,7 @@ def command(ctx: click.Context, port: int, address: str, hosts: tuple[str, ...],
     if as_json:
         output.print_json({"url": f"http://{address}:{port}", "home": home.root, "command": line})
         return
-    if importlib.util.find_spec("streamlit") is None:
-        raise CaniexportError("streamlit is not installed: pip install streamlit")
+    extras.require("streamlit", "jinja2")
     click.echo(f"http://{address}:{port}  (Ctrl+C ends it)")
     # a plain installation has no home to name: the app finds what this command found
     named = {homes.VARIABLE: str(home.root)} if home.cases.parent == home.root else {}

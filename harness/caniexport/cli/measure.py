@@ -12,7 +12,7 @@ import click
 from caniexport import home as homes
 from caniexport import names
 from caniexport.answers.filters import Filters
-from caniexport.cli import output
+from caniexport.cli import extras, output
 from caniexport.cli.options import (
     case_names,
     cells_options,
@@ -143,6 +143,7 @@ def command(
         reports = measure(options, say=lambda line: click.echo(line, err=as_json))
         output.report(reports, [f"{sum(report.planned for report in reports)} cells in all"], as_json)
         return
+    extras.require("tox", "tox_uv")
     # before, so that the dashboard has words for what comes; after, because claims are judged by it
     _check_budget(options)
     describe(home)

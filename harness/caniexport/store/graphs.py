@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport.model.errors import StoreError
-from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.runner.archive import DAMAGED
 from caniexport.store.onnx_graph import Graph, of_model
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 #: the columns of cells that :func:`drawn` looks at
 DRAWN = ("case", "variant", "exporter", "opset", "bundle")
-_NAME = re.compile(f"[0-9a-f]{{{BUNDLE_DIGITS}}}")
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def file_of(local: Path, bundle: str) -> Path:
@@ -46,7 +45,7 @@ def _model(path: Path, bundle: str) -> bytes:
     for name, content in files:
         digest.update(f"{name}:{len(content)}\n".encode())
         digest.update(content)
-    if digest.hexdigest()[:BUNDLE_DIGITS] != bundle:
+    if digest.hexdigest() != bundle:
         raise StoreError(f"{path}: its content is not what its name says; it has been changed or damaged")
     model = dict(files).get("model.onnx")
     if model is None:
@@ -96,7 +95,7 @@ def find(dataset: Dataset, local: Path | None, bundle: str | None) -> Graph | No
 
     Raises :class:`StoreError` where what is there cannot be read.
     """
-    if not bundle or not _NAME.fullmatch(bundle):
+    if not bundle or not _SHA256.fullmatch(bundle):
         return None
     if local is not None and file_of(local, bundle).is_file():
         return read(file_of(local, bundle), bundle)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from caniexport.home.data_package import require_package
 from caniexport.model.errors import CaniexportError, UnknownName
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ VARIABLE = "CANIEXPORT_HOME"
 #: files in the root that people keep: what is expected to fail, and what became of alerts
 EXPECTATIONS = "expectations.toml"
 STATES = "alerts.toml"
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parents[1]
 #: in a checkout the package lies below its folder harness/
 _AROUND = _PACKAGE.parent.parent
 #: the dataset of the packages in the table of releases, and the folder with those of other profiles
@@ -73,16 +74,16 @@ class Home:
         """The published dataset's folder, to be written to: a copy of the package's where the user has none yet."""
         if self.own_results is None or self.own_results == self.published:
             return self.published
-        shutil.copytree(self.published, self.own_results)
+        shutil.copytree(self.published, self.own_results, ignore=shutil.ignore_patterns("cases"))
         return self.own_results
 
 
 def find(cwd: Path | None = None, environ: Mapping[str, str] | None = None) -> Home:
     """The home named by ``CANIEXPORT_HOME``, else the checkout around ``cwd``, else the one this package is in.
 
-    Where there is none of these (a plain ``pip install``) the copies inside the package are read, and what a user
+    Where there is none of these (a plain ``pip install``) the package ``caniexport-data`` is read, and what a user
     makes lies in ``cwd``: ``cases``, ``results``, ``results-local``. Raises :class:`UnknownName` where the variable
-    names what is no home, :class:`CaniexportError` where that cannot be read.
+    names what is no home, :class:`CaniexportError` where that cannot be read, or the package is not there.
     """
     environ = os.environ if environ is None else environ
     cwd = Path.cwd() if cwd is None else cwd
@@ -118,10 +119,10 @@ def _checkout(folder: Path) -> Home:
 
 
 def _installed(cwd: Path) -> Home:
-    copies = _PACKAGE / "_home"
-    results = cwd / "results"
-    published = results if holds_dataset(results) else copies / "results"
-    return Home(cwd, copies / "cases", published, cwd / "results-local", copies / "tox.ini", cwd / "cases", results)
+    data, results = require_package(), cwd / "results"
+    published = results if holds_dataset(results) else data
+    tox_ini = _PACKAGE / "_home" / "tox.ini"
+    return Home(cwd, data / "cases", published, cwd / "results-local", tox_ini, cwd / "cases", results)
 
 
 def _has_cases(folder: Path) -> bool:
