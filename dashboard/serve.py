@@ -38,6 +38,7 @@ from caniexport.answers.frames import cells_frame  # noqa: E402
 from caniexport.match import search as searching  # noqa: E402
 from caniexport.model.errors import CaniexportError  # noqa: E402
 from caniexport.pages import links  # noqa: E402
+from caniexport.pages.charts import drawn_picture  # noqa: E402
 from caniexport.pages.form import Page  # noqa: E402
 from caniexport.pages.page import PAGES, find_dataset, page, read  # noqa: E402
 from caniexport.pages.render import prepare, render  # noqa: E402
@@ -142,6 +143,15 @@ def _table(asked: dict[str, str], kind: str) -> bytes:
     return frame.to_csv(index=False).encode() if kind == "csv" else frame.to_parquet(index=False)
 
 
+async def _picture(request: Request) -> Response:
+    """A picture of numbers that a page shows."""
+    drawn = await to_thread.run_sync(drawn_picture, _asked(request).get("name", ""))
+    if drawn is None:
+        return PlainTextResponse("no page has shown this picture lately\n", status_code=404)
+    # the name says what is in it
+    return Response(drawn, media_type="image/svg+xml", headers={"cache-control": "max-age=86400, immutable"})
+
+
 async def _icon(_: Request) -> FileResponse:
     """The app's sign where Streamlit's page looks for one: told as ``page_icon`` it costs numpy and pillow."""
     return FileResponse(_ASSETS / "icon.svg", media_type="image/svg+xml")
@@ -187,6 +197,7 @@ ROUTES = [
     *(Route(f"/{name}", _page(name)) for name in PAGES),
     Route("/script", _script),
     Route("/cells", _cells),
+    Route("/picture", _picture),
     Route("/favicon.png", _icon),
 ]
 # before the server listens: 0.3 seconds that no page waits for

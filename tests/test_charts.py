@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from base64 import b64decode
 
 from caniexport.answers.gathered import Gathered, Share
-from caniexport.pages.charts import Series, bars_chart, share_chart
+from caniexport.pages.charts import Series, bars_chart, drawn_picture, share_chart
 
 COLUMNS = ("2.8.0", "2.9.1")
 
 
 def drawn(markup):
-    return b64decode(re.search(r"base64,([^\"]+)", markup)[1]).decode()
+    return drawn_picture(re.search(r"picture\?name=(\w+)", markup)[1])
 
 
 def test_the_share_that_works_is_a_line_for_each_exporter_with_its_numbers_beside_it():

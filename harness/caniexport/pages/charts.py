@@ -1,15 +1,16 @@
-"""Pictures of numbers, as SVG in an address that every host shows alike, each with its numbers as a table.
+"""Pictures of numbers, as SVG files, each with its numbers as a table.
 
-Altair describes them, vl-convert draws them here: a page has them before any script, and so has the static copy.
+Altair describes them, vl-convert draws them here, when somebody looks: a page does not wait for its pictures, and needs
+no script for them. The static copy has them as files.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
@@ -37,8 +38,9 @@ _STYLE = (
 
 _LEFT_OUT = re.compile(
     r' (?:aria-[a-z]+|role|class|font-family|font-size|pointer-events|xlink:href|stroke-miterlimit)="[^"]*"'
-    r'| opacity="1"| fill="#000"'
+    r'| opacity="1"| fill="#000"|<path d="(?:M0,0[hv][^"]*Z)?"(?: display="none")?/>'
 )
+_DECIMALS = re.compile(r"\d+\.\d{3,}")
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,33 @@ def bars_chart(columns: Sequence[str], series: Sequence[Series], caption: str) -
 
 def heat_chart(cells: Sequence[HeatCell], rows: Sequence[str], columns: Sequence[str], caption: str) -> Markup:
     """A table of colours, each with its words; ``rows`` and ``columns`` are in their order. Its numbers stand apart."""
-    drawn = _drawn_heat(tuple(cells), tuple(rows), tuple(columns))
-    return render("heat.html", caption=caption, picture=b64encode(drawn.encode()).decode())
+    name = _kept_as(_drawn_heat, tuple(cells), tuple(rows), tuple(columns))
+    return render("heat.html", caption=caption, picture=name)
+
+
+def drawn_picture(name: str) -> str | None:
+    """A picture of a page as SVG; ``None`` for one that no page has shown lately."""
+    draw = _PICTURES.pop(name, None)
+    if draw is None:
+        return None
+    _PICTURES[name] = draw
+    return draw()
+
+
+def _kept_as(draw: Callable[..., str], *what: object) -> str:
+    """The name under which a picture is drawn when somebody asks for it."""
+    name = hashlib.sha256(repr((draw.__name__, *what)).encode()).hexdigest()[:16]
+    _PICTURES.pop(name, None)
+    _PICTURES[name] = partial(draw, *what)
+    for oldest in list(_PICTURES)[:-_MOST]:
+        del _PICTURES[oldest]
+    return name
+
+
+#: pictures of pages that were shown, those asked for last at the end
+_PICTURES: dict[str, Callable[[], str]] = {}
+#: pictures that are kept: their numbers are some kilobytes each
+_MOST = 2000
 
 
 def _shares(line: Gathered, columns: Sequence[str]) -> list[float | None]:
@@ -88,9 +115,8 @@ def _shares(line: Gathered, columns: Sequence[str]) -> list[float | None]:
 
 
 def _figure(caption: str, columns: Sequence[str], series: Sequence[Series], mark: str) -> Markup:
-    drawn = _drawn(tuple(columns), tuple(series), mark)
-    picture = b64encode(drawn.encode()).decode()
-    return render("chart.html", caption=caption, picture=picture, columns=columns, series=series)
+    name = _kept_as(_drawn, tuple(columns), tuple(series), mark)
+    return render("chart.html", caption=caption, picture=name, columns=columns, series=series)
 
 
 @lru_cache(maxsize=64)
@@ -104,6 +130,7 @@ def _as_svg(chart: alt.TopLevelMixin) -> str:
     import vl_convert
 
     drawn = _LEFT_OUT.sub("", str(vl_convert.vegalite_to_svg(chart.to_dict())))
+    drawn = _DECIMALS.sub(lambda number: f"{float(number[0]):.2f}", drawn)
     return drawn.replace("<defs/>", _STYLE, 1) if "<defs/>" in drawn else drawn.replace(">", f">{_STYLE}", 1)
 
 
@@ -142,8 +169,8 @@ def _rows(columns: Sequence[str], series: Sequence[Series]) -> list[Mapping[str,
 def _base(columns: Sequence[str], series: Sequence[Series]) -> alt.Chart:
     import altair as alt
 
-    data = alt.InlineData(values=_rows(columns, series))
-    return alt.Chart(data).encode(x=alt.X("release:N", sort=list(columns), title=None, axis=alt.Axis(labelAngle=-50)))
+    data, axis = alt.InlineData(values=_rows(columns, series)), alt.Axis(labelAngle=-50, ticks=False)
+    return alt.Chart(data).encode(x=alt.X("release:N", sort=list(columns), title=None, axis=axis))
 
 
 def _coloured(series: Sequence[Series]) -> alt.Color:
@@ -170,9 +197,8 @@ def _lines(columns: Sequence[str], series: Sequence[Series]) -> alt.TopLevelMixi
     shape = alt.Shape("series:N", scale=alt.Scale(domain=names))
     dash = alt.StrokeDash("series:N", scale=alt.Scale(domain=names))
     base = _base(columns, series).encode(y=value, color=_coloured(series))
-    return _finished(
-        base.mark_line(strokeWidth=2).encode(strokeDash=dash) + base.mark_point(filled=True).encode(shape=shape)
-    )
+    points = base.mark_point(filled=True, opacity=1).encode(shape=shape)
+    return _finished(base.mark_line(strokeWidth=2).encode(strokeDash=dash) + points)
 
 
 def _bars(columns: Sequence[str], series: Sequence[Series]) -> alt.TopLevelMixin:

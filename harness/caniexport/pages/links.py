@@ -30,7 +30,7 @@ def page(name: str, /, **asked: str | Iterable[str] | None) -> str:
 def _taken_along(name: str) -> dict[str, str]:
     """The reader's setting; beside a cell's own parameters under names of its own."""
     prefix = MINE if name in CELL_PAGES else ""
-    return {f"{prefix}{key}": value for key, value in _CARRIED.get().items()} if name != _CELLS else {}
+    return {f"{prefix}{key}": value for key, value in _CARRIED.get().items()} if name not in _FILES else {}
 
 
 def of_app(name: str, asked: Mapping[str, str]) -> str:
@@ -39,8 +39,8 @@ def of_app(name: str, asked: Mapping[str, str]) -> str:
     return f"./{name}?{query}" if query else f"./{name}"
 
 
-#: the cells of a matrix as a file, which is asked for with all that the matrix was
-_CELLS = "cells"
+#: files: the cells of a matrix, asked for with all that the matrix was, and pictures
+_FILES = frozenset({"cells", "picture"})
 _CARRIED: ContextVar[Mapping[str, str]] = ContextVar("carried", default={})  # noqa: B039  # nobody changes it
 _ADDRESSING: ContextVar[Addressing] = ContextVar("addressing", default=of_app)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
@@ -13,17 +14,20 @@ from caniexport.alerts import feed, noted
 from caniexport.alerts.lifecycle import AlertStage
 from caniexport.model.errors import CaniexportError
 from caniexport.pages import links, overview
+from caniexport.pages.charts import drawn_picture
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES, page
 from caniexport.pages.render import render
 from caniexport.pages.site import downloads, index
-from caniexport.pages.site.paths import FEED, addressing, case_file, op_file, release_file
+from caniexport.pages.site.paths import FEED, addressing, case_file, op_file, picture_file, release_file, upgrade_file
 from caniexport.pages.site.pictures import Pictures
-from caniexport.pages.views import alerts
+from caniexport.pages.views import alerts, upgrade
 
 _HERE = Path(__file__).resolve().parent
 #: a folder that this wrote has it; no other folder is replaced
 _MARK = "search-index.js"
+#: a picture of numbers in a page
+_PICTURE = re.compile(r'src="[./]*picture/(\w+)\.svg"')
 #: pages between two words on how far it is
 _EACH = 100
 #: the scripts of the search, in the order in which they are loaded
@@ -88,7 +92,8 @@ class _Copy:
         entries = overview.cases(self._kept)
         ops = sorted({op for entry in entries for op in entry.ops})
         releases = self._kept.rows().torch
-        self._pages = len(PAGES) + len(entries) + len(ops) + len(releases)
+        upgrades = upgrade.starts(self._kept)
+        self._pages = len(PAGES) + len(entries) + len(ops) + len(releases) + len(upgrades)
         self._say(f"writing the tables as files, then {self._pages} pages")
         self._kept.read_cases([entry.case for entry in entries])
         self._assets()
@@ -98,12 +103,23 @@ class _Copy:
         self._feed()
         for op in ops:
             self._page(op_file(op), "op", {"op": op})
+        for asked in upgrades:
+            self._page(upgrade_file(asked["from"], asked.get("profile", "")), "upgrade", asked)
         for torch in releases:
             self._page(release_file(torch), "matrix", {"rows": "cases", "by": "exporter", "torch": torch})
         pictures = Pictures(self._kept, self._folder)
         for entry in entries:
             self._page(case_file(entry.case), "case", {"case": entry.case}, pictures.of(entry.case, "../"))
         return len(entries), len(ops)
+
+    def _draw(self, names: Iterable[str]) -> None:
+        """The pictures of numbers that a page shows; pages with the same numbers share one."""
+        for name in names:
+            path = self._folder / picture_file(name)
+            path.parent.mkdir(exist_ok=True)
+            drawn = None if path.exists() else drawn_picture(name)
+            if drawn is not None:
+                path.write_text(drawn, encoding="utf-8")
 
     def _feed(self) -> None:
         found = self._kept.answer(alerts.releases, noted.read(homes.find().root))
@@ -132,7 +148,9 @@ class _Copy:
             if file == "matrix.html":
                 scripts += _FILTERS
             template = "file_front.html" if is_front else "file.html"
-            path.write_text(render(template, page=shown, below=below, scripts=scripts, **given), encoding="utf-8")
+            text = render(template, page=shown, below=below, scripts=scripts, **given)
+        path.write_text(text, encoding="utf-8")
+        self._draw(_PICTURE.findall(text))
         self._written += 1
         if self._written % _EACH == 0:
             self._say(f"{self._written} of {self._pages} pages")

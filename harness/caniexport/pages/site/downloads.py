@@ -24,10 +24,10 @@ _EVERYTHING = Filters(variants=("*",), exporters=("*",))
 
 
 #: signs of the hash of a file in the table of cells
-_BUNDLE = 16
+_BUNDLE = 12
 #: files that a reader may take, with what each is
 _WHAT = {
-    "cells.parquet": f"every measured cell; a file is named by the first {_BUNDLE} signs of its hash",
+    "cells.parquet": f"every measured cell; a file is {_BUNDLE} signs of its hash, a time whole minutes",
     "matrix.csv.gz": "the matrix: one row for each case, form, exporter and release",
     "workarounds.csv": "every fix: needed, obsolete, broken or harmful at the newest release",
     "workarounds.json": "the same as JSON",
@@ -124,8 +124,12 @@ def _tables(kept: Kept) -> Iterable[tuple[str, pa.Table]]:
     import pyarrow as pa
 
     frame = kept.cells(columns=list(columns("cells")))
-    # a hash of 64 signs for each file is two thirds of the table
+    # whole hashes of files are a half of the table
     frame["bundle"] = frame["bundle"].str[:_BUNDLE]
+    # so are the seconds of the time, and digits of what they took that no second measurement has
+    frame["measured_at"] = frame["measured_at"].dt.floor("min")
+    for name in ("seconds_export", "seconds_load", "seconds_run"):
+        frame[name] = frame[name].round(2)
     yield "cells", pa.Table.from_pandas(frame, preserve_index=False)
     texts = kept.messages({*frame["message_id"].dropna(), *frame["warning_id"].dropna(), *frame["checker_id"].dropna()})
     yield "messages", pa.table({"message_id": sorted(texts), "text": [texts[name] for name in sorted(texts)]})

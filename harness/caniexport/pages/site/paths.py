@@ -31,16 +31,30 @@ def release_file(torch: str) -> str:
     return f"torch/{torch}.html"
 
 
+def upgrade_file(torch: str, profile: str = "") -> str:
+    """The file of what an upgrade from a torch release changes, from the packages of a profile."""
+    return f"upgrade/{'-'.join(filter(None, (torch, profile)))}.html"
+
+
+def picture_file(name: str) -> str:
+    """The file of a picture of numbers."""
+    return f"picture/{name}.svg"
+
+
 def addressing(file: str) -> Addressing:
     """Addresses as they stand on the page ``file``."""
     up = "../" * (len(PurePosixPath(file).parts) - 1)
 
     def address(name: str, asked: Mapping[str, str]) -> str:
+        if name == "picture":
+            return f"{up}{picture_file(asked['name'])}"
         if name == "case" and "case" in asked:
             target = case_file(asked["case"])
             if target == file:
                 return f"#{_form(asked)}"
             return f"{up}{target}#{_form(asked)}".rstrip("#")
+        if name == "upgrade" and "from" in asked:
+            return up + upgrade_file(asked["from"], asked.get("profile", ""))
         if name == "op" and "op" in asked:
             return up + op_file(asked["op"])
         if name == "matrix" and asked.get("by") == "exporter" and "torch" in asked:

@@ -121,6 +121,11 @@ class Strip:
         """The same as they are read."""
         return ["torch \\ opset", *map(_column, self.opsets)]
 
+    def rows_alike(self, texts: Mapping[str, SeenText]) -> list[tuple[str, list[tuple[_Place, int]]]]:
+        """The releases as a file shows them: neighbours that look alike are one row."""
+        alike = groupby(self.judged, key=lambda torch: self.runs(torch, texts))
+        return [(_from_to(list(releases)), row) for row, releases in alike]
+
     def runs(self, torch: str, texts: Mapping[str, SeenText]) -> list[tuple[_Place, int]]:
         """The places of a release as a file shows them: neighbours that look alike are one, with how many they are."""
         shown = (self._place(self.cells.get((torch, opset)), texts) for opset in self.opsets)
@@ -178,6 +183,7 @@ def page(form: Form, kept: Kept) -> Page:
         given |= {"strips": [_strip(kept, subject, choice) for choice in _every(subject)], "texts": texts}
     else:
         given |= _chosen(form, kept, subject)
+    given["seen"] = {status for strip in given["strips"] for status in strip.seen}
     given["other"] = PERIOD if kept.profile == NEWEST else kept.profile
     where = {"case": (case,), "variant": (PLAIN,)}
     given["beside"] = differences_beside_torch(newest.rows(), given["other"], where)
@@ -248,6 +254,10 @@ def _pictured(strip: Strip) -> Markup:
     seen = ", ".join(look.name for look in looks.statuses(strip.seen).values())
     caption = f"{what}: outcome by torch release and opset ({seen})"
     return heat_chart(cells, list(strip.judged), list(map(_column, strip.opsets)), caption)
+
+
+def _from_to(values: Sequence[object]) -> str:
+    return f"{values[0]} to {values[-1]}" if len(values) > 1 else f"{values[0]}"
 
 
 def _column(opset: int | None) -> str:
@@ -372,9 +382,7 @@ def _seen(number: int, text: str | None, cells: Sequence[MeasuredCell]) -> SeenT
 
 
 def _span(noun: str, values: Sequence[object]) -> str:
-    if not values:
-        return ""
-    return f"{noun} {values[0]}" + (f" to {values[-1]}" if len(values) > 1 else "")
+    return f"{noun} {_from_to(values)}" if values else ""
 
 
 def _script(kept: Kept, shown: Why) -> tuple[str, bool]:

@@ -18,6 +18,9 @@ from caniexport.pages.render import render
 from caniexport.pages.views import search
 from caniexport.pages.views.matrix import count_statuses
 
+#: cases whose share is worth a picture
+_FEWEST = 3
+
 
 def page(form: Form, kept: Kept) -> Page:
     """The operator that is asked for, or the list of all."""
@@ -34,7 +37,8 @@ def page(form: Form, kept: Kept) -> Page:
     form.choose_setting(kept.rows(), exporters=search.BESIDE)
     shown = kept.answer(table, replace(form.mine.filters(), ops=(op,)))
     made = grid.of_lines(shown.lines, shown.columns, {}, bare=form.whole) if shown.lines else None
-    chart = share_chart(by_exporter(shown.lines, shown.columns), shown.columns, f"the cases with {op}")
+    worth = len(hits) >= _FEWEST
+    chart = share_chart(by_exporter(shown.lines, shown.columns), shown.columns, f"the cases with {op}") if worth else ""
     seen = count_statuses(shown)
     body = render("op.html", hits=hits, grid=made, chart=chart, seen=seen, looked=looks.statuses(seen))
     return form.page(

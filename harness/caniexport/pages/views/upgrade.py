@@ -23,6 +23,7 @@ from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import PROFILE_WORDS
+from caniexport.profiles import PERIOD
 
 _TITLE = "Which torch may I move to?"
 _LEAD = "What breaks between two points, what is fixed, which version did it, and what becomes of each workaround."
@@ -58,6 +59,7 @@ def page(form: Form, kept: Kept) -> Page:
     ops, unknown = known(filter(None, re.split(r"[,\s]+", named)), kept.rows().catalogue.values())
     found = kept.answer(_ask, before, after, ops) if ops or not named.strip() else None
     given: dict[str, Any] = {"found": found, "unknown": unknown, "lists": _LISTS, "changes": {}, "back": False}
+    given["starts"] = starts(kept) if form.whole else ()
     if found:
         given["back"] = versions.parse(found.before.torch) > versions.parse(found.after.torch)
         given["changes"] = _counts(found)
@@ -84,6 +86,14 @@ def _packages(form: Form, kept: Kept, torch: str) -> tuple[tuple[str, str], ...]
     words = PROFILE_WORDS.get(profile, profile)
     form.warnings.append(f"torch {torch} was not measured with packages {words}: it is answered with the newest")
     return ()
+
+
+def starts(kept: Kept) -> list[dict[str, str]]:
+    """Where a file's reader may come from, as addresses: each release, and with the packages of its time."""
+    releases = kept.rows().torch
+    theirs = kept.of(PERIOD).rows().torch if PERIOD in kept.profiles() else ()
+    found = [{"from": torch, "profile": PERIOD} for torch in theirs if torch in releases]
+    return [*({"from": torch} for torch in releases[:-1]), *found]
 
 
 def decide_for_model(kept: Kept, model: ModelFile, asked: Mapping[str, str]) -> str:
