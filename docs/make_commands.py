@@ -56,6 +56,7 @@ SHOWN: dict[str, str] = {
     "audit": "audit --cells 300 --seed 18 --save",
     "publish": "publish",
     "dashboard": "dashboard --port 8501",
+    "data": "data",
 }
 
 STATES: Mapping[AlertStage, str] = {

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from store_rows import cell, environment, write_journal
 
 from caniexport import home as homes
+from caniexport.cli import main
 from caniexport.cli.publish import promote
+from caniexport.home.data_package import read_version
 from caniexport.model import corpus
 from caniexport.publish.publish import publish
 from caniexport.store import Dataset
@@ -133,6 +137,25 @@ def test_what_is_published_from_an_installed_package_goes_into_a_copy_of_its_dat
     assert sum(promote(home, cases, write=True).promoted.values()) == 1
     assert set(Dataset.open(home.own_results, None).cells()["opset"]) == {9, 14}
     assert contents(home.published) == before
+
+
+def test_publishing_raises_the_version_of_the_dataset_and_publishing_nothing_does_not(tmp_path, monkeypatch):
+    monkeypatch.setenv(homes.VARIABLE, str(tmp_path))
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "sums.py").write_text(CASE)
+    measured(tmp_path / "results-local", corpus.load([tmp_path / "cases"], stand_in=True))
+
+    def published():
+        reply = CliRunner().invoke(main, ["publish", "--json"])
+        assert reply.exit_code == 0, reply.output
+        return json.loads(reply.stdout)["written"]
+
+    assert published()
+    version = read_version(tmp_path / "results")
+    assert version.again == 0
+    assert published() == []
+    assert read_version(tmp_path / "results") == version
+    assert f"version     {version}" in CliRunner().invoke(main, ["data"]).stdout
 
 
 def test_nothing_is_published_from_an_installed_package_without_rows_that_may_be(installed):

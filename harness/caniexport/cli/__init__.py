@@ -34,6 +34,7 @@ COMMANDS = (
     "bundles",
     "audit",
     "publish",
+    "data",
     "dashboard",
     "site",
     "glossary",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,7 @@ from caniexport import home as homes
 from caniexport.cli import output
 from caniexport.cli.options import json_option, profile_option
 from caniexport.home import Home, holds_dataset
+from caniexport.home.data_package import write_next_version
 
 if TYPE_CHECKING:
     from caniexport.model.corpus import LoadedCase
@@ -34,6 +36,9 @@ def command(check: bool, profile: str, as_json: bool) -> None:
     """
     home = homes.find().of(profile)
     report = promote(home, home.read_cases(), write=not check)
+    found = homes.find()
+    if (report.written or report.removed) and found.own_results in (None, found.published):
+        write_next_version(found.published, datetime.now(UTC).date())
     output.report(report, _lines(report, check), as_json)
     if not report.is_whole or (check and report.doubtful):
         click.get_current_context().exit(1)
