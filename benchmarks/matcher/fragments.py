@@ -45,7 +45,7 @@ sys.path.insert(0, str(ROOT / "harness"))
 from caniexport.scan.normal import operator_of  # noqa: E402  # the package beside this script
 
 FRAGMENTS = Path(__file__).with_name("fragments.jsonl")
-HALVES = ("build", "held_out", "fresh")
+HALVES = ("build", "held_out", "fresh", "looked", "kept")
 #: old setup.py files import pkg_resources
 _CONSTRAINT = "setuptools<70\n"
 _OTHER_BACKEND = "other-backend"

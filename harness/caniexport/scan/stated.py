@@ -216,7 +216,7 @@ class _PlaceFinder:
         node = self._statement_at(first, start)
         if node is None:
             return
-        quoted = tuple(line for line in block if _is_code(line))
+        quoted = tuple(line.strip() for line in block if _is_code(line))
         last = node.end_lineno or node.lineno
         if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.If | ast.For | ast.With):
             last = self._end_of_paragraph(last)
