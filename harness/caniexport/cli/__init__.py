@@ -18,6 +18,7 @@ from caniexport.model.errors import CaniexportError, CorpusError, UnknownName
 
 COMMANDS = (
     "measure",
+    "merge",
     "table",
     "why",
     "reproduce",

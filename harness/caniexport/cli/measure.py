@@ -26,6 +26,7 @@ from caniexport.cli.options import (
     workers_option,
 )
 from caniexport.home import NEWEST, Home
+from caniexport.measure.shards import Shard, read_shard
 from caniexport.profiles import EnvironmentProfile, find_profile, of_lock
 
 if TYPE_CHECKING:
@@ -69,6 +70,14 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Measure exactly what a lock file installs, as a profile of its own: uv.lock, requirements.txt, ...",
 )
+@click.option(
+    "--shard",
+    metavar="I/N",
+    default=None,
+    callback=lambda _, __, text: read_shard(text) if text else None,
+    help="The I-th of N parts of each release, cut by the seconds that its rows took; `merge` puts them together.",
+)
+@click.option("--to", metavar="DIR|URL", help="Where the file of each shard goes as well: a folder, an fsspec URL.")
 @click.option("--missing", is_flag=True, help="Measure only what the published dataset does not hold either.")
 @click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
 @disk_option("GB that environments and downloads may take, with --rolling.")
@@ -95,6 +104,7 @@ def command(
     strict: bool,
     profile: str,
     lock: Path | None,
+    to: str | None,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -107,6 +117,7 @@ def command(
     measurements left on this machine are run by other releases of a runtime, each once.
     """
     from caniexport.measure.cells import measure
+    from caniexport.measure.deliveries import send_deliveries
     from caniexport.measure.describe import describe
     from caniexport.measure.job import MeasureOptions
 
@@ -114,8 +125,7 @@ def command(
     if lock is not None:
         releases, chosen = _locked(lock, releases, profile)
     home = homes.find().of(chosen.name)
-    if not runtimes and provider not in ("", "cpu", "cuda"):
-        raise click.UsageError(f"torch is measured on cpu or cuda, not on {provider}: that is a provider of --runtime")
+    _check_asked(provider, asked["shard"], to, bool(runtimes), bool(cells_file or sample or held_back))
     asked |= {"home": home, "cases": case_names(home, cases)}
     if runtimes:
         _measure_replays(releases, runtimes, provider, as_json, asked)
@@ -149,6 +159,7 @@ def command(
     describe(home)
     reports = measure(options, output.say)
     describe(home)
+    send_deliveries([Path(report.file) for report in reports if report.file], to)
     shown = options.cases or tuple(sorted({name.split("/")[1] for name in cells}))
     if sample or as_json:
         output.report(reports, _moved(reports, len(cells)), as_json)
@@ -156,6 +167,15 @@ def command(
         _show(home, reports, Filters(shown, exporters=options.exporters), options.opsets)
     if _failed(reports) or (strict and any(report.problem for report in reports)):
         click.get_current_context().exit(1)
+
+
+def _check_asked(provider: str, shard: Shard | None, to: str | None, replays: bool, cells: bool) -> None:
+    if to and not shard:
+        raise click.UsageError("--to is where the file of a shard goes: with --shard")
+    if shard and (replays or cells):
+        raise click.UsageError("--shard is part of a release's plan: without --runtime, --cells, --sample, --held-back")
+    if not replays and provider not in ("", "cpu", "cuda"):
+        raise click.UsageError(f"torch is measured on cpu or cuda, not on {provider}: that is a provider of --runtime")
 
 
 def _check_budget(options: MeasureOptions) -> None:

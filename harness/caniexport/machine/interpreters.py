@@ -47,6 +47,11 @@ def fitting(release: Release) -> Release | None:
         return release
     if versions.parse(release.torch) < versions.parse(_COMMON_SINCE) or find(_COMMON) is None:
         return None
+    return on_the_common_python(release)
+
+
+def on_the_common_python(release: Release) -> Release:
+    """The release as it is measured where its own Python is not to be had."""
     return release._replace(python=_COMMON, pins=tuple(_COMMON_PINS.get(pin, pin) for pin in release.pins))
 
 

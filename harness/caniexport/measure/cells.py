@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 
 from caniexport.gate.repeats import sample
 from caniexport.machine import interpreters
+from caniexport.measure.deliveries import write_delivery
 from caniexport.measure.done import done_cells, done_environment_cases, in_turn, measured_before
 from caniexport.measure.job import CellsJob, MeasureOptions, ReleaseReport, cell_name, new_run_id, utc_now
 from caniexport.measure.missing_rows import make_missing_rows
 from caniexport.measure.progress import Progress
 from caniexport.measure.resolve_profile import resolve
 from caniexport.measure.settle import SettledRun, settle
+from caniexport.measure.shards import CutShard, Shard, cut, digest, past_microseconds
 from caniexport.measure.tox_calls import cells_variables, failure, run_again, run_job, table_with
 from caniexport.model import corpus as corpus_module
 from caniexport.model import plan, releases
 from caniexport.model.errors import EnvironmentUnavailable
 from caniexport.model.journal import Journal
 from caniexport.model.rows import MEASURING_VERSION
+from caniexport.store import Dataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +31,6 @@ if TYPE_CHECKING:
 
     from caniexport.model.corpus import LoadedCase
     from caniexport.model.releases import Release
-    from caniexport.store import Dataset
 
 #: doubtful cells that are measured apart without being asked: each takes a process, twice
 _SETTLED_AT_ONCE = 500
@@ -52,7 +54,7 @@ def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list
         return [_only_planned(job) for job in jobs]
     environment_cases = _environment_cases(options, corpus)
     progress.begin({job.label: len(job.todo) for job in jobs if job.todo})
-    reports = [_measure_in_turn(job) for job in jobs]
+    reports = [_delivered(job, _measure_in_turn(job)) for job in jobs]
     if options.rolling:
         options.budget.finish()
     if environment_cases:
@@ -65,12 +67,11 @@ def _jobs(
 ) -> list[CellsJob]:
     """The runs of these releases, not planned yet."""
     variables = {} if options.plan else cells_variables(options)
-    profile = "" if options.profile.is_newest else f"-{options.profile.name}"
     return [
         _resolved(
             CellsJob(
                 options=options,
-                environment=f"torch{release.torch}{profile}-{options.provider}",
+                environment=releases.environment_name(release.torch, options.profile.name, options.provider),
                 label=f"torch {release.torch}",
                 release=release,
                 corpus=corpus,
@@ -142,6 +143,12 @@ def _without_python(job: CellsJob) -> ReleaseReport:
     return replace(_not_entered(job, reason), lacks=lacks)
 
 
+def _delivered(job: CellsJob, report: ReleaseReport) -> ReleaseReport:
+    """The report, with the file of a shard's rows."""
+    path = write_delivery(job) if job.shard else None
+    return replace(report, file=str(path)) if path else report
+
+
 def _not_entered(job: CellsJob, reason: str) -> ReleaseReport:
     """The report of a release that has no environment here; the dataset says so in one row."""
     settle(job, missing=lambda rows: make_missing_rows(job, rows, reason))
@@ -168,6 +175,9 @@ def _planned(job: CellsJob, dataset: Dataset | None = None) -> CellsJob:
     options, corpus, release = job.options, job.corpus, job.release
     selection = plan.Selection(frozenset(options.cases), frozenset(options.exporters), frozenset(options.opsets))
     cells = plan.cells(corpus, release, options.provider, selection)
+    if options.shard:
+        cells, shard = _part(options, release, cells, options.shard)
+        job = replace(job, shard=shard, part=cells)
     if options.cells:
         return replace(job, todo=_named(cells, corpus, release, options.cells), done=frozenset())
     dataset = dataset or measured_before(options)
@@ -181,6 +191,16 @@ def _planned(job: CellsJob, dataset: Dataset | None = None) -> CellsJob:
         return replace(job, todo=[], done=done)
     done = frozenset(key for key in done if key.split(":")[2] not in canaries)
     return replace(job, todo=[cell for cell in cells if cell.key not in done], done=done)
+
+
+def _part(
+    options: MeasureOptions, release: Release, cells: Sequence[plan.Cell], shard: Shard
+) -> tuple[list[plan.Cell], CutShard]:
+    """The cells of a shard, and which part of the plan they are. What rows took is asked of the published ones."""
+    took = past_microseconds(Dataset.open(options.home.published, None), release.torch)
+    parts = cut(cells, shard.of, took)
+    mine = parts[shard.number - 1]
+    return mine, CutShard(shard, len(mine), digest(parts))
 
 
 def _named(
@@ -202,7 +222,7 @@ def _measure_release(job: CellsJob) -> ReleaseReport:
     """One tox run, then the gate and the compaction of what it wrote; what its A/A sample saw differ is settled."""
     started = time.monotonic()
     options = job.options
-    code = run_job(job, only=bool(options.cells))
+    code = run_job(job, only=bool(options.cells or options.shard))
     again = _measure_again(job) if code == 0 and options.whole and options.repeat else None
     settled = _settle(job, code, again)
     for line in settled.interrupted:
@@ -268,7 +288,8 @@ def _measure_again(job: CellsJob) -> Path | None:
     """A/A: a sample measured a second time; where its rows are. A failure of it leaves the run without."""
     local = job.options.local / "again" / job.environment
     shutil.rmtree(local, ignore_errors=True)
-    drawn = sample(job.todo, job.options.repeat, job.run_id)
+    parts = job.shard.shard.of if job.shard else 1
+    drawn = sample(job.todo, -(-job.options.repeat // parts), job.run_id)
     ways = ((drawn.alone, ["--apart", "--bare"]), (drawn.together, ["--reverse"]))
     return local if all(run_again(job, cells, local, how) == 0 for cells, how in ways if cells) else None
 
@@ -305,8 +326,10 @@ def _settle(job: CellsJob, code: int, again: Path | None) -> SettledRun:
 
 
 def _environment_cases(options: MeasureOptions, corpus: dict[str, LoadedCase]) -> list[LoadedCase]:
-    """Environment cases are measured when they are named, and with the default or all releases."""
+    """Environment cases are measured when they are named, and with the default or all releases; never in a shard."""
     found = [item for item in corpus.values() if item.is_environment]
+    if options.shard:
+        return []
     if options.cases:
         return [item for item in found if item.id in options.cases]
     return found if options.releases in ((), ("all",)) and not options.exporters and not options.opsets else []
@@ -316,7 +339,7 @@ def _measure_environment_cases(
     options: MeasureOptions, cases: list[LoadedCase], say: Callable[[str], None]
 ) -> ReleaseReport:
     from caniexport.measure.environment_cases import measure_environment_case
-    from caniexport.store import Dataset, compact
+    from caniexport.store import compact
 
     started = time.monotonic()
     run_id = new_run_id()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from caniexport.bundles.runtime_releases import RuntimeRelease
     from caniexport.home import Home
     from caniexport.measure.progress import Progress
+    from caniexport.measure.shards import CutShard, Shard
     from caniexport.model import plan
     from caniexport.model.corpus import LoadedCase
     from caniexport.model.releases import Release
@@ -69,6 +70,7 @@ class MeasureOptions(JobOptions):
     plan       only say what would be measured
     tables     read the release's own operator tables too
     profile    what is installed beside torch; ``home`` is that of the profile
+    shard      this part of each release alone
     """
 
     releases: tuple[str, ...] = ()
@@ -81,6 +83,7 @@ class MeasureOptions(JobOptions):
     plan: bool = False
     tables: bool = True
     profile: EnvironmentProfile = NEWEST_PACKAGES
+    shard: Shard | None = None
 
     @property
     def whole(self) -> bool:
@@ -134,6 +137,7 @@ class Job:
     limits       options of the same command: what each cell or bundle may take
     folders      the same: further folders of cases
     variables    of its process
+    shard        the part of the plan that it is; ``None`` for all of it
     """
 
     table: ClassVar[str]
@@ -147,6 +151,7 @@ class Job:
     folders: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     progress: Progress
+    shard: CutShard | None = None
     run_id: str = field(default_factory=lambda: new_run_id())
 
     @property
@@ -176,13 +181,17 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class CellsJob(Job):
-    """Cells of one torch release, whose case files are ``corpus``; ``unresolved`` is why its packages do not fit."""
+    """Cells of one torch release, whose case files are ``corpus``; ``unresolved`` is why its packages do not fit.
+
+    ``part`` are all cells of its shard, measured or not.
+    """
 
     table: ClassVar[str] = "cells"
     options: MeasureOptions
     release: Release
     todo: Sequence[plan.Cell] = ()
     corpus: dict[str, LoadedCase]
+    part: Sequence[plan.Cell] = ()
     unresolved: str = ""
 
     @property
@@ -213,7 +222,7 @@ class ReleaseReport:
     """How the measurement of one release ended; ``problem`` is empty where its rows may be published.
 
     ``lacks`` is what it needs and this machine has not (``Python 3.8``), ``invalid`` the rows that measured nothing by
-    reason, ``moved`` the cells that came out otherwise than their published row.
+    reason, ``moved`` the cells that came out otherwise than their published row, ``file`` that with a shard's rows.
     """
 
     torch: str
@@ -224,6 +233,7 @@ class ReleaseReport:
     lacks: str = ""
     invalid: Mapping[str, int] = field(default_factory=dict)
     moved: tuple[str, ...] = ()
+    file: str = ""
 
 
 def cell_name(torch: str, cell: plan.Cell) -> str:

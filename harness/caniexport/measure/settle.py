@@ -94,6 +94,8 @@ def write_run(
     ``written`` are rows of the run that are there already.
     """
     local, rows = job.options.local, [*written, *(row for row, _ in new)]
+    if environment and job.shard:
+        environment = dict(environment, shard=str(job.shard))
     _write_rows(job.table, local, new)
     word = verdict(job.table, rows, environment, planned, job.pins)
     write_verdicts(local, [judged(environment, word, rows, planned)] if environment else [])

@@ -56,7 +56,7 @@ class Journal:
     def _append(self, entry: Dict[str, Any]) -> None:
         if self._file is None:
             raise StoreError("journal {} is closed".format(self.path))
-        data = _line(entry)
+        data = entry_line(entry)
         position = self._file.seek(0, os.SEEK_END)
         try:
             while data:
@@ -73,7 +73,7 @@ def _worded(path: Path, error: OSError) -> StoreError:
     return StoreError("cannot write {}: {}".format(path, error))
 
 
-def _line(entry: Dict[str, Any]) -> bytes:
+def entry_line(entry: Dict[str, Any]) -> bytes:
     """An entry's line: first the checksum of the object without it, so that a changed bit is no value."""
     text = json.dumps(entry, sort_keys=True).encode("utf-8")
     return b'{"crc": "%08x", %s\n' % (zlib.crc32(text), text[1:])

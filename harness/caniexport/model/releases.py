@@ -157,6 +157,11 @@ def target(environment: str) -> ReleaseTarget:
     return ReleaseTarget(match.group("release"), opsets, match.group("provider"), match.group("profile") or "newest")
 
 
+def environment_name(torch: str, profile: str, provider: str) -> str:
+    """The name of the tox environment of a release: ``torch2.9.1-period-cpu``, ``torch2.9.1-cpu``."""
+    return "-".join(["torch" + torch, *([] if profile == "newest" else [profile]), provider])
+
+
 def table() -> Tuple[Release, ...]:
     """The releases, oldest first: this file's, or those of the file that ``CANIEXPORT_RELEASES`` names."""
     other = os.environ.get("CANIEXPORT_RELEASES")

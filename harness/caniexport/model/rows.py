@@ -136,6 +136,12 @@ ENVIRONMENTS: Tuple[Column, ...] = (
     Column("profile", "string", "what is installed beside torch: period, onnxscript-0.5.6, ...; null for newest"),
     Column("as_of", "string", "the day whose packages were installed: 2025-11-26; null where none was asked for"),
     Column("codes", "list<string>", "the measuring code of its rows (cells.code); null for runs before it was kept"),
+    Column(
+        "shard",
+        "string",
+        "the part of the release's plan that the run took, its cells, and the hash of how the plan was cut: "
+        "3/8:412:1f2e3d4c5b6a7980; null for a run that was asked for all of it",
+    ),
 )
 
 MESSAGES: Tuple[Column, ...] = (

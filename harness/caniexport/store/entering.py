@@ -44,7 +44,7 @@ _PATTERNS: Mapping[str, tuple[re.Pattern[str], tuple[str, ...]]] = {
     "a version": (_VERSION, ("python", "onnx", "onnxscript", "runtime_version", "torch_build")),
     "a version of torch": (_TORCH, ("torch",)),
     "a bundle's sha256": (_BUNDLE, ("bundle",)),
-    "one line of text": (_LINE, ("device", "platform", "cpu", "gpu", "release", "spec")),
+    "one line of text": (_LINE, ("device", "platform", "cpu", "gpu", "release", "spec", "shard")),
     "an exporter": (_EXPORTER, ("exporter", "exporter_effective")),
 }
 _JSON = ("facts", "session", "placement", "packages")

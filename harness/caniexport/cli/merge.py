@@ -1,0 +1,66 @@
+"""``caniexport merge``: rows that other machines measured."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport import home as homes
+from caniexport.cli import output
+from caniexport.cli.options import json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from caniexport.measure.merge import MergedRelease
+
+#: missing shards and owed cells that a line shows
+_SHOWN = 6
+
+
+@click.command("merge")
+@click.argument("places", nargs=-1, required=True, metavar="DIR|URL...")
+@json_option
+def command(places: tuple[str, ...], as_json: bool) -> None:
+    """Bring in what other machines measured: folders, or fsspec URLs, with the files that `measure --shard` wrote.
+
+    The gate judges all that has come of a release together: canaries, versions, A/A. Shards that have not come and
+    cells without a row are named, and the exit code is then 1; so it is where the gate refuses a run. Files that say
+    different things of one cell are refused. The order of files makes no difference.
+    """
+    from caniexport.measure.deliveries import fetched
+    from caniexport.measure.merge import merge
+
+    with ExitStack() as held:
+        folders = [held.enter_context(fetched(place)) for place in places]
+        reports, problems = merge(folders, homes.find())
+    for problem in problems:
+        output.say(f"caniexport: warning: {problem}")
+    show(reports, as_json)
+
+
+def show(reports: Sequence[MergedRelease], as_json: bool) -> None:
+    """What was merged; exit code 1 where something is owed or refused."""
+    output.report(reports, [line for report in reports for line in _told(report)], as_json)
+    if not all(report.complete for report in reports):
+        click.get_current_context().exit(1)
+
+
+def _told(report: MergedRelease) -> Iterator[str]:
+    profile = "" if report.profile == "newest" else f" ({report.profile})"
+    shards = f", shards {_few(report.shards)}" if report.shards else ""
+    yield f"torch {report.torch}{profile} on {report.provider}: {report.rows} rows from {report.files} files{shards}"
+    if report.missing:
+        yield f"  missing: shards {_few(report.missing)}"
+    if report.owed:
+        yield f"  owed: {len(report.owed)} cells: {_few(report.owed)} (--json names all)"
+    if report.outdated:
+        yield f"  left out: {report.outdated} rows of cases that have changed since, or that this corpus does not have"
+    yield from (f"  {text}" for text in (report.problem, *report.notes) if text)
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
