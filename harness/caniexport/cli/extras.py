@@ -5,15 +5,18 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 _OF_COMMAND = {
-    **dict.fromkeys(("audit", "bisect", "bundles", "check", "measure"), "measure"),
+    **dict.fromkeys(("audit", "bisect", "bundles", "check", "measure", "merge"), "measure"),
     **{name: name for name in ("dashboard", "site")},
 }
+#: what measuring on other machines needs, whatever the command
+_MACHINES = ("dask", "distributed", "fsspec")
 #: what of an extra is imported first
 _OF_MODULE = {
     **dict.fromkeys(("numpy", "pandas", "pyarrow"), "frames"),
     **dict.fromkeys(("filelock", "tox", "tox_uv", "uv"), "measure"),
     **dict.fromkeys(("altair", "jinja2", "markupsafe", "pygments", "vl_convert"), "site"),
     "streamlit": "dashboard",
+    **dict.fromkeys(_MACHINES, "dask"),
 }
 
 
@@ -29,7 +32,8 @@ def missing_extra(error: BaseException | None, command: str | None) -> str:
     while error is not None:
         module = ((error.name if isinstance(error, ModuleNotFoundError) else "") or "").partition(".")[0]
         if module in _OF_MODULE:
-            extra = _OF_COMMAND.get(command or "", _OF_MODULE[module])
+            own = "" if module in _MACHINES else _OF_COMMAND.get(command or "")
+            extra = own or _OF_MODULE[module]
             return f"{command or 'this'} needs {module}: pip install 'caniexport[{extra}]'"
         error = error.__cause__
     return ""

@@ -130,15 +130,15 @@ def fetched(place: str) -> Iterator[Path]:
 def _told(place: str) -> Iterator[None]:
     try:
         yield
+    except ModuleNotFoundError:
+        raise  # the command line says what to install
     except (OSError, ValueError, ImportError) as error:
         raise PlaceError(f"{place} cannot be reached: {str(error) or type(error).__name__}") from error
 
 
 def _url(place: str) -> tuple[Any, str]:
-    try:
-        import fsspec
-    except ImportError:
-        raise PlaceError(f"{place} is a URL, and for these fsspec is needed: pip install caniexport[dask]") from None
+    import fsspec
+
     return fsspec.core.url_to_fs(place)  # type: ignore[no-any-return]  # fsspec has no annotations
 
 

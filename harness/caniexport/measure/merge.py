@@ -19,6 +19,7 @@ from caniexport.gate.verdict import judge
 from caniexport.machine.interpreters import on_the_common_python
 from caniexport.measure.deliveries import SHARDS, TEXTS, Row, delivered_files, key_of
 from caniexport.measure.job import cell_name
+from caniexport.measure.merge_replays import NothingToMergeError
 from caniexport.measure.settle import judged, timed, verdict, write_verdicts
 from caniexport.measure.shards import CutShard, Shard, cut, digest, past_microseconds, read_cut_shard
 from caniexport.model import plan, releases
@@ -373,10 +374,6 @@ def _difference(one: Row, other: Row, same_processor: bool) -> str:
     """The first column in which two rows of a cell differ; the file carries values, in which processors do."""
     columns = (name for name in COMPARED if same_processor or name != "bundle")
     return next((name for name in columns if one[name] != other[name]), "")
-
-
-class NothingToMergeError(CaniexportError):
-    """Folders without a readable row."""
 
 
 def merge(folders: Sequence[Path], home: Home) -> tuple[list[MergedRelease], list[str]]:
