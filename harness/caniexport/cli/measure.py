@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -16,6 +15,7 @@ from caniexport.cli import extras, output
 from caniexport.cli.options import (
     case_names,
     cells_options,
+    corpus_option,
     disk_option,
     json_option,
     open_dataset,
@@ -25,7 +25,7 @@ from caniexport.cli.options import (
     several,
     workers_option,
 )
-from caniexport.home import NEWEST, Home
+from caniexport.home import DOCUMENTED, NEWEST, Home
 from caniexport.measure.shards import Shard, read_shard
 from caniexport.profiles import EnvironmentProfile, find_profile, of_lock
 
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 @workers_option("Processes side by side [default: one a core].")
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")
 @profile_option("What is installed beside torch.")
+@corpus_option("What is measured.")
 @click.option(
     "--lock",
     type=click.Path(path_type=Path),
@@ -103,6 +104,7 @@ def command(
     repeat: int,
     strict: bool,
     profile: str,
+    corpus: str,
     lock: Path | None,
     to: str | None,
     as_json: bool,
@@ -124,7 +126,7 @@ def command(
     chosen = find_profile(profile)
     if lock is not None:
         releases, chosen = _locked(lock, releases, profile)
-    home = homes.find().of(chosen.name)
+    home = homes.find().of_corpus(corpus).of(chosen.name)
     _check_asked(provider, asked["shard"], to, bool(runtimes), bool(cells_file or sample or held_back))
     asked |= {"home": home, "cases": case_names(home, cases)}
     if runtimes:
@@ -147,6 +149,7 @@ def command(
         repeat=repeat,
         plan=plan,
         profile=chosen,
+        tables=corpus == DOCUMENTED,
         **asked,
     )
     if plan:
@@ -160,11 +163,10 @@ def command(
     reports = measure(options, output.say)
     describe(home)
     send_deliveries([Path(report.file) for report in reports if report.file], to)
-    shown = options.cases or tuple(sorted({name.split("/")[1] for name in cells}))
-    if sample or as_json:
-        output.report(reports, _moved(reports, len(cells)), as_json)
+    if sample or as_json or corpus != DOCUMENTED:
+        output.report(reports, _moved(reports, len(cells)) if sample else _counted(reports), as_json)
     else:
-        _show(home, reports, Filters(shown, exporters=options.exporters), options.opsets)
+        _show(home, reports, options)
     if _failed(reports) or (strict and any(report.problem for report in reports)):
         click.get_current_context().exit(1)
 
@@ -281,18 +283,25 @@ def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _show(home: Home, reports: Sequence[ReleaseReport], asked: Filters, opsets: Sequence[int]) -> None:
+def _counted(reports: Sequence[ReleaseReport]) -> list[str]:
+    return [f"torch {report.torch}: {report.measured} rows in {report.seconds:.0f} s" for report in reports]
+
+
+def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions) -> None:
     """What was measured: the table of what was asked for, on the releases that have rows."""
     from caniexport.answers.matrix import table
     from caniexport.answers.reading import load
     from caniexport.cli.table import show
 
     dataset = open_dataset(home)
-    known = home.read_cases() if asked.cases else {}
+    # cells that a file names have no ``cases`` among the options
+    shown = options.cases or tuple(sorted({name.split("/")[1] for name in options.cells}))
+    known = home.read_cases() if shown else {}
     rows = load(dataset)
     releases = tuple(report.torch for report in reports if report.torch in rows.torch)
-    taken = tuple(str(opset) for opset in opsets if opset in rows.opsets)
-    if asked.cases and all(known[name.partition("/")[0]].is_environment for name in asked.cases):
-        show(table(dataset, Filters(cases=asked.cases)), output.console())
+    opsets = tuple(str(opset) for opset in options.opsets if opset in rows.opsets)
+    if shown and all(known[name.partition("/")[0]].is_environment for name in shown):
+        show(table(dataset, Filters(cases=shown)), output.console())
     elif releases:
-        show(table(dataset, replace(asked, torch=releases, opsets=taken)), output.console())
+        asked = Filters(shown, exporters=options.exporters, torch=releases, opsets=opsets)
+        show(table(dataset, asked), output.console())

@@ -86,6 +86,12 @@ def profile_option(text: str) -> Callable[[_Command], _Command]:
     return click.option("--profile", default="newest", metavar="NAME", help=words, callback=read)
 
 
+def corpus_option(text: str) -> Callable[[_Command], _Command]:
+    """Which cases; the command gets the corpus's name."""
+    words = f"{text} documented (the failures that documents state), operators (every operator of torch's database)."
+    return click.option("--corpus", default=homes.DOCUMENTED, metavar="NAME", help=words)
+
+
 def disk_option(text: str) -> Callable[[_Command], _Command]:
     """The disk that environments may take: asked for in gigabytes, the command gets bytes."""
     read = _reading(lambda gigabytes: round(gigabytes * GIGABYTE))

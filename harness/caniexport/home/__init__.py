@@ -25,6 +25,9 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _AROUND = _PACKAGE.parent.parent
 #: the dataset of the packages in the table of releases, and the folder with those of other profiles
 NEWEST, PROFILES = "newest", "profiles"
+#: the corpus of the case files in ``cases``; every other one has a folder of its own in there, and in each dataset's
+DOCUMENTED = "documented"
+_CANARY = "canary.py"
 #: bytes of the largest list or settings file that is read
 LARGEST_LIST = 8 * 1024 * 1024
 
@@ -44,12 +47,31 @@ class Home:
     tox_ini: Path
     own_cases: Path | None = None
     own_results: Path | None = None
+    #: case files of another folder that go along: the canaries
+    beside: tuple[Path, ...] = ()
 
     @property
     def corpora(self) -> tuple[Path, ...]:
-        """The folders that cases are read from."""
+        """The folders and files that cases are read from."""
         own = self.own_cases
-        return (self.cases, own) if own is not None and _has_cases(own) else (self.cases,)
+        return (self.cases, *([own] if own is not None and _has_cases(own) else []), *self.beside)
+
+    def of_corpus(self, corpus: str) -> Home:
+        """The places of a corpus's cases and datasets. Raises :class:`UnknownName` for one that is not there."""
+        if corpus == DOCUMENTED:
+            return self
+        if not (self.cases / corpus / f"{corpus}.py").is_file():
+            raise UnknownName(f"there is no corpus {corpus}: {self.cases / corpus} has no case files")
+        own = self.own_results and self.own_results / corpus
+        return replace(
+            self,
+            cases=self.cases / corpus,
+            published=self.published / corpus,
+            local=self.local / corpus,
+            own_cases=None,
+            own_results=own,
+            beside=(self.cases / _CANARY,),
+        )
 
     def of(self, profile: str) -> Home:
         """The places of a profile's datasets, each beside that of ``newest``."""

@@ -8,6 +8,7 @@ from caniexport.corpus import upstream
 from caniexport.corpus.claim_files import read_documents
 from caniexport.corpus.claims import adjudicate_dataset
 from caniexport.model import corpus as corpus_module
+from caniexport.model.made_cases import MadeCase
 from caniexport.store import Dataset, writer
 from caniexport.store.catalogue import case_rows
 from caniexport.store.compaction import dataset_lock
@@ -24,6 +25,8 @@ def describe(home: Home) -> None:
     :class:`CorpusError` for a case file that cannot be used and :class:`StoreError` where the files cannot be written.
     """
     corpus = corpus_module.load(home.corpora, stand_in=True)
+    if any(issubclass(item.cls, MadeCase) for item in corpus.values()):
+        return  # the table that makes them says all there is to say
     dataset = Dataset.open(home.published, home.local)
     documents = read_documents(corpus)
     records = {case: documented.records for case, documented in documents.items()}

@@ -27,6 +27,7 @@ import re
 from typing import Any, Callable, ClassVar, Dict, Mapping, Optional, Tuple, Type, Union
 
 from caniexport.model.errors import CorpusError
+from caniexport.model.releases import Release
 from caniexport.model.status import Exporter, FixKind
 
 #: ``{argument: {axis: name}}`` as torch's ``dynamic_axes`` takes it.
@@ -167,6 +168,20 @@ class Case(_Documented):
     def setup(self) -> None:
         """Put layers on the module; their parameters are then filled with values that no torch release changes."""
 
+    @classmethod
+    def own_variants(cls) -> Dict[str, Variant]:
+        """The failing form and the fixes, in the order of the source."""
+        found = {PLAIN: Variant(cls, PLAIN, None)}
+        for name, item in attributes(cls).items():
+            if isinstance(item, Fix):
+                found[name] = Variant(cls, name, item)
+        return found
+
+    @classmethod
+    def asks(cls, variant: str, release: Release, exporter: str) -> Tuple[Optional[int], ...]:  # noqa: ARG003  # a case that a table makes asks by variant
+        """The opsets at which a variant is measured with an exporter of a release."""
+        return release.opsets(exporter)
+
     #: the failing form; every case defines it
     forward: ClassVar[Callable[..., Any]]
     #: the true values, where the failing form's eager outputs are not (it raises, or is wrong, in eager)
@@ -228,6 +243,14 @@ class Variant:
         self.surgery = fix.surgery if fix else None
         self.session: Mapping[str, Any] = (fix.session if fix else None) or {}
         self.changes_values = bool(fix and fix.changes_values)
+        self.rtol, self.atol = case.rtol, case.atol
+        #: False where they are random: then count, dtype and shape of the outputs are compared
+        self.compares_values = True
+
+    @property
+    def input_sets(self) -> int:
+        """How many input sets there are."""
+        return len(self.inputs)
 
     @property
     def measured(self) -> bool:
@@ -250,11 +273,7 @@ class Variant:
 
 def variants(case: Type[Case]) -> Dict[str, Variant]:
     """The variants of a case by name, the failing form first, in the order of the source."""
-    found = {PLAIN: Variant(case, PLAIN, None)}
-    for name, item in attributes(case).items():
-        if isinstance(item, Fix):
-            found[name] = Variant(case, name, item)
-    return found
+    return case.own_variants()
 
 
 def attributes(case: type) -> Dict[str, Any]:
@@ -281,10 +300,10 @@ def check(case: Type[Case]) -> None:
                 "case {}: {} is {!r}; it takes a number of at least 0, or None".format(name, limit, value)
             )
     for variant in variants(case).values():
-        if len(variant.inputs) < 2:
+        if variant.input_sets < 2:
             raise CorpusError(
                 "case {}/{}: {} input set(s); at least two that differ are needed, because agreement on the "
-                "input used for the export proves nothing".format(name, variant.name, len(variant.inputs))
+                "input used for the export proves nothing".format(name, variant.name, variant.input_sets)
             )
 
 

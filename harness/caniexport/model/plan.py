@@ -86,7 +86,7 @@ def _all_cells(corpus: Dict[str, LoadedCase], release: Release, provider: str) -
                 if exporter == Exporter.DEFAULT.value and variant.fix is not None and variant.fix.opset is not None:
                     # the default call asks for no opset, so there is none to raise
                     continue
-                for opset in release.opsets(exporter):
+                for opset in item.cls.asks(name, release, exporter):
                     yield Cell(item.id, name, exporter, opset, case_hash, provider)
 
 

@@ -92,7 +92,7 @@ class _Work:
         self.cell = cell
         self.variant = variants[cell.variant]
         self.known = known
-        self.plain = variants[PLAIN]
+        self.plain = variants.get(PLAIN, self.variant)
         self.announce = announce
         self.bundles = bundles
         self.facts: Dict[str, Any] = {}
@@ -229,9 +229,12 @@ class _Work:
         return outputs
 
     def _compare(self, truth: List[List[Any]], outputs: List[List[Any]]) -> None:
-        case = self.variant.case
+        variant = self.variant
         parts = [
-            _located(index, compare.compare(want, got, case.rtol, case.atol, "onnxruntime"))
+            _located(
+                index,
+                compare.compare(want, got, variant.rtol, variant.atol, "onnxruntime", variant.compares_values),
+            )
             for index, (want, got) in enumerate(zip(truth, outputs))
         ]
         result = compare.worst(parts)
@@ -299,11 +302,11 @@ def _eager(variant: Variant, plain: Variant, case_id: str) -> Eager:
     outputs = [subject.flatten(item) for item in raw]
     if variant.case.reference is not None:
         truth = _reference(plain, case_id, inputs)
-    elif variant.name == PLAIN:
+    elif variant.fix is None:
         truth = outputs
     else:
         truth = [subject.flatten(_forward(plain, case_id, item)) for item in inputs]
-    difference = 0.0 if variant.name == PLAIN else _equivalence(variant, truth, outputs)
+    difference = 0.0 if variant.fix is None else _equivalence(variant, truth, outputs)
     return Eager(inputs, outputs if variant.changes_values else truth, raw[0], difference)
 
 

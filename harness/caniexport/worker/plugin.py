@@ -151,7 +151,7 @@ class Run:
 
     def owns(self, path: Path) -> bool:
         """Whether a file is one of those asked for, and defines cases: pytest offers every file on the way to them."""
-        if not any(root == path or root in path.parents for root in self._roots):
+        if not any(root in (path, path.parent) for root in self._roots):
             return False
         return any(issubclass(item.cls, Case) for item in self._corpus(path).values())
 

@@ -1,0 +1,97 @@
+"""The table of torch's operators (``cases/operators/op_db.jsonl``): what each release's environment listed, joined.
+
+A line is an entry of the database in a range of releases that list it alike; ``caniexport operators`` writes it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from caniexport import home as homes
+from caniexport.model.made_cases import DatabaseEntry, numbers, read_entries
+
+TABLE = "op_db.jsonl"
+
+
+def table_path(home: homes.Home) -> Path:
+    """Where the table is."""
+    return home.cases / TABLE
+
+
+def listed_releases(entries: Iterable[DatabaseEntry], known: Iterable[str]) -> tuple[str, ...]:
+    """The releases that the table lists, oldest first, of those that are known."""
+    ranges = {(entry.since, entry.until) for entry in entries}
+    return tuple(
+        release
+        for release in sorted(known, key=numbers)
+        if any(numbers(since) <= numbers(release) <= numbers(until) for since, until in ranges)
+    )
+
+
+def joined(
+    entries: Sequence[DatabaseEntry], listed: Mapping[str, Mapping[str, Any]], known: Iterable[str]
+) -> list[DatabaseEntry]:
+    """The table with what these releases list, in place of what it had of them. ``known`` are all releases."""
+    order = sorted(known, key=numbers)
+    by_release = _by_release(entries, order) | {
+        release: {name: _entry(name, release, found) for name, found in operators.items()}
+        for release, operators in listed.items()
+    }
+    names = dict.fromkeys(name for release in reversed(order) for name in by_release.get(release, {}))
+    return [entry for name in sorted(names) for entry in _ranges(name, by_release, order)]
+
+
+def write_table(path: Path, entries: Iterable[DatabaseEntry]) -> None:
+    """Write the table: a line an entry."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(_slim(entry)) + "\n" for entry in entries), encoding="utf-8")
+
+
+def _slim(entry: DatabaseEntry) -> dict[str, Any]:
+    return {name: value for name, value in entry._asdict().items() if value or name in ("aten", "calls")}
+
+
+def _entry(name: str, release: str, found: Mapping[str, Any]) -> DatabaseEntry:
+    return DatabaseEntry(name=name, since=release, until=release, **found)
+
+
+def _by_release(entries: Iterable[DatabaseEntry], order: Sequence[str]) -> dict[str, dict[str, DatabaseEntry]]:
+    found: dict[str, dict[str, DatabaseEntry]] = {}
+    for entry in entries:
+        for release in order:
+            if entry.holds(release):
+                found.setdefault(release, {})[entry.name] = entry
+    return found
+
+
+def _ranges(
+    name: str, by_release: Mapping[str, Mapping[str, DatabaseEntry]], order: Sequence[str]
+) -> list[DatabaseEntry]:
+    """The entry's ranges: one ends at a release that was not listed, and one that lists it otherwise begins another."""
+    found: list[DatabaseEntry] = []
+    ended = True
+    for release in order:
+        if release not in by_release:
+            ended = True
+            continue
+        entry = by_release[release].get(name)
+        if entry is None:
+            ended = True
+        elif not ended and entry._replace(since="", until="") == found[-1]._replace(since="", until=""):
+            found[-1] = found[-1]._replace(until=release)
+        else:
+            found.append(entry._replace(since=release, until=release))
+            ended = False
+    return found
+
+
+def read_listed(path: Path) -> tuple[str, dict[str, Any]]:
+    """The release and the operators of a file that :mod:`caniexport.worker.list_operators` wrote."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return data["torch"], data["operators"]
+
+
+__all__ = ["joined", "listed_releases", "read_entries", "read_listed", "table_path", "write_table"]

@@ -1,0 +1,136 @@
+"""Cases that the table of torch's operators makes: what is planned of them, without torch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from caniexport import home as homes
+from caniexport.corpus.operator_table import joined, listed_releases, write_table
+from caniexport.model import corpus, plan, releases
+from caniexport.model.errors import UnknownName
+from caniexport.model.made_cases import DatabaseEntry, read_entries
+
+ROOT = Path(__file__).resolve().parent.parent
+HOME = homes.find(ROOT).of_corpus("operators")
+KNOWN = ("1.13.1", "2.0.1", "2.1.2")
+
+
+def listed(*calls: str, **more):
+    return {"aten": "add", "calls": {"float32": list(calls)}, "arguments": {}, "random": [], "left_out": {}, **more}
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return corpus.load(HOME.corpora, stand_in=True)
+
+
+def test_releases_that_list_an_entry_alike_are_one_line():
+    found = joined([], {release: {"add": listed("plain")} for release in KNOWN}, KNOWN)
+
+    assert [(entry.since, entry.until) for entry in found] == [("1.13.1", "2.1.2")]
+
+
+def test_a_release_that_lists_an_entry_otherwise_begins_another_line():
+    found = joined([], {"1.13.1": {"add": listed("plain")}, "2.0.1": {"add": listed("plain", "shape")}}, KNOWN)
+
+    assert [(entry.since, entry.until) for entry in found] == [("1.13.1", "1.13.1"), ("2.0.1", "2.0.1")]
+
+
+def test_a_release_between_two_that_was_not_listed_is_in_no_line():
+    ends = {release: {"add": listed("plain")} for release in (KNOWN[0], KNOWN[2])}
+    found = joined([], ends, KNOWN)
+
+    assert listed_releases(found, KNOWN) == (KNOWN[0], KNOWN[2])
+    whole = joined(found, {KNOWN[1]: {"add": listed("plain")}}, KNOWN)
+    assert [(entry.since, entry.until) for entry in whole] == [(KNOWN[0], KNOWN[2])]
+
+
+def test_a_release_that_is_listed_again_takes_the_place_of_what_it_listed():
+    before = joined([], {release: {"add": listed("plain")} for release in KNOWN}, KNOWN)
+    after = joined(before, {"2.0.1": {"sub": listed("plain")}}, KNOWN)
+
+    assert [(entry.name, entry.since) for entry in after] == [("add", "1.13.1"), ("add", "2.1.2"), ("sub", "2.0.1")]
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    entries = [
+        DatabaseEntry("add", "1.13.1", "2.0.1", "add", {"float32": ["plain"]}, {"plain": "f32[2]"}, ["plain"], {})
+    ]
+    write_table(tmp_path / "table.jsonl", entries)
+
+    assert read_entries(tmp_path / "table.jsonl") == entries
+
+
+def test_every_entry_that_has_no_call_says_why():
+    without = [
+        entry.name for entry in read_entries(HOME.cases / "op_db.jsonl") if not entry.calls and not entry.left_out
+    ]
+
+    assert without == []
+
+
+def test_the_table_counts_as_many_entries_as_the_database_of_the_release_has():
+    entries = read_entries(HOME.cases / "op_db.jsonl")
+    counted = {"1.13.1": (621, 599)}
+
+    for release, (every, measured) in counted.items():
+        own = [entry for entry in entries if entry.holds(release)]
+        assert (len(own), sum(bool(entry.calls) for entry in own)) == (every, measured)
+
+
+def test_an_operator_is_a_case_whose_variants_are_dtypes_and_samples(cases):
+    grid = cases["op-nn.functional.grid_sample"]
+
+    assert {"float32-plain", "float32-shape", "float32-arguments", "float32-plain-dynamic"} <= set(grid.variants)
+    assert grid.cls.corpus == "operators"
+    assert grid.variants["float32-plain"].note.startswith("f32[2, 3, 5, 5], f32[2, 5, 5, 2]")
+
+
+def test_only_what_a_release_has_is_planned_of_it(cases):
+    planned = plan.cells(cases, releases.find("1.13.1"), "cpu", plan.Selection(frozenset({"op-add"})))
+    own = {(cell.variant, cell.exporter, cell.opset) for cell in planned if cell.case == "op-add"}
+
+    assert ("float32-plain", "torchscript-trace", 17) in own
+    assert ("float32-plain", "torchscript-trace", 9) not in own
+    assert ("float32-plain-dynamic", "torchscript-trace", 17) in own
+    assert not any(exporter == "dynamo" for _, exporter, _ in own)
+
+
+def test_the_hash_of_a_call_names_the_operator_the_call_and_the_code_that_makes_it(cases):
+    add, sub = cases["op-add"], cases["op-sub"]
+    hashes = [add.case_hash("float32-plain"), add.case_hash("float32-shape"), sub.case_hash("float32-plain")]
+
+    assert len(set(hashes)) == 3
+    other = type("Other", (add.cls,), {"id": "op-add", "code": "other"})
+    assert other.hash_of("float32-plain") != hashes[0]
+
+
+def test_canaries_go_along(cases):
+    assert {"canary-pass", "canary-fail", "canary-mismatch"} <= set(cases)
+
+
+def test_documented_cases_do_not_hold_operators():
+    assert not any(name.startswith("op-") for name in homes.find(ROOT).read_cases())
+
+
+def test_the_corpus_has_datasets_of_its_own():
+    home = homes.find(ROOT)
+
+    assert HOME.local == home.local / "operators"
+    assert HOME.published == home.published / "operators"
+    with pytest.raises(UnknownName, match="there is no corpus nonsense"):
+        home.of_corpus("nonsense")
+
+
+def test_random_operators_are_compared_by_shape_and_dtype(cases):
+    assert not cases["op-rand_like"].variants["float32-plain"].compares_values
+    assert cases["op-add"].variants["float32-plain"].compares_values
+
+
+def test_a_line_of_the_table_is_json(cases):
+    lines = (HOME.cases / "op_db.jsonl").read_text(encoding="utf-8").splitlines()
+
+    assert all(json.loads(line)["since"] for line in lines)
