@@ -14,6 +14,7 @@ from onnx_bytes import MODEL, model, node
 from streamlit.testing.v1 import AppTest
 
 from caniexport.answers.select import CatalogueEntry
+from caniexport.answers.upstream import source_address
 from caniexport.home import VARIABLE
 from caniexport.pages import links
 from caniexport.pages.page import PAGES
@@ -131,7 +132,7 @@ def test_sources_are_links_only_where_they_have_an_address(draw):
     assert '<a class="src" href="https://github.com/onnx/onnx/issues/2683"' in said
     assert '<span class="src">javascript:alert(1)</span>' in said
     for text in ("seed:000", "javascript:alert(1)", "onnx/onnx#2683 <b>", 'https://x.org/"onmouseover="x'):
-        assert links.of_source(text) is None
+        assert source_address(text) is None
 
 
 def test_the_workaround_page_says_since_when_a_fix_is_obsolete(draw):

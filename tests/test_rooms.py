@@ -28,7 +28,7 @@ FLOORS = (
     ("match",),
     ("alerts", "audit", "bisect", "check", "reproduce", "scan"),
     ("api", "pages"),
-    ("cli",),
+    ("cli", "pytest_plugin"),
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from onnx_bytes import field, node, value
 from small_dataset import CROSS, append, bundle, cases, cell, write
 
+import caniexport
+from caniexport import UnknownName, locks
 from caniexport.answers import onnx_ops
 from caniexport.answers.filters import Filters
 from caniexport.check.answer import ModelNotes, answer
 from caniexport.cli import main
+from caniexport.locks import LockedInstall
 from caniexport.pages.kept import Kept
 from caniexport.store import Dataset, writer
 from caniexport.store.onnx_graph import Graph, of_model
@@ -119,6 +124,76 @@ def test_a_pattern_that_is_in_many_cases_that_work_says_nothing_and_is_counted(h
 
     found = data(home, model("Relu", "Gather", "Mul", "Sub", "Tanh"), "--to", "2.15.0")["target"]["model"]
     assert (found["word"], found["common"]) == ("no known failure touches it", 1)
+
+
+SAID = CROSS.removeprefix("RuntimeError: ")
+
+
+class FakeTorch:
+    """A torch whose export writes these bytes, or raises."""
+
+    def __init__(self, result):
+        self.onnx, self.result, self.called = self, result, {}
+
+    def export(self, model, args, path, *, dynamo=True, opset_version=None):
+        self.called = {"dynamo": dynamo, "opset_version": opset_version, "args": args}
+        if isinstance(self.result, Exception):
+            raise self.result
+        Path(path).write_bytes(self.result)
+
+
+@pytest.fixture
+def known(home, monkeypatch):
+    """``known(result, torch="2.8.0", **asked)``: what is known of a module that this torch exports like that."""
+
+    def ask(result, installed="2.8.0", **asked):
+        fake = FakeTorch(result)
+        monkeypatch.setitem(sys.modules, "torch", fake)
+        monkeypatch.setattr(locks, "read_running", lambda: LockedInstall("here", "3.12", {"torch": installed}))
+        return caniexport.known_failure(object(), (1, 2), **asked), fake
+
+    return ask
+
+
+def test_a_module_is_exported_here_and_held_against_what_is_known_at_another_release(known):
+    touched, _ = known(model("Relu", "Gather", "Mul", "Sub", "Relu"), torch="2.15.0")
+    spared, _ = known(model("Relu", "Tanh"), torch="2.15.0")
+    may, _ = known(model("Relu", "Tanh"))
+
+    assert (touched.is_touched, spared.is_touched, may.is_touched) == (True, False, False)
+    assert [case.name for case in touched.cases] == ["cross"]
+    assert touched.reason.startswith("known failures touch it at torch 2.15.0")
+    assert touched.cases[0].reason.endswith("caniexport why cross")
+
+
+def test_an_export_that_fails_here_is_answered_with_the_case_that_fails_alike(known):
+    found, fake = known(RuntimeError(SAID), installed="1.12.1", exporter="trace", opset=14)
+    other, _ = known(RuntimeError("nobody has ever seen this"), installed="1.12.1")
+
+    assert fake.called == {"dynamo": False, "opset_version": 14, "args": (1, 2)}
+    assert found.is_touched is True
+    assert [(case.name, case.word.value) for case in found.cases] == [("cross", "measured to fail")]
+    assert found.error.startswith("RuntimeError: Exporting the operator cross")
+    assert other.is_touched is None
+    assert other.error == "RuntimeError: nobody has ever seen this"
+
+
+def test_versions_that_nobody_measured_are_no_all_clear(known):
+    written, _ = known(model("Relu", "Tanh"), installed="2.99.0")
+    raised, _ = known(RuntimeError(SAID), installed="2.99.0")
+    there, _ = known(model("Relu", "Tanh"), torch="2.99")
+
+    assert [found.is_touched for found in (written, raised, there)] == [None, None, None]
+    assert "torch 2.99.0 has not been measured" in written.notes[0]
+
+
+def test_a_file_is_asked_as_well_and_an_unknown_name_is_refused(home, known):
+    path = home / "m.onnx"
+    path.write_bytes(model("Relu", "Gather", "Mul", "Sub", "Relu"))
+
+    assert caniexport.known_failure(path, torch="2.15.0").is_touched is True
+    with pytest.raises(UnknownName, match="unknown exporter 'tracer'"):
+        known(model("Relu"), exporter="tracer")
 
 
 def test_a_failure_of_the_call_is_none_of_the_model(home):

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from caniexport import home, names
 from caniexport.alerts import expectations as listed
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from caniexport.check.answer import Checked
+    from caniexport.check.touched import KnownFailures
     from caniexport.match.explain import ErrorAnswer
     from caniexport.scan.scan import SourceScan
 
@@ -210,6 +211,29 @@ def check_model(
         cwd=Path.cwd(),
         say=lambda _: None,
     )
+
+
+def known_failure(
+    model: object,
+    args: Iterable[Any] = (),
+    *,
+    torch: str = "",
+    exporter: str = "",
+    opset: int | str = "",
+    dataset: Dataset | None = None,
+) -> KnownFailures:
+    """What is known to fail of a module with these arguments, or of an ONNX file, at the versions of this process.
+
+    The module is exported here, with ``exporter`` and ``opset`` or as by default; ``torch`` names another release to go
+    to. ``is_touched`` is true, false, or ``None`` where nobody knows.
+    """
+    from caniexport.check.touched import known_failures
+    from caniexport.locks import read_running
+
+    asked = {"torch": torch, "exporter": exporter, "opset": str(opset)}
+    here = {} if isinstance(model, str | Path) else dict(read_running().packages)
+    named = {axis: value for axis, value in asked.items() if value}
+    return known_failures(open() if dataset is None else dataset, model, tuple(args), here, named)
 
 
 def scan_source(

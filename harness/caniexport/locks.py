@@ -151,11 +151,19 @@ def read_here(torch: str = "") -> LockedInstall:
     """
     above = next((Path(os.environ[name]) for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if os.environ.get(name)), None)
     if above is None or above.resolve() == Path(sys.prefix).resolve():
-        found, python, where = metadata.distributions(), ".".join(map(str, sys.version_info[:2])), sys.prefix
-    else:
-        folders = sorted(above.glob("lib/python3*/site-packages")) or sorted(above.glob("Lib/site-packages"))
-        found = metadata.distributions(path=[str(folder) for folder in folders])
-        python, where = (folders[0].parent.name.removeprefix("python") if folders else ""), str(above)
+        return read_running(torch)
+    folders = sorted(above.glob("lib/python3*/site-packages")) or sorted(above.glob("Lib/site-packages"))
+    python = folders[0].parent.name.removeprefix("python") if folders else ""
+    return _of_distributions(metadata.distributions(path=[*map(str, folders)]), python, str(above), torch)
+
+
+def read_running(torch: str = "") -> LockedInstall:
+    """What this very process imports; ``torch`` and errors as in :func:`read_here`."""
+    python = ".".join(map(str, sys.version_info[:2]))
+    return _of_distributions(metadata.distributions(), python, sys.prefix, torch)
+
+
+def _of_distributions(found: Iterable[metadata.Distribution], python: str, where: str, torch: str) -> LockedInstall:
     entries = [_Entry(item.metadata["Name"], item.version) for item in found if item.metadata["Name"]]
     return _install(f"the environment {where} ({plural(len(entries), 'package')})", entries, python, torch)
 

@@ -8,6 +8,7 @@ opsets, at all of these. A thread whose claims rows have not decided (a device t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,8 @@ OPEN_PASSING = "open-passing"
 _ADJUDICATED = ("reproduced", "partly", "not-reproduced")
 _BAD = frozenset(status.value for status in Status) - {Status.PASS.value, Status.DEGRADED.value}
 _ANY = (Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value)
+_ISSUE = re.compile(r"([A-Za-z0-9][\w.-]*)/([\w.-]+)#(\d+)")
+_WEB = re.compile(r"https?://[^\s\"'<>]+")
 #: beside the rows, for the next answer
 _REFUSED = "refused by torch itself"
 
@@ -80,6 +83,14 @@ class SourceState:
         for place in self.places:
             by_release.setdefault(place.torch, []).append(place.text)
         return f"{verb} on " + "; ".join(f"torch {torch}: {', '.join(told)}" for torch, told in by_release.items())
+
+
+def source_address(text: str) -> str | None:
+    """Where a source can be read: ``owner/repo#number`` on GitHub, an address as it is; ``None`` for a document."""
+    issue = _ISSUE.fullmatch(text.strip())
+    if issue:
+        return f"https://github.com/{issue[1]}/{issue[2]}/issues/{issue[3]}"
+    return text.strip() if _WEB.fullmatch(text.strip()) else None
 
 
 def upstream(dataset: Dataset, cases: Collection[str] = ()) -> dict[str, tuple[SourceState, ...]]:

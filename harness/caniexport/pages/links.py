@@ -11,9 +11,7 @@ from urllib.parse import quote, urlencode
 
 from caniexport.pages.setting import CELL_PAGES, MINE
 
-_ISSUE = re.compile(r"([A-Za-z0-9][\w.-]*)/([\w.-]+)#(\d+)")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
-_WEB = re.compile(r"https?://[^\s\"'<>]+")
 
 
 #: how the address of a page is made: of this app by default, of a file while a static copy is written
@@ -74,11 +72,3 @@ def slug(name: str) -> str:
     if safe and safe == name:
         return safe
     return f"{safe or 'x'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-
-
-def of_source(text: str) -> str | None:
-    """Where a source can be read: ``owner/repo#number`` on GitHub, an address as it is; ``None`` for a document."""
-    issue = _ISSUE.fullmatch(text.strip())
-    if issue:
-        return f"https://github.com/{issue[1]}/{issue[2]}/issues/{issue[3]}"
-    return text.strip() if _WEB.fullmatch(text.strip()) else None

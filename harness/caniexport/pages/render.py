@@ -16,6 +16,7 @@ from markupsafe import Markup
 from caniexport import versions
 from caniexport.answers.select import DEFAULT_OPSET
 from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.upstream import source_address
 from caniexport.names import plural
 from caniexport.pages import links, looks
 
@@ -41,7 +42,7 @@ def _environment() -> Environment:
     made.filters.update(
         plural=plural,
         slug=links.slug,
-        web_address=links.of_source,
+        web_address=source_address,
         runs=_runs,
         each=_each,
         short=shorten,

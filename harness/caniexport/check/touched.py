@@ -1,0 +1,126 @@
+"""What is known to fail of a model that is in memory: it is exported here, and held against the corpus."""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from caniexport.answers.filters import Filters
+from caniexport.answers.model_file import ModelFile, read_model
+from caniexport.answers.points import Places
+from caniexport.answers.select import exporter_name, load, require_exporter, select
+from caniexport.answers.targets import TargetJudge
+from caniexport.answers.touching import TouchWord
+from caniexport.match.errors import Confidence
+from caniexport.match.explain import explain_error
+from caniexport.match.known import KnownCase, known_case
+from caniexport.model.errors import UnknownName
+from caniexport.model.status import Exporter
+from caniexport.store import Dataset
+
+_SURE = (Confidence.EXACT, Confidence.CAUSE)
+
+
+@dataclass(frozen=True)
+class KnownFailures:
+    """What is known of a model at a point.
+
+    ``cases`` are the known failures that touch it, or that fail as its export does; ``may_touch`` names those that
+    may. ``error`` is what its export raised here, empty where it wrote a file. ``place`` is the point, ``notes`` say
+    what was assumed.
+    """
+
+    word: TouchWord
+    place: str
+    cases: tuple[KnownCase, ...]
+    may_touch: tuple[str, ...]
+    error: str
+    notes: tuple[str, ...]
+
+    @property
+    def is_touched(self) -> bool | None:
+        """Whether a known failure touches it; ``None`` where nobody knows, which is no word for the model."""
+        if self.cases:
+            return True
+        return False if self.word in (TouchWord.WORKS, TouchWord.NOT_TOUCHED) else None
+
+    @property
+    def reason(self) -> str:
+        """One line: the word, the cases with their links, the error."""
+        said = [f"{self.word.value} at {self.place}", self.error, *(case.reason for case in self.cases)]
+        said += [f"may touch it: {', '.join(self.may_touch)}"] if self.may_touch else []
+        return "; ".join(filter(None, said))
+
+
+def known_failures(
+    dataset: Dataset, model: object, args: Sequence[Any], installed: Mapping[str, str], asked: Mapping[str, str]
+) -> KnownFailures:
+    """What is known of a module with its arguments, or of an ONNX file, at the packages ``installed``.
+
+    ``asked`` names exporter and opset, and with ``torch`` another release to go to. Raises :class:`UnknownName` for a
+    name that nobody knows, and whatever torch raises where it is missing; what an export raises is an answer.
+    """
+    if asked.get("exporter"):
+        require_exporter(asked["exporter"])
+    if isinstance(model, str | Path):
+        return _of_file(dataset, read_model(Path(model), load(dataset).torch), {}, asked)
+    with tempfile.TemporaryDirectory(prefix="caniexport-") as folder:
+        path = Path(folder) / "model.onnx"
+        try:
+            _export(model, tuple(args), path, asked)
+        except Exception as error:
+            return _of_error(dataset, error, installed, asked)
+        return _of_file(dataset, read_model(path, load(dataset).torch), installed, asked)
+
+
+def _export(model: object, args: tuple[Any, ...], path: Path, asked: Mapping[str, str]) -> None:
+    """The export call of a user, with exporter and opset as far as they are named."""
+    import torch
+
+    options: dict[str, Any] = {"opset_version": int(asked["opset"])} if asked.get("opset") else {}
+    if asked.get("exporter") and "dynamo" in inspect.signature(torch.onnx.export).parameters:
+        options["dynamo"] = exporter_name(asked["exporter"]) == Exporter.DYNAMO.value
+    torch.onnx.export(model, args, str(path), **options)
+
+
+def _of_error(
+    dataset: Dataset, error: Exception, installed: Mapping[str, str], asked: Mapping[str, str]
+) -> KnownFailures:
+    text = "".join(traceback.format_exception(error))
+    point = {**installed, **{axis: value for axis, value in asked.items() if axis != "torch"}}
+    first = f"{type(error).__name__}: {error}".splitlines()[0]
+    try:
+        place = Places(load(dataset)).fill(point)
+    except UnknownName as unknown:
+        return KnownFailures(TouchWord.FAILS, "the versions here", (), (), first, (str(unknown),))
+    found = explain_error(dataset.of(place.profile), text, {"torch": place.torch, **asked})
+    sure = [item.lead.case for item in found.leads if item.lead.confidence in _SURE]
+    cases = tuple(known_case(dataset, case, point) for case in sure)
+    return KnownFailures(TouchWord.FAILS, place.text, cases, (), first, (found.decision, *found.notes))
+
+
+def _of_file(
+    dataset: Dataset, file: ModelFile, installed: Mapping[str, str], asked: Mapping[str, str]
+) -> KnownFailures:
+    rows = load(dataset)
+    places, named = Places(rows), {axis: value for axis, value in asked.items() if axis != "torch"}
+    try:
+        source = places.fill({**file.point, **installed, **named})
+        target = places.fill({**named, "torch": asked["torch"]}) if asked.get("torch") else source
+    except UnknownName as unknown:
+        return KnownFailures(TouchWord.NOT_KNOWN, "the versions here", (), (), "", (str(unknown),))
+    found = TargetJudge(select(rows, Filters()), source, file.graph).at(target)
+    standing = found.model
+    assert standing is not None
+    packages = installed if target == source else {}
+    point = {**packages, "torch": target.torch, "exporter": target.exporter, "opset": str(target.opset or "")}
+    cases = tuple(known_case(dataset, case, point) for case in dict.fromkeys((*found.breaks, *standing.already)))
+    word = TouchWord.TOUCHED if cases and standing.word is not TouchWord.FAILS else standing.word
+    may = tuple(touch.case for touch in standing.may_touch)
+    notes = tuple(filter(None, (*file.notes, source.assumed, target.assumed)))
+    return KnownFailures(word, target.text, cases, may, "", tuple(dict.fromkeys(notes)))
