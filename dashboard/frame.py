@@ -57,7 +57,7 @@ def drawn(name: str) -> Callable[[], None]:
 
 
 def _draw(found: Page, kept: Kept) -> None:
-    st.set_page_config(page_title=f"{found.title} · Can I export it?")
+    st.set_page_config(page_title=found.tab)
     own = partial(_own, carried=found.mine.address)
     if found.is_live:
         own("heading.html", page=found, above="")

@@ -6,7 +6,7 @@ as not given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,6 +18,7 @@ from caniexport.model.errors import UnknownName
 from caniexport.pages import setting
 from caniexport.pages.setting import Setting
 
+APP = "Can I export it?"
 #: longest value of a parameter that is looked at
 LONGEST = 300
 
@@ -69,7 +70,9 @@ class Page:
 
     ``warnings`` name what is not known of the address that asked for it; ``back``: whether links lead back from it;
     ``is_live``: whether the host shows the measurements that go on; ``takes_file``: whether it takes an ONNX file;
-    ``folds``: whether its filters are folded on a narrow screen, for what they narrow is there without them.
+    ``folds``: whether its filters are folded on a narrow screen, for what they narrow is there without them;
+    ``searches``: whether the search among them is not, for it is what most readers come for.
+    ``about`` is what was asked, where the heading does not have it.
     ``mine`` is the reader's setting, which its links take along; ``shows_mine``: whether its filters show it whole.
     """
 
@@ -83,8 +86,16 @@ class Page:
     is_live: bool = False
     takes_file: bool = False
     folds: bool = False
+    searches: bool = False
     mine: Setting = field(default_factory=Setting)
     shows_mine: bool = False
+    about: str = ""
+
+    @property
+    def tab(self) -> str:
+        """What a tab, a bookmark and the history call it: what it is about, else its heading."""
+        what = self.about or self.title
+        return what if what == APP else f"{what} · {APP}"
 
 
 class Form:
@@ -216,11 +227,14 @@ class Form:
         self.bars[-1].append(made)
         return made
 
-    def page(self, title: str, lead: str, body: Markup, above: str = "", **more: bool) -> Page:
+    def page(
+        self, title: str, lead: str, body: Markup, above: str = "", about: Iterable[str] = (), **more: bool
+    ) -> Page:
         """The page with the filters read so far; ``more`` are the switches of :class:`Page`."""
         bars = tuple(tuple(bar) for bar in self.bars)
         known = PARAMETERS | self.read
         unknown = [str(names.unknown("parameter", name, sorted(known))) for name in self.asked if name not in known]
         warnings = tuple(dict.fromkeys((*self.warnings, *unknown)))
         is_shown = self._chosen.issuperset(self.mine.address)
-        return Page(title, lead, body, above, bars, warnings, mine=self.mine, shows_mine=is_shown, **more)
+        told = ", ".join(filter(None, about))
+        return Page(title, lead, body, above, bars, warnings, mine=self.mine, shows_mine=is_shown, about=told, **more)

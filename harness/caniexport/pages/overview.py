@@ -63,6 +63,15 @@ def cases(kept: Kept) -> list[CatalogueEntry]:
     return [entry for (_, variant), entry in found if variant == PLAIN and entry.corpus != CANARY]
 
 
+def careful_fixes(kept: Kept) -> dict[str, tuple[str, ...]]:
+    """By case: its fixes that are known to be wrong."""
+    found: dict[str, tuple[str, ...]] = {}
+    for (case, variant), entry in kept.rows().catalogue.items():
+        if entry.caution:
+            found[case] = (*found.get(case, ()), variant)
+    return found
+
+
 def overview(kept: Kept) -> Overview:
     """The counts of the dataset. Environment cases have no exporter; they count in their theme's size only."""
     supports = kept.all_supports()

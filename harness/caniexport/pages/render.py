@@ -11,7 +11,7 @@ from textwrap import shorten
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from caniexport import versions
 from caniexport.answers.select import DEFAULT_OPSET
@@ -51,6 +51,7 @@ def _environment() -> Environment:
         opsets=versions.opset_text,
         exporter=lambda name: EXPORTER_SHORT.get(name or "", name or ""),
         python=coloured,
+        ticked=_ticked,
     )
     return made
 
@@ -85,6 +86,14 @@ def _only(looked: Mapping[Any, Any], seen: Mapping[Any, int]) -> dict[Any, Any]:
 def _each(items: Iterable[Any], *attributes: str) -> list[Any]:
     """The different values that items have of an attribute, or of several together."""
     return list(dict.fromkeys(map(attrgetter(*attributes), items)))
+
+
+def _ticked(text: str) -> Markup:
+    """A sentence whose words between back-ticks are code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 
 @lru_cache(maxsize=1024)

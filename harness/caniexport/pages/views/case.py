@@ -121,6 +121,14 @@ class Strip:
         """The same as they are read."""
         return ["torch \\ opset", *map(_column, self.opsets)]
 
+    @property
+    def seen_releases(self) -> list[tuple[str, str]]:
+        """The releases; neighbours of which nothing was measured are one row, from the first to the last."""
+        measured = {torch for torch, _ in self.cells}
+        found = groupby(self.judged, key=lambda torch: torch if torch in measured else "")
+        rows = [list(releases) for _, releases in found]
+        return [(row[0], row[-1] if len(row) > 1 else "") for row in rows]
+
     def rows_alike(self, texts: Mapping[str, SeenText]) -> list[tuple[str, list[tuple[_Place, int]]]]:
         """The releases as a file shows them: neighbours that look alike are one row."""
         alike = groupby(self.judged, key=lambda torch: self.runs(torch, texts))
@@ -280,7 +288,7 @@ def _choose(form: Form, kept: Kept, subject: Subject) -> Choice:
     mine = form.mine.profile
     profiles = [name for name in kept.profiles() if name != mine or name == form.asked.get(PROFILE)]
     if profiles:
-        form.select(PROFILE, "Packages", profiles, text=PROFILE_WORDS.get(mine, mine), shown=PROFILE_WORDS)
+        form.select(PROFILE, "Packages", profiles, text=PROFILE_WORDS.get(mine, mine), shown=PROFILE_WORDS, width=190)
     opsets = sorted({cell.opset for cell in subject.cells if cell.opset is not None})
     known = [*map(str, opsets), DEFAULT_OPSET]
     torch = form.one_of("torch", kept.rows().torch, "torch release")

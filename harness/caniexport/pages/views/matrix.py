@@ -23,6 +23,7 @@ from caniexport.pages.charts import share_chart
 from caniexport.pages.form import Form, Page
 from caniexport.pages.grid import GridTable
 from caniexport.pages.kept import Kept
+from caniexport.pages.overview import careful_fixes
 from caniexport.pages.render import render
 from caniexport.pages.setting import Setting
 
@@ -107,7 +108,7 @@ def page(form: Form, kept: Kept) -> Page:
     nothing = f"No case has all of these words: {asked.query}" if asked.query and not matched else ""
     shown = None if nothing else kept.answer(table, asked.filters(matched), asked.by)
     body = render("nothing.html", nothing=nothing) if shown is None else _body(form, kept, asked, shown)
-    return form.page(_TITLE, _LEAD + _LEADS[asked.rows], body, folds=True)
+    return form.page(_TITLE, _LEAD + _LEADS[asked.rows], body, about=(asked.theme, asked.query), folds=True)
 
 
 def shown_filters(form: Form, kept: Kept) -> Filters:
@@ -216,10 +217,7 @@ def _grid(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: 
     if release := asked.release(rows):
         carried["torch"] = release
     label = f"Matrix of cases by {_BY[asked.by.value]}"
-    careful: dict[str, tuple[str, ...]] = {}
-    for entry in rows.catalogue.values():
-        if entry.caution and not asked.fixes:
-            careful[entry.case] = (*careful.get(entry.case, ()), entry.variant)
+    careful = {} if asked.fixes else careful_fixes(kept)
     lines = shown.lines[:most]
     exporters: tuple[str, ...] = ()
     if whole and asked.by is By.TORCH:

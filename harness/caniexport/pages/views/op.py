@@ -13,7 +13,7 @@ from caniexport.pages import grid, looks
 from caniexport.pages.charts import share_chart
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import cases
+from caniexport.pages.overview import careful_fixes, cases
 from caniexport.pages.render import render
 from caniexport.pages.views import search
 from caniexport.pages.views.matrix import count_statuses
@@ -36,7 +36,11 @@ def page(form: Form, kept: Kept) -> Page:
     ]
     form.choose_setting(kept.rows(), exporters=search.BESIDE)
     shown = kept.answer(table, replace(form.mine.filters(), ops=(op,)))
-    made = grid.of_lines(shown.lines, shown.columns, {}, bare=form.whole) if shown.lines else None
+    made = (
+        grid.of_lines(shown.lines, shown.columns, {}, careful=careful_fixes(kept), bare=form.whole)
+        if shown.lines
+        else None
+    )
     worth = len(hits) >= _FEWEST
     chart = share_chart(by_exporter(shown.lines, shown.columns), shown.columns, f"the cases with {op}") if worth else ""
     seen = count_statuses(shown)

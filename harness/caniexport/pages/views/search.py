@@ -15,9 +15,9 @@ from caniexport.match.errors import Lead
 from caniexport.match.explain import explain_error
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter
-from caniexport.pages.form import Form, Page
+from caniexport.pages.form import APP, Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import EXPORTERS, Overview, overview
+from caniexport.pages.overview import EXPORTERS, Overview, careful_fixes, overview
 from caniexport.pages.render import render
 from caniexport.pages.setting import Setting
 
@@ -39,6 +39,8 @@ _QUESTIONS = (
 )
 #: hits that are told whole; the others are in the matrix
 _SHOWN = 12
+#: signs of what was searched for in the title of a tab
+_IN_A_TAB = 60
 #: exporters whose answer stands beside a hit
 BESIDE = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 #: tables of themes beside each other where there is room, and the fewest rows that are worth a table of their own
@@ -51,11 +53,12 @@ Place = tuple[str, str, int | None]
 
 @dataclass(frozen=True)
 class ToldHit:
-    """A case that was found: where it works, and the fixes that work where the error was seen."""
+    """A case that was found: where it works, the fixes that work where the error was seen, those known to be wrong."""
 
     hit: Lead
     supports: Sequence[Support]
     working: Sequence[str] = ()
+    careful: Sequence[str] = ()
 
     @property
     def where(self) -> dict[str, str]:
@@ -70,13 +73,14 @@ def page(form: Form, kept: Kept) -> Page:
     if not form.whole:
         form.choose_setting(kept.rows())
     body = _found(form, kept, query) if query else _start(form, kept)
-    return form.page("Can I export it?", _LEAD, body)
+    return form.page(APP, _LEAD, body, about=(query[:_IN_A_TAB],))
 
 
 def told(kept: Kept, hit: Lead, *, with_fixes: bool = False) -> ToldHit:
     """A hit with the answers that stand beside it."""
     supports = [item for item in kept.supports(hit.entry.case, PLAIN) if item.exporter in BESIDE]
-    return ToldHit(hit, supports, _working(kept, hit) if with_fixes else ())
+    working = _working(kept, hit) if with_fixes else ()
+    return ToldHit(hit, supports, working, kept.answer(careful_fixes).get(hit.entry.case, ()))
 
 
 def _query(form: Form) -> str:

@@ -29,7 +29,8 @@ _TITLE = "Which torch may I move to?"
 _LEAD = "What breaks between two points, what is fixed, which version did it, and what becomes of each workaround."
 _EXPORTERS = [member.value for member in Exporter if member is not Exporter.DEFAULT]
 _OWN = "the default call's"
-#: signs of an operator list
+#: signs of an operator list in the title of a tab, and in all
+_IN_A_TAB = 60
 LONGEST = 4000
 _LISTS = (
     ("drop", "Workarounds that may go", "needed before; the failing form works afterwards"),
@@ -67,7 +68,11 @@ def page(form: Form, kept: Kept) -> Page:
         given["decision"] = decide(found)
         targets = [target for target in (found.target, found.kept) if target is not None]
         given["sides"] = [(f"to {called(target)}", target, _at(target.place, form.mine.profile)) for target in targets]
-    return form.page(_TITLE, _LEAD, render("upgrade.html", **given), takes_file=True, folds=bool(found))
+    about = (f"torch {found.before.torch} to {found.after.torch}", named[:_IN_A_TAB]) if found else ()
+    body = render("upgrade.html", **given)
+    # a reader who has said nothing yet says first where they come from
+    is_asked = bool(form.asked.get("from") or form.mine.of("torch") or ops)
+    return form.page(_TITLE, _LEAD, body, about=about, takes_file=True, folds=bool(found) and is_asked)
 
 
 def _last_two(kept: Kept, profile: str) -> tuple[str, ...]:

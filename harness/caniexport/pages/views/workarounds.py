@@ -48,7 +48,9 @@ def page(form: Form, kept: Kept) -> Page:
         "Which workarounds may go",
         "A fix is needed where the failing form fails and the fix works, and obsolete where both work.",
         body,
+        about=(query,),
         folds=True,
+        searches=True,
     )
 
 

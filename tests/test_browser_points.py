@@ -1,0 +1,141 @@
+"""What a person must be able to tell at a glance, in a real Chromium: shares, signs, sentences, pictures, stops."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from browser_fixtures import MARKS, drawn, until
+from test_browser_pages import PAGES
+
+pytestmark = MARKS
+
+
+def colour(node):
+    return node.evaluate("node => getComputedStyle(node).backgroundColor + getComputedStyle(node).backgroundImage")
+
+
+def test_a_cell_of_which_some_cases_work_has_a_share_of_its_own_colour_and_names_the_worst(visit):
+    page = visit("/matrix?rows=themes")
+    mixed = page.locator(".matrix td.s-mixed").first
+
+    assert mixed.inner_text() == "1/2"
+    assert "1 of 2 cases work at some opset; the worst of the others: crash" in mixed.locator("a").get_attribute(
+        "title"
+    )
+    page.locator("details.signs summary").click()
+    others = [colour(sign) for sign in page.locator(".legend .badge:not(.s-mixed)").all()]
+    assert len(others) > 3
+    assert colour(mixed) not in others
+
+
+def test_a_legend_has_the_signs_of_its_page_and_no_cell_contradicts_itself(visit):
+    page = visit("/matrix?rows=cases&exporter=trace")
+    shown = page.locator("details.signs summary .badge").evaluate_all("nodes => nodes.map(node => node.classList[1])")
+    cells = page.locator(".matrix td[class]").evaluate_all(
+        "nodes => nodes.map(node => [node.className, node.innerText])"
+    )
+    hints = page.locator(".matrix td a").evaluate_all("links => links.map(link => link.title).join()")
+
+    seen = {name.replace("with-", "s-") for kind, _ in cells for name in kind.split()}
+    assert seen <= set(shown)
+    # a release that refuses an opset and works at another says so where it is pointed at
+    assert set(shown) - seen <= {"s-unsupported"}
+    assert "refused: 15" in hints
+    assert [text for _, text in cells if "all" in text and re.search("[✗≠!]", text)] == []
+
+
+def test_a_fix_that_is_known_to_be_wrong_is_named_in_the_row_of_its_case(visit):
+    row = visit("/matrix?rows=cases").locator("th.case", has_text="torch.cross before a convolution is refused").first
+
+    assert "bad fix: exchanged" in row.inner_text()
+
+
+@pytest.mark.parametrize(
+    "path", ["/workarounds?careful=1", "/upgrade?from=1.10.2", "/case?case=cross-no-symbolic", "/claims"]
+)
+def test_since_when_is_said_in_words_and_never_as_an_interval(visit, path):
+    said = visit(path).locator("#root .body").inner_text()
+
+    assert re.search(r"\d\.\d", said)
+    assert not re.search(r"[\[(]\d+\.[\d.]+, \d+\.[\d.]+[\])]", said)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("/upgrade?from=1.10.2", "p.decision"),
+        ("/workarounds?q=stack_rewrite&torch=2.8", "p.decision"),
+        ("/?q=RuntimeError: Exporting the operator cross to ONNX opset version 12 is not supported", "p.decision"),
+    ],
+)
+def test_the_first_screen_has_the_answer(visit, path, answer, width, height):
+    page = visit(path, width)
+    page.set_viewport_size({"width": width, "height": height})
+    box = page.locator(f"#root {answer}").first.bounding_box()
+
+    assert box["y"] + box["height"] < height
+
+
+def test_an_upgrade_shows_the_default_call_beside_the_exporter_that_is_kept(visit):
+    page = visit("/upgrade?from=2.0.1&from_exporter=torchscript-trace&to=2.15.0")
+    heads = page.get_by_role("table").first.locator("th[scope=col]").all_inner_texts()
+
+    assert len(heads) == 2
+    assert len(set(heads)) == 2
+
+
+@pytest.mark.parametrize(
+    "path", ["/matrix?rows=cases", "/alerts?state=open,resolved", "/case?case=item-baked&picture=1", "/runs"]
+)
+def test_a_picture_is_drawn_when_it_is_looked_at_and_its_numbers_are_a_table(visit, path):
+    page = visit(path)
+    figures = page.locator("#root figure.chart")
+    if path == "/runs" and not figures.count():
+        pytest.skip("no second runtime in this dataset")
+    for figure in figures.all():
+        picture = figure.locator("img")
+        picture.scroll_into_view_if_needed()
+        until(page, "[...document.querySelectorAll('#root figure.chart img')].some(image => image.naturalWidth > 100)")
+        assert picture.get_attribute("alt") == figure.locator("figcaption").inner_text()
+    assert figures.count() == 0 or page.locator("#root table td.number, #root .strip td").count() > 3
+
+
+def test_a_filter_waits_for_no_picture(visit):
+    page = visit("/matrix?rows=cases&theme=indexing")
+    held = []
+    page.route("**/picture?**", lambda route: held.append(route))
+    page.get_by_role("button", name="dynamo").click()
+    page.wait_for_url("**exporter=torchscript-trace**")
+    drawn(page)
+    until(page, "[...document.querySelectorAll('.matrix th.by')].slice(1).every(head => head.innerText === 'trace')")
+
+    picture = page.locator("#root figure.chart img")
+    picture.scroll_into_view_if_needed()
+    assert picture.evaluate("image => image.naturalWidth") == 0
+    for route in held:
+        route.continue_()
+    until(page, "document.querySelector('#root figure.chart img').naturalWidth > 100")
+
+
+def test_every_page_has_a_title_of_its_own(visit):
+    titles = [visit(path).title() for path in PAGES]
+
+    assert titles[0] == "Can I export it?"
+    assert all(title.endswith(" · Can I export it?") for title in titles[1:])
+    assert len(set(titles)) == len(PAGES)
+    assert visit("/upgrade?from=1.10.2").title().startswith("torch 1.10.2 to 2.15.0")
+
+
+@pytest.mark.parametrize("path", ["/matrix?rows=cases", "/workarounds", "/upgrade?from=1.10.2"])
+def test_at_most_sixty_stops_of_the_tab_key_lie_before_a_table(visit, path):
+    page = visit(path)
+    before = page.evaluate("""() => {
+      const box = document.querySelector('#root .body .scroll')
+      const stops = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')]
+      return stops.filter(node => node.tabIndex >= 0 && node.checkVisibility()
+        && node.compareDocumentPosition(box) & Node.DOCUMENT_POSITION_FOLLOWING).length
+    }""")
+
+    assert 5 < before <= 60
