@@ -11,7 +11,7 @@ from caniexport import home as homes
 from caniexport.corpus.operator_table import joined, listed_releases, write_table
 from caniexport.model import corpus, plan, releases
 from caniexport.model.errors import UnknownName
-from caniexport.model.made_cases import DatabaseEntry, read_entries
+from caniexport.model.made_cases import DatabaseEntry, asked_opsets, read_entries
 
 ROOT = Path(__file__).resolve().parent.parent
 HOME = homes.find(ROOT).of_corpus("operators")
@@ -134,3 +134,32 @@ def test_a_line_of_the_table_is_json(cases):
     lines = (HOME.cases / "op_db.jsonl").read_text(encoding="utf-8").splitlines()
 
     assert all(json.loads(line)["since"] for line in lines)
+
+
+def test_a_number_on_either_side_of_a_tensor_and_two_dtypes_are_planned(cases):
+    sub = cases["promotion-sub"]
+
+    assert {"int64-float-left", "int64-float-right", "int64-with-float32", "bool-int-left"} <= set(sub.variants)
+    planned = plan.cells(cases, releases.find("2.12.1"), "cpu", plan.Selection(frozenset({"promotion-sub"})))
+    asked = {(cell.exporter, cell.opset) for cell in planned if cell.variant == "int64-float-left"}
+    assert asked == {("torchscript-trace", 23), ("dynamo", 20)}
+
+
+def test_bitwise_operators_take_no_floating_point(cases):
+    assert not any("float" in name for name in cases["promotion-and"].variants)
+
+
+def test_dynamo_is_asked_for_the_first_dtype_at_three_opsets_and_for_others_at_its_default():
+    newest = releases.find("2.15.0")
+
+    assert asked_opsets("float32-plain", newest, "dynamo") == (18, 20, 26)
+    assert asked_opsets("float16-plain", newest, "dynamo") == (20,)
+    assert asked_opsets("float32-plain-dynamic", newest, "dynamo") == (20,)
+    assert asked_opsets("int32-plain", newest, "dynamo") == ()
+    assert asked_opsets("float16-plain", releases.find("2.3.1"), "dynamo") == (18,)
+
+
+def test_torchscript_is_asked_for_every_third_opset_and_the_newest_that_it_takes():
+    assert asked_opsets("float32-plain", releases.find("1.13.1"), "torchscript-trace") == (8, 11, 14, 17)
+    assert asked_opsets("float32-plain", releases.find("2.4.1"), "torchscript-trace") == (8, 11, 14, 17, 20)
+    assert asked_opsets("float32-plain", releases.find("1.9.1"), "torchscript-trace") == (8, 11, 13)

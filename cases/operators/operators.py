@@ -2,15 +2,17 @@
 
 from pathlib import Path
 
-from caniexport.model.made_cases import make_cases
+from caniexport.model.made_cases import make_cases, read_entries
 from caniexport.worker import operators
 from caniexport.worker.codehash import module_hash
 
 globals().update(
     make_cases(
-        Path(__file__).with_name("op_db.jsonl"),
+        read_entries(Path(__file__).with_name("op_db.jsonl")),
         operators.call,
         module_hash("opinfo", "operators"),
         __name__,
+        "op-",
+        "torch's database of operators",
     )
 )

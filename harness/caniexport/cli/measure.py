@@ -27,6 +27,7 @@ from caniexport.cli.options import (
 )
 from caniexport.home import DOCUMENTED, NEWEST, Home
 from caniexport.measure.shards import Shard, read_shard
+from caniexport.model.made_cases import OPERATORS
 from caniexport.profiles import EnvironmentProfile, find_profile, of_lock
 
 if TYPE_CHECKING:
@@ -140,6 +141,8 @@ def command(
         if not cells:
             click.echo("nothing is held back", err=True)
             return
+    if corpus == OPERATORS:
+        _list_operators(home, _releases(releases), asked["rolling"])
     options = MeasureOptions(
         releases=_releases(releases) or _releases_of(cells),
         cells=cells,
@@ -285,6 +288,14 @@ def cell_names(home: Home, lines: Iterable[str]) -> frozenset[str]:
 
 def _counted(reports: Sequence[ReleaseReport]) -> list[str]:
     return [f"torch {report.torch}: {report.measured} rows in {report.seconds:.0f} s" for report in reports]
+
+
+def _list_operators(home: Home, releases: tuple[str, ...], rolling: bool) -> None:
+    """The operators of releases that the table of operators lacks: without them nothing of a release is planned."""
+    from caniexport.measure.list_operators import list_operators
+    from caniexport.model.releases import DEFAULT_RELEASES
+
+    list_operators(home, releases or DEFAULT_RELEASES, output.say, rolling=rolling)
 
 
 def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions) -> None:

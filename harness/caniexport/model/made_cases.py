@@ -149,7 +149,7 @@ class MadeCase(Case):
     def arguments(cls, variant: str) -> str:
         """The arguments of a call in the newest release that has it."""
         which = variant.split("-")[1]
-        return next((entry.arguments[which] for entry in reversed(cls.entries) if entry.has(variant)), "")
+        return next((entry.arguments.get(which, "") for entry in reversed(cls.entries) if entry.has(variant)), "")
 
     @classmethod
     def is_random(cls, variant: str) -> bool:
@@ -172,17 +172,22 @@ def asked_opsets(variant: str, release: Release, exporter: str) -> Tuple[Optiona
     return tuple(item for item in every if item in wanted) or every[:1]
 
 
-def make_cases(table: Path, make: Callable[..., Any], code: str, module: str) -> Dict[str, Type[MadeCase]]:
-    """The cases of a table by the name of their class. ``make`` takes the entry's name and the parts of a variant's."""
-    entries: Dict[str, List[DatabaseEntry]] = {}
-    for entry in read_entries(table):
-        entries.setdefault(entry.name, []).append(entry)
+def make_cases(
+    entries: Sequence[DatabaseEntry], make: Callable[..., Any], code: str, module: str, prefix: str, title: str
+) -> Dict[str, Type[MadeCase]]:
+    """The cases of these entries by the name of their class.
+
+    ``make`` takes an entry's name and the parts of a variant's; ``prefix`` begins each id, ``title`` each title.
+    """
+    by_name: Dict[str, List[DatabaseEntry]] = {}
+    for entry in entries:
+        by_name.setdefault(entry.name, []).append(entry)
     found = {}
-    for number, (name, own) in enumerate(entries.items()):
+    for number, (name, own) in enumerate(by_name.items()):
         members = {
-            "__doc__": "torch's database of operators: {}.".format(name),
+            "__doc__": "{}: {}.".format(title, name),
             "__module__": module,
-            "id": "op-" + name,
+            "id": prefix + name,
             "sources": ("torch:op_db",),
             "aten_ops": tuple(sorted({"aten::" + entry.aten for entry in own if entry.aten})),
             "entries": tuple(own),

@@ -7,6 +7,7 @@ in a process of its own: one that ends its process is an entry that cannot be me
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import signal
@@ -33,7 +34,11 @@ def main() -> int:
     import torch
 
     torch.set_num_threads(1)
-    found = {name: _apart(name) for name in opinfo.entries()}
+    names = list(opinfo.entries())
+    # forks write into no page that the collector would touch
+    gc.collect()
+    gc.freeze()
+    found = {name: _apart(name) for name in names}
     path.parent.mkdir(parents=True, exist_ok=True)
     listed = {"torch": public(torch.__version__), "operators": found}
     path.write_text(json.dumps(listed, indent=0, sort_keys=True), encoding="utf-8")
