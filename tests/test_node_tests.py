@@ -5,7 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
+import sys
+import textwrap
+import zipfile
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import stand_in_runtime
@@ -148,6 +153,73 @@ def test_node_tests_have_no_torch_release(tmp_path):
 
     assert done.exit_code == 2
     assert "no torch releases" in done.output
+
+
+#: what the writer asks of onnx, without a file of a test beside it
+_ONNX_WITHOUT_FILES = {
+    "onnx/__init__.py": """
+        __version__ = "9.9"
+        class TensorProto: pass
+        class numpy_helper:
+            @staticmethod
+            def from_array(value): return Bytes(value.tobytes())
+        class Bytes:
+            def __init__(self, data): self.data = data
+            def SerializeToString(self, deterministic): return self.data
+    """,
+    "onnx/backend/__init__.py": "",
+    "onnx/backend/test/__init__.py": "",
+    "onnx/backend/test/case/__init__.py": "",
+    "onnx/backend/test/case/node/__init__.py": """
+        from types import SimpleNamespace as Item
+        import numpy as np
+        import onnx
+        def value():
+            tensor = Item(elem_type=1)
+            return Item(type=Item(tensor_type=tensor, WhichOneof=lambda _: "tensor_type"))
+        def collect_testcases(op_type):
+            node = Item(op_type="Abs", domain="", input=["x"])
+            model = onnx.Bytes(b"model")
+            model.opset_import = [Item(domain="", version=27)]
+            model.graph = Item(node=[node], input=[value()], output=[value()])
+            sets = [([np.ones(2, "f4")], [np.ones(2, "f4")])]
+            return [Item(name="test_abs", model=model, data_sets=sets, rtol=1e-3, model_dir=None)]
+    """,
+}
+
+
+def test_the_writer_computes_the_tests_and_reads_no_file_of_the_package(tmp_path):
+    for name, text in _ONNX_WITHOUT_FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(textwrap.dedent(text))
+    writer = Path(node_tests.__file__).with_name("node_tests_writer.py")
+
+    command = [sys.executable, "-P", str(writer), str(tmp_path / "tests.zip")]
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(tmp_path)}, check=True)
+
+    with zipfile.ZipFile(tmp_path / "tests.zip") as made:
+        index = json.loads(made.read("index.json"))
+        assert made.read("test_abs/model.onnx") == b"model"
+    assert index["onnx"] == "9.9"
+    assert index["tests"] == [{"name": "test_abs", "operator": "Abs", "opset": 27, "mark": "", "rtol": 1e-3}]
+
+
+@pytest.mark.parametrize(
+    ("onnx", "installed"),
+    [
+        ("1.23.2", "onnx==1.23.2"),
+        ("weekly", "onnx-weekly"),
+        ("1.24.0.dev20261026", "onnx-weekly==1.24.0.dev20261026"),
+    ],
+)
+def test_the_weekly_build_is_another_package(onnx, installed):
+    assert node_tests.requirement(onnx) == installed
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(("onnx", "least"), [("weekly", 1900), ("1.17.0", 1200)])
+def test_the_node_tests_of_other_releases_are_packed(tmp_path, onnx, least):
+    assert node_tests.pack(tmp_path / "b.zip", onnx).bundles > least
 
 
 @pytest.mark.real

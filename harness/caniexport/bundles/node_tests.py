@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 CORPUS = "onnx-node"
 #: the release whose tests are meant where none is named
 ONNX = "1.23.2"
+#: in the place of a release: the newest build of onnx's main branch
+WEEKLY = "weekly"
 #: a failure of a test so marked is not counted: values by chance, types that numpy has not (bfloat16, float8) or that
 #: are packed into less than a byte, values that are no tensors, files that are to be refused
 MARKS = ("random", "dtype", "sequence", "negative")
@@ -77,13 +79,20 @@ def pack(file: Path, onnx: str = ONNX) -> PackReport:
     return PackReport(file, len(kept), 0, 0, file.stat().st_size)
 
 
+def requirement(onnx: str) -> str:
+    """What is installed for a release of onnx: ``1.23.2``, ``weekly``, or ``1.24.0.dev20261026``, a build of a week."""
+    if onnx == WEEKLY:
+        return "onnx-weekly"
+    return f"onnx-weekly=={onnx}" if ".dev" in onnx else f"onnx=={onnx}"
+
+
 def _tests(onnx: str) -> list[tuple[ArchiveEntry, bytes]]:
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "tests.zip"
         python = str(interpreters.find(_PYTHON) or _PYTHON)
         command = [interpreters.uv(), "run", "--quiet", "--no-project", "--isolated", "--python", python]
         # -P: the folder of the writer has modules that are named like some of the standard library
-        command += ["--with", f"onnx=={onnx}", "python", "-P", str(_WRITER), str(made)]
+        command += ["--with", requirement(onnx), "python", "-P", str(_WRITER), str(made)]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             reason = done.stderr.strip().splitlines()[-1:] or ["it says nothing"]

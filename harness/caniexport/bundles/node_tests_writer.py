@@ -2,6 +2,9 @@
 
 ``python node_tests_writer.py OUT``. The zip has ``NAME/model.onnx``, ``NAME/input_0.pb``, ``NAME/output_0.pb`` for each
 test, and ``index.json``: ``{"onnx": VERSION, "tests": [{"name", "operator", "opset", "mark", "rtol"}]}``.
+
+The tests are computed by the functions that define them (``onnx.backend.test.case.node``). Files of tests are never
+read: releases to 1.22 have them in the package, later ones do not.
 """
 
 from __future__ import annotations
@@ -23,13 +26,13 @@ FIRST_WITHOUT_NUMPY = 16
 def main(out: str) -> None:
     """Write every node test of the onnx installed here."""
     import onnx
-    from onnx.backend.test.loader import load_model_tests
+    from onnx.backend.test.case.node import collect_testcases
 
     warnings.simplefilter("ignore")  # the tests divide by zero on purpose
     tests: list[dict[str, Any]] = []
     operators: dict[str, str] = {}
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
-        for test in load_model_tests(kind="node"):
+        for test in collect_testcases(None):
             for name, data in _files(test):
                 file.writestr(zipfile.ZipInfo(f"{test.name}/{name}"), data, zipfile.ZIP_DEFLATED)
             tests.append(_about(test, operators))
