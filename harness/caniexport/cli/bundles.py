@@ -44,7 +44,7 @@ def command() -> None:
 @several("--exporter", "exporters", metavar="NAME", text="trace, script, dynamo, default.", read=exporters_named)
 @several("--opset", "opsets", metavar="N", text="Only of these opsets: 14, 9-14.", read=opset_numbers)
 @click.option("--corpus", type=click.Choice(["onnx-node"]), help="ONNX's own node tests instead.")
-@click.option("--onnx", default="1.23.2", show_default=True, metavar="VERSION", help="The release that makes them, or weekly.")
+@click.option("--onnx", default="1.23.2", show_default=True, metavar="VERSION", help="A release of onnx, or weekly.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE")
 @json_option
 def pack(
