@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import zipfile
 
+from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.store import graphs
 
 
@@ -61,9 +62,10 @@ def bundled(folder, content):
     digest = hashlib.sha256()
     for name, data in files:
         digest.update(f"{name}:{len(data)}\n".encode() + data)
-    path = graphs.file_of(folder, digest.hexdigest())
+    bundle = digest.hexdigest()[:BUNDLE_DIGITS]
+    path = graphs.file_of(folder, bundle)
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in files:
             archive.writestr(name, data)
-    return digest.hexdigest()
+    return bundle

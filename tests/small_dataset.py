@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from caniexport.model.journal import Journal
+from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.store import compact, writer
 from caniexport.store.schema import to_arrow
 
@@ -37,8 +38,8 @@ FIXES = {
 
 
 def bundle(name: str) -> str:
-    """The content hash of a file known by a name."""
-    return hashlib.sha256(name.encode()).hexdigest()
+    """The bundle of a file known by a name."""
+    return hashlib.sha256(name.encode()).hexdigest()[:BUNDLE_DIGITS]
 
 
 def outcome(case: str, variant: str, torch: str, exporter: str, opset: int) -> tuple[str, str, str | None]:

@@ -267,7 +267,7 @@ def replayed(tmp_path):
     return adjudicated
 
 
-FILE = "b" * 64
+FILE = "b" * 24
 OLD = "torch='==1.10.*', status='mismatch', runtime='onnxruntime>=1.8,<1.19'"
 
 

@@ -69,7 +69,7 @@ def test_a_bundle_that_is_cut_off_or_was_changed_is_named_and_not_drawn(tmp_path
     path.write_bytes(path.read_bytes()[:40])
     graphs.file_of(tmp_path, other).write_bytes(graphs.file_of(tmp_path, good).read_bytes())
 
-    rows, problems = graphs.gathered(tmp_path, [cut, other, good, "0" * 64])
+    rows, problems = graphs.gathered(tmp_path, [cut, other, good, "0" * 24])
 
     assert [row["bundle"] for row in rows] == [good]
     assert len(problems) == 2

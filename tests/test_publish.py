@@ -644,10 +644,10 @@ def test_check_says_what_would_be_held_back_and_writes_nothing(home):
 
 
 def test_a_file_that_one_runtime_does_not_always_answer_alike_is_unstable_in_every_row_of_it(home):
-    bundle = "b" * 64
+    bundle = "b" * 24
     wrong = {"status": "mismatch", "stage": "compare", "signature": "compare|Mismatch|x", "max_abs_error": 2.0}
     home.measure(
-        home.cell(bundle=bundle), home.cell(opset=9, bundle=bundle, **wrong), home.cell(opset=10, bundle="c" * 64)
+        home.cell(bundle=bundle), home.cell(opset=9, bundle=bundle, **wrong), home.cell(opset=10, bundle="c" * 24)
     )
 
     report = home.publish()
@@ -665,7 +665,7 @@ def test_a_file_that_one_runtime_does_not_always_answer_alike_is_unstable_in_eve
 
 
 def test_what_was_seen_once_is_not_unseen_by_measuring_again(home):
-    bundle = "b" * 64
+    bundle = "b" * 24
     wrong = {"status": "mismatch", "stage": "compare", "signature": "compare|Mismatch|x", "max_abs_error": 2.0}
     home.measure(home.cell(bundle=bundle))
     home.publish()

@@ -13,7 +13,7 @@ from store_rows import TEXT, cell, environment, write_cells, write_journal
 from caniexport.store import Dataset, compact, digests, summary, writer
 from caniexport.store.schema import columns, to_arrow
 
-RUN = {**{name: cell().get(name) for name in columns("runs") if name in columns("cells")}, "bundle": "b" * 64}
+RUN = {**{name: cell().get(name) for name in columns("runs") if name in columns("cells")}, "bundle": "b" * 24}
 RELEASES = ("1.10.2", "2.8.0")
 
 
@@ -37,7 +37,7 @@ def answers(dataset):
     """Everything there is, through DuckDB and as frames."""
     return {
         "cells": dataset.select((*columns("cells"), "origin"), runtimes=True),
-        "runs": dataset.replays(["b" * 64], columns("runs")),
+        "runs": dataset.replays(["b" * 24], columns("runs")),
         **{name: dataset.records(name) for name in ("environments", "messages", "cases")},
         "frame": dataset.cells().astype(str).to_dict("records"),
     }
@@ -91,7 +91,7 @@ def test_a_flipped_bit_of_the_list_itself_is_named_and_no_value_is_wrong(dataset
         flip(place, bit)
         after = Dataset.open(dataset, None)
         found = after.select(columns("cells"), runtimes=True)
-        after.replays(["b" * 64], ("bundle",)), after.messages(["m"]), after.records("cases")
+        after.replays(["b" * 24], ("bundle",)), after.messages(["m"]), after.records("cases")
         assert after.problems
         assert set(map(str, found)) <= set(map(str, before))
         place.write_bytes(whole)

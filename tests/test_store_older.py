@@ -74,7 +74,7 @@ def test_runs_without_the_new_columns_are_read(tmp_path):
     write_older(tmp_path / "runs" / "onnxruntime-cpu.parquet", "runs", [RUN], GAINED)
     dataset = Dataset.open(tmp_path, None)
 
-    assert dataset.replays(["b" * 64], ("runtime", "code", "unstable")) == [("onnxruntime", None, None, "published")]
+    assert dataset.replays(["b" * 24], ("runtime", "code", "unstable")) == [("onnxruntime", None, None, "published")]
     assert dataset.run_groups(("code",), {"rows": "count(*)"}) == [(None, 1)]
     assert dataset.runs()[["code", "unstable"]].isna().all(axis=None)
 

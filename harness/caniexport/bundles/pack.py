@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from caniexport import versions
 from caniexport.bundles import probes
 from caniexport.model.errors import CaniexportError
+from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.runner import CARRIED
 from caniexport.runner.archive import CELLS, FORMAT, MANIFEST, ArchiveEntry, session_text
 from caniexport.store import writer
@@ -124,7 +125,7 @@ def make_bundle(files: Iterable[tuple[str, bytes]]) -> tuple[str, bytes]:
             digest.update(f"{name}:{len(content)}\n".encode("ascii"))
             digest.update(content)
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-    return digest.hexdigest(), buffer.getvalue()
+    return digest.hexdigest()[:BUNDLE_DIGITS], buffer.getvalue()
 
 
 def archive_bytes(

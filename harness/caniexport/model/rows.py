@@ -20,6 +20,10 @@ MEASURING_VERSION = 3
 NAME = re.compile(r"(?!.*\.\.)\w[\w.+-]{0,299}")
 
 
+#: a bundle is named by the first digits of its content's sha256; a longer name, as files and rows once had, is cut
+BUNDLE_DIGITS = 24
+
+
 class Column(NamedTuple):
     """One column: its name, parquet type and meaning."""
 
@@ -46,7 +50,7 @@ CELLS: Tuple[Column, ...] = (
     Column("opset", "int32", "opset asked for; null for the exporter default"),
     Column("opset_effective", "int32", "opset of the ai.onnx domain in the file"),
     Column("ir_version", "int32", "IR version of the file"),
-    Column("bundle", "string", "sha256 of the bundle's content; null where nothing was exported"),
+    Column("bundle", "string", "first 24 hex digits of the sha256 of the bundle; null where nothing was exported"),
     Column("runtime", "string", "runtime that ran the file: onnxruntime, ..."),
     Column("runtime_version", "string", "version of the runtime"),
     Column("provider", "string", "provider asked for: cpu, cuda, openvino, tensorrt, none"),
@@ -222,7 +226,7 @@ DECLARED: Tuple[Column, ...] = (
 )
 
 GRAPHS: Tuple[Column, ...] = (
-    Column("bundle", "string", "the bundle whose file this is: the row's sha256 was computed from the file again"),
+    Column("bundle", "string", "the bundle whose file this is: its name was computed from the file again"),
     Column("nodes", "int32", "operators in the picture; files with more than 40 have no row"),
     Column(
         "graph",

@@ -7,7 +7,7 @@
     cells.json                      {entry's key: [every cell it stands for, "torch/case/variant/exporter/opset"]}
     bundles/ab/abcdef….zip          model.onnx, test_data_set_0/input_0.pb, output_0.pb, …
 
-A bundle's name is the sha256 over the names and contents of its files, in their order, each as ``name:size`` and a
+A bundle's name begins the sha256 over the names and contents of its files, in their order, each as ``name:size`` and a
 line feed before the content.
 """
 
@@ -24,14 +24,14 @@ from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
 from caniexport.model.errors import CaniexportError
-from caniexport.model.rows import NAME
+from caniexport.model.rows import BUNDLE_DIGITS, NAME
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 CELLS = "cells.json"
 
 _FILE = re.compile(r"model\.onnx|test_data_set_(?P<set>\d+)/(?P<kind>input|output)_(?P<position>\d+)\.pb")
-_NAME = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile("[0-9a-f]{{{}}}".format(BUNDLE_DIGITS))
 #: what a session option can be
 _SCALARS = (str, int, float, bool)
 #: what :mod:`zipfile` raises for bytes that are no zip file's, or one's of another kind (encrypted, a method unknown)
@@ -58,7 +58,7 @@ class UnusableBundle(Exception):
 class ArchiveEntry(NamedTuple):
     """A bundle of the archive.
 
-    bundle   its sha256
+    bundle   its name
     corpus, case, variant  of the first cell that it stands for
     rtol, atol  the case's own tolerances; ``None`` for those of the output's type
     options  the runtime's session options that the variant asks for
@@ -181,7 +181,7 @@ def unpack(name: str, data: bytes) -> BundleFiles:
         else:
             kinds = sets.setdefault(int(part.group("set")), {"input": {}, "output": {}})
             kinds[part.group("kind")][int(part.group("position"))] = content
-    if digest.hexdigest() != name:
+    if digest.hexdigest()[:BUNDLE_DIGITS] != name:
         raise UnusableBundle("bundle {}: its content is that of {}".format(name, digest.hexdigest()))
     if model is None:
         raise UnusableBundle("bundle {} has no model".format(name))

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from caniexport.model.errors import StoreError
-from caniexport.model.rows import NAME, TABLES
+from caniexport.model.rows import BUNDLE_DIGITS, NAME, TABLES
 from caniexport.model.status import Exporter, Status
 from caniexport.store.schema import normalise, shown
 
@@ -30,7 +30,7 @@ _PLAIN_NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}")
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+-]{0,99}")
 _VERSION = re.compile(r"(?!.*\.\.)[0-9][A-Za-z0-9_.!+-]{0,99}")
 _TORCH = re.compile(r"[0-9]{1,6}\.[0-9]{1,6}(?!.*\.\.)[A-Za-z0-9_.+-]{0,60}")
-_BUNDLE = re.compile(r"[0-9a-f]{64}")
+_BUNDLE = re.compile(f"[0-9a-f]{{{BUNDLE_DIGITS}}}")
 _LINE = re.compile(r"[^\x00-\x1f\x7f\x85\u2028\u2029]{0,300}")
 _EXPORTER = re.compile("|".join(re.escape(member.value) for member in Exporter))
 
@@ -43,7 +43,7 @@ _PATTERNS: Mapping[str, tuple[re.Pattern[str], tuple[str, ...]]] = {
     ),
     "a version": (_VERSION, ("python", "onnx", "onnxscript", "runtime_version", "torch_build")),
     "a version of torch": (_TORCH, ("torch",)),
-    "a bundle's sha256": (_BUNDLE, ("bundle",)),
+    "a bundle's name": (_BUNDLE, ("bundle",)),
     "one line of text": (_LINE, ("device", "platform", "cpu", "gpu", "release", "spec", "shard")),
     "an exporter": (_EXPORTER, ("exporter", "exporter_effective")),
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from caniexport.model.errors import StoreError
-from caniexport.model.rows import SCHEMA_VERSION
+from caniexport.model.rows import BUNDLE_DIGITS, SCHEMA_VERSION
 from caniexport.store import digests, sql
 from caniexport.store.schema import VERSION_KEY, check_version, schema
 
@@ -93,10 +93,14 @@ def read(path: Path, table: str) -> pa.Table:
 
 
 def conform(table: str, rows: pa.Table) -> pa.Table:
-    """The contract's columns in its order; a column that is not there is null."""
+    """The contract's columns in its order; one that is not there is null, a longer name of a bundle is cut."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     want = schema(table)
+    if "bundle" in rows.column_names:
+        names = pc.utf8_slice_codeunits(rows["bundle"].cast(pa.string()), 0, BUNDLE_DIGITS)
+        rows = rows.set_column(rows.column_names.index("bundle"), "bundle", names)
     arrays = [
         rows.column(field.name).cast(field.type)
         if field.name in rows.column_names

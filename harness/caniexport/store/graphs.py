@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport.model.errors import StoreError
+from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.runner.archive import DAMAGED
 from caniexport.store.onnx_graph import Graph, of_model
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 #: the columns of cells that :func:`drawn` looks at
 DRAWN = ("case", "variant", "exporter", "opset", "bundle")
-_SHA256 = re.compile("[0-9a-f]{64}")
+_NAME = re.compile(f"[0-9a-f]{{{BUNDLE_DIGITS}}}")
 
 
 def file_of(local: Path, bundle: str) -> Path:
@@ -45,7 +46,7 @@ def _model(path: Path, bundle: str) -> bytes:
     for name, content in files:
         digest.update(f"{name}:{len(content)}\n".encode())
         digest.update(content)
-    if digest.hexdigest() != bundle:
+    if digest.hexdigest()[:BUNDLE_DIGITS] != bundle:
         raise StoreError(f"{path}: its content is not what its name says; it has been changed or damaged")
     model = dict(files).get("model.onnx")
     if model is None:
@@ -95,7 +96,7 @@ def find(dataset: Dataset, local: Path | None, bundle: str | None) -> Graph | No
 
     Raises :class:`StoreError` where what is there cannot be read.
     """
-    if not bundle or not _SHA256.fullmatch(bundle):
+    if not bundle or not _NAME.fullmatch(bundle):
         return None
     if local is not None and file_of(local, bundle).is_file():
         return read(file_of(local, bundle), bundle)

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.store import parts as dataset_parts
 from caniexport.store import sql, which_row
 from caniexport.store.parts import WITH_FILES
@@ -57,7 +58,10 @@ class Query:
         self._parts = list(parts)
         self._quarantined = quarantined
         self._problems = problems
-        self._status = "" if stored or table not in WITH_FILES else f" REPLACE ({sql.STATUS} AS status)"
+        values = [] if stored or table not in WITH_FILES else [f"{sql.STATUS} AS status"]
+        if "bundle" in columns(table):
+            values.append(f"left(bundle, {BUNDLE_DIGITS}) AS bundle")
+        self._replaced = f" REPLACE ({', '.join(values)})" if values else ""
         self._silenced: str | None = None
         self._tables: dict[str, str] = {}
 
@@ -181,7 +185,7 @@ class Query:
             for part in parts
             if part.fresh is not None
         ]
-        return f"SELECT *{self._status} FROM ({' UNION ALL BY NAME '.join(found)})"
+        return f"SELECT *{self._replaced} FROM ({' UNION ALL BY NAME '.join(found)})"
 
     def _journalled(self, part: Part) -> str:
         """The table in DuckDB with the rows of a part that are still in journals, numbered in their order."""

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from caniexport.model.errors import SchemaMismatch, StoreError
-from caniexport.model.rows import SCHEMA_VERSION, TABLES
+from caniexport.model.rows import BUNDLE_DIGITS, SCHEMA_VERSION, TABLES
 from caniexport.model.status import Stage, Status
 
 if TYPE_CHECKING:
@@ -120,10 +120,15 @@ def _converters(table: str) -> dict[str, Callable[[Any], Any]]:
         "timestamp": _time,
         "list<string>": lambda value: [text(item) for item in _sequence(value)],
     }
-    return {
+    found = {
         column.name: _word(_WORDS[column.name]) if column.name in _WORDS else kinds[column.type]
         for column in TABLES[table]
     }
+    return found | {"bundle": _bundle} if "bundle" in found else found
+
+
+def _bundle(value: Any) -> str:
+    return text(value)[:BUNDLE_DIGITS]
 
 
 def text(value: Any) -> str:
