@@ -102,7 +102,7 @@ def merged(home, tmp_path):
     """The home after its bundles have been run by the stand-in runtime and its rows have been brought back."""
     assert call("bundles", "pack", "-o", str(tmp_path / "b.zip")).exit_code == 0
     run_elsewhere(tmp_path / "b.zip", tmp_path / "rows", stand_in_runtime.install(tmp_path / "site"))
-    done = call("bundles", "merge", str(tmp_path / "rows"), "--json")
+    done = call("bundles", "merge", "--ours", str(tmp_path / "rows"), "--json")
     assert done.exit_code == 0, done.output
     return home, json.loads(done.stdout)
 
@@ -178,7 +178,7 @@ def test_bringing_the_same_rows_in_again_changes_nothing(merged, tmp_path):
     home, _ = merged
     before = Dataset.open(None, home.local).runs()
 
-    assert call("bundles", "merge", str(tmp_path / "rows")).exit_code == 0
+    assert call("bundles", "merge", "--ours", str(tmp_path / "rows")).exit_code == 0
 
     assert Dataset.open(None, home.local).runs().equals(before)
 
@@ -228,7 +228,7 @@ def test_the_ceilings_are_read_from_what_passes(merged):
 def test_a_folder_without_rows_is_named(home, tmp_path):
     (tmp_path / "rows").mkdir()
 
-    said = call("bundles", "merge", str(tmp_path / "rows"))
+    said = call("bundles", "merge", "--ours", str(tmp_path / "rows"))
 
     assert said.exit_code == 1
     assert "no rows of bundles in it" in said.stderr
@@ -330,7 +330,7 @@ def test_files_whose_values_are_not_the_cpu_providers_are_counted(home, tmp_path
     stand_in_runtime.archive(tmp_path / "b.zip", "relu", "drift", "wrong", "near")
     packages = stand_in_runtime.install(tmp_path / "site")
     run_elsewhere(tmp_path / "b.zip", tmp_path / "rows", packages, "--provider", "openvino")
-    assert call("bundles", "merge", str(tmp_path / "rows")).exit_code == 0
+    assert call("bundles", "merge", "--ours", str(tmp_path / "rows")).exit_code == 0
 
     (line,) = json.loads(call("runtimes", "--json").stdout)
     assert (line["provider"], line["bundles"], line["statuses"]) == ("openvino", 4, {"mismatch": 2, "pass": 2})

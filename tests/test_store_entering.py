@@ -255,7 +255,7 @@ def test_merging_rows_of_others_writes_nothing_beside_the_dataset(home, tmp_path
     (rows / f"{'n' * 240}.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
     before = {path for path in tmp_path.rglob("*") if home not in path.parents}
 
-    said = CliRunner().invoke(main, ["bundles", "merge", str(rows)])
+    said = CliRunner().invoke(main, ["bundles", "merge", "--ours", str(rows)])
 
     assert said.exit_code == 0, said.output
     assert [f"line {number} " in said.stderr for number in range(1, 7)] == [False, True, True, True, True, False]
@@ -268,7 +268,7 @@ def test_merging_only_bad_rows_says_why_nothing_was_merged(home, tmp_path):
     (tmp_path / "rows").mkdir()
     (tmp_path / "rows" / "a.jsonl").write_bytes(plain({**RUN, "runtime": "../x"}, "run") + b"\n")
 
-    said = CliRunner().invoke(main, ["bundles", "merge", str(tmp_path / "rows")])
+    said = CliRunner().invoke(main, ["bundles", "merge", "--ours", str(tmp_path / "rows")])
 
     assert said.exit_code == 1
     assert "no rows of bundles" in said.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import count
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from caniexport.model.errors import UnknownName
+from caniexport.model.opset_clauses import opset_in as opset_in
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -126,33 +126,6 @@ def _specifier(text: str) -> SpecifierSet:
         return SpecifierSet(text)
     except InvalidSpecifier:
         raise UnknownName(f"{text!r} is not a version specifier (>=1.12,<2.0 is one)") from None
-
-
-def opset_in(opset: int, text: str) -> bool:
-    """Whether an opset is within ``14``, ``9-14``, ``>=11``, ``<11``, or several with commas; empty takes all."""
-    clauses = [clause.strip() for clause in text.split(",") if clause.strip()]
-    return not clauses or any(_clause_takes(clause, opset) for clause in clauses)
-
-
-def _clause_takes(clause: str, opset: int) -> bool:
-    span = re.fullmatch(r"(\d+)\s*-\s*(\d+)", clause)
-    if span:
-        return int(span[1]) <= opset <= int(span[2])
-    bound = re.fullmatch(r"(>=|<=|>|<|==)?\s*(\d+)", clause)
-    if not bound:
-        raise UnknownName(f"{clause!r} is not an opset (14, 9-14, >=11 are)")
-    limit = int(bound[2])
-    match bound[1]:
-        case ">=":
-            return opset >= limit
-        case "<=":
-            return opset <= limit
-        case ">":
-            return opset > limit
-        case "<":
-            return opset < limit
-        case _:
-            return opset == limit
 
 
 def opset_name(opset: int | None) -> str:

@@ -325,7 +325,8 @@ class Rows:
             reason = texts.get(message, "").strip().split("\n")[0]
             yield f"torch {torch} could not be measured: {reason or 'no reason was kept'}"
         for row in self._dataset.silenced():
-            yield f"torch {row['torch']}: the rows of run {row['run_id']} are left out: {row['gate']}"
+            of = f"torch {row['torch']}" if row["torch"] else row["release"]
+            yield f"{of}: the rows of run {row['run_id']} are left out: {row['gate']}"
 
 
 def load(dataset: Dataset, *, runtimes: bool = False) -> Rows:

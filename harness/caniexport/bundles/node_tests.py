@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from caniexport.bundles.pack import PackReport, archive_bytes, make_bundle, probe_entries
+from caniexport.bundles.pack import PackReport, make_bundle, pack_report, write_archives
 from caniexport.machine import interpreters
 from caniexport.model.errors import CaniexportError
 from caniexport.runner.archive import ArchiveEntry
-from caniexport.store import writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,18 +64,17 @@ def about(variant: str) -> About:
     return About(operator, int(opset), mark)
 
 
-def pack(file: Path, onnx: str = ONNX) -> PackReport:
+def pack(file: Path, onnx: str = ONNX, *, per_opset: bool = False) -> PackReport:
     """Write an archive of the node tests of this release of onnx, made by that release in an environment of its own.
 
     Raises :class:`NoNodeTestsError`.
     """
     kept: list[ArchiveEntry] = []
     sources: dict[str, Callable[[], bytes]] = {}
-    for entry, data in (*_tests(onnx), *probe_entries()):
+    for entry, data in _tests(onnx):
         kept.append(entry)
         sources[entry.bundle] = _giver(data)
-    writer.replace_file(file, archive_bytes(kept, sources, {}))
-    return PackReport(file, len(kept), 0, 0, file.stat().st_size)
+    return pack_report(write_archives(file, kept, sources, {}, per_opset=per_opset))
 
 
 def requirement(onnx: str) -> str:

@@ -16,7 +16,8 @@ from caniexport.bundles import probes
 from caniexport.model.errors import CaniexportError
 from caniexport.model.rows import BUNDLE_DIGITS
 from caniexport.runner import CARRIED
-from caniexport.runner.archive import CELLS, FORMAT, MANIFEST, ArchiveEntry, session_text
+from caniexport.runner.archive import CELLS, CONTENTS, FORMAT, MANIFEST, Archive, ArchiveEntry, session_text
+from caniexport.runner.contents import Contents, contents
 from caniexport.store import writer
 
 if TYPE_CHECKING:
@@ -43,9 +44,12 @@ class NothingToPack(CaniexportError):
 
 @dataclass(frozen=True)
 class PackReport:
-    """What an archive holds: bundles of so many cells; ``missing`` bundles of those cells are not on this machine."""
+    """What archives hold: bundles of so many cells; ``missing`` bundles of those cells are not on this machine.
 
-    file: Path
+    ``files`` are several where each opset has its own; ``size`` is that of all.
+    """
+
+    files: tuple[Path, ...]
     bundles: int
     cells: int
     missing: int
@@ -86,8 +90,10 @@ def entries(frame: pd.DataFrame, corpus: Mapping[str, LoadedCase]) -> list[Packe
     return [PackedBundle(entry, tuple(cells[key])) for key, entry in found.items()]
 
 
-def pack(file: Path, wanted: Sequence[PackedBundle], bundles: Path) -> PackReport:
+def pack(file: Path, wanted: Sequence[PackedBundle], bundles: Path, *, per_opset: bool = False) -> PackReport:
     """Write an archive of these bundles and of the probes, with the runner in it; whole or not there.
+
+    ``per_opset`` writes one for each opset of the files: ``bundles-opset17.zip``.
 
     Raises :class:`NothingToPack` where none of the bundles is in ``bundles``.
     """
@@ -102,12 +108,37 @@ def pack(file: Path, wanted: Sequence[PackedBundle], bundles: Path) -> PackRepor
         )
     kept = [stand.entry for stand in there]
     sources = {entry.bundle: _reader(_place(bundles, entry.bundle)) for entry in kept}
-    for entry, data in probe_entries():
-        kept.append(entry)
-        sources[entry.bundle] = _giver(data)
     cells = {stand.entry.key: stand.cells for stand in there}
-    writer.replace_file(file, archive_bytes(kept, sources, cells))
-    return PackReport(file, len(kept), sum(map(len, cells.values())), missing, file.stat().st_size)
+    files = write_archives(file, kept, sources, cells, per_opset=per_opset)
+    return pack_report(files, sum(map(len, cells.values())), missing)
+
+
+def pack_report(files: Sequence[Path], cells: int = 0, missing: int = 0) -> PackReport:
+    """The report of archives that are written."""
+    bundles = sum(len(Archive(file).entries) for file in files)
+    return PackReport(tuple(files), bundles, cells, missing, sum(file.stat().st_size for file in files))
+
+
+def write_archives(
+    file: Path,
+    kept: Sequence[ArchiveEntry],
+    sources: Mapping[str, Callable[[], bytes]],
+    cells: Mapping[str, Sequence[str]],
+    *,
+    per_opset: bool,
+) -> list[Path]:
+    """Write these entries, and the probes, into one archive or into one for each opset; the files."""
+    probes = list(probe_entries())
+    every = {**sources, **{entry.bundle: _giver(data) for entry, data in probes}}
+    parts: dict[Path, list[ArchiveEntry]] = {} if per_opset else {file: list(kept)}
+    for entry in kept if per_opset else ():
+        opset = _contents(sources[entry.bundle]()).opset
+        parts.setdefault(file.with_name(f"{file.stem}-opset{opset:02}{file.suffix}"), []).append(entry)
+    for path, entries in parts.items():
+        keys = {entry.key for entry in entries}
+        mine = {key: names for key, names in cells.items() if key in keys}
+        writer.replace_file(path, archive_bytes([*entries, *(entry for entry, _ in probes)], every, mine))
+    return sorted(parts)
 
 
 def probe_entries() -> Iterator[tuple[ArchiveEntry, bytes]]:
@@ -141,12 +172,21 @@ def archive_bytes(
         for name, text in _code():
             archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
         manifest = {"format": FORMAT, "entries": [entry._asdict() for entry in wanted]}
-        for name, value in ((MANIFEST, manifest), (CELLS, cells)):
-            archive.writestr(zipfile.ZipInfo(name), json.dumps(value, sort_keys=True), zipfile.ZIP_DEFLATED)
+        made: dict[str, Contents] = {}
         for bundle in dict.fromkeys(entry.bundle for entry in wanted):
+            data = sources[bundle]()
+            made[bundle] = _contents(data)
             # a bundle is compressed already
-            archive.writestr(zipfile.ZipInfo(f"bundles/{bundle[:2]}/{bundle}.zip"), sources[bundle]())
+            archive.writestr(zipfile.ZipInfo(f"bundles/{bundle[:2]}/{bundle}.zip"), data)
+        for name, value in ((MANIFEST, manifest), (CELLS, cells), (CONTENTS, made)):
+            archive.writestr(zipfile.ZipInfo(name), json.dumps(value, sort_keys=True), zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
+
+
+def _contents(data: bytes) -> Contents:
+    """What the model of a bundle's zip file is made of; nothing where it has none."""
+    with zipfile.ZipFile(io.BytesIO(data)) as files:
+        return contents(files.read("model.onnx") if "model.onnx" in files.namelist() else b"")
 
 
 def _code() -> Iterator[tuple[str, str]]:

@@ -34,7 +34,7 @@ def command() -> None:
     """Carry exported files with their inputs and outputs to any runtime, on any machine.
 
     `pack` writes one archive that needs Python, numpy and the runtime alone: `python bundles.zip --runtime
-    onnxruntime -o rows` there, then `caniexport bundles merge rows` here.
+    onnxruntime -o rows` there, then `caniexport bundles merge rows --ours` here.
     """
 
 
@@ -45,6 +45,7 @@ def command() -> None:
 @several("--opset", "opsets", metavar="N", text="Only of these opsets: 14, 9-14.", read=opset_numbers)
 @click.option("--corpus", type=click.Choice(["onnx-node"]), help="ONNX's own node tests instead.")
 @click.option("--onnx", default="1.23.2", show_default=True, metavar="VERSION", help="A release of onnx, or weekly.")
+@click.option("--per-opset", is_flag=True, help="An archive for each opset of the files: FILE-opset17.zip.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE")
 @json_option
 def pack(
@@ -54,6 +55,7 @@ def pack(
     opsets: tuple[int, ...],
     corpus: str | None,
     onnx: str,
+    per_opset: bool,
     output: Path,
     as_json: bool,
 ) -> None:
@@ -63,7 +65,11 @@ def pack(
     With --corpus onnx-node, the tests of every operator that onnx brings, made by that release of onnx.
     """
     if corpus:
-        _pack_node_tests(output, onnx, bool(releases or cases or exporters or opsets), as_json)
+        if releases or cases or exporters or opsets:
+            raise click.UsageError(
+                "--corpus onnx-node has no torch releases and no cases of ours: leave those filters out"
+            )
+        _pack_node_tests(output, onnx, per_opset, as_json)
         return
     from caniexport.bundles import pack as bundles
     from caniexport.measure.replays import missing_words, selected
@@ -72,23 +78,23 @@ def pack(
     dataset = open_dataset(place)
     torch = release_names(dataset, releases)
     wanted = selected(dataset, place, torch, case_names(place, cases), exporters, opsets)
-    report = bundles.pack(output, wanted, place.local / "bundles")
+    report = bundles.pack(output, wanted, place.local / "bundles", per_opset=per_opset)
     missing = [missing_words(report.missing).removeprefix("; ")] if report.missing else []
     out.report(report, _packed(report, f"for {report.cells} cells", missing), as_json)
 
 
-def _pack_node_tests(file: Path, onnx: str, filtered: bool, as_json: bool) -> None:
+def _pack_node_tests(file: Path, onnx: str, per_opset: bool, as_json: bool) -> None:
     from caniexport.bundles import node_tests
 
-    if filtered:
-        raise click.UsageError("--corpus onnx-node has no torch releases and no cases of ours: leave those filters out")
-    report = node_tests.pack(file, onnx)
+    report = node_tests.pack(file, onnx, per_opset=per_opset)
     out.report(report, _packed(report, f"of onnx {onnx}"), as_json)
 
 
 def _packed(report: PackReport, of: str, more: Sequence[str] = ()) -> list[str]:
-    first = f"{report.file}: {report.bundles} bundles {of}, {report.size / 1e6:.1f} MB"
-    return [first, *more, f"anywhere: python {report.file.name} --runtime onnxruntime --provider cpu -o rows"]
+    names = [str(file) for file in report.files]
+    first = f"{', '.join(names)}: {report.bundles} bundles {of}, {report.size / 1e6:.1f} MB"
+    anywhere = f"anywhere: python {report.files[0].name} --runtime onnxruntime --provider cpu -o rows"
+    return [first, *more, anywhere]
 
 
 @command.command("run")
@@ -113,7 +119,7 @@ def run(
     """Run an archive's bundles on a runtime and write a row for each.
 
     With a version, its environment is made first. Without, the runtime is the one that the Python at hand has, or
-    that of --python. Rows go into the local dataset, or into DIR (`caniexport bundles merge DIR` brings them in).
+    that of --python. Rows go into the local dataset, or into DIR: `bundles merge DIR --ours` brings them in.
     """
     from caniexport.bundles import runtime_releases
     from caniexport.measure.job import ReplayOptions
@@ -143,18 +149,28 @@ def run(
         code = run_here(file, [*arguments, "--timeout", str(timeout)], python)
         if code:
             click.get_current_context().exit(code)
-        reports = [] if output else merge(rows, place.local)[0]
+        reports = [] if output else merge(rows, place, ours=True)[0]
     show_reports(reports, as_json)
 
 
 @command.command("merge")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
+@click.option("--ours", is_flag=True, help="They were measured by whom this dataset is of, on another machine.")
+@click.option("--by", default="", metavar="NAME", help="Who measured them, where the rows do not say it.")
+@click.option("--at", default="", metavar="WORDS", help="Where: a board, a CI job.")
 @json_option
-def bring_in(folder: Path, as_json: bool) -> None:
-    """Bring the rows that an archive wrote elsewhere into the local dataset; `caniexport publish` promotes them."""
+def bring_in(folder: Path, ours: bool, by: str, at: str, as_json: bool) -> None:
+    """Bring the rows that an archive wrote elsewhere into the local dataset; `caniexport publish` promotes them.
+
+    Rows that are not --ours are contributed: no answer counts them and `publish` leaves them out until 50 of their
+    files (all, where there are fewer) were run here too on the same release of the runtime and ended alike:
+    `python bundles.zip --sample 50` here, and merge --ours. `caniexport runtimes --contributed` shows them.
+    """
     from caniexport.measure.merge_replays import merge
 
-    reports, problems = merge(folder, home.find().local)
+    if ours and (by or at):
+        raise click.UsageError("rows that are --ours are nobody else's: leave --by and --at out")
+    reports, problems = merge(folder, home.find(), ours=ours, by=by, at=at)
     for problem in problems:
         out.say(f"caniexport: warning: {problem}")
     show_reports(reports, as_json)

@@ -13,11 +13,14 @@ from caniexport.cli import output
 from caniexport.cli.options import json_option, open_dataset, several
 
 if TYPE_CHECKING:
+    from caniexport.answers.contributed import ContributedRun
     from caniexport.answers.node_tests import OperatorLine
     from caniexport.answers.runtimes import RuntimeLine
     from caniexport.cli.output import Console
 
-_Line = TypeVar("_Line", "OperatorLine", "RuntimeLine")
+_Line = TypeVar("_Line", "OperatorLine", "RuntimeLine", "ContributedRun")
+#: files of a contributed run that are named
+_SHOWN = 5
 #: operators with their opsets that fit beside each other
 _WIDEST = 14
 #: short heads for the reasons of a refusal, and the columns after them: fourteen columns in a hundred characters
@@ -30,18 +33,25 @@ _NOTHING = "No bundle has been run by a further runtime yet: `caniexport measure
 @several("--runtime", "names", metavar="NAME", text="Only this runtime; globs work.")
 @click.option("--corpus", type=click.Choice(["onnx-node"]), help="ONNX's own node tests in place of exported files.")
 @several("--op", "operators", metavar="NAME", text="Node tests of this operator, by opset; globs.")
+@click.option("--contributed", is_flag=True, help="Only the runs that others handed in.")
 @json_option
-def command(names: tuple[str, ...], corpus: str | None, operators: tuple[str, ...], as_json: bool) -> None:
+def command(
+    names: tuple[str, ...], corpus: str | None, operators: tuple[str, ...], contributed: bool, as_json: bool
+) -> None:
     """Show what each runtime release takes: highest opset and IR version, and how the exported files end on it.
 
     All of it is measured: the ceilings with the smallest model of each opset and IR version, the rest with the
     bundles that torch releases exported, the same file on every runtime. With --op (Resize), how many of ONNX's own
-    tests of an operator pass, by the opset of their files.
+    tests of an operator pass, by the opset of their files. Runs that others handed in are counted once a sample of
+    their files was run here too and agrees; --contributed shows all of them.
     """
     from caniexport.answers import node_tests
+    from caniexport.answers.contributed import contributed_runs
     from caniexport.answers.runtimes import runtimes
 
-    if operators:
+    if contributed:
+        output.answer(_of(names, contributed_runs(open_dataset())), show_contributed, as_json)
+    elif operators:
         output.answer(_of(names, node_tests.operators(open_dataset(), operators)), show_operators, as_json)
     else:
         output.answer(_of(names, runtimes(open_dataset(), corpus or "")), show, as_json)
@@ -71,6 +81,21 @@ def show_operators(lines: list[OperatorLine], console: Console) -> None:
     console.print(made)
     console.print("\n- ONNX's own node tests that pass, of all with a row, by the opset of their files")
     console.print("- tests of random values, of types that numpy has not and of sequences are not counted")
+
+
+def show_contributed(runs: list[ContributedRun], console: Console) -> None:
+    """Print whose runs they are, how their files ended, and whether their rows are used."""
+    if not runs:
+        console.print("Nobody has handed in a run: docs/your-runtime.md says how.")
+    for run in runs:
+        where = f", {run.contributed_from}" if run.contributed_from else ""
+        ends = ", ".join(f"{count} {status}" for status, count in run.statuses.items())
+        console.print(f"{run.runtime} {run.version} on {run.provider}, by {run.contributor}{where}", soft_wrap=True)
+        console.print(f"  {run.files} files: {ends} ({run.platform}; {run.measured_at[:10]})", soft_wrap=True)
+        used = f"used: {run.repeated} files were run here too and agree" if run.gate == "good" else run.gate
+        console.print(f"  {used}", soft_wrap=True)
+        for name in run.differing[:_SHOWN]:
+            console.print(f"    {name} ended otherwise here", soft_wrap=True)
 
 
 def show(lines: list[RuntimeLine], console: Console) -> None:

@@ -13,7 +13,7 @@ from caniexport.bundles.pack import COLUMNS, PackedBundle, entries, pack
 from caniexport.machine.interpreters import find as find_python
 from caniexport.measure.done import done_replays, in_turn, measured_before
 from caniexport.measure.job import ReplaysJob
-from caniexport.measure.merge_replays import ReplaysReport, replays_report
+from caniexport.measure.merge_replays import ReplaysReport, judge_contributed, replays_report
 from caniexport.measure.progress import Progress
 from caniexport.measure.settle import settle
 from caniexport.measure.tox_calls import failure, run_job
@@ -38,7 +38,9 @@ def measure_replays(options: ReplayOptions, say: Callable[[str], None]) -> list[
     before, progress = measured_before(options), Progress(say, "bundles")
     jobs = [_planned(job, before) for job in _jobs(options, archive, progress)]
     progress.begin({job.label: len(job.todo) for job in jobs if job.todo})
-    return [_measure_in_turn(job) for job in jobs]
+    reports = [_measure_in_turn(job) for job in jobs]
+    judge_contributed(options.home)
+    return reports
 
 
 def selected(

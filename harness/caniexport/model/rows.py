@@ -139,6 +139,8 @@ ENVIRONMENTS: Tuple[Column, ...] = (
     Column("differing", "list<string>", "of those, the cells whose second row differs, and in what"),
     Column("profile", "string", "what is installed beside torch: period, onnxscript-0.5.6, ...; null for newest"),
     Column("as_of", "string", "the day whose packages were installed: 2025-11-26; null where none was asked for"),
+    Column("contributor", "string", "who handed in its rows, as they name themselves; null for this project's own"),
+    Column("contributed_from", "string", "where they were measured, in the contributor's words: a board, a CI job"),
     Column("codes", "list<string>", "the measuring code of its rows (cells.code); null for runs before it was kept"),
     Column(
         "shard",

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 #: modules that the runner imports and an archive therefore carries, below ``caniexport``
 CARRIED = (
+    "model/canaries",
     "model/casehash",
     "model/errors",
     "model/journal",
     "model/messages",
+    "model/opset_clauses",
     "model/rows",
     "model/runtimes",
     "model/status",

@@ -3,8 +3,9 @@
 ::
 
     __main__.py  caniexport/…       the runner: `python FILE --runtime onnxruntime -o DIR`
-    manifest.json                   {"format": 1, "entries": [Entry, …]}
+    manifest.json                   {"format": 2, "entries": [Entry, …]}
     cells.json                      {entry's key: [every cell it stands for, "torch/case/variant/exporter/opset"]}
+    contents.json                   {bundle: [opset, [operator, …]]}
     bundles/ab/abcdef….zip          model.onnx, test_data_set_0/input_0.pb, output_0.pb, …
 
 A bundle's name begins the sha256 over the names and contents of its files, in their order, each as ``name:size`` and a
@@ -25,10 +26,12 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
 from caniexport.model.errors import CaniexportError
 from caniexport.model.rows import BUNDLE_DIGITS, NAME
+from caniexport.runner.contents import Contents
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 CELLS = "cells.json"
+CONTENTS = "contents.json"
 
 _FILE = re.compile(r"model\.onnx|test_data_set_(?P<set>\d+)/(?P<kind>input|output)_(?P<position>\d+)\.pb")
 _NAME = re.compile("[0-9a-f]{{{}}}".format(BUNDLE_DIGITS))
@@ -113,19 +116,33 @@ class Archive:
     def read(self, bundle: str) -> BundleFiles:
         """One bundle, its content checked against its name. Raises :class:`UnusableBundle`."""
         try:
-            return unpack(bundle, self._zip.read("bundles/{}/{}.zip".format(bundle[:2], bundle)))
+            return unpack(bundle, self.data(bundle))
         except KeyError:
             raise UnusableBundle("bundle {} is not in the archive".format(bundle)) from None
         except DAMAGED as error:
             raise UnusableBundle("bundle {} is damaged ({})".format(bundle, error)) from error
 
+    def data(self, bundle: str) -> bytes:
+        """A bundle's zip file as it lies here, not looked at. Raises what :mod:`zipfile` raises."""
+        return self._zip.read("bundles/{}/{}.zip".format(bundle[:2], bundle))
+
     def cells(self) -> Dict[str, List[str]]:
         """The cells that each entry stands for, by its key."""
-        try:
-            found: Dict[str, List[str]] = json.loads(self._zip.read(CELLS).decode("utf-8"))
-        except (*DAMAGED, KeyError) as error:
-            raise UnusableArchive("{}: its {} cannot be read ({})".format(self.path, CELLS, error)) from error
+        found: Dict[str, List[str]] = self._json(CELLS)
         return found
+
+    def contents(self) -> Dict[str, Contents]:
+        """What each model file is made of, by its bundle."""
+        try:
+            return {bundle: Contents(int(opset), list(ops)) for bundle, (opset, ops) in self._json(CONTENTS).items()}
+        except (TypeError, ValueError, AttributeError) as error:
+            raise UnusableArchive("{}: its {} cannot be read ({})".format(self.path, CONTENTS, error)) from error
+
+    def _json(self, name: str) -> Any:
+        try:
+            return json.loads(self._zip.read(name).decode("utf-8"))
+        except (*DAMAGED, KeyError) as error:
+            raise UnusableArchive("{}: its {} cannot be read ({})".format(self.path, name, error)) from error
 
     def _entries(self) -> List[ArchiveEntry]:
         try:

@@ -14,19 +14,23 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
-from caniexport.model.errors import CaniexportError, UnknownName
+from caniexport.model.errors import CaniexportError, CorpusError, UnknownName
 from caniexport.model.journal import Journal
 from caniexport.model.messages import describe
 from caniexport.model.status import Status
-from caniexport.runner import adapters
+from caniexport.runner import adapters, chosen, own_runtime, report
 from caniexport.runner.adapters.base import Running, Unavailable
 from caniexport.runner.archive import Archive, ArchiveEntry, session_text
+from caniexport.runner.expectations import Expectation, of_files
 from caniexport.runner.one import ReplayOutcome, ended
+from caniexport.runner.report import EndedFile
 from caniexport.runner.serve import serve
 from caniexport.runner.supervise import ReplaySettings, ReplaySupervisor, shares
 from caniexport.worker import envinfo
 from caniexport.worker.codehash import replay_code_hash
 
+#: days after which somebody looks again at what a written list expects
+_REVIEW_DAYS = 182
 _COUNTED = tuple(member.value for member in Status)
 
 
@@ -34,18 +38,17 @@ def main(arguments: Sequence[str], program: Optional[Path] = None) -> int:
     """Run an archive's bundles. ``program`` is the archive itself where it runs itself.
 
     Returns 0 where every bundle has its row, 1 where the runtime cannot be used here (one row says why), 2 for wrong
-    use; whatever the rows say is a measurement, not an error.
+    use; whatever the rows say is a measurement, not an error, unless a list of expectations is given: then 1 where a
+    file does not work that it does not expect, or where an entry of it does not hold.
     """
     if arguments and arguments[0] == "serve":
         return serve(list(arguments[1:]))
     options = _parser(program).parse_args(arguments)
     path = program or Path(options.archive)
     try:
-        adapter = adapters.find(options.runtime, options.provider)
-        options.provider = adapter.provider
         run = _Run(options, Archive(path), path, program)
         return run.go()
-    except UnknownName as error:
+    except (UnknownName, CorpusError) as error:
         sys.stderr.write("{}\n".format(error))
         return 2
     except CaniexportError as error:
@@ -61,12 +64,24 @@ def _parser(program: Optional[Path]) -> argparse.ArgumentParser:
     if program is None:
         parser.add_argument("archive", help="an archive of bundles (caniexport bundles pack)")
     add = parser.add_argument
-    add("--runtime", required=True, help="one of: {}".format(", ".join(adapters.ADAPTERS)))
+    add(
+        "--runtime", required=True, help="one of: {}, or a FILE.py with an adapter".format(", ".join(adapters.ADAPTERS))
+    )
     add("--provider", default="", help="execution provider (default: the runtime's first, mostly cpu)")
     add("-o", "--output", default="rows", metavar="DIR", help="folder for the rows (default: rows)")
     add("--workers", type=int, default=1, help="processes side by side (default: 1)")
     add("--timeout", type=float, default=60.0, help="seconds that a bundle may take (default: 60)")
     add("--memory", type=int, default=4096, help="MiB that a bundle may take on cpu, 0 for any (default: 4096)")
+    add(
+        "--only", action="append", default=[], metavar="KEY=PATTERN", help="op=Resize, opset=17, case=NAME, corpus=NAME"
+    )
+    add("--sample", type=int, default=0, metavar="N", help="so many bundles, drawn anew for each run")
+    add("--json", metavar="FILE", help="write how each file ended")
+    add("--junit", metavar="FILE", help="the same as JUnit's XML")
+    add("--expectations", metavar="FILE", help="what is expected to fail (TOML): exit code 1 for anything else")
+    add("--write-expectations", metavar="FILE", help="write a list that expects what fails now")
+    add("--by", default="", metavar="NAME", help="who measures, where the rows are handed in")
+    add("--at", default="", metavar="WORDS", help="where: a board, a CI job")
     add("--done", metavar="FILE", help="file with the bundles that need no running, one a line")
     add("--release", default="", help="the environment's name in its row (default: runtime==version)")
     add("--spec", default="", help="hash of the pins that the environment was made from")
@@ -85,16 +100,20 @@ class _Run:
     def __init__(self, options: argparse.Namespace, archive: Archive, path: Path, program: Optional[Path]) -> None:
         self.options = options
         self.archive = archive
+        self.adapter = adapters.find(options.runtime, options.provider)
+        self.own = own_runtime.facts(options.runtime) if own_runtime.is_file(options.runtime) else {}
+        self.expectations = _expectations(options.expectations)
         self.run_id = options.run_id or _run_id()
         command = [sys.executable, str(program)] if program else [sys.executable, "-m", "caniexport.runner"]
         self.settings = ReplaySettings(
-            command, path, options.runtime, options.provider, options.timeout, options.memory
+            command, path, options.runtime, self.adapter.provider, options.timeout, options.memory
         )
         self.counts = _Counts(Counter(), threading.Lock())
+        self.ended: Dict[int, EndedFile] = {}
         self.failures: List[BaseException] = []
 
     def go(self) -> int:
-        places = self._places()
+        places = chosen.places(self.archive, self._choice())
         with self._journal() as journal:
             try:
                 running = ReplaySupervisor(self.settings).start()
@@ -109,7 +128,33 @@ class _Run:
         if self.failures:
             raise self.failures[0]
         self._say(running, sum(self.counts.rows.values()), seconds)
-        return 0
+        return self._report(running)
+
+    def _report(self, running: Running) -> int:
+        """Write what is asked for of how the files ended; the exit code."""
+        options = self.options
+        if not (options.json or options.junit or options.expectations or options.write_expectations):
+            return 0
+        of = {
+            **{"runtime": self.adapter.name, "runtime_version": running.version, "provider": self.adapter.provider},
+            **{"device": running.device, "run_id": self.run_id, "measured_at": _now()},
+            **{"contributor": options.by or None, "contributed_from": options.at or None},
+        }
+        today = datetime.datetime.now(datetime.timezone.utc).date()
+        ended = [self.ended[place] for place in sorted(self.ended)]
+        found = report.report(of, ended, self.archive.contents(), self.expectations, today)
+        review = today + datetime.timedelta(days=_REVIEW_DAYS)
+        for file, text in (
+            (options.json, report.as_json(found)),
+            (options.junit, report.as_junit(found)),
+            (options.write_expectations, report.as_expectations(found, review)),
+        ):
+            if file:
+                Path(file).write_text(text, encoding="utf-8")
+        if not options.expectations:
+            return 0
+        sys.stdout.write("\n".join(report.lines(found)) + "\n")
+        return 1 if found.stops else 0
 
     def _all(self, journal: Journal, places: List[int], environment: Dict[str, Any], running: Running) -> None:
         """Each worker has a supervisor and a share of the bundles; the journal takes one row at a time."""
@@ -122,6 +167,8 @@ class _Run:
                         with self.counts.lock:
                             journal.run(row, outcome.messages)
                             self.counts.rows[row["status"]] += 1
+                            text = outcome.messages.get(row.get("message_id") or "", "")
+                            self.ended[place] = EndedFile(self.archive.entries[place], row, text)
             except BaseException as error:  # told to the thread that waits
                 self.failures.append(error)
 
@@ -138,9 +185,8 @@ class _Run:
         status = Status.NOT_RUN if error.stage.value == "resolve" else Status.FAIL
         outcome = ended(error.stage, status, describe(error.stage.value, "Unavailable", str(error)))
         # as far as it is installed: it could not be asked
-        packages = adapters.find(self.options.runtime, self.options.provider).packages
         installed = envinfo.installed()
-        version = next((installed[name] for name in packages if name in installed), "")
+        version = next((installed[name] for name in self.adapter.packages if name in installed), "")
         row = self._row(None, outcome, environment, Running(version, "none"))
         journal.run(row, outcome.messages)
         sys.stderr.write("{}\n".format(error))
@@ -153,36 +199,46 @@ class _Run:
             "run_id": self.run_id,
             "measured_at": _now(),
             "env_id": environment["env_id"],
-            "runtime": self.options.runtime,
+            "runtime": self.adapter.name,
             "runtime_version": envinfo.public(running.version) or None,
-            "provider": self.options.provider,
+            "provider": self.adapter.provider,
             "device": running.device,
             "code": replay_code_hash(),
         }
         if entry is not None:
             row.update(bundle=entry.bundle, corpus=entry.corpus, case=entry.case, variant=entry.variant)
             row["session"] = session_text(entry.options) or None
-        facts = dict(running.facts, **outcome.row.get("facts", {}))
+        facts = dict(running.facts, **self.own, **outcome.row.get("facts", {}))
         return dict(row, **dict(outcome.row, facts=json.dumps(facts, sort_keys=True) if facts else None))
 
     def _environment(self, running: Running) -> Dict[str, Any]:
-        release = self.options.release or "{}=={}".format(self.options.runtime, running.version or "?")
-        return envinfo.environment(release, self.options.spec, self.options.provider)
+        release = self.options.release or "{}=={}".format(self.adapter.name, running.version or "?")
+        found = envinfo.environment(release, self.options.spec, self.adapter.provider)
+        return dict(found, contributor=self.options.by or None, contributed_from=self.options.at or None)
 
-    def _places(self) -> List[int]:
-        done = frozenset()  # type: ignore[var-annotated]  # of text
-        if self.options.done:
-            done = frozenset(Path(self.options.done).read_text(encoding="utf-8").split("\n"))
-        return [place for place, entry in enumerate(self.archive.entries) if entry.key not in done]
+    def _choice(self) -> chosen.EntryChoice:
+        options = self.options
+        done = Path(options.done).read_text(encoding="utf-8").split("\n") if options.done else ()
+        return chosen.EntryChoice(chosen.parse(options.only), options.sample, self.run_id, frozenset(done))
 
     def _journal(self) -> Journal:
-        name = "{}-{}-{}".format(self.options.runtime, self.options.provider, self.run_id)
+        name = "{}-{}-{}".format(self.adapter.name, self.adapter.provider, self.run_id)
         return Journal(Path(self.options.output) / "journal", name)
 
     def _say(self, running: Running, rows: int, seconds: float) -> None:
         words = ["{} {}".format(self.counts.rows[status], status) for status in _COUNTED if self.counts.rows[status]]
-        where = "{} {} on {}".format(self.options.runtime, running.version, self.options.provider)
+        where = "{} {} on {}".format(self.adapter.name, running.version, self.adapter.provider)
         sys.stdout.write("{}: {} bundles in {:.1f} s: {}\n".format(where, rows, seconds, ", ".join(words) or "-"))
+
+
+def _expectations(file: Optional[str]) -> List[Expectation]:
+    """Read before anything is run. Raises :class:`CorpusError`."""
+    if not file:
+        return []
+    try:
+        return of_files(Path(file).read_text(encoding="utf-8"), file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorpusError("{}: cannot be read as a list of expectations ({})".format(file, error)) from error
 
 
 def _run_id() -> str:

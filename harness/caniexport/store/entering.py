@@ -44,7 +44,10 @@ _PATTERNS: Mapping[str, tuple[re.Pattern[str], tuple[str, ...]]] = {
     "a version": (_VERSION, ("python", "onnx", "onnxscript", "runtime_version", "torch_build")),
     "a version of torch": (_TORCH, ("torch",)),
     "a bundle's name": (_BUNDLE, ("bundle",)),
-    "one line of text": (_LINE, ("device", "platform", "cpu", "gpu", "release", "spec", "shard")),
+    "one line of text": (
+        _LINE,
+        ("device", "platform", "cpu", "gpu", "release", "spec", "shard", "contributor", "contributed_from"),
+    ),
     "an exporter": (_EXPORTER, ("exporter", "exporter_effective")),
 }
 _JSON = ("facts", "session", "placement", "packages")

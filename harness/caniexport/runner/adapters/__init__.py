@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pkgutil
 from importlib import import_module
-from typing import Dict
+from typing import Dict, Type
 
 from caniexport.model.errors import UnknownName
+from caniexport.runner import own_runtime
 from caniexport.runner.adapters.base import Adapter
 
 #: modules beside this one that adapt no runtime
@@ -19,15 +20,21 @@ ADAPTERS: Dict[str, str] = {
 
 
 def find(runtime: str, provider: str) -> Adapter:
-    """The adapter of a runtime, for a provider; the runtime's own default where it is empty.
+    """The adapter of a runtime, by name or by file, for a provider; its own default where that is empty.
 
     Raises :class:`UnknownName`; imports nothing of the runtime.
     """
-    if runtime not in ADAPTERS:
-        raise UnknownName("unknown runtime {!r} (known: {})".format(runtime, ", ".join(ADAPTERS)))
-    cls = import_module("caniexport.runner.adapters." + ADAPTERS[runtime]).ADAPTER
+    cls = _adapter_class(runtime)
     provider = provider or cls.providers[0]
     if provider not in cls.providers:
         raise UnknownName("{} has no provider {!r} (it has: {})".format(runtime, provider, ", ".join(cls.providers)))
-    adapter: Adapter = cls(provider)
-    return adapter
+    return cls(provider)
+
+
+def _adapter_class(runtime: str) -> Type[Adapter]:
+    if own_runtime.is_file(runtime):
+        return own_runtime.read(runtime, ADAPTERS)
+    if runtime not in ADAPTERS:
+        raise UnknownName("unknown runtime {!r} (known: {}, FILE.py)".format(runtime, ", ".join(ADAPTERS)))
+    found: Type[Adapter] = import_module("caniexport.runner.adapters." + ADAPTERS[runtime]).ADAPTER
+    return found

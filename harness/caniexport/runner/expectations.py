@@ -1,0 +1,219 @@
+"""The reviewed list of what is expected to fail: data with reasons. Strict: an entry that no longer holds is news.
+
+A TOML file, one table for each entry::
+
+    [[expect]]
+    case = "cross-no-symbolic"      # a case, CASE/VARIANT, or a glob; without a variant it is the failing form
+    torch = "<2.0"                  # a version specifier; these may be left out
+    exporter = "trace"
+    opset = "9-14"
+    provider = "cpu"
+    op = "Resize"                   # an operator of the file
+    allowed = ["fail"]              # statuses that are no news there
+    reason = "no symbolic for cross before 2.0"
+    link = "https://github.com/onnx/onnx/issues/2683"
+    review = 2027-06-30             # the day after which somebody has to look at it again
+
+``caniexport alerts`` holds cells against it and an archive of bundles the files that it runs. A file is the same
+whichever release wrote it, so an entry for an archive has no ``torch`` and no ``exporter``; its ``opset`` is the
+file's. A cell has no ``op``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+from dataclasses import dataclass
+from enum import Enum
+from fnmatch import fnmatchcase
+from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
+
+from caniexport.model.errors import CorpusError, UnknownName
+from caniexport.model.opset_clauses import opset_in
+from caniexport.model.status import MEASURED, WORKS, Status
+
+_REQUIRED = ("case", "allowed", "reason", "review")
+_OPTIONAL = ("torch", "exporter", "opset", "provider", "op", "link")
+#: keys that say nothing of a file
+_OF_CELLS = ("torch", "exporter")
+_PLAIN = "plain"
+#: a corpus whose cases have no failing form: a test's variant is its operator
+_NODE_TESTS = "onnx-node"
+_SHOWN = 5
+
+
+class Trouble(str, Enum):
+    """Why an entry does not hold."""
+
+    EXPIRED = "expired"
+    UNMATCHED = "unmatched"
+    UNEXPECTED_PASS = "unexpected-pass"
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One entry; empty words take everything. ``number`` is its place in the file, from 1."""
+
+    number: int
+    case: str
+    allowed: FrozenSet[Status]
+    reason: str
+    review: datetime.date
+    torch: str = ""
+    exporter: str = ""
+    opset: str = ""
+    provider: str = ""
+    op: str = ""
+    link: str = ""
+
+    @property
+    def text(self) -> str:
+        """The entry in one line: ``cross-no-symbolic, torch <2.0, opset 9-14 (fail)``."""
+        words = ["torch " + self.torch if self.torch else "", self.exporter]
+        words += ["opset " + self.opset if self.opset else "", self.provider, self.op]
+        allowed = ", ".join(sorted(status.value for status in self.allowed))
+        return "{} ({})".format(", ".join(filter(None, [self.case] + words)), allowed)
+
+    def names(self, case: str, variant: str, corpus: str = "") -> bool:
+        """Whether it is about this variant of a case."""
+        pattern, _, wanted = self.case.partition("/")
+        form = wanted or ("*" if corpus == _NODE_TESTS else _PLAIN)
+        return fnmatchcase(case, pattern) and fnmatchcase(variant, form)
+
+
+@dataclass(frozen=True)
+class UnmetExpectation:
+    """An entry that does not hold: which, why, and the cells or files that show it (at most five)."""
+
+    trouble: Trouble
+    entry: Expectation
+    says: str
+    cells: Tuple[str, ...] = ()
+
+
+class ReplayResult(NamedTuple):
+    """How a file ended; what entries are held against."""
+
+    corpus: str
+    case: str
+    variant: str
+    opset: int
+    ops: Sequence[str]
+    provider: str
+    status: Status
+
+
+def read(text: str, where: str) -> List[Expectation]:
+    """The entries of a file's text. Raises :class:`CorpusError` naming the entry and what is wrong with it."""
+    try:
+        data = _toml(text)
+    except ValueError as error:
+        raise CorpusError("{}: cannot be read as a list of expectations ({})".format(where, error)) from error
+    unknown = [key for key in data if key != "expect"]
+    if unknown or not isinstance(data.get("expect", []), list):
+        raise CorpusError("{}: tables [[expect]] are wanted{}".format(where, ", not " + unknown[0] if unknown else ""))
+    return [_entry(item, number, where) for number, item in enumerate(data.get("expect", []), start=1)]
+
+
+def of_files(text: str, where: str) -> List[Expectation]:
+    """The entries of a list about files. Raises :class:`CorpusError`."""
+    entries = read(text, where)
+    for entry in entries:
+        for key in _OF_CELLS:
+            if getattr(entry, key):
+                raise CorpusError(
+                    "{}: entry {}: a file is the same whichever release wrote it: leave {} out".format(
+                        where, entry.number, key
+                    )
+                )
+    return entries
+
+
+def expected(result: ReplayResult, entries: Iterable[Expectation]) -> str:
+    """The reason of the entry that says this end is no news; empty where none does."""
+    return next((entry.reason for entry in entries if takes(entry, result) and result.status in entry.allowed), "")
+
+
+def is_marked(corpus: str, variant: str) -> bool:
+    """Whether it is a node test whose failure is none: ``Bernoulli-22.random``."""
+    return corpus == _NODE_TESTS and "." in variant.rpartition("-")[2]
+
+
+def takes(entry: Expectation, result: ReplayResult) -> bool:
+    """Whether an entry is about this file."""
+    return (
+        entry.names(result.case, result.variant, result.corpus)
+        and (not entry.opset or opset_in(result.opset, entry.opset))
+        and entry.provider in ("", result.provider)
+        and (not entry.op or any(fnmatchcase(op, entry.op) for op in result.ops))
+    )
+
+
+def judge(
+    entries: Sequence[Expectation], results: Sequence[ReplayResult], today: datetime.date
+) -> List[UnmetExpectation]:
+    """The entries that do not hold of these files: past their review date, about none of them, or seen to pass."""
+    return [found for entry in entries for found in _findings(entry, results, today)]
+
+
+def _findings(entry: Expectation, results: Sequence[ReplayResult], today: datetime.date) -> Iterator[UnmetExpectation]:
+    about = [result for result in results if takes(entry, result) and result.status in MEASURED]
+    passing = [result for result in about if result.status in WORKS and result.status not in entry.allowed]
+    shown = tuple(sorted({"{}/{}".format(result.case, result.variant) for result in passing})[:_SHOWN])
+    for found in unmet(entry, len(about), len(passing), "file", shown, today):
+        yield found
+
+
+def unmet(
+    entry: Expectation, measured: int, passing: int, thing: str, shown: Tuple[str, ...], today: datetime.date
+) -> Iterator[UnmetExpectation]:
+    """What is wrong with an entry that is about so many measured cells or files, of which so many pass."""
+    if entry.review < today:
+        yield UnmetExpectation(Trouble.EXPIRED, entry, "was to be reviewed by {}".format(entry.review))
+    if not measured:
+        yield UnmetExpectation(Trouble.UNMATCHED, entry, "it matches no measured " + thing)
+    if passing:
+        words = "{} of {} {}s work: what it was written for may be fixed".format(passing, measured, thing)
+        yield UnmetExpectation(Trouble.UNEXPECTED_PASS, entry, words, shown)
+
+
+def _toml(text: str) -> Dict[str, Any]:
+    """Raises :class:`ValueError` for text that is no TOML."""
+    try:
+        import tomllib
+    except ImportError:  # before Python 3.11
+        try:
+            import tomli as tomllib  # type: ignore  # only there
+        except ImportError:
+            raise ValueError("before Python 3.11 the package tomli is needed") from None
+    found: Dict[str, Any] = tomllib.loads(text)
+    return found
+
+
+def _entry(item: Mapping[str, Any], number: int, where: str) -> Expectation:
+    try:
+        return _checked(item, number)
+    except (UnknownName, ValueError) as error:
+        raise CorpusError("{}: entry {}: {}".format(where, number, error)) from error
+
+
+def _checked(item: Mapping[str, Any], number: int) -> Expectation:
+    for key in item:
+        _require("key", key, _REQUIRED + _OPTIONAL)
+    for key in _REQUIRED:
+        if not item.get(key):
+            raise ValueError("{} is missing".format(key))
+    if not isinstance(item["review"], datetime.date):
+        raise ValueError("review: {!r} is no date (2027-06-30 is)".format(item["review"]))
+    allowed = [item["allowed"]] if isinstance(item["allowed"], str) else item["allowed"]
+    for status in allowed:
+        _require("status", str(status), [member.value for member in Status])
+    text = {key: str(item.get(key, "")) for key in ("case", "reason") + _OPTIONAL}
+    opset_in(1, text["opset"])
+    return Expectation(number=number, allowed=frozenset(map(Status, allowed)), review=item["review"], **text)
+
+
+def _require(kind: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        near = difflib.get_close_matches(name, known) or known
+        raise ValueError("unknown {} {!r} (nearest: {})".format(kind, name, ", ".join(near)))
