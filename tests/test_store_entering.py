@@ -304,7 +304,7 @@ GOOD = ArchiveEntry("a" * 24, "probe", "probe-opset", "opset_9")
 def test_an_archive_whose_entries_are_not_what_they_should_be_is_refused_with_the_reason(tmp_path, changes, why):
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("manifest.json", json.dumps({"format": 1, "entries": [{**GOOD._asdict(), **changes}]}))
+        archive.writestr("manifest.json", json.dumps({"format": 2, "entries": [{**GOOD._asdict(), **changes}]}))
 
     with pytest.raises(UnusableArchive) as error:
         Archive(path)
