@@ -68,6 +68,8 @@ def _draw(found: Page, kept: Kept) -> None:
     for warning in found.warnings:
         st.warning(widgets.plain(warning), icon=":material/help:")
     widgets.draw(found.bars, partial(upload.box, kept) if found.takes_file else None)
+    if found.takes_file:
+        upload.tell()
     own("body.html", body=found.body)
 
 

@@ -26,7 +26,7 @@ _NAMED = 12
 
 
 def box(kept: Kept) -> None:
-    """The box to drop a file on, and what was found in the last one."""
+    """The box to drop a file on."""
     with st.container(key="upload-box"):
         st.file_uploader(
             "or an ONNX file that uses them",
@@ -35,6 +35,10 @@ def box(kept: Kept) -> None:
             args=(kept,),
             help="At most 100 MB. The file is read for its operators and then forgotten.",
         )
+
+
+def tell() -> None:
+    """What was found in the last file, where the page shows it with its filters folded, too."""
     good, said = st.session_state.get(_SAID, (True, ""))
     if said:
         (st.info if good else st.warning)(widgets.plain(said))

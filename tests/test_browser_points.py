@@ -139,3 +139,10 @@ def test_at_most_sixty_stops_of_the_tab_key_lie_before_a_table(visit, path):
     }""")
 
     assert 5 < before <= 60
+
+
+def test_no_counter_of_letters_stands_over_what_is_typed(visit):
+    page = visit("/workarounds")
+    page.get_by_label("Search", exact=True).press_sequentially("cross")
+
+    assert [item.is_visible() for item in page.get_by_test_id("InputInstructions").all()] in ([], [False])

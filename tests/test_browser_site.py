@@ -9,6 +9,7 @@ import pytest
 from browser_fixtures import MARKS
 from click.testing import CliRunner
 from dashboard_data import CROSS, build
+from test_browser_pages import barriers
 
 import caniexport
 from caniexport import home
@@ -179,3 +180,19 @@ def test_the_matrix_of_the_copy_finds_words_as_its_front_page_does(front, copy):
 
     (name,) = cells_of(page)[0]
     assert "torch.cross before a convolution" in name
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_kind_of_page_of_the_copy_fits_its_window_and_has_no_barrier(chromium, copy, scheme):
+    context = chromium.new_context(viewport={"width": 1440, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    for file in (
+        "index", "matrix", "case", "op", "upgrade", "workarounds", "claims", "declared", "alerts", "runs", "about",
+        "case/cross-no-symbolic", "torch/2.8.0", "upgrade/2.8.0-period",
+    ):  # fmt: skip
+        page.goto(f"{copy}/{file}.html")
+        for width in (1440, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, file
+            assert barriers(page) == [], (file, width)
+    context.close()

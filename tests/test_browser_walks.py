@@ -40,6 +40,7 @@ def choose(page, label, value):
 
 def unfold(page, width):
     """A phone shows the answer first, where one was asked for: its filters are one touch away."""
+    page.locator("#root header.page h1", has_not_text="Can I export it?").wait_for()
     folded = page.get_by_label("Filters", exact=True)
     if width < 600 and folded.count():
         folded.check()
