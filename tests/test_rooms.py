@@ -28,6 +28,7 @@ FLOORS = (
     ("match",),
     ("alerts", "audit", "bisect", "check", "reproduce", "scan"),
     ("api", "pages"),
+    ("agents",),
     ("cli", "pytest_plugin"),
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

@@ -38,6 +38,7 @@ COMMANDS = (
     "data",
     "dashboard",
     "site",
+    "mcp",
     "glossary",
 )
 #: longer than any sentence

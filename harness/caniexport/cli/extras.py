@@ -16,6 +16,7 @@ _OF_MODULE = {
     **dict.fromkeys(("filelock", "tox", "tox_uv", "uv"), "measure"),
     **dict.fromkeys(("altair", "jinja2", "markupsafe", "pygments", "vl_convert"), "site"),
     "streamlit": "dashboard",
+    "mcp": "mcp",
     **dict.fromkeys(_MACHINES, "dask"),
 }
 

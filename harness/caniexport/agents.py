@@ -1,0 +1,182 @@
+"""Answers for a coding agent, which `caniexport mcp` serves: those of the command line, cut short, with sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from caniexport import api, versions
+from caniexport.answers.decision import decide, decide_workarounds
+from caniexport.answers.plain import plain
+from caniexport.answers.reading import load
+from caniexport.answers.upstream import source_address
+from caniexport.model.case import PLAIN
+from caniexport.model.errors import CaniexportError, UnknownName
+from caniexport.settings import ProjectSettings, read_settings
+
+if TYPE_CHECKING:
+    from mcp.server import MCPServer
+
+    from caniexport.store import Dataset
+
+#: items of a list that are told, fewer as long as the whole has more characters than fit; characters of a text
+_MOST, _FITTING, _LONGEST = (12, 6, 3), 12_000, 1200
+#: lists that begin with the oldest release: their ends are told
+_OLDEST_FIRST = ("groups", "stretches")
+#: cases whose sources are told
+_MOST_CASES = 6
+INSTRUCTIONS = (
+    "Measured facts about exporting PyTorch models to ONNX: which failure is known, at which versions, and which "
+    "fix was measured to work. Paste an export error into explain_error first. Name torch, exporter and opset where "
+    "you know them. What is not measured is unknown, never fine. Lists are cut; left_out counts the rest, and more is "
+    "the command that prints everything."
+)
+
+#: an answer as JSON has it
+Told = dict[str, Any]
+
+
+def shorten(answer: Told) -> Told:
+    """An answer as JSON without what is empty; long lists and texts are cut, ``left_out`` counts the rest of lists."""
+    found = (_shortened(answer, most) for most in _MOST)
+    told: Told = next((item for item in found if len(json.dumps(item)) <= _FITTING), _shortened(answer, _MOST[-1]))
+    return told
+
+
+def _shortened(value: Any, most: int) -> Any:
+    if isinstance(value, Mapping):
+        full = {name: item for name, item in value.items() if item not in (None, "", [], {})}
+        left = {name: len(item) - most for name, item in full.items() if isinstance(item, list) and len(item) > most}
+        told = {name: _shortened(_cut(name, item, most), most) for name, item in full.items()}
+        return {**told, "left_out": left} if left else told
+    if isinstance(value, list):
+        return [_shortened(item, most) for item in value]
+    return f"{value[: _LONGEST - 1]}…" if isinstance(value, str) and len(value) > _LONGEST else value
+
+
+def _cut(name: str, item: Any, most: int) -> Any:
+    if not isinstance(item, list):
+        return item
+    return item[-most:] if name in _OLDEST_FIRST else item[:most]
+
+
+@dataclass
+class Agent:
+    """What an agent may ask: each tool gives a JSON object, with the links of the cases that it names."""
+
+    dataset: Dataset
+    settings: ProjectSettings = field(default_factory=ProjectSettings)
+
+    def why(self, case: str, torch: str = "", exporter: str = "", opset: str = "") -> Told:
+        """Explain a known case (CASE, or CASE/FIX): where it stops, the real message, versions, how to repeat it.
+
+        torch: 2.9.1, 2.9 or a range (>=2.4,<2.10). exporter: trace, script, dynamo, default. opset: 17, 9-14.
+        """
+        asked, told = self._filled(torch=torch, exporter=exporter, opset=opset)
+        found = api.why(self.dataset, case, **asked)
+        return self._answer({"answers": plain(found)}, f"why {case}", asked, told)
+
+    def explain_error(self, text: str, torch: str = "", exporter: str = "", opset: str = "") -> Told:
+        """Say which known failure an export error or a traceback is, and which fix is measured to work at a point."""
+        asked, told = self._filled(torch=torch, exporter=exporter, opset=opset)
+        found = api.explain_error(self.dataset, text, **asked)
+        return self._answer(plain(found), "why -", asked, told)
+
+    def workaround(self, case: str, torch: str = "", exporter: str = "", opset: str = "") -> Told:
+        """Say of each fix of a case (CASE or CASE/FIX) if it is needed, obsolete, broken or harmful, and since when."""
+        asked, told = self._filled(torch=torch, exporter=exporter, opset=opset)
+        found = api.workaround(self.dataset, case=case, **asked)
+        decision = {"decision": decide_workarounds(found)}
+        return self._answer(decision | plain(found), f"workaround {case}", asked, told)
+
+    def op(self, op: str, torch: str = "", exporter: str = "", opset: str = "") -> Told:
+        """Show every known case about a torch or ONNX operator (cross, GridSample) and where each passes and fails."""
+        asked, told = self._filled(torch=torch, exporter=exporter, opset=opset)
+        found = api.table(self.dataset, op=op, **asked)
+        return self._answer(plain(found), f"table --op {op}", asked, told)
+
+    def upgrade(self, after: str, before: str = "", ops: list[str] | None = None) -> Told:
+        """Say what breaks, is fixed, needs a workaround or no longer does between two points.
+
+        A point is torch=2.9.1 with opset=, exporter=, onnxscript=, onnx=, ort= where they are not the release's own.
+        ops: the operators that your model uses; without them it is about every known case.
+        """
+        asked, told = self._filled("torch", "opset", "exporter", "runtime")
+        if "torch" in asked:  # a range has a comma, and a point one release
+            asked["torch"] = versions.resolve_patch(asked["torch"], load(self.dataset).torch)
+        point = before or ",".join(f"{axis}={value}" for axis, value in asked.items())
+        if not point:
+            raise UnknownName("before: where you are is wanted, torch=2.8.0")
+        found = api.upgrade(self.dataset, point, after, op=ops or ())
+        line = f"upgrade --from {point} --to {after}{''.join(f' --op {op}' for op in ops or ())}"
+        return self._answer({"decision": decide(found)} | plain(found), line, {}, "" if before else told)
+
+    def _filled(self, *keys: str, **named: str) -> tuple[dict[str, str], str]:
+        """What is named, and for the rest what the project says; and a line about the latter."""
+        own = [key for key in (*keys, *named) if not named.get(key) and getattr(self.settings, key)]
+        asked = {
+            **{key: text for key, text in named.items() if text},
+            **{key: getattr(self.settings, key) for key in own},
+        }
+        return asked, self.settings.told(*own)
+
+    def _answer(self, found: Told, command: str, asked: Mapping[str, str], told: str) -> Told:
+        options = "".join(f" --{name} {text!r}" for name, text in asked.items())
+        answer = shorten(found)
+        beside = {"settings": told, "sources": self._sources(answer), "more": f"caniexport {command}{options} --json"}
+        return {**answer, **{name: item for name, item in beside.items() if item}}
+
+    def _sources(self, answer: Told) -> dict[str, list[str]]:
+        """By case: where it was reported."""
+        catalogue = load(self.dataset).catalogue
+        cases = [name for name in dict.fromkeys(_cases(answer)) if (name, PLAIN) in catalogue][:_MOST_CASES]
+        found = {name: [*filter(None, map(source_address, catalogue[name, PLAIN].sources))] for name in cases}
+        return {name: links for name, links in found.items() if links}
+
+    @property
+    def tools(self) -> tuple[Callable[..., Told], ...]:
+        """Everything that may be asked; nothing of it writes."""
+        return self.explain_error, self.why, self.workaround, self.upgrade, self.op
+
+
+def _cases(value: Any) -> Iterator[str]:
+    """The names below ``case``, wherever they are."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("case"), str):
+            yield value["case"]
+        for item in value.values():
+            yield from _cases(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _cases(item)
+
+
+def make_server(dataset: Dataset, folder: Path) -> MCPServer:
+    """The MCP server of a dataset, for the project in a folder; raises :class:`ModuleNotFoundError` without ``mcp``."""
+    from mcp.server import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.types import ToolAnnotations
+
+    from caniexport import __version__
+
+    def telling(tool: Callable[..., Told]) -> Callable[..., Told]:
+        """The tool, whose errors on purpose are told: they name what was meant."""
+
+        @wraps(tool)
+        def ask(*args: Any, **named: Any) -> Told:
+            try:
+                return tool(*args, **named)
+            except CaniexportError as error:
+                raise ToolError(str(error)) from error
+
+        return ask
+
+    server: MCPServer = MCPServer("caniexport", instructions=INSTRUCTIONS, version=__version__)
+    for tool in Agent(dataset, read_settings(folder)).tools:
+        reading = ToolAnnotations(title=tool.__name__, read_only_hint=True, open_world_hint=False)
+        server.add_tool(telling(tool), annotations=reading)
+    return server

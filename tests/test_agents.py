@@ -1,0 +1,134 @@
+"""The MCP server, driven by the SDK's own client: the answers of the command line, cut short, with their sources."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from small_dataset import CROSS, write
+
+pytest.importorskip("mcp", reason="the server needs the extra mcp")
+
+import mcp
+
+from caniexport import api
+from caniexport.agents import Agent, make_server, shorten
+from caniexport.cli import main
+from caniexport.settings import ProjectSettings
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "cases").mkdir()
+    write(folder / "results")
+    return folder
+
+
+@pytest.fixture
+def printed(home, monkeypatch):
+    """``printed("why", "cross")``: what the command prints as JSON, cut as for an agent."""
+    monkeypatch.setenv("CANIEXPORT_HOME", str(home))
+
+    def run(*words):
+        found = json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)
+        return shorten({"answers": found} if words[0] == "why" and isinstance(found, list) else found)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def dataset(home):
+    return api.open(home / "results")
+
+
+def ask(server, tool, **arguments):
+    """What the SDK's client gets; a failure as text."""
+
+    async def call():
+        async with mcp.Client(server) as client:
+            return await client.call_tool(tool, arguments)
+
+    reply = asyncio.run(call())
+    return reply.content[0].text if reply.is_error else reply.structured_content
+
+
+def test_each_tool_gives_the_answer_of_its_command(dataset, printed, tmp_path):
+    server = make_server(dataset, tmp_path)
+    point = {"torch": "1.12.1", "exporter": "trace", "opset": "14"}
+    options = ("--torch", "1.12.1", "--exporter", "trace", "--opset", "14")
+    asked = {
+        "why": ({"case": "cross", **point}, ("why", "cross", *options)),
+        "explain_error": ({"text": CROSS, **point}, ("why", CROSS, *options)),
+        "workaround": ({"case": "cross", **point}, ("workaround", "cross", *options)),
+        "op": ({"op": "cross", **point}, ("table", "--op", "cross", *options)),
+        "upgrade": ({"before": "2.0.1", "after": "1.12.1"}, ("upgrade", "--from", "2.0.1", "--to", "1.12.1")),
+    }
+
+    for tool, (arguments, words) in asked.items():
+        answer, mine = ask(server, tool, **arguments), printed(*words)
+        assert {name: answer[name] for name in mine} == mine, tool
+        assert answer["more"].startswith(f"caniexport {'why' if tool == 'explain_error' else words[0]} ")
+
+
+def test_the_tools_say_that_they_only_read_and_what_they_take(dataset, tmp_path):
+    async def listed():
+        async with mcp.Client(make_server(dataset, tmp_path)) as client:
+            return (await client.list_tools()).tools, client.instructions
+
+    tools, instructions = asyncio.run(listed())
+
+    assert [tool.name for tool in tools] == ["explain_error", "why", "workaround", "upgrade", "op"]
+    assert all(tool.annotations.read_only_hint and tool.description for tool in tools)
+    assert "never fine" in instructions
+
+
+def test_an_unknown_name_is_an_error_that_names_the_nearest(dataset, tmp_path):
+    server = make_server(dataset, tmp_path)
+
+    assert "unknown case 'corss' (nearest: cross)" in ask(server, "why", case="corss")
+    assert "torch 2.9 has not been measured" in ask(server, "why", case="cross", torch="2.9")
+    assert "where you are is wanted" in ask(server, "upgrade", after="2.15")
+
+
+def test_what_is_left_out_is_what_the_project_says_and_the_answer_says_so(dataset):
+    agent = Agent(dataset, ProjectSettings(torch=">=1.12,<2.9", opset="14", source="pyproject.toml"))
+
+    (answer,) = agent.why("cross", exporter="trace")["answers"]
+    moved = agent.upgrade("2.15.0")
+
+    assert [group["torch"] for group in answer["groups"]] == ["1.12.1", "2.0.1", "2.8.0"]
+    assert moved["settings"] == "torch >=1.12,<2.9, opset 14: [tool.caniexport] of pyproject.toml"
+    assert (moved["before"]["torch"], moved["before"]["opset"]) == ("2.8.0", 14)
+    assert "settings" not in agent.upgrade("2.15.0", before="2.0.1")
+
+
+def test_a_long_answer_is_cut_and_counted_the_newest_releases_kept():
+    groups = [{"torch": str(number), "empty": "", "none": None, "no": False} for number in range(20)]
+
+    cut = shorten({"groups": groups, "names": list("abcdefghijklmnop"), "text": "x" * 2000, "nothing": []})
+
+    assert [group["torch"] for group in cut["groups"]] == [str(number) for number in range(8, 20)]
+    assert cut["groups"][0] == {"torch": "8", "no": False}
+    assert (cut["names"][-1], cut["left_out"]) == ("l", {"groups": 8, "names": 4})
+    assert len(cut["text"]) == 1200
+    assert len(shorten({"groups": [{"torch": "2.9.1" * 200}] * 20})["groups"]) == 6
+
+
+def test_the_command_serves_over_stdio(home):
+    """As an agent starts it."""
+    here = {"CANIEXPORT_HOME": str(home), "PATH": "/usr/bin:/bin"}
+    own = Path(sys.executable).with_name("caniexport")
+    start = mcp.StdioServerParameters(command=str(own), args=["mcp"], env=here, cwd=str(home))
+
+    (answer,) = ask(start, "why", case="cross", torch="1.12.1", exporter="trace", opset="14")["answers"]
+
+    assert [group["status"] for group in answer["groups"]] == ["fail"]
+
+
+def test_the_command_says_what_its_tools_are_called(printed):
+    assert list(printed("mcp")) == ["explain_error", "why", "workaround", "upgrade", "op"]
