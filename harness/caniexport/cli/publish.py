@@ -11,9 +11,10 @@ import click
 
 from caniexport import home as homes
 from caniexport.cli import output
-from caniexport.cli.options import json_option, profile_option
+from caniexport.cli.options import corpus_option, json_option, profile_option
 from caniexport.home import Home, holds_dataset
 from caniexport.home.data_package import write_next_version
+from caniexport.model.made_cases import OPERATORS
 
 if TYPE_CHECKING:
     from caniexport.model.corpus import LoadedCase
@@ -28,19 +29,35 @@ _SHOWN = 3
 @click.command("publish")
 @click.option("--check", is_flag=True, help="Write nothing, only say what would be held back, and what is doubtful.")
 @profile_option("The dataset that is published.")
+@corpus_option("Whose rows are published.")
 @json_option
-def command(check: bool, profile: str, as_json: bool) -> None:
+def command(check: bool, profile: str, corpus: str, as_json: bool) -> None:
     """Promote the local rows of runs that passed the gate into results/.
 
-    What is held back is named, by reason, and so is what cannot be read; the exit code is then 1.
+    What is held back is named, by reason, and so is what cannot be read; the exit code is then 1. Of operators a
+    summary is published: how many calls of each pass, by dtype, exporter, opset and release.
     """
-    home = homes.find().of(profile)
+    home = homes.find().of_corpus(corpus).of(profile)
+    if corpus == OPERATORS:
+        _publish_operators(home, not check, as_json)
+        return
     report = promote(home, home.read_cases(), write=not check)
     found = homes.find()
     if (report.written or report.removed) and found.own_results in (None, found.published):
         write_next_version(found.published, datetime.now(UTC).date())
     output.report(report, _lines(report, check), as_json)
     if not report.is_whole or (check and report.doubtful):
+        click.get_current_context().exit(1)
+
+
+def _publish_operators(home: Home, write: bool, as_json: bool) -> None:
+    from caniexport.publish.operators import publish_operators
+
+    report = publish_operators(home, write=write)
+    lines = [f"torch {release}: {count} rows" for release, count in report.releases.items()]
+    problems = [f"problem: {problem}" for problem in report.problems]
+    output.report(report, [*lines, *problems, f"{report.size / 1e6:.1f} MB"], as_json)
+    if problems:
         click.get_current_context().exit(1)
 
 

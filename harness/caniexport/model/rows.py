@@ -246,6 +246,26 @@ AUDIT: Tuple[Column, ...] = (
     Column("differing", "list<string>", "the others: cell, what is published and what the script found"),
 )
 
+OPERATORS: Tuple[Column, ...] = (
+    Column("torch", "string", "the release"),
+    Column("op", "string", "operator as torch's own database names it: nn.functional.grid_sample, div.floor_rounding"),
+    Column("dtype", "string", "dtype of the first tensor; null where the whole operator is left out"),
+    Column(
+        "form",
+        "string",
+        "null: a plain call; dynamic (its first axis is), inplace, out; float-left (a Python float on the left), "
+        "with-int64 (a second tensor of this dtype)",
+    ),
+    Column("exporter", "string", "torchscript-trace or dynamo; null where nothing is measured"),
+    Column("opset", "int32", "opset asked for"),
+    Column("calls", "int32", "calls that were measured: sample inputs of the database"),
+    Column("passing", "int32", "of them, those that pass"),
+    Column("status", "string", "the worst status of the calls; skip where nothing is measured"),
+    Column("sample", "string", "the first call that does not pass: plain, shape, arguments"),
+    Column("signature", "string", "how it ends; with the status skip the reason"),
+    Column("ops", "string", "operators of the first file that passes, with counts"),
+)
+
 TABLES: Dict[str, Tuple[Column, ...]] = {
     "cells": CELLS,
     "runs": RUNS,
@@ -257,6 +277,7 @@ TABLES: Dict[str, Tuple[Column, ...]] = {
     "declared": DECLARED,
     "graphs": GRAPHS,
     "audit": AUDIT,
+    "operators": OPERATORS,
 }
 
 

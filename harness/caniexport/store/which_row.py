@@ -39,6 +39,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "declared": ("release", "by", "op"),
     "graphs": ("bundle",),
     "audit": ("torch",),
+    "operators": ("op", "dtype", "form", "exporter", "opset", "torch"),
 }
 
 #: what a replay of a file is, in whatever environment; with options of its session a runtime is another one

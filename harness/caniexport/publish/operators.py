@@ -1,0 +1,129 @@
+"""The summary of the operators corpus: of each operator, dtype, exporter, opset and release how many calls pass.
+
+The rows themselves stay in the local dataset: they are a hundred times as many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from caniexport.corpus.operator_table import read_entries, table_path
+from caniexport.model.made_cases import OPERATORS, numbers
+from caniexport.model.status import WORKS, Stage, Status
+from caniexport.store import Dataset, files, writer
+from caniexport.store.schema import to_arrow
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from caniexport.home import Home
+    from caniexport.model.made_cases import DatabaseEntry
+
+NAME = "operators"
+_COLUMNS = ("case", "variant", "exporter", "opset", "stage", "status", "signature", "ops")
+_ORDER = [status.value for status in Status]
+_WORKS = {status.value for status in WORKS}
+#: what torch's database calls the operators of Python
+_OF_PYTHON = {
+    "truediv": "true_divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+_SAMPLES = ("plain", "shape", "arguments")
+
+
+@dataclass(frozen=True)
+class OperatorsReport:
+    """What a summary holds: rows by release, and the bytes of its file; ``problems`` are what could not be read."""
+
+    releases: dict[str, int]
+    size: int
+    problems: tuple[str, ...]
+
+
+class CallRow(NamedTuple):
+    """How a call ended."""
+
+    sample: str
+    stage: str
+    status: str
+    signature: str | None
+    ops: str | None
+
+
+def publish_operators(home: Home, *, write: bool = True) -> OperatorsReport:
+    """Write the summary: that of the releases with local rows anew, those of others as it was published."""
+    dataset = Dataset.open(None, home.local)
+    entries = read_entries(table_path(home))
+    measured = sorted({str(torch) for (torch,) in dataset.distinct(("torch",)) if torch}, key=numbers)
+    fresh = {release: list(summarised(release, _cells(dataset, release), entries)) for release in measured}
+    path = home.published / f"{NAME}.parquet"
+    rows = [row for row in _published(path) if row["torch"] not in fresh]
+    rows += [row for found in fresh.values() for row in found]
+    if write and rows:
+        writer.write(path, NAME, to_arrow(NAME, rows))
+    size = path.stat().st_size if path.is_file() else 0
+    counts = {release: sum(row["torch"] == release for row in rows) for release in {row["torch"] for row in rows}}
+    return OperatorsReport(dict(sorted(counts.items(), key=lambda item: numbers(item[0]))), size, dataset.problems)
+
+
+def summarised(
+    release: str, cells: Iterable[tuple[Any, ...]], entries: Iterable[DatabaseEntry]
+) -> Iterator[dict[str, Any]]:
+    """The rows of a release: of its cells (columns ``case`` to ``ops``), and of what the table leaves out."""
+    groups: dict[tuple[Any, ...], list[CallRow]] = {}
+    for case, variant, exporter, opset, *ended in cells:
+        op, dtype, form, sample = _call(case, variant)
+        groups.setdefault((op, dtype, form, exporter, opset), []).append(CallRow(sample, *ended))
+    for (op, dtype, form, exporter, opset), calls in groups.items():
+        place = {"torch": release, "op": op, "dtype": dtype, "form": form, "exporter": exporter, "opset": opset}
+        yield {**place, **_judged(calls)}
+    for entry in entries:
+        if entry.holds(release):
+            for dtype, reason in entry.left_out.items():
+                yield {
+                    **dict.fromkeys(("form", "exporter", "opset", "sample", "ops")),
+                    **{"torch": release, "op": entry.name, "dtype": dtype or None, "calls": 0, "passing": 0},
+                    **{"status": Status.SKIP.value, "signature": reason},
+                }
+
+
+def _call(case: str, variant: str) -> tuple[str, str, str | None, str]:
+    """Operator, dtype, form and sample of a variant."""
+    dtype, which, *form = variant.split("-")
+    kind, _, name = case.partition("-")
+    if kind == "promotion":
+        return _OF_PYTHON.get(name, name), dtype, "-".join((which, *form)), "plain"
+    return name, dtype, form[0] if form else None, which
+
+
+def _judged(calls: Sequence[CallRow]) -> dict[str, Any]:
+    """What is said of the calls of one place. Those that torch itself refuses asked nothing of the exporter."""
+    asked = [call for call in calls if call.stage != Stage.EAGER.value]
+    in_order = sorted(asked or calls, key=lambda call: _SAMPLES.index(call.sample))
+    bad = next((call for call in in_order if call.status not in _WORKS), None)
+    worst = max((call.status for call in in_order), key=_ORDER.index) if asked else Status.SKIP.value
+    return {
+        "calls": len(asked),
+        "passing": sum(call.status in _WORKS for call in asked),
+        "status": worst,
+        "sample": bad.sample if bad else None,
+        "signature": bad.signature if bad else None,
+        "ops": next((call.ops for call in in_order if call.status in _WORKS), None),
+    }
+
+
+def _cells(dataset: Dataset, release: str) -> list[tuple[Any, ...]]:
+    return dataset.select(_COLUMNS, {"torch": (release,), "corpus": (OPERATORS,)})
+
+
+def _published(path: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = files.read(path, NAME).to_pylist() if path.is_file() else []
+    return rows
