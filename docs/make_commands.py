@@ -57,6 +57,7 @@ SHOWN: dict[str, str] = {
     "publish": "publish",
     "dashboard": "dashboard --port 8501",
     "data": "data",
+    "op": "op F.grid_sample",
 }
 
 STATES: Mapping[AlertStage, str] = {

@@ -30,6 +30,7 @@ COMMANDS = (
     "policy",
     "claims",
     "declared",
+    "op",
     "runtimes",
     "cases",
     "bundles",

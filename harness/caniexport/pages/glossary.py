@@ -67,6 +67,15 @@ TERMS = (
     Entry("fix", "a change that makes the model work, also called a workaround", _named(FIX_KINDS)),
     Entry("variant", "the failing form of a case, or one of its fixes: cross-no-symbolic/stack_rewrite"),
     Entry("theme", "a group of cases about one family of operators: pooling, indexing, attention"),
+    Entry(
+        "corpus",
+        "a source of cases, with a dataset of its own",
+        {
+            "documented": "the failures that documents state; what is meant where none is named",
+            "operators": "every operator of torch, called with the sample inputs of torch's own database",
+        },
+    ),
+    Entry("call", "a variant of the operators: a dtype, a sample input and a form, float32-plain-dynamic"),
     Entry("input set", "the arguments of one call. The first set is exported, and the file is run on all of them"),
     Entry("eager", "the module run by torch itself. Its outputs are what every exported file is compared with"),
     Entry("exporter", "the way in which torch makes the ONNX file", _named(EXPORTERS)),

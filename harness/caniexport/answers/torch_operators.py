@@ -1,0 +1,352 @@
+"""Every operator of torch: since when it exports, with which dtype, exporter and opset. From the operators' summary.
+
+The summary (``results/operators``) has a row for each operator, dtype, form, exporter, opset and release.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from caniexport import names, versions
+from caniexport.answers import declared as tables
+from caniexport.answers.reading import load
+from caniexport.model.canaries import is_canary
+from caniexport.model.case import PLAIN
+from caniexport.model.errors import StoreError
+from caniexport.model.status import WORKS, Exporter, Status
+from caniexport.operators import operator_key
+from caniexport.store import Dataset, sql
+
+_SUMMARY = "operators.parquet"
+_WORKS = frozenset(status.value for status in WORKS)
+#: parts of torch whose name begins that of an operator: what stands behind another point is the name of its test
+_PARTS = frozenset("fft linalg special masked sparse nn.functional signal.windows torch.ops.aten".split())
+_EXPORTERS = (Exporter.TRACE.value, Exporter.DYNAMO.value)
+#: the dtype that an operator is told by, the first of these that it has
+_TOLD = ("float32", "int64", "bool", "complex64")
+_COLUMNS = (
+    *("op", "dtype", "form", "exporter", "opset", "torch", "calls", "passing", "status", "sample", "signature", "ops"),
+)
+
+
+class OperatorRow(NamedTuple):
+    """A row of the summary (:data:`caniexport.model.rows.OPERATORS`)."""
+
+    op: str
+    dtype: str | None
+    form: str | None
+    exporter: str | None
+    opset: int | None
+    torch: str
+    calls: int
+    passing: int
+    status: str
+    sample: str | None
+    signature: str | None
+    ops: str | None
+
+    @property
+    def works(self) -> bool:
+        """Whether all of its calls pass."""
+        return self.status in _WORKS
+
+
+@dataclass(frozen=True)
+class OperatorHistory:
+    """An operator in a dtype and form with an exporter, over the releases.
+
+    since, opset  the first release in which all calls pass at some opset, and the lowest of these; empty where none
+    passing       opsets at which they pass in the newest release, ``asked`` those that were tried
+    counted       calls that pass in the newest release at its newest opset: ``2 of 3``
+    status        the worst of them there, ``sample`` and ``signature`` of the first that does not pass
+    """
+
+    op: str
+    dtype: str
+    form: str
+    exporter: str
+    torch: str
+    since: str
+    opset: int | None
+    passing: str
+    asked: str
+    counted: str
+    status: str
+    sample: str
+    signature: str
+
+    @property
+    def works(self) -> bool:
+        """Whether it passes in the newest release at some opset."""
+        return bool(self.passing)
+
+
+@dataclass(frozen=True)
+class OperatorPlace:
+    """What one entry of torch's database comes to: the decision first.
+
+    ``left_out`` are dtypes that are not measured, with the reason; ``became`` the ONNX operators of its files;
+    ``declared`` the opsets with a rule in the newest release, by exporter; ``cases`` documented failures about it.
+    """
+
+    op: str
+    decision: str
+    lines: tuple[OperatorHistory, ...]
+    left_out: dict[str, str]
+    became: tuple[str, ...]
+    declared: dict[str, str]
+    cases: tuple[str, ...]
+
+
+class OperatorList(StrEnum):
+    """Lists of operators that differ in something, in the newest release."""
+
+    DECLARED_FAILS = "declared-fails"
+    UNDECLARED_PASSES = "undeclared-passes"
+    REGRESSED = "regressed"
+    SILENT = "silent"
+    TORCHSCRIPT_ONLY = "torchscript-only"
+
+
+@dataclass(frozen=True)
+class ListedOperator:
+    """An operator of a list, with the line that put it there."""
+
+    op: str
+    dtype: str
+    exporter: str
+    opset: int | None
+    torch: str
+    said: str
+
+
+class OperatorsSummary:
+    """The summary as answers read it. Raises :class:`StoreError` where there is none."""
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / _SUMMARY
+        if not path.is_file():
+            raise StoreError(
+                f"no summary of operators at {path}: `caniexport measure --corpus operators` measures them, and "
+                "`caniexport publish --corpus operators` writes it"
+            )
+        self._file = f"read_parquet({sql.literal(str(path))})"
+        self.operators = [str(op) for (op,) in self._fetch("SELECT DISTINCT op FROM {} ORDER BY op")]
+        self.releases = versions.ordered(str(torch) for (torch,) in self._fetch("SELECT DISTINCT torch FROM {}"))
+
+    def rows(self, where: str, values: Sequence[Any] = ()) -> list[OperatorRow]:
+        """The rows that a condition takes."""
+        query = f"SELECT {', '.join(_COLUMNS)} FROM {{}} WHERE {where}"
+        return [OperatorRow(*row) for row in self._fetch(query, values)]
+
+    def named(self, name: str) -> list[str]:
+        """The operators of a name in whatever spelling, else those whose files have this ONNX operator.
+
+        Raises :class:`caniexport.model.errors.UnknownName` with the nearest.
+        """
+        if name in self.operators:
+            return [name]
+        key = operator_key(name)
+        found = [op for op in self.operators if key in _keys(op)] or self._became(name)
+        if not found:
+            raise names.unknown("operator", name, self.operators)
+        return found
+
+    def _became(self, name: str) -> list[str]:
+        """Operators of whose files this is one of at most three operators."""
+        query = "SELECT DISTINCT op, ops FROM {} WHERE ops IS NOT NULL AND contains(lower(ops), ?) ORDER BY op"
+        found = [(op, _plain_ops(ops)) for op, ops in self._fetch(query, [name.lower()])]
+        few = [op for op, ops in found if name.lower() in [item.lower() for item in ops] and len(ops) <= 3]
+        return list(dict.fromkeys(few))
+
+    def _fetch(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return sql.fetch(query.format(self._file), values)
+
+
+def torch_operator(summary: OperatorsSummary, dataset: Dataset, name: str) -> list[OperatorPlace]:
+    """What is known of the operators of a name; raises :class:`caniexport.model.errors.UnknownName`."""
+    ops = summary.named(name)
+    rows = summary.rows(f"op IN ({', '.join('?' * len(ops))})", ops)
+    by_op = defaultdict(list)
+    for row in rows:
+        by_op[row.op].append(row)
+    return [_place(op, by_op[op], summary.releases, dataset) for op in ops]
+
+
+def _place(op: str, rows: Sequence[OperatorRow], releases: Sequence[str], dataset: Dataset) -> OperatorPlace:
+    newest = versions.ordered(row.torch for row in rows)[-1]
+    groups: dict[tuple[str, str, str], list[OperatorRow]] = defaultdict(list)
+    for row in rows:
+        if row.exporter and row.dtype:
+            groups[row.dtype, row.form or "", row.exporter].append(row)
+    lines = tuple(
+        _line(op, *place, own, newest) for place, own in sorted(groups.items(), key=lambda item: _rank(*item[0]))
+    )
+    left_out = {row.dtype or "": row.signature or "" for row in rows if not row.exporter and row.torch == newest}
+    files = (row.ops for row in rows if row.ops and row.torch == newest and row.dtype in _TOLD and not row.form)
+    became = tuple(dict.fromkeys(item for ops in files for item in _plain_ops(ops)))
+    decision = _decision(op, lines, left_out, newest, newest == releases[-1])
+    return OperatorPlace(op, decision, lines, left_out, became, _declared(dataset, op), _cases(dataset, op))
+
+
+def _line(op: str, dtype: str, form: str, exporter: str, rows: Sequence[OperatorRow], newest: str) -> OperatorHistory:
+    good = [row for row in rows if row.works and row.opset is not None]
+    since = versions.ordered(row.torch for row in good)[:1]
+    first = min((row.opset for row in good if [row.torch] == since and row.opset is not None), default=None)
+    now = sorted((row for row in rows if row.torch == newest), key=lambda row: row.opset or 0)
+    shown = now[-1] if now else rows[-1]
+    return OperatorHistory(
+        op=op,
+        dtype=dtype,
+        form=form,
+        exporter=exporter,
+        torch=newest,
+        since="".join(since),
+        opset=first,
+        passing=versions.opset_text(row.opset for row in now if row.works),
+        asked=versions.opset_text(row.opset for row in now),
+        counted=f"{shown.passing} of {shown.calls}" if now else "",
+        status=shown.status if now else Status.NOT_RUN.value,
+        sample=shown.sample or "",
+        signature=shown.signature or "",
+    )
+
+
+def _decision(op: str, lines: Sequence[OperatorHistory], left_out: dict[str, str], newest: str, is_there: bool) -> str:
+    """One sentence: does it export, since when, and how."""
+    if not lines:
+        return f"{op} is not measured: {next(iter(left_out.values()), 'nothing of it can be a module')}"
+    plain = [line for line in lines if not line.form] or list(lines)
+    told = next((dtype for dtype in _TOLD if any(line.dtype == dtype for line in plain)), plain[0].dtype)
+    words = [_words(line) for line in plain if line.dtype == told]
+    gone = "" if is_there else f" (torch {newest} was the last release whose database has it)"
+    return f"{op} in {told}, torch {newest}{gone}: {'; '.join(words)}"
+
+
+def _words(line: OperatorHistory) -> str:
+    who = "dynamo" if line.exporter == Exporter.DYNAMO.value else "TorchScript"
+    if line.works:
+        return f"{who} exports it at opset {line.passing}, since torch {line.since} (opset {line.opset})"
+    before = f"; it did from torch {line.since} on" if line.since else ""
+    return f"{who} does not ({line.status}){before}"
+
+
+def _declared(dataset: Dataset, op: str) -> dict[str, str]:
+    """The opsets with a rule in the newest measured release, by exporter."""
+    newest = load(dataset).torch[-1]
+    found: dict[str, list[str]] = defaultdict(list)
+    for exporter, key, opsets in _rules(dataset, newest):
+        if key in _keys(op):
+            found[exporter].append(opsets)
+    return {exporter: ", ".join(dict.fromkeys(opsets)) for exporter, opsets in found.items()}
+
+
+def _rules(dataset: Dataset, release: str) -> Iterable[tuple[str, str, str]]:
+    """Exporter, operator's key and opsets of every rule in a release's own tables."""
+    by = {tables.TABLE_OF[exporter]: exporter for exporter in _EXPORTERS}
+    for row in dataset.records("declared", {"release": {release}, "by": set(by)}):
+        yield by[row["by"]], operator_key(row["op"].split(".")[0]), row["opsets"]
+
+
+def _cases(dataset: Dataset, op: str) -> tuple[str, ...]:
+    """Documented failures about the operator."""
+    keys = _keys(op)
+    entries = [entry for (_, variant), entry in load(dataset).catalogue.items() if variant == PLAIN]
+    about = (entry.case for entry in entries if keys & {operator_key(item) for item in entry.ops})
+    return tuple(case for case in about if not is_canary(case))
+
+
+def listed(
+    summary: OperatorsSummary, dataset: Dataset, which: OperatorList, torch: str | None = None
+) -> list[ListedOperator]:
+    """The operators of a list, in a release or the newest."""
+    release = versions.resolve(torch, summary.releases) if torch else summary.releases[-1]
+    rows = [row for row in summary.rows("torch = ? AND exporter IS NOT NULL", [release]) if not row.form]
+    make: dict[OperatorList, Callable[[], Iterable[ListedOperator]]] = {
+        OperatorList.DECLARED_FAILS: lambda: _against_tables(dataset, rows, release, declared=True),
+        OperatorList.UNDECLARED_PASSES: lambda: _against_tables(dataset, rows, release, declared=False),
+        OperatorList.REGRESSED: lambda: _regressed(summary, rows, release),
+        OperatorList.SILENT: lambda: (_item(row) for row in rows if row.status == Status.MISMATCH.value),
+        OperatorList.TORCHSCRIPT_ONLY: lambda: _torchscript_only(rows),
+    }
+    found = sorted(make[which](), key=lambda item: (item.op, item.dtype, item.exporter, item.opset or 0))
+    # the newest opset of each speaks
+    return list({(item.op, item.dtype, item.exporter): item for item in found}.values())
+
+
+def _item(row: OperatorRow, said: str = "") -> ListedOperator:
+    words = said or f"{row.passing} of {row.calls} pass; {row.sample}: {row.signature}"
+    return ListedOperator(row.op, row.dtype or "", row.exporter or "", row.opset, row.torch, words)
+
+
+def _against_tables(
+    dataset: Dataset, rows: Sequence[OperatorRow], release: str, *, declared: bool
+) -> Iterable[ListedOperator]:
+    """Operators with a rule that pass nowhere, or without one that pass; in the dtype that each is told by."""
+    rules = {(exporter, key) for exporter, key, _ in _rules(dataset, release)}
+    asked = {exporter for exporter, _ in rules}
+    for (op, exporter), own in _by(rows, lambda row: (row.op, row.exporter)).items():
+        told = [row for row in own if row.dtype == _told(own)]
+        passes = any(row.works for row in told)
+        has_rule = any((exporter, key) in rules for key in _keys(op))
+        if exporter in asked and told[-1].calls and has_rule == declared and passes != declared:
+            yield _item(told[-1], "" if declared else f"{told[-1].passing} of {told[-1].calls} pass")
+
+
+def _regressed(summary: OperatorsSummary, rows: Sequence[OperatorRow], release: str) -> Iterable[ListedOperator]:
+    """What passed in the release before and does not now, at the same opset."""
+    place = summary.releases.index(release)
+    if not place:
+        return
+    before = {row[:5]: row for row in summary.rows("torch = ? AND form IS NULL", [summary.releases[place - 1]])}
+    for row in rows:
+        was = before.get(row[:5])
+        if was is not None and was.works and row.calls and not row.works:
+            yield _item(row)
+
+
+def _torchscript_only(rows: Sequence[OperatorRow]) -> Iterable[ListedOperator]:
+    """What passes by TorchScript at some opset and by dynamo at none."""
+    for own in _by(rows, lambda row: (row.op, row.dtype)).values():
+        traced, captured = ([row for row in own if row.exporter == exporter] for exporter in _EXPORTERS)
+        if any(row.works for row in traced) and captured and not any(row.works for row in captured):
+            yield _item(captured[-1])
+
+
+def _by(rows: Iterable[OperatorRow], key: Callable[[OperatorRow], Any]) -> dict[Any, list[OperatorRow]]:
+    found: dict[Any, list[OperatorRow]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: row.opset or 0):
+        found[key(row)].append(row)
+    return found
+
+
+def _told(rows: Sequence[OperatorRow]) -> str | None:
+    dtypes = {row.dtype for row in rows}
+    return next((dtype for dtype in _TOLD if dtype in dtypes), rows[0].dtype)
+
+
+def _rank(dtype: str, form: str, exporter: str) -> tuple[Any, ...]:
+    return form != "", _TOLD.index(dtype) if dtype in _TOLD else len(_TOLD), dtype, form, exporter
+
+
+def _plain_ops(ops: str) -> list[str]:
+    """``Conv*2 Relu`` as names."""
+    return [item.partition("*")[0] for item in ops.split()]
+
+
+def _base(op: str) -> str:
+    """The operator's own name: without its part of torch and the name of its test."""
+    part, _, rest = op.rpartition(".")
+    if not part:
+        return op
+    return f"{part}_{rest}" if part in ("fft", "linalg", "special") else rest if part in _PARTS else _base(part)
+
+
+def _keys(op: str) -> frozenset[str]:
+    """The keys of an operator's name, with and without that of its test."""
+    return frozenset({operator_key(op), operator_key(_base(op))})

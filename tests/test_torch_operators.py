@@ -1,0 +1,151 @@
+"""The summary of operators, and what is answered from it."""
+
+from __future__ import annotations
+
+import pytest
+
+from caniexport import home as homes
+from caniexport.answers.torch_operators import OperatorList, OperatorsSummary, listed, torch_operator
+from caniexport.model.errors import StoreError, UnknownName
+from caniexport.model.made_cases import DatabaseEntry
+from caniexport.publish.operators import summarised
+from caniexport.store import Dataset, writer
+from caniexport.store.schema import to_arrow
+
+TRACE, DYNAMO = "torchscript-trace", "dynamo"
+GRID = "op-nn.functional.grid_sample"
+OLD, NEW = "2.12.1", "2.13.0"
+
+
+def cell(case, variant, exporter, opset, status, stage="", ops=None):
+    stage = stage or ("done" if status == "pass" else "export")
+    signature = None if status == "pass" else f"{stage}|RuntimeError|words of {case}"
+    return case, variant, exporter, opset, stage, status, signature, ops
+
+
+def of_release(passes):
+    ended = "pass" if passes else "fail"
+    return [
+        *(cell(GRID, f"float32-{name}", TRACE, 20, "pass", ops="GridSample") for name in ("plain", "shape")),
+        cell(GRID, "float32-plain", TRACE, 14, "fail"),
+        *(cell(GRID, "float32-plain", DYNAMO, opset, ended, ops="GridSample") for opset in (18, 20)),
+        cell("promotion-sub", "int64-float-left", DYNAMO, 20, ended),
+        cell("promotion-sub", "int64-float-left", TRACE, 23, "pass"),
+        cell("promotion-sub", "bool-bool-left", TRACE, 23, "fail", stage="eager"),
+        cell("op-fold", "float32-plain", TRACE, 20, "mismatch", stage="compare"),
+        cell("op-fold", "float32-shape", TRACE, 20, "pass"),
+    ]
+
+
+ENTRIES = [DatabaseEntry("arange", "1.9.1", NEW, "arange", {}, left_out={"float32": "it has no sample with a tensor"})]
+
+
+@pytest.fixture(scope="module")
+def summary(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("operators")
+    rows = [row for release in (OLD, NEW) for row in summarised(release, of_release(release == OLD), ENTRIES)]
+    writer.write(folder / "operators.parquet", "operators", to_arrow("operators", rows))
+    return OperatorsSummary(folder)
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return Dataset.open(homes.find().published, None)
+
+
+def only(summary, **where):
+    found = [row for row in summary.rows("true") if all(getattr(row, name) == value for name, value in where.items())]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_calls_of_a_place_are_counted_and_the_first_that_fails_is_named(summary):
+    row = only(summary, op="fold", torch=NEW)
+
+    assert (row.calls, row.passing, row.status, row.sample) == (2, 1, "mismatch", "plain")
+    assert row.signature == "compare|RuntimeError|words of op-fold"
+
+
+def test_what_torch_itself_refuses_is_no_call_of_the_exporter(summary):
+    row = only(summary, op="sub", dtype="bool", torch=NEW)
+
+    assert (row.calls, row.status, row.works) == (0, "skip", False)
+
+
+def test_what_is_left_out_has_a_row_with_its_reason(summary):
+    row = only(summary, op="arange", torch=NEW)
+
+    assert (row.status, row.exporter, row.signature) == ("skip", None, "it has no sample with a tensor")
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        *("nn.functional.grid_sample", "torch.nn.functional.grid_sample", "F.grid_sample", "grid_sample"),
+        *("aten::grid_sampler", "torch.ops.aten.grid_sampler_2d.default", "GridSample", "grid_sampler"),
+        *("aten::grid_sampler_3d", "nn.functional.grid_sample"),
+    ],
+)
+def test_every_spelling_of_an_operator_leads_to_it(summary, spelling):
+    assert summary.named(spelling) == ["nn.functional.grid_sample"]
+
+
+def test_an_unknown_operator_is_refused_with_the_nearest(summary):
+    with pytest.raises(UnknownName, match=r"nn\.functional\.grid_sample"):
+        summary.named("nn.functional.grid_sampel")
+
+
+def test_the_decision_says_since_when_and_by_which_exporter(summary, dataset):
+    (place,) = torch_operator(summary, dataset, "grid_sample")
+
+    assert place.decision == (
+        "nn.functional.grid_sample in float32, torch 2.13.0: dynamo does not (fail); it did from torch 2.12.1 on; "
+        "TorchScript exports it at opset 20, since torch 2.12.1 (opset 20)"
+    )
+    assert place.became == ("GridSample",)
+    assert any("grid" in case for case in place.cases)
+
+
+def test_a_number_on_the_left_stands_beside_the_operator_of_the_database(summary, dataset):
+    (place,) = torch_operator(summary, dataset, "torch.sub")
+    (line,) = [line for line in place.lines if line.exporter == DYNAMO]
+
+    assert (line.dtype, line.form, line.since, line.works) == ("int64", "float-left", OLD, False)
+
+
+def test_an_operator_that_is_left_out_says_why(summary, dataset):
+    (place,) = torch_operator(summary, dataset, "arange")
+
+    assert place.decision == "arange is not measured: it has no sample with a tensor"
+
+
+@pytest.mark.parametrize(
+    ("which", "expected"),
+    [
+        (OperatorList.SILENT, [("fold", TRACE)]),
+        (OperatorList.REGRESSED, [("nn.functional.grid_sample", DYNAMO)]),
+        (OperatorList.TORCHSCRIPT_ONLY, [("nn.functional.grid_sample", DYNAMO)]),
+        (OperatorList.DECLARED_FAILS, [("nn.functional.grid_sample", DYNAMO)]),
+    ],
+)
+def test_lists_name_the_operators_that_differ(summary, dataset, which, expected):
+    found = [(item.op, item.exporter) for item in listed(summary, dataset, which)]
+
+    assert [item for item in found if item in expected] == expected
+    if which is not OperatorList.DECLARED_FAILS:
+        assert found == expected
+
+
+def test_without_a_summary_it_is_said_how_to_make_one(tmp_path):
+    with pytest.raises(StoreError, match="publish --corpus operators"):
+        OperatorsSummary(tmp_path)
+
+
+def test_the_summary_takes_few_bytes_a_row(tmp_path):
+    cells = [(f"op-{at}", *item[1:]) for at in range(100) for item in of_release(passes=True)[:5]]
+    rows = [row for number in range(40) for row in summarised(f"2.{number}.0", cells, [])]
+    path = tmp_path / "operators.parquet"
+    writer.write(path, "operators", to_arrow("operators", rows))
+
+    assert len(rows) == 16_000
+    assert path.stat().st_size / len(rows) < 5
