@@ -53,7 +53,7 @@ READABLE = {
     "and.py": "if " + " and ".join(["torch.__version__ < '1.2'"] * 300) + ": pass",
     "text.py": "import torch\nx = '" + "a" * 900_000 + "'",
     "lines.py": "import torch" + "\n" * 300_000,
-    "comment.py": "import torch\nn = 1  # needed for export:   torch.export.Dim('n', min=1)\n",
+    "comment.py": "import torch\nn = 1  #   torch.export.Dim('n', min=1)\n",
 }
 
 

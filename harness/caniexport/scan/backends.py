@@ -20,7 +20,7 @@ _MEASURED = ("", "default", "onnx", "onnxruntime", "ort")
 _WORD = re.compile(r"[a-z]+")
 _IN_TEXT = re.compile(r"\b(ncnn|tensorrt|trt|coreml|core ml|openvino|rknn|tflite|snpe|mnn|inferentia)\b", re.IGNORECASE)
 #: what brings an ONNX file to TensorRT
-_CONVERTER = re.compile(r"onnx2tensorrt|onnx2trt|onnx-tensorrt|nvidia/tensorrt", re.IGNORECASE)
+_CONVERTER = re.compile(r"onnx2tensorrt|onnx2trt|onnx[- ]tensorrt|nvidia/tensorrt", re.IGNORECASE)
 
 
 def mentioned(text: str) -> bool:

@@ -252,6 +252,8 @@ class TermReader:
         indices = [item for item in places if item is not None]
         sliced = all(item.op in ("slice", "=") for item in indices)
         args = [self.term(target.value), *indices, value]
+        if any(map(_is_text, indices)):
+            return self.table.operator("write_key", args, target.lineno)
         return self.table.operator("write_slice" if sliced else "index_put", args, target.lineno)
 
     def _place(self, node: ast.expr) -> CodeTerm | None:
@@ -524,6 +526,13 @@ def _key(name: str) -> str:
 def _is_namespace(path: str) -> bool:
     parts = path.split(".")
     return len(parts) > 1 and parts[-2] in _NAMESPACES
+
+
+def _is_text(term: CodeTerm) -> bool:
+    """Whether it is a text, or made of one: the key of a dictionary."""
+    if term.op == CONSTANT:
+        return term.name[:1] in ("'", '"')
+    return term.op == "joinedstr" or (term.op == "add" and any(map(_is_text, term.args)))
 
 
 def _elements(node: ast.expr) -> list[ast.expr]:

@@ -114,26 +114,36 @@ class Ranking:
         said = frozenset(fix for pattern, fix in self.known.sayings if pattern.search(place.said))
         seen = _PlaceSeen(here, calls, quoted, others - calls, place.named, place.words, said)
         found = [self._candidate(profile, seen) for profile in self.known.profiles.values()]
-        good = (item for item in found if item and (item.named >= 1.0 or item.said or place.told is not Told.PATCH))
+        good = (item for item in found if item and (item.named >= 1.0 or place.told is not Told.PATCH))
         return sorted(good, key=lambda item: -item.score)
+
+    def by_words(self, place: ToldPlace) -> str:
+        """The case whose words a comment has, and no other case's; empty where none has."""
+        if place.told is not Told.COMMENT or not place.is_about_onnx:
+            return ""
+        found = sorted(((self._words(profile, place.words), case) for case, profile in self.known.profiles.items()))
+        (second, _), (first, case) = found[-2:]
+        return case if first >= _WORDS and first >= _CLEARLY * second else ""
 
     def operator(self, place: ToldPlace, lines: OnLines) -> str:
         """The operator that a place is there for, whichever of its cases it is; empty where that is not plain."""
+        if not place.is_about_onnx:
+            return ""
         _, calls = lines.between(place.first, place.last)
         _, others = lines.between(*place.instead) if place.instead else (frozenset(), frozenset())
         gone = frozenset(op for op in (others - calls - _VAGUE) & self.known.operators if self._rare([op]))
         if "write_slice" in others - calls:
             gone |= {"copy"}
-        if not place.is_about_onnx:
-            return ""
+        only = others - calls - _CASTS
+        if not gone and not calls - others and len(only) == 1:
+            gone = only & self.known.operators - _COMPARED  # the one thing that this side has not
         surely = gone | place.avoided
         tiers = [surely & place.named, gone, place.avoided]
         if place.told not in (Told.DOCSTRING, Told.NAME):
             tiers += [place.named - calls - _VAGUE, place.named - _VAGUE]
         if place.told is Told.GATE and place.instead and place.last - place.first < _SMALL:
             tiers.append(frozenset(op for op in (calls | others) & self.known.operators - _VAGUE if self._rare([op])))
-        told = next(filter(None, tiers), frozenset())
-        return min(told) if len(told) == 1 else ""
+        return place.most_told(next(filter(None, tiers), frozenset()))
 
     def alone(self, lines: OnLines, named: Callable[[int], frozenset[str]]) -> list[Formed]:
         """Forms that are findings without their author's words, by line; of one line the largest and its equals.
@@ -181,7 +191,8 @@ class Ranking:
                 if self._tells(piece):
                     found.setdefault(self.known.number(piece), []).append(case)
         for form in self.known.forms:
-            if form.failing:
+            # what is written to by a number may be a list
+            if form.failing and (not form.needs or form.pieces[0][0].op == "write_slice"):
                 found.setdefault(self.known.number(form.pieces[0][0]), []).append(form.case)
         return found
 
@@ -216,10 +227,21 @@ class Ranking:
         written = [form for form, numbers in forms if form.failing and numbers[0][0] in there]
         if written:
             return 1.0 if all(form.needs for form in written) else _WRITTEN
-        plain = (piece for piece in profile.plain if piece.weight > 1 and self._tells(piece))
-        telling = [(self.known.number(piece), piece.weight) for piece in plain]
+        telling = self._told_by[profile.case] if there else ()
         whole = sum(weight for _, weight in telling)
         return sum(weight for number, weight in telling if number in there) / whole if whole else 0.0
+
+    @cached_property
+    def _told_by(self) -> Mapping[str, tuple[tuple[int, int], ...]]:
+        """By case: the pieces of its failing form that tell, with their weights."""
+        return {
+            case: tuple(
+                (self.known.number(piece), piece.weight)
+                for piece in profile.plain
+                if piece.weight > 1 and self._tells(piece)
+            )
+            for case, profile in self.known.profiles.items()
+        }
 
     def _tells(self, piece: CodeTerm) -> bool:
         return any(self.rarity.get(term.op, 0.0) > _RARE and term.op not in _PYTHON for term in piece.below())
@@ -277,6 +299,11 @@ _NAMED = 2.9
 _PYTHON = frozenset(
     "index item slice list size floor_divide remainder add mul pow in is both max min sum round abs".split()
 )
+#: of the words of a comment, what a case has in common with it at least, and how many times the next case's
+_WORDS, _CLEARLY = 0.35, 1.4
+#: what a branch may leave out beside an operator
+_CASTS = frozenset({"as_int32", "as_int64", "as_bool"})
+_COMPARED = frozenset("eq ne lt le is in both either".split())
 #: operators that are named for many reasons
 _VAGUE = frozenset(
     "tensor append rand randn linear conv2d clone copy sum split where arange dropout embedding softmax reshape "

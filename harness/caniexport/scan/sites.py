@@ -45,14 +45,29 @@ def find(sources: Sequence[ParsedFile], ranking: Ranking) -> tuple[list[Site], l
         one = given[source.path]
         if one is not None:
             flags.update(_tried(source, skipped, partial(_flags, one.values, derived)) or {})
+    ruled = _classes_with_rules(sources)
     sites: list[Site] = []
     for source in sources:
         if source.path not in skipped:
-            finder = _Finder(source, flags, derived, ranking)
+            finder = _Finder(source, flags, derived, ranking, ruled)
             sites += _tried(source, skipped, finder.look) or ()
             if finder.left_out:
                 skipped.setdefault(source.path, finder.left_out)
     return sites, [Skipped(path, reason) for path, reason in skipped.items()]
+
+
+def _classes_with_rules(sources: Sequence[ParsedFile]) -> frozenset[str]:
+    """The autograd functions of a tree that bring an export rule, and the classes that are made of them."""
+    having = [source for source in sources if any("def symbolic" in line for line in source.lines)]
+    found = {made.name for source in having for made, _ in rules_of_functions(source.tree)}
+    heads = [_HEAD.match(line) for source in sources for line in source.lines if found and line.startswith("class ")]
+    bases = {head["name"]: set(_NAME.findall(head["bases"])) for head in heads if head}
+    return frozenset(found | {name for name, given in bases.items() if given & found})
+
+
+#: the first line of a class that is made of others
+_HEAD = re.compile(r"class (?P<name>\w+)\((?P<bases>[^)]*)")
+_NAME = re.compile(r"\w+")
 
 
 def _tried(source: ParsedFile, skipped: dict[str, str], act: Callable[[ParsedFile, Clock], _T]) -> _T | None:
@@ -124,6 +139,7 @@ class _Finder(ast.NodeVisitor):
     flags: dict[str, Condition]
     derived: frozenset[str]
     ranking: Ranking
+    ruled: frozenset[str] = frozenset()
     found: list[Site] = field(default_factory=list)
     functions: list[ast.FunctionDef] = field(default_factory=list)
     inside: int = 0
@@ -181,12 +197,23 @@ class _Finder(ast.NodeVisitor):
         self.functions.pop()
 
     def visit_If(self, node: ast.If) -> None:
-        about = exporting(node.test) is not None or id(node) in self._behind_export
+        way = exporting(node.test)
+        about = way is not None or id(node) in self._behind_export
         self.inside += about
         rest = () if isinstance(node.body[-1], ast.Raise) else self._rest.get(id(node), ())
+        if way is not None:
+            self._calls_rule(node, node.body if way else node.orelse or rest)
         self._gate(node.test, node.body, node.orelse or rest)
         self.generic_visit(node)
         self.inside -= about
+
+    def _calls_rule(self, node: ast.If, exported: Sequence[ast.stmt]) -> None:
+        """A branch on exporting that calls a function with an export rule, of whichever file."""
+        calls = (item for one in exported for item in ast.walk(one) if isinstance(item, ast.Call))
+        name = next((name for call in calls for name in dotted(call.func).split(".") if name in self.ruled), "")
+        if name:
+            told = "a branch that calls a function with a rule"
+            self._add(node, SiteKind.SYMBOLIC, name=name, fixes=_OWN_RULE, told=told)
 
     @cached_property
     def _rest(self) -> Mapping[int, Sequence[ast.stmt]]:

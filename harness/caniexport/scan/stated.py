@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -20,7 +21,7 @@ from caniexport.scan.normal import dotted, every_statement, operator_of
 _EXPORT = re.compile(
     r"(?:equivalent (?:of|to)|same as|instead of|replacement (?:of|for)|alternative to|mimics?) [`'\"]?(?:torch|nn|F)\."
     r"|\bexport(?:able|ing|ed)\b|(?:not|n't|can|cannot) (?:be )?export|export[- ](?:friendly|compat|mode)"
-    r"|(?:for|during|when|in|model|to) export\b"
+    r"|(?:for|during|when|in|model|to) export\b|\bexport (?:does|do|is|fails?|can|will|needs?|requires?)\b"
     r"|onnx|opset|torchscript|torch\.?jit|\bjit\b|torch\.export|\btrac(?:ing|ed|eable|er)\b|torch\.trace|jit\.trace",
     re.IGNORECASE,
 )
@@ -55,7 +56,7 @@ _ENGLISH = frozenset(
     "pool conv random normal uniform bias complex real imag squeeze append mm rand sequence list cond scan int "
     "float bool is in call return for exp2 attr tensor apply addition detach prim scatter softmax relu sigmoid "
     "conv2d matmul convolution gelu abs eq ne lt gt le ge insert unsqueeze unbind chunk layer instance batch "
-    "group interpolate einsum_ pooling to_ replace optional case convert forward result length line state "
+    "group tile interpolate einsum_ pooling to_ replace optional case convert forward result length line state "
     "state_dict op ops name step zero one half solve inverse normalize diff std var dist window polar".split()
 )
 _NAME = (
@@ -69,7 +70,7 @@ _AVOIDED = tuple(
         _NAME + r"(?: (?:op|operator|operation|function|method|call|layer|is|are|was|does|do|which))*"
         r" ?(?:not|isn't|aren't|doesn't|don't|n't|cannot|can't|unsupported|fails|failed|breaks|raises|crashes"
         r"|has no)\b",
-        r"(?:instead of|in ?place of|replace(?:s|d|ment (?:for|of))?|replacing|rather than|without"
+        r"(?:instead of|in ?place of|(?:calls|uses|has|needs) no\b|replace(?:s|d|ment (?:for|of))?|replacing|rather than|without"
         r"|avoid(?:s|ing)?|alternative (?:to|for|of)|equivalent (?:to|of)|same as|mimics?"
         r"|re-?implement(?:s|ation of)?|rewrite(?:s| of)?|work-? ?a?rounds? (?:for|of)"
         r"|(?:version|implementation|variant|form) of|support(?:s|ing|ed)? for|not support|n't support|unsupported"
@@ -127,6 +128,14 @@ class ToldPlace:
         """Whether its author speaks of an export, and not of scripting or of a function of torch alone."""
         return self.told in (Told.PATCH, Told.NAME) or bool(_STRONG.search(self.said)) or self.asked
 
+    def most_told(self, operators: frozenset[str]) -> str:
+        """Of these operators the only one, or the one that its author names most often; empty where several are."""
+        if len(operators) < 2:
+            return next(iter(operators), "")
+        counts = Counter(map(operator_of, _PLAIN_WORD.findall(self.said)))
+        first, second = sorted(operators, key=lambda name: (-counts[name], name))[:2]
+        return first if counts[first] > counts[second] else ""
+
     @property
     def words(self) -> frozenset[str]:
         """The words of what the author says."""
@@ -142,8 +151,18 @@ def places(source: ParsedFile, known: Collection[str]) -> list[ToldPlace]:
     rules = [
         span([node]) for node in every_statement(source.tree) if isinstance(node, ast.FunctionDef) and _is_rule(node)
     ]
-    kept = (place for place in found if not any(first <= place.first <= last for first, last in rules))
-    return sorted(kept, key=lambda place: (place.first, place.last))
+    kept = [place for place in found if not any(first <= place.first <= last for first, last in rules)]
+    taking = {place.line: place for place in kept if place.told is Told.PATCH}
+    # a function that takes an operator's place is about that one, whatever else its docstring or name says
+    joined = (_joined(place, taking.get(place.line)) for place in kept)
+    return sorted(filter(None, joined), key=lambda place: (place.first, place.last))
+
+
+def _joined(place: ToldPlace, taking: ToldPlace | None) -> ToldPlace | None:
+    """A place as it is told where a function takes an operator's place on its line: that one, or none of its own."""
+    if taking is None or not taking.named or place is taking:
+        return place
+    return None if place.told in (Told.DOCSTRING, Told.NAME) else place
 
 
 def _in_name(known: Collection[str], name: str) -> Iterator[str]:
@@ -223,11 +242,12 @@ class _PlaceFinder:
         line = max(first, _first_line(node)) if isinstance(node, ast.FunctionDef | ast.ClassDef) else node.lineno
         if node.lineno < first <= last:
             line = first
-        named = self.named(said, quoted) or frozenset(_in_name(self.known, self._around(node)))
+        telling = _telling(said)
+        named = self.named(telling, quoted) or frozenset(_in_name(self.known, self._around(node)))
         named |= self._swapped(node)
         yield ToldPlace(
             line, min(first, node.lineno), last, Told.COMMENT, said, named,
-            quoted=quoted, runtime=backends.of_text(said), avoided=self.avoided(said),
+            quoted=quoted, runtime=backends.of_text(said), avoided=self.avoided(telling),
         )  # fmt: skip
 
     def _statement_at(self, first: int, start: int) -> ast.stmt | None:
@@ -383,7 +403,8 @@ class _PlaceFinder:
             ours, other = [item for item in other if node.orelse or item.lineno - node.lineno < _BEHIND], ours
         here, instead = span(ours) if ours else None, span(other) if other else None
         last = max(node.end_lineno or node.lineno, *(end for _, end in filter(None, (here, instead))), 0)
-        comments = filter(None, map(_comment_of, self.source.lines[node.lineno - 1 : last]))
+        near = min(last, (here[1] if here else node.lineno) + _BEHIND)
+        comments = filter(None, map(_comment_of, self.source.lines[node.lineno - 1 : near]))
         said = " ".join([inside, *comments, *_messages(node)])
         first = node.lineno
         yield ToldPlace(
@@ -500,6 +521,13 @@ def _trailing(line: str) -> str:
 
 def _comment_of(line: str) -> str:
     return line.strip().lstrip("#") if _COMMENT_LINE.match(line) else _trailing(line)
+
+
+def _telling(said: str) -> str:
+    """Of what an author says the sentences on an export, where they name anything; otherwise all of it."""
+    sentences = re.split(r"(?<=[.!?;])\s+", said)
+    telling = " ".join(sentence for sentence in sentences if _STRONG.search(sentence))
+    return telling if _CODE.search(telling) else said
 
 
 def _is_code(line: str) -> bool:

@@ -40,7 +40,8 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
     for place in places(source, ranking.known.operators):
         check()
         stated.append((place, _best(place, lines, ranking)))
-    found = [_told(source, place, best, by_path, ranking.operator(place, lines)) for place, best in stated]
+    found = [_found(source, place, best, by_path, ranking, lines) for place, best in stated]
+    found = [item for item in found if not _is_within_another(item, found)]
     found += _chosen(source, lines, ranking, [place.line for place, best in stated if best])
     covered = [item for item in found if item.site.sure is not Sureness.SIMILAR or item.site.runtime]
     alone = [
@@ -57,6 +58,14 @@ def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]
     # a form of another operator than the one that the author says fails is a chance
     same = [item for item in ranked if item.is_same and (item.named or item.said or not place.avoided)]
     return (same or [item for item in ranked if item.is_near(place.told)])[:1]
+
+
+def _found(
+    source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: str, ranking: Ranking, lines: OnLines
+) -> StatedWorkaround:
+    operator = ranking.operator(place, lines)
+    case = "" if operator or any(item.is_same for item in best) else ranking.by_words(place)
+    return _told(source, place, [Candidate(case, "?", said=1.0)] if case else best, by_path, operator)
 
 
 def _told(source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: str, operator: str) -> StatedWorkaround:
@@ -106,6 +115,14 @@ def _formed(source: ParsedFile, found: Formed, by_path: str) -> Site:
         source.path, found.line, SiteKind.SHAPE, text_at(source, found.line), found.fixes[0][0], fixes=found.fixes,
         told="its form", of=of, runtime=by_path,
     )  # fmt: skip
+
+
+def _is_within_another(item: StatedWorkaround, found: list[StatedWorkaround]) -> bool:
+    """Whether it names an operator within a function that takes another operator's place."""
+    if item.site.sure is not Sureness.OPERATOR:
+        return False
+    around = (other.site for other in found if other.first <= item.first and item.last <= other.last)
+    return any(site.told == _TOLD[Told.PATCH] and site.name and site.name != item.site.name for site in around)
 
 
 def _is_worth_telling(item: StatedWorkaround) -> bool:
@@ -162,9 +179,19 @@ def _written(function: ast.FunctionDef) -> list[str]:
 
 
 def rules_of_functions(tree: ast.AST) -> Iterator[tuple[ast.ClassDef, ast.FunctionDef]]:
-    """Autograd functions that bring a rule of their own: a ``symbolic`` beside a ``forward``."""
+    """Autograd functions that bring a rule of their own: a ``symbolic`` beside a ``forward``, or beside what their
+    class is made of.
+    """
     for node in every_statement(tree):
         if isinstance(node, ast.ClassDef):
             methods = {item.name: item for item in node.body if isinstance(item, ast.FunctionDef)}
-            if "symbolic" in methods and "forward" in methods and methods["symbolic"].args.args[:1]:
-                yield node, methods["symbolic"]
+            rule = methods.get("symbolic")
+            if rule is not None and ("forward" in methods or node.bases) and _uses_graph(rule):
+                yield node, rule
+
+
+def _uses_graph(rule: ast.FunctionDef) -> bool:
+    """Whether a rule writes into its graph, itself or by a function that it hands the graph to."""
+    arguments = [item.arg for item in rule.args.args if item.arg not in ("self", "cls", "ctx")]
+    names = [*arguments[:1], *(item.arg for item in rule.args.args[:1])]
+    return any(isinstance(item, ast.Name) and item.id in names for node in rule.body for item in ast.walk(node))
