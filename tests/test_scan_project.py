@@ -154,3 +154,32 @@ def test_wrong_use_is_named(words, said, tmp_path, monkeypatch):
     reply = run(*words)
     assert reply.exit_code == 2
     assert said in reply.stderr
+
+
+#: operators that mmdeploy 1.3.1 rewrites or registers rules for; the functions below are not its own
+REWRITTEN = (
+    "torch.Tensor.expand torch.cross torch.atan2 torch.triu torch.roll torch.Tensor.any torch.Tensor.chunk torch.topk "
+    "torch.nn.functional.adaptive_avg_pool2d torch.nn.functional.group_norm torch.Tensor.masked_fill_ "
+    "torch.Tensor.repeat torch.nn.functional.scaled_dot_product_attention torch.Tensor.copy_ torch.Tensor.squeeze"
+).split()
+REGISTERED = "grid_sampler hardsigmoid layer_norm roll lstm gelu instance_norm".split()
+
+
+def test_every_rewriter_of_a_deployment_tool_is_answered_whatever_opset_its_tests_name(tmp_path, results):
+    rewriters = "".join(
+        f'@REWRITER.register_rewriter(func_name="{name}", backend="default")\n'
+        f"def own_{number}(ctx, x, *args):\n    return ctx.origin_func(x, *args)\n"
+        for number, name in enumerate(REWRITTEN)
+    )
+    rules = "".join(
+        f'@SYMBOLIC.register_symbolic("{name}")\ndef own_{name}(g, x):\n    return g.op("custom::node", x)\n'
+        for name in REGISTERED
+    )
+    (tmp_path / "ops.py").write_text(f"import torch\n{rewriters}{rules}", encoding="utf-8")
+    (tmp_path / "utils").mkdir()
+    call = 'import torch\ntorch.onnx.export(m, x, "f", opset_version=11)\n'
+    (tmp_path / "utils" / "test.py").write_text(call, encoding="utf-8")
+    found = scan_source(results, tmp_path, torch=["2.8.0"])
+    answered = [item for item in found.findings if item.site.path == "ops.py" and item.evidence]
+    assert found.opset is None
+    assert len(answered) == len(REWRITTEN) + len(REGISTERED) == 22
