@@ -70,7 +70,8 @@ _AVOIDED = tuple(
         _NAME + r"(?: (?:op|operator|operation|function|method|call|layer|is|are|was|does|do|which))*"
         r" ?(?:not|isn't|aren't|doesn't|don't|n't|cannot|can't|unsupported|fails|failed|breaks|raises|crashes"
         r"|has no)\b",
-        r"(?:instead of|in ?place of|(?:calls|uses|has|needs) no\b|replace(?:s|d|ment (?:for|of))?|replacing|rather than|without"
+        r"(?:instead of|in ?place of|(?:calls|uses|has|needs) no\b"
+        r"|replace(?:s|d|ment (?:for|of))?|replacing|rather than|without"
         r"|avoid(?:s|ing)?|alternative (?:to|for|of)|equivalent (?:to|of)|same as|mimics?"
         r"|re-?implement(?:s|ation of)?|rewrite(?:s| of)?|work-? ?a?rounds? (?:for|of)"
         r"|(?:version|implementation|variant|form) of|support(?:s|ing|ed)? for|not support|n't support|unsupported"
