@@ -211,7 +211,7 @@ def test_a_machine_whose_canaries_surprise_is_quarantined_and_the_others_are_not
 def test_forged_canaries_contradict_those_of_the_others(machines, empty, tmp_path):
     def forge(entry):
         if entry["kind"] == "cell" and entry["row"]["case"] == "canary-pass" and entry["row"]["bundle"]:
-            entry["row"]["bundle"] = "0" * 24
+            entry["row"]["bundle"] = "0" * 64
 
     forged = rewritten(machines.files[0], tmp_path / "forged.jsonl", forge)
     reply = empty.caniexport("merge", str(forged), *map(str, machines.files[1:]), code=1)

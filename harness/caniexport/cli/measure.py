@@ -79,7 +79,17 @@ if TYPE_CHECKING:
     callback=lambda _, __, text: read_shard(text) if text else None,
     help="The I-th of N parts of each release, cut by the seconds that its rows took; `merge` puts them together.",
 )
-@click.option("--to", metavar="DIR|URL", help="Where the file of each shard goes as well: a folder, an fsspec URL.")
+@click.option(
+    "--on",
+    metavar="ADDRESS",
+    help="Measure on the workers of a Dask cluster: tcp://host:8786, or local:4 for four processes here.",
+)
+@click.option("--shards", type=click.IntRange(1, 99_999), help="With --on: parts of a release [default: by its time].")
+@click.option(
+    "--to",
+    metavar="DIR|URL",
+    help="Where rows of a shard go: a folder or fsspec URL that other machines reach. With --on: as they are finished.",
+)
 @click.option("--missing", is_flag=True, help="Measure only what the published dataset does not hold either.")
 @click.option("--rolling", is_flag=True, help="Delete each environment after it has been measured.")
 @disk_option("GB that environments and downloads may take, with --rolling.")
@@ -108,6 +118,8 @@ def command(
     corpus: str,
     lock: Path | None,
     to: str | None,
+    on: str | None,
+    shards: int | None,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -128,7 +140,7 @@ def command(
     if lock is not None:
         releases, chosen = _locked(lock, releases, profile)
     home = homes.find().of_corpus(corpus).of(chosen.name)
-    _check_asked(provider, asked["shard"], to, bool(runtimes), bool(cells_file or sample or held_back))
+    _check_asked(provider, asked["shard"], on, to, bool(runtimes), bool(cells_file or sample or held_back))
     asked |= {"home": home, "cases": case_names(home, cases)}
     if runtimes:
         _measure_replays(releases, runtimes, provider, as_json, asked)
@@ -152,6 +164,7 @@ def command(
         repeat=repeat,
         plan=plan,
         profile=chosen,
+        corpus=corpus,
         tables=corpus == DOCUMENTED,
         **asked,
     )
@@ -160,6 +173,9 @@ def command(
         output.report(reports, [f"{sum(report.planned for report in reports)} cells in all"], as_json)
         return
     extras.require("tox", "tox_uv")
+    if on:
+        _measure_on(options, on, to, shards, as_json)
+        return
     # before, so that the dashboard has words for what comes; after, because claims are judged by it
     _check_budget(options)
     describe(home)
@@ -174,13 +190,38 @@ def command(
         click.get_current_context().exit(1)
 
 
-def _check_asked(provider: str, shard: Shard | None, to: str | None, replays: bool, cells: bool) -> None:
-    if to and not shard:
-        raise click.UsageError("--to is where the file of a shard goes: with --shard")
-    if shard and (replays or cells):
-        raise click.UsageError("--shard is part of a release's plan: without --runtime, --cells, --sample, --held-back")
+def _check_asked(
+    provider: str, shard: Shard | None, on: str | None, to: str | None, replays: bool, cells: bool
+) -> None:
+    if to and not (shard or on):
+        raise click.UsageError("--to is where the rows of a shard go: with --shard, or with --on")
+    if shard and on:
+        raise click.UsageError("--on cuts releases itself: --shards says into how many parts, instead of --shard")
+    if (shard or on) and (replays or cells):
+        raise click.UsageError("a shard is part of a release's plan: without --runtime, --cells, --sample, --held-back")
     if not replays and provider not in ("", "cpu", "cuda"):
         raise click.UsageError(f"torch is measured on cpu or cuda, not on {provider}: that is a provider of --runtime")
+
+
+def _measure_on(options: MeasureOptions, address: str, place: str | None, shards: int | None, as_json: bool) -> None:
+    """What the workers of a cluster measure, a process each unless more are asked for."""
+    from click.core import ParameterSource
+
+    from caniexport.cli.merge import told
+    from caniexport.measure.cluster import measure_on
+    from caniexport.measure.describe import describe
+
+    context = click.get_current_context()
+    if options.rolling or options.apart:
+        raise click.UsageError("--on is without --rolling and --apart: an environment is shared by its shards")
+    if context.get_parameter_source("workers") is ParameterSource.DEFAULT:
+        options = replace(options, workers=1)
+    report = measure_on(options, address, place, shards, output.say)
+    describe(options.home)
+    lines = [line for release in report.releases for line in told(release)]
+    output.report(report, [*lines, *(f"{name} failed: {why}" for name, why in report.failed.items())], as_json)
+    if not report.complete:
+        context.exit(1)
 
 
 def _check_budget(options: MeasureOptions) -> None:

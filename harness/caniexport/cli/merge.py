@@ -9,7 +9,7 @@ import click
 
 from caniexport import home as homes
 from caniexport.cli import output
-from caniexport.cli.options import json_option
+from caniexport.cli.options import corpus_option, json_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,8 +22,9 @@ _SHOWN = 6
 
 @click.command("merge")
 @click.argument("places", nargs=-1, required=True, metavar="DIR|URL...")
+@corpus_option("What was measured.")
 @json_option
-def command(places: tuple[str, ...], as_json: bool) -> None:
+def command(places: tuple[str, ...], corpus: str, as_json: bool) -> None:
     """Bring in what other machines measured: folders, or fsspec URLs, with the files that `measure --shard` wrote.
 
     The gate judges all that has come of a release together: canaries, versions, A/A. Shards that have not come and
@@ -35,7 +36,7 @@ def command(places: tuple[str, ...], as_json: bool) -> None:
 
     with ExitStack() as held:
         folders = [held.enter_context(fetched(place)) for place in places]
-        reports, problems = merge(folders, homes.find())
+        reports, problems = merge(folders, homes.find().of_corpus(corpus))
     for problem in problems:
         output.say(f"caniexport: warning: {problem}")
     show(reports, as_json)
@@ -43,12 +44,13 @@ def command(places: tuple[str, ...], as_json: bool) -> None:
 
 def show(reports: Sequence[MergedRelease], as_json: bool) -> None:
     """What was merged; exit code 1 where something is owed or refused."""
-    output.report(reports, [line for report in reports for line in _told(report)], as_json)
+    output.report(reports, [line for report in reports for line in told(report)], as_json)
     if not all(report.complete for report in reports):
         click.get_current_context().exit(1)
 
 
-def _told(report: MergedRelease) -> Iterator[str]:
+def told(report: MergedRelease) -> Iterator[str]:
+    """What has come of a release, and what has not."""
     profile = "" if report.profile == "newest" else f" ({report.profile})"
     shards = f", shards {_few(report.shards)}" if report.shards else ""
     yield f"torch {report.torch}{profile} on {report.provider}: {report.rows} rows from {report.files} files{shards}"

@@ -17,7 +17,14 @@ from caniexport.measure.progress import Progress
 from caniexport.measure.resolve_profile import resolve
 from caniexport.measure.settle import SettledRun, settle
 from caniexport.measure.shards import CutShard, Shard, cut, digest, past_microseconds
-from caniexport.measure.tox_calls import cells_variables, failure, run_again, run_job, table_with
+from caniexport.measure.tox_calls import (
+    cells_variables,
+    failure,
+    make_shared_environment,
+    run_again,
+    run_job,
+    table_with,
+)
 from caniexport.model import corpus as corpus_module
 from caniexport.model import plan, releases
 from caniexport.model.errors import EnvironmentUnavailable
@@ -38,17 +45,19 @@ _DIFFER = "are of variants that differ when measured again"
 _MOVED = "were published with another outcome, of the same case in the same environment"
 
 
-def measure(options: MeasureOptions, say: Callable[[str], None] = print) -> list[ReleaseReport]:
+def measure(
+    options: MeasureOptions, say: Callable[[str], None] = print, listen: Callable[[], None] = lambda: None
+) -> list[ReleaseReport]:
     """Measure what is new, release by release; a release that cannot be measured does not stop the others.
 
-    ``say`` is given each line for a person. Raises :class:`~caniexport.model.errors.UnknownName` for a release that is
-    not in the table, before anything is started.
+    ``say`` is given each line for a person, ``listen`` is called twice a second while cells are measured. Raises
+    :class:`~caniexport.model.errors.UnknownName` for a release that is not in the table, before anything is started.
     """
     if options.rolling:
         options.budget.check()
-    chosen = _chosen(options)
+    chosen = chosen_releases(options)
     corpus = corpus_module.load(options.home.corpora, stand_in=True)
-    dataset, progress = measured_before(options), Progress(say)
+    dataset, progress = measured_before(options), Progress(say, listen=listen)
     jobs = [_planned(job, dataset) for job in _jobs(options, chosen, corpus, progress)]
     if options.plan:
         return [_only_planned(job) for job in jobs]
@@ -146,7 +155,7 @@ def _without_python(job: CellsJob) -> ReleaseReport:
 def _delivered(job: CellsJob, report: ReleaseReport) -> ReleaseReport:
     """The report, with the file of a shard's rows."""
     path = write_delivery(job) if job.shard else None
-    return replace(report, file=str(path)) if path else report
+    return replace(report, shard=str(job.shard or ""), file=str(path or ""))
 
 
 def _not_entered(job: CellsJob, reason: str) -> ReleaseReport:
@@ -161,7 +170,8 @@ def _only_planned(job: CellsJob) -> ReleaseReport:
     return ReleaseReport(job.release.torch, len(job.todo), 0, 0.0)
 
 
-def _chosen(options: MeasureOptions) -> list[Release]:
+def chosen_releases(options: MeasureOptions) -> list[Release]:
+    """The releases that were asked for, or the default ones."""
     if options.releases == ("all",):
         return list(releases.table())
     if options.releases:
@@ -173,8 +183,7 @@ def _chosen(options: MeasureOptions) -> list[Release]:
 def _planned(job: CellsJob, dataset: Dataset | None = None) -> CellsJob:
     """The job with what is to be measured, and what needs no measuring. Canaries come with every run that measures."""
     options, corpus, release = job.options, job.corpus, job.release
-    selection = plan.Selection(frozenset(options.cases), frozenset(options.exporters), frozenset(options.opsets))
-    cells = plan.cells(corpus, release, options.provider, selection)
+    cells = plan.cells(corpus, release, options.provider, _taking(options))
     if options.shard:
         cells, shard = _part(options, release, cells, options.shard)
         job = replace(job, shard=shard, part=cells)
@@ -191,6 +200,16 @@ def _planned(job: CellsJob, dataset: Dataset | None = None) -> CellsJob:
         return replace(job, todo=[], done=done)
     done = frozenset(key for key in done if key.split(":")[2] not in canaries)
     return replace(job, todo=[cell for cell in cells if cell.key not in done], done=done)
+
+
+def _taking(options: MeasureOptions) -> plan.Selection:
+    return plan.Selection(frozenset(options.cases), frozenset(options.exporters), frozenset(options.opsets))
+
+
+def plan_of(options: MeasureOptions, release: Release) -> list[plan.Cell]:
+    """Every cell of a release that was asked for, measured or not."""
+    corpus = corpus_module.load(options.home.corpora, stand_in=True)
+    return plan.cells(corpus, release, options.provider, _taking(options))
 
 
 def _part(
@@ -222,6 +241,8 @@ def _measure_release(job: CellsJob) -> ReleaseReport:
     """One tox run, then the gate and the compaction of what it wrote; what its A/A sample saw differ is settled."""
     started = time.monotonic()
     options = job.options
+    if job.shard:
+        make_shared_environment(job)
     code = run_job(job, only=bool(options.cells or options.shard))
     again = _measure_again(job) if code == 0 and options.whole and options.repeat else None
     settled = _settle(job, code, again)

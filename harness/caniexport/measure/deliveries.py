@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -109,9 +110,32 @@ def send_deliveries(paths: Sequence[Path], place: str | None) -> None:
             system.put_file(str(path), f"{root.rstrip('/')}/{path.name}")
 
 
+def append_rows(place: str, name: str, rows: bytes) -> None:
+    """Add lines to a file that grows; at a URL, whose files grow nowhere, each time as a file beside it."""
+    if "://" not in place:
+        with (Path(place) / name).open("ab") as file:
+            file.write(rows)
+        return
+    with _told(place):
+        system, root = _url(place)
+        system.makedirs(root, exist_ok=True)
+        system.pipe_file(f"{root.rstrip('/')}/{name.removesuffix('.jsonl')}-{time.time_ns()}.jsonl", rows)
+
+
+def remove_rows(place: str, name: str) -> None:
+    """Remove what :func:`append_rows` wrote."""
+    if "://" not in place:
+        (Path(place) / name).unlink(missing_ok=True)
+        return
+    with _told(place):
+        system, root = _url(place)
+        for path in system.glob(f"{root.rstrip('/')}/{name.removesuffix('.jsonl')}-*.jsonl"):
+            system.rm_file(path)
+
+
 @contextmanager
-def fetched(place: str) -> Iterator[Path]:
-    """The folder, or for an fsspec URL a copy of what lies there. Raises :class:`PlaceError`."""
+def fetched(place: str, holding: str = "") -> Iterator[Path]:
+    """The folder, or for an fsspec URL a copy of its files whose names hold a text. Raises :class:`PlaceError`."""
     if "://" not in place:
         if not Path(place).exists():
             raise PlaceError(f"{place} is not there: a folder with results or an fsspec URL is wanted")
@@ -121,7 +145,7 @@ def fetched(place: str) -> Iterator[Path]:
         with _told(place):
             system, root = _url(place)
             for number, name in enumerate(sorted(system.find(root))):
-                if name.endswith(".jsonl"):
+                if name.endswith(".jsonl") and holding in name:
                     system.get_file(name, f"{folder}/{number}-{Path(name).name}")
         yield Path(folder)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from caniexport.gate.repeats import REPEATED
+from caniexport.home import DOCUMENTED
 from caniexport.machine.disk import GIGABYTE, Budget
 from caniexport.profiles import NEWEST_PACKAGES, EnvironmentProfile
 
@@ -70,6 +71,7 @@ class MeasureOptions(JobOptions):
     plan       only say what would be measured
     tables     read the release's own operator tables too
     profile    what is installed beside torch; ``home`` is that of the profile
+    corpus     which cases, by the name of ``home``'s corpus
     shard      this part of each release alone
     """
 
@@ -83,6 +85,7 @@ class MeasureOptions(JobOptions):
     plan: bool = False
     tables: bool = True
     profile: EnvironmentProfile = NEWEST_PACKAGES
+    corpus: str = DOCUMENTED
     shard: Shard | None = None
 
     @property
@@ -222,7 +225,7 @@ class ReleaseReport:
     """How the measurement of one release ended; ``problem`` is empty where its rows may be published.
 
     ``lacks`` is what it needs and this machine has not (``Python 3.8``), ``invalid`` the rows that measured nothing by
-    reason, ``moved`` the cells that came out otherwise than their published row, ``file`` that with a shard's rows.
+    reason, ``moved`` the cells that came out otherwise than their published row, ``file`` that with a ``shard``'s rows.
     """
 
     torch: str
@@ -233,6 +236,7 @@ class ReleaseReport:
     lacks: str = ""
     invalid: Mapping[str, int] = field(default_factory=dict)
     moved: tuple[str, ...] = ()
+    shard: str = ""
     file: str = ""
 
 

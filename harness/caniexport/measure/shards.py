@@ -139,6 +139,11 @@ def _mean(rows: Iterable[tuple[object, ...]], exporter: str) -> int:
     return sum(int(str(row[4] or 0)) for row in mine) // max(sum(int(str(row[3])) for row in mine), 1)
 
 
+def took(cell: Cell, microseconds: Mapping[Unit, int]) -> int:
+    """The microseconds that a cell is expected to take."""
+    return _of_a_cell((cell.case, cell.exporter), microseconds)
+
+
 def _of_a_cell(unit: Unit, microseconds: Mapping[Unit, int]) -> int:
     known = microseconds.get(unit, microseconds.get(("", unit[1]), _UNKNOWN))
     return known + _BESIDE

@@ -9,11 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from filelock import FileLock
+
 from caniexport import home as homes
 from caniexport import versions
 from caniexport.machine import calls
 from caniexport.measure.progress import RowCount, note_plan
 from caniexport.model import releases
+from caniexport.store.writer import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -62,6 +65,11 @@ def _tox(job: Job, arguments: Sequence[str], local: Path, tick: Callable[[], Non
     home = job.options.home
     line = [*_tox_line(home, job.environment), "--", *arguments, *job.folders]
     variables = {**_own_variables(), **job.variables, "CANIEXPORT_LOCAL": str(local)}
+    if job.shard:
+        # tox empties the environment's own folder when it starts, whoever is in it
+        folder = local / "scratch"
+        guarded(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
+        variables["CANIEXPORT_FOLDER"] = str(folder)
     return calls.run(line, job.log, home.root, variables, tick, append)
 
 
@@ -72,6 +80,18 @@ def make_environment(home: Home, name: str, log: Path) -> int:
     """
     variables = {**_own_variables(), "UV_COMPILE_BYTECODE": "1"}
     return calls.run([*_tox_line(home, name), "--notest"], log, home.root, variables, lambda: None)
+
+
+def make_shared_environment(job: Job) -> None:
+    """Make a job's environment, one process at a time: shards that are measured side by side have it in common.
+
+    Where it cannot be made, the call of tox that measures says why.
+    """
+    home = job.options.home
+    folder = home.root / ".tox"
+    guarded(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
+    with FileLock(folder / f"{job.environment}.lock"):
+        make_environment(home, job.environment, job.log)
 
 
 def _tox_line(home: Home, environment: str) -> list[str]:
