@@ -221,6 +221,24 @@ def test_forged_canaries_contradict_those_of_the_others(machines, empty, tmp_pat
     assert not (empty.folder / "results-local" / "cells").exists()
 
 
+def test_made_up_rows_beside_true_canaries_are_found_when_some_cells_are_measured_here_too(machines, empty, tmp_path):
+    def lie(entry):
+        row = entry["row"]
+        if entry["kind"] == "cell" and row["corpus"] != "canary":
+            row.update(status="mismatch", stage="compare", signature="compare|made up")
+
+    lying = rewritten(machines.files[0], tmp_path / "lying.jsonl", lie)
+    reply = empty.caniexport("merge", str(lying), *map(str, machines.files[1:]), "--repeat", "4", "--json", code=1)
+
+    (report,) = json.loads(reply.stdout)
+    assert "cells came out otherwise when they were measured here (1 runs)" in report["problem"]
+    assert report["owed"]
+    gates = [row["gate"] for row in empty.table_rows("results-local", "environments")]
+    assert len([gate for gate in gates if gate != "good"]) == 1
+    # what was found out is not forgotten
+    assert merged(empty, *machines.files[1:], code=1)[0]["problem"] == report["problem"]
+
+
 def test_a_folder_without_rows_and_a_place_that_is_not_there_are_told(empty, tmp_path):
     (tmp_path / "nothing").mkdir()
 

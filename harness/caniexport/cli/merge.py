@@ -22,9 +22,16 @@ _SHOWN = 6
 
 @click.command("merge")
 @click.argument("places", nargs=-1, required=True, metavar="DIR|URL...")
+@click.option(
+    "--repeat",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Cells of each file that are measured here too; a run of which several differ is refused.",
+)
 @corpus_option("What was measured.")
 @json_option
-def command(places: tuple[str, ...], corpus: str, as_json: bool) -> None:
+def command(places: tuple[str, ...], repeat: int, corpus: str, as_json: bool) -> None:
     """Bring in what other machines measured: folders, or fsspec URLs, with the files that `measure --shard` wrote.
 
     The gate judges all that has come of a release together: canaries, versions, A/A. Shards that have not come and
@@ -36,7 +43,7 @@ def command(places: tuple[str, ...], corpus: str, as_json: bool) -> None:
 
     with ExitStack() as held:
         folders = [held.enter_context(fetched(place)) for place in places]
-        reports, problems = merge(folders, homes.find().of_corpus(corpus))
+        reports, problems = merge(folders, homes.find().of_corpus(corpus), repeat, output.say)
     for problem in problems:
         output.say(f"caniexport: warning: {problem}")
     show(reports, as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import random
 import shutil
 import time
@@ -161,6 +162,11 @@ class Job:
     def pins(self) -> tuple[str, ...]:
         """Requirements that must be installed as they are asked for."""
         raise NotImplementedError
+
+    @property
+    def pins_hash(self) -> str:
+        """What changes with the pins."""
+        return hashlib.sha256("\n".join(self.pins).encode()).hexdigest()[:12]
 
     @property
     def say(self) -> Callable[[str], None]:

@@ -8,17 +8,20 @@ of themselves (their verdict, their counts) is not believed: the gate looks at t
 from __future__ import annotations
 
 import hashlib
+import random
+import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from caniexport.gate.repeats import COMPARED, identity
-from caniexport.gate.verdict import judge
+from caniexport.gate.verdict import DIFFERING, judge
 from caniexport.machine.interpreters import on_the_common_python
-from caniexport.measure.deliveries import SHARDS, TEXTS, Row, delivered_files, key_of
-from caniexport.measure.job import cell_name
+from caniexport.measure.cells import measure
+from caniexport.measure.deliveries import SHARDS, TEXTS, Row, delivered_files, key_of, lines
+from caniexport.measure.job import MeasureOptions, cell_name
 from caniexport.measure.merge_replays import NothingToMergeError
 from caniexport.measure.settle import judged, timed, verdict, write_verdicts
 from caniexport.measure.shards import CutShard, Shard, cut, digest, past_microseconds, read_cut_shard
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
 _MEASURED = frozenset(status.value for status in MEASURED)
 #: differences and cells that a message shows
 _SHOWN = 5
+#: the folder of a local dataset with rows that were measured to compare those of others with
+REPEATED = "repeated"
 _OTHER_PINS = "quarantined: it was measured with other packages than the table of releases asks for"
 
 #: an environment and a run in it
@@ -133,10 +138,13 @@ def read_delivery(path: Path, entries: Entries | None = None) -> Delivery:
     return Delivery(path.name, path, entries, origin)
 
 
-def merge_deliveries(arrived: Sequence[Delivery], home: Home, corpus: dict[str, LoadedCase]) -> list[MergedRelease]:
+def merge_deliveries(
+    arrived: Sequence[Delivery], home: Home, corpus: dict[str, LoadedCase], repeat: int, say: Callable[[str], None]
+) -> list[MergedRelease]:
     """Bring deliveries into the local dataset, with all that have come before; one report for each release.
 
-    Bringing the same ones in again changes nothing. Raises :class:`OverlapError` before anything is written.
+    Of each that has arrived ``repeat`` cells are measured here too. Bringing the same ones in again changes nothing.
+    Raises :class:`OverlapError` before anything is written.
     """
     folders = {item.origin: home.of(item.origin.profile) for item in arrived}
     releases_merged = [
@@ -145,6 +153,8 @@ def merge_deliveries(arrived: Sequence[Delivery], home: Home, corpus: dict[str, 
     ]
     for merging in releases_merged:
         merging.check_overlap()
+    for merging in releases_merged:
+        merging.measure_again([item for item in arrived if item.origin == merging.origin], repeat, say)
     for item in arrived:
         _keep(item, folders[item.origin].local)
     return [merging.write() for merging in releases_merged]
@@ -227,6 +237,58 @@ class MergingRelease:
             if row["case"] and run not in silenced:
                 yield "the local dataset", row, cpus.get(run, "")
 
+    def measure_again(self, arrived: Sequence[Delivery], repeat: int, say: Callable[[str], None]) -> None:
+        """Measure ``repeat`` cells of each of these deliveries here, drawn now, and keep what comes out."""
+        drawn: set[str] = set()
+        for item in arrived if repeat else ():
+            names = {self._name(row) for row in self.rows[item.name] if not is_canary(row["case"])}
+            drawn |= set(random.SystemRandom().sample(sorted(names), min(repeat, len(names))))
+        if drawn:
+            profile = find_profile(self.origin.profile)
+            with tempfile.TemporaryDirectory(prefix="caniexport-") as folder:
+                options = MeasureOptions(
+                    home=replace(self.home, local=Path(folder)),
+                    releases=(self.origin.torch,),
+                    cells=frozenset(drawn),
+                    provider=self.origin.provider,
+                    profile=profile,
+                    repeat=0,
+                )
+                measure(options, say)
+                self._keep_repeated(Dataset.open(None, Path(folder)))
+
+    def _keep_repeated(self, measured: Dataset) -> None:
+        folder = self.home.local / REPEATED
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = [row for row in measured.records("cells") if row["case"]]
+        path = folder / f"{self.origin.environment}-{max((str(row['run_id']) for row in rows), default='none')}.jsonl"
+        path.write_bytes(b"".join(lines(measured.records("environments"), rows, {})))
+
+    def _repeated(self) -> dict[tuple[object, ...], tuple[Row, str]]:
+        """The rows of cells that were measured here to compare them, with the processor."""
+        found: dict[tuple[object, ...], tuple[Row, str]] = {}
+        for path in sorted((self.home.local / REPEATED).glob(f"{self.origin.environment}-*.jsonl")):
+            entries = read_journal(path)
+            cpu = next((str(row["cpu"]) for row in entries.environments), "")
+            found |= {(*identity(row), row["case_hash"]): (row, cpu) for row in entries.cells}
+        return found
+
+    def _otherwise(self, environments: Mapping[Run, Row]) -> dict[Run, tuple[int, list[str]]]:
+        """By run how many of its cells were measured here too, and those that came out otherwise."""
+        repeated, found = self._repeated(), dict[Run, tuple[int, list[str]]]()
+        for row in (row for some in self.rows.values() for row in some if not is_canary(row["case"])):
+            run = row["env_id"], row["run_id"]
+            mine, cpu = repeated.get((*identity(row), row["case_hash"]), (None, ""))
+            if mine is not None and {row["status"], mine["status"]} <= _MEASURED and not row["unstable"]:
+                count, names = found.get(run, (0, []))
+                other = _difference(row, mine, cpu == str(environments[run]["cpu"]))
+                found[run] = count + 1, [*names, self._name(row)] if other else names
+        return found
+
+    def _name(self, row: Row) -> str:
+        opset = "default" if row["opset"] is None else str(row["opset"])
+        return "/".join((self.origin.torch, row["case"], row["variant"], row["exporter"], opset))
+
     def write(self) -> MergedRelease:
         """Judge the runs, write rows and verdicts, compact; what has come and what has not."""
         words = self._words()
@@ -273,6 +335,11 @@ class MergingRelease:
                 word = _OTHER_PINS if pins is None else verdict("cells", rows, environment, len(rows), pins)
                 for run in runs:
                     found[run] = word if word != GOOD else found.get(run, word)
+        for run, (count, otherwise) in self._otherwise(environments).items():
+            if len(otherwise) > max(1, DIFFERING * count) and found[run] == GOOD:
+                found[run] = (
+                    f"quarantined: {len(otherwise)} of {count} cells came out otherwise when they were measured here"
+                )
         whole = self._whole_word(found, environments)
         return {run: whole if word == GOOD else word for run, word in found.items()}
 
@@ -376,9 +443,12 @@ def _difference(one: Row, other: Row, same_processor: bool) -> str:
     return next((name for name in columns if one[name] != other[name]), "")
 
 
-def merge(folders: Sequence[Path], home: Home) -> tuple[list[MergedRelease], list[str]]:
+def merge(
+    folders: Sequence[Path], home: Home, repeat: int = 0, say: Callable[[str], None] = print
+) -> tuple[list[MergedRelease], list[str]]:
     """Bring what lies in these folders into the local dataset; (reports, problems).
 
+    Of each delivery ``repeat`` cells are measured here too: whoever makes up rows is found out then.
     Raises :class:`NothingToMergeError`, :class:`UnusableDeliveryError` and :class:`OverlapError`.
     """
     arrived, problems = [], []
@@ -390,4 +460,4 @@ def merge(folders: Sequence[Path], home: Home) -> tuple[list[MergedRelease], lis
     if not arrived:
         why = f"; {problems[0]}" if problems else ""
         raise NothingToMergeError(f"{', '.join(map(str, folders))}: no rows in it{why}")
-    return merge_deliveries(arrived, home, home.read_cases()), problems
+    return merge_deliveries(arrived, home, home.read_cases(), repeat, say), problems

@@ -90,8 +90,10 @@ def make_shared_environment(job: Job) -> None:
     home = job.options.home
     folder = home.root / ".tox"
     guarded(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
+    made = folder / job.environment / f".made-{job.pins_hash}"
     with FileLock(folder / f"{job.environment}.lock"):
-        make_environment(home, job.environment, job.log)
+        if not made.is_file() and make_environment(home, job.environment, job.log) == 0:
+            made.touch()
 
 
 def _tox_line(home: Home, environment: str) -> list[str]:
