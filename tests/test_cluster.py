@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -118,9 +119,11 @@ def assert_as_one_machine(home, one_machine):
 
 
 def rows_sent(home):
-    """The rows that have come to the client while shards are measured."""
-    paths = (home.folder / "results-local" / "shards").glob("*.part.jsonl")
-    lines = [line for path in paths for line in path.read_bytes().split(b"\n")[:-1]]
+    """The rows that have come to the client so far."""
+    lines = []
+    for path in (home.folder / "results-local" / "shards").glob("*.jsonl"):
+        with contextlib.suppress(FileNotFoundError):  # the whole delivery has come in this moment
+            lines += path.read_bytes().split(b"\n")[:-1]
     return [entry["row"] for entry in map(json.loads, lines) if entry["kind"] == "cell"]
 
 
@@ -142,7 +145,7 @@ def test_a_worker_that_is_killed_loses_at_most_what_was_in_flight(cluster, one_m
     for name in ("first", "second"):
         cluster.worker(name)
     client = cluster.client(cluster.home)
-    wanted = random.randint(10, 60)
+    wanted = random.randint(10, 90)
     wait_for(lambda: len(rows_sent(cluster.home)) >= wanted, client)
     cluster.kill("first")
     before = {runner.name_of(row): row["run_id"] for row in rows_sent(cluster.home)}
@@ -176,7 +179,7 @@ def test_where_the_client_is_killed_another_one_goes_on_from_there(cluster, one_
     cluster.worker("first")
     other = replace(cluster.home, mark=f"{cluster.home.mark}-client")
     client = cluster.client(other)
-    wanted = random.randint(1, 60)
+    wanted = random.randint(1, 90)
     wait_for(lambda: len(rows_sent(cluster.home)) >= wanted, client)
     client.kill()
     client.communicate()
@@ -193,7 +196,7 @@ def test_where_the_client_is_killed_another_one_goes_on_from_there(cluster, one_
 def test_where_the_scheduler_is_killed_the_client_says_what_is_owed_and_goes_on_with_a_new_one(cluster, one_machine):
     cluster.worker("first")
     client = cluster.client(cluster.home)
-    wanted = random.randint(1, 60)
+    wanted = random.randint(1, 90)
     wait_for(lambda: len(rows_sent(cluster.home)) >= wanted, client)
     cluster.kill("scheduler")
     said = ended(client, code=1)
@@ -285,6 +288,7 @@ def test_a_worker_whose_python_is_missing_leaves_its_shards_to_one_that_has_it(c
 def test_a_place_without_a_scheduler_and_workers_that_offer_nothing_are_told(cluster, tmp_path):
     words = ("measure", "--release", OLD, "--on")
     assert "is no cluster" in cluster.home.caniexport(*words, "nowhere", code=1).stderr
+    cluster.start("idle", "dask_worker", cluster.address, "--no-nanny", "--no-dashboard", "--memory-limit", "0")
     assert "no worker offers the resource caniexport" in ended(cluster.client(cluster.home), code=1)
     reply = cluster.home.caniexport(*words, cluster.address, "--shard", "1/2", code=2)
     assert "--on cuts releases itself" in reply.stderr

@@ -151,9 +151,6 @@ def command(
         cells = _sample(home, _releases(releases), sample, seed)
     if held_back:
         cells = _held_back(home, _releases(releases))
-        if not cells:
-            click.echo("nothing is held back", err=True)
-            return
     if corpus == OPERATORS:
         _list_operators(home, _releases(releases), asked["rolling"])
     options = MeasureOptions(
@@ -283,12 +280,16 @@ def _releases_of(cells: frozenset[str]) -> tuple[str, ...]:
 
 
 def _held_back(home: Home, asked: tuple[str, ...]) -> frozenset[str]:
-    """The cells that publish holds back and that a measurement apart can settle, of the releases asked for."""
+    """The cells that publish holds back and that a measurement apart can settle; where there is none, that is all."""
     from caniexport.gate.held_back import cells_to_settle
 
     found = cells_to_settle(open_dataset(home), home.published, home.local)
     wanted = set(asked) - {"all"}
-    return frozenset(name for name in found if not wanted or name.partition("/")[0] in wanted)
+    cells = frozenset(name for name in found if not wanted or name.partition("/")[0] in wanted)
+    if not cells:
+        click.echo("nothing is held back", err=True)
+        click.get_current_context().exit(0)
+    return cells
 
 
 def _sample(home: Home, asked: tuple[str, ...], count: int, seed: int) -> frozenset[str]:

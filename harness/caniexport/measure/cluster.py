@@ -131,6 +131,8 @@ def connected(address: str, say: Callable[[str], None]) -> Iterator[Client]:
 
 def accepted_workers(client: Client, corpus: str, say: Callable[[str], None]) -> list[str]:
     """The workers that measure for us and have the same caniexport; others are told, and get no task."""
+    with suppress(TimeoutError):
+        client.wait_for_workers(1, timeout=_PATIENCE)
     offering = [
         address
         for address, worker in client.scheduler_info(n_workers=-1)["workers"].items()

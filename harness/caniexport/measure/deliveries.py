@@ -122,14 +122,15 @@ def append_rows(place: str, name: str, rows: bytes) -> None:
         system.pipe_file(f"{root.rstrip('/')}/{name.removesuffix('.jsonl')}-{time.time_ns()}.jsonl", rows)
 
 
-def remove_rows(place: str, name: str) -> None:
-    """Remove what :func:`append_rows` wrote."""
+def remove_rows(place: str, pattern: str) -> None:
+    """Remove what :func:`append_rows` wrote under names that begin so."""
     if "://" not in place:
-        (Path(place) / name).unlink(missing_ok=True)
+        for file in Path(place).glob(f"{pattern}*.jsonl"):
+            file.unlink(missing_ok=True)
         return
     with _told(place):
         system, root = _url(place)
-        for path in system.glob(f"{root.rstrip('/')}/{name.removesuffix('.jsonl')}-*.jsonl"):
+        for path in system.glob(f"{root.rstrip('/')}/{pattern}*.jsonl"):
             system.rm_file(path)
 
 

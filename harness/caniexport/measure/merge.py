@@ -382,7 +382,8 @@ class MergingRelease:
     def _report(
         self, words: Mapping[Run, str], environments: Mapping[Run, Row], good: Sequence[Row], rows: int
     ) -> MergedRelease:
-        bad = Counter(word for word in words.values() if word != GOOD)
+        bad = Counter(word for run, word in words.items() if word != GOOD and environments[run]["planned"] is not None)
+        unfinished = [run for run, word in words.items() if word != GOOD and environments[run]["planned"] is None]
         cuts = {
             cut_shard
             for run, row in environments.items()
@@ -404,6 +405,8 @@ class MergingRelease:
             if len(counts) == 1
             else []
         )
+        if unfinished:
+            notes.append(f"{len(unfinished)} runs that were ended before their canaries could judge them are not used")
         codes = {row["code"] for row in good}
         if len(codes) > 1:
             notes.append(f"measured by {len(codes)} versions of the measuring code")
