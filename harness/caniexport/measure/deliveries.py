@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: the folder of a local dataset that deliveries lie in
 SHARDS = "shards"
+#: those with rows that were measured to compare others with, and with the shards that a worker is at
+REPEATED, TASKS = "repeated", "tasks"
 TEXTS = ("message_id", "warning_id", "checker_id")
 KEY = ("case_hash", "measuring", "case", "variant", "exporter", "opset", "provider")
 
@@ -168,8 +170,11 @@ def _url(place: str) -> tuple[Any, str]:
 
 
 def delivered_files(folder: Path) -> list[Path]:
-    """The files of rows at or below a path."""
-    return [folder] if folder.is_file() else sorted(folder.rglob("*.jsonl"))
+    """The files of rows at or below a path; of a dataset not those that were measured to compare, or are not done."""
+    if folder.is_file():
+        return [folder]
+    found = ((path, path.relative_to(folder).parts[:-1]) for path in sorted(folder.rglob("*.jsonl")))
+    return [path for path, parts in found if not {REPEATED, TASKS} & set(parts)]
 
 
 def keep_delivery(path: Path, name: str, local: Path) -> Path:

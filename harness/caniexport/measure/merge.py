@@ -20,7 +20,7 @@ from caniexport.gate.repeats import COMPARED, identity
 from caniexport.gate.verdict import DIFFERING, judge
 from caniexport.machine.interpreters import on_the_common_python
 from caniexport.measure.cells import measure
-from caniexport.measure.deliveries import SHARDS, TEXTS, Row, delivered_files, key_of, lines
+from caniexport.measure.deliveries import REPEATED, SHARDS, TEXTS, Row, delivered_files, key_of, lines
 from caniexport.measure.job import MeasureOptions, cell_name
 from caniexport.measure.merge_replays import NothingToMergeError
 from caniexport.measure.settle import judged, timed, verdict, write_verdicts
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 _MEASURED = frozenset(status.value for status in MEASURED)
 #: differences and cells that a message shows
 _SHOWN = 5
-#: the folder of a local dataset with rows that were measured to compare those of others with
-REPEATED = "repeated"
 _OTHER_PINS = "quarantined: it was measured with other packages than the table of releases asks for"
 
 #: an environment and a run in it

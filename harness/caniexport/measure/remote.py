@@ -24,7 +24,7 @@ from caniexport import home as homes
 from caniexport.home import Home
 from caniexport.machine import interpreters
 from caniexport.measure.cells import measure
-from caniexport.measure.deliveries import append_rows, fetched, remove_rows, send_deliveries
+from caniexport.measure.deliveries import TASKS, append_rows, fetched, remove_rows, send_deliveries
 from caniexport.measure.merge import merge
 from caniexport.measure.merge_replays import NothingToMergeError
 from caniexport.measure.shards import CutShard
@@ -145,7 +145,7 @@ def _withdraw(worker: Worker, why: str) -> None:
 
 def _measure(task: ShardTask, sending: Sending) -> ShardResult:
     here, profile = homes.find().of_corpus(task.options.corpus), task.options.profile.name
-    folder = here.local / "tasks" / socket.gethostname() / task.name
+    folder = here.local / TASKS / socket.gethostname() / task.name
     base = replace(here, local=folder)
     options = replace(task.options, home=base.of(profile))
     try:
