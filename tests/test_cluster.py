@@ -263,6 +263,7 @@ def test_a_worker_with_a_full_disk_leaves_its_shards_to_others(cluster, one_mach
 _WITHOUT_PYTHON = """
 from caniexport.machine import interpreters
 interpreters.find = lambda minor, fetch=True: None
+interpreters.why_none = lambda minor: "there is none"
 """
 
 

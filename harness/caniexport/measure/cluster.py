@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -243,7 +244,9 @@ class ClusterRun:
         failed: dict[str, str] = {}
         waiting, alone = set(futures), 0.0
         while waiting:
-            done = self._done(waiting)
+            done = {future for future in waiting if future.status != "pending"}
+            if not done:
+                time.sleep(_POLL)
             for future in done:
                 waiting.discard(future)
                 self._take(future, futures[future], failed)
@@ -269,13 +272,6 @@ class ClusterRun:
         wanted = {"DISK": ENVIRONMENT, "MEMORY": memory * task.options.workers}
         needs: dict[str, float] = {name: size for name, size in wanted.items() if name in declared}
         return {RESOURCE: 1, **needs, **({"GPU": 1} if task.options.provider == "cuda" else {})}
-
-    def _done(self, waiting: set[Future]) -> set[Future]:
-        from distributed import wait
-
-        with suppress(TimeoutError):
-            return set(wait(waiting, timeout=_POLL, return_when="FIRST_COMPLETED").done)
-        return set()
 
     def _workers(self) -> bool:
         """Whether somebody could measure."""
@@ -324,6 +320,8 @@ class ClusterRun:
 def _why(future: Future) -> str:
     """Why a task failed, in one line."""
     if future.status == "cancelled":
-        return "the scheduler has gone, or somebody has cancelled the shard; the same command goes on from there"
+        return (
+            "it is owed, for the scheduler has gone or somebody has cancelled it; the same command goes on from there"
+        )
     error = future.exception()
     return f"{type(error).__name__}: {error}".splitlines()[0]
