@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 #: names of one operator, the first being aten's; words of everyday use among them
 _FAMILIES = (
@@ -102,6 +103,7 @@ _OVERLOAD = re.compile(
 )
 
 
+@lru_cache(maxsize=100_000)
 def operator_key(name: str) -> str:
     """The one spelling of all names of an operator: equal keys mean the same operator.
 

@@ -51,7 +51,7 @@ def differences_beside_torch(
 
     ``where`` names the values taken of columns: case, variant, torch, exporter, opset.
     """
-    if profile not in {item.profile for item in rows.installed}:
+    if profile not in rows.profiles:
         return []
     theirs, ours = lines(rows.under(profile), where or {}), lines(rows, where or {})
     found: dict[tuple[str, str, str, str, Status, Status], list[int | None]] = defaultdict(list)

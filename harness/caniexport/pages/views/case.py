@@ -195,7 +195,8 @@ def page(form: Form, kept: Kept) -> Page:
     given["other"] = PERIOD if kept.profile == NEWEST else kept.profile
     where = {"case": (case,), "variant": (PLAIN,)}
     given["beside"] = differences_beside_torch(newest.rows(), given["other"], where)
-    given["installed"] = {(item.profile, item.torch): item.text for item in newest.rows().installed}
+    installed = newest.rows().installed if given["beside"] else ()
+    given["installed"] = {(item.profile, item.torch): item.text for item in installed}
     lead = f"{case} · {subject.plain.theme or 'no theme'}"
     title = subject.plain.title or case
     return form.page(title, lead, render("case.html", **given), _above(kept, subject), back=True)
