@@ -263,3 +263,14 @@ def test_a_case_or_an_operator_that_is_not_there_is_not_found_and_the_nearest_is
     ):
         status, _, body = ask(f"/{page}", f"{page}={asked}")
         assert (status, nearest in read(body)) == (404, True)
+
+
+def test_a_picture_of_a_page_is_drawn_when_it_is_asked_for(ask):
+    name = re.search(r'src="\./picture\?name=(\w+)"', ask("/matrix", "rows=cases")[2])[1]
+    status, headers, body = ask("/picture", f"name={name}")
+
+    assert (status, headers[b"content-type"]) == (200, b"image/svg+xml")
+    assert b"immutable" in headers[b"cache-control"]
+    assert "<svg" in body
+    assert "2.15.0" in body
+    assert ask("/picture", "name=0123456789abcdef")[0] == 404
