@@ -59,6 +59,8 @@ _PURE = 2
 #: a case with so few failing cells says little of what it fails with
 _FEW_CELLS = 5
 _NUMBER = re.compile(r"\b\d+\b")
+#: what is said of an opset beside the error's own line
+_VERSION = re.compile(r"\b[Vv]ersion \d+")
 _Key = TypeVar("_Key")
 
 
@@ -265,7 +267,7 @@ def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     evidence = _with_mentioned(where, read_error(text), text)
     best: dict[str, Lead] = {}
     for lead in (*_by_errors(where, evidence), *_by_operator(where, evidence)):
-        if lead.case not in best or _rank(lead) < _rank(best[lead.case]):
+        if lead.case not in best or _preferred(lead) < _preferred(best[lead.case]):
             best[lead.case] = lead
     found = sorted((_weighed(lead, where, evidence, text) for lead in best.values()), key=_rank)
     return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found))
@@ -289,6 +291,11 @@ def _with_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Er
 
 def _rank(lead: Lead) -> tuple[object, ...]:
     return list(Confidence).index(lead.confidence), -lead.score, lead.variant != PLAIN, lead.case
+
+
+def _preferred(lead: Lead) -> tuple[object, ...]:
+    """Of a case's leads the surest, of equals that of its failing form: a fix may fail alike."""
+    return list(Confidence).index(lead.confidence), lead.variant != PLAIN, -lead.score
 
 
 def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
@@ -350,9 +357,8 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, first
     for reason in evidence.reasons:
         line = _same_line(reason, item)
         if line:
-            told = _is_rule(evidence) if agrees else len(where.cases_by_line.get(line, ())) == 1
-            sure = told and item.key == first and not reason.warns
-            return Confidence.EXACT if sure else Confidence.SIMILAR
+            told = _is_rule(evidence) if agrees else not first and len(where.cases_by_line.get(line, ())) == 1
+            return Confidence.EXACT if told and not reason.warns else Confidence.SIMILAR
         pattern = _same_pattern(reason, item) if reason.tells else ""
         if pattern:
             few = len(where.cases_by_pattern[pattern, item.key]) <= _MOST_CASES
@@ -402,7 +408,8 @@ def _by_operator(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
 def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Lead:
     """Of many cases with one error, the one that fails with nothing else, and whose own words are the text's, leads."""
     own = own_words(lead.entry)
-    asked = split_words(text) | frozenset(_NUMBER.findall("\n".join(reason.line for reason in evidence.reasons)))
+    lines = "\n".join((*(reason.line for reason in evidence.reasons), *_VERSION.findall(text)))
+    asked = split_words(text) | frozenset(_NUMBER.findall(lines))
     about = where.weigh(own & asked) / (where.weigh(own) or 1)
     raised = [reason for reason in evidence.reasons if not reason.warns]
     pure = max((where.purity_in(lead.case, reason) for reason in raised), default=0.0)

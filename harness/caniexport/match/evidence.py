@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from caniexport.model.messages import signature
-from caniexport.operators import operator_key
+from caniexport.operators import ONNX_OPERATORS, operator_key
 
 #: characters of a text that are looked at, at each end
 LONGEST = 20_000
@@ -31,7 +31,7 @@ _KIND = (
 _RAISED = re.compile(
     rf"(?:^|(?<=[\s⬆⬇️>│|'\"(]))(?<!Type )(?:E\s+)?"
     rf"(?:<class '(?:[\w.]+\.)?(?P<quoted>\w+)'>|(?:[\w]+\.)*(?P<plain>{_KIND}))"
-    r"(?::[ \t]|:?\n|$|: )",
+    r"(?::[ \t]|:(?=[A-Z])|:?\n|$|: )",
     re.MULTILINE,
 )
 _RUNTIME = re.compile(r"\[ONNXRuntimeError\] : \d+ : (?P<kind>\w+) : ")
@@ -45,7 +45,7 @@ _WRAPPERS = re.compile(
     r"Failed to (?:convert the exported program|export the model (?:with|to)|decompose the FX graph|run the exported)"
     r"|Error when translating node|Generating SARIF report|This is step \d/\d|Translation errors:"
     r"|Exporting model (?:exist|exit) |An error occurred while|backend='\w+' raised"
-    r"|Failed to translate node"
+    r"|Failed to translate node|^Error (?:when calling function|calling operator|constructing node)"
 )
 _FRAME = re.compile(
     r'^\s*(?:File "[^"\n]*", line \d+.*|\S+\.(?:py|cpp|cc|h)\(\d+\): .*|frame #\d+: .*|#\d+ +0x.*|\^+|~+\^*~*)\s*$',
@@ -91,7 +91,8 @@ _SHOWN_LINE = re.compile(
 _CALL = re.compile(r"\btorch(?:\.\w+)*\.(?P<function>\w+)\(|\.(?P<method>\w+)\(|\[[^\]]*:[^\]]*\]")
 _SYMBOLIC = re.compile(r'symbolic_(?:opset\d+|helper|caffe2)\.py(?:", line \d+, in |\(\d+\): )(?P<op>\w+)')
 _REFERENCE = re.compile(
-    r'torch/(?:_refs|_decomp|_meta_registrations)[\w/]*\.py(?:", line \d+, in |:\d+ in )(?P<op>[a-z]\w+)'
+    r'torch/(?:_refs|_decomp|_meta_registrations)[\w/]*\.py(?:", line \d+, in |:\d+ in )(?:meta_)?(?P<op>[a-z]\w+?)'
+    r"(?:_(?:Tensor|Scalar|default)\w*)?\b"
 )
 _TORCHLIB = re.compile(r'torch_lib[/\\]ops[/\\]\w+\.py", line \d+, in (?P<op>\w+)')
 _NOT_OPERATORS = frozenset(
@@ -102,7 +103,7 @@ _NOT_OPERATORS = frozenset(
 )
 
 _QUOTE = "'\" "
-_NAMESPACED = re.compile(r"(?P<namespace>aten|prims|torchvision)_(?P<name>\w+)$")
+_NAMESPACED = re.compile(r"(?P<namespace>aten|prims?|torchvision)_(?P<name>\w+)$")
 _HELPERS = ("_", "get_", "check_", "is_", "args_")
 
 _OP = r"(?P<op>[A-Za-z_][\w]*(?:(?:::|\.)\w+)*)"
@@ -114,20 +115,17 @@ _RULES = tuple(
         r"Unsupported FX nodes: \{'call_\w+': \['" + _OP,
         r"(?P<op>\w+(?:::\w+)?)'? to ONNX opset version",
         r"(?:Cannot find|No) (?:symbolic|ONNX function|operator overload)[^\n]{0,30}? (?:for|of) '?" + _OP,
-        r"unrecognized namespace (?P<op>\w+::\w+)",
         r"Exporting (?:the|to) operator '?(?P<op>(?:\w*::)?\w+)'? to\b",
         r"ONNX export failed on (?:an operator with unrecognized namespace )?(?:ATen operator )?(?P<op>\w+(?:::\w+)?)",
         r"ONNX export of (?:operator )?'?(?P<op>(?:\w+::)?\w+)",
         r"Couldn't export (?:Python )?operator (?P<op>[\w:]+)",
-        r"UnsupportedOperatorException(?:'>)?: (?P<op>\w+\.\w+)",
-        r"(?:DynamicOutputShape|DataDependentOutput)Exception(?:'>)?: (?P<op>\w+\.\w+)",
-        r"Error when translating node .{0,300}?target=torch\.ops\.(?P<op>\w+\.\w+)",
+        r"(?:UnsupportedOperator|DynamicOutputShape|DataDependentOutput)Exception(?:'>)?: (?P<op>\w+\.\w+)",
+        r"Error when translating node .{0,300}?target=(?:torch\.ops\.)?(?P<op>\w+\.\w+)",
         r"(?:Unknown|unsupported) builtin(?: op)?:? (?P<op>\w+(?:::|\.)[\w.]*\w)",
         r"No ONNX function found for <(?:built-in )?function (?P<op>\w+)",
         r"\b(?P<op>(?:aten|prims|torchvision)_\w+)\(\) (?:takes|got|missing)",
         r"\b(?P<op>[a-z]\w*)\(\): (?:argument '|Expected )",
         r"operation_type='(?P<op>[A-Z]\w+)'",
-        r"processing node with \d+ inputs? and \d+ outputs?: \[(?P<op>[A-Z]\w+)\]",
         r"\b(?P<op>[a-z]\w*)_shape_inference\.hpp",
         r"find plugin:? (?P<op>\w+)",
         r'In Node, \("[^"]*", (?P<op>\w+)',
@@ -141,21 +139,14 @@ _RULES = tuple(
         r"in method wrapper_+(?:[A-Z]+_+)?(?P<op>[a-z]\w*?)\)",
         r"(?:node number \d+|Layer\* \d+\)) \[(?P<op>\w+)\]",
         r"Assertion failed: [^\n]{0,200}?\"(?P<op>[A-Z]\w+) ",
-        r"for node (?P<op>[A-Z][A-Za-z]+)_\d+",
         r"Failed to export a node '.{0,200}? = (?P<op>\w+::\w+)\(",
         r"(?:Fatal error: )?(?P<op>[\w.]+:\w+)\(-?\d*\) is not a registered",
         r"\b(?P<op>_?[A-Z]\w+) is not a registered function/op",
         r"[Oo]ccurred when translating (?P<op>\w+)",
-        r"symbolic function '(?P<op>\w+)'",
         r"of operator \((?P<op>[A-Z]\w+)\) in node",
-        r"Failed to find kernel for (?P<op>[A-Z]\w+)",
-        r"in node \((?:\w*/)*(?P<op>[A-Z][A-Za-z]+)_\d+\)",
-        r"symbolic_opset\d+\.(?P<op>\w+) does not exist",
         r"Could not find an implementation for (?:the node )?(?:[^\s:(]*:)?(?P<op>[A-Z]\w*)\s?\(\d+\)",
         r"(?:while running|executing) (?P<op>[A-Z]\w+) node",
-        r"op_type: ?\"(?P<op>[a-z]\w*)\"",
         r"variable length with (?P<op>[A-Z]\w+)",
-        r"ERROR: (?P<op>[A-Z][A-Za-z]+)_\d+:",
         r"op_?type: ?\"?(?:aten_)?(?P<op>(?<=aten_)\w+|[A-Z]\w*)",
         r"(?:\(|function |error: ?)import(?P<op>[A-Z]\w+)",
         r"\b(?:Op|OpType|Optype|op_type)\b:? ?\(?\"?(?P<op>[A-Z]\w+)\)?",
@@ -164,30 +155,49 @@ _RULES = tuple(
         r"UNSUPPORTED_NODE: (?!Assertion)(?P<op>[A-Z]\w+)",
         r"(?:does not support|[Uu]nsupported|not supported)[^\n]{0,40}? (?:ONNX )?op(?:erator|eration|type)?s?:? '?\"?"
         r"(?P<op>[A-Z]\w+)",
-        r"Unrecognized attribute: \w+ for operator (?P<op>\w+)",
-        r"Building node \((?P<op>[A-Z]\w+)\)",
         r"Unimplemented\((?P<op>[A-Z]\w+)\)",
-        r"(?:While executing|Failed running) %?\w+ : .{0,80}?call_function\[target=(?:torch\.)?(?:ops\.)?"
+        r"(?:While executing|Failed running) %?\w+ : .{0,80}?call_\w+\[target=(?:torch\.)?(?:ops\.)?"
         r"(?P<op>[\w.]+)",
-        r"Failed running call_function (?:<(?:built-in method |function |built-in function )?)?(?P<op>\w+)",
-        r"Failed running call_method (?P<op>\w+)",
-        r"target=torch\.ops\.(?P<op>aten\.\w+)",
-        r"target=torch\.(?P<op>\w+)\]",
+        r"Failed running call_(?:function|method) (?:<(?:built-in method |function |built-in function )?)?(?P<op>\w+)",
         r"\b(?P<op>aten(?:::|\.)\w+)",
         r"\b(?P<op>(?:prims|torchvision|onnx|prim|quantized|higher_order)::(?!\w*_\d+\b)\w+)",
         r"torch\.ops\.(?P<op>\w+\.\w+)",
     )
 )
+#: how tools tell which operator they mean: a quoted name behind the word
+_QUOTED_OPERATOR = re.compile(r"\bop(?:erator|eration|_type)?s?:? ['\"](?P<op>[A-Za-z_][\w.:]*)['\"]", re.ASCII)
+#: what stands around the name of an operator of ONNX that is a word of a sentence, too
+_ONNX_NAMED = re.compile(
+    r"(?:[\[('\"/]|::|parse|import|\b(?:[Oo]ps?|[Oo]perators?|[Oo]perations?|[Nn]odes?|[Ll]ayers?|[Kk]ernels?(?: for)?|type):? )"
+    r"(?P<op>[A-Z]\w*?)(?:_\d+)?\b(?!-)"
+    r"|\b(?P<before>[A-Z]\w*?)(?:_\d+)? (?:nodes?|layers?|ops?|operators?|kernels?|not|is not) ?\b"
+    r"|\b(?P<alone>(?:[A-Z][a-z]+){2,}[A-Z]*|[A-Z]+[a-z]*[A-Z]\w*?)(?:_\d+)?\b",
+    re.ASCII,
+)
+#: programs beside torch and ONNX Runtime, by what only their errors have
+_TOOLS = (
+    ("TensorRT", re.compile(r"TensorRT|\[TRT\]|trtexec|onnx2trt|ModelImporter\.cpp|UNSUPPORTED_NODE|polygraphy")),
+    ("OpenCV", re.compile(r"\bcv2\b|OpenCV|opencv|cv::dnn")),
+    ("OpenVINO", re.compile(r"openvino|OpenVINO|Model Optimizer|\bngraph|FakeQuantize is not")),
+    ("Core ML", re.compile(r"coremltools|PyTorch convert function for op|\bmlmodel|MIL Ops")),
+    ("onnx2torch", re.compile(r"onnx2torch|OperationDescription\(")),
+    ("onnx2tf", re.compile(r"onnx2tf|onnx_tf|tflite", re.IGNORECASE)),
+    ("ncnn", re.compile(r"ncnn|not supported yet!$", re.MULTILINE)),
+    ("tract", re.compile(r"\btract\b")),
+    ("TVM", re.compile(r"\btvm\b|\brelay\.frontend")),
+    ("RKNN", re.compile(r"rknn", re.IGNORECASE)),
+)
 _NO_OPERATOR = frozenset("onnx onnxruntime model node graph torch the operator op type none version of for "
                          "loop_body default prim::constant prim::param prim::return assertion "
                          "modelproto graphproto nodeproto this plugin fallbackpluginimporter "
-                         "exporting converter".split())  # fmt: skip
+                         "exporting converter inputs".split())  # fmt: skip
 _INPUT = re.compile(r"input: \S+")
 #: parts of a line that say something by themselves
 _CLAUSES = re.compile(r"[:.;,] |\n|(?<=data-dependent expression) ")
 _LEAST_CLAUSE, _CLAUSE_WORDS = 24, 4
 _TOKEN = re.compile(r"[A-Za-z_][\w:.]*\w")
-_AXIS = re.compile(r"\bindex: +\d\b|\bmodel IR version: +\d+\b")
+#: words that say something together only: an axis, a version, two types
+_AXIS = re.compile(r"\bindex: +\d\b|\bmodel IR version: +\d+\b|tensor\(\w+\) and tensor\(\w+\)")
 _QUOTED = re.compile(r"-?\b\d+(?:\.\d+)*\b|0x[0-9a-f…]+|%\S+")
 
 
@@ -257,13 +267,15 @@ class Reason:
 class ErrorEvidence:
     """What an error text says. ``reasons`` has the innermost cause first; ``kinds`` are all exceptions named;
     ``operators`` are those that the text names, the one that fails first, as they are written; ``called`` are names
-    that the user's own lines call, where the text shows the line that failed or was warned of.
+    that the user's own lines call, where the text shows the line that failed or was warned of. ``tool`` is the program
+    beside torch and ONNX Runtime that the error is of; empty where none is seen.
     """
 
     reasons: tuple[Reason, ...]
     kinds: tuple[str, ...]
     operators: tuple[str, ...]
     called: tuple[str, ...] = ()
+    tool: str = ""
 
     @property
     def operator(self) -> str:
@@ -320,7 +332,9 @@ def read_error(text: str) -> ErrorEvidence:
     inner = (match["kind"] for reason in reasons for match in _INNER_KIND.finditer(reason.text))
     kinds = tuple(dict.fromkeys((*(reason.kind for reason in reasons if reason.kind), *inner)))
     telling = [reason for reason in reasons if not _WRAPPERS.search(reason.line)] or reasons
-    return ErrorEvidence(tuple(telling), kinds, tuple(_operators(whole, telling, reasons)), tuple(_called(whole)))
+    operators, called = tuple(_operators(whole, telling, reasons)), tuple(_called(whole))
+    tool = next((name for name, pattern in _TOOLS if pattern.search(whole)), "")
+    return ErrorEvidence(tuple(telling), kinds, operators, called, tool)
 
 
 def _ends(text: str) -> str:
@@ -383,7 +397,8 @@ def _operators(whole: str, telling: Sequence[Reason], reasons: Iterable[Reason])
     for reason in (reason for reason in reasons if reason not in telling):
         found += _named(f"{reason.kind}: {reason.text}")
     if not found:
-        found += _named(_clean(whole))
+        cleaned = _clean(whole)
+        found += _named(cleaned) or [*_quoted(cleaned), *_onnx_named(cleaned)]
     by_key: dict[str, str] = {}
     for op in found:
         key = operator_key(op)
@@ -403,6 +418,16 @@ def _named(text: str) -> list[str]:
     every = (match["op"] for rule in _RULES for match in rule.finditer(text))
     found = [spelled(op) for op in every if not op.startswith(_HELPERS[1:])]
     return [*found, "prim::PythonOp"] if "Couldn't export Python operator" in text else found
+
+
+def _quoted(text: str) -> Iterator[str]:
+    return (spelled(match["op"]) for match in _QUOTED_OPERATOR.finditer(text))
+
+
+def _onnx_named(text: str) -> Iterator[str]:
+    """ONNX's operators by their own names, where no sentence names one."""
+    found = (match["op"] or match["before"] or match["alone"] for match in _ONNX_NAMED.finditer(text))
+    return (op for op in found if op in ONNX_OPERATORS)
 
 
 def spelled(op: str) -> str:

@@ -42,7 +42,8 @@ class ErrorAnswer:
 
     ``decision`` is the sentence to act on. ``reason`` is the innermost cause in the text, ``operators`` are those that
     it names. ``leads`` are the cases that fail alike, best first, at the user's point; ``others`` names further ones.
-    ``tables`` say which rules torch itself lists for the operator. ``notes`` tell what was assumed.
+    ``tables`` say which rules torch itself lists for the operator. ``notes`` tell what was assumed. ``tool`` is the
+    program beside torch and ONNX Runtime that gave the error, where the text shows one.
     """
 
     decision: str
@@ -52,6 +53,7 @@ class ErrorAnswer:
     others: tuple[str, ...]
     tables: tuple[Declared, ...]
     notes: tuple[str, ...]
+    tool: str = ""
 
 
 #: a lead at its point, and what was assumed of the point
@@ -76,7 +78,7 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     notes = tuple(dict.fromkeys(note for _, found in answered[:1] for note in found))
     shown = {item.lead.case for item in leads}
     others = tuple(lead.case for lead in match.leads if lead.case not in shown)
-    answer = ErrorAnswer("", reason, match.evidence.operators, leads, others, tables, notes)
+    answer = ErrorAnswer("", reason, match.evidence.operators, leads, others, tables, notes, match.evidence.tool)
     if match.evidence.only_named:
         return replace(answer, decision=_only_named(match))
     return replace(answer, decision=_decision(answer, bool(asked.get("torch"))))
@@ -151,7 +153,12 @@ def _tables(dataset: Dataset, rows: Rows, operator: str, asked: Mapping[str, str
 
 
 def _decision(answer: ErrorAnswer, placed: bool) -> str:
-    """The sentence to act on."""
+    """The sentence to act on, behind the program that gave the error where it is another one than is measured first."""
+    gave = f"{answer.tool} gave this error. " if answer.tool else ""
+    return f"{gave}{_about_cases(answer, placed)}"
+
+
+def _about_cases(answer: ErrorAnswer, placed: bool) -> str:
     if not answer.leads:
         return f"{_nothing_fails(answer)}{_listed(answer)}"
     first = answer.leads[0]

@@ -129,7 +129,11 @@ window.makeReader = data => {
       op => !evidence._NOT_OPERATORS.includes(op) && !evidence._HELPERS.some(start => op.startsWith(start)))
     const raised = [evidence._SYMBOLIC, evidence._TORCHLIB, evidence._REFERENCE].flatMap(frames)
     let found = [...telling.flatMap(said), ...raised, ...reasons.flatMap(said)]
-    if (!found.length) found = _named(_clean(whole))
+    if (!found.length) {
+      const cleaned = _clean(whole)
+      const named = _named(cleaned)
+      found = named.length ? named : [..._quoted(cleaned), ..._onnx_named(cleaned)]
+    }
     const by_key = new Map()
     for (const op of found) {
       const key = operator_key(op)
@@ -144,6 +148,9 @@ window.makeReader = data => {
     const found = every.filter(op => !is_helper(op)).map(spelled)
     return text.includes("Couldn't export Python operator") ? [...found, 'prim::PythonOp'] : found
   }
+  const _quoted = text => findall(evidence._QUOTED_OPERATOR, text).map(({groups}) => spelled(groups.op))
+  const _onnx_named = text => findall(evidence._ONNX_NAMED, text).map(
+    ({groups}) => groups.op || groups.before || groups.alone).filter(op => operators.ONNX_OPERATORS.includes(op))
   const spelled = op => {
     if (op.includes('::')) return `${op.slice(0, op.indexOf('::')) || 'aten'}::${op.slice(op.indexOf('::') + 2)}`
     const last = separator => op.slice(op.lastIndexOf(separator) + 1)

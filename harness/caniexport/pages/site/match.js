@@ -91,7 +91,7 @@ window.makeSearch = data => {
     const best = new Map()
     for (const lead of [..._by_errors(read), ..._by_operator(read)]) {
       const before = best.get(lead.case)
-      if (!before || compare(_rank(lead), _rank(before)) < 0) best.set(lead.case, lead)
+      if (!before || compare(_preferred(lead), _preferred(before)) < 0) best.set(lead.case, lead)
     }
     const leads = _weighed([...best.values()], read, text).sort((mine, theirs) => compare(_rank(mine), _rank(theirs)))
     return {evidence: read, leads: leads.slice(0, errors._MOST_LEADS), cases: leads.length}
@@ -107,6 +107,7 @@ window.makeSearch = data => {
   }
   const CONFIDENCES = Object.values(CONFIDENCE)
   const _rank = lead => [CONFIDENCES.indexOf(lead.confidence), -lead.score, lead.variant !== PLAIN, lead.case.case]
+  const _preferred = lead => [CONFIDENCES.indexOf(lead.confidence), lead.variant !== PLAIN, -lead.score]
   const _by_errors = read => {
     const asked = operator_keys(read.operators)
     const first = read.operators.length ? operator_key(read.operators[0]) : ''
@@ -140,8 +141,8 @@ window.makeSearch = data => {
     for (const reason of read.reasons) {
       const line = _same_line(reason, item)
       if (line) {
-        const told = agrees ? _is_rule(read) : cases_by_line.get(line)?.size === 1
-        return told && item.key === first && !reason.warns ? CONFIDENCE.EXACT : CONFIDENCE.SIMILAR
+        const told = agrees ? _is_rule(read) : !first && cases_by_line.get(line)?.size === 1
+        return told && !reason.warns ? CONFIDENCE.EXACT : CONFIDENCE.SIMILAR
       }
       const pattern = reason.tells ? _same_pattern(reason, item) : ''
       if (pattern) {
@@ -171,7 +172,9 @@ window.makeSearch = data => {
     })
   })
   const _weighed = (leads, read, text) => {
-    const numbers_in = findall(errors._NUMBER, read.reasons.map(reason => reason.line).join('\n')).map(item => item[0])
+    const versions = findall(errors._VERSION, text).map(item => item[0])
+    const lines_read = [...read.reasons.map(reason => reason.line), ...versions].join('\n')
+    const numbers_in = findall(errors._NUMBER, lines_read).map(item => item[0])
     const asked = new Set(numbered([...split_words(text), ...numbers_in]))
     const purities = read.reasons.filter(reason => !reason.warns).map(purity_in)
     const called = operator_keys(read.called)
