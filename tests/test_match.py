@@ -60,6 +60,24 @@ def test_the_nearest_name_is_a_typo_away(typo, meant):
         ("Converter is not implemented (OperationDescription(domain='', operation_type='If', version=11))", "If"),
         ("ERROR during processing node with 1 inputs and 1 outputs: [Einsum]:(onnx_node!a)", "Einsum"),
         ("Check failed at include/grid_sample_shape_inference.hpp:22:\nThe shape", "aten::grid_sample"),
+        ("RuntimeError: PyTorch convert function for op 'numel' not implemented.", "aten::numel"),
+        ("> Node [Transpose@ai.onnx]:(onnx_node!/attn2/Transpose_1) parse error: in function 'x'", "Transpose"),
+        ("Shape not supported yet!\nGather not supported yet!", "Shape"),
+        ("Where is the error? No kernel for node /layer1/Conv_3 at index 3", "Conv"),
+        (
+            "ValueError: x\n\nWhile executing %w : [num_users=0] = call_method[target=index_copy_](args = ())",
+            "aten::index_copy_",
+        ),
+        (
+            "ConversionError: Error when translating node %t : [num_users=4] = call_function[target=math.trunc]",
+            "math::trunc",
+        ),
+        ("Exporting the operator prim_DictConstruct to ONNX opset version 13 is not supported", "prim::DictConstruct"),
+        (
+            '  File "torch/_meta_registrations.py", line 2928, in meta_index_Tensor\n    nonzero = index.nonzero()\n'
+            "RuntimeError: Inference tensors do not track version counter.",
+            "index",
+        ),
         ("Error code: UNSUPPORTED_NODE\nFunc of the error:importMatMul\nNode of the error:2", "MatMul"),
         (
             "RuntimeError: ONNX export failed: Couldn't export operator aten::adaptive_avg_pool2d\n\nGraph we tried to "
@@ -95,6 +113,44 @@ def test_the_dump_of_a_value_names_no_operator():
 def test_an_error_of_a_case_finds_it(index, text, case):
     found = match_error(index, text).leads[0]
     assert (found.case, found.confidence) == (case, Confidence.EXACT)
+
+
+def test_a_line_that_one_case_alone_has_is_the_same_error_without_an_operator_only_where_it_is_no_accident(index):
+    text = "Only tuples, lists and Variables supported as JIT inputs, but got numpy.ndarray"
+    found = match_error(index, f"RuntimeError: {text}").leads[0]
+    assert (found.case, found.confidence) == ("numpy-as-output", Confidence.EXACT)
+    common = match_error(index, "RuntimeError: Inferred shape and existing shape differ in rank: (3) vs (4)")
+    assert common.leads[0].confidence is Confidence.SIMILAR
+
+
+def test_of_an_error_that_a_failing_form_and_its_fix_have_the_failing_form_leads(index):
+    by_case = {}
+    for item in index.known:
+        for place in item.seen.places:
+            by_case.setdefault((item.seen.text, place.case), set()).add(place.variant)
+    both = [(text, case) for (text, case), variants in by_case.items() if "plain" in variants and len(variants) > 1]
+    assert both
+    for text, case in both[::40]:
+        mine = [lead for lead in match_error(index, text).leads if lead.case == case]
+        assert [lead.variant for lead in mine] in ([], ["plain"])
+
+
+def test_an_error_that_only_a_fix_has_is_never_the_same_error(index):
+    text = "RuntimeError: ONNX export failed: Couldn't export operator aten::unbind"
+    sure = {lead.case: lead.variant for lead in match_error(index, text).leads if lead.confidence is Confidence.EXACT}
+    assert set(sure.values()) == {"plain"}
+
+
+def test_what_calls_a_rule_is_no_cause(index):
+    text = (
+        "## Exception summary\n\n<class 'TypeError'>: float() argument must be a string, not 'SymbolicTensor'\n\u2b06\ufe0f\n"
+        "<class 'torch.onnx._internal.exporter._errors.GraphConstructionError'>: Error when calling function "
+        "'TracedOnnxFunction(<function aten_remainder_scalar at 0x1>)' with args '[]' and kwargs '{}'\n"
+        "caused by GraphConstructionError: Error calling operator 'Mod' with args ()\n"
+    )
+    evidence = read_error(text)
+    assert [reason.kind for reason in evidence.reasons] == ["TypeError"]
+    assert evidence.operator == "Mod"
 
 
 def test_an_error_leads_to_no_case_of_another_operator(index):
@@ -137,6 +193,23 @@ def test_an_operator_that_no_case_is_about_is_told_from_torchs_own_table(publish
     )
     assert "none is about aten::glu" in found.decision
     assert "has a rule for opset" in found.decision
+
+
+@pytest.mark.parametrize(
+    ("text", "tool"),
+    [
+        (
+            "cv2.error: OpenCV(4.5.5) graph_simplifier.cpp:76: error: (-212:Parsing error) Input node with name 1",
+            "OpenCV",
+        ),
+        ("In node -1 (convertAxis): UNSUPPORTED_NODE: Assertion failed: axis >= 0 && axis < nbDims", "TensorRT"),
+        ("RuntimeError: PyTorch convert function for op 'numel' not implemented.", "Core ML"),
+    ],
+)
+def test_an_error_of_another_program_is_said_to_be_its(published, text, tool):
+    found = caniexport.explain_error(published, text)
+    assert (found.tool, found.decision.startswith(f"{tool} gave this error. No measured case")) == (tool, True)
+    assert caniexport.explain_error(published, CROSS).tool == ""
 
 
 def test_why_takes_an_error_and_standard_input():

@@ -139,7 +139,7 @@ def _entries(filters: Filters, rows: Rows) -> dict[tuple[str, str], CatalogueEnt
     """The catalogue's variants that the filters on case, variant, theme and op take."""
     taken = catalogue = rows.catalogue
     if filters.cases:
-        wanted = _cases(filters.cases, catalogue)
+        wanted = _cases(filters.cases, rows)
         taken = {key: item for key, item in taken.items() if key in wanted}
     else:
         taken = {key: item for key, item in taken.items() if item.corpus != CANARY}
@@ -155,13 +155,14 @@ def _entries(filters: Filters, rows: Rows) -> dict[tuple[str, str], CatalogueEnt
     return taken
 
 
-def _cases(asked: Iterable[str], catalogue: dict[tuple[str, str], CatalogueEntry]) -> set[tuple[str, str]]:
+def _cases(asked: Iterable[str], rows: Rows) -> set[tuple[str, str]]:
     """Keys that ``CASE`` or ``CASE/VARIANT`` mean."""
+    catalogue = rows.catalogue
     known = list(dict.fromkeys(case for case, _ in catalogue))
     found: set[tuple[str, str]] = set()
     for text in asked:
         case_pattern, _, variant_pattern = text.partition("/")
-        _refuse_operator(case_pattern, catalogue)
+        _refuse_operator(case_pattern, rows)
         for case in names.require_all("case", [case_pattern], known):
             variants = [variant for name, variant in catalogue if name == case]
             if variant_pattern:
@@ -170,15 +171,21 @@ def _cases(asked: Iterable[str], catalogue: dict[tuple[str, str], CatalogueEntry
     return found
 
 
-def _refuse_operator(text: str, catalogue: dict[tuple[str, str], CatalogueEntry]) -> None:
+def _refuse_operator(text: str, rows: Rows) -> None:
     """Raises :class:`UnknownName` with its cases for an operator where a case is wanted."""
-    if any(text.casefold() == case.casefold() for case, _ in catalogue):
+    if any(text.casefold() == case.casefold() for case, _ in rows.catalogue):
         return
-    about = [entry.case for entry in catalogue.values() if operator_key(text) in operator_keys(entry.ops)]
+    about = [entry.case for entry in rows.catalogue.values() if operator_key(text) in operator_keys(entry.ops)]
     if about:
         found = list(dict.fromkeys(about))
         named = f"{text!r} is no case, and an operator of {names.plural(len(found), 'case')}: {names.some(found, 5)}"
         raise UnknownName(f"{named} (caniexport table --op {text})")
+    if _is_operator(text, rows):
+        raise UnknownName(f"{text!r} is no case, and an operator that no case of the corpus is about")
+
+
+def _is_operator(text: str, rows: Rows) -> bool:
+    return is_operator_name(text) or operator_key(text) in operator_keys(rows.declared)
 
 
 def _with_ops(
@@ -189,7 +196,7 @@ def _with_ops(
     wanted = set()
     for text in asked:
         if operator_key(text) not in known:
-            if is_operator_name(text) or operator_key(text) in operator_keys(rows.declared):
+            if _is_operator(text, rows):
                 raise UnknownName(f"op {text!r}: no case of the corpus is about it, so nothing is known")
             raise names.unknown("op", text, spellings(spelled))
         wanted.add(operator_key(text))

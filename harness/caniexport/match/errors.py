@@ -44,6 +44,8 @@ _TOO_MANY = 300
 _RAISED = 1.0
 #: share of a case's own words in a text that names no operator, from which the text is about the case
 _LEAST_ABOUT = 0.15
+#: words of a line from which one case that has it is no accident
+_LONG_LINE = 12
 #: a name with an underscore, in quotes, or spelled as ONNX spells operators
 _MENTIONED = re.compile(
     r"\b(?:_?[a-z]\w*_\w+|[A-Z][a-z]+(?:[A-Z]\w*)|[A-Z]{3,})\b"
@@ -72,6 +74,9 @@ class Confidence(Enum):
     OPERATOR = "the same operator"
     SIMILAR = "a similar error"
     WORDS = "its words"
+
+
+_SURE = (Confidence.EXACT, Confidence.CAUSE)
 
 
 @dataclass(frozen=True)
@@ -343,8 +348,9 @@ def _raises_alike(evidence: ErrorEvidence, item: KnownError) -> bool:
 
 
 def _as_far_as(confidence: Confidence, entry: CatalogueEntry, operator: str) -> Confidence:
-    """An operator that a case meets on its way, and is not about, makes its error the same cause at most."""
-    if confidence is Confidence.EXACT and operator and operator not in operator_keys(entry.ops[:1]):
+    """The same cause at most: an error that only a fix has, or of an operator that a case is not about."""
+    about = not operator or operator in operator_keys(entry.ops[:1])
+    if confidence is Confidence.EXACT and (entry.variant != PLAIN or not about):
         return Confidence.CAUSE
     return confidence
 
@@ -357,7 +363,8 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, first
     for reason in evidence.reasons:
         line = _same_line(reason, item)
         if line:
-            told = _is_rule(evidence) if agrees else not first and len(where.cases_by_line.get(line, ())) == 1
+            of_one = len(where.cases_by_line.get(line, ())) == 1 and (not item.key or line == reason.exact)
+            told = _is_rule(evidence) if agrees else not first and of_one
             return Confidence.EXACT if told and not reason.warns else Confidence.SIMILAR
         pattern = _same_pattern(reason, item) if reason.tells else ""
         if pattern:
@@ -413,12 +420,17 @@ def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) 
     about = where.weigh(own & asked) / (where.weigh(own) or 1)
     raised = [reason for reason in evidence.reasons if not reason.warns]
     pure = max((where.purity_in(lead.case, reason) for reason in raised), default=0.0)
-    if lead.confidence is Confidence.EXACT and not evidence.operator and about < _LEAST_ABOUT:
+    only = any(_is_long(reason) and len(where.cases_by_line.get(reason.exact, ())) == 1 for reason in raised)
+    if lead.confidence in _SURE and not (evidence.operator or only) and about < _LEAST_ABOUT:
         lead = replace(lead, confidence=Confidence.SIMILAR, why=Confidence.SIMILAR.value)
     # of an error that many have, its words say nothing
     words = lead.score if lead.confidence is not Confidence.SIMILAR else lead.score / 2
     called = bool(operator_keys(evidence.called) & operator_keys(lead.entry.ops))
     return replace(lead, score=round(words + about + _PURE * pure + called, 4))
+
+
+def _is_long(reason: Reason) -> bool:
+    return len(reason.exact.split()) >= _LONG_LINE
 
 
 def own_words(entry: CatalogueEntry) -> frozenset[str]:

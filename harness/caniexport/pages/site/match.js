@@ -123,7 +123,7 @@ window.makeSearch = data => {
     return known.filter(({item}) => leads.get(item)).flatMap(({item, text, places}) => places.map(at => {
       const {entry: {case: entry, variant}, cells, ...where} = at
       const {confidence, score} = leads.get(item)
-      const shared = _as_far_as(confidence, entry, first)
+      const shared = _as_far_as(confidence, entry, variant, first)
       return {...Lead(entry, shared, shared, score, variant), ...where, text}
     }))
   }
@@ -133,15 +133,18 @@ window.makeSearch = data => {
   const _speaks_alike = (read, item) =>
     read.reasons.some(reason => _same_line(reason, item) || (reason.tells && _same_pattern(reason, item)))
   const _raises_alike = (read, item) => read.reasons.some(reason => !reason.warns && _same_line(reason, item))
-  const _as_far_as = (confidence, entry, first) =>
-    confidence === CONFIDENCE.EXACT && first && !entry.first_key.has(first) ? CONFIDENCE.CAUSE : confidence
+  const _as_far_as = (confidence, entry, variant, first) => {
+    const about = !first || entry.first_key.has(first)
+    return confidence === CONFIDENCE.EXACT && (variant !== PLAIN || !about) ? CONFIDENCE.CAUSE : confidence
+  }
   const _compare = (read, item, first, spoken) => {
     const agrees = Boolean(first) && item.key === first
     if (read.only_named) return read.kinds.some(kind => item.kinds.includes(kind)) ? CONFIDENCE.SIMILAR : null
     for (const reason of read.reasons) {
       const line = _same_line(reason, item)
       if (line) {
-        const told = agrees ? _is_rule(read) : !first && cases_by_line.get(line)?.size === 1
+        const of_one = cases_by_line.get(line)?.size === 1 && (!item.key || line === reason.exact)
+        const told = agrees ? _is_rule(read) : !first && of_one
         return told && !reason.warns ? CONFIDENCE.EXACT : CONFIDENCE.SIMILAR
       }
       const pattern = reason.tells ? _same_pattern(reason, item) : ''
@@ -171,6 +174,7 @@ window.makeSearch = data => {
       return Lead(entry, CONFIDENCE.OPERATOR, `${CONFIDENCE.OPERATOR}, ${op}`, score, PLAIN)
     })
   })
+  const is_long = reason => split(reason.exact).length >= errors._LONG_LINE
   const _weighed = (leads, read, text) => {
     const versions = findall(errors._VERSION, text).map(item => item[0])
     const lines_read = [...read.reasons.map(reason => reason.line), ...versions].join('\n')
@@ -178,11 +182,13 @@ window.makeSearch = data => {
     const asked = new Set(numbered([...split_words(text), ...numbers_in]))
     const purities = read.reasons.filter(reason => !reason.warns).map(purity_in)
     const called = operator_keys(read.called)
+    const only = read.reasons.some(reason => !reason.warns && is_long(reason) && cases_by_line.get(reason.exact)?.size === 1)
     return leads.map(lead => {
       const {own, keys} = lead.case
       const about = _weight(own.filter(word => asked.has(word))) / (_weight(own) || 1)
       const pure = Math.max(0, ...purities.map(of => of(lead.case)))
-      if (lead.confidence === CONFIDENCE.EXACT && !read.operators.length && about < errors._LEAST_ABOUT) {
+      const sure = [CONFIDENCE.EXACT, CONFIDENCE.CAUSE].includes(lead.confidence)
+      if (sure && !(read.operators.length || only) && about < errors._LEAST_ABOUT) {
         lead = {...lead, confidence: CONFIDENCE.SIMILAR, why: CONFIDENCE.SIMILAR}
       }
       const like = lead.confidence === CONFIDENCE.SIMILAR ? lead.score / 2 : lead.score
