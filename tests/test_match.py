@@ -90,6 +90,21 @@ def test_the_operator_that_fails_is_read_from_what_people_paste(text, operator):
     assert read_error(text).operator == operator
 
 
+def test_a_paste_that_ends_at_the_line_that_raises_is_read_by_its_words():
+    text = (
+        "  File 'utils.py', line 9, in x\n    raise RuntimeError('Unsupported: ONNX export of convolution for kernel '"
+    )
+    evidence = read_error(text)
+    assert (evidence.reasons[0].kind, evidence.operator) == ("RuntimeError", "aten::convolution")
+
+
+def test_a_note_of_a_log_names_no_operator_beside_an_error():
+    note = "W1021 12:27:13.866000 68050 torch/onnx/a.py:107] torchvision is not installed. Skipping torchvision::nms"
+    error = "ValueError: Could not guard on data-dependent expression Eq(u2, 1)"
+    assert read_error(f"{note}\n{error}").operators == ()
+    assert read_error(note).operator == "torchvision::nms"
+
+
 def test_the_dump_of_a_value_names_no_operator():
     text = (
         "torch.onnx.errors.SymbolicValueError: STFT does not currently support complex types  [Caused by the value '1 "
@@ -123,6 +138,17 @@ def test_a_line_that_one_case_alone_has_is_the_same_error_without_an_operator_on
     assert common.leads[0].confidence is Confidence.SIMILAR
 
 
+@pytest.mark.parametrize(
+    ("text", "case"),
+    [
+        ("riva gives Unsupported model IR version: 10, max supported IR version: 9", "ir-version-10-too-new"),
+        ("ONNX: export failure 0.0s: Unsupported ONNX opset version: 17", "opset-range-by-torch-version"),
+    ],
+)
+def test_of_an_error_that_many_cases_meet_the_one_whose_claims_name_it_leads(index, text, case):
+    assert match_error(index, text).leads[0].case == case
+
+
 def test_of_an_error_that_a_failing_form_and_its_fix_have_the_failing_form_leads(index):
     by_case = {}
     for item in index.known:
@@ -143,7 +169,8 @@ def test_an_error_that_only_a_fix_has_is_never_the_same_error(index):
 
 def test_what_calls_a_rule_is_no_cause(index):
     text = (
-        "## Exception summary\n\n<class 'TypeError'>: float() argument must be a string, not 'SymbolicTensor'\n\u2b06\ufe0f\n"
+        "## Exception summary\n\n<class 'TypeError'>: float() argument must be a string, not 'SymbolicTensor'\n"
+        "\u2b06\ufe0f\n"
         "<class 'torch.onnx._internal.exporter._errors.GraphConstructionError'>: Error when calling function "
         "'TracedOnnxFunction(<function aten_remainder_scalar at 0x1>)' with args '[]' and kwargs '{}'\n"
         "caused by GraphConstructionError: Error calling operator 'Mod' with args ()\n"

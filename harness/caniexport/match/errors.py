@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter, defaultdict
@@ -139,10 +140,14 @@ class KnownError:
 
 @dataclass(frozen=True)
 class ErrorIndex:
-    """Every error of a dataset, and the catalogue of its cases: made once for a dataset by :func:`index_errors`."""
+    """Every error of a dataset, and the catalogue of its cases: made once for a dataset by :func:`index_errors`.
+
+    ``claimed`` has by case the words of the errors that documents say it ends with.
+    """
 
     entries: Mapping[tuple[str, str], CatalogueEntry] = field(repr=False)
     known: tuple[KnownError, ...] = field(repr=False)
+    claimed: Mapping[str, frozenset[str]] = field(repr=False)
 
     @cached_property
     def cases_by_line(self) -> Mapping[str, frozenset[str]]:
@@ -264,14 +269,24 @@ def _index(dataset: Dataset) -> ErrorIndex:
     rows = load(dataset)
     entries = {key: entry for key, entry in rows.catalogue.items() if entry.corpus != CANARY}
     known = tuple(KnownError(seen, read_error(seen.text)) for seen in read_seen(dataset, entries, rows.torch))
-    return ErrorIndex(entries, known)
+    return ErrorIndex(entries, known, _claimed(dataset))
+
+
+def _claimed(dataset: Dataset) -> Mapping[str, frozenset[str]]:
+    """By case: what its claims say the failing form's error reads, as far as that tells it from others."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for row in dataset.records("claims", {"variant": (PLAIN,)}):
+        message = str(json.loads(row["expects"] or "{}").get("message") or "")
+        if speaks_alone(message):
+            found[str(row["case"])].add(message.casefold())
+    return {case: frozenset(messages) for case, messages in found.items()}
 
 
 def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     """The cases that an error text is about. Where it names an operator, cases of other operators are left out."""
     evidence = _with_mentioned(where, read_error(text), text)
     best: dict[str, Lead] = {}
-    for lead in (*_by_errors(where, evidence), *_by_operator(where, evidence)):
+    for lead in (*_by_errors(where, evidence), *_by_operator(where, evidence), *_by_claims(where, evidence, text)):
         if lead.case not in best or _preferred(lead) < _preferred(best[lead.case]):
             best[lead.case] = lead
     found = sorted((_weighed(lead, where, evidence, text) for lead in best.values()), key=_rank)
@@ -412,6 +427,20 @@ def _by_operator(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
             yield Lead(entry, Confidence.OPERATOR, f"{Confidence.OPERATOR.value}, {op}", score)
 
 
+def _by_claims(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Iterator[Lead]:
+    """Cases whose documents name the error, where the text names no operator that they could be about."""
+    for case in where.claimed:
+        entry = where.entries.get((case, PLAIN))
+        if entry is not None and not evidence.operators and _claims(where, case, text):
+            yield Lead(entry, Confidence.SIMILAR, Confidence.SIMILAR.value, 0.0)
+
+
+def _claims(where: ErrorIndex, case: str, text: str) -> bool:
+    """Whether a document says of a case that it ends with words of the text."""
+    folded = text.casefold()
+    return any(message in folded for message in where.claimed.get(case, ()))
+
+
 def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Lead:
     """Of many cases with one error, the one that fails with nothing else, and whose own words are the text's, leads."""
     own = own_words(lead.entry)
@@ -426,7 +455,8 @@ def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) 
     # of an error that many have, its words say nothing
     words = lead.score if lead.confidence is not Confidence.SIMILAR else lead.score / 2
     called = bool(operator_keys(evidence.called) & operator_keys(lead.entry.ops))
-    return replace(lead, score=round(words + about + _PURE * pure + called, 4))
+    claimed = _claims(where, lead.case, text)
+    return replace(lead, score=round(words + about + _PURE * pure + called + claimed, 4))
 
 
 def _is_long(reason: Reason) -> bool:

@@ -76,6 +76,10 @@ _WRONG = re.compile(
     r"error|fail|unsupported|cannot|could not|invalid|assert|exception|not (?:a|in|sup|imp|reg)", re.IGNORECASE
 )
 _WHAT = re.compile(r"terminate called after throwing an instance of '[^']*'\s*what\(\):\s*")
+#: the line of code that raises, where the paste ends before the error itself
+_RAISING = re.compile(r"^\s*raise (?:\w+\.)*(?P<kind>\w+)\(\s*f?(?P<quote>['\"])(?P<words>.+?)(?P=quote)", re.MULTILINE)
+#: a line that a log marks as a note or a warning
+_LOGGED = re.compile(r"^[WI]\d{4} [\d:.]+ .*$", re.MULTILINE)
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 #: a line that was broken for its length, and quotes as a text processor sets them
 _BROKEN_LINE = re.compile(r"\\\n\s*")
@@ -150,7 +154,7 @@ _RULES = tuple(
         r"op_?type: ?\"?(?:aten_)?(?P<op>(?<=aten_)\w+|[A-Z]\w*)",
         r"(?:\(|function |error: ?)import(?P<op>[A-Z]\w+)",
         r"\b(?:Op|OpType|Optype|op_type)\b:? ?\(?\"?(?P<op>[A-Z]\w+)\)?",
-        r"No (?:Op|schema) registered for '?(?P<op>\w+)",
+        r"No (?:Op|[Ss]chema) registered for '?(?P<op>\w+)",
         r"No importer registered for op: (?P<op>\w+)",
         r"UNSUPPORTED_NODE: (?!Assertion)(?P<op>[A-Z]\w+)",
         r"(?:does not support|[Uu]nsupported|not supported)[^\n]{0,40}? (?:ONNX )?op(?:erator|eration|type)?s?:? '?\"?"
@@ -162,13 +166,15 @@ _RULES = tuple(
         r"\b(?P<op>aten(?:::|\.)\w+)",
         r"\b(?P<op>(?:prims|torchvision|onnx|prim|quantized|higher_order)::(?!\w*_\d+\b)\w+)",
         r"torch\.ops\.(?P<op>\w+\.\w+)",
+        r"\b_?(?P<op>aten_[a-z]\w+?)(?:_onnx)?\b",
     )
 )
 #: how tools tell which operator they mean: a quoted name behind the word
 _QUOTED_OPERATOR = re.compile(r"\bop(?:erator|eration|_type)?s?:? ['\"](?P<op>[A-Za-z_][\w.:]*)['\"]", re.ASCII)
 #: what stands around the name of an operator of ONNX that is a word of a sentence, too
 _ONNX_NAMED = re.compile(
-    r"(?:[\[('\"/]|::|parse|import|\b(?:[Oo]ps?|[Oo]perators?|[Oo]perations?|[Nn]odes?|[Ll]ayers?|[Kk]ernels?(?: for)?|type):? )"
+    r"(?:[\[('\"/]|::|parse|import"
+    r"|\b(?:[Oo]ps?|[Oo]perators?|[Oo]perations?|[Nn]odes?|[Ll]ayers?|[Kk]ernels?(?: for)?|type):? )"
     r"(?P<op>[A-Z]\w*?)(?:_\d+)?\b(?!-)"
     r"|\b(?P<before>[A-Z]\w*?)(?:_\d+)? (?:nodes?|layers?|ops?|operators?|kernels?|not|is not) ?\b"
     r"|\b(?P<alone>(?:[A-Z][a-z]+){2,}[A-Z]*|[A-Z]+[a-z]*[A-Z]\w*?)(?:_\d+)?\b",
@@ -360,6 +366,8 @@ def _reasons(text: str) -> list[Reason]:
         found.append(Reason(mark["quoted"] or mark["plain"] or "", _trimmed(words)))
     found = list(dict.fromkeys(reason for reason in found if reason.text))
     if not found:
+        found = [Reason(match["kind"], match["words"].strip()) for match in _RAISING.finditer(text)][-1:]
+    if not found:
         found = [Reason("", _complaints(text)[:_REASON])] if text.strip() else []
     return _innermost_first(text, found)[:_MOST_REASONS]
 
@@ -397,7 +405,7 @@ def _operators(whole: str, telling: Sequence[Reason], reasons: Iterable[Reason])
     for reason in (reason for reason in reasons if reason not in telling):
         found += _named(f"{reason.kind}: {reason.text}")
     if not found:
-        cleaned = _clean(whole)
+        cleaned = _clean(_LOGGED.sub("", whole) if any(reason.kind for reason in telling) else whole)
         found += _named(cleaned) or [*_quoted(cleaned), *_onnx_named(cleaned)]
     by_key: dict[str, str] = {}
     for op in found:

@@ -108,6 +108,8 @@ window.makeReader = data => {
       return [mark.groups.quoted || mark.groups.plain || '', _trimmed(head(said, evidence._REASON))]
     })
     const different = [...new Map(told.filter(([, said]) => said).map(item => [item.join('\0'), item])).values()]
+    const raising = different.length ? undefined : findall(evidence._RAISING, text).at(-1)?.groups
+    if (raising) different.push([raising.kind, strip(raising.words)])
     if (!different.length && strip(text)) different.push(['', head(_complaints(text), evidence._REASON)])
     return _innermost_first(text, different.map(item => Reason(...item))).slice(0, evidence._MOST_REASONS)
   }
@@ -130,7 +132,7 @@ window.makeReader = data => {
     const raised = [evidence._SYMBOLIC, evidence._TORCHLIB, evidence._REFERENCE].flatMap(frames)
     let found = [...telling.flatMap(said), ...raised, ...reasons.flatMap(said)]
     if (!found.length) {
-      const cleaned = _clean(whole)
+      const cleaned = _clean(telling.some(reason => reason.kind) ? sub(evidence._LOGGED, whole, '') : whole)
       const named = _named(cleaned)
       found = named.length ? named : [..._quoted(cleaned), ..._onnx_named(cleaned)]
     }

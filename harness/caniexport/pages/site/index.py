@@ -75,6 +75,7 @@ def searched(where: SearchIndex) -> dict[str, Any]:
         "confidence": {item.name: item.value for item in Confidence},
         "cases": [{name: getattr(entry, name) for name in described} for entry in cases.values()],
         "own": own,
+        "claimed": [sorted(where.errors.claimed.get(case, ())) for case in cases],
         "spoken": list(spoken),
         "rarity": [where.errors.rarity.get(word, 0) for word in spoken],
         **_words(where.words, list(cases)),

@@ -24,7 +24,7 @@ window.makeSearch = data => {
     ({case: data.cases[number], variant, texts: [...data.common[number], ...own].map(text => texts[text])}))
   for (const [place, entry] of data.cases.entries()) {
     const [keys, first_key] = [operator_keys(entry.ops), operator_keys(entry.ops.slice(0, 1))]
-    Object.assign(entry, {keys, first_key, own: data.own[place]})
+    Object.assign(entry, {keys, first_key, own: data.own[place], claimed: data.claimed[place]})
   }
   const numbers = new Map(data.spoken.map((word, number) => [word, number]))
   const rarest = Math.max(1, ...data.rarity)
@@ -89,7 +89,7 @@ window.makeSearch = data => {
   const match_error = text => {
     const read = _with_mentioned(read_error(text), text)
     const best = new Map()
-    for (const lead of [..._by_errors(read), ..._by_operator(read)]) {
+    for (const lead of [..._by_errors(read), ..._by_operator(read), ..._by_claims(read, text)]) {
       const before = best.get(lead.case)
       if (!before || compare(_preferred(lead), _preferred(before)) < 0) best.set(lead.case, lead)
     }
@@ -174,6 +174,9 @@ window.makeSearch = data => {
       return Lead(entry, CONFIDENCE.OPERATOR, `${CONFIDENCE.OPERATOR}, ${op}`, score, PLAIN)
     })
   })
+  const _claims = (entry, text) => entry.claimed.some(message => casefold(text).includes(message))
+  const _by_claims = (read, text) => read.operators.length ? [] : data.cases.filter(entry => _claims(entry, text)).map(
+    entry => Lead(entry, CONFIDENCE.SIMILAR, CONFIDENCE.SIMILAR, 0, PLAIN))
   const is_long = reason => split(reason.exact).length >= errors._LONG_LINE
   const _weighed = (leads, read, text) => {
     const versions = findall(errors._VERSION, text).map(item => item[0])
@@ -193,7 +196,7 @@ window.makeSearch = data => {
       }
       const like = lead.confidence === CONFIDENCE.SIMILAR ? lead.score / 2 : lead.score
       const calls = [...keys].some(key => called.has(key))
-      return {...lead, score: round(like + about + errors._PURE * pure + calls)}
+      return {...lead, score: round(like + about + errors._PURE * pure + calls + _claims(lead.case, text))}
     })
   }
   const _likeness = (mine, item) => {
