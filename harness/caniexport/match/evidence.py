@@ -77,7 +77,9 @@ _WRONG = re.compile(
 )
 _WHAT = re.compile(r"terminate called after throwing an instance of '[^']*'\s*what\(\):\s*")
 #: the line of code that raises, where the paste ends before the error itself
-_RAISING = re.compile(r"^\s*raise (?:\w+\.)*(?P<kind>\w+)\(\s*f?(?P<quote>['\"])(?P<words>.+?)(?P=quote)", re.MULTILINE)
+_RAISING = re.compile(
+    r"^\s*raise (?:\w+\.)*(?P<kind>\w+)\(\s*f?(?:\"(?P<double>[^\"\n]+)|'(?P<single>[^'\n]+))", re.MULTILINE
+)
 #: a line that a log marks as a note or a warning
 _LOGGED = re.compile(r"^[WI]\d{4} [\d:.]+ .*$", re.MULTILINE)
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -366,7 +368,8 @@ def _reasons(text: str) -> list[Reason]:
         found.append(Reason(mark["quoted"] or mark["plain"] or "", _trimmed(words)))
     found = list(dict.fromkeys(reason for reason in found if reason.text))
     if not found:
-        found = [Reason(match["kind"], match["words"].strip()) for match in _RAISING.finditer(text)][-1:]
+        raising = ((match["kind"], match["double"] or match["single"]) for match in _RAISING.finditer(text))
+        found = [Reason(kind, words.strip()) for kind, words in raising][-1:]
     if not found:
         found = [Reason("", _complaints(text)[:_REASON])] if text.strip() else []
     return _innermost_first(text, found)[:_MOST_REASONS]

@@ -109,7 +109,7 @@ window.makeReader = data => {
     })
     const different = [...new Map(told.filter(([, said]) => said).map(item => [item.join('\0'), item])).values()]
     const raising = different.length ? undefined : findall(evidence._RAISING, text).at(-1)?.groups
-    if (raising) different.push([raising.kind, strip(raising.words)])
+    if (raising) different.push([raising.kind, strip(raising.double || raising.single)])
     if (!different.length && strip(text)) different.push(['', head(_complaints(text), evidence._REASON)])
     return _innermost_first(text, different.map(item => Reason(...item))).slice(0, evidence._MOST_REASONS)
   }

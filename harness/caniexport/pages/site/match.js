@@ -201,7 +201,7 @@ window.makeSearch = data => {
   }
   const _likeness = (mine, item) => {
     const both = item.words.filter(word => mine.words.has(word))
-    if (both.length < evidence.LEAST_WORDS) return 0
+    if (both.length < errors.LEAST_WORDS) return 0
     const shared = _weight(both)
     const whole = shared / (mine.weight + item.weight - shared)
     return Math.max(whole, errors._OF_MINE * Math.min(shared / mine.weight, 1), errors._OF_THEIRS * shared / item.weight)
