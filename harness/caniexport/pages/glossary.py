@@ -75,7 +75,6 @@ TERMS = (
             "operators": "every operator of torch, called with the sample inputs of torch's own database",
         },
     ),
-    Entry("call", "a variant of the operators: a dtype, a sample input and a form, float32-plain-dynamic"),
     Entry("input set", "the arguments of one call. The first set is exported, and the file is run on all of them"),
     Entry("eager", "the module run by torch itself. Its outputs are what every exported file is compared with"),
     Entry("exporter", "the way in which torch makes the ONNX file", _named(EXPORTERS)),

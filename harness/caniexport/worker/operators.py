@@ -21,6 +21,8 @@ _COMES_AS: Dict[str, Tuple[str, Callable[[Any], Any]]] = {
     "complex64": ("torch.view_as_complex({})", lambda tensor: _as_real(tensor)),
     "complex128": ("torch.view_as_complex({})", lambda tensor: _as_real(tensor)),
 }
+#: with its first axis doubled an input of theirs would not be sorted any more
+_SORTED = ("bucketize", "searchsorted")
 
 
 class NoModule(Exception):
@@ -41,6 +43,8 @@ def call(name: str, dtype: str, which: str, form: str = "") -> ModuleCall:
     found = opinfo.samples(name, dtype)
     if which not in found:
         raise NoModule("it has no such sample")
+    if form == DYNAMIC and name in _SORTED:
+        raise NoModule("an input of it has to be sorted")
     return make_call(_function(opinfo.entries()[name], form), found[which], form)
 
 
