@@ -40,6 +40,7 @@ EXAMPLES: dict[str, list[str]] = {
         "why cross-no-symbolic --torch 1.10.2 --opset 14 --exporter trace",
         "why adaptive-avg-pool2d-non-factor/resize_to_multiple --along torch --exporter default",
     ],
+    "support": ["support cross-no-symbolic"],
     "workaround": ["workaround cross-no-symbolic"],
     "upgrade": [
         "upgrade --from torch=2.5,opset=17 --to 2.9 --op grid_sample --op sdpa --op lstm --op index_put",

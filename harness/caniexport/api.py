@@ -38,6 +38,7 @@ from caniexport.answers.frames import cells_frame
 from caniexport.answers.model_file import read_model
 from caniexport.answers.points import parse
 from caniexport.answers.select import exporter_names, load
+from caniexport.answers.supported import CaseSupport, supported
 from caniexport.match import explain as errors
 from caniexport.model.errors import UnknownName
 from caniexport.store import Dataset
@@ -122,6 +123,11 @@ def history(
 def workaround(dataset: Dataset, **filters: Unpack[FilterNames]) -> standings.Workarounds:
     """Whether each fix is needed, obsolete, broken or harmful at one torch release and opset, and since when."""
     return standings.workarounds(dataset, read_filters("workaround", filters))
+
+
+def support(dataset: Dataset, **filters: Unpack[FilterNames]) -> tuple[CaseSupport, ...]:
+    """Where the failing form of each case works, a line for each exporter: from which release on, at which opsets."""
+    return supported(dataset, read_filters("support", filters))
 
 
 def upgrade(

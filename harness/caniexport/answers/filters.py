@@ -76,6 +76,7 @@ TAKEN: dict[str, tuple[str, ...]] = {
     "history": _OF_A_CASE,
     "reproduce": _OF_A_CASE,
     "workaround": _ALL,
+    "support": _OF_A_MOVE,
     "upgrade": _OF_A_MOVE,
     "plan": _OF_A_MOVE,
     "policy": ("case", "torch", "exporter", "theme", "op"),

@@ -121,7 +121,7 @@ class _RuleJudge:
         self._rows = rows
         self._fixes = fixes
         self._along = Along(replace(selection, rows=rows))
-        tried = rows.grouped(("torch", "exporter"), {"ran": _RAN}, {})
+        tried = rows.grouped(("torch", "exporter"), {"ran": _RAN}, {"torch": tuple(selection.torch)})
         self._ran = {(torch, exporter) for torch, exporter, ran in tried if ran}
         has_canary = (_WORKS_AT_ALL, PLAIN) in rows.catalogue
         self._canary = Along(select(rows, Filters(cases=(_WORKS_AT_ALL,)))) if has_canary else None

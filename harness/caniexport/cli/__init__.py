@@ -21,6 +21,7 @@ COMMANDS = (
     "merge",
     "table",
     "why",
+    "support",
     "reproduce",
     "bisect",
     "check",

@@ -18,7 +18,7 @@ from caniexport.pages.charts import drawn_picture
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES, page
 from caniexport.pages.render import render
-from caniexport.pages.site import downloads, index
+from caniexport.pages.site import api, downloads, index
 from caniexport.pages.site.paths import FEED, addressing, case_file, op_file, picture_file, release_file, upgrade_file
 from caniexport.pages.site.pictures import Pictures
 from caniexport.pages.views import alerts, upgrade
@@ -101,6 +101,7 @@ class _Copy:
         for name in PAGES:
             self._page("index.html" if name == "search" else f"{name}.html", name, _ASKED.get(name, {}))
         self._feed()
+        api.write(self._kept, self._folder)
         for op in ops:
             self._page(op_file(op), "op", {"op": op})
         for asked in upgrades:

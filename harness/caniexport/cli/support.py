@@ -1,0 +1,48 @@
+"""``caniexport support``: where cases work, a line for each exporter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from caniexport.answers.filters import read_filters
+from caniexport.answers.signs import EXPORTER_SHORT, STATUS, word
+from caniexport.cli import output
+from caniexport.cli.options import filter_options, json_option, open_dataset, with_named
+
+if TYPE_CHECKING:
+    from caniexport.answers.supported import CaseSupport
+    from caniexport.cli.output import Console
+
+
+@click.command("support")
+@click.argument("name", metavar="[CASE or OP]", required=False)
+@filter_options("support")
+@json_option
+def command(name: str | None, as_json: bool, **given: tuple[str, ...]) -> None:
+    """Say in a line for each exporter where a case works: from which torch release on, at which opsets.
+
+    An operator, a theme or several cases give these lines for each of the cases, --json the same as objects.
+    """
+    from caniexport.answers.supported import supported
+
+    dataset = open_dataset()
+    asked = read_filters("support", with_named(dataset, name, given))
+    output.answer(supported(dataset, asked), show, as_json)
+
+
+def show(found: Sequence[CaseSupport], console: Console) -> None:
+    """Print each case with its lines."""
+    for item in found:
+        console.print(item.case, style="bold")
+        console.print(item.title)
+        made = output.grid("exporter", "newest", "works", "elsewhere")
+        for line in item.support:
+            sign = STATUS[line.status]
+            elsewhere = line.otherwise_text.removeprefix("elsewhere: ")
+            shown = output.marked(f"{sign.sign} {word(line.status)}", sign)
+            made.add_row(EXPORTER_SHORT.get(line.exporter, line.exporter), shown, line.text, elsewhere)
+        console.print(made if item.support else "Not measured with any exporter.")
+        console.print()

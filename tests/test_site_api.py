@@ -1,0 +1,113 @@
+"""The static copy's JSON files: what the commands print, at addresses that can be guessed, as the schema says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+from dashboard_data import CASES, RELEASES, build
+
+from caniexport.answers.select import load
+from caniexport.cli import main
+from caniexport.home import VARIABLE
+from caniexport.model.status import EXPORTERS, Status
+from caniexport.pages.kept import Kept
+from caniexport.pages.site import api
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def copy(home, tmp_path_factory):
+    """A folder with what the copy has below ``api/``."""
+    folder = tmp_path_factory.mktemp("copy")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, str(home))
+        api.write(Kept.open(home / "results", None), folder)
+    return folder
+
+
+def read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def files(copy):
+    """Every file but the schema, with the name of its schema."""
+    inside = copy / "api" / "v1"
+    found = {path: path.parent.name for path in inside.glob("*/*.json")}
+    return {inside / "index.json": "index", **found}
+
+
+def test_every_file_is_as_the_published_schema_says(copy):
+    schema = read(copy / "api" / "v1" / "schema.json")
+    kinds = files(copy)
+
+    assert set(kinds.values()) == {"index", "case", "op", "torch", "badge"}
+    for path, kind in kinds.items():
+        jsonschema.validate(read(path), {"$ref": f"#/$defs/{kind}", "$defs": schema["$defs"]})
+
+
+def test_the_schema_takes_no_file_without_its_answer(copy):
+    schema = read(copy / "api" / "v1" / "schema.json")
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+    assert schema["$defs"]["status"]["enum"] == [member.value for member in Status]
+    assert schema["$defs"]["exporter"]["enum"] == list(EXPORTERS)
+    with pytest.raises(jsonschema.ValidationError, match="answer"):
+        jsonschema.validate({"api": 1, "command": "c"}, {"$ref": "#/$defs/case", "$defs": schema["$defs"]})
+
+
+def test_an_answer_is_what_the_command_that_it_names_prints(copy, home):
+    answers = {path: read(path) for path, kind in files(copy).items() if kind in ("case", "op", "torch")}
+
+    assert len(answers) > len(CASES)
+    for path, found in answers.items():
+        reply = CliRunner(env={VARIABLE: str(home)}).invoke(main, found["command"].split()[1:])
+        assert reply.exit_code == 0, reply.output
+        assert json.loads(reply.stdout) == found["answer"], path
+
+
+def test_the_index_names_every_file_and_its_addresses_can_be_guessed(copy):
+    inside = copy / "api" / "v1"
+    index = read(inside / "index.json")
+    named = {address for kind in ("cases", "ops", "torch") for address in index[kind].values()}
+
+    assert named == {
+        f"{path.parent.name}/{path.name}" for path in files(copy) if path.parent.name in ("case", "op", "torch")
+    }
+    assert index["cases"]["cross-no-symbolic"] == "case/cross-no-symbolic.json"
+    assert index["torch"] == {torch: f"torch/{torch}.json" for torch in RELEASES}
+    assert index["ops"]["aten::cross"] == "op/aten.cross.json"
+    assert len({address.casefold() for address in named}) == len(named)
+
+
+def test_a_badge_says_where_a_bare_call_works(copy):
+    badge = read(copy / "api" / "v1" / "badge" / "cross-no-symbolic.json")
+    (case,) = read(copy / "api" / "v1" / "case" / "cross-no-symbolic.json")["answer"]
+    lines = {line["exporter"]: line for line in case["support"]}
+
+    assert badge["message"] == lines.get("default", case["support"][0])["text"]
+    assert badge["color"] in {"brightgreen", "yellow", "red", "critical", "lightgrey"}
+
+
+def test_agents_are_told_of_addresses_that_are_there(copy):
+    text = (copy / "llms.txt").read_text(encoding="utf-8")
+
+    assert text.startswith("# caniexport\n\n> ")
+    assert Path(copy / "api" / "v1" / "index.json").is_file()
+    for address in ("api/v1/index.json", "api/v1/schema.json", "api/v1/case/cross-no-symbolic.json"):
+        assert address in text
+        assert (copy / address).is_file()
+
+
+@pytest.mark.published
+def test_operators_of_the_published_dataset_have_addresses_of_their_own(results):
+    ops = {op for entry in load(results).catalogue.values() for op in entry.ops}
+
+    assert len({api.op_address(op).casefold() for op in ops}) == len(ops)
