@@ -8,6 +8,7 @@ from caniexport import versions
 from caniexport.alerts import feed
 from caniexport.alerts.group import AlertKind, Member
 from caniexport.alerts.report import Report, ReportedAlert
+from caniexport.answers.annotations import annotation
 from caniexport.answers.signs import EXPORTER_SHORT
 
 _CELLS = 5
@@ -87,20 +88,13 @@ def github(found: Report) -> str:
         else:
             level = "warning"
         said = [*filter(None, [first_line(item.text)]), *map(cell, alert.members[:_CELLS]), f"id {alert.id}"]
-        lines.append(_annotation(level, alert.title, "\n".join(said)))
+        lines.append(annotation(level, alert.title, "\n".join(said)))
     for finding in found.findings:
         lines.append(
-            _annotation("error", f"expectation {finding.trouble.value}", f"{finding.entry.text}: {finding.says}")
+            annotation("error", f"expectation {finding.trouble.value}", f"{finding.entry.text}: {finding.says}")
         )
-    lines.append(_annotation("notice", "caniexport alerts", f"{summary(found)}\n{counts(found)}"))
+    lines.append(annotation("notice", "caniexport alerts", f"{summary(found)}\n{counts(found)}"))
     return "\n".join(lines) + "\n"
-
-
-def _annotation(level: str, title: str, message: str) -> str:
-    def data(text: str) -> str:
-        return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-    return f"::{level} title={data(title).replace(':', '%3A').replace(',', '%2C')}::{data(message)}"
 
 
 def atom(found: Report) -> str:

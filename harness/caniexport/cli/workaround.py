@@ -51,12 +51,21 @@ _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
     metavar="PATH",
     help="Find version gates and known workarounds in this source tree instead.",
 )
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github", "sarif"]),
+    default="text",
+    show_default=True,
+    help="With --scan: text, annotations of a pull request, or SARIF for code scanning.",
+)
 @install_options("Answer for what you have installed")
 @json_option
 def command(
     case: str | None,
     fail_on: tuple[str, ...],
     tree: Path | None,
+    form: str,
     lock: Path | None,
     here: bool,
     as_json: bool,
@@ -73,12 +82,14 @@ def command(
 
     install = read_install(lock, here, given["torch"])
     if tree is not None:
-        _scan(tree, case, fail_on, as_json, given, install)
+        _scan(tree, case, fail_on, "json" if as_json else form, given, install)
         return
+    if form not in ("text", "json"):
+        raise click.UsageError(f"--format {form} is for --scan")
     dataset, given = open_for(install, given)
     filters = read_filters("workaround", with_named(dataset, case, given))
     found = workarounds(dataset, filters)
-    output.answer(found, partial(show, evidence=bool(filters.cases)), as_json)
+    output.answer(found, partial(show, evidence=bool(filters.cases)), as_json or form == "json")
     if any(item.word.value in fail_on for item in (*found.standings, *found.cautions)):
         click.get_current_context().exit(1)
 
@@ -87,11 +98,12 @@ def _scan(
     tree: Path,
     case: str | None,
     fail_on: tuple[str, ...],
-    as_json: bool,
+    form: str,
     given: dict[str, tuple[str, ...]],
     install: LockedInstall | None,
 ) -> None:
     from caniexport.cli.scanned import show_scan
+    from caniexport.scan import formats
     from caniexport.scan.scan import scan
 
     # the project that is scanned has settings of its own
@@ -108,7 +120,10 @@ def _scan(
     exporter = given["exporter"][0] if given["exporter"] else None
     dataset, given = open_for(install, given)
     found = scan(dataset, tree, given["torch"], exporter, int(opset) if opset else None)
-    output.answer(found, show_scan, as_json)
+    if form in ("github", "sarif"):
+        click.echo({"github": formats.github, "sarif": formats.sarif}[form](found), nl=False)
+    else:
+        output.answer(found, show_scan, form == "json")
     if any(item.word.value in fail_on for item in found.findings if item.spoken):
         click.get_current_context().exit(1)
 

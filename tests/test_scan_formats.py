@@ -1,0 +1,64 @@
+"""A scan as annotations and as SARIF, and the hook that runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import yaml
+from click.testing import CliRunner
+from small_dataset import write
+
+from caniexport.cli import main
+
+SOURCE = (
+    "import torch\nfrom torch.onnx import register_custom_op_symbolic\n"
+    'register_custom_op_symbolic("aten::cross", rule, 9)\n'
+)
+
+
+def scan(tmp_path, monkeypatch, *words):
+    (tmp_path / "cases").mkdir()
+    write(tmp_path / "results")
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    (tmp_path / "a b").mkdir()
+    (tmp_path / "a b" / "m.py").write_text(SOURCE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return CliRunner().invoke(main, ["workaround", "--scan", "a b", "--torch", "2.8", "--exporter", "trace", *words])
+
+
+def test_findings_are_annotations_at_their_lines(tmp_path, monkeypatch):
+    reply = scan(tmp_path, monkeypatch, "--format", "github", "--fail-on", "obsolete")
+
+    assert reply.exit_code == 1
+    first, last = reply.stdout.splitlines()
+    assert first.startswith(
+        "::warning file=a b/m.py,line=3,title=obsolete%3A custom-symbolic aten%3A%3Across::obsolete at"
+    )
+    assert last.startswith("::notice title=caniexport::1 findings")
+
+
+def test_findings_are_results_of_sarif(tmp_path, monkeypatch):
+    (run,) = json.loads(scan(tmp_path, monkeypatch, "--format", "sarif").stdout)["runs"]
+
+    (result,) = run["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "obsolete"
+    assert (result["level"], place["artifactLocation"]["uri"]) == ("warning", "a%20b/m.py")
+    assert place["region"]["startLine"] == 3
+
+
+def test_the_hook_calls_what_there_is():
+    (hook,) = yaml.safe_load((Path(__file__).parents[1] / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    words = [*hook["entry"].split(), *hook["args"]]
+
+    command = main.get_command(click.Context(main), words[1])
+    assert command.make_context("workaround", words[2:]).params["fail_on"] == ("obsolete", "harmful")
+    assert (Path(__file__).parents[1] / hook["additional_dependencies"][0] / "pyproject.toml").is_file()
+
+
+def test_a_format_of_a_scan_without_a_scan_is_wrong_use():
+    reply = CliRunner().invoke(main, ["workaround", "--format", "sarif"])
+
+    assert (reply.exit_code, "is for --scan" in reply.output) == (2, True)
