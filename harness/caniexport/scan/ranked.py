@@ -111,19 +111,12 @@ class Ranking:
         here, calls = lines.between(place.first, place.last)
         there, others = lines.between(*place.instead) if place.instead else (frozenset(), frozenset())
         quoted = there | self._quoted(place.quoted)
-        said = frozenset(fix for pattern, fix in self.known.sayings if pattern.search(place.said))
+        sayings = self.known.sayings if place.is_about_onnx else ()
+        said = frozenset(fix for pattern, fix in sayings if pattern.search(place.said))
         seen = _PlaceSeen(here, calls, quoted, others - calls, place.named, place.words, said)
         found = [self._candidate(profile, seen) for profile in self.known.profiles.values()]
         good = (item for item in found if item and (item.named >= 1.0 or place.told is not Told.PATCH))
         return sorted(good, key=lambda item: -item.score)
-
-    def by_words(self, place: ToldPlace) -> str:
-        """The case whose words a comment has, and no other case's; empty where none has."""
-        if place.told is not Told.COMMENT or not place.is_about_onnx:
-            return ""
-        found = sorted(((self._words(profile, place.words), case) for case, profile in self.known.profiles.items()))
-        (second, _), (first, case) = found[-2:]
-        return case if first >= _WORDS and first >= _CLEARLY * second else ""
 
     def operator(self, place: ToldPlace, lines: OnLines) -> str:
         """The operator that a place is there for, whichever of its cases it is; empty where that is not plain."""
@@ -299,15 +292,13 @@ _NAMED = 2.9
 _PYTHON = frozenset(
     "index item slice list size floor_divide remainder add mul pow in is both max min sum round abs".split()
 )
-#: of the words of a comment, what a case has in common with it at least, and how many times the next case's
-_WORDS, _CLEARLY = 0.35, 1.4
 #: what a branch may leave out beside an operator
 _CASTS = frozenset({"as_int32", "as_int64", "as_bool"})
 _COMPARED = frozenset("eq ne lt le is in both either".split())
 #: operators that are named for many reasons
 _VAGUE = frozenset(
     "tensor append rand randn linear conv2d clone copy sum split where arange dropout embedding softmax reshape "
-    "view cat stack max min add mul div not neg matmul relu sigmoid batchnorm expand detach item eq "
+    "view cat stack max min add mul div not neg matmul relu sigmoid batchnorm expand detach item eq ne lt le and or "
     "prim::pythonop".split()
 )
 #: operators of a fix that are rarer together

@@ -34,8 +34,8 @@ _COMPLAINT = re.compile(
     r"|export",
     re.IGNORECASE,
 )
-#: a test that asks for scripting alone
-_SCRIPTING = re.compile(r"^(?:not )?(?:torch\.)?(?:jit\.)?is_scripting\(\)$")
+#: what a test that asks for an export has, and one for scripting or compiling alone has not
+_ASKS = re.compile(r"onnx|export|trac", re.IGNORECASE)
 _STRONG = re.compile(
     r"onnx|opset|\bort\b|\btrac(?:ing|ed|eable)\b|\bexport(?:s|able|ing|ed)?\b|torch\.jit\.trace", re.IGNORECASE
 )
@@ -390,7 +390,7 @@ class _PlaceFinder:
                     last = node.end_lineno or node.lineno
                     yield ToldPlace(
                         node.lineno, node.lineno, last, Told.GATE, "", instead=(there.lineno, there.end_lineno or 0),
-                        runtime=runtime, asked=way is not None,
+                        runtime=runtime, asked=way is not None and bool(_ASKS.search(ast.unparse(item.test))),
                     )  # fmt: skip
                     del here
 
@@ -412,7 +412,7 @@ class _PlaceFinder:
             first, here[0] if here else first, here[1] if here else last, Told.GATE, said,
             self.named(said, ()) | set(_in_name(self.known, inside)) | self._chosen_names(ours), instead=instead,
             runtime=runtime,
-            avoided=self.avoided(said), asked=way is not None and not _SCRIPTING.search(ast.unparse(node.test)),
+            avoided=self.avoided(said), asked=way is not None and bool(_ASKS.search(ast.unparse(node.test))),
         )  # fmt: skip
 
     def _chosen_names(self, block: Sequence[ast.stmt]) -> set[str]:
@@ -503,6 +503,11 @@ def _messages(node: ast.AST) -> Iterator[str]:
             given = item
         texts = ast.walk(given) if given is not None else ()
         yield from (part.value for part in texts if isinstance(part, ast.Constant) and isinstance(part.value, str))
+
+
+def speaks_of_export(lines: Iterable[str]) -> bool:
+    """Whether any of these lines has a word on an export."""
+    return any(_STRONG.search(line) for line in lines)
 
 
 def _first_line(node: ast.stmt) -> int:

@@ -12,7 +12,7 @@ from caniexport.scan.files import ParsedFile
 from caniexport.scan.normal import blocks, dotted, every_statement, operator_of
 from caniexport.scan.ranked import Candidate, Formed, OnLines, Ranking, lines_of
 from caniexport.scan.site import Site, SiteKind, Sureness
-from caniexport.scan.stated import Told, ToldPlace, ends, names_around, places, span
+from caniexport.scan.stated import Told, ToldPlace, ends, names_around, places, span, speaks_of_export
 
 _TOLD = {
     Told.COMMENT: "its author's words",
@@ -40,7 +40,7 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
     for place in places(source, ranking.known.operators):
         check()
         stated.append((place, _best(place, lines, ranking)))
-    found = [_found(source, place, best, by_path, ranking, lines) for place, best in stated]
+    found = [_told(source, place, best, by_path, ranking.operator(place, lines)) for place, best in stated]
     found = [item for item in found if not _is_within_another(item, found)]
     found += _chosen(source, lines, ranking, [place.line for place, best in stated if best])
     covered = [item for item in found if item.site.sure is not Sureness.SIMILAR or item.site.runtime]
@@ -60,14 +60,6 @@ def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]
     return (same or [item for item in ranked if item.is_near(place.told)])[:1]
 
 
-def _found(
-    source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: str, ranking: Ranking, lines: OnLines
-) -> StatedWorkaround:
-    operator = ranking.operator(place, lines)
-    case = "" if operator or any(item.is_same for item in best) else ranking.by_words(place)
-    return _told(source, place, [Candidate(case, "?", said=1.0)] if case else best, by_path, operator)
-
-
 def _told(source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: str, operator: str) -> StatedWorkaround:
     fixes = tuple((item.case, item.variant) for item in best)
     same = any(item.is_same for item in best)
@@ -81,7 +73,9 @@ def _told(source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: 
 
 
 def _chosen(source: ParsedFile, lines: OnLines, ranking: Ranking, told: list[int]) -> list[StatedWorkaround]:
-    """Branches, whatever they ask, of which one has the failing form of a case and the other the form of a fix."""
+    """Branches with a word on an export, whatever they ask, of which one has the failing form of a case and the other
+    the form of a fix.
+    """
     found = []
     for block in blocks(source.tree):
         for number, node in enumerate(block):
@@ -91,6 +85,7 @@ def _chosen(source: ParsedFile, lines: OnLines, ranking: Ranking, told: list[int
                 or not (node.orelse or rest)
                 or node.lineno in told
                 or _is_by_type(node.test)
+                or not speaks_of_export(source.lines[node.lineno - 1 : node.end_lineno])
             ):
                 continue
             sides = span(node.body), span(node.orelse or rest)
