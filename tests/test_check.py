@@ -299,6 +299,34 @@ def test_an_operator_of_the_words_of_others_is_not_taken_for_theirs(corpus):
     assert corpus.matches(FailurePoint("1.13.1", "torchscript-trace", 15, "export", Status.FAIL, text)) == ()
 
 
+def test_a_message_that_ends_with_lines_of_a_graph_is_about_its_first_line(corpus):
+    graph = "".join(f"  %{number} : Tensor = onnx::LSTM(%0)\n" for number in range(1, 9))
+    text = (
+        "RuntimeError: ONNX export failed: Couldn't export operator aten::adaptive_avg_pool2d\n\nGraph we tried to "
+        f"export:\ngraph(%0 : Float(1, 3, 4, 4)) {{\n{graph}  return (%1);\n}}"
+    )
+    found = corpus.matches(FailurePoint("1.10.2", "torchscript-trace", 11, "export", Status.FAIL, text))
+    assert found[0].case.startswith("adaptive-avg-pool")
+    assert not [match.case for match in found if "lstm" in match.case]
+
+
+@pytest.mark.parametrize(
+    ("exporter", "text"),
+    [
+        (
+            "dynamo",
+            "TypeError: zeros(): argument 'size' failed to unpack the object at pos 1 with error \"type must be int\"",
+        ),
+        ("torchscript-trace", "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"),
+    ],
+    ids=["packed LSTM", "bare Linear"],
+)
+def test_an_error_that_no_case_has_is_called_the_same_as_none(corpus, exporter, text):
+    found = corpus.matches(FailurePoint("2.15.0", exporter, 18, "export", Status.FAIL, text))
+    assert not [match for match in found if match.why.startswith(("the same error", "the same cause"))]
+    assert "masked-select-no-rule" not in {match.case for match in found}
+
+
 def own_cell(opset, status):
     told = dict.fromkeys(MeasuredCell._fields)
     told |= {"torch": "1.13.1", "exporter": "torchscript-trace", "opset": opset, "status": status, "stage": "export"}

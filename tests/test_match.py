@@ -9,6 +9,11 @@ from click.testing import CliRunner
 
 import caniexport
 from caniexport import names
+from caniexport.answers.filters import Filters
+from caniexport.answers.points import Places
+from caniexport.answers.select import load, select
+from caniexport.answers.targets import Statuses
+from caniexport.answers.touching import TouchJudge, TouchWord, known_graphs
 from caniexport.cli import main
 from caniexport.match.errors import Confidence, index_errors, match_error
 from caniexport.match.evidence import read_error
@@ -267,3 +272,15 @@ def test_that_a_case_of_the_same_operator_works_is_no_word_about_the_error(publi
     assert "so it does not explain this error" in found.decision
     assert "without a fix" not in found.decision
     assert found.reason.startswith("Type Error: Type parameter")
+
+
+@pytest.mark.parametrize(("torch", "exporter", "opset"), [("2.15.0", "dynamo", 18), ("2.15.0", "dynamo", 23)])
+def test_a_model_with_attention_of_three_axes_is_never_said_to_be_clear_where_dynamo_refuses_it(
+    published, torch, exporter, opset
+):
+    rows = load(published)
+    statuses, places = Statuses(select(rows, Filters())), Places(rows)
+    source = places.fill({"torch": "2.15.0", "exporter": "torchscript-trace", "opset": "18"})
+    graph = known_graphs(rows, source.torch, source.exporter)["sdpa-three-dims", "plain"]
+    target = places.fill({"torch": torch, "exporter": exporter, "opset": str(opset)})
+    assert TouchJudge(rows, graph, source, statuses.at).at(target).word is TouchWord.FAILS

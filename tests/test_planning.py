@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -222,6 +224,15 @@ def test_an_operator_that_is_known_and_no_case_is_about_is_told_apart_from_a_typ
     assert (asked.exit_code, "nearest" in asked.output) == (2, False)
     assert "'NMS' is no case, and an operator that no case of the corpus is about" in asked.output
     assert "nearest: aten::cross" in run("table", "--op", "corss").output
+
+
+def test_tox_lists_the_releases_and_nothing_that_means_none():
+    line = [sys.executable, "-m", "tox", "list"]
+    reply = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    listed = [text.split(" ")[0] for text in reply.stdout.splitlines() if "->" in text]
+    assert reply.returncode == 0, reply.stderr
+    assert listed[0].startswith("torch")
+    assert "py" not in listed
 
 
 # --- plans
