@@ -56,6 +56,7 @@ SHOWN: dict[str, str] = {
     "check": "check my_model:make --release 1.13.1 --release 2.15.0",
     "audit": "audit --cells 300 --seed 18 --save",
     "publish": "publish",
+    "workflow": "workflow > .github/workflows/nightly.yml",
     "dashboard": "dashboard --port 8501",
     "data": "data",
     "op": "op F.grid_sample",

@@ -28,6 +28,7 @@ COMMANDS = (
     "workaround",
     "upgrade",
     "alerts",
+    "workflow",
     "policy",
     "claims",
     "declared",

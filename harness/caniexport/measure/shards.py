@@ -101,6 +101,11 @@ def cut(cells: Sequence[Cell], count: int, microseconds: Mapping[Unit, int]) -> 
     return [[*canaries, *part] if part else [] for part in parts]
 
 
+def total_seconds(cells: Iterable[Cell], microseconds: Mapping[Unit, int]) -> float:
+    """What one worker takes for these cells; ``microseconds`` as for :func:`cut`."""
+    return sum(_of_a_cell((cell.case, cell.exporter), microseconds) for cell in cells) / 1e6
+
+
 def digest(parts: Sequence[Sequence[Cell]]) -> str:
     """Sixteen hex digits that two machines have in common where they cut the same plan in the same way."""
     text = "\n\n".join("\n".join(sorted(cell.key for cell in part)) for part in parts)
