@@ -245,7 +245,7 @@ def test_a_worker_of_another_version_gets_nothing_and_both_versions_are_named(cl
     assert not (older.folder / "results-local").exists()
 
 
-@pytest.mark.parametrize("small_disk", ["size=300k"], indirect=True)
+@pytest.mark.parametrize("small_disk", ["size=120k"], indirect=True)
 def test_a_worker_with_a_full_disk_leaves_its_shards_to_others(cluster, one_machine, small_disk, tmp_path):
     full = cluster.home.copy(tmp_path / "full", with_rows=False)
     (full.folder / "results-local").symlink_to(small_disk)
