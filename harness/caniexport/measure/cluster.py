@@ -240,7 +240,8 @@ class ClusterRun:
         futures = {self._submit(task): task for task, _ in tasks}
         progress = Progress(self.say)
         label = f"{len(tasks)} shards"
-        progress.begin({label: sum(cells for _, cells in tasks)})
+        planned = sum(cells for _, cells in tasks)
+        progress.begin({label: planned})
         failed: dict[str, str] = {}
         waiting, alone = set(futures), 0.0
         while waiting:
@@ -253,7 +254,7 @@ class ClusterRun:
             alone = 0.0 if done or self._workers() else alone + _POLL
             if alone > _PATIENCE:
                 raise ClusterError(f"no worker has been left for {_PATIENCE:.0f} s: {self._owed(waiting, futures)}")
-            progress.update(label, sum(self._finished.values()))
+            progress.update(label, min(planned, sum(self._finished.values())))
         progress.end(label, 0, sum(self._finished.values()), "; ".join(failed.values()))
         return failed
 

@@ -390,19 +390,12 @@ class MergingRelease:
             if cut_shard
         }
         have = {key_of(row) for row in good if row["status"] in _MEASURED}
-        owed, notes = self._owed(cuts, have)
+        owed, whole, notes = self._owed(cuts, have)
         shards = sorted({item.shard for item in cuts})
-        counts = {shard.of for shard in shards}
-        missing = (
-            [
-                Shard(index, count)
-                for count in sorted(counts)
-                for index in range(1, count + 1)
-                if Shard(index, count) not in shards
-            ]
-            if len(counts) == 1
-            else []
-        )
+        counts = {shard.of for shard in shards} if len({shard.of for shard in shards}) == 1 else set()
+        every = [Shard(number, count) for count in counts for number in range(1, count + 1)]
+        # one whose rows have all come before the file of the whole shard is not missing
+        missing = [shard for shard in every if shard not in shards and shard.number not in whole]
         if unfinished:
             notes.append(f"{len(unfinished)} runs that were ended before their canaries could judge them are not used")
         codes = {row["code"] for row in good}
@@ -420,17 +413,20 @@ class MergingRelease:
             notes=tuple(notes),
         )
 
-    def _owed(self, cuts: set[CutShard], have: set[str]) -> tuple[list[str], list[str]]:
-        """The cells without a row, where the plan was cut as it would be cut here; and what is to be said of it."""
+    def _owed(self, cuts: set[CutShard], have: set[str]) -> tuple[list[str], set[int], list[str]]:
+        """The cells without a row and the shards that owe none, where the plan is cut here as it was; what to say."""
         if not cuts:
-            return [], []
+            return [], set(), []
         if len({(item.digest, item.shard.of) for item in cuts}) > 1:
-            return [], ["the shards are of plans that were cut differently: what is owed is not known"]
+            return [], set(), ["the shards are of plans that were cut differently: what is owed is not known"]
         some = next(iter(cuts))
         took = past_microseconds(Dataset.open(self.home.published, None), self.origin.torch)
-        if digest(cut(self.plan, some.shard.of, took)) != some.digest:
-            return [], ["the plan was cut from other cases, rows or options than are here: what is owed is not known"]
-        return [cell_name(self.origin.torch, cell) for cell in self.plan if cell.key not in have], []
+        parts = cut(self.plan, some.shard.of, took)
+        if digest(parts) != some.digest:
+            note = "the plan was cut from other cases, rows or options than are here: what is owed is not known"
+            return [], set(), [note]
+        whole = {number for number, part in enumerate(parts, start=1) if all(cell.key in have for cell in part)}
+        return [cell_name(self.origin.torch, cell) for cell in self.plan if cell.key not in have], whole, []
 
 
 def _is_settled(row: Row) -> bool:
