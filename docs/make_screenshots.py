@@ -33,7 +33,6 @@ PICTURES = {
     "alerts": ("/alerts", 1440, 1000, "light"),
     "upgrade": ("/upgrade?from=1.13.1", 1440, 1000, "light"),
     "upgrade-phone": ("/upgrade?from=1.13.1", 390, 844, "light"),
-    "search-phone": ("/?q=grid_sampler to ONNX opset version 11 is not supported", 390, 844, "dark"),
 }
 #: milliseconds that a page may take on a busy machine
 PATIENCE = 180_000
