@@ -62,7 +62,7 @@ def _folders(place: Path) -> Iterator[Path]:
 def _table(path: Path) -> Mapping[str, Any] | None:
     try:
         found = tomllib.loads(read_list(path)).get("tool", {}).get("caniexport")
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):  # nested brackets end Python's own parser
         return None
     return found if isinstance(found, dict) else None
 
