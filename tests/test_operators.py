@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from caniexport import home as homes
@@ -12,6 +13,7 @@ from caniexport.corpus.operator_table import joined, listed_releases, write_tabl
 from caniexport.model import corpus, plan, releases
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import DatabaseEntry, asked_opsets, read_entries
+from caniexport.worker.compare import compare
 
 ROOT = Path(__file__).resolve().parent.parent
 HOME = homes.find(ROOT).of_corpus("operators")
@@ -163,3 +165,20 @@ def test_torchscript_is_asked_for_every_third_opset_and_the_newest_that_it_takes
     assert asked_opsets("float32-plain", releases.find("1.13.1"), "torchscript-trace") == (8, 11, 14, 17)
     assert asked_opsets("float32-plain", releases.find("2.4.1"), "torchscript-trace") == (8, 11, 14, 17, 20)
     assert asked_opsets("float32-plain", releases.find("1.9.1"), "torchscript-trace") == (8, 11, 13)
+
+
+def test_what_is_left_of_a_sum_that_cancels_out_is_as_exact_as_its_terms():
+    want = np.array([100.0, 1e-6], dtype="float32")
+    near, far = want + np.float32(5e-4), want + np.float32(5e-3)
+
+    assert compare([want], [near], None, None, "runtime").problem
+    assert not compare([want], [near], None, None, "runtime", by_largest=True).problem
+    assert compare([want], [far], None, None, "runtime", by_largest=True).problem
+
+
+def test_without_values_only_dtype_and_shape_are_compared():
+    want = np.zeros((2, 3), dtype="float32")
+
+    assert not compare([want], [want + 1], None, None, "runtime", values=False).problem
+    assert "dtype" in compare([want], [want.astype("float64")], None, None, "runtime", values=False).problem
+    assert "shape" in compare([want], [want[:1]], None, None, "runtime", values=False).problem

@@ -246,6 +246,8 @@ class Variant:
         self.rtol, self.atol = case.rtol, case.atol
         #: False where they are random: then count, dtype and shape of the outputs are compared
         self.compares_values = True
+        #: whether the largest value of an output widens its absolute tolerance
+        self.by_largest = False
 
     @property
     def input_sets(self) -> int:

@@ -78,6 +78,7 @@ class MadeVariant(Variant):
         self.changes_values = False
         self.rtol, self.atol = _TOLERANCES.get(name.split("-")[0], (None, None))
         self.compares_values = not case.is_random(name)
+        self.by_largest = True
 
     @property
     def input_sets(self) -> int:

@@ -233,7 +233,9 @@ class _Work:
         parts = [
             _located(
                 index,
-                compare.compare(want, got, variant.rtol, variant.atol, "onnxruntime", variant.compares_values),
+                compare.compare(
+                    want, got, variant.rtol, variant.atol, "onnxruntime", variant.compares_values, variant.by_largest
+                ),
             )
             for index, (want, got) in enumerate(zip(truth, outputs))
         ]

@@ -96,7 +96,8 @@ def _drawn(name: str, dtype: str, seed: int) -> List[CallSample]:
     entry = entries()[name]
     with _seeded(seed), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = entry.sample_inputs("cpu", getattr(torch, dtype), requires_grad=False)
+        # not by ``entry.sample_inputs``, which sets a seed of its own before each sample from 2.3 on
+        made = entry.sample_inputs_func(entry, "cpu", getattr(torch, dtype), False)
         return [_sample(item) for _, item in zip(range(_LOOKED_AT), made)]
 
 
