@@ -32,6 +32,7 @@ _NOTHING = "No case of the corpus is about what is listed: nothing documented is
 @click.command("upgrade")
 @click.option("--from", "before", metavar="POINT", help="torch=1.13.1,opset=17; exporter=, ort=1.20, provider=.")
 @click.option("--to", "after", metavar="POINT", help="What is left out is that release's own default.")
+@click.option("--to-lock", type=click.Path(path_type=Path), metavar="FILE", help="--to what this lock file installs.")
 @install_options("Where you are")
 @click.option("--ops", "op_list", type=click.Path(path_type=Path), help="A file with operators, one a line.")
 @click.option(
@@ -54,6 +55,7 @@ _NOTHING = "No case of the corpus is about what is listed: nothing documented is
 def command(
     before: str | None,
     after: str | None,
+    to_lock: Path | None,
     lock: Path | None,
     here: bool,
     op_list: Path | None,
@@ -72,6 +74,8 @@ def command(
     from caniexport.answers.points import parse
     from caniexport.answers.wanted import wanted
 
+    if to_lock is not None:
+        after = _point_of(to_lock, after)
     if after is None and not plan:
         raise click.UsageError("Missing option '--to' (or --plan, which proposes one)")
     dataset = open_dataset()
@@ -98,6 +102,15 @@ def command(
     output.answer(found, show if is_narrow else show_measured, as_json)
     if found.breaks:
         click.get_current_context().exit(1)
+
+
+def _point_of(lock: Path, after: str | None) -> str:
+    """What a lock file installs as a point; what ``after`` names goes before it."""
+    from caniexport.answers.points import parse
+    from caniexport.locks import read_lock
+
+    named = parse(after or "")
+    return ",".join(f"{name}={value}" for name, value in {**read_lock(lock).point, **named}.items())
 
 
 def _file(path: Path | None, dataset: Dataset) -> ModelFile | None:
