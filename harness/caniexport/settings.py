@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -55,8 +56,9 @@ def _folders(place: Path) -> Iterator[Path]:
     here = place.resolve()
     for folder in (here, *here.parents):
         yield folder
-        if (folder / ".git").exists():
-            return
+        with contextlib.suppress(OSError):  # a name that is too long to be one
+            if (folder / ".git").exists():
+                return
 
 
 def _table(path: Path) -> Mapping[str, Any] | None:

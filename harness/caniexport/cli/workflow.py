@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("workflow")
-@click.option("--matrix", "as_matrix", is_flag=True, help="Print the jobs instead, as the workflow asks for them.")
+@click.option("--matrix", "--json", "as_matrix", is_flag=True, help="Print the jobs as JSON instead.")
 @click.option(
     "--release",
     "names",

@@ -122,7 +122,7 @@ _RULES = tuple(
         r"(?P<op>\w+(?:::\w+)?)'? to ONNX opset version",
         r"(?:Cannot find|No) (?:symbolic|ONNX function|operator overload)[^\n]{0,30}? (?:for|of) '?" + _OP,
         r"Exporting (?:the|to) operator '?(?P<op>(?:\w*::)?\w+)'? to\b",
-        r"ONNX export failed on (?:an operator with unrecognized namespace )?(?:ATen operator )?(?P<op>\w+(?:::\w+)?)",
+        r"(?:ONNX export failed on|with unrecognized namespace) (?:ATen operator )?(?P<op>(?!an )\w+(?:::\w+)?)",
         r"ONNX export of (?:operator )?'?(?P<op>(?:\w+::)?\w+)",
         r"Couldn't export (?:Python )?operator (?P<op>[\w:]+)",
         r"(?:UnsupportedOperator|DynamicOutputShape|DataDependentOutput)Exception(?:'>)?: (?P<op>\w+\.\w+)",
