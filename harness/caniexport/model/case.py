@@ -24,11 +24,13 @@ input set is the one the exporter sees; the others show whether the exported fil
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, ClassVar, Dict, Mapping, Optional, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, Mapping, Optional, Tuple, Type, Union
 
 from caniexport.model.errors import CorpusError
-from caniexport.model.releases import Release
 from caniexport.model.status import Exporter, FixKind
+
+if TYPE_CHECKING:
+    from caniexport.model.releases import Release
 
 #: ``{argument: {axis: name}}`` as torch's ``dynamic_axes`` takes it.
 Dynamic = Mapping[str, Any]
