@@ -201,12 +201,13 @@ def _judged(
     """How many cells there are of every verdict, and those that got worse."""
     counts: Counter[Verdict] = Counter()
     worse = []
-    for line in sorted({*before, *after}, key=lambda line: tuple(item or "" for item in line)):
+    for line in {**before, **after}:
         one, other = before.get(line), after.get(line)
         verdict = compare(compared(one), compared(other))
         counts[verdict] += 1
         if one is not None and other is not None and verdict in KINDS and KINDS[verdict].stops:
             worse.append(_changed(one, other, verdict, torch))
+    worse.sort(key=lambda item: (item.case, item.variant, item.place.exporter, item.place.provider or ""))
     return {verdict: counts[verdict] for verdict in Verdict}, worse
 
 
