@@ -1,9 +1,9 @@
 """How fast the dashboard answers: ``python benchmarks/dashboard.py [--rows 1000000]``, needs playwright and a Chromium.
 
-First paint cold (a server that was just started) and warm; then, of a server at rest, a filter change, a case page by a click, a search, the
-matrix of every case (its first rows, and all of them), twelve tabs at once; then the server's memory with ten sessions
-open, each of which has looked at the front page, the whole matrix, a case and an upgrade. Over the published rows, or
-over as many synthetic ones (benchmarks/answers.py).
+First paint cold (a server that was just started) and warm; then, of a server at rest, a filter change, a case page by
+a click, a search, the matrix of every case (its first rows, and all of them), twelve tabs at once; then the server's
+memory with ten sessions open, each of which has looked at the front page, the whole matrix, a case and an upgrade. Over
+the published rows, or over as many synthetic ones (benchmarks/answers.py).
 
 Beside the seconds on the wall the processor seconds of the server and of the browser: on a busy machine only these say
 something. Every line has the limit that the wall, or the memory, is held against on a quiet machine with two cores.
