@@ -1,64 +1,144 @@
-"""One question asked in every way that there is has one answer: command, Python, agent, pytest."""
+"""One question asked in each of five ways has one answer: command, Python, JSON file, agent, test suite."""
 
 from __future__ import annotations
 
 import json
 import random
+import re
+from collections import defaultdict
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
-from caniexport import api
+from caniexport import api, locks, pytest_plugin
 from caniexport.agents import Agent
+from caniexport.answers.filters import Filters
+from caniexport.answers.outcomes import first_line
+from caniexport.answers.reading import load
+from caniexport.answers.supported import supported
 from caniexport.cli import main
 from caniexport.home import VARIABLE
-from caniexport.match.known import known_case
-from caniexport.model.status import MEASURED
+from caniexport.locks import LockedInstall
+from caniexport.model.canaries import CANARY
+from caniexport.model.status import MEASURED, WORKS
+from caniexport.pages.kept import Kept
+from caniexport.pages.site.api import case_address, case_files
+
+pytest_plugins = "pytester"
 
 ROOT = Path(__file__).resolve().parents[1]
-COLUMNS = ("case", "torch", "exporter", "opset", "status")
+PLUGIN = ("-p", "no:caniexport", "-p", "caniexport.pytest_plugin", "-p", "no:cacheprovider", "-qq", "--caniexport")
+COLUMNS = ("case", "variant", "torch", "exporter", "opset", "status")
+EXPORTERS = ("torchscript-trace", "torchscript-script", "dynamo")
+#: cases and torch releases that questions are about
+CASES, RELEASES, NUMBER = 25, 8, 50
+REASON = re.compile(
+    r"(?P<name>\S+) is measured to (?P<word>fail|work) at (?P<place>.*?opset \d+)(?: \((?P<ended>.*?)\))?;"
+)
 
 
-def questions(dataset, number):
-    """Failing forms at measured points, drawn by a fixed seed."""
-    where = {"variant": ("plain",), "provider": ("cpu",), "exporter": ("torchscript-trace", "dynamo")}
-    rows = sorted(row for row in dataset.select(COLUMNS, where) if row[3] is not None and row[4] in set(MEASURED))
-    return [dict(zip(COLUMNS[:4], row, strict=False)) for row in random.Random(25).sample(rows, number)]
+@pytest.fixture(scope="module")
+def questions(results):
+    """Measured points drawn by a fixed seed: every status, failing forms and fixes, several releases."""
+    draw, catalogue = random.Random(25), load(results).catalogue
+    where = {"provider": ("cpu",), "exporter": EXPORTERS, "torch": draw.sample(load(results).torch, RELEASES)}
+    cases = draw.sample(sorted({case for (case, _), entry in catalogue.items() if entry.corpus != CANARY}), CASES)
+    some, seldom = ({"case": cases}, {"status": ("crash", "unstable")})
+    found = results.select(COLUMNS, where | some) + results.select(COLUMNS, where | seldom)
+    rows = sorted({row for row in found if row[5] in set(MEASURED) and catalogue[row[:2]].corpus != CANARY})
+    each = [draw.choice([row for row in rows if row[5] == status]) for status in sorted({row[5] for row in rows})]
+    return [dict(zip(COLUMNS, row, strict=True)) for row in each + draw.sample(rows, NUMBER - len(each))]
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """The published dataset without rows of this machine, in a folder without settings."""
+    for name in ("cases", "results"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+
+def named(asked):
+    """The question in the words of the command line: the case, and the point."""
+    return f"{asked['case']}/{asked['variant']}", {name: str(asked[name]) for name in ("torch", "exporter", "opset")}
 
 
 def told(groups, messages):
     """What JSON says of a point: how it ended and where, and the message's first line."""
     (group,) = groups
     text = messages[group["message"]] if group.get("message") is not None else ""
-    return group["status"], group["stage"], first(text)
+    return group["status"], group["stage"], first_line(text)
 
 
-def first(text):
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")[:100]
+def by_command(asked):
+    case, point = named(asked)
+    options = [word for name, text in point.items() for word in (f"--{name}", text)]
+    (answer,) = json.loads(CliRunner().invoke(main, ["why", case, *options, "--json"]).stdout)
+    return told(answer["groups"], answer["messages"])
 
 
-def test_fifty_questions_have_one_answer_however_they_are_asked(results, tmp_path, monkeypatch):
-    for name in ("cases", "results"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    agent = Agent(results)
+def by_python(results, asked):
+    case, point = named(asked)
+    (answer,) = api.why(results, case, **point)
+    (group,) = answer.groups
+    text = "" if group.message is None else answer.messages[group.message]
+    return group.status.value, group.stage, first_line(text)
 
-    for asked in questions(results, 50):
-        case, point = f"{asked['case']}/plain", {name: str(asked[name]) for name in ("torch", "exporter", "opset")}
-        options = [word for name, text in point.items() for word in (f"--{name}", text)]
-        (printed,) = json.loads(CliRunner().invoke(main, ["why", case, *options, "--json"]).stdout)
-        (mine,) = api.why(results, case, **point)
-        (group,) = mine.groups
-        (served,) = agent.why(case, **point)["answers"]
-        known = known_case(results, case, point)
-        text = "" if group.message is None else mine.messages[group.message]
 
-        answers = {
-            "command": told(printed["groups"], printed["messages"]),
-            "python": (group.status.value, group.stage, first(text)),
-            "agent": told(served["groups"], served.get("messages", ())),
-        }
-        works = known.word.value == "measured to work"
-        answers["pytest"] = (known.status.value, known.stage, answers["python"][2] if works else known.message[:100])
-        assert len(set(answers.values())) == 1, (asked, answers)
+def by_agent(agent, asked):
+    case, point = named(asked)
+    (answer,) = agent.why(case, **point)["answers"]
+    return told(answer["groups"], answer.get("messages", ()))
+
+
+def in_file(file, asked):
+    """What is to be done by a program that has the file of a case."""
+    mine = [
+        item
+        for item in file["outcomes"]
+        if all(item[axis] == asked[axis] for axis in ("variant", "exporter"))
+        and (asked["torch"] in item["torch"] and asked["opset"] in item["opsets"])
+    ]
+    return told(mine, file["messages"])
+
+
+def in_suites(questions, pytester, monkeypatch):
+    """For each question the line of the plugin, from a test suite run where its torch release is installed."""
+    by_torch = defaultdict(list)
+    for number, asked in enumerate(questions):
+        case, point = named(asked)
+        del point["torch"]
+        mark = f"@pytest.mark.caniexport({case!r}, **{point!r})"
+        by_torch[asked["torch"]].append(f"{mark}\ndef test_{number}():\n    assert False\n")
+    lines = {}
+    for torch, tests in by_torch.items():
+        monkeypatch.setattr(locks, "read_running", lambda: LockedInstall("here", "3.12", {"torch": torch}))  # noqa: B023 - called in this turn
+        pytest_plugin._running.cache_clear()
+        pytester.makepyfile("import pytest\n" + "\n".join(tests))
+        found = re.findall(r"::test_(\d+): (.*)", pytester.runpytest_inprocess(*PLUGIN).stdout.str())
+        lines |= {int(number): line for number, line in found}
+    return [lines[number] for number in range(len(questions))]
+
+
+def test_fifty_questions_have_one_answer_in_all_five_ways(results, questions, home, pytester, monkeypatch):
+    agent, kept = Agent(results), Kept.open(ROOT / "results", None)
+    asked_of = supported(kept, Filters(cases=tuple({asked["case"] for asked in questions})))
+    files = json.loads(json.dumps(dict(case_files(kept, asked_of))))
+    suites = in_suites(questions, pytester, monkeypatch)
+
+    assert {asked["status"] for asked in questions} >= {"pass", "fail", "mismatch", "degraded", "unsupported", "crash"}
+    assert {asked["variant"] == "plain" for asked in questions} == {True, False}
+    assert {asked["exporter"] for asked in questions} == set(EXPORTERS)
+    for asked, line in zip(questions, suites, strict=True):
+        file = files[case_address(asked["case"])]
+        status, stage, message = by_python(results, asked)
+        assert status == asked["status"]
+        assert by_command(asked) == by_agent(agent, asked) == in_file(file, asked) == (status, stage, message), asked
+        said = REASON.match(line)
+        word, ended = ("work", None) if status in set(WORKS) else ("fail", f"{status} at {stage}")
+        assert (said["word"], said["ended"]) == (word, ended), (asked, line)
+        assert said["name"] == (asked["case"] if asked["variant"] == "plain" else named(asked)[0])
+        assert f"torch {asked['torch']}, " in said["place"]
+        assert word == "work" or message in line

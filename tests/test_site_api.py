@@ -13,7 +13,7 @@ from dashboard_data import CASES, RELEASES, build
 from caniexport.answers.select import load
 from caniexport.cli import main
 from caniexport.home import VARIABLE
-from caniexport.model.status import EXPORTERS, Status
+from caniexport.model.status import EXPORTERS, Stage, Status
 from caniexport.pages.kept import Kept
 from caniexport.pages.site import api
 
@@ -58,6 +58,7 @@ def test_the_schema_takes_no_file_without_its_answer(copy):
     jsonschema.Draft202012Validator.check_schema(schema)
 
     assert schema["$defs"]["status"]["enum"] == [member.value for member in Status]
+    assert schema["$defs"]["stage"]["enum"] == [member.value for member in Stage]
     assert schema["$defs"]["exporter"]["enum"] == list(EXPORTERS)
     with pytest.raises(jsonschema.ValidationError, match="answer"):
         jsonschema.validate({"api": 1, "command": "c"}, {"$ref": "#/$defs/case", "$defs": schema["$defs"]})
@@ -71,6 +72,24 @@ def test_an_answer_is_what_the_command_that_it_names_prints(copy, home):
         reply = CliRunner(env={VARIABLE: str(home)}).invoke(main, found["command"].split()[1:])
         assert reply.exit_code == 0, reply.output
         assert json.loads(reply.stdout) == found["answer"], path
+
+
+def test_the_file_of_a_case_has_each_of_its_cells_once(copy, home):
+    columns = ("variant", "exporter", "torch", "opset", "status", "stage")
+    for name in ("cross-no-symbolic", "item-baked"):
+        found = read(copy / "api" / "v1" / "case" / f"{name}.json")
+        cells = [
+            (item["variant"], item["exporter"], torch, opset, item["status"], item["stage"])
+            for item in found["outcomes"]
+            for torch in item["torch"]
+            for opset in item["opsets"]
+        ]
+        where = {"case": (name,), "provider": ("cpu",)}
+
+        assert len(cells) > 1
+        assert sorted(cells, key=str) == sorted(Kept.open(home / "results", None).select(columns, where), key=str)
+        assert any(found["messages"][item["message"]] for item in found["outcomes"] if item["message"] is not None)
+        assert found["outcomes"][0]["variant"] == "plain"
 
 
 def test_the_index_names_every_file_and_its_addresses_can_be_guessed(copy):

@@ -8,9 +8,9 @@ from enum import StrEnum
 
 from caniexport import names, versions
 from caniexport.answers.filters import Filters
+from caniexport.answers.outcomes import first_line
 from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.reading import CatalogueEntry, Rows, load
-from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import select
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upstream import source_address
@@ -22,8 +22,8 @@ from caniexport.model.status import MEASURED, WORKS, Stage, Status
 from caniexport.store import Dataset
 
 _STAGES = [stage.value for stage in Stage]
-#: characters of a message's line, and fixes that are named
-_LONGEST, _MOST_FIXES = 160, 2
+#: fixes that are named
+_MOST_FIXES = 2
 
 
 class KnownWord(StrEnum):
@@ -143,19 +143,13 @@ def _at(
         KnownWord.FAILS if fails else KnownWord.WORKS,
         cell.status,
         cell.stage,
-        _first_line(dataset.of(place.profile), cell) if fails else "",
+        first_line("".join(dataset.of(place.profile).messages([cell.message_id]).values())) if fails else "",
         shown,
         asked == versions.public(place.torch),
         differs,
         tuple(fix.variant for fix in at.helping[:_MOST_FIXES]) if fails and entry.variant == PLAIN else (),
         _links(entry),
     )
-
-
-def _first_line(dataset: Dataset, cell: MeasuredCell) -> str:
-    text = next(iter(dataset.messages([cell.message_id]).values()), "")
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def _links(entry: CatalogueEntry) -> tuple[str, ...]:

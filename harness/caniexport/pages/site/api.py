@@ -1,18 +1,19 @@
 """The answers of the static copy as JSON files with addresses that can be guessed: docs/api.md has the promise.
 
-Each file has an answer as the command prints it with ``--json``, and the ``command``.
+Each file has an answer as the command prints it with ``--json``, and the ``command``; a case's file has its cells too.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from caniexport import home as homes
 from caniexport.answers.filters import Filters
+from caniexport.answers.outcomes import outcomes
 from caniexport.answers.plain import plain
 from caniexport.answers.policy import policy
 from caniexport.answers.signs import STATUS
@@ -68,14 +69,21 @@ def _files(kept: Kept) -> Iterator[tuple[str, object]]:
     by_op = _by_op(kept, cases)
     torch = kept.rows().torch
     yield "index.json", _index(kept, cases, by_op)
+    yield from case_files(kept, cases)
     for item in cases:
-        yield case_address(item.case), _answer(f"support {item.case}", [item])
         yield badge_address(item.case), _badge(item)
     for op, using in by_op.items():
         yield op_address(op), _answer(f"support --op {op}", using)
     for release in torch:
         found = policy(kept, Filters(torch=(release,)))
         yield torch_address(release), _answer(f"policy --torch {release}", found)
+
+
+def case_files(kept: Kept, cases: Collection[CaseSupport]) -> Iterator[tuple[str, object]]:
+    """The files of cases, by address: where each works, and how every cell of it ends."""
+    found = outcomes(kept, [item.case for item in cases])
+    for item in cases:
+        yield case_address(item.case), _answer(f"support {item.case}", [item]) | plain(found[item.case])
 
 
 def _by_op(kept: Kept, cases: Iterable[CaseSupport]) -> dict[str, list[CaseSupport]]:
