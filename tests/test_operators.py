@@ -13,6 +13,7 @@ from caniexport.corpus.operator_table import joined, listed_releases, write_tabl
 from caniexport.model import corpus, plan, releases
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import DatabaseEntry, asked_opsets, read_entries
+from caniexport.worker import distinct
 from caniexport.worker.compare import compare
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -108,6 +109,13 @@ def test_the_hash_of_a_call_names_the_operator_the_call_and_the_code_that_makes_
     assert len(set(hashes)) == 3
     other = type("Other", (add.cls,), {"id": "op-add", "code": "other"})
     assert other.hash_of("float32-plain") != hashes[0]
+
+
+def test_what_says_where_values_were_has_inputs_of_its_own(cases):
+    add, sort = cases["op-add"].cls, cases["op-sort"].cls
+
+    assert add.code != sort.code
+    assert {cases[f"op-{name}"].cls.code for name in distinct.NAMES} == {sort.code}
 
 
 def test_canaries_go_along(cases):

@@ -3,16 +3,25 @@
 from pathlib import Path
 
 from caniexport.model.made_cases import make_cases, read_entries
-from caniexport.worker import operators
+from caniexport.worker import distinct, operators
 from caniexport.worker.codehash import module_hash
+
+_ENTRIES = read_entries(Path(__file__).with_name("op_db.jsonl"))
+_DATABASE = (__name__, "op-", "torch's database of operators")
 
 globals().update(
     make_cases(
-        read_entries(Path(__file__).with_name("op_db.jsonl")),
+        [entry for entry in _ENTRIES if entry.name not in distinct.NAMES],
         operators.call,
         module_hash("opinfo", "operators"),
-        __name__,
-        "op-",
-        "torch's database of operators",
+        *_DATABASE,
+    )
+)
+globals().update(
+    make_cases(
+        [entry for entry in _ENTRIES if entry.name in distinct.NAMES],
+        distinct.call,
+        module_hash("opinfo", "operators", "distinct"),
+        *_DATABASE,
     )
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Type
 
@@ -176,7 +177,7 @@ def asked_opsets(variant: str, release: Release, exporter: str) -> Tuple[Optiona
 def make_cases(
     entries: Sequence[DatabaseEntry], make: Callable[..., Any], code: str, module: str, prefix: str, title: str
 ) -> Dict[str, Type[MadeCase]]:
-    """The cases of these entries by the name of their class.
+    """The cases of these entries by the name of their class, which is that of the case.
 
     ``make`` takes an entry's name and the parts of a variant's; ``prefix`` begins each id, ``title`` each title.
     """
@@ -184,7 +185,7 @@ def make_cases(
     for entry in entries:
         by_name.setdefault(entry.name, []).append(entry)
     found = {}
-    for number, (name, own) in enumerate(by_name.items()):
+    for name, own in by_name.items():
         members = {
             "__doc__": "{}: {}.".format(title, name),
             "__module__": module,
@@ -196,7 +197,7 @@ def make_cases(
             "code": code,
             "make": staticmethod(_maker(make, name)),
         }
-        key = "Operator{}".format(number)
+        key = re.sub(r"\W", "_", prefix + name)
         found[key] = type(key, (MadeCase,), members)
     return found
 

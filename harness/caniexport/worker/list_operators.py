@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Tuple
 
-from caniexport.worker import operators, opinfo
+from caniexport.worker import distinct, operators, opinfo
 from caniexport.worker.envinfo import public
 
 #: dtypes of which every sample is measured; of others the plainest
@@ -92,7 +92,7 @@ def _why_not(name: str, dtype: str, which: str, form: str) -> str:
     import torch
 
     try:
-        call = operators.call(name, dtype, which, form)
+        call = (distinct if name in distinct.NAMES else operators).call(name, dtype, which, form)
         with torch.no_grad():
             for inputs in call.inputs:
                 call.forward(None, *[torch.from_numpy(item.copy()) for item in inputs])
