@@ -18,10 +18,10 @@ _BY = ("case", "variant", "exporter", "stage", "status", "torch", "message_id")
 
 
 @dataclass(frozen=True)
-class VariantOutcome:
+class EndingAlike:
     """One variant with one exporter ends alike on these releases at these opsets, on the cpu.
 
-    An opset is ``None`` for the release's own; ``message`` is an index into :attr:`CaseOutcomes.messages`.
+    An opset is ``None`` for the release's own; ``message`` is an index into :attr:`EveryOutcome.messages`.
     """
 
     variant: str
@@ -34,14 +34,14 @@ class VariantOutcome:
 
 
 @dataclass(frozen=True)
-class CaseOutcomes:
+class EveryOutcome:
     """How a case ends wherever it was measured: every cell is in one outcome; ``messages`` are first lines."""
 
-    outcomes: tuple[VariantOutcome, ...]
+    outcomes: tuple[EndingAlike, ...]
     messages: tuple[str, ...]
 
 
-def outcomes(dataset: Dataset, cases: Collection[str]) -> dict[str, CaseOutcomes]:
+def outcomes(dataset: Dataset, cases: Collection[str]) -> dict[str, EveryOutcome]:
     """By case: its outcomes, the failing form's first; a case without cells has none."""
     rows = dataset.grouped(_BY, {"opsets": "list(opset ORDER BY opset)"}, {"case": tuple(cases), "provider": ("cpu",)})
     known = dataset.messages(row[-2] for row in rows)
@@ -57,17 +57,17 @@ def first_line(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
-def _outcomes(releases: dict[tuple[Any, ...], list[str]]) -> CaseOutcomes:
+def _outcomes(releases: dict[tuple[Any, ...], list[str]]) -> EveryOutcome:
     messages = tuple(dict.fromkeys(message for *_, message, _ in releases if message))
     numbers = {message: number for number, message in enumerate(messages)}
     found = (
-        VariantOutcome(variant, exporter, status, stage, numbers.get(message), tuple(versions.ordered(torch)), opsets)
+        EndingAlike(variant, exporter, status, stage, numbers.get(message), tuple(versions.ordered(torch)), opsets)
         for (variant, exporter, stage, status, message, opsets), torch in releases.items()
     )
-    return CaseOutcomes(tuple(sorted(found, key=_reading_order)), messages)
+    return EveryOutcome(tuple(sorted(found, key=_reading_order)), messages)
 
 
-def _reading_order(found: VariantOutcome) -> tuple[Any, ...]:
+def _reading_order(found: EndingAlike) -> tuple[Any, ...]:
     opsets: Iterable[int] = (opset or 0 for opset in found.opsets)
     exporter = EXPORTERS.index(found.exporter)
     return found.variant != PLAIN, found.variant, exporter, versions.parse(found.torch[0]), tuple(opsets), found.status
