@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from caniexport.model.made_cases import make_cases, read_entries
-from caniexport.worker import distinct, operators
+from caniexport.worker import distinct, operators, opinfo
 from caniexport.worker.codehash import module_hash
 
 _ENTRIES = read_entries(Path(__file__).with_name("op_db.jsonl"))
-_DATABASE = (__name__, "op-", "torch's database of operators")
+_DATABASE = (__name__, "op-", "torch's database of operators", opinfo.entries)
 
 globals().update(
     make_cases(

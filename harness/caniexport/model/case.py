@@ -180,6 +180,10 @@ class Case(_Documented):
         return found
 
     @classmethod
+    def load(cls) -> None:
+        """Import what the inputs are made of: once, before a process is forked for the cells."""
+
+    @classmethod
     def asks(cls, variant: str, release: Release, exporter: str) -> Tuple[Optional[int], ...]:  # noqa: ARG003  # a case that a table makes asks by variant
         """The opsets at which a variant is measured with an exporter of a release."""
         return release.opsets(exporter)

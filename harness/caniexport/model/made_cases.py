@@ -110,6 +110,7 @@ class MadeCase(Case):
 
     entries  what there is of it, by range of releases
     make     makes the call of a variant
+    source   loads what calls are made of
     code     hash of the code that makes it
     """
 
@@ -117,6 +118,13 @@ class MadeCase(Case):
     entries: Tuple[DatabaseEntry, ...] = ()
     code = ""
     make: MakeCall
+    source: Optional[Callable[[], Any]] = None
+
+    @classmethod
+    def load(cls) -> None:
+        """Load the database, which takes a second."""
+        if cls.source is not None:
+            cls.source()
 
     def forward(self, *_: Any) -> Any:
         """Every variant has its own."""
@@ -175,11 +183,18 @@ def asked_opsets(variant: str, release: Release, exporter: str) -> Tuple[Optiona
 
 
 def make_cases(
-    entries: Sequence[DatabaseEntry], make: Callable[..., Any], code: str, module: str, prefix: str, title: str
+    entries: Sequence[DatabaseEntry],
+    make: Callable[..., Any],
+    code: str,
+    module: str,
+    prefix: str,
+    title: str,
+    source: Optional[Callable[[], Any]] = None,
 ) -> Dict[str, Type[MadeCase]]:
     """The cases of these entries by the name of their class, which is that of the case.
 
-    ``make`` takes an entry's name and the parts of a variant's; ``prefix`` begins each id, ``title`` each title.
+    ``make`` takes an entry's name and the parts of a variant's; ``prefix`` begins each id, ``title`` each title;
+    ``source`` loads what ``make`` needs.
     """
     by_name: Dict[str, List[DatabaseEntry]] = {}
     for entry in entries:
@@ -196,6 +211,7 @@ def make_cases(
             "exporters": (Exporter.TRACE.value, Exporter.DYNAMO.value),
             "code": code,
             "make": staticmethod(_maker(make, name)),
+            "source": None if source is None else staticmethod(source),
         }
         key = re.sub(r"\W", "_", prefix + name)
         found[key] = type(key, (MadeCase,), members)

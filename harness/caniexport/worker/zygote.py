@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from caniexport.model import corpus as corpus_module
+from caniexport.model.case import Case
 from caniexport.model.plan import Cell
 from caniexport.model.status import Exporter, Stage
 from caniexport.worker.cell import EagerResults, Outcome, measure
@@ -288,6 +289,7 @@ def main() -> int:
         import_before_torch()
         loaded = corpus_module.load([Path(path) for path in arguments.cases], stand_in=False)
         warm(arguments.dynamo, arguments.bare)
+        _load_sources(loaded)
     except BaseException as error:  # torch may fail to import in any way, also by SystemExit
         wire.send({"ready": False, "error": "{}: {}".format(type(error).__name__, error)})
         return 1
@@ -307,6 +309,15 @@ def main() -> int:
     else:
         _serve_once(worker, wire)
     return 0
+
+
+def _load_sources(loaded: Dict[str, corpus_module.LoadedCase]) -> None:
+    """What a child loads itself it pays for itself, and it takes no other case afterwards."""
+    for item in loaded.values():
+        if issubclass(item.cls, Case):
+            # what fails here fails in the cells, and is said there
+            with contextlib.suppress(Exception):
+                item.cls.load()
 
 
 def _arguments() -> argparse.Namespace:
