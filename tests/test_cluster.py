@@ -2,90 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import random
 import shutil
-import subprocess
-import sys
-import time
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
-from mini import build, runner
-from mini.home import MARK, Home, make_home
+from mini import runner
+from mini.cluster import OLD, WORDS, ended, rows_sent, started, wait_for
+from mini.home import MARK, make_home
 
 pytestmark = pytest.mark.measures
-
-OLD, NEW = build.ERAS
-SECONDS = 300
-#: the canaries say nothing of a sample measured again, which starts tox twice more for each shard
-WORDS = ("measure", "--release", OLD, "--repeat", "0", "--shards", "3")
-
-
-@dataclass
-class Cluster:
-    """A scheduler and workers, each a process of Dask's own with a home of its own."""
-
-    home: Home
-    folder: Path
-    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-
-    @property
-    def address(self) -> str:
-        file = self.folder / "scheduler.json"
-        wait_for(file.is_file)
-        return json.loads(file.read_text())["address"]
-
-    def start(self, name: str, module: str, *words: str, home: Home | None = None) -> None:
-        home = home or self.home
-        (self.folder / name).mkdir(exist_ok=True)
-        with (self.folder / f"{name}.log").open("ab") as log:
-            self.processes[name] = subprocess.Popen(
-                [sys.executable, "-m", f"distributed.cli.{module}", *words],
-                cwd=home.folder,
-                env={**home.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"},
-                stdout=log,
-                stderr=log,
-            )
-
-    def scheduler(self) -> None:
-        file = self.folder / "scheduler.json"
-        file.unlink(missing_ok=True)
-        self.start("scheduler", "dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
-
-    def worker(self, name: str, home: Home | None = None) -> None:
-        """One that ends with its scheduler, and is not started again."""
-        home = home or self.home.copy(self.folder / f"home-{name}", with_rows=False)
-        words = ["--nthreads", "1", "--no-nanny", "--resources", "caniexport=1", "--no-dashboard", "--name", name]
-        words += ["--local-directory", str(self.folder / name), "--memory-limit", "0"]
-        self.start(name, "dask_worker", self.address, *words, home=home)
-
-    def kill(self, name: str) -> None:
-        self.processes[name].kill()
-        self.processes[name].wait()
-
-    def client(self, home: Home, *words: str) -> subprocess.Popen[str]:
-        line = home.line(*WORDS, "--on", self.address, *words)
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        environ = {**home.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"}
-        return subprocess.Popen(line, cwd=home.folder, env=environ, **pipes)
-
-
-def wait_for(found, process=None):
-    end = time.monotonic() + SECONDS
-    while not found():
-        assert process is None or process.poll() is None, process.communicate()
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def ended(process, code=0):
-    said, complaints = process.communicate(timeout=SECONDS)
-    assert process.returncode == code, said[-2000:] + complaints[-4000:]
-    return said + complaints
 
 
 @pytest.fixture(scope="module")
@@ -99,32 +27,13 @@ def one_machine(tmp_path_factory):
 @pytest.fixture
 def cluster(one_machine, tmp_path):
     """A scheduler without workers; nothing of it is left at the end."""
-    home = replace(one_machine.copy(tmp_path / "home", with_rows=False), mark=f"mark-{random.randrange(10**9)}")
-    found = Cluster(home, tmp_path)
-    found.scheduler()
-    yield found
-    for name in reversed(found.processes):
-        found.kill(name)
-    end = time.monotonic() + 30
-    while runner.processes(MARK, home.mark) and time.monotonic() < end:
-        time.sleep(0.05)
-    left = runner.processes(MARK, home.mark)
-    runner.kill_9(MARK, home.mark)
-    assert left == []
+    with started(one_machine, tmp_path) as found:
+        yield found
 
 
 def assert_as_one_machine(home, one_machine):
     assert home.cells(OLD) == one_machine.cells(OLD)
     assert {row["gate"] for row in home.table_rows("results-local", "environments")} == {"good"}
-
-
-def rows_sent(home):
-    """The rows that have come to the client so far."""
-    lines = []
-    for path in (home.folder / "results-local" / "shards").glob("*.jsonl"):
-        with contextlib.suppress(FileNotFoundError):  # the whole delivery has come in this moment
-            lines += path.read_bytes().split(b"\n")[:-1]
-    return [entry["row"] for entry in map(json.loads, lines) if entry["kind"] == "cell"]
 
 
 def test_four_processes_of_one_machine_give_the_rows_of_one_and_a_second_call_measures_nothing(one_machine, tmp_path):
@@ -238,7 +147,7 @@ def test_a_worker_of_another_version_gets_nothing_and_both_versions_are_named(cl
     assert "no worker has the caniexport that asks" in refused
 
     cluster.worker("same")
-    wait_for(lambda: b"Registered to" in (tmp_path / "same.log").read_bytes())
+    cluster.registered("same")
     said = ended(cluster.client(cluster.home))
     assert "no worker" not in said
     assert_as_one_machine(cluster.home, one_machine)
@@ -251,7 +160,7 @@ def test_a_worker_with_a_full_disk_leaves_its_shards_to_others(cluster, one_mach
     (full.folder / "results-local").symlink_to(small_disk)
     cluster.worker("full", full)
     cluster.worker("roomy")
-    wait_for(lambda: all(b"Registered to" in (tmp_path / f"{name}.log").read_bytes() for name in ("full", "roomy")))
+    cluster.registered("full", "roomy")
 
     said = ended(cluster.client(cluster.home))
 
@@ -273,14 +182,14 @@ def test_a_worker_whose_python_is_missing_leaves_its_shards_to_one_that_has_it(c
     path = os.pathsep.join([str(tmp_path / "site"), str(runner.ROOT / "harness")])
     lacking = cluster.home.copy(tmp_path / "lacking", with_rows=False)
     cluster.worker("lacking", replace(lacking, extra=(("PYTHONPATH", path),)))
-    wait_for(lambda: b"Registered to" in (tmp_path / "lacking.log").read_bytes())
+    cluster.registered("lacking")
 
     alone = ended(cluster.client(cluster.home), code=1)
     assert "it needs Python" in alone
     assert "failed" in alone
 
     cluster.worker("whole")
-    wait_for(lambda: b"Registered to" in (tmp_path / "whole.log").read_bytes())
+    cluster.registered("whole")
     said = ended(cluster.client(cluster.home))
     assert "measures nothing more: it lacks Python" in said
     assert_as_one_machine(cluster.home, one_machine)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,18 +175,20 @@ def test_rows_of_an_older_case_are_left_out_and_owed(machines, empty, tmp_path):
     assert not [row for row in empty.rows() if row["case_hash"] == "0" * 16]
 
 
-def test_two_files_that_say_different_things_of_a_cell_are_refused_and_nothing_is_merged(machines, empty, tmp_path):
+@pytest.mark.parametrize("same_name", [False, True])
+def test_two_files_that_say_different_things_of_a_cell_are_refused_and_nothing_is_merged(
+    machines, empty, tmp_path, same_name
+):
     def pass_all(entry):
         if entry["kind"] == "cell" and entry["row"]["status"] == "fail" and entry["row"]["corpus"] != "canary":
             entry["row"].update(status="pass", stage="done")
 
-    other = rewritten(
-        next(path for path in machines.files if b'"fail"' in path.read_bytes()), tmp_path / "other.jsonl", pass_all
-    )
+    path = next(path for path in machines.files if b'"fail"' in path.read_bytes())
+    other = rewritten(path, tmp_path / (path.name if same_name else "other.jsonl"), pass_all)
     reply = empty.caniexport("merge", str(machines.delivered), str(other), code=1)
 
     assert "different content, nothing was merged" in reply.stderr
-    assert "other.jsonl" in reply.stderr
+    assert other.name in reply.stderr
     assert not (empty.folder / "results-local" / "cells").exists()
 
 
@@ -237,6 +240,26 @@ def test_made_up_rows_beside_true_canaries_are_found_when_some_cells_are_measure
     assert len([gate for gate in gates if gate != "good"]) == 1
     # what was found out is not forgotten
     assert merged(empty, *machines.files[1:], code=1)[0]["problem"] == report["problem"]
+
+
+def test_rows_of_somebody_else_are_theirs_until_a_sample_measured_here_agrees(machines, empty):
+    first, *others = machines.files
+    (report,) = merged(empty, first, "--by", "Jane Doe", "--at", "a board", code=1)
+    said = re.fullmatch(
+        r"contributed by Jane Doe \(a board\): 0 of ([0-9]+) cells were measured here too \(1 runs\)", report["problem"]
+    )
+    assert said
+    assert empty.answer("table")["measured"] == 0
+
+    (report,) = merged(empty, *others, code=1)
+    assert len(report["owed"]) == int(said[1])
+    assert empty.answer("table")["measured"] > 0
+
+    (report,) = merged(empty, first, "--repeat", "50")
+    assert report["problem"] == ""
+    assert empty.cells(OLD) == machines.home.cells(OLD)
+    whose = {row["contributor"]: row["gate"] for row in empty.table_rows("results-local", "environments")}
+    assert whose == {"Jane Doe": "good", None: "good"}
 
 
 def test_a_folder_without_rows_and_a_place_that_is_not_there_are_told(empty, tmp_path):

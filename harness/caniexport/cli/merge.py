@@ -14,7 +14,7 @@ from caniexport.cli.options import corpus_option, json_option
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from caniexport.measure.merge import MergedRelease
+    from caniexport.measure.merged_release import MergedRelease
 
 #: missing shards and owed cells that a line shows
 _SHOWN = 6
@@ -29,21 +29,27 @@ _SHOWN = 6
     show_default=True,
     help="Cells of each file that are measured here too; a run of which several differ is refused.",
 )
+@click.option("--by", default="", metavar="TEXT", help="Who measured it, if not you: it is then contributed.")
+@click.option("--at", default="", metavar="TEXT", help="Where it was measured, in the contributor's words.")
 @corpus_option("What was measured.")
 @json_option
-def command(places: tuple[str, ...], repeat: int, corpus: str, as_json: bool) -> None:
+def command(places: tuple[str, ...], repeat: int, by: str, at: str, corpus: str, as_json: bool) -> None:
     """Bring in what other machines measured: folders, or fsspec URLs, with the files that `measure --shard` wrote.
 
     The gate judges all that has come of a release together: canaries, versions, A/A. Shards that have not come and
     cells without a row are named, and the exit code is then 1; so it is where the gate refuses a run. Files that say
     different things of one cell are refused. The order of files makes no difference.
+
+    With --by they are contributed: no answer counts them and `publish` leaves them out until --repeat has measured 50
+    of their cells (all, where there are fewer) here too and 99% of these came out alike.
     """
+    from caniexport.measure.arrived import Contributor
     from caniexport.measure.deliveries import fetched
     from caniexport.measure.merge import merge
 
     with ExitStack() as held:
         folders = [held.enter_context(fetched(place)) for place in places]
-        reports, problems = merge(folders, homes.find().of_corpus(corpus), repeat, output.say)
+        reports, problems = merge(folders, homes.find().of_corpus(corpus), repeat, output.say, Contributor(by, at))
     for problem in problems:
         output.say(f"caniexport: warning: {problem}")
     show(reports, as_json)

@@ -1,7 +1,7 @@
 """Rows that somebody else handed in: they are told apart until a sample of them was repeated here and agrees.
 
 Until then the gate's word on their run says whose they are, so that no answer counts them among ours and nothing
-publishes them. Which files are repeated is drawn here, after the rows came in. Pure.
+publishes them. What is repeated, files or cells, is drawn here, after the rows came in. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from caniexport.gate.verdict import DIFFERING
 from caniexport.model.canaries import CANARY
 from caniexport.store.gates import GOOD
 
-#: how many files are to be repeated, or all where there are fewer
+#: how many files or cells are to be repeated, or all where there are fewer
 SAMPLE = 50
 #: who is named where a file of rows names nobody
 SOMEBODY = "somebody"
@@ -28,7 +28,7 @@ Row = Mapping[str, Any]
 
 
 class Repetition(NamedTuple):
-    """How many files of a run were run here too, and which of them, with probes and canaries, ended otherwise."""
+    """How many files or cells of a run were repeated here, and which of them, with what is known, ended otherwise."""
 
     files: int
     differing: tuple[str, ...]
@@ -58,13 +58,16 @@ def repetition(rows: Iterable[Row], ours: Iterable[Row]) -> Repetition:
     return Repetition(files, named, any(map(_is_known, apart)))
 
 
-def word(environment: Row, rows: Sequence[Row], found: Repetition) -> str:
-    """The gate's word on a contributed run that is good by itself: ``good`` where a sample agrees, else whose it is."""
+def word(environment: Row, rows: Sequence[Row], found: Repetition, repeated: str = "files were run") -> str:
+    """The gate's word on a contributed run that is good by itself: ``good`` where a sample agrees, else whose it is.
+
+    ``repeated`` says of what and how a sample was taken.
+    """
     wanted = min(SAMPLE, sum(not _is_known(row) for row in rows)) or SAMPLE
     if found.known_differ or len(found.differing) > DIFFERING * found.files:
-        said = f"{len(found.differing)} of the files that were run here too ended otherwise"
+        said = f"{len(found.differing)} of the {repeated.replace(' were', ' that were')} here too ended otherwise"
     elif found.files < wanted:
-        said = f"{found.files} of {wanted} files were run here too"
+        said = f"{found.files} of {wanted} {repeated} here too"
     else:
         return GOOD
     where = f" ({environment['contributed_from']})" if environment.get("contributed_from") else ""

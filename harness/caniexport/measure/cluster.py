@@ -19,8 +19,9 @@ from caniexport.machine.disk import ENVIRONMENT
 from caniexport.measure.cells import chosen_releases, plan_of
 from caniexport.measure.deliveries import SHARDS, fetched
 from caniexport.measure.done import done_cells, measured_before
-from caniexport.measure.merge import MergedRelease, merge
+from caniexport.measure.merge import merge
 from caniexport.measure.merge_replays import NothingToMergeError
+from caniexport.measure.merged_release import MergedRelease
 from caniexport.measure.progress import Progress
 from caniexport.measure.remote import RESOURCE, TOPIC, ShardResult, ShardTask, identity, lacking, measure_shard
 from caniexport.measure.resolve_profile import resolve
@@ -151,9 +152,10 @@ def accepted_workers(client: Client, corpus: str, say: Callable[[str], None]) ->
         for address in others:
             told = said[address] if isinstance(said[address], str) else _version(versions[address])
             say(f"{address} has caniexport {told}, this is {mine}: it is not used")
-        client.run(_withdrawing(), workers=others)
     if len(others) == len(offering):
         raise ClusterError("no worker has the caniexport that asks")
+    if others:
+        client.run(_withdrawing(), workers=others)
     return [address for address in offering if address not in others]
 
 

@@ -119,7 +119,10 @@ def _judged(environment: Row, rows: Sequence[Row]) -> Row:
 def judge_contributed(home: Home) -> None:
     """Judge the contributed runs of the local dataset by the rows that were measured here of the same files."""
     local = Dataset.open(None, home.local)
-    waiting = [row for row in local.records("environments") if contributed.is_contributed(row["gate"])]
+    held = [row for row in local.records("environments") if contributed.is_contributed(row["gate"])]
+    runs = {row["run_id"]: local.records("runs", {"run_id": (row["run_id"],)}) for row in held}
+    # those of cells are judged by `merge`
+    waiting = [row for row in held if runs[row["run_id"]]]
     if not waiting:
         return
     dataset = Dataset.open(home.published, home.local)
@@ -128,7 +131,7 @@ def judge_contributed(home: Home) -> None:
     }
     verdicts = []
     for environment in waiting:
-        rows = local.records("runs", {"run_id": (environment["run_id"],)})
+        rows = runs[environment["run_id"]]
         found = dataset.run_groups(contributed.COMPARED, {}, {"bundle": tuple({row["bundle"] for row in rows})})
         others = [dict(zip(contributed.COMPARED, row, strict=True)) for row in found]
         agreed = contributed.repetition(rows, [row for row in others if _run(row) in own])

@@ -14,10 +14,10 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from caniexport import __version__
 from caniexport import home as homes
@@ -137,10 +137,25 @@ def _check(task: ShardTask) -> None:
 
 def _withdraw(worker: Worker, why: str) -> None:
     """Offer nothing more: the tasks that wait for this worker go to others."""
+    from distributed import get_client
+
     worker.log_event(TOPIC, {"worker": worker.address, "unfit": why})
     worker.loop.add_callback(worker.set_resources, **{RESOURCE: 0})
-    # the scheduler has to know before it gives the task to anybody
-    time.sleep(1)
+    # the scheduler has to know before it gives this task to anybody
+    get_client().run_on_scheduler(_giving_back(), worker.address, worker.get_current_task())
+
+
+def _giving_back() -> Callable[..., None]:
+    """A function for a scheduler that may have no caniexport: it travels as it is, not by its name."""
+    resource = RESOURCE
+
+    def give_back(address: str, current: str, dask_scheduler: Any) -> None:
+        dask_scheduler.add_resources(address, {resource: 0})
+        tasks = [task for task in dask_scheduler.workers[address].processing if task.key != current]
+        ours = [task.key for task in tasks if resource in (task.resource_restrictions or {})]
+        dask_scheduler.transitions(dict.fromkeys(ours, "released"), stimulus_id=f"{resource}-gives-back")
+
+    return give_back
 
 
 def _measure(task: ShardTask, sending: Sending) -> ShardResult:
