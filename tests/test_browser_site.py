@@ -77,8 +77,8 @@ def labelled(name):
 
 @pytest.mark.parametrize(
     "queries",
-    [labelled("errors.jsonl"), labelled("fresh.jsonl"), labelled("later.jsonl"), labelled("mixed.jsonl"), WORDS],
-    ids=["errors", "fresh", "later", "mixed", "words"],
+    [*(labelled(f"{name}.jsonl") for name in ("errors", "fresh", "later", "mixed", "threads")), WORDS],
+    ids=["errors", "fresh", "later", "mixed", "threads", "words"],
 )
 def test_the_page_finds_what_python_finds(published, page, queries):
     here = json.loads(json.dumps([find_in_python(published, query) for query in queries]))

@@ -172,6 +172,26 @@ def test_an_error_that_only_a_fix_has_is_never_the_same_error(index):
     assert set(sure.values()) == {"plain"}
 
 
+def test_an_error_that_only_a_fix_has_says_nothing_of_the_cause_without_an_operator(index):
+    text = (
+        "GuardOnDataDependentSymNode: Could not guard on data-dependent expression Eq(4*u1, 0) "
+        "(unhinted: Eq(4*u1, 0)).  (Size-like symbols: u1)"
+    )
+    assert {lead.confidence for lead in match_error(index, text).leads} == {Confidence.SIMILAR}
+
+
+@pytest.mark.parametrize("symbol", ["u0", "u1", "u12"])
+def test_the_number_of_a_symbol_says_nothing(index, symbol):
+    text = f"Could not guard on data-dependent expression Eq({symbol}, 0) (unhinted: Eq({symbol}, 0))."
+    assert match_error(index, text).leads[0].case == "branch-on-value"
+
+
+def test_that_an_export_failed_at_a_step_is_no_lead(index):
+    text = "TorchExportError: Failed to export the model with torch.export. This is step 1/3 of exporting the model."
+    cases = [lead.case for lead in match_error(index, f"{text}\ncaused by AssertionError: no such thing as this").leads]
+    assert "default-with-dynamic-axes-that-code-fixes" not in cases
+
+
 def test_what_calls_a_rule_is_no_cause(index):
     text = (
         "## Exception summary\n\n<class 'TypeError'>: float() argument must be a string, not 'SymbolicTensor'\n"
@@ -182,7 +202,7 @@ def test_what_calls_a_rule_is_no_cause(index):
     )
     evidence = read_error(text)
     assert [reason.kind for reason in evidence.reasons] == ["TypeError"]
-    assert evidence.operator == "Mod"
+    assert evidence.operator == "aten::remainder"
 
 
 def test_an_error_leads_to_no_case_of_another_operator(index):
@@ -210,6 +230,17 @@ def test_an_error_is_answered_at_the_users_release(published):
     assert "At torch 2.8.0, trace, opset 18 it works without a fix; an error from there has another" in newer.decision
     older = caniexport.explain_error(published, CROSS, torch="1.10")
     assert "At torch 1.10.2, trace, opset 11 the fix `stack_rewrite` is measured to work" in older.decision
+
+
+def test_of_cases_with_one_error_that_leads_which_has_it_at_the_users_release(published):
+    text = (
+        "DispatchError: No ONNX function found for <OpOverload(op='prims.prod', overload='default')>. "
+        "Failure message: No decompositions registered for the real-valued input"
+    )
+    point = {"torch": "2.15.0", "exporter": "dynamo", "opset": "18"}
+    answer = caniexport.explain_error(published, text, **point)
+    assert answer.leads[0].at.entry.case == "cumprod-no-rule"
+    assert not answer.leads[0].at.works
 
 
 def test_an_error_of_an_exporter_is_answered_with_that_exporter_where_another_is_the_default(published):

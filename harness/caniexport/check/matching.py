@@ -123,10 +123,12 @@ class Corpus:
 
 def _fits(lead: Lead, at: CaseAt, point: FailurePoint) -> bool:
     """Whether a case says something about the point: wrong values for wrong values, and where no cause is shared, a
-    failure; of the same operator one at the same stage.
+    failure; of the same operator one at the same stage. One that works at the very release explains nothing there.
     """
     if point.status is Status.MISMATCH:
         return at.status is Status.MISMATCH
+    if at.works and at.torch == point.torch:
+        return False
     fails = at.status is not None and at.status not in WORKS
     alike = lead.confidence is not Confidence.OPERATOR or at.stage == point.stage
     return lead.confidence in _SURE or (fails and alike)

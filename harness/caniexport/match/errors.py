@@ -17,6 +17,7 @@ from caniexport.match.evidence import (
     LEAST_WORDS,
     ErrorEvidence,
     Reason,
+    only_wraps,
     read_error,
     speaks_alone,
     spelled,
@@ -42,7 +43,7 @@ _MOST_LEADS = 12
 #: an error of more cases than this is met on the way to any of them: that a case has no other says nothing
 _TOO_MANY = 300
 #: what an exception that is the same adds to how alike two texts are
-_RAISED = 1.0
+_RAISED = 2.0
 #: share of a case's own words in a text that names no operator, from which the text is about the case
 _LEAST_ABOUT = 0.15
 #: words of a line from which one case that has it is no accident
@@ -277,7 +278,7 @@ def _claimed(dataset: Dataset) -> Mapping[str, frozenset[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for row in dataset.records("claims", {"variant": (PLAIN,)}):
         message = str(json.loads(row["expects"] or "{}").get("message") or "")
-        if speaks_alone(message):
+        if speaks_alone(message) and not only_wraps(message):
             found[str(row["case"])].add(message.casefold())
     return {case: frozenset(messages) for case, messages in found.items()}
 
@@ -363,8 +364,12 @@ def _raises_alike(evidence: ErrorEvidence, item: KnownError) -> bool:
 
 
 def _as_far_as(confidence: Confidence, entry: CatalogueEntry, operator: str) -> Confidence:
-    """The same cause at most: an error that only a fix has, or of an operator that a case is not about."""
+    """The same cause at most: an error that only a fix has, or of an operator that a case is not about. Without an
+    operator a fix says nothing of the cause.
+    """
     about = not operator or operator in operator_keys(entry.ops[:1])
+    if entry.variant != PLAIN and not operator:
+        return Confidence.SIMILAR
     if confidence is Confidence.EXACT and (entry.variant != PLAIN or not about):
         return Confidence.CAUSE
     return confidence

@@ -168,7 +168,7 @@ _RULES = tuple(
         r"\b(?P<op>aten(?:::|\.)\w+)",
         r"\b(?P<op>(?:prims|torchvision|onnx|prim|quantized|higher_order)::(?!\w*_\d+\b)\w+)",
         r"torch\.ops\.(?P<op>\w+\.\w+)",
-        r"\b_?(?P<op>aten_[a-z]\w+?)(?:_onnx)?\b",
+        r"\b_?(?P<op>aten_[a-z]\w+?)(?:_(?:onnx|scalar|tensor|dim|complex|bool|int))*\b",
     )
 )
 #: how tools tell which operator they mean: a quoted name behind the word
@@ -206,6 +206,8 @@ _LEAST_CLAUSE, _CLAUSE_WORDS = 24, 4
 _TOKEN = re.compile(r"[A-Za-z_][\w:.]*\w")
 #: words that say something together only: an axis, a version, two types
 _AXIS = re.compile(r"\bindex: +\d\b|\bmodel IR version: +\d+\b|tensor\(\w+\) and tensor\(\w+\)")
+#: the number of a symbol that torch.export gives to a size or a value (``u0``, ``s77``)
+_SYMBOL = re.compile(r"(?<=\b[su])\d+\b")
 _QUOTED = re.compile(r"-?\b\d+(?:\.\d+)*\b|0x[0-9a-f…]+|%\S+")
 
 
@@ -241,7 +243,7 @@ class Reason:
 
     @cached_property
     def _bare(self) -> str:
-        return _RUNTIME.sub("", self.line)
+        return _SYMBOL.sub("N", _RUNTIME.sub("", self.line))
 
     @cached_property
     def _naming(self) -> re.Match[str] | None:
@@ -322,6 +324,11 @@ def split_words(text: str) -> frozenset[str]:
     return frozenset((*(token.casefold() for token in _TOKEN.findall(text)), *axes))
 
 
+def only_wraps(words: str) -> bool:
+    """Whether words only say that another exception happened."""
+    return bool(_WRAPPERS.search(words))
+
+
 def reads_as_error(text: str) -> bool:
     """Whether a text reads like an error rather than like a name: it has several words, or is an exception's name."""
     return len(text.split()) > 1 or is_kind(text)
@@ -339,7 +346,7 @@ def read_error(text: str) -> ErrorEvidence:
     reasons = _reasons(cleaned)
     inner = (match["kind"] for reason in reasons for match in _INNER_KIND.finditer(reason.text))
     kinds = tuple(dict.fromkeys((*(reason.kind for reason in reasons if reason.kind), *inner)))
-    telling = [reason for reason in reasons if not _WRAPPERS.search(reason.line)] or reasons
+    telling = [reason for reason in reasons if not only_wraps(reason.line)] or reasons
     operators, called = tuple(_operators(whole, telling, reasons)), tuple(_called(whole))
     tool = next((name for name, pattern in _TOOLS if pattern.search(whole)), "")
     return ErrorEvidence(tuple(telling), kinds, operators, called, tool)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from caniexport import versions
 from caniexport.answers.declared import Declared, of_operators
 from caniexport.answers.points import Places
 from caniexport.answers.reading import Rows, load
@@ -85,11 +86,24 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
 
 
 def _helping_first(found: list[_Answered]) -> list[_Answered]:
-    """Of cases that have the very same error there, those with a fix that works at the point."""
-    if found and found[0][0].at.works:
+    """Cases that have the error at the point before those that work there; of the very same error, those with a fix
+    that works at the point.
+    """
+    sure = [item for item in found if item[0].lead.confidence in _SURE]
+    if sure and sure[0][0].at.works and not any(_has_it_there(item) for item, _ in sure):
         return found
-    exact = [item for item in found if item[0].lead.confidence is Confidence.EXACT]
-    return [*sorted(exact, key=lambda item: not item[0].at.helping), *found[len(exact) :]]
+
+    def rank(item: _Answered) -> tuple[bool, ...]:
+        is_exact = item[0].lead.confidence is Confidence.EXACT
+        return item[0].at.works, not is_exact, is_exact and not item[0].at.helping
+
+    return [*sorted(sure, key=rank), *found[len(sure) :]]
+
+
+def _has_it_there(answered: AnsweredLead) -> bool:
+    """Whether a case fails at the point, and had the error on that release or on a later one."""
+    at, seen = answered.at, answered.lead.torch
+    return not at.works and bool(seen) and versions.parse(seen) >= versions.parse(at.torch)
 
 
 def _answered(rows: Rows, lead: Lead, asked: Mapping[str, str], opset: str) -> tuple[AnsweredLead, tuple[str, ...]]:

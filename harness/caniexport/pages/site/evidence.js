@@ -62,7 +62,7 @@ window.makeReader = data => {
   const is_helper = op => evidence._HELPERS.slice(1).some(start => op.startsWith(start))
   const Reason = (kind, text) => {
     const line = splitlines(text).map(strip).find(Boolean) ?? ''
-    const bare = sub(evidence._RUNTIME, line, '')
+    const bare = sub(evidence._SYMBOL, sub(evidence._RUNTIME, line, ''), 'N')
     const naming = evidence._RULES.map(rule => match(rule, bare)).find(found => found && !is_helper(found.groups.op))
     const [start, end] = naming?.indices.groups.op ?? []
     const said = naming

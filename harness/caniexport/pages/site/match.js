@@ -135,6 +135,7 @@ window.makeSearch = data => {
   const _raises_alike = (read, item) => read.reasons.some(reason => !reason.warns && _same_line(reason, item))
   const _as_far_as = (confidence, entry, variant, first) => {
     const about = !first || entry.first_key.has(first)
+    if (variant !== PLAIN && !first) return CONFIDENCE.SIMILAR
     return confidence === CONFIDENCE.EXACT && (variant !== PLAIN || !about) ? CONFIDENCE.CAUSE : confidence
   }
   const _compare = (read, item, first, spoken) => {
