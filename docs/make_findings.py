@@ -10,12 +10,15 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from caniexport import home as homes
 from caniexport.answers.failing_forms import FailingForm, failing_forms
 from caniexport.answers.filters import Filters
+from caniexport.answers.operator_findings import OperatorFinding, read_findings, to_look_at
 from caniexport.answers.profile_differences import differences_beside_torch
 from caniexport.answers.reading import load
 from caniexport.answers.signs import EXPORTER_SHORT, WHY_NOT
 from caniexport.answers.standings import workarounds
+from caniexport.answers.torch_operators import OperatorRow, OperatorsSummary, summary_path
 from caniexport.answers.upstream import CLOSED_FAILING, OPEN_PASSING, upstream
 from caniexport.corpus.claims import (
     ADJUDICATED,
@@ -26,13 +29,15 @@ from caniexport.corpus.claims import (
     REPRODUCED,
     release_runs,
 )
+from caniexport.corpus.operator_table import table_path
 from caniexport.corpus.verdicts import Workaround
 from caniexport.home import NEWEST
 from caniexport.model.case import PLAIN
+from caniexport.model.made_cases import OPERATORS, read_entries
 from caniexport.model.status import Checker, Exporter, Stage, Status, WhyNot
 from caniexport.profiles import PERIOD
 from caniexport.store import Dataset
-from caniexport.versions import ordered, within
+from caniexport.versions import opset_text, ordered, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +64,7 @@ def text(dataset: Dataset) -> str:
     parts += [*_silent(cells, titles), *_refused_by_the_checker(cells, titles), *_not_the_same_every_time(cells)]
     parts += [*_gone(forms, newest), *_fixes(dataset, newest)]
     parts += [*_beside_torch(dataset), *_of_their_time(dataset, claims)]
-    parts += [*_odd(upstream(dataset), titles)]
+    parts += [*_operators(), *_odd(upstream(dataset), titles)]
     parts += [*_contradicted(claims), *_not_measured(claims)]
     return "\n".join(parts) + "\n"
 
@@ -114,6 +119,35 @@ def _by_exporter(forms: Sequence[FailingForm], newest: str) -> Iterator[str]:
         share = f" ({gone / len(failed):.0%})" if failed else ""
         yield f"| {EXPORTER_SHORT[exporter]} | {len(failed)} | {gone}{share} | {error} | {wrong} | {unknown} |"
     yield ""
+
+
+def _operators() -> Iterator[str]:
+    """What is wrong with torch's operators in their newest release, each looked at by hand."""
+    home = homes.find(ROOT).of_corpus(OPERATORS)
+    if not summary_path(home.published).is_file():
+        return
+    summary = OperatorsSummary(home.published)
+    rows = to_look_at(summary, read_entries(table_path(home)))
+    yield f"## Operators that export and are wrong in torch {summary.releases[-1]}\n"
+    yield f"Calls of torch's own database and of type promotion: {len(rows)} places (operator, dtype, form, exporter,"
+    yield "opset) end with wrong values, a crash or late, those of random operators not counted. Each was looked at by"
+    yield "hand, with the call below it, which is given to:\n"
+    differs, findings = read_findings(home.cases)
+    yield f"```python\n{differs}```\n"
+    for exporter in EXPORTER_SHORT:
+        found = [item for item in findings if item.exporter == exporter]
+        if found:
+            yield f"### By {EXPORTER_SHORT[exporter]}\n"
+            yield from (_operator_finding(item, rows) for item in found)
+            yield ""
+
+
+def _operator_finding(finding: OperatorFinding, rows: Sequence[OperatorRow]) -> str:
+    mine = [row for row in rows if finding.is_about(row)]
+    dtypes = ", ".join(dict.fromkeys(row.dtype or "" for row in mine))
+    opsets = opset_text(sorted({row.opset for row in mine if row.opset is not None}))
+    names = ", ".join(f"`{name}`" for name in finding.operators)
+    return f"- {names} ({dtypes}; opset {opsets}): {finding.what}\n  `{finding.shown}`"
 
 
 def _beside_torch(dataset: Dataset) -> Iterator[str]:

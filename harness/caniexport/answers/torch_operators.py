@@ -6,9 +6,10 @@ The summary (``results/operators``) has a row for each operator, dtype, form, ex
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,8 @@ _SUMMARY = "operators.parquet"
 _WORKS = frozenset(status.value for status in WORKS)
 #: parts of torch whose name begins that of an operator: what stands behind another point is the name of its test
 _PARTS = frozenset("fft linalg special masked sparse nn.functional signal.windows torch.ops.aten".split())
+_REPLAY = ("bundle", "runtime", "runtime_version", "provider", "status")
+_ONNXRUNTIME = ("onnxruntime", "cpu")
 _EXPORTERS = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 #: the dtype that an operator is told by, the first of these that it has
 _TOLD = ("float32", "int64", "bool", "complex64")
@@ -91,7 +94,8 @@ class OperatorPlace:
     """What one entry of torch's database comes to: the decision first.
 
     ``left_out`` are dtypes that are not measured, with the reason; ``became`` the ONNX operators of its files;
-    ``declared`` the opsets with a rule in the newest release, by exporter; ``cases`` documented failures about it.
+    ``runs_on`` from which onnxruntime on the documented cases' files with each of these run; ``declared`` the opsets
+    with a rule in the newest release, by exporter; ``cases`` documented failures about it, ``fixes`` their fixes.
     """
 
     op: str
@@ -99,8 +103,10 @@ class OperatorPlace:
     lines: tuple[OperatorHistory, ...]
     left_out: dict[str, str]
     became: tuple[str, ...]
+    runs_on: dict[str, str]
     declared: dict[str, str]
     cases: tuple[str, ...]
+    fixes: tuple[str, ...]
 
 
 class OperatorList(StrEnum):
@@ -125,11 +131,16 @@ class ListedOperator:
     said: str
 
 
+def summary_path(folder: Path) -> Path:
+    """Where the summary of a published dataset of operators is."""
+    return folder / _SUMMARY
+
+
 class OperatorsSummary:
     """The summary as answers read it. Raises :class:`StoreError` where there is none."""
 
     def __init__(self, folder: Path) -> None:
-        path = folder / _SUMMARY
+        path = summary_path(folder)
         if not path.is_file():
             raise StoreError(
                 f"no summary of operators at {path}: `caniexport measure --corpus operators` measures them, and "
@@ -191,7 +202,18 @@ def _place(op: str, rows: Sequence[OperatorRow], releases: Sequence[str], datase
     files = (row.ops for row in rows if row.ops and row.torch == newest and row.dtype in _TOLD and not row.form)
     became = tuple(dict.fromkeys(item for ops in files for item in _plain_ops(ops)))
     decision = _decision(op, lines, left_out, newest, newest == releases[-1])
-    return OperatorPlace(op, decision, lines, left_out, became, _declared(dataset, op), _cases(dataset, op))
+    cases = _cases(dataset, op)
+    return OperatorPlace(
+        op,
+        decision,
+        lines,
+        left_out,
+        became,
+        _runs_on(dataset, cases, became),
+        _declared(dataset, op),
+        cases,
+        _fixes(dataset, cases),
+    )
 
 
 def _line(op: str, dtype: str, form: str, exporter: str, rows: Sequence[OperatorRow], newest: str) -> OperatorHistory:
@@ -253,12 +275,38 @@ def _rules(dataset: Dataset, release: str) -> Iterable[tuple[str, str, str]]:
         yield by[row["by"]], operator_key(row["op"].split(".")[0]), row["opsets"]
 
 
+def _runs_on(dataset: Dataset, cases: Sequence[str], became: Sequence[str]) -> dict[str, str]:
+    """Of each ONNX operator from which onnxruntime on files with it run: those of the documented cases."""
+    rows = dataset.select(("bundle", "ops"), {"case": cases, "status": tuple(_WORKS)}) if cases and became else []
+    files = {bundle: set(_plain_ops(ops)) for bundle, ops in rows if bundle and ops}
+    ended: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for bundle, runtime, version, provider, status, _ in dataset.replays(files, _REPLAY) if files else ():
+        for op in files[bundle].intersection(became) if (runtime, provider) == _ONNXRUNTIME else ():
+            ended[op, version].append(status in _WORKS)
+    return {op: words for op in became if (words := _since_runtime({v: ok for (o, v), ok in ended.items() if o == op}))}
+
+
+def _since_runtime(ended: Mapping[str, Sequence[bool]]) -> str:
+    """``1.11.1 runs some, 1.23.2 all files``, from the ends of files by release; empty where none runs."""
+    order = versions.ordered(ended)
+    some = next((version for version in order if any(ended[version])), "")
+    whole = list(takewhile(lambda version: all(ended[version]), reversed(order)))
+    if not some or (whole and whole[-1] == some):
+        return some and f"all files from {some} on"
+    return f"some files from {some} on" + (f", all from {whole[-1]}" if whole else "")
+
+
 def _cases(dataset: Dataset, op: str) -> tuple[str, ...]:
     """Documented failures about the operator."""
     keys = _keys(op)
     entries = [entry for (_, variant), entry in load(dataset).catalogue.items() if variant == PLAIN]
     about = (entry.case for entry in entries if keys & {operator_key(item) for item in entry.ops})
     return tuple(case for case in about if not is_canary(case))
+
+
+def _fixes(dataset: Dataset, cases: Sequence[str]) -> tuple[str, ...]:
+    known = load(dataset).catalogue
+    return tuple(f"{case}/{variant}" for case, variant in known if case in cases and variant != PLAIN)
 
 
 def listed(

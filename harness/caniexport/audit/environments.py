@@ -11,13 +11,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from caniexport.home import DOCUMENTED
 from caniexport.machine import interpreters
 from caniexport.model.errors import EnvironmentUnavailable
+from caniexport.model.made_cases import OPERATORS
 from caniexport.model.releases import Release
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 #: all of the harness that the script's process can import: what case files are written with
-_VOCABULARY = ("__init__", "case", "tensors", "errors", "status")
+_VOCABULARY = {"model": ("__init__", "case", "tensors", "errors", "status")}
+#: what makes the calls of torch's operators
+_OPERATORS = {
+    "model": (*_VOCABULARY["model"], "casehash", "made_cases", "releases"),
+    "worker": ("__init__", "codehash", "distinct", "operators", "opinfo", "promotion"),
+}
 _SCRIPT = Path(__file__).with_name("plain.py")
 #: variables that would let this process's environment decide what the other one imports
 _HIDDEN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION")
@@ -56,10 +63,15 @@ def _uv(downloads: Path, *arguments: str) -> None:
 
 
 def measured(
-    python: Path, cells: Sequence[Mapping[str, Any]], folder: Path, seconds: float, workers: int
+    python: Path,
+    cells: Sequence[Mapping[str, Any]],
+    folder: Path,
+    seconds: float,
+    workers: int,
+    corpus: str = DOCUMENTED,
 ) -> list[dict[str, Any] | None]:
     """How each cell ends in that environment, ``None`` for one whose script said nothing of it."""
-    vocabulary(folder / "code")
+    vocabulary(folder / "code", corpus)
     shares = [cells[worker::workers] for worker in range(min(workers, len(cells)))]
     running = [_start(python, share, folder / f"share-{place}", seconds) for place, share in enumerate(shares)]
     found: list[dict[str, Any] | None] = [None] * len(cells)
@@ -75,13 +87,13 @@ def measured(
     return found
 
 
-def vocabulary(folder: Path) -> None:
+def vocabulary(folder: Path, corpus: str) -> None:
     """Write the only modules of the harness that the script may import."""
-    model = folder / "caniexport" / "model"
-    model.mkdir(parents=True, exist_ok=True)
-    shutil.copy(_PACKAGE / "__init__.py", model.parent)
-    for name in _VOCABULARY:
-        shutil.copy(_PACKAGE / "model" / f"{name}.py", model)
+    for room, names in (_OPERATORS if corpus == OPERATORS else _VOCABULARY).items():
+        (folder / "caniexport" / room).mkdir(parents=True, exist_ok=True)
+        for name in names:
+            shutil.copy(_PACKAGE / room / f"{name}.py", folder / "caniexport" / room)
+    shutil.copy(_PACKAGE / "__init__.py", folder / "caniexport")
 
 
 def _start(python: Path, cells: Sequence[Mapping[str, Any]], folder: Path, seconds: float) -> subprocess.Popen[bytes]:

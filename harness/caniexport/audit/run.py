@@ -13,11 +13,12 @@ from caniexport import versions
 from caniexport.audit.environments import environment, measured
 from caniexport.audit.judge import AuditDifference, ScriptOutcome, difference
 from caniexport.audit.sample import Published, draw, published
-from caniexport.home import Home
+from caniexport.home import DOCUMENTED, Home
 from caniexport.machine.disk import GIGABYTE, Budget
 from caniexport.model import releases
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import EnvironmentUnavailable, UnknownName
+from caniexport.model.made_cases import OPERATORS
 from caniexport.store import Dataset
 
 _LOST = ScriptOutcome("eager", "invalid", "Lost", "the script ended before it came to this cell")
@@ -28,6 +29,7 @@ class AuditOptions:
     """What is asked for; empty ``releases`` are all that are published. ``timeout`` is in seconds a cell."""
 
     home: Home
+    corpus: str = DOCUMENTED
     cells: int = 300
     seed: int = 0
     releases: tuple[str, ...] = ()
@@ -63,8 +65,10 @@ def audit(options: AuditOptions, say: Callable[[str], None]) -> list[ReleaseAudi
 
     Raises :class:`UnknownName` for a release without published cells, before anything is made.
     """
-    dataset = Dataset.open(options.home.published, None)
-    corpus = options.home.read_cases()
+    home = options.home.of_corpus(options.corpus)
+    # the rows of torch's operators are not published: their summary is
+    dataset = Dataset.open(None, home.local) if options.corpus == OPERATORS else Dataset.open(home.published, None)
+    corpus = home.read_cases()
     sample = _sample(dataset, corpus, options)
     by_release: dict[str, list[Published]] = {}
     for cell in sample:
@@ -84,7 +88,7 @@ def audit(options: AuditOptions, say: Callable[[str], None]) -> list[ReleaseAudi
 def _sample(dataset: Dataset, corpus: Mapping[str, LoadedCase], options: AuditOptions) -> list[Published]:
     have = [torch for (torch,) in dataset.grouped(("torch",), {}, {"provider": ("cpu",)}) if torch]
     if not have:
-        raise UnknownName(f"{options.home.published} has no published cells: there is nothing to audit")
+        raise UnknownName(f"no cells of the corpus {options.corpus}: there is nothing to audit")
     wanted = [versions.resolve(text, have) for text in options.releases] or have
     kept: list[Published] = []
     for release in wanted:
@@ -112,7 +116,7 @@ def _release(
     ends: list[dict[str, Any] | None] = []
     try:
         with environment(releases.find(release), folder, folder / "downloads") as python:
-            ends = measured(python, asked, folder, options.timeout, options.workers)
+            ends = measured(python, asked, folder, options.timeout, options.workers, options.corpus)
     except (EnvironmentUnavailable, UnknownName) as error:
         problem = f"no environment: {error}"
     if ends and not any(ends):

@@ -9,7 +9,7 @@ import click
 
 from caniexport import home as homes
 from caniexport.cli import output
-from caniexport.cli.options import disk_option, json_option, releases_option, workers_option
+from caniexport.cli.options import corpus_option, disk_option, json_option, releases_option, workers_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.command("audit")
 @click.option("--cells", type=click.IntRange(1), default=300, show_default=True, help="Cells in the sample.")
 @click.option("--seed", type=click.IntRange(0, 2**62), help="Seed of the sample.  [default: drawn, and printed]")
+@corpus_option("Whose cells are measured again.")
 @releases_option("Of this torch release only.")
 @workers_option("Processes side by side.", 2)
 @click.option("--timeout", type=click.FloatRange(1), default=60.0, show_default=True, help="Seconds for a cell.")

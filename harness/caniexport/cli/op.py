@@ -87,8 +87,10 @@ def _facts(place: OperatorPlace) -> list[tuple[str, str]]:
     found = {
         "fails": "\n".join(f"{', '.join(where)}: {reason}" for reason, where in reasons.items()),
         "becomes": ", ".join(place.became),
+        "onnxruntime": "; ".join(f"{op}: {words}" for op, words in place.runs_on.items()),
         "declared": "; ".join(declared),
         "cases": ", ".join(place.cases),
+        "fixes": ", ".join(place.fixes),
         "left out": "; ".join(left_out),
     }
     return [(label, words) for label, words in found.items() if words]

@@ -1,0 +1,69 @@
+"""What looking by hand found of operators whose files are wrong: ``cases/operators/findings.toml``.
+
+An entry says which rows of the summary it is about, what is wrong, and a call that shows it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from caniexport.answers.torch_operators import OperatorRow, OperatorsSummary
+from caniexport.model.made_cases import DatabaseEntry
+from caniexport.model.status import Exporter, Status
+
+FILE = "findings.toml"
+#: ends that somebody has to have looked at
+_LOOKED_AT = frozenset(status.value for status in (Status.MISMATCH, Status.CRASH, Status.TIMEOUT, Status.OOM))
+
+
+@dataclass(frozen=True)
+class OperatorFinding:
+    """What is wrong with operators by an exporter.
+
+    what    the finding in words
+    call    arguments of ``differs``, which shows it
+    dtypes  of which dtypes it is said; empty for all
+    opset   at which the call shows it
+    """
+
+    operators: tuple[str, ...]
+    exporter: str
+    what: str
+    call: str
+    dtypes: tuple[str, ...] = ()
+    opset: int = 20
+
+    @property
+    def shown(self) -> str:
+        """The call of ``differs`` that shows it."""
+        opset = "" if self.opset == OperatorFinding.opset else f", opset={self.opset}"
+        return f"differs({self.call}, dynamo={self.exporter == Exporter.DYNAMO.value}{opset})"
+
+    def is_about(self, row: OperatorRow) -> bool:
+        """Whether it says what is wrong in a row of the summary."""
+        of_dtype = not self.dtypes or row.dtype in self.dtypes
+        return row.op in self.operators and row.exporter == self.exporter and of_dtype
+
+
+def read_findings(cases: Path) -> tuple[str, tuple[OperatorFinding, ...]]:
+    """The function ``differs``, and the findings of a corpus's folder in the order of their file."""
+    told = tomllib.loads((cases / FILE).read_text(encoding="utf-8"))
+    return told["differs"], tuple(_finding(**item) for item in told["finding"])
+
+
+def _finding(operators: Sequence[str], dtypes: Sequence[str] = (), **told: Any) -> OperatorFinding:
+    return OperatorFinding(tuple(operators), dtypes=tuple(dtypes), **told)
+
+
+def to_look_at(
+    summary: OperatorsSummary, entries: Sequence[DatabaseEntry], release: str | None = None
+) -> list[OperatorRow]:
+    """The rows of a release, or the newest, with wrong values, a crash or late; not those of random operators."""
+    torch = release or summary.releases[-1]
+    random = {entry.name for entry in entries if entry.random and entry.holds(torch)}
+    rows = summary.rows("torch = ? AND exporter IS NOT NULL", [torch])
+    return [row for row in rows if row.status in _LOOKED_AT and row.op not in random]
