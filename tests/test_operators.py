@@ -36,6 +36,13 @@ def test_releases_that_list_an_entry_alike_are_one_line():
     assert [(entry.since, entry.until) for entry in found] == [("1.13.1", "2.1.2")]
 
 
+def test_a_release_that_lists_an_entry_as_one_that_was_written_is_its_line(tmp_path):
+    write_table(tmp_path / "table.jsonl", joined([], {KNOWN[0]: {"add": listed("plain")}}, KNOWN))
+    found = joined(read_entries(tmp_path / "table.jsonl"), {KNOWN[1]: {"add": listed("plain")}}, KNOWN)
+
+    assert [(entry.since, entry.until) for entry in found] == [(KNOWN[0], KNOWN[1])]
+
+
 def test_a_release_that_lists_an_entry_otherwise_begins_another_line():
     found = joined([], {"1.13.1": {"add": listed("plain")}, "2.0.1": {"add": listed("plain", "shape")}}, KNOWN)
 

@@ -14,6 +14,8 @@ from caniexport import home as homes
 from caniexport.model.made_cases import DatabaseEntry, numbers, read_entries
 
 TABLE = "op_db.jsonl"
+#: what a line has though it is empty
+_ALWAYS = ("aten", "calls", "since", "until", "name")
 
 
 def table_path(home: homes.Home) -> Path:
@@ -51,11 +53,12 @@ def write_table(path: Path, entries: Iterable[DatabaseEntry]) -> None:
 
 
 def _slim(entry: DatabaseEntry) -> dict[str, Any]:
-    return {name: value for name, value in entry._asdict().items() if value or name in ("aten", "calls")}
+    return {name: value for name, value in entry._asdict().items() if value or name in _ALWAYS}
 
 
 def _entry(name: str, release: str, found: Mapping[str, Any]) -> DatabaseEntry:
-    return DatabaseEntry(name=name, since=release, until=release, **found)
+    told = {key: value for key, value in found.items() if value or key in _ALWAYS}
+    return DatabaseEntry(name=name, since=release, until=release, **told)
 
 
 def _by_release(entries: Iterable[DatabaseEntry], order: Sequence[str]) -> dict[str, dict[str, DatabaseEntry]]:
