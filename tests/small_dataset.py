@@ -171,3 +171,22 @@ def append(
         for environment_row in environments or ():
             journal.environment(environment_row)
     compact(folder)
+
+
+def write_operators(home: Path) -> None:
+    """Beside the dataset of a home: the summary of one operator, ``linalg.cross``, which dynamo alone exports."""
+    made = {"op": "linalg.cross", "dtype": "float32", "form": None, "opset": 18, "torch": "2.15.0", "calls": 2}
+    ends = {
+        "torchscript-trace": {
+            "passing": 0,
+            "status": "fail",
+            "sample": "dim",
+            "signature": "export|cross",
+            "ops": None,
+        },
+        "dynamo": {"passing": 2, "status": "pass", "sample": None, "signature": None, "ops": "Mul Sub"},
+    }
+    rows = [{**made, "exporter": exporter, **ended} for exporter, ended in ends.items()]
+    (home / "cases" / "operators").mkdir(parents=True)
+    (home / "cases" / "operators" / "operators.py").touch()
+    writer.write(home / "results" / "operators" / "operators.parquet", "operators", to_arrow("operators", rows))

@@ -93,11 +93,11 @@ class Agent:
         decision = {"decision": decide_workarounds(found)}
         return self._answer(decision | plain(found), f"workaround {case}", asked, told)
 
-    def op(self, op: str, torch: str = "", exporter: str = "", opset: str = "") -> Told:
-        """Show every known case about a torch or ONNX operator (cross, GridSample) and where each passes and fails."""
-        asked, told = self._filled(torch=torch, exporter=exporter, opset=opset)
-        found = api.table(self.dataset, op=op, **asked)
-        return self._answer(plain(found), f"table --op {op}", asked, told)
+    def op(self, op: str) -> Told:
+        """Say of an operator (aten::cross, F.grid_sample, an ONNX operator) since when it exports, in which dtypes, by
+        which exporter, at which opsets; `cases` are known failures about it, which `why` explains.
+        """
+        return self._answer({"answers": plain(api.op(self.dataset, op))}, f"op {op}", {}, "")
 
     def upgrade(self, after: str, before: str = "", ops: list[str] | None = None) -> Told:
         """Say what breaks, is fixed, needs a workaround or no longer does between two points.
@@ -144,10 +144,11 @@ class Agent:
 
 
 def _cases(value: Any) -> Iterator[str]:
-    """The names below ``case``, wherever they are."""
+    """The names below ``case`` and ``cases``, wherever they are."""
     if isinstance(value, Mapping):
-        if isinstance(value.get("case"), str):
-            yield value["case"]
+        several = value.get("cases")
+        named = [value.get("case"), *(several if isinstance(several, list) else [])]
+        yield from (name for name in named if isinstance(name, str))
         for item in value.values():
             yield from _cases(item)
     elif isinstance(value, list):

@@ -25,8 +25,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 from caniexport import home, names
 from caniexport.alerts import expectations as listed
 from caniexport.alerts import report as compared
-from caniexport.answers import declared as tables
-from caniexport.answers import documents, matrix, reasons, standings
+from caniexport.answers import declared as rules
+from caniexport.answers import (
+    documents,
+    matrix,
+    reasons,
+    standings,
+    tables,  # noqa: F401 - a notebook's tables are known from here on
+)
 from caniexport.answers import history as histories
 from caniexport.answers import plan as plans
 from caniexport.answers import policy as policies
@@ -38,9 +44,12 @@ from caniexport.answers.frames import cells_frame
 from caniexport.answers.model_file import read_model
 from caniexport.answers.points import parse
 from caniexport.answers.select import exporter_names, load
+from caniexport.answers.shown import Answers
 from caniexport.answers.supported import CaseSupport, supported
+from caniexport.answers.torch_operators import OperatorPlace, OperatorsSummary, torch_operator
 from caniexport.match import explain as errors
 from caniexport.model.errors import UnknownName
+from caniexport.model.made_cases import OPERATORS
 from caniexport.store import Dataset
 from caniexport.store.onnx_graph import Graph
 
@@ -94,7 +103,7 @@ def table(dataset: Dataset, by: str = "torch", **filters: Unpack[FilterNames]) -
     return matrix.table(dataset, read_filters("table", filters), axis)
 
 
-def why(dataset: Dataset, case: str, **filters: Unpack[CaseFilterNames]) -> list[reasons.Why]:
+def why(dataset: Dataset, case: str, **filters: Unpack[CaseFilterNames]) -> Answers[reasons.Why]:
     """One answer for each variant of ``CASE`` or ``CASE/VARIANT``: stage, status, message, how to repeat it."""
     return reasons.why(dataset, read_filters("why", {**filters, "case": case}))
 
@@ -125,9 +134,18 @@ def workaround(dataset: Dataset, **filters: Unpack[FilterNames]) -> standings.Wo
     return standings.workarounds(dataset, read_filters("workaround", filters))
 
 
-def support(dataset: Dataset, **filters: Unpack[FilterNames]) -> tuple[CaseSupport, ...]:
+def support(dataset: Dataset, **filters: Unpack[FilterNames]) -> Answers[CaseSupport]:
     """Where the failing form of each case works, a line for each exporter: from which release on, at which opsets."""
     return supported(dataset, read_filters("support", filters))
+
+
+def op(dataset: Dataset, name: str) -> Answers[OperatorPlace]:
+    """Since when an operator exports, with which dtype, exporter and opset; ``name`` is any spelling.
+
+    Raises :class:`StoreError` where no operators were measured.
+    """
+    folder = home.find().of_corpus(OPERATORS).published
+    return torch_operator(OperatorsSummary(folder), dataset, name)
 
 
 def upgrade(
@@ -174,9 +192,9 @@ def claims(dataset: Dataset, source: str | Iterable[str] = (), **filters: Unpack
     return documents.claims(dataset, read_filters("claims", filters), _texts(source))
 
 
-def declared(dataset: Dataset, **filters: Unpack[FilterNames]) -> list[tables.Declared]:
+def declared(dataset: Dataset, **filters: Unpack[FilterNames]) -> list[rules.Declared]:
     """Torch's own operator tables against the measured cells, differences first; the newest release by default."""
-    return tables.declared(dataset, tables.about_newest(dataset, read_filters("declared", filters)))
+    return rules.declared(dataset, rules.about_newest(dataset, read_filters("declared", filters)))
 
 
 def runtimes(dataset: Dataset, corpus: str = "") -> list[releases.RuntimeLine]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from caniexport.answers.filters import Filters
@@ -12,12 +13,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+def import_pandas(what: str) -> ModuleType:
+    """Pandas; raises :class:`ModuleNotFoundError` that says what to install."""
+    try:
+        import pandas
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{what} needs pandas: pip install 'caniexport[frames]'", name=error.name) from None
+    return pandas
+
+
 def cells_frame(dataset: Dataset, filters: Filters) -> pd.DataFrame:
     """The rows that the filters take, one per cell: the columns of docs/data.md and ``origin`` (published or local)."""
-    import pandas as pd
-
+    pandas = import_pandas("cells()")
     taken = select(load(dataset), filters)
     where = {name: tuple(values) for name, values in taken.where().items()}
     frame = dataset.cells(**where, status=tuple(status.value for status in taken.statuses) or None)
-    variants = pd.MultiIndex.from_frame(frame[["case", "variant"]])
-    return frame[variants.isin(list(taken.catalogue))].reset_index(drop=True)
+    variants = pandas.MultiIndex.from_frame(frame[["case", "variant"]])
+    found: pd.DataFrame = frame[variants.isin(list(taken.catalogue))].reset_index(drop=True)
+    return found

@@ -19,6 +19,7 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.on_runtimes import on_runtimes
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import CaseSelection, load, select
+from caniexport.answers.shown import Shown
 from caniexport.answers.signs import EXPORTER_SHORT, exporter_rank
 from caniexport.answers.summary import Summary
 from caniexport.model.case import PLAIN
@@ -74,7 +75,7 @@ class EnvironmentLine:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Shown):
     """The matrix. ``notes`` say what was assumed; ``unmeasured`` are variants without a cell;
     ``measured`` counts the cells of the dataset, whatever the filters.
 

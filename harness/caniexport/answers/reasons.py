@@ -16,6 +16,7 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.on_runtimes import Files, RuntimeOutcome, on_runtimes, place_of, side_by_side
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell, told
 from caniexport.answers.select import CatalogueEntry, Key, load, select
+from caniexport.answers.shown import Answers, Shown
 from caniexport.answers.upstream import SourceState, upstream
 from caniexport.home import NEWEST
 from caniexport.model.case import PLAIN
@@ -73,7 +74,7 @@ class Detail:
 
 
 @dataclass(frozen=True)
-class Why:
+class Why(Shown):
     """Why one variant of a case stands as it does; ``detail`` is one of its cells, one that does not work if any.
 
     ``runtimes`` is how the same files end on every runtime that has run them (empty where no other has); ``declared``
@@ -92,7 +93,7 @@ class Why:
     sources: tuple[SourceState, ...] = ()
 
 
-def why(dataset: Dataset, filters: Filters) -> list[Why]:
+def why(dataset: Dataset, filters: Filters) -> Answers[Why]:
     """One answer for each variant that the filters take; the failing form alone where no variant is named.
 
     A variant that is known and was not measured there has no groups. Raises :class:`UnknownName`.
@@ -110,10 +111,10 @@ def why(dataset: Dataset, filters: Filters) -> list[Why]:
     cases = {case for case, _ in selection.catalogue}
     claims = all_claims(dataset, cases)
     sources = upstream(dataset, cases)
-    return [
+    return Answers(
         replace(_why(dataset, entry, by_variant.get(key, []), claims, files), sources=sources.get(entry.case, ()))
         for key, entry in selection.catalogue.items()
-    ]
+    )
 
 
 def _why(

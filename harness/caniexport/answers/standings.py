@@ -14,6 +14,7 @@ from caniexport.answers.defaults import OpsetChoice
 from caniexport.answers.filters import Filters
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
 from caniexport.answers.select import CaseSelection, CatalogueEntry, load, select
+from caniexport.answers.shown import Shown
 from caniexport.answers.signs import exporter_rank
 from caniexport.corpus.verdicts import AxisPoint, AxisRange, Workaround, ranges, workaround, works
 from caniexport.model.case import PLAIN
@@ -56,7 +57,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Workarounds:
+class Workarounds(Shown):
     """The standings, fixes known to be wrong or partial apart in ``cautions``; ``notes`` say what was assumed."""
 
     torch: str | None

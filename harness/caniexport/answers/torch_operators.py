@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from caniexport import names, versions
 from caniexport.answers import declared as tables
 from caniexport.answers.reading import load
+from caniexport.answers.shown import Answers, Shown
 from caniexport.model.canaries import is_canary
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
@@ -90,7 +91,7 @@ class OperatorHistory:
 
 
 @dataclass(frozen=True)
-class OperatorPlace:
+class OperatorPlace(Shown):
     """What one entry of torch's database comes to: the decision first.
 
     ``left_out`` are dtypes that are not measured, with the reason; ``became`` the ONNX operators of its files;
@@ -179,14 +180,14 @@ class OperatorsSummary:
         return sql.fetch(query.format(self._file), values)
 
 
-def torch_operator(summary: OperatorsSummary, dataset: Dataset, name: str) -> list[OperatorPlace]:
+def torch_operator(summary: OperatorsSummary, dataset: Dataset, name: str) -> Answers[OperatorPlace]:
     """What is known of the operators of a name; raises :class:`caniexport.model.errors.UnknownName`."""
     ops = summary.named(name)
     rows = summary.rows(f"op IN ({', '.join('?' * len(ops))})", ops)
     by_op = defaultdict(list)
     for row in rows:
         by_op[row.op].append(row)
-    return [_place(op, by_op[op], summary.releases, dataset) for op in ops]
+    return Answers(_place(op, by_op[op], summary.releases, dataset) for op in ops)
 
 
 def _place(op: str, rows: Sequence[OperatorRow], releases: Sequence[str], dataset: Dataset) -> OperatorPlace:

@@ -13,6 +13,7 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.rows import MeasuredCell, compared, told
 from caniexport.answers.select import CaseSelection, CatalogueEntry, Rows, load, select
+from caniexport.answers.shown import Shown
 from caniexport.answers.targets import TargetJudge, UpgradeTarget, kept_place
 from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, ComparedCell, Verdict, Workaround, compare, workaround
 from caniexport.home import NEWEST
@@ -103,7 +104,7 @@ class FixChange:
 
 
 @dataclass(frozen=True)
-class Upgrade:
+class Upgrade(Shown):
     """The answer. ``drop``, ``keep``, ``add`` and ``lost`` are workarounds; ``counts`` has every verdict's number.
 
     ``unknown`` are the cases that were not measured at one of the two points; ``refused`` those that work at the second
