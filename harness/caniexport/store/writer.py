@@ -55,14 +55,17 @@ def _name(text: str) -> str:
     return text
 
 
+#: arrow's own copy of the schema is left out: it differs between arrow releases and says nothing new
+_WRITTEN: Any = {"compression": "zstd", "compression_level": 9, "store_schema": False, "write_page_checksum": True}
+
+
 def encode(table: str, rows: pa.Table) -> bytes:
     """The parquet file of these rows, in the file's order whatever order they come in."""
     import pyarrow.parquet as pq
 
     fixed = in_order(table, rows.select(schema(table).names).cast(schema(table))).combine_chunks()
     sink = io.BytesIO()
-    # arrow's own copy of the schema is left out: it differs between arrow releases and says nothing new
-    with pq.ParquetWriter(sink, fixed.schema, compression="zstd", store_schema=False, write_page_checksum=True) as file:
+    with pq.ParquetWriter(sink, fixed.schema, **_WRITTEN) as file:
         file.write_table(fixed, row_group_size=ROW_GROUP.get(table, _DEFAULT_ROW_GROUP))
         file.add_key_value_metadata(schema(table).metadata)
     return sink.getvalue()
