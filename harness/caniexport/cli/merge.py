@@ -43,12 +43,14 @@ def command(places: tuple[str, ...], repeat: int, by: str, at: str, corpus: str,
     With --by they are contributed: no answer counts them and `publish` leaves them out until --repeat has measured 50
     of their cells (all, where there are fewer) here too and 99% of these came out alike.
     """
-    from caniexport.measure.arrived import Contributor
     from caniexport.measure.deliveries import fetched
-    from caniexport.measure.merge import merge
 
     with ExitStack() as held:
+        # first, because it may need more packages than merging does
         folders = [held.enter_context(fetched(place)) for place in places]
+        from caniexport.measure.arrived import Contributor
+        from caniexport.measure.merge import merge
+
         reports, problems = merge(folders, homes.find().of_corpus(corpus), repeat, output.say, Contributor(by, at))
     for problem in problems:
         output.say(f"caniexport: warning: {problem}")
