@@ -1,11 +1,10 @@
-"""The tables of the static copy as files for other tools: parquet, and the matrix and the fixes as CSV and JSON."""
+"""The tables of the static copy as files for other tools: parquet, and the matrix and the fixes as CSV."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import io
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,6 @@ _WHAT = {
     "cells.parquet": f"every measured cell; a file is {_BUNDLE} signs of its hash, a time whole minutes",
     "matrix.csv.gz": "the matrix: one row for each case, form, exporter and release",
     "workarounds.csv": "every fix: needed, obsolete, broken or harmful at the newest release",
-    "workarounds.json": "the same as JSON",
     "environments.parquet": "every environment with all of its versions",
     "messages.parquet": "the error texts",
     "cases.parquet": "the cases with their sources and code",
@@ -43,7 +41,7 @@ def write(kept: Kept, folder: Path) -> list[tuple[str, str]]:
     folder.mkdir(parents=True, exist_ok=True)
     shown = kept.answer(table, _EVERYTHING)
     _compressed(folder / "matrix.csv.gz", _matrix(shown.lines, shown.columns))
-    _both(folder / "workarounds", _fixes(kept))
+    (folder / "workarounds.csv").write_text(_csv(_fixes(kept)), encoding="utf-8")
     for name, rows in _tables(kept):
         _parquet(folder / f"{name}.parquet", rows)
     return list(_WHAT.items())
@@ -89,14 +87,6 @@ def _fixes(kept: Kept) -> list[dict[str, Any]]:
     ]
 
 
-def _both(stem: Path, rows: list[dict[str, Any]]) -> None:
-    """The rows as CSV and as JSON; every row has every column."""
-    stem.with_suffix(".csv").write_text(_csv(rows), encoding="utf-8")
-    names = _names(rows)
-    whole = [{name: row.get(name, "") for name in names} for row in rows]
-    stem.with_suffix(".json").write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-
-
 def _compressed(path: Path, rows: list[dict[str, Any]]) -> None:
     """The rows as CSV in gzip, which spreadsheets and pandas read; the same rows give the same bytes."""
     path.write_bytes(gzip.compress(_csv(rows).encode(), mtime=0))
@@ -140,4 +130,4 @@ def _tables(kept: Kept) -> Iterable[tuple[str, pa.Table]]:
 def _parquet(path: Path, rows: pa.Table) -> None:
     import pyarrow.parquet as pq
 
-    pq.write_table(rows.replace_schema_metadata(None), path, compression="zstd", compression_level=15)
+    pq.write_table(rows.replace_schema_metadata(None), path, compression="zstd", compression_level=19)
