@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import weakref
 from pathlib import Path
 
 import pytest
@@ -13,9 +15,11 @@ from scanned_texts import GATE, PIN, SYMBOLIC, only
 from caniexport import scan_source
 from caniexport.cli import main
 from caniexport.corpus.verdicts import Workaround
-from caniexport.scan import files, gates, pins
-from caniexport.scan.files import ParsedFile, Skipped
+from caniexport.scan import files, gates, pins, sites
+from caniexport.scan.files import Skipped, SourceFile
+from caniexport.scan.forms import learn
 from caniexport.scan.judge import together
+from caniexport.scan.ranked import Ranking
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -88,15 +92,35 @@ def test_what_cannot_be_read_is_named_and_the_rest_is(tmp_path):
     os.mkfifo(tmp_path / "pipe.py")
 
     found = list(files.read(tmp_path))
+    sources = [item for item in found if isinstance(item, SourceFile)]
+    _, unseen = sites.find(sources, Ranking(learn([])))
 
-    assert [item.path for item in found if isinstance(item, ParsedFile)] == ["good.py", "said.py"]
-    assert {item.path: item.reason for item in found if isinstance(item, Skipped)} == {
+    assert [item.path for item in sources] == ["good.py", "said.py", "two.py"]
+    assert {item.path: item.reason for item in [*found, *unseen] if isinstance(item, Skipped)} == {
         "gone.py": "not a file that can be read",
         "huge.py": "larger than 2 MiB",
         "latin.py": "its text is not in the encoding that it names, or UTF-8",
         "pipe.py": "not a file that can be read",
         "two.py": "does not parse (line 1)",
     }
+
+
+def test_no_more_than_one_syntax_tree_is_held(tmp_path, monkeypatch):
+    for number in range(9):
+        (tmp_path / f"m{number}.py").write_text(f"import torch\nNEW = torch.__version__ >= '2.{number}'\n")
+    parsed, held = SourceFile.parsed, []
+
+    def counted(source):
+        assert not [tree for tree in held if tree() is not None]
+        made = parsed(source)
+        held.append(weakref.ref(made))
+        return made
+
+    monkeypatch.setattr(SourceFile, "parsed", counted)
+    sites.find(list(files.read(tmp_path)), Ranking(learn([])))
+
+    assert len(held) >= 9
+    assert gc.isenabled()
 
 
 def test_over_releases_obsolete_is_what_was_measured_so_in_each():
@@ -108,7 +132,9 @@ def test_over_releases_obsolete_is_what_was_measured_so_in_each():
 
 def test_a_form_feed_does_not_shift_the_lines(tmp_path):
     (tmp_path / "a.py").write_text("import torch\n\x0c\nV = torch.__version__\n", encoding="utf-8")
-    (source,) = files.read(tmp_path)
+    (read,) = files.read(tmp_path)
+    assert isinstance(read, SourceFile)
+    source = read.parsed()
     (value,) = (value for _, value in gates.assignments(source.tree))
     assert source.lines[value.lineno - 1] == "V = torch.__version__"
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from caniexport.answers.select import load
-from caniexport.scan.files import ParsedFile, read
+from caniexport.scan.files import SourceFile, Unreadable, read
 from caniexport.scan.forms import Knowledge, find, learn
 from caniexport.scan.normal import TermReader, functions
 from caniexport.scan.terms import text
@@ -34,7 +34,7 @@ def packages(cache: Path) -> Iterator[Path]:
 def pieces(tree: ast.Module, known: Knowledge) -> Iterator[str]:
     """The pieces of each function of a file, each once for a function."""
     for function, scope in functions(tree):
-        found = find(TermReader(scope).read(function.body), known)
+        found = find(TermReader(scope).read(function.body), known.candidates)
         yield from (text(known.pieces[number]) for number in found)
 
 
@@ -44,11 +44,11 @@ def main() -> int:
     counts: Counter[str] = Counter()
     for folder in packages(Path(sys.argv[1])):
         for source in read(folder):
-            if isinstance(source, ParsedFile):
+            if isinstance(source, SourceFile):
                 try:
-                    counts.update(pieces(source.tree, known))
-                except RecursionError:
-                    print(f"{source.path}: nested too deeply", file=sys.stderr)
+                    counts.update(pieces(source.parsed().tree, known))
+                except (RecursionError, Unreadable) as error:
+                    print(f"{source.path}: {error}", file=sys.stderr)
     for line, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         print(count, line)
     return 0

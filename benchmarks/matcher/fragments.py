@@ -42,7 +42,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "harness"))
 
-from caniexport.scan.normal import operator_of  # noqa: E402  # the package beside this script
+from caniexport.answers.plain import plain  # noqa: E402  # the package beside this script
+from caniexport.scan.normal import operator_of  # noqa: E402  # the same
+from caniexport.scan.scan import scan as scan_source  # noqa: E402  # the same
+from caniexport.store import Dataset  # noqa: E402  # the same
 
 FRAGMENTS = Path(__file__).with_name("fragments.jsonl")
 HALVES = ("build", "held_out", "fresh", "looked", "kept")
@@ -124,15 +127,9 @@ def is_unchanged(fragment: Fragment, folder: Path) -> bool:
     return sha256("\n".join(lines[first - 1 : last]).encode()).hexdigest() == digest
 
 
-def scan(folder: Path) -> dict[str, Any]:
-    """What the scan says of a package."""
-    program = "from caniexport.cli import main; main()"
-    line = [sys.executable, "-c", program, "workaround", "--scan", str(folder), "--json"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "harness")}
-    reply = subprocess.run(line, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
-    if not reply.stdout:
-        raise SystemExit(f"{folder.name}: {reply.stderr.strip()}")
-    answer: dict[str, Any] = json.loads(reply.stdout)
+def scan(dataset: Dataset, folder: Path) -> dict[str, Any]:
+    """What the scan says of a package, as ``--json`` does."""
+    answer: dict[str, Any] = plain(scan_source(dataset, folder))
     return answer
 
 
@@ -230,9 +227,10 @@ def main() -> int:
     fragments = [one for one in fragments if not asked.only or one["package"] in asked.only]
     found: dict[str, list[tuple[Judged, dict[str, Any]]]] = {half: [] for half in HALVES}
     changed = []
+    dataset = Dataset.open(ROOT / "results", None)
     for package, version in sorted({(one["package"], one["version"]) for one in fragments}):
         folder = fetch(package, version, asked.cache)
-        answer = scan(folder)
+        answer = scan(dataset, folder)
         for fragment in (one for one in fragments if (one["package"], one["version"]) == (package, version)):
             if is_unchanged(fragment, folder):
                 found[fragment["half"]].append((judge(fragment, answer), answer))

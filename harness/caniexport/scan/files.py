@@ -1,4 +1,4 @@
-"""The Python files of a source tree, parsed; what cannot be read is named, and nothing is read twice."""
+"""The Python files of a source tree; what cannot be read is named, and no file is read twice."""
 
 from __future__ import annotations
 
@@ -51,6 +51,21 @@ class ParsedFile:
 
 
 @dataclass(frozen=True)
+class SourceFile:
+    """The text of one file; ``path`` is relative to the tree. Its syntax tree is ten to thirty times as large, so no
+    more than one is held.
+    """
+
+    path: str
+    text: str
+
+    def parsed(self) -> ParsedFile:
+        """The file with its syntax tree. Raises :class:`Unreadable` where it has none."""
+        lines = re.split(r"\r\n|\r|\n", self.text)  # as the parser counts lines
+        return ParsedFile(self.path, _parsed(self.text), tuple(lines))
+
+
+@dataclass(frozen=True)
 class Skipped:
     """A file that was not looked at, and why."""
 
@@ -76,7 +91,7 @@ class Clock:
             raise TooLong
 
 
-def read(root: Path) -> Iterator[ParsedFile | Skipped]:
+def read(root: Path) -> Iterator[SourceFile | Skipped]:
     """Every Python file below ``root`` (or ``root`` itself) that has to do with torch, in the order of its name.
 
     Links to folders are not followed. Raises :class:`UnknownName` where there is nothing at ``root``.
@@ -150,13 +165,12 @@ def content(path: Path) -> bytes:
     return data
 
 
-def _source(path: Path, name: str) -> ParsedFile | Skipped | None:
+def _source(path: Path, name: str) -> SourceFile | Skipped | None:
     try:
         data = content(path)
         if not any(word in data.lower() for word in _WORDS):
             return None
-        text = _text(data)
-        return ParsedFile(name, _parsed(text), tuple(re.split(r"\r\n|\r|\n", text)))  # as the parser counts lines
+        return SourceFile(name, _text(data))
     except Unreadable as error:
         return Skipped(name, str(error))
 

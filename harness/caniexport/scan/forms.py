@@ -7,9 +7,9 @@ import math
 import re
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from textwrap import dedent
 from typing import Any
@@ -32,6 +32,8 @@ _LISTS = ("list", "stack", "cat")
 _LIST_BITS = bits(_LISTS)
 
 Binding = dict[int, object]
+#: by operator: the pieces that begin with it, as (number, piece)
+Candidates = Callable[[str], Sequence[tuple[int, CodeTerm]]]
 
 
 def fits(piece: CodeTerm, term: CodeTerm) -> bool:
@@ -191,26 +193,42 @@ class Knowledge:
         """Operators that cases are about."""
         return frozenset(op for profile in self.profiles.values() for op in profile.leads)
 
+    def candidates(self, op: str) -> Sequence[tuple[int, CodeTerm]]:
+        """The pieces that a term of this operator may be."""
+        if op in _LISTS:
+            every = [item for one in _LISTS for item in self.by_operator.get(one, ())]
+            return [item for item in every if item[1].op in (op, "list") or item[1].weight > 1]
+        return self.by_operator.get(op, ())
+
     def number(self, piece: CodeTerm) -> int:
         """The number of a piece."""
         return self.numbers[text(piece)]
 
 
-def find(terms: Sequence[CodeTerm], known: Knowledge) -> dict[int, list[int]]:
-    """By piece that these terms have: the lines on which it is."""
-    found: dict[int, list[int]] = defaultdict(list)
+def narrowed(candidates: Candidates, terms: Iterable[CodeTerm]) -> Candidates:
+    """Of these pieces those whose operators are all in the terms."""
     there = _LIST_BITS
     for top in terms:
         there |= top.ops
-    possible: dict[str, list[tuple[int, CodeTerm]]] = {}
+    missing = ~there
+
+    @cache
+    def of(op: str) -> Sequence[tuple[int, CodeTerm]]:
+        return [item for item in candidates(op) if not item[1].ops & missing]
+
+    return of
+
+
+def find(terms: Sequence[CodeTerm], candidates: Candidates) -> dict[int, list[int]]:
+    """By piece that these terms have: the lines on which it is."""
+    possible = narrowed(candidates, terms)
+    found: dict[int, list[int]] = defaultdict(list)
     every = list(unique(terms))
     stacked = {tuple(map(id, term.args)) for term in every if term.op in _LISTS[1:]}
     for term in every:
         if term.op == "list" and tuple(map(id, term.args)) in stacked:
             continue  # what is stacked is told where it is stacked
-        if term.op not in possible:
-            possible[term.op] = [item for item in _candidates(term, known) if not item[1].ops & ~there]
-        for number, piece in possible[term.op]:
+        for number, piece in possible(term.op):
             if len(found.get(number, ())) < _LINES and fits(piece, term):
                 found[number].append(term.line)
     return dict(found)
@@ -230,13 +248,6 @@ def unique(terms: Iterable[CodeTerm]) -> Iterator[CodeTerm]:
 
 #: lines of one piece in one function
 _LINES = 8
-
-
-def _candidates(term: CodeTerm, known: Knowledge) -> Iterable[tuple[int, CodeTerm]]:
-    if term.op in _LISTS:
-        every = [item for op in _LISTS for item in known.by_operator.get(op, ())]
-        return [item for item in every if item[1].op in (term.op, "list") or item[1].weight > 1]
-    return known.by_operator.get(term.op, ())
 
 
 def learn(entries: Iterable[CatalogueEntry]) -> Knowledge:

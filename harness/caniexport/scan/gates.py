@@ -51,6 +51,24 @@ _HELPERS = {
 }
 
 
+#: what the text of every comparison with torch's version has, in small letters: its name, a helper's, or a version
+_SIGNS = tuple(
+    map(
+        re.compile,
+        (
+            "__version__", "torch_?ver", r"torch\w*(?:_ge|_less|after|at_least|greater|since|newer)", "check_version",
+            "version_ge", rf"""["']{_VERSION.pattern[1:-1]}["']""",
+        ),
+    )
+)  # fmt: skip
+
+
+def may_compare(text: str) -> bool:
+    """Whether a file may have a comparison with torch's version, or a name for that version."""
+    small = text.lower()
+    return any(sign.search(small) for sign in _SIGNS)
+
+
 @dataclass(frozen=True)
 class Condition:
     """``torch <operator> version``. ``parts`` is how many numbers take part; 0 for all of them."""

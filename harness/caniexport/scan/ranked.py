@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from caniexport.scan.files import ParsedFile
-from caniexport.scan.forms import FixForm, Knowledge, Profile, find, unique
+from caniexport.scan.forms import FixForm, Knowledge, Profile, find, narrowed, unique
 from caniexport.scan.normal import TermReader, functions
 from caniexport.scan.stated import Told, ToldPlace
 from caniexport.scan.terms import CONSTANT, VARIABLE, CodeTerm
@@ -35,9 +35,11 @@ def lines_of(source: ParsedFile, known: Knowledge, check: Callable[[], None]) ->
     """What the functions of a file have on their lines."""
     pieces: set[tuple[int, int]] = set()
     operators: set[tuple[int, str]] = set()
-    for function, scope in functions(source.tree):
-        terms = TermReader(scope, check=check).read(function.body)
-        for number, on in find(terms, known).items():
+    read = [TermReader(scope, check=check).read(function.body) for function, scope in functions(source.tree)]
+    candidates = narrowed(known.candidates, (term for terms in read for term in terms))
+    for terms in read:
+        check()
+        for number, on in find(terms, candidates).items():
             pieces |= {(line, number) for line in on}
         operators |= {(term.line, term.op) for term in unique(terms) if term.op not in (VARIABLE, CONSTANT)}
     return OnLines(tuple(sorted(pieces)), tuple(sorted(operators)))
@@ -148,10 +150,10 @@ class Ranking:
         for line, number in lines.pieces:
             on.setdefault(number, []).append(line)
         found: dict[int, list[tuple[float, float, FixForm]]] = {}
-        known = (item for case, listed in self._forms.items() if case in self.known.profiles for item in listed)
-        for form, numbers in known:
+        there = {place for number in on for place in self._having.get(number, ())}
+        for form, numbers in (self._alone[place] for place in sorted(there)):
             leads = self.known.profiles[form.case].leads
-            if form.failing or form.needs == "export" or (form.needs == "beside" and not leads & calls):
+            if form.needs == "beside" and not leads & calls:
                 continue
             here = [(number, weight) for number, weight in numbers if number in on]
             matched = sum(weight for _, weight in here)
@@ -162,6 +164,21 @@ class Ranking:
                         continue
                     found.setdefault(line, []).append((main[1], matched / form.weight, form))
         return [Formed(line, _best_of(listed)) for line, listed in sorted(found.items())]
+
+    @cached_property
+    def _alone(self) -> list[tuple[FixForm, tuple[tuple[int, float], ...]]]:
+        """The forms that may be findings by themselves, with their pieces' numbers."""
+        known = (item for case, listed in self._forms.items() if case in self.known.profiles for item in listed)
+        return [(form, numbers) for form, numbers in known if not form.failing and form.needs != "export"]
+
+    @cached_property
+    def _having(self) -> Mapping[int, list[int]]:
+        """By piece: the places of the forms in :attr:`_alone` that have it."""
+        found: dict[int, list[int]] = {}
+        for place, (_, numbers) in enumerate(self._alone):
+            for number, _ in numbers:
+                found.setdefault(number, []).append(place)
+        return found
 
     def choose(self, lines: OnLines, ours: tuple[int, int], other: tuple[int, int]) -> list[Candidate]:
         """Of a branch that has the form of a fix while the other has the failing form: the cases, best first."""
@@ -195,7 +212,7 @@ class Ranking:
 
     def _quoted(self, code: Sequence[str]) -> frozenset[int]:
         terms = [term for line in code for term in TermReader().read(ast.parse(line).body)]
-        return frozenset(find(terms, self.known))
+        return frozenset(find(terms, self.known.candidates))
 
     def _candidate(self, profile: Profile, seen: _PlaceSeen) -> Candidate | None:
         named = 1.0 if profile.leads & seen.named else 0.6 if self._rare(profile.calls & seen.named) else 0.0

@@ -11,7 +11,7 @@ from caniexport.answers.select import load, require_exporter
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.scan import files, pins
-from caniexport.scan.files import ParsedFile, Skipped
+from caniexport.scan.files import Skipped, SourceFile
 from caniexport.scan.forms import learn
 from caniexport.scan.judge import Judge, Seen, SiteFinding
 from caniexport.scan.project import Meant, meant
@@ -55,7 +55,7 @@ def scan(
     used = [key for key, given in (("exporter", exporter), ("opset", opset)) if not given]
     exporter, opset = exporter or own.exporter or None, opset or int(own.opset or 0) or None
     read = list(files.read(path))
-    sources = [item for item in read if isinstance(item, ParsedFile)]
+    sources = [item for item in read if isinstance(item, SourceFile)]
     ranking: Ranking = dataset.beside.setdefault("scan ranking", Ranking(learn(rows.catalogue.values())))
     found, unseen = find(sources, ranking)
     asked = _releases(torch, own, path, rows.torch)

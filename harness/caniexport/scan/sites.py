@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from caniexport.scan import backends, exports, gates
-from caniexport.scan.files import SECONDS, TOO_DEEP, Clock, ParsedFile, Skipped, TooLong
+from caniexport.scan.files import SECONDS, TOO_DEEP, Clock, ParsedFile, Skipped, SourceFile, TooLong, Unreadable
 from caniexport.scan.gates import Condition, dotted
 from caniexport.scan.normal import blocks, blocks_of, operator_of
 from caniexport.scan.ranked import Ranking
@@ -33,47 +35,74 @@ _DOMAINS = ("", "aten", "onnx", "ai.onnx", "com.microsoft", "org.pytorch.aten")
 _T = TypeVar("_T")
 
 
-def find(sources: Sequence[ParsedFile], ranking: Ranking) -> tuple[list[Site], list[Skipped]]:
+def find(sources: Sequence[SourceFile], ranking: Ranking) -> tuple[list[Site], list[Skipped]]:
     """Every site of these files, in their order, and the files that cannot be looked through. Flags that one file
-    defines are known in all.
+    defines are known in all. Each file is parsed where it is looked at, and its tree let go.
     """
     skipped: dict[str, str] = {}
-    given = {source.path: _tried(source, skipped, _given) for source in sources}
-    derived = frozenset(name for one in given.values() if one for name in one.derived)
-    flags: dict[str, Condition] = {}
-    for source in sources:
-        one = given[source.path]
-        if one is not None:
-            flags.update(_tried(source, skipped, partial(_flags, one.values, derived)) or {})
-    ruled = _classes_with_rules(sources)
     sites: list[Site] = []
-    for source in sources:
-        if source.path not in skipped:
-            finder = _Finder(source, flags, derived, ranking, ruled)
+    with _without_collector():
+        derived, flags = _version_names(sources, skipped)
+        ruled = _classes_with_rules(sources, skipped)
+        for source in sources:
+            finder = _Finder(flags, derived, ranking, ruled)
             sites += _tried(source, skipped, finder.look) or ()
             if finder.left_out:
                 skipped.setdefault(source.path, finder.left_out)
     return sites, [Skipped(path, reason) for path, reason in skipped.items()]
 
 
-def _classes_with_rules(sources: Sequence[ParsedFile]) -> frozenset[str]:
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Without Python's search for cycles, which trees have none of: a seventh of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _version_names(
+    sources: Sequence[SourceFile], skipped: dict[str, str]
+) -> tuple[frozenset[str], dict[str, Condition]]:
+    """The names that hold torch's version, and those that stand for a comparison with it."""
+    comparing = [source for source in sources if gates.may_compare(source.text)]
+    derived = frozenset(name for source in comparing for name in _tried(source, skipped, _derived) or ())
+    flags: dict[str, Condition] = {}
+    for source in sources:
+        if source in comparing or any(name in source.text for name in derived):
+            flags.update(_tried(source, skipped, partial(_flags, derived)) or {})
+    return derived, flags
+
+
+def _classes_with_rules(sources: Sequence[SourceFile], skipped: dict[str, str]) -> frozenset[str]:
     """The autograd functions of a tree that bring an export rule, and the classes that are made of them."""
-    having = [source for source in sources if any("def symbolic" in line for line in source.lines)]
-    found = {made.name for source in having for made, _ in rules_of_functions(source.tree)}
-    heads = [_HEAD.match(line) for source in sources for line in source.lines if found and line.startswith("class ")]
-    bases = {head["name"]: set(_NAME.findall(head["bases"])) for head in heads if head}
+    having = [source for source in sources if "def symbolic" in source.text]
+    found = {made.name for source in having for made in _tried(source, skipped, _ruled_classes) or ()}
+    heads = [head for source in sources if found for head in _HEAD.finditer(source.text)]
+    bases = {head["name"]: set(_NAME.findall(head["bases"])) for head in heads}
     return frozenset(found | {name for name, given in bases.items() if given & found})
 
 
+def _ruled_classes(source: ParsedFile, _: Clock) -> list[ast.ClassDef]:
+    return [made for made, _ in rules_of_functions(source.tree)]
+
+
 #: the first line of a class that is made of others
-_HEAD = re.compile(r"class (?P<name>\w+)\((?P<bases>[^)]*)")
+_HEAD = re.compile(r"^class (?P<name>\w+)\((?P<bases>[^)\n]*)", re.MULTILINE)
 _NAME = re.compile(r"\w+")
 
 
-def _tried(source: ParsedFile, skipped: dict[str, str], act: Callable[[ParsedFile, Clock], _T]) -> _T | None:
+def _tried(source: SourceFile, skipped: dict[str, str], act: Callable[[ParsedFile, Clock], _T]) -> _T | None:
     """What ``act`` gives for a file; ``None`` where it cannot be looked through, which is told to ``skipped``."""
+    if source.path in skipped:
+        return None
     try:
-        return act(source, Clock())
+        return act(source.parsed(), Clock())
+    except Unreadable as error:
+        skipped[source.path] = str(error)
     except RecursionError:
         skipped[source.path] = TOO_DEEP
     except TooLong:
@@ -83,27 +112,10 @@ def _tried(source: ParsedFile, skipped: dict[str, str], act: Callable[[ParsedFil
     return None
 
 
-class _Given(NamedTuple):
-    """Names that a file gives one value, and those of them that hold torch's version."""
-
-    values: list[tuple[str, ast.expr]]
-    derived: list[str]
-
-
-def _given(source: ParsedFile, clock: Clock) -> _Given:
-    values = []
-    for name, value in gates.assignments(source.tree):
-        clock.check()
-        values.append((name, value))
-    return _Given(values, list(_derived(source, values, clock)))
-
-
-def _flags(
-    given: Iterable[tuple[str, ast.expr]], derived: frozenset[str], _: ParsedFile, clock: Clock
-) -> dict[str, Condition]:
+def _flags(derived: frozenset[str], source: ParsedFile, clock: Clock) -> dict[str, Condition]:
     """Names that stand for a comparison."""
     flags = {}
-    for name, value in given:
+    for name, value in gates.assignments(source.tree):
         clock.check()
         made = None if isinstance(value, ast.Name | ast.Attribute) else gates.condition(value, {}, derived)
         if made is not None:
@@ -111,18 +123,20 @@ def _flags(
     return flags
 
 
-def _derived(source: ParsedFile, given: Iterable[tuple[str, ast.expr]], clock: Clock) -> Iterator[str]:
+def _derived(source: ParsedFile, clock: Clock) -> list[str]:
     """Names that hold torch's version, however it was cut up."""
+    return [name for name, value in gates.assignments(source.tree) if _is_derived(source, value, clock)]
+
+
+def _is_derived(source: ParsedFile, value: ast.expr, clock: Clock) -> bool:
+    clock.check()
     others = (ast.Compare, ast.BoolOp, ast.IfExp, ast.JoinedStr, ast.Dict)
-    for name, value in given:
-        clock.check()
-        if isinstance(value, others) or not _may_hold_version(source, value):
-            continue
-        if not gates.holds_version(value, frozenset()):
-            continue
-        told = any(isinstance(node, ast.JoinedStr) for node in ast.walk(value))
-        if not told and gates.condition(value, {}, frozenset()) is None:
-            yield name
+    if isinstance(value, others) or not _may_hold_version(source, value):
+        return False
+    if not gates.holds_version(value, frozenset()):
+        return False
+    told = any(isinstance(node, ast.JoinedStr) for node in ast.walk(value))
+    return not told and gates.condition(value, {}, frozenset()) is None
 
 
 def _may_hold_version(source: ParsedFile, value: ast.expr) -> bool:
@@ -133,9 +147,8 @@ def _may_hold_version(source: ParsedFile, value: ast.expr) -> bool:
 
 @dataclass
 class _Finder(ast.NodeVisitor):
-    """Walks one file."""
+    """Walks one file, ``source``."""
 
-    source: ParsedFile
     flags: dict[str, Condition]
     derived: frozenset[str]
     ranking: Ranking
@@ -146,19 +159,21 @@ class _Finder(ast.NodeVisitor):
     clock: Clock = field(default_factory=Clock)
     near: list[StatedWorkaround] = field(default_factory=list)
     left_out: str = ""
+    source: ParsedFile = field(init=False)
 
     def look(self, source: ParsedFile, clock: Clock) -> list[Site]:
         """The sites of the file, by line."""
+        self.source, self.clock = source, clock
         try:
-            self.near = workarounds(source, self.ranking, clock.check)
+            self.near = workarounds(self.source, self.ranking, self.clock.check)
         except TooLong:
             self.left_out = f"its rewrites take more than {SECONDS:.0f} s to find"
         self.clock = Clock()
         self.found += [item.site for item in self.near]
-        for made, rule in rules_of_functions(source.tree):
+        for made, rule in rules_of_functions(self.source.tree):
             self._ruled(made, rule)
-        self.visit(source.tree)
-        self._written_rules(source)
+        self.visit(self.source.tree)
+        self._written_rules(self.source)
         return sorted(self.found, key=lambda site: site.line)
 
     def _written_rules(self, source: ParsedFile) -> None:
