@@ -38,11 +38,13 @@ def home(tmp_path_factory):
 
 @pytest.fixture
 def suite(home, pytester, monkeypatch):
-    """``suite(torch, asked, body, *options)``: a test with the marker, run where ``torch`` is installed."""
+    """``suite(torch, asked, body, *options)``: a test with the marker, run where ``torch`` is installed, and ``beside``
+    it other packages.
+    """
     monkeypatch.setenv("CANIEXPORT_HOME", str(home))
 
-    def run(torch, asked, body, *options):
-        install = LockedInstall("here", "3.12", {"torch": torch} if torch else {})
+    def run(torch, asked, body, *options, beside=()):
+        install = LockedInstall("here", "3.12", {"torch": torch, **dict(beside)} if torch else {})
         monkeypatch.setattr(locks, "read_running", lambda: install)
         for kept in (pytest_plugin._dataset, pytest_plugin._settings, pytest_plugin._running):
             kept.cache_clear()
@@ -107,6 +109,20 @@ def test_a_failure_at_a_nearby_patch_release_is_expected_and_not_demanded(suite)
 
     suite("1.12.0", asked, FAILING).assert_outcomes(xfailed=1)
     suite("1.12.0", asked, "pass").assert_outcomes(xpassed=1)
+
+
+def test_a_failure_measured_with_other_packages_is_expected_and_demanded_of_the_like_only(suite):
+    asked = "'cross', exporter='trace', opset=14"
+    measured, like, other = ({"onnxruntime": version} for version in ("1.23.2", "1.23.0", "1.24.0"))
+
+    for near in (measured, like, {}):
+        suite("1.12.1", asked, "pass", beside=near).assert_outcomes(failed=1)
+    suite("1.12.1", asked, FAILING, beside=other).assert_outcomes(xfailed=1)
+    reply = suite("1.12.1", asked, "pass", beside=other)
+    reply.assert_outcomes(xpassed=1)
+    reply.stdout.fnmatch_lines(
+        ["*cross is measured to fail*not measured with onnxruntime 1.24.0 (measured with 1.23.2, older)*"]
+    )
 
 
 def test_a_failure_behind_the_last_stage_of_the_test_does_not_count(suite):

@@ -80,9 +80,9 @@ def marker(case: str, *, exporter: str = "", opset: int | str = "", upto: str = 
 
 
 def _xfail(found: KnownCase) -> pytest.MarkDecorator:
-    """Strict where the very release was measured; what kills a process is not run."""
+    """Strict where the very release was measured, and with the like beside it; what kills a process is not run."""
     runs = found.status is None or found.status.value not in _NOT_RUN
-    return pytest.mark.xfail(reason=found.reason, strict=found.is_exact and runs, run=runs)
+    return pytest.mark.xfail(reason=found.reason, strict=found.is_exact and found.is_alike and runs, run=runs)
 
 
 def _elsewhere(name: str, found: KnownCase, options: tuple[str, str, str]) -> tuple[str, str]:

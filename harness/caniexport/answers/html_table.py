@@ -61,7 +61,7 @@ def _text(value: Any) -> str:
     """A value in words: a status with its sign, names in one line, nothing where there is none."""
     if isinstance(value, Enum):
         sign = _SIGNS.get(value)
-        return f"{sign.sign} {value.value}" if sign else str(value.value)
+        return f"{sign.sign}\N{NO-BREAK SPACE}{value.value}" if sign else str(value.value)
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     return "" if value is None else str(value)

@@ -17,13 +17,14 @@ from caniexport.answers.supported import CaseSupport
 from caniexport.answers.torch_operators import OperatorPlace
 from caniexport.answers.upgrade import Upgrade
 from caniexport.model.status import Status
+from caniexport.names import plural
 
 
 @as_table.register(Answers)
 def _(answer: Answers[object]) -> AnswerTable:
     tables = [as_table(item) for item in answer]
     rows = [row for table in tables for row in table.rows]
-    return AnswerTable("; ".join(table.heading for table in tables), rows)
+    return AnswerTable(tables[0].heading if len(tables) == 1 else plural(len(tables), "answer"), rows)
 
 
 @as_table.register

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from caniexport import names, versions
 from caniexport.answers.filters import Filters
+from caniexport.answers.installed import VersionDifference
 from caniexport.answers.outcomes import first_line
 from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.reading import CatalogueEntry, Rows, load
@@ -22,6 +23,8 @@ from caniexport.model.status import MEASURED, WORKS, Stage, Status
 from caniexport.store import Dataset
 
 _STAGES = [stage.value for stage in Stage]
+#: packages beside torch that export or run the file
+_EXPORTING = ("onnxscript", "onnx", "onnxruntime")
 #: fixes that are named
 _MOST_FIXES = 2
 
@@ -39,8 +42,9 @@ class KnownCase:
     """A variant of a case at a point.
 
     ``status``, ``stage`` and ``message`` are the measured cell's, ``message`` its first line; ``place`` is the point.
-    ``is_exact`` says that the very release of torch was measured, ``differs`` which packages beside it were measured in
-    other versions, or why nothing was. ``fixes`` are measured to work there; ``links`` are the case's sources.
+    ``is_exact`` says that the very release of torch was measured, ``is_alike`` that it was with the same minor versions
+    of onnxscript, onnx and onnxruntime; ``differs`` which packages were measured in others, or why nothing was.
+    ``fixes`` are measured to work there; ``links`` are the case's sources.
     """
 
     case: str
@@ -52,6 +56,7 @@ class KnownCase:
     message: str
     place: str
     is_exact: bool
+    is_alike: bool
     differs: tuple[str, ...]
     fixes: tuple[str, ...]
     links: tuple[str, ...]
@@ -115,7 +120,19 @@ def _is_unmeasured(rows: Rows, point: Mapping[str, str]) -> bool:
 def _unmeasured(entry: CatalogueEntry, place: str, why: str) -> KnownCase:
     links = _links(entry)
     return KnownCase(
-        entry.case, entry.variant, entry.title, KnownWord.NOT_MEASURED, None, "", "", place, False, (why,), (), links
+        entry.case,
+        entry.variant,
+        entry.title,
+        KnownWord.NOT_MEASURED,
+        None,
+        "",
+        "",
+        place,
+        False,
+        False,
+        (why,),
+        (),
+        links,
     )
 
 
@@ -146,10 +163,18 @@ def _at(
         first_line("".join(dataset.of(place.profile).messages([cell.message_id]).values())) if fails else "",
         shown,
         asked == versions.public(place.torch),
+        not any(map(_matters, own.differs)),
         differs,
         tuple(fix.variant for fix in at.helping[:_MOST_FIXES]) if fails and entry.variant == PLAIN else (),
         _links(entry),
     )
+
+
+def _matters(item: VersionDifference) -> bool:
+    """Whether a package that exports or runs the file is of another minor version than what was measured."""
+    if item.package not in _EXPORTING:
+        return False
+    return not item.measured or versions.parse(item.own).release[:2] != versions.parse(item.measured).release[:2]
 
 
 def _links(entry: CatalogueEntry) -> tuple[str, ...]:
