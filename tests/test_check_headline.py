@@ -73,6 +73,18 @@ def test_wrong_values_are_told_with_the_inputs_that_show_them():
     assert said(lines, [given]) == "by trace wrong values without an error (for the inputs given too)"
 
 
+def test_a_release_that_was_not_measured_is_told_beside_what_works():
+    works = [Works("model", "plain", (line(TRACE, Status.PASS),))]
+    lost = "torch 1.10.2: needs Python 3.8: none found"
+    assert headline(works, (), (lost,)) == f"works by trace; {lost}"
+
+
+def test_a_fix_that_was_measured_on_another_release_is_told_so():
+    match = Match("pooled", "", "the same error", "2.9.1", Status.FAIL, (FIX,))
+    failures = [failing(TRACE, operator="aten::x", matches=(match,))]
+    assert "gathered helps on torch 2.9.1, the nearest that was measured" in said([line(TRACE, Status.FAIL)], failures)
+
+
 def test_a_model_that_does_not_run_itself_is_told_so():
     failures = [failing(DEFAULT, stage="eager", message="ModuleNotFoundError: No module named 'x'\nmore")]
     words = "the model itself does not run here: ModuleNotFoundError: No module named 'x'"

@@ -27,6 +27,8 @@ from dashboard import upload
 TRACE = "torchscript-trace"
 #: by case: the nodes of its file; each reads the one before
 CHAINS = {"cross": ("Gather", "Mul", "Sub"), "grid-sample": ("GridSample",), "item": ("Mul", "Add")}
+#: cases that work everywhere: operators of which something is known
+HARMLESS = {"relu": ("Relu",), "tanh": ("Tanh",)}
 
 
 def chain(*ops):
@@ -56,7 +58,10 @@ def home(tmp_path, monkeypatch):
     local = write(tmp_path / "results-local")
     append(local, *(cell("2.8.0", case, "plain", TRACE, 18) | passing(case) for case in CHAINS))
     append(local, cell("2.15.0", "cross", "plain", TRACE, 20) | {"status": "fail", "stage": "export"})
-    graphs(local, {bundle(case): drawn(*ops) for case, ops in CHAINS.items()})
+    places = [("2.8.0", 18), ("2.15.0", 18), ("2.15.0", 20)]
+    rows = [cell(torch, case, "plain", TRACE, opset) for case in HARMLESS for torch, opset in places]
+    append(local, *(row | passing(row["case"]) for row in rows))
+    graphs(local, {bundle(case): drawn(*ops) for case, ops in (CHAINS | HARMLESS).items()})
     monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -120,7 +125,7 @@ def test_a_pattern_that_is_in_many_cases_that_work_says_nothing_and_is_counted(h
     ]
     append(local, *(row | passing(row["case"]) for row in rows))
     described = {bundle(name): drawn("Relu", *CHAINS["cross"]) for name in names}
-    graphs(local, {bundle(case): drawn(*ops) for case, ops in CHAINS.items()} | described)
+    graphs(local, {bundle(case): drawn(*ops) for case, ops in (CHAINS | HARMLESS).items()} | described)
 
     found = data(home, model("Relu", "Gather", "Mul", "Sub", "Tanh"), "--to", "2.15.0")["target"]["model"]
     assert (found["word"], found["common"]) == ("no known failure touches it", 1)
@@ -217,6 +222,17 @@ def test_silence_is_no_all_clear(home):
 
     assert (reply.exit_code, "nothing was measured there" in reply.output) == (1, True)
     assert "Move to" not in reply.output
+
+
+def test_an_operator_that_no_measured_graph_has_is_named_in_the_first_line_and_is_no_all_clear(home):
+    content = model("Relu", "Hardmax", "Tanh")
+    reply = run(home, content, "--to", "2.15.0")
+    plan = run(home, content, "--plan")
+
+    for found in (reply, plan):
+        assert "nothing is known of Hardmax, which none of them has" in found.output.splitlines()[0]
+        assert (found.exit_code, found.output.startswith("Try torch")) == (1, True)
+    assert data(home, content, "--to", "2.15.0")["target"]["model"]["unseen"] == ["Hardmax"]
 
 
 def test_where_a_model_comes_from_is_read_off_it_and_can_be_named(home):

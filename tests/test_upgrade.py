@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 from small_dataset import append, cell, write
 
+from caniexport.answers.decision import decide
 from caniexport.answers.filters import Filters
 from caniexport.answers.points import parse
 from caniexport.answers.upgrade import upgrade
@@ -117,6 +118,18 @@ def test_an_unmeasured_patch_release_is_answered_with_the_measured_one_and_that_
 def test_a_point_that_cannot_be_understood_is_refused_with_the_nearest_right_one(local, point, says):
     with pytest.raises(UnknownName, match=says):
         ask(local, point, "2.8.0")
+
+
+def test_where_nothing_was_measured_nothing_is_said_to_be_well(local):
+    found = ask(local, "2.0.1", "torch=2.8.0,opset=99")
+
+    assert found.breaks
+    assert "nothing of this was measured at both ends" in decide(found)
+    assert "Move to" not in decide(found)
+
+
+def test_a_release_that_was_not_measured_is_told_in_the_first_line(local):
+    assert "Torch 2.8.7 was not measured; 2.8.0 is answered." in decide(ask(local, "2.0.1", "2.8.7"))
 
 
 def test_the_command_ends_with_1_where_something_breaks_and_with_0_where_not(local, tmp_path, monkeypatch):

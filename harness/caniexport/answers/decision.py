@@ -8,11 +8,11 @@ from caniexport import versions
 from caniexport.answers.plan import Plan
 from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.standings import Workarounds
+from caniexport.answers.standings import Standing, Workarounds
 from caniexport.answers.targets import UpgradeTarget
 from caniexport.answers.touching import ModelStanding, TouchWord
 from caniexport.answers.upgrade import Upgrade
-from caniexport.corpus.verdicts import Workaround
+from caniexport.corpus.verdicts import Workaround, works
 from caniexport.names import plural, some
 
 #: cases that a sentence names one by one
@@ -26,7 +26,8 @@ def decide(found: Upgrade) -> str:
     lead = _move(found.before, first) if first.clean else f"Moving to torch {first.place.torch}"
     if first.place.torch == found.before.torch:
         lead = f"At torch {first.place.torch}{_packages(found.before, first.place)}"
-    said = (f"{lead}{_called(first)}: {_told(first)}.", _other(second), _stay(found.before, found.stay))
+    parts = (f"{lead}{_called(first)}: {_told(first)}.", _other(second), _stay(found.before, found.stay))
+    said = (*parts, _not_measured(found.before, first.place))
     return " ".join(filter(None, said))
 
 
@@ -38,29 +39,54 @@ def decide_plan(found: Plan) -> str:
         return f"Stay at torch {found.before.torch}: no newer release is known where nothing breaks."
     rest = [target for target in goals if target.place != best.place]
     others = [f"{_capital(_called(target, newest=True))}: {_told(target)}." for target in rest]
-    return " ".join([f"{_move(found.before, best)}{_called(best)}: {_told(best)}.", *others])
+    said = f"{_move(found.before, best)}{_called(best)}: {_told(best)}."
+    return " ".join(filter(None, [said, *others, _not_measured(found.before)]))
+
+
+def _not_measured(*places: MeasuredPoint) -> str:
+    """What of the points asked for was not measured, and what is answered in its place."""
+    notes = dict.fromkeys(note for place in places for note in place.notes if "not measured" in note)
+    return f"{_capital('; '.join(notes))}." if notes else ""
 
 
 def decide_workarounds(found: Workarounds) -> str:
-    """``At torch 2.8.0, opset 18, 3 of 5 cases need no workaround (…); a, b still do.``; empty for several releases."""
-    items = [item for item in found.standings if item.torch and item.word is not Workaround.UNKNOWN]
+    """``At torch 2.8.0, opset 18: no workaround is needed, the failing form works: a; nothing was measured: b.``; empty
+    for several releases.
+    """
+    items = [item for item in found.standings if item.torch]
     releases = {item.torch for item in items}
     if len(releases) != 1:
         return ""
-    words: dict[str, set[Workaround]] = defaultdict(set)
+    by_case: dict[str, list[Standing]] = defaultdict(list)
     for item in items:
-        words[item.case].add(item.word)
-    needed = [case for case, said in words.items() if Workaround.NEEDED in said]
-    broken = [case for case, said in words.items() if Workaround.BROKEN in said and case not in needed]
-    free = [case for case in words if case not in needed and case not in broken]
-    opsets = {item.opset for item in items if item.opset is not None}
+        by_case[item.case].append(item)
+    told: dict[str, list[str]] = defaultdict(list)
+    for case, its in by_case.items():
+        told[_need(its)].append(case)
+    opsets = {item.opset for item in items if item.opset is not None and item.word is not Workaround.UNKNOWN}
     at = f"At torch {releases.pop()}{f', {versions.opset_name(opsets.pop())}' if len(opsets) == 1 else ''}"
-    told = (
-        (free, "no workaround is needed, the failing form works"),
-        (needed, "a workaround is still needed with some exporter"),
-        (broken, "none of the workarounds measured helps with some exporter"),
-    )
-    return f"{at}: " + "; ".join(f"{text}: {some(cases, _NAMED)}" for cases, text in told if cases) + "."
+    return f"{at}: " + "; ".join(f"{text}: {some(told[text], _NAMED)}" for text in _NEEDS if told[text]) + "."
+
+
+#: what the first line of an answer about fixes says of a case
+_FREE, _NEEDED = "no workaround is needed, the failing form works", "a workaround is still needed with some exporter"
+_BROKEN = "none of the workarounds measured helps with some exporter"
+_PARTLY = "the failing form works where it was measured, and was not with every exporter"
+_NOTHING = "nothing was measured there"
+_NEEDS = (_FREE, _NEEDED, _BROKEN, _PARTLY, _NOTHING)
+
+
+def _need(standings: list[Standing]) -> str:
+    """Whether a case needs a workaround, by the standings of its fixes with every exporter."""
+    words = {item.word for item in standings}
+    if Workaround.NEEDED in words:
+        return _NEEDED
+    if Workaround.BROKEN in words:
+        return _BROKEN
+    plain = {item.exporter: works(item.plain.status) if item.plain else None for item in standings}
+    if not any(plain.values()):
+        return _NOTHING
+    return _FREE if all(plain.values()) else _PARTLY
 
 
 def _stay(before: MeasuredPoint, target: UpgradeTarget | None) -> str:
@@ -78,6 +104,8 @@ def _packages(before: MeasuredPoint, place: MeasuredPoint) -> str:
 
 
 def _move(before: MeasuredPoint, target: UpgradeTarget) -> str:
+    if not target.is_known:
+        return f"Try torch {target.place.torch}"
     back = versions.parse(target.place.torch) < versions.parse(before.torch)
     return f"{'Go back' if back else 'Move'} to torch {target.place.torch}"
 
@@ -130,7 +158,8 @@ def _told_of_model(target: UpgradeTarget, found: ModelStanding) -> str:
     named = some([touch.case for touch in (found.touches or found.may_touch)], _NAMED)
     match found.word:
         case TouchWord.WORKS:
-            return f"a case with the same graph was measured there and works ({some(list(found.equal), _NAMED)})"
+            same = some(list(found.equal), _NAMED)
+            return f"a case with the same operators, joined alike, was measured there and works ({same})"
         case TouchWord.FAILS:
             return f"a case with the same graph was measured there and fails ({some(list(found.equal), _NAMED)})"
         case TouchWord.TOUCHED:
@@ -138,7 +167,9 @@ def _told_of_model(target: UpgradeTarget, found: ModelStanding) -> str:
         case TouchWord.MAY_BE_TOUCHED:
             return f"no known failure surely touches it, and {len(found.may_touch)} may: {named}"
         case TouchWord.NOT_TOUCHED:
-            return f"no known failure touches it ({found.compared} measured graphs were looked for)"
+            looked = f"no known failure touches it ({found.compared} measured graphs were looked for)"
+            unseen = some(found.unseen, _NAMED)
+            return f"{looked}; nothing is known of {unseen}, which none of them has" if unseen else looked
         case TouchWord.NOT_KNOWN:
             return "nothing was measured there, so nothing is known"
 

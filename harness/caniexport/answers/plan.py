@@ -40,8 +40,12 @@ class Plan:
 
     @property
     def breaks(self) -> bool:
-        """Whether the target asked for needs a workaround, or has none; without one, whether there is nowhere to go."""
-        return not self.wanted.clean if self.wanted else self.newest is None and self.kept is None
+        """Whether the target asked for needs a workaround, or has none; without one, whether there is nowhere to go of
+        which all is known.
+        """
+        if self.wanted:
+            return not self.wanted.is_known
+        return not any(goal.is_known for goal in (self.newest, self.kept) if goal)
 
 
 def plan(

@@ -65,6 +65,12 @@ class UpgradeTarget:
             return self.model.word in _CLEAR
         return not self.breaks and self.compared > 0
 
+    @property
+    def is_known(self) -> bool:
+        """Whether nothing is known to stop working, and nothing of what was asked about is unknown."""
+        measured = self.model is not None and self.model.measured is not None
+        return self.clean and (measured or self.model is None or not self.model.unseen)
+
 
 def kept_place(rows: Rows, left: MeasuredPoint, right: MeasuredPoint, pinned: Mapping[str, str]) -> MeasuredPoint:
     """The target, called with the exporter and opset of the source as far as it takes them and none is ``pinned``."""

@@ -74,7 +74,8 @@ class ModelStanding:
     whose pattern is in the model; ``common`` counts failures whose pattern is in many that work: it says nothing.
     ``compared`` counts the graphs that were measured at both points; ``already`` are cases in it that give wrong values
     where the model comes from, too. ``measured`` is how the model itself ended there, where it was measured, and
-    ``why`` what stops it.
+    ``why`` what stops it. ``unseen`` are operators of the model that none of the graphs compared has: nothing is known
+    of them.
     """
 
     word: TouchWord
@@ -86,6 +87,14 @@ class ModelStanding:
     already: tuple[str, ...]
     measured: Status | None = None
     why: str = ""
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """The word for people: that a case with the same graph works is no measurement of the model."""
+        if self.measured is None and self.word in (TouchWord.WORKS, TouchWord.FAILS):
+            return f"a case with the same graph {'works' if self.word is TouchWord.WORKS else 'fails'}"
+        return self.word.value
 
 
 class TouchJudge:
@@ -117,7 +126,13 @@ class TouchJudge:
             len(found) - len(touches) - len(may),
             len(measured),
             self._already(target),
+            unseen=self._unseen(measured),
         )
+
+    def _unseen(self, measured: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+        """The operators of the model that are in none of the graphs that were measured."""
+        seen = {op for key in measured for op in self._working[key].ops}
+        return tuple(sorted(set(self._model.ops) - seen)) if seen else ()
 
     def _already(self, target: MeasuredPoint) -> tuple[str, ...]:
         """Cases that are in the model and give wrong values at both points."""

@@ -132,10 +132,12 @@ class Upgrade(Shown):
 
     @property
     def breaks(self) -> bool:
-        """Whether something that worked does not work afterwards; of a model, whether it is not known to be spared."""
+        """Whether something that worked does not work afterwards, or nothing was measured there; of a model, whether it
+        is not known to be spared.
+        """
         if self.target.model is not None:
-            return not self.target.clean
-        return any(group.verdict in _WORSE for group in self.groups)
+            return not self.target.is_known
+        return not self.target.compared or any(group.verdict in _WORSE for group in self.groups)
 
 
 def upgrade(

@@ -37,9 +37,11 @@ def headline(works: Sequence[Works], failures: Sequence[Failure], problems: Sequ
     """One line, without an end; ``problems`` are those of releases of which nothing was measured."""
     if not works:
         return problems[0] if problems else "nothing was measured"
-    if len(works) > 1:
-        return _of_several(works)
-    lines = sorted(works[0].lines, key=lambda line: _ORDER.index(line.exporter))
+    return "; ".join((_of_one(works[0], failures) if len(works) == 1 else _of_several(works), *problems))
+
+
+def _of_one(works: Works, failures: Sequence[Failure]) -> str:
+    lines = sorted(works.lines, key=lambda line: _ORDER.index(line.exporter))
     early = next((failure for failure in failures if failure.stage == Stage.EAGER.value), None)
     if early is not None and not any(line.status in WORKS for line in lines):
         return f"the model itself does not run here: {early.message.splitlines()[0]}"
@@ -132,5 +134,7 @@ def _help(failure: Failure) -> str:
             continue
         for fix in match.fixes:
             if fix.helps:
-                return f", as {match.case} does; {fix.variant} helps there"
+                own = match.torch in {place.torch for place in failure.where}
+                where = "there" if own else f"on torch {match.torch}, the nearest that was measured"
+                return f", as {match.case} does; {fix.variant} helps {where}"
     return ""

@@ -31,8 +31,8 @@ class KnownFailures:
     """What is known of a model at a point.
 
     ``cases`` are the known failures that touch it, or that fail as its export does; ``may_touch`` names those that
-    may. ``error`` is what its export raised here, empty where it wrote a file. ``place`` is the point, ``notes`` say
-    what was assumed.
+    may, ``unseen`` operators of which nothing is known. ``error`` is what its export raised here, empty where it wrote
+    a file. ``place`` is the point, ``notes`` say what was assumed.
     """
 
     word: TouchWord
@@ -41,19 +41,22 @@ class KnownFailures:
     may_touch: tuple[str, ...]
     error: str
     notes: tuple[str, ...]
+    unseen: tuple[str, ...] = ()
 
     @property
     def is_touched(self) -> bool | None:
         """Whether a known failure touches it; ``None`` where nobody knows, which is no word for the model."""
         if self.cases:
             return True
-        return False if self.word in (TouchWord.WORKS, TouchWord.NOT_TOUCHED) else None
+        is_clear = self.word in (TouchWord.WORKS, TouchWord.NOT_TOUCHED) and not self.unseen
+        return False if is_clear else None
 
     @property
     def reason(self) -> str:
         """One line: the word, the cases with their links, the error."""
         said = [f"{self.word.value} at {self.place}", self.error, *(case.reason for case in self.cases)]
         said += [f"may touch it: {', '.join(self.may_touch)}"] if self.may_touch else []
+        said += [f"nothing is known of {', '.join(self.unseen)}"] if self.unseen else []
         return "; ".join(filter(None, said))
 
 
@@ -123,4 +126,4 @@ def _of_file(
     word = TouchWord.TOUCHED if cases and standing.word is not TouchWord.FAILS else standing.word
     may = tuple(touch.case for touch in standing.may_touch)
     notes = tuple(filter(None, (*file.notes, source.assumed, target.assumed)))
-    return KnownFailures(word, target.text, cases, may, "", tuple(dict.fromkeys(notes)))
+    return KnownFailures(word, target.text, cases, may, "", tuple(dict.fromkeys(notes)), standing.unseen)

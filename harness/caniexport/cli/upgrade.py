@@ -68,8 +68,9 @@ def command(
 ) -> None:
     """Say what breaks, what is fixed, which workaround may go or must come, and which axis did it.
 
-    The first line is the decision. Exit code 1 where something that worked does not work afterwards; of a model, where
-    it is not known that it does: a known failure touches it or may, or nothing was measured there.
+    The first line is the decision. Exit code 1 where something that worked does not work afterwards, or nothing was
+    measured; of a model, where it is not known that it does: a known failure touches it or may, nothing was measured
+    there, or it has an operator that no measured graph has.
     """
     from caniexport.answers.points import parse
     from caniexport.answers.wanted import wanted
@@ -222,7 +223,7 @@ def _model(target: UpgradeTarget, found: ModelStanding, console: Console) -> Non
     """What is known of the model at one target."""
     from caniexport.answers.decision import called
 
-    console.print(f"\n{called(target)}: {found.word.value}", style="bold", soft_wrap=True)
+    console.print(f"\n{called(target)}: {found.told}", style="bold", soft_wrap=True)
     for name, status in found.equal.items():
         console.print(f"  {name} has the same graph: {status.value}", soft_wrap=True)
     _touches("touches", found.touches, console)
@@ -306,7 +307,7 @@ def _goal(word: str, goal: UpgradeTarget | None, found: Plan, console: Console) 
         console.print(f"No newer target is known where nothing breaks, {word}.", style="red", soft_wrap=True)
         return
     same = " (where you are)" if goal.place.torch == found.before.torch else ""
-    known = f": {goal.model.word.value}" if goal.model else ""
+    known = f": {goal.model.told}" if goal.model else ""
     console.print(f"Newest target, {word}: {goal.place.text}{same}{known}", style="green", soft_wrap=True)
     _unmeasured(goal, console)
 
@@ -315,7 +316,7 @@ def _hindrance(target: UpgradeTarget) -> str:
     """Why a target is not proposed."""
     if target.model is not None:
         names = target.breaks or tuple(touch.case for touch in target.model.may_touch)
-        return f"{target.model.word.value}{': ' + _some(names) if names else ''}"
+        return f"{target.model.told}{': ' + _some(names) if names else ''}"
     return f"breaks {_some(target.breaks)}" if target.breaks else "nothing breaks" if target.clean else "not measured"
 
 
