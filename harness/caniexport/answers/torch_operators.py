@@ -32,7 +32,7 @@ _REPLAY = ("bundle", "runtime", "runtime_version", "provider", "status")
 _ONNXRUNTIME = ("onnxruntime", "cpu")
 _EXPORTERS = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 #: the dtype that an operator is told by, the first of these that it has
-_TOLD = ("float32", "int64", "bool", "complex64")
+TOLD = ("float32", "int64", "bool", "complex64")
 _COLUMNS = (
     *("op", "dtype", "form", "exporter", "opset", "torch", "calls", "passing", "status", "sample", "signature", "ops"),
 )
@@ -148,13 +148,13 @@ class OperatorsSummary:
                 "`caniexport publish --corpus operators` writes it"
             )
         self._file = f"read_parquet({sql.literal(str(path))})"
-        self.operators = [str(op) for (op,) in self._fetch("SELECT DISTINCT op FROM {} ORDER BY op")]
-        self.releases = versions.ordered(str(torch) for (torch,) in self._fetch("SELECT DISTINCT torch FROM {}"))
+        self.operators = [str(op) for (op,) in self.fetch("SELECT DISTINCT op FROM {} ORDER BY op")]
+        self.releases = versions.ordered(str(torch) for (torch,) in self.fetch("SELECT DISTINCT torch FROM {}"))
 
     def rows(self, where: str, values: Sequence[Any] = ()) -> list[OperatorRow]:
         """The rows that a condition takes."""
         query = f"SELECT {', '.join(_COLUMNS)} FROM {{}} WHERE {where}"
-        return [OperatorRow(*row) for row in self._fetch(query, values)]
+        return [OperatorRow(*row) for row in self.fetch(query, values)]
 
     def named(self, name: str) -> list[str]:
         """The operators of a name in whatever spelling, else those whose files have this ONNX operator.
@@ -172,11 +172,12 @@ class OperatorsSummary:
     def _became(self, name: str) -> list[str]:
         """Operators of whose files this is one of at most three operators."""
         query = "SELECT DISTINCT op, ops FROM {} WHERE ops IS NOT NULL AND contains(lower(ops), ?) ORDER BY op"
-        found = [(op, _plain_ops(ops)) for op, ops in self._fetch(query, [name.lower()])]
+        found = [(op, _plain_ops(ops)) for op, ops in self.fetch(query, [name.lower()])]
         few = [op for op, ops in found if name.lower() in [item.lower() for item in ops] and len(ops) <= 3]
         return list(dict.fromkeys(few))
 
-    def _fetch(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def fetch(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """What a query finds in the summary, which stands where it has ``{}``."""
         return sql.fetch(query.format(self._file), values)
 
 
@@ -200,7 +201,7 @@ def _place(op: str, rows: Sequence[OperatorRow], releases: Sequence[str], datase
         _line(op, *place, own, newest) for place, own in sorted(groups.items(), key=lambda item: _rank(*item[0]))
     )
     left_out = {row.dtype or "": row.signature or "" for row in rows if not row.exporter and row.torch == newest}
-    files = (row.ops for row in rows if row.ops and row.torch == newest and row.dtype in _TOLD and not row.form)
+    files = (row.ops for row in rows if row.ops and row.torch == newest and row.dtype in TOLD and not row.form)
     became = tuple(dict.fromkeys(item for ops in files for item in _plain_ops(ops)))
     decision = _decision(op, lines, left_out, newest, newest == releases[-1])
     cases = _cases(dataset, op)
@@ -245,7 +246,7 @@ def _decision(op: str, lines: Sequence[OperatorHistory], left_out: dict[str, str
     if not lines:
         return f"{op} is not measured: {next(iter(left_out.values()), 'nothing of it can be a module')}"
     plain = [line for line in lines if not line.form] or list(lines)
-    told = next((dtype for dtype in _TOLD if any(line.dtype == dtype for line in plain)), plain[0].dtype)
+    told = next((dtype for dtype in TOLD if any(line.dtype == dtype for line in plain)), plain[0].dtype)
     words = [_words(line) for line in plain if line.dtype == told]
     gone = "" if is_there else f" (torch {newest} was the last release whose database has it)"
     return f"{op} in {told}, torch {newest}{gone}: {'; '.join(words)}"
@@ -376,11 +377,11 @@ def _by(rows: Iterable[OperatorRow], key: Callable[[OperatorRow], Any]) -> dict[
 
 def _told(rows: Sequence[OperatorRow]) -> str | None:
     dtypes = {row.dtype for row in rows}
-    return next((dtype for dtype in _TOLD if dtype in dtypes), rows[0].dtype)
+    return next((dtype for dtype in TOLD if dtype in dtypes), rows[0].dtype)
 
 
 def _rank(dtype: str, form: str, exporter: str) -> tuple[Any, ...]:
-    return form != "", _TOLD.index(dtype) if dtype in _TOLD else len(_TOLD), dtype, form, exporter
+    return form != "", TOLD.index(dtype) if dtype in TOLD else len(TOLD), dtype, form, exporter
 
 
 def _plain_ops(ops: str) -> list[str]:

@@ -10,10 +10,12 @@ from caniexport.answers import select
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import Rows
 from caniexport.answers.support import Support, all_supports, supports
+from caniexport.answers.torch_operators import OperatorsSummary, summary_path
 from caniexport.answers.upstream import SourceState, upstream
 from caniexport.answers.words import Words, words
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
+from caniexport.model.made_cases import OPERATORS
 from caniexport.store import graphs
 from caniexport.store.dataset import Dataset
 from caniexport.store.elsewhere import Runtime
@@ -117,6 +119,13 @@ class Kept(Dataset):
     def all_sources(self) -> dict[str, tuple[SourceState, ...]]:
         """By case: its sources with what became of them; read in one pass."""
         return cast("dict[str, tuple[SourceState, ...]]", self._once("all sources", lambda: upstream(self)))
+
+    def operators(self) -> OperatorsSummary | None:
+        """The summary of torch's operators that lies beside the published rows, where there is one."""
+        folder = self._around.get("published")
+        if folder is None or not summary_path(folder / OPERATORS).is_file():
+            return None
+        return cast("OperatorsSummary", self._once("operators", lambda: OperatorsSummary(folder / OPERATORS)))
 
     def graph(self, bundle: str | None) -> Graph | None:
         """The exported graph of a bundle, where it is kept and small enough to draw."""

@@ -56,6 +56,14 @@ if (!window.caniexport) {
       setTimeout(() => { button.textContent = words }, 1500)
     })
   })
+  // a table is narrowed while somebody types: every word has to be in a row's own
+  document.addEventListener('input', event => {
+    if (!event.target.matches?.('input.narrow')) return
+    const parts = event.target.value.toLowerCase().split(/\s+/).filter(Boolean)
+    const line = event.target.closest('p'), rows = [...line.parentElement.querySelectorAll('table.narrowed tbody tr')]
+    for (const row of rows) row.hidden = !parts.every(part => row.dataset.words.includes(part))
+    line.querySelector('[role=status]').textContent = parts.length ? `${rows.filter(row => !row.hidden).length} of ${rows.length}` : ''
+  })
   const typing = node => /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName) || node.isContentEditable
   document.addEventListener('keydown', event => {
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return

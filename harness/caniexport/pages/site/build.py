@@ -19,9 +19,18 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES, page
 from caniexport.pages.render import render
 from caniexport.pages.site import api, downloads, index
-from caniexport.pages.site.paths import FEED, addressing, case_file, op_file, picture_file, release_file, upgrade_file
+from caniexport.pages.site.paths import (
+    FEED,
+    addressing,
+    case_file,
+    list_file,
+    op_file,
+    picture_file,
+    release_file,
+    upgrade_file,
+)
 from caniexport.pages.site.pictures import Pictures
-from caniexport.pages.views import alerts, upgrade
+from caniexport.pages.views import alerts, torch_op, upgrade
 
 _HERE = Path(__file__).resolve().parent
 #: a folder that this wrote has it; no other folder is replaced
@@ -90,7 +99,8 @@ class _Copy:
     def write(self) -> tuple[int, int]:
         """Everything; gives how many cases and operators have a page."""
         entries = overview.cases(self._kept)
-        ops = sorted({op for entry in entries for op in entry.ops})
+        documented = {op for entry in entries for op in entry.ops}
+        ops = sorted(documented.union(torch_op.page_names(self._kept, documented).values()))
         releases = self._kept.rows().torch
         upgrades = upgrade.starts(self._kept)
         self._pages = len(PAGES) + len(entries) + len(ops) + len(releases) + len(upgrades)
@@ -104,6 +114,8 @@ class _Copy:
         api.write(self._kept, self._folder)
         for op in ops:
             self._page(op_file(op), "op", {"op": op})
+        for name in torch_op.LISTS if self._kept.operators() else ():
+            self._page(list_file(name), "op", {"list": name})
         for asked in upgrades:
             self._page(upgrade_file(asked["from"], asked.get("profile", "")), "upgrade", asked)
         for torch in releases:

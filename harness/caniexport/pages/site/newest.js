@@ -9,3 +9,11 @@ addEventListener('scroll', () => {
 for (const box of document.querySelectorAll('.scroll')) {
   if (box.querySelector('.matrix.many')) box.scrollLeft = box.scrollWidth
 }
+// A table is narrowed while somebody types: every word has to be in a row's own.
+addEventListener('input', event => {
+  if (!event.target.matches('input.narrow')) return
+  const parts = event.target.value.toLowerCase().split(/\s+/).filter(Boolean)
+  const line = event.target.closest('p'), rows = [...line.parentElement.querySelectorAll('table.narrowed tbody tr')]
+  for (const row of rows) row.hidden = !parts.every(part => row.dataset.words.includes(part))
+  line.querySelector('[role=status]').textContent = parts.length ? `${rows.filter(row => !row.hidden).length} of ${rows.length}` : ''
+})

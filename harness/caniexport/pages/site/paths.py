@@ -26,6 +26,11 @@ def op_file(op: str) -> str:
     return f"op/{slug(op)}.html"
 
 
+def list_file(name: str) -> str:
+    """The file of a list of operators."""
+    return f"op-list/{name}.html"
+
+
 def release_file(torch: str) -> str:
     """The file of a torch release."""
     return f"torch/{torch}.html"
@@ -55,6 +60,8 @@ def addressing(file: str) -> Addressing:
             return f"{up}{target}#{_form(asked)}".rstrip("#")
         if name == "upgrade" and "from" in asked:
             return up + upgrade_file(asked["from"], asked.get("profile", ""))
+        if name == "op" and "list" in asked:
+            return up + list_file(asked["list"])
         if name == "op" and "op" in asked:
             return up + op_file(asked["op"])
         if name == "matrix" and asked.get("by") == "exporter" and "torch" in asked:

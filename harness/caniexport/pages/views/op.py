@@ -15,22 +15,36 @@ from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.overview import careful_fixes, cases
 from caniexport.pages.render import render
-from caniexport.pages.views import search
+from caniexport.pages.views import search, torch_op
 from caniexport.pages.views.matrix import count_statuses
 
 #: cases whose share is worth a picture
 _FEWEST = 3
+_LEAD = "Where the cases that use this operator pass, and where they fail."
 
 
 def page(form: Form, kept: Kept) -> Page:
     """The operator that is asked for, or the list of all."""
     entries = cases(kept)
     counted = Counter(op for item in entries for op in item.ops)
-    op = form.one_of("op", sorted(counted), "operator")
+    asked = form.text("op")
+    which = form.one_of("list", tuple(torch_op.LISTS), "list")
+    if which:
+        return form.page(
+            "Operators", f"Operators of torch: {torch_op.LISTS[which]}.", torch_op.one_list(kept, which, counted)
+        )
+    in_database = torch_op.names(kept, asked) if asked else ()
+    if in_database and asked not in counted:
+        asked = torch_op.page_names(kept, counted)[in_database[0]]
+        if asked not in counted:
+            return form.page(in_database[0], _LEAD, torch_op.timeline(kept, in_database), back=True, folds=True)
+    op = asked if asked in counted else form.one_of("op", sorted(counted), "operator")
     if not op:
-        near = names.nearest(form.text("op"), counted) if form.text("op") else []
+        near = names.nearest(asked, counted) if asked else []
         lead = "Every torch and ONNX operator that a case is about, with the number of cases."
-        return form.page("Operators", lead, render("ops.html", counted=counted, near=near))
+        return form.page(
+            "Operators", lead, render("ops.html", counted=counted, near=near) + torch_op.table(kept, counted)
+        )
     hits = [
         search.told(kept, Lead(item, Confidence.OPERATOR, f"operator {op}", 1.0)) for item in entries if op in item.ops
     ]
@@ -45,6 +59,4 @@ def page(form: Form, kept: Kept) -> Page:
     chart = share_chart(by_exporter(shown.lines, shown.columns), shown.columns, f"the cases with {op}") if worth else ""
     seen = count_statuses(shown)
     body = render("op.html", hits=hits, grid=made, chart=chart, seen=seen, looked=looks.statuses(seen))
-    return form.page(
-        op, "Where the cases that use this operator pass, and where they fail.", body, back=True, folds=True
-    )
+    return form.page(op, _LEAD, body + torch_op.timeline(kept, in_database), back=True, folds=True)

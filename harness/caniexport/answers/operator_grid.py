@@ -1,0 +1,114 @@
+"""Operators over the torch releases: all of them in a table, and one with a line for each dtype, form and exporter."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from caniexport import versions
+from caniexport.answers.torch_operators import TOLD, OperatorRow, OperatorsSummary
+from caniexport.model.status import WORKS, Status
+
+_WORDS = [status.value for status in WORKS]
+#: of each operator in the dtype that it is told by, how many calls end how at each opset
+_TOLD_ROWS = (
+    "WITH plain AS (SELECT *, list_position(?, dtype) AS place FROM {} WHERE form IS NULL AND exporter IS NOT NULL)"
+    ", told AS (SELECT op, min(place) AS place FROM plain GROUP BY op) "
+    "SELECT op, dtype, exporter, torch, list(opset) FILTER (list_contains(?, status)), arg_max(status, opset) "
+    "FROM plain JOIN told USING (op, place) WHERE calls > 0 GROUP BY ALL"
+)
+
+
+@dataclass(frozen=True)
+class OperatorCell:
+    """How the calls of a line end in a release: at which of the opsets that were asked all of them pass.
+
+    status  pass where they do at every opset, degraded where they do at some, else the worst at the newest
+    said    how the first call that does not pass ends
+    """
+
+    passing: tuple[int, ...]
+    asked: tuple[int, ...]
+    status: Status
+    said: str = ""
+
+    @property
+    def opsets(self) -> str:
+        """``8-17 of 8-20``, with a dash as it is printed."""
+        passing, asked = versions.opset_text(self.passing), versions.opset_text(self.asked)
+        return passing if passing == asked else f"{passing or 'none'} of {asked}"
+
+
+@dataclass(frozen=True)
+class OperatorLine:
+    """A dtype and form of an operator with an exporter, by release."""
+
+    dtype: str
+    form: str
+    exporter: str
+    cells: dict[str, OperatorCell] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ListedEntry:
+    """An operator in the table of all, in the dtype that it is told by.
+
+    ``now`` is how it ends in its newest release by exporter, ``passing`` the opsets there, ``since`` the first release
+    in which it passes.
+    """
+
+    op: str
+    dtype: str
+    now: dict[str, Status]
+    passing: dict[str, str]
+    since: dict[str, str]
+    torch: str
+
+
+def every_operator(summary: OperatorsSummary) -> list[ListedEntry]:
+    """Every operator that has a call that was measured, by name."""
+    found: dict[str, dict[str, dict[str, tuple[list[int], str]]]] = defaultdict(lambda: defaultdict(dict))
+    dtypes = {}
+    for op, dtype, exporter, torch, opsets, worst in summary.fetch(_TOLD_ROWS, [list(TOLD), _WORDS]):
+        found[op][exporter][torch] = (sorted(opsets or ()), worst)
+        dtypes[op] = dtype
+    return [_entry(op, dtypes[op], found[op], summary.releases) for op in sorted(found)]
+
+
+def _entry(
+    op: str, dtype: str, by: dict[str, dict[str, tuple[list[int], str]]], releases: Sequence[str]
+) -> ListedEntry:
+    newest = max((torch for ends in by.values() for torch in ends), key=releases.index)
+    now = {exporter: ends[newest] for exporter, ends in by.items() if newest in ends}
+    since = {exporter: [torch for torch in releases if ends.get(torch, ([],))[0]] for exporter, ends in by.items()}
+    return ListedEntry(
+        op,
+        dtype,
+        {exporter: Status.PASS if opsets else Status(worst) for exporter, (opsets, worst) in now.items()},
+        {exporter: versions.opset_text(opsets) for exporter, (opsets, _) in now.items()},
+        {exporter: passing[0] for exporter, passing in since.items() if passing},
+        newest,
+    )
+
+
+def operator_lines(summary: OperatorsSummary, op: str) -> list[OperatorLine]:
+    """The lines of an operator, in the order in which they are told."""
+    groups: dict[tuple[str, str, str], dict[str, list[OperatorRow]]] = defaultdict(lambda: defaultdict(list))
+    for row in summary.rows("op = ? AND exporter IS NOT NULL AND calls > 0", [op]):
+        groups[row.dtype or "", row.form or "", row.exporter or ""][row.torch].append(row)
+    made = [OperatorLine(*place, {torch: _cell(own) for torch, own in by.items()}) for place, by in groups.items()]
+    return sorted(made, key=_rank)
+
+
+def _cell(rows: Sequence[OperatorRow]) -> OperatorCell:
+    order = sorted(rows, key=lambda row: row.opset or 0)
+    passing = tuple(row.opset or 0 for row in order if row.works)
+    bad = [row for row in order if not row.works]
+    status = Status.PASS if not bad else Status.DEGRADED if passing else Status(bad[-1].status)
+    said = f"{bad[-1].sample}: {bad[-1].signature}" if bad else ""
+    return OperatorCell(passing, tuple(row.opset or 0 for row in order), status, said)
+
+
+def _rank(line: OperatorLine) -> tuple[object, ...]:
+    return line.form, TOLD.index(line.dtype) if line.dtype in TOLD else len(TOLD), line.dtype, line.exporter

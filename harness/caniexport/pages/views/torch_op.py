@@ -1,0 +1,133 @@
+"""Operators of torch as its own database calls them: the table of all, the lists, one over the releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+from markupsafe import Markup
+
+from caniexport import home as homes
+from caniexport.answers.operator_findings import read_findings
+from caniexport.answers.operator_grid import ListedEntry, OperatorLine, every_operator, operator_lines
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.torch_operators import (
+    OperatorList,
+    OperatorPlace,
+    OperatorsSummary,
+    listed,
+    torch_operator,
+)
+from caniexport.model.errors import UnknownName
+from caniexport.model.made_cases import OPERATORS
+from caniexport.model.status import Exporter
+from caniexport.operators import operator_key
+from caniexport.pages.kept import Kept
+from caniexport.pages.render import render
+
+_EXPORTERS = (Exporter.DYNAMO.value, Exporter.TRACE.value)
+#: the lists by the name that an address has
+LISTS = {
+    OperatorList.SILENT.value: "wrong values in the newest release",
+    OperatorList.REGRESSED.value: "passed in the release before",
+    OperatorList.TORCHSCRIPT_ONLY.value: "works by TorchScript and not by dynamo",
+    OperatorList.DECLARED_FAILS.value: "declared, and fails",
+    OperatorList.UNDECLARED_PASSES.value: "passes, and is not declared",
+}
+#: operators of one name that are shown
+_MOST = 4
+
+
+def page_names(kept: Kept, documented: Iterable[str]) -> dict[str, str]:
+    """Under which name each operator of the database has its page: that of the cases about it, else its own."""
+    by_key = {operator_key(name): name for name in documented if "::" in name}
+    summary = kept.operators()
+    return {op: by_key.get(operator_key(op), op) for op in (summary.operators if summary else ())}
+
+
+def table(kept: Kept, documented: Iterable[str]) -> Markup:
+    """The table of all operators; empty where there is no summary."""
+    summary = kept.operators()
+    if summary is None:
+        return Markup()
+    every = kept.answer(_every)
+    return render(
+        "op_table.html",
+        every=every,
+        pages=page_names(kept, documented),
+        words=words,
+        newest=summary.releases[-1],
+        exporters=_EXPORTERS,
+        lists=LISTS,
+    )
+
+
+def one_list(kept: Kept, which: str, documented: Iterable[str]) -> Markup:
+    """One of the lists."""
+    found = kept.answer(_listed, which) if kept.operators() else []
+    pages = page_names(kept, documented)
+    return render("op_list.html", found=found, which=which, lists=LISTS, pages=pages, words=words)
+
+
+def names(kept: Kept, name: str) -> tuple[str, ...]:
+    """The operators of the database that a name means, in whatever spelling; none where it means none."""
+    summary = kept.operators()
+    try:
+        return tuple(summary.named(name)[:_MOST]) if summary else ()
+    except UnknownName:
+        return ()
+
+
+def timeline(kept: Kept, ops: Sequence[str]) -> Markup:
+    """These operators over the releases."""
+    summary = kept.operators()
+    if summary is None or not ops:
+        return Markup()
+    places = [kept.answer(_place, op) for op in ops]
+    findings = read_findings(homes.find().of_corpus(OPERATORS).cases)[1]
+    return render(
+        "op_timeline.html",
+        places=places,
+        timelines={op: _parted(operator_lines(summary, op)) for op in ops},
+        releases=list(summary.releases),
+        findings={op: [item for item in findings if op in item.operators] for op in ops},
+        runs=partial(_pairs, "runs_on", ": "),
+        declared=lambda place: "; ".join(f"{EXPORTER_SHORT[by]} {opsets}" for by, opsets in place.declared.items()),
+        left_out=partial(_pairs, "left_out", ": "),
+    )
+
+
+def words(op: str) -> str:
+    """What narrowing a table looks at: the name, and its one spelling."""
+    return f"{op.casefold()} {operator_key(op)}"
+
+
+def _pairs(name: str, between: str, place: OperatorPlace) -> str:
+    found: Mapping[str, str] = getattr(place, name)
+    return "; ".join(f"{key or 'all'}{between}{value}" for key, value in found.items())
+
+
+def _parted(lines: Sequence[OperatorLine]) -> list[tuple[str, list[OperatorLine]]]:
+    """The lines of plain calls, then those of dtypes and numbers that are mixed, folded."""
+    plain = [line for line in lines if "-" not in line.form]
+    mixed = [line for line in lines if "-" in line.form]
+    found = [("", plain)] if plain else []
+    return [*found, ("with a Python number, or another dtype", mixed)] if mixed else found
+
+
+def _every(kept: Kept) -> list[ListedEntry]:
+    return every_operator(_summary(kept))
+
+
+def _listed(kept: Kept, which: str) -> list[object]:
+    return list(listed(_summary(kept), kept, OperatorList(which)))
+
+
+def _place(kept: Kept, op: str) -> OperatorPlace:
+    return torch_operator(_summary(kept), kept, op)[0]
+
+
+def _summary(kept: Kept) -> OperatorsSummary:
+    found = kept.operators()
+    assert found is not None  # asked for where there is one alone
+    return found
