@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from caniexport import home as homes
+from caniexport.answers.operator_cells import why_operator
 from caniexport.answers.torch_operators import OperatorList, OperatorsSummary, listed, torch_operator
 from caniexport.model.errors import StoreError, UnknownName
 from caniexport.model.made_cases import DatabaseEntry
@@ -134,6 +135,25 @@ def test_lists_name_the_operators_that_differ(summary, dataset, which, expected)
     assert [item for item in found if item in expected] == expected
     if which is not OperatorList.DECLARED_FAILS:
         assert found == expected
+
+
+def test_why_of_a_call_says_how_it_ends_in_each_release_and_how_to_have_its_rows(summary, tmp_path):
+    found = why_operator(summary, tmp_path, "promotion-sub/int64-float-left", {"exporter": ("dynamo",)})
+
+    assert [(end.torch, end.status, end.stage) for end in found.ends] == [(OLD, "pass", ""), (NEW, "fail", "export")]
+    assert found.known_from == "the summary of published rows"
+    assert found.rows_by.endswith(f"--release {NEW} --case promotion-sub/int64-float-left")
+
+
+def test_why_of_a_call_takes_a_release_and_an_opset(summary, tmp_path):
+    found = why_operator(summary, tmp_path, "op-nn.functional.grid_sample/float32-plain", {"opset": ("14",)})
+
+    assert {(end.exporter, end.opsets, end.status) for end in found.ends} == {(TRACE, "14", "fail")}
+
+
+def test_why_of_an_unknown_call_names_the_nearest(summary, tmp_path):
+    with pytest.raises(UnknownName, match="op-fold"):
+        why_operator(summary, tmp_path, "op-foldd", {})
 
 
 def test_without_a_summary_it_is_said_how_to_make_one(tmp_path):

@@ -37,6 +37,11 @@ class AuditOptions:
     timeout: float = 60.0
     disk_budget: int = 20 * GIGABYTE
 
+    @property
+    def has_local_rows(self) -> bool:
+        """Whether the corpus is one whose rows stay where they were measured: torch's operators."""
+        return self.corpus == OPERATORS
+
 
 @dataclass(frozen=True)
 class ReleaseAudit:
@@ -66,8 +71,7 @@ def audit(options: AuditOptions, say: Callable[[str], None]) -> list[ReleaseAudi
     Raises :class:`UnknownName` for a release without published cells, before anything is made.
     """
     home = options.home.of_corpus(options.corpus)
-    # the rows of torch's operators are not published: their summary is
-    dataset = Dataset.open(None, home.local) if options.corpus == OPERATORS else Dataset.open(home.published, None)
+    dataset = Dataset.open(None, home.local) if options.has_local_rows else Dataset.open(home.published, None)
     corpus = home.read_cases()
     sample = _sample(dataset, corpus, options)
     by_release: dict[str, list[Published]] = {}
@@ -88,7 +92,9 @@ def audit(options: AuditOptions, say: Callable[[str], None]) -> list[ReleaseAudi
 def _sample(dataset: Dataset, corpus: Mapping[str, LoadedCase], options: AuditOptions) -> list[Published]:
     have = [torch for (torch,) in dataset.grouped(("torch",), {}, {"provider": ("cpu",)}) if torch]
     if not have:
-        raise UnknownName(f"no cells of the corpus {options.corpus}: there is nothing to audit")
+        home = options.home.of_corpus(options.corpus)
+        where = f"{home.local} has no cells" if options.has_local_rows else f"{home.published} has no published cells"
+        raise UnknownName(f"{where}: there is nothing to audit")
     wanted = [versions.resolve(text, have) for text in options.releases] or have
     kept: list[Published] = []
     for release in wanted:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from caniexport import home as homes
 from caniexport import versions
 from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.answers.filters import read_filters
@@ -18,10 +19,12 @@ from caniexport.cli import output
 from caniexport.cli.options import filter_options, install_options, json_option, open_for, read_install
 from caniexport.cli.output import labelled, styled
 from caniexport.model.errors import UnknownName
+from caniexport.model.made_cases import OPERATORS
 from caniexport.model.status import WORKS, Status
 
 if TYPE_CHECKING:
     from caniexport.answers.history import Alike, History
+    from caniexport.answers.operator_cells import OperatorWhy
     from caniexport.answers.reasons import Detail, FailureGroup, Why
     from caniexport.answers.select import CatalogueEntry
     from caniexport.cli.grid import Grid
@@ -55,14 +58,20 @@ def command(
     An error's text (in quotes; - reads it from standard input) is answered with the cases that fail alike, and the
     fixes that work at --torch, --exporter and --opset; without them, where the error was seen last.
 
+    A call of torch's own database of operators is a case too: op-cross/float32-plain, promotion-sub/int64-float-left.
+
     With --lock or --here it is the torch release that is installed, with the measured packages that are nearest.
     """
     from caniexport.answers.history import history
+    from caniexport.answers.operator_cells import is_of_operators
     from caniexport.answers.reasons import why
     from caniexport.cli.error_text import show_error
     from caniexport.match.evidence import reads_as_error
     from caniexport.match.explain import explain_error
 
+    if is_of_operators(case):
+        output.answer(_why_operator(case, given), show_operator, as_json)
+        return
     text = sys.stdin.read() if case == "-" else case
     dataset, placed = open_for(read_install(lock, here, given["torch"]), given)
     given = {**placed, "torch": given["torch"]} if along == "torch" else placed
@@ -74,6 +83,35 @@ def command(
         output.answer_each(history(dataset, asked, along), show_history, as_json)
     else:
         output.answer_each(why(dataset, asked), show, as_json)
+
+
+def _why_operator(case: str, given: dict[str, tuple[str, ...]]) -> OperatorWhy:
+    from caniexport.answers.operator_cells import why_operator
+    from caniexport.answers.torch_operators import OperatorsSummary
+
+    home = homes.find().of_corpus(OPERATORS)
+    return why_operator(OperatorsSummary(home.published), home.local, case, given)
+
+
+def show_operator(found: OperatorWhy, console: Console) -> None:
+    """Print how the calls of an operator end, and how to have their rows."""
+    console.print("/".join(filter(None, (found.case, found.variant))), style="bold")
+    made = output.grid("torch", "exporter", "opset", "outcome", "at stage", "calls", "message")
+    texts = list(dict.fromkeys(end.text for end in found.ends if end.text))
+    for end in found.ends:
+        sign = STATUS[Status(end.status)]
+        made.add_row(
+            end.torch,
+            EXPORTER_SHORT.get(end.exporter, end.exporter),
+            end.opsets,
+            output.marked(f"{sign.sign} {word(Status(end.status))}", sign),
+            "" if end.stage == "done" else end.stage,
+            end.calls,
+            f"[{texts.index(end.text) + 1}]" if end.text else "",
+        )
+    console.print(made)
+    _messages([(number, text) for number, text in enumerate(texts, 1)], "--torch, --exporter or --opset", console)
+    console.print(f"From {found.known_from}. The rows with their messages: `{found.rows_by}`.", soft_wrap=True)
 
 
 def _point(given: dict[str, tuple[str, ...]]) -> dict[str, str]:

@@ -28,6 +28,18 @@ _TRACED_ONLY = ("uint8", "int32")
 #: relative and absolute tolerance of calls in a dtype that comes and goes as another
 _TOLERANCES = {"bfloat16": (2e-2, 1e-2)}
 
+#: what torch's database calls the operators of Python
+OF_PYTHON = {
+    "truediv": "true_divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+
 #: makes what :class:`caniexport.worker.operators.ModuleCall` is, inside a measured environment
 MakeCall = Callable[[str], Any]
 

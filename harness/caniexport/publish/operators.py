@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from caniexport.corpus.operator_table import read_entries, table_path
-from caniexport.model.made_cases import OPERATORS, numbers
+from caniexport.model.made_cases import OF_PYTHON, OPERATORS, numbers
 from caniexport.model.status import WORKS, Stage, Status
 from caniexport.store import Dataset, files, writer
 from caniexport.store.schema import to_arrow
@@ -25,17 +25,6 @@ NAME = "operators"
 _COLUMNS = ("case", "variant", "exporter", "opset", "stage", "status", "signature", "ops")
 _ORDER = [status.value for status in Status]
 _WORKS = {status.value for status in WORKS}
-#: what torch's database calls the operators of Python
-_OF_PYTHON = {
-    "truediv": "true_divide",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift",
-}
 _SAMPLES = ("plain", "shape", "arguments")
 
 
@@ -100,7 +89,7 @@ def _call(case: str, variant: str) -> tuple[str, str, str | None, str]:
     dtype, which, *form = variant.split("-")
     kind, _, name = case.partition("-")
     if kind == "promotion":
-        return _OF_PYTHON.get(name, name), dtype, "-".join((which, *form)), "plain"
+        return OF_PYTHON.get(name, name), dtype, "-".join((which, *form)), "plain"
     return name, dtype, form[0] if form else None, which
 
 
