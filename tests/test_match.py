@@ -232,6 +232,18 @@ def test_an_error_is_answered_at_the_users_release(published):
     assert "At torch 1.10.2, trace, opset 11 the fix `stack_rewrite` is measured to work" in older.decision
 
 
+def test_a_release_that_was_not_measured_is_told_in_the_first_line(published):
+    assert (
+        "Torch 2.9.9 was not measured; 2.9.1 is answered."
+        in caniexport.explain_error(published, CROSS, torch="2.9.9").decision
+    )
+
+
+def test_at_an_opset_where_nothing_was_measured_no_workaround_is_said_to_be_unneeded():
+    found = CliRunner().invoke(main, ["workaround", "cross-no-symbolic", "--torch", "2.8", "--opset", "30"])
+    assert found.output.startswith("At torch 2.8.0, opset 30: nothing was measured there: cross-no-symbolic.")
+
+
 def test_of_cases_with_one_error_that_leads_which_has_it_at_the_users_release(published):
     text = (
         "DispatchError: No ONNX function found for <OpOverload(op='prims.prod', overload='default')>. "

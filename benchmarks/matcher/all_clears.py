@@ -111,13 +111,16 @@ class Drawer:
 
 
 def judged(rows: Rows, statuses: Statuses, model: Model, *, hidden: bool) -> TouchWord:
-    """What is said of a model, with the rows of its own cases or without."""
+    """What is said of a model, with the rows of its own cases or without; an operator of which nothing is known is told
+    in the first line, and no all-clear.
+    """
     own = {case for case, _ in model.keys} if hidden else set()
 
     def status(case: str, variant: str, place: MeasuredPoint) -> Status | None:
         return None if case in own else statuses.at(case, variant, place)
 
-    return TouchJudge(rows, model.graph, model.source, status).at(model.target).word
+    found = TouchJudge(rows, model.graph, model.source, status).at(model.target)
+    return TouchWord.NOT_KNOWN if found.unseen and found.word in _CLEAR else found.word
 
 
 def told(words: Counter[tuple[TouchWord, bool]]) -> Iterable[str]:

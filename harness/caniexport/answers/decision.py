@@ -63,7 +63,7 @@ def decide_workarounds(found: Workarounds) -> str:
     told: dict[str, list[str]] = defaultdict(list)
     for case, its in by_case.items():
         told[_need(its)].append(case)
-    opsets = {item.opset for item in items if item.opset is not None and item.word is not Workaround.UNKNOWN}
+    opsets = {item.opset for item in items if item.opset is not None}
     at = f"At torch {releases.pop()}{f', {versions.opset_name(opsets.pop())}' if len(opsets) == 1 else ''}"
     return f"{at}: " + "; ".join(f"{text}: {some(told[text], _NAMED)}" for text in _NEEDS if told[text]) + "."
 
@@ -78,6 +78,8 @@ _NEEDS = (_FREE, _NEEDED, _BROKEN, _PARTLY, _NOTHING)
 
 def _need(standings: list[Standing]) -> str:
     """Whether a case needs a workaround, by the standings of its fixes with every exporter."""
+    # a default call is at an opset of its own
+    standings = [item for item in standings if item.opset is not None] or standings
     words = {item.word for item in standings}
     if Workaround.NEEDED in words:
         return _NEEDED

@@ -181,7 +181,8 @@ def _refuse_operator(text: str, rows: Rows) -> None:
         named = f"{text!r} is no case, and an operator of {names.plural(len(found), 'case')}: {names.some(found, 5)}"
         raise UnknownName(f"{named} (caniexport table --op {text})")
     if _is_operator(text, rows):
-        raise UnknownName(f"{text!r} is no case, and an operator that no case of the corpus is about")
+        told = f"{text!r} is no case, and an operator that no case of the corpus is about"
+        raise UnknownName(f"{told}, so nothing is known (`caniexport check` measures a model of your own)")
 
 
 def _is_operator(text: str, rows: Rows) -> bool:

@@ -167,9 +167,12 @@ def _tables(dataset: Dataset, rows: Rows, operator: str, asked: Mapping[str, str
 
 
 def _decision(answer: ErrorAnswer, placed: bool) -> str:
-    """The sentence to act on, behind the program that gave the error where it is another one than is measured first."""
+    """The sentence to act on, behind the program that gave the error where it is another one than is measured first,
+    and before what was not measured of the point asked for.
+    """
     gave = f"{answer.tool} gave this error. " if answer.tool else ""
-    return f"{gave}{_about_cases(answer, placed)}"
+    other = "".join(f" {note[:1].upper()}{note[1:]}." for note in answer.notes if "not measured" in note)
+    return f"{gave}{_about_cases(answer, placed)}{other}"
 
 
 def _about_cases(answer: ErrorAnswer, placed: bool) -> str:
