@@ -21,6 +21,8 @@ from caniexport.model.status import EXPORTERS, WORKS, Status
 _MOST_RUNS = 2
 #: spans of opsets that are told one by one
 _MOST_SPANS = 2
+#: of a variant that works on all releases of a dataset
+EVERYWHERE = "on every measured release"
 _FAILING = {
     Status.MISMATCH: "wrong values",
     Status.CRASH: "the process is killed",
@@ -177,7 +179,7 @@ def _told(run: _Run, releases: Sequence[str]) -> str:
     names = list(run)
     first, last = names[0] == releases[0], names[-1] == releases[-1]
     if first and last:
-        where = "on every measured release"
+        where = EVERYWHERE
     elif last:
         where = f"from torch {names[0]}"
     elif first:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.support import EVERYWHERE
 from caniexport.check.inside import GIVEN
 from caniexport.match.errors import Confidence
 from caniexport.match.evidence import read_error
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 _SURE = (Confidence.EXACT.value, Confidence.CAUSE.value)
 #: characters of a cause in the first line
 _MOST_WORDS = 120
-_EVERYWHERE = "on every measured release"
 _ENDS = {
     Status.MISMATCH: "wrong values without an error",
     Status.CRASH: "the process is killed",
@@ -69,7 +69,7 @@ def _clauses(lines: Sequence[Support], failures: Sequence[Failure]) -> Iterator[
 
 def _limits(line: Support) -> str:
     """`` (opset ≥ 11)``; empty where it works wherever it was measured."""
-    where = line.text.removeprefix(_EVERYWHERE).removeprefix(", ")
+    where = line.text.removeprefix(EVERYWHERE).removeprefix(", ")
     return f" ({where})" if where else ""
 
 

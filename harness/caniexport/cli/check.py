@@ -130,7 +130,7 @@ def show(found: Checked, console: Console) -> None:
     for item in found.works:
         if several:
             console.print(f"\n{item.case}/{item.variant}")
-        _works(item.lines, console)
+        _works(item.lines, found.releases, console)
     if several or len(found.releases) > 1:
         console.print()
         table.show(found.table, console)
@@ -147,7 +147,8 @@ def show(found: Checked, console: Console) -> None:
 
 
 def _heading(found: Checked, console: Console) -> None:
-    named = found.target + (f" ({found.module})" if found.module else "")
+    at = f" on torch {found.releases[0]}" if len(found.releases) == 1 else ""
+    named = found.target + (f" ({found.module})" if found.module else "") + at
     console.print(f"{named}: {found.headline}", soft_wrap=True)
     if found.sets and found.works:
         console.print(f"Run on {len(found.sets)} sets of inputs: {'; '.join(found.sets)}.", soft_wrap=True)
@@ -164,15 +165,15 @@ def _remarks(found: Checked, console: Console) -> None:
         console.print(f"! {finding}", soft_wrap=True)
 
 
-def _works(lines: Sequence[object], console: Console) -> None:
-    from caniexport.answers.support import Support
+def _works(lines: Sequence[object], releases: Sequence[str], console: Console) -> None:
+    """Where it works; of one release the release is named, for it is no word about others."""
+    from caniexport.answers.support import EVERYWHERE, Support
 
     for line in lines:
         assert isinstance(line, Support)
         rest = f" ({line.otherwise_text})" if line.otherwise_text else ""
-        console.print(
-            f"  {EXPORTER_SHORT[line.exporter]:8} {STATUS[line.status].sign} {line.text}{rest}", soft_wrap=True
-        )
+        text = line.text.replace(EVERYWHERE, f"on torch {releases[0]}") if len(releases) == 1 else line.text
+        console.print(f"  {EXPORTER_SHORT[line.exporter]:8} {STATUS[line.status].sign} {text}{rest}", soft_wrap=True)
 
 
 def _failure(failure: Failure, console: Console) -> None:
