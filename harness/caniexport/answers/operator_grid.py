@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from caniexport import versions
 from caniexport.answers.torch_operators import TOLD, OperatorRow, OperatorsSummary
@@ -15,7 +16,8 @@ _WORDS = [status.value for status in WORKS]
 _TOLD_ROWS = (
     "WITH plain AS (SELECT *, list_position(?, dtype) AS place FROM {} WHERE form IS NULL AND exporter IS NOT NULL)"
     ", told AS (SELECT op, min(place) AS place FROM plain GROUP BY op) "
-    "SELECT op, dtype, exporter, torch, list(opset) FILTER (list_contains(?, status)), arg_max(status, opset) "
+    "SELECT op, dtype, exporter, torch, list(opset) FILTER (list_contains(?, status)), "
+    "arg_max(status, opset), arg_max(passing, opset), arg_max(calls, opset) "
     "FROM plain JOIN told USING (op, place) WHERE calls > 0 GROUP BY ALL"
 )
 
@@ -26,12 +28,14 @@ class OperatorCell:
 
     status  pass where they do at every opset, degraded where they do at some, else the worst at the newest
     said    how the first call that does not pass ends
+    share   ``2/3`` where some of the calls pass at the newest opset, and all at none
     """
 
     passing: tuple[int, ...]
     asked: tuple[int, ...]
     status: Status
     said: str = ""
+    share: str = ""
 
     @property
     def opsets(self) -> str:
@@ -54,42 +58,57 @@ class OperatorLine:
 class ListedEntry:
     """An operator in the table of all, in the dtype that it is told by.
 
-    ``now`` is how it ends in its newest release by exporter, ``passing`` the opsets there, ``since`` the first release
-    in which it passes.
+    ``now`` is how it ends in its newest release by exporter, ``passing`` the opsets there, ``share`` how many of its
+    calls pass where not all do, ``since`` the first release in which all pass.
     """
 
     op: str
     dtype: str
     now: dict[str, Status]
     passing: dict[str, str]
+    share: dict[str, str]
     since: dict[str, str]
     torch: str
 
 
 def every_operator(summary: OperatorsSummary) -> list[ListedEntry]:
     """Every operator that has a call that was measured, by name."""
-    found: dict[str, dict[str, dict[str, tuple[list[int], str]]]] = defaultdict(lambda: defaultdict(dict))
+    found: dict[str, dict[str, dict[str, _ToldEnd]]] = defaultdict(lambda: defaultdict(dict))
     dtypes = {}
-    for op, dtype, exporter, torch, opsets, worst in summary.fetch(_TOLD_ROWS, [list(TOLD), _WORDS]):
-        found[op][exporter][torch] = (sorted(opsets or ()), worst)
+    for op, dtype, exporter, torch, opsets, *worst in summary.fetch(_TOLD_ROWS, [list(TOLD), _WORDS]):
+        found[op][exporter][torch] = _ToldEnd(versions.opset_text(opsets or ()), *worst)
         dtypes[op] = dtype
     return [_entry(op, dtypes[op], found[op], summary.releases) for op in sorted(found)]
 
 
-def _entry(
-    op: str, dtype: str, by: dict[str, dict[str, tuple[list[int], str]]], releases: Sequence[str]
-) -> ListedEntry:
+class _ToldEnd(NamedTuple):
+    """At which opsets all calls pass; status, calls that pass and calls at the newest."""
+
+    opsets: str
+    worst: str
+    passing: int
+    calls: int
+
+
+def _entry(op: str, dtype: str, by: Mapping[str, Mapping[str, _ToldEnd]], releases: Sequence[str]) -> ListedEntry:
     newest = max((torch for ends in by.values() for torch in ends), key=releases.index)
     now = {exporter: ends[newest] for exporter, ends in by.items() if newest in ends}
-    since = {exporter: [torch for torch in releases if ends.get(torch, ([],))[0]] for exporter, ends in by.items()}
+    since = {
+        exporter: [torch for torch in releases if torch in ends and ends[torch].opsets] for exporter, ends in by.items()
+    }
     return ListedEntry(
         op,
         dtype,
-        {exporter: Status.PASS if opsets else Status(worst) for exporter, (opsets, worst) in now.items()},
-        {exporter: versions.opset_text(opsets) for exporter, (opsets, _) in now.items()},
+        {exporter: Status.PASS if end.opsets else Status(end.worst) for exporter, end in now.items()},
+        {exporter: end.opsets for exporter, end in now.items()},
+        {exporter: _share(end.passing, end.calls) for exporter, end in now.items() if not end.opsets},
         {exporter: passing[0] for exporter, passing in since.items() if passing},
         newest,
     )
+
+
+def _share(passing: int, calls: int) -> str:
+    return f"{passing}/{calls}" if 0 < passing < calls else ""
 
 
 def operator_lines(summary: OperatorsSummary, op: str) -> list[OperatorLine]:
@@ -107,7 +126,8 @@ def _cell(rows: Sequence[OperatorRow]) -> OperatorCell:
     bad = [row for row in order if not row.works]
     status = Status.PASS if not bad else Status.DEGRADED if passing else Status(bad[-1].status)
     said = f"{bad[-1].sample}: {bad[-1].signature}" if bad else ""
-    return OperatorCell(passing, tuple(row.opset or 0 for row in order), status, said)
+    share = "" if passing else _share(bad[-1].passing, bad[-1].calls)
+    return OperatorCell(passing, tuple(row.opset or 0 for row in order), status, said, share)
 
 
 def _rank(line: OperatorLine) -> tuple[object, ...]:

@@ -164,7 +164,10 @@ class OperatorsSummary:
         if name in self.operators:
             return [name]
         key = operator_key(name)
-        found = [op for op in self.operators if key in _keys(op)] or self._became(name)
+        found = [op for op in self.operators if key in _keys(op)]
+        found = (
+            found or [op for op in self.operators if operator_key(op.rpartition(".")[2]) == key] or self._became(name)
+        )
         if not found:
             raise names.unknown("operator", name, self.operators)
         return found
@@ -257,7 +260,8 @@ def _words(line: OperatorHistory) -> str:
     if line.works:
         return f"{who} exports it at opset {line.passing}, since torch {line.since} (opset {line.opset})"
     before = f"; it did from torch {line.since} on" if line.since else ""
-    return f"{who} does not ({line.status}){before}"
+    some = line.counted and not line.counted.startswith("0 ")
+    return f"{who} {f'exports {line.counted} calls' if some else 'does not'} ({line.status}){before}"
 
 
 def _declared(dataset: Dataset, op: str) -> dict[str, str]:

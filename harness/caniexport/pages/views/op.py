@@ -41,7 +41,7 @@ def page(form: Form, kept: Kept) -> Page:
     op = asked if asked in counted else form.one_of("op", sorted(counted), "operator")
     if not op:
         near = names.nearest(asked, counted) if asked else []
-        lead = "Every torch and ONNX operator that a case is about, with the number of cases."
+        lead = "Every operator of torch, and those that a case is about, with the number of cases."
         return form.page(
             "Operators", lead, render("ops.html", counted=counted, near=near) + torch_op.table(kept, counted)
         )

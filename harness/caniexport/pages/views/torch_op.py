@@ -55,6 +55,7 @@ def table(kept: Kept, documented: Iterable[str]) -> Markup:
         "op_table.html",
         every=every,
         pages=page_names(kept, documented),
+        mixed=_mixed,
         words=words,
         newest=summary.releases[-1],
         exporters=_EXPORTERS,
@@ -89,6 +90,7 @@ def timeline(kept: Kept, ops: Sequence[str]) -> Markup:
         "op_timeline.html",
         places=places,
         timelines={op: _parted(operator_lines(summary, op)) for op in ops},
+        mixed=_mixed,
         releases=list(summary.releases),
         findings={op: [item for item in findings if op in item.operators] for op in ops},
         runs=partial(_pairs, "runs_on", ": "),
@@ -100,6 +102,12 @@ def timeline(kept: Kept, ops: Sequence[str]) -> Markup:
 def words(op: str) -> str:
     """What narrowing a table looks at: the name, and its one spelling."""
     return f"{op.casefold()} {operator_key(op)}"
+
+
+def _mixed(share: str) -> str:
+    """The class of a place of which some calls pass: ``2/3``."""
+    passing, calls = map(int, share.split("/"))
+    return f"s-mixed share-{max(1, min(9, round(10 * passing / calls)))}"
 
 
 def _pairs(name: str, between: str, place: OperatorPlace) -> str:
