@@ -56,6 +56,10 @@ def test_the_nearest_name_is_a_typo_away(typo, meant):
     [
         ("No ONNX function found for <OpOverload(op='aten.unfold', overload='default')>", "aten::unfold"),
         ("RuntimeError: ONNX export failed: Couldn\u2019t export Python operator qfn", "aten::qfn"),
+        (
+            'File "torch/onnx/symbolic.py", line 562, in softmax\nRuntimeError: r ASSERT FAILED at jit_type.h',
+            "aten::softmax",
+        ),
         ("Unsupported FX nodes: {'call_function': ['aten\\\n.glu.default']}.", "aten::glu"),
         ('[8] Assertion failed: scales.is_weights() && "Resize scales must be an initializer!"', "Resize"),
         ("ERROR: In node 143 (importResize): UNSUPPORTED_NODE: Assertion failed: x", "Resize"),
@@ -237,6 +241,15 @@ def test_a_release_that_was_not_measured_is_told_in_the_first_line(published):
         "Torch 2.9.9 was not measured; 2.9.1 is answered."
         in caniexport.explain_error(published, CROSS, torch="2.9.9").decision
     )
+
+
+def test_a_fix_with_other_values_stands_behind_and_says_so(published):
+    text = "Unsupported: ONNX export of operator adaptive_avg_pool2d, output size that are not factor of input size."
+    answer = caniexport.explain_error(published, text, torch="2.9", exporter="trace")
+    helping = answer.leads[0].at.helping
+    assert [fix.changes_values for fix in helping] == sorted(fix.changes_values for fix in helping)
+    assert not helping[0].changes_values
+    assert helping[-1].told.endswith("its values are not the model's")
 
 
 def test_at_an_opset_where_nothing_was_measured_no_workaround_is_said_to_be_unneeded():

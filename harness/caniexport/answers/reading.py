@@ -53,6 +53,7 @@ class CatalogueEntry:
     ops: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     code: str = ""
+    changes_values: bool = False
 
 
 class Rows:
@@ -351,4 +352,5 @@ def _entry(row: dict[str, Any]) -> CatalogueEntry:
         documented=row["documented"] is not False,
         ops=(*(row["aten_ops"] or ()), *(row["onnx_ops"] or ())),
         sources=tuple(row["sources"] or ()),
+        changes_values=bool(row["changes_values"]),
     )

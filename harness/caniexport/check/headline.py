@@ -136,5 +136,6 @@ def _help(failure: Failure) -> str:
             if fix.helps:
                 own = match.torch in {place.torch for place in failure.where}
                 where = "there" if own else f"on torch {match.torch}, the nearest that was measured"
-                return f", as {match.case} does; {fix.variant} helps {where}"
+                other = ", with other values" if fix.changes_values else ""
+                return f", as {match.case} does; {fix.variant} helps {where}{other}"
     return ""

@@ -211,5 +211,5 @@ def _match(match: Match, failure: Failure, console: Console) -> None:
     for fix in words:
         sign = WORKAROUND[Workaround.BROKEN if fix.refuted else fix.word]
         word = fix.word.value if not fix.refuted else "refuted"
-        note = f"{fix.note} ({fix.refuted})" if fix.refuted else fix.note
+        note = f"{fix.told} ({fix.refuted})" if fix.refuted else fix.told
         console.print(f"      {sign.sign} {word:8} {fix.variant:{wide}}  {note}", soft_wrap=True)

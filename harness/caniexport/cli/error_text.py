@@ -54,4 +54,4 @@ def _lead(answered: AnsweredLead, console: Console, *, with_code: bool) -> None:
 
 def _fix(fix: FixAt) -> str:
     careful = " (known to be wrong or partial)" if fix.caution else ""
-    return f"{fix.variant}: {fix.word.value}{careful}; {fix.note or fix.kind}"
+    return f"{fix.variant}: {fix.word.value}{careful}; {fix.told}"

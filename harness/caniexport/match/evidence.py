@@ -95,7 +95,9 @@ _SHOWN_LINE = re.compile(
     r"(?:Warning: [^\n]*\n|following call raised this error:\n\s*File [^\n]*\n)(?!\s*File )(?P<code>[ \t]+[^\n]+)"
 )
 _CALL = re.compile(r"\btorch(?:\.\w+)*\.(?P<function>\w+)\(|\.(?P<method>\w+)\(|\[[^\]]*:[^\]]*\]")
-_SYMBOLIC = re.compile(r'symbolic_(?:opset\d+|helper|caffe2)\.py(?:", line \d+, in |\(\d+\): )(?P<op>\w+)')
+_SYMBOLIC = re.compile(
+    r'(?:symbolic_(?:opset\d+|helper|caffe2)|onnx[/\\]symbolic)\.py(?:", line \d+, in |\(\d+\): )(?P<op>\w+)'
+)
 _REFERENCE = re.compile(
     r'torch/(?:_refs|_decomp|_meta_registrations)[\w/]*\.py(?:", line \d+, in |:\d+ in )(?:meta_)?(?P<op>[a-z]\w+?)'
     r"(?:_(?:Tensor|Scalar|default)\w*)?\b"

@@ -228,7 +228,7 @@ def _of_another(at: CaseAt) -> str:
         return f"It works at {at.place}, so it does not explain this error."
     if at.helping:
         fix = at.helping[0]
-        return f"It fails at {at.place}, too; its fix `{fix.variant}` works there: {fix.note or fix.kind}."
+        return f"It fails at {at.place}, too; its fix `{fix.variant}` works there: {fix.told}."
     return f"It fails at {at.place}, too, and no fix of it is measured to work there."
 
 
@@ -248,5 +248,5 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
         return f"At {at.place} it works without a fix; an error from there has another cause.{last}"
     if at.helping:
         fix = at.helping[0]
-        return f"At {at.place} the fix `{fix.variant}` is measured to work: {fix.note or fix.kind}."
+        return f"At {at.place} the fix `{fix.variant}` is measured to work: {fix.told}."
     return f"At {at.place} it fails, and no fix of it is measured to work there."

@@ -35,7 +35,8 @@ _KINDS = tuple(
 class FixAt:
     """A fix of a case, and what it is worth at a point.
 
-    ``caution`` marks one that is known to be wrong or partial. ``exporter`` and ``opset`` are what its file was found
+    ``caution`` marks one that is known to be wrong or partial, ``changes_values`` one that computes another function.
+    ``exporter`` and ``opset`` are what its file was found
     to be written with there, empty and ``None`` where no file was. ``refuted`` says what of a user's own rows shows
     that it does not help their model; empty where nothing does.
     """
@@ -49,6 +50,13 @@ class FixAt:
     exporter: str = ""
     opset: int | None = None
     refuted: str = ""
+    changes_values: bool = False
+
+    @property
+    def told(self) -> str:
+        """What it does, and that its values are others where they are."""
+        other = "; its values are not the model's" if self.changes_values else ""
+        return f"{self.note or self.kind}{other}"
 
     @property
     def helps(self) -> bool:
@@ -111,8 +119,12 @@ def nearest_release(torch: str, measured: Sequence[str]) -> str:
 def _fix(entry: CatalogueEntry, word: Workaround, cell: MeasuredCell | None) -> FixAt:
     exporter = (cell.exporter_effective or "") if cell else ""
     opset = cell.opset_effective if cell else None
-    return FixAt(entry.variant, entry.kind, entry.note, entry.caution, entry.code, word, exporter, opset)
+    return FixAt(
+        entry.variant, entry.kind, entry.note, entry.caution, entry.code, word, exporter, opset,
+        changes_values=entry.changes_values,
+    )  # fmt: skip
 
 
 def _rank(fix: FixAt) -> tuple[object, ...]:
-    return fix.caution, list(Workaround).index(fix.word), _KINDS.index(fix.kind) if fix.kind in _KINDS else len(_KINDS)
+    kind = _KINDS.index(fix.kind) if fix.kind in _KINDS else len(_KINDS)
+    return fix.caution, list(Workaround).index(fix.word), fix.changes_values, kind
