@@ -101,7 +101,7 @@ def _start(python: Path, cells: Sequence[Mapping[str, Any]], folder: Path, secon
     folder.mkdir()
     (folder / "cells.json").write_text(json.dumps(cells), encoding="utf-8")
     environ = {**_environ(), "PYTHONPATH": str(folder.parent / "code"), "PYTHONDONTWRITEBYTECODE": "1"}
-    environ.update(OMP_NUM_THREADS="1", ORT_DISABLE_TELEMETRY="1")
+    environ.update(OMP_NUM_THREADS="1", ORT_DISABLE_TELEMETRY="1", PYTHONHASHSEED="0")
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(
             [str(python), str(_SCRIPT), "cells.json", "found.jsonl", str(seconds)],

@@ -60,7 +60,7 @@ def _listed(home: Home, release: Release, removes: bool) -> tuple[str, dict[str,
 
 
 def _run(python: Path, out: Path, home: Home) -> None:
-    environ = {**os.environ, "PYTHONPATH": str(code_folder(home)), "OMP_NUM_THREADS": "1"}
+    environ = {**os.environ, "PYTHONPATH": str(code_folder(home)), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
     done = subprocess.run(
         [str(python), "-m", "caniexport.worker.list_operators", "--out", str(out)],
         env=environ,

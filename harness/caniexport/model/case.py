@@ -153,11 +153,9 @@ class Case(_Documented):
     rtol, atol  tolerance against eager; ``None`` for the default of the output's dtype
     requires    further packages the case imports
     patch       ``patch(opset)``: a context manager entered around the export of every variant without one of its own
-    shares_process  whether a process that traced another case may trace it, if nothing is seen to have changed in it
     """
 
     inputs: ClassVar[Tuple[Any, ...]] = ()
-    shares_process: ClassVar[bool] = True
     dynamic: ClassVar[Dynamic] = {}
     export: ClassVar[Options] = {}
     needs_torch: ClassVar[str] = ""

@@ -127,8 +127,6 @@ class MadeCase(Case):
     """
 
     corpus = OPERATORS
-    #: some operators change in the process what nothing sees: tracing meshgrid fails after them
-    shares_process = False
     entries: Tuple[DatabaseEntry, ...] = ()
     code = ""
     make: MakeCall

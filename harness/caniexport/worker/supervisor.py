@@ -360,7 +360,8 @@ def _environment() -> Dict[str, str]:
     """One thread in every library: a fork is safe only from a single-threaded process.
 
     onnxruntime 1.31 starts a telemetry thread when it is imported; measuring sends nothing anywhere. Torch 2.3 starts a
-    pool for compiling kernels with the first captured program; no export compiles any.
+    pool for compiling kernels with the first captured program; no export compiles any. Torch's database of operators
+    draws samples in the order of sets: two processes have the same ones only if they hash alike.
     """
     environment = dict(os.environ)
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
@@ -369,6 +370,7 @@ def _environment() -> Dict[str, str]:
     environment["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
     environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    environment["PYTHONHASHSEED"] = "0"
     return environment
 
 

@@ -99,9 +99,7 @@ class _Worker(NamedTuple):
         """Whether a process that has ``served`` these cases is fit for another one."""
         if not served or case in served:
             return True
-        cls = self.loaded[case].cls
-        shares = issubclass(cls, Case) and cls.shares_process
-        return shares and not self.state.has_imported and is_sound(self.sound)
+        return not self.state.has_imported and is_sound(self.sound)
 
     def kind(self, request: Dict[str, Any]) -> Kind:
         """Which child serves a request: what scripting leaves behind changes whether another variant scripts at all."""
