@@ -205,7 +205,11 @@ def _counts(found: Upgrade) -> str:
 
 
 def _changes(found: Upgrade, console: Console) -> None:
+    from caniexport.answers.decision import called
+
     _points(found, console)
+    if found.kept is not None and found.groups:
+        console.print(f"\nWhat changes at {called(found.target)}:", soft_wrap=True)
     for group in found.groups:
         _group(group, console)
     _named("Fail at both points", found.target.fail, console)
