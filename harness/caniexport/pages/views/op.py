@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from markupsafe import Markup
+
 from caniexport import names
 from caniexport.answers.gathered import by_exporter
 from caniexport.answers.matrix import table
@@ -30,9 +32,8 @@ def page(form: Form, kept: Kept) -> Page:
     asked = form.text("op")
     which = form.one_of("list", tuple(torch_op.LISTS), "list")
     if which:
-        return form.page(
-            "Operators", f"Operators of torch: {torch_op.LISTS[which]}.", torch_op.one_list(kept, which, counted)
-        )
+        lead = f"Operators of torch: {torch_op.LISTS[which]}."
+        return form.page("Operators", lead, torch_op.one_list(kept, which, counted))
     in_database = torch_op.names(kept, asked) if asked else ()
     if in_database and asked not in counted:
         asked = torch_op.page_names(kept, counted)[in_database[0]]
@@ -42,9 +43,8 @@ def page(form: Form, kept: Kept) -> Page:
     if not op:
         near = names.nearest(asked, counted) if asked else []
         lead = "Every operator of torch, and those that a case is about, with the number of cases."
-        return form.page(
-            "Operators", lead, render("ops.html", counted=counted, near=near) + torch_op.table(kept, counted)
-        )
+        parts = [torch_op.table(kept, counted), render("ops.html", counted=counted, near=near)]
+        return form.page("Operators", lead, Markup().join(parts[::-1] if near else parts))
     hits = [
         search.told(kept, Lead(item, Confidence.OPERATOR, f"operator {op}", 1.0)) for item in entries if op in item.ops
     ]
