@@ -85,6 +85,21 @@ def test_a_fix_that_was_measured_on_another_release_is_told_so():
     assert "gathered helps on torch 2.9.1, the nearest that was measured" in said([line(TRACE, Status.FAIL)], failures)
 
 
+def test_that_rounding_may_be_all_there_is_to_wrong_values_is_told_beside_them():
+    works = [Works("model", "plain", (line(TRACE, Status.MISMATCH), line(DYNAMO, Status.PASS)))]
+    near = (
+        "input set 5 (zeros), output 0: 2 of 18688 values differ: expected -0.029990418, onnxruntime gave -0.029975414"
+    )
+    far = "input set 6, output 0: 44 of 48 values differ: expected 6.8349447, onnxruntime gave 0.83494455"
+    wrong = [failing(TRACE, Status.MISMATCH, "compare", differs=("zeros",), message=near)]
+    told = "rounding alone moves the outputs as much"
+    assert told in headline(works, wrong, (), is_rough=True)
+    assert told not in headline(works, wrong, ())
+    worse = failing(DYNAMO, Status.MISMATCH, "compare", message=far)
+    assert told not in headline(works, [*wrong, worse], (), is_rough=True)
+    assert told not in headline(works, [failing(TRACE)], (), is_rough=True)
+
+
 def test_a_model_that_does_not_run_itself_is_told_so():
     failures = [failing(DEFAULT, stage="eager", message="ModuleNotFoundError: No module named 'x'\nmore")]
     words = "the model itself does not run here: ModuleNotFoundError: No module named 'x'"

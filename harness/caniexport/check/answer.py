@@ -95,7 +95,7 @@ def answer(
     works = tuple(_works(cells))
     return Checked(
         target,
-        headline(works, failures, lost),
+        headline(works, failures, lost, is_rough=notes.is_rough),
         notes.module,
         notes.sets,
         notes.refused,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -29,15 +30,24 @@ _ENDS = {
     Status.OOM: "it takes too much memory",
     Status.UNSUPPORTED: "refused",
 }
+#: the two values that a mismatch names, and how near they are where rounding may be all there is to it
+_DIFFERS, _NEAR = re.compile(r"expected (-?\d[\d.e+-]*), \w+ gave (-?\d[\d.e+-]*\d)"), 0.01
+_ROUGH = "rounding alone moves the outputs as much, so that wrong values may be no more than that"
 #: the call that a user writes first comes first
 _ORDER = [Exporter.DEFAULT.value, Exporter.TRACE.value, Exporter.DYNAMO.value, Exporter.SCRIPT.value]
 
 
-def headline(works: Sequence[Works], failures: Sequence[Failure], problems: Sequence[str]) -> str:
-    """One line, without an end; ``problems`` are those of releases of which nothing was measured."""
+def headline(
+    works: Sequence[Works], failures: Sequence[Failure], problems: Sequence[str], *, is_rough: bool = False
+) -> str:
+    """One line, without an end; ``problems`` are those of releases of which nothing was measured. ``is_rough`` says
+    that rounding alone moves the outputs by as much as they may differ.
+    """
     if not works:
         return problems[0] if problems else "nothing was measured"
-    return "; ".join((_of_one(works[0], failures) if len(works) == 1 else _of_several(works), *problems))
+    wrong = [failure for failure in failures if failure.status is Status.MISMATCH]
+    rough = (_ROUGH,) if is_rough and wrong and all(map(_is_near, wrong)) else ()
+    return "; ".join((_of_one(works[0], failures) if len(works) == 1 else _of_several(works), *rough, *problems))
 
 
 def _of_one(works: Works, failures: Sequence[Failure]) -> str:
@@ -46,6 +56,15 @@ def _of_one(works: Works, failures: Sequence[Failure]) -> str:
     if early is not None and not any(line.status in WORKS for line in lines):
         return f"the model itself does not run here: {early.message.splitlines()[0]}"
     return "; ".join(_clauses(lines, failures))
+
+
+def _is_near(failure: Failure) -> bool:
+    """Whether the values that differ most are near each other, so that rounding may have moved them."""
+    found = _DIFFERS.search(failure.message)
+    if found is None:
+        return False
+    expected, given = float(found[1]), float(found[2])
+    return abs(expected - given) <= _NEAR * max(abs(expected), abs(given))
 
 
 def _of_several(works: Sequence[Works]) -> str:
