@@ -33,10 +33,11 @@ _HEAD = "| killed | after | rows that had come | how it ended | owed | right | a
 
 @dataclass(frozen=True)
 class Ending:
-    """How a measurement ended: its exit code, the rows in the dataset, the cells that it says are owed."""
+    """How a measurement ended: its exit code, the rows in the dataset with their runs, the cells that it calls owed."""
 
     code: int
     rows: dict[runner.Name, dict[str, Any]]
+    runs: dict[runner.Name, str]
     owed: frozenset[str] | None
 
     def right(self, plan: set[runner.Name]) -> bool:
@@ -56,7 +57,8 @@ def ending(client: Any, home: Home) -> Ending:
     found = home.cells(OLD) if (home.folder / "results-local" / "cells").is_dir() else {}
     releases = json.loads(said)["releases"] if said else []
     owed = frozenset(cell for release in releases for cell in release["owed"]) if releases else None
-    return Ending(client.returncode, found, owed)
+    runs = {runner.name_of(row): row["run_id"] for row in home.rows()}
+    return Ending(client.returncode, found, runs, owed)
 
 
 @contextmanager
@@ -124,7 +126,7 @@ def _yes(right: bool) -> str:
 def _twice(before: list[dict[str, Any]], again: Ending) -> int:
     """How many rows that had come were measured a second time, canaries apart."""
     runs = {runner.name_of(row): row["run_id"] for row in before if not row["case"].startswith("canary-")}
-    return sum(again.rows[name]["run_id"] != run_id for name, run_id in runs.items())
+    return sum(again.runs.get(name) != run_id for name, run_id in runs.items())
 
 
 def main() -> None:
@@ -140,8 +142,8 @@ def main() -> None:
         print(f"undisturbed: {seconds:.1f} s, {len(measured.cells(OLD))} rows\n\n{_HEAD}")
         print("|" + " --- |" * (_HEAD.count("|") - 1), flush=True)
         wrong = 0
-        for kill in asked.kill or PROCESSES:
-            for _ in range(asked.times):
+        for _ in range(asked.times):
+            for kill in asked.kill or PROCESSES:
                 line, right = disturbed(measured, kill, random.uniform(0, seconds))
                 print(line, flush=True)
                 wrong += not right

@@ -65,6 +65,7 @@ class Home:
         """Another home with the same cases and rows, on the same environments."""
         left_out = {".tox", *(() if with_rows else ("results-local",))}
         shutil.copytree(self.folder, folder, symlinks=True, ignore=lambda _, names: left_out & set(names))
+        (self.folder / ".tox").mkdir(exist_ok=True)
         (folder / ".tox").symlink_to(self.folder / ".tox")
         return replace(self, folder=folder)
 
