@@ -53,7 +53,8 @@ def _name(cell: runner.Name) -> str:
 
 def ending(client: Any, home: Home) -> Ending:
     """Wait for a measurement to end."""
-    said, _ = client.communicate()
+    said, complaints = client.communicate()
+    print(complaints, file=sys.stderr, flush=True)
     found = home.cells(OLD) if (home.folder / "results-local" / "cells").is_dir() else {}
     releases = json.loads(said)["releases"] if said else []
     owed = frozenset(cell for release in releases for cell in release["owed"]) if releases else None
@@ -92,7 +93,15 @@ def disturbed(measured: Home, kill: str, after: float) -> tuple[str, bool]:
         again = ending(cluster.client(cluster.home, "--json"), cluster.home)
         same = again.code == 0 and again.rows == measured.cells(OLD)
         right = kill == "client" or first.right(set(measured.cells(OLD)))
-        line = (kill, f"{after:.1f} s", len(before), _word(kill, first), len(first.owed or ()), _yes(right), _yes(same))
+        line = (
+            kill,
+            f"{after:.1f} s",
+            len(set(map(runner.name_of, before))),
+            _word(kill, first),
+            len(first.owed or ()),
+            _yes(right),
+            _yes(same),
+        )
         return " | ".join(("|", *map(str, line), str(_twice(before, again)), "|")).replace("| |", "|"), right and same
 
 
@@ -134,11 +143,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=10, help="that each is killed")
     parser.add_argument("--kill", choices=PROCESSES, action="append")
+    parser.add_argument("--seconds", type=float, help="that a measurement takes undisturbed, if not to be measured")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="caniexport-faults-") as folder:
         measured = make_home(Path(folder))
         measured.caniexport("measure", "--release", OLD, "--repeat", "0")
-        seconds = undisturbed(measured)
+        seconds = asked.seconds or undisturbed(measured)
         print(f"undisturbed: {seconds:.1f} s, {len(measured.cells(OLD))} rows\n\n{_HEAD}")
         print("|" + " --- |" * (_HEAD.count("|") - 1), flush=True)
         wrong = 0

@@ -130,8 +130,21 @@ def test_a_shard_delivered_twice_counts_once(machines, empty, tmp_path):
     first = merged(empty, machines.delivered)
     before = data_of(empty)
 
-    assert merged(empty, machines.delivered, tmp_path / "again") == first
+    kept = empty.folder / "results-local" / "shards"
+    assert merged(empty, machines.delivered, tmp_path / "again", kept) == first
     assert data_of(empty) == before
+    assert len(list(kept.iterdir())) == SHARDS
+
+
+def test_a_part_without_most_canaries_says_nothing_of_the_whole_that_comes_later(machines, empty, tmp_path):
+    head, *rows = machines.files[2].read_bytes().splitlines(keepends=True)
+    (tmp_path / "part.jsonl").write_bytes(b"".join([head, *rows[::2]]))
+
+    (report,) = merged(empty, tmp_path / "part.jsonl", code=1)
+    assert "quarantined: no row of canary-" in report["problem"]
+
+    assert merged(empty, machines.delivered)[0]["problem"] == ""
+    assert empty.cells(OLD) == machines.home.cells(OLD)
 
 
 def test_a_shard_half_delivered_is_used_as_far_as_it_goes_and_the_rest_is_owed(machines, empty, tmp_path):

@@ -73,12 +73,6 @@ class Delivery:
         """The environment's row of each run: of several the one that was written last."""
         return {run_of(row): row for row in self.entries.environments}
 
-    def keep(self, local: Path) -> None:
-        """Put it beside the deliveries that have come before."""
-        path = local / SHARDS / f"{self.origin.environment}-{self.digest}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, self.data)
-
 
 def run_of(row: Row) -> Run:
     """The run that a row is of."""
@@ -129,6 +123,7 @@ class ArrivedRelease:
 
     rows      of each delivery those whose cells are in the plan, in the order of ``deliveries``
     outdated  how many others there are: their case has changed since, or is not in this corpus
+    kept      digests of the deliveries that lie in the local dataset
     """
 
     origin: Origin
@@ -138,6 +133,15 @@ class ArrivedRelease:
     deliveries: Sequence[Delivery]
     rows: Sequence[Sequence[Row]]
     outdated: int
+    kept: frozenset[str]
+
+    def keep(self, new: Iterable[Delivery]) -> None:
+        """Put those of these deliveries that are of this release beside the ones that have come before."""
+        for item in new:
+            if item.origin == self.origin and item.digest not in self.kept:
+                path = self.home.local / SHARDS / f"{self.origin.environment}-{item.digest}.jsonl"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(path, item.data)
 
     @property
     def every_row(self) -> Iterator[Row]:
@@ -149,6 +153,14 @@ class ArrivedRelease:
         """The rows of all deliveries, a cell of a run that several have once; the same in any order of deliveries."""
         key = ("case", "variant", "exporter", "opset", "run_id", "env_id")
         return list({tuple(row[name] for name in key): row for row in sorted(self.every_row, key=str)}.values())
+
+    @property
+    def rows_by_run(self) -> dict[Run, list[Row]]:
+        """The rows of each run, from all deliveries, each once."""
+        found: dict[Run, list[Row]] = {}
+        for row in self.rows_once:
+            found.setdefault(run_of(row), []).append(row)
+        return found
 
     @property
     def environments(self) -> dict[Run, Row]:
@@ -181,13 +193,10 @@ def _arrived_release(
     release = releases.find(origin.torch)
     cells = plan.cells(dict(corpus), release, origin.provider)
     keys = {cell.key for cell in cells}
-    deliveries = _with_kept(origin, home.local, arrived)
+    kept = [read_delivery(path) for path in sorted((home.local / SHARDS).glob(f"{origin.environment}-*.jsonl"))]
+    by_digest = {item.digest: item for item in reversed([*arrived, *kept])}
+    deliveries = [by_digest[digest] for digest in sorted(by_digest)]
     rows = [[row for row in item.entries.cells if row["case"] and key_of(row) in keys] for item in deliveries]
     outdated = sum(len(item.entries.cells) for item in deliveries) - sum(map(len, rows))
-    return ArrivedRelease(origin, home, release, cells, deliveries, rows, outdated)
-
-
-def _with_kept(origin: Origin, local: Path, arrived: Iterable[Delivery]) -> list[Delivery]:
-    kept = [read_delivery(path) for path in sorted((local / SHARDS).glob(f"{origin.environment}-*.jsonl"))]
-    by_digest = {item.digest: item for item in reversed([*arrived, *kept])}
-    return [by_digest[digest] for digest in sorted(by_digest)]
+    kept_digests = frozenset(item.digest for item in kept)
+    return ArrivedRelease(origin, home, release, cells, deliveries, rows, outdated, kept_digests)

@@ -1,4 +1,4 @@
-"""The gate's word on each run of the deliveries of a release: on what each file has of it, then on all together."""
+"""The gate's word on each run of the deliveries of a release: on what its files have of it, then on all together."""
 
 from __future__ import annotations
 
@@ -21,33 +21,42 @@ _OTHER_PINS = "quarantined: it was measured with other packages than the table o
 
 def words_on_runs(arrived: ArrivedRelease) -> dict[Run, str]:
     """``good`` for each run whose rows may be used; else why they may not, or whose they are."""
-    environments, again = arrived.environments, repetitions(arrived)
-    found: dict[Run, str] = {}
-    for run, word in _words_on_files(arrived, environments):
-        found[run] = word if word != GOOD else found.get(run, word)
+    environments, again, rows = arrived.environments, repetitions(arrived), arrived.rows_by_run
+    found = dict(_words_on_machines(arrived, environments, rows))
     for run, word in found.items():
         if word == GOOD:
-            rows = [row for row in arrived.every_row if run_of(row) == run] if environments[run]["contributor"] else []
-            found[run] = _word_by_repetition(environments[run], rows, again.get(run, contributed.NOT_REPEATED))
+            found[run] = _word_by_repetition(environments[run], rows[run], again.get(run, contributed.NOT_REPEATED))
     whole = _word_on_all(arrived, [run for run in sorted(found, key=str) if found[run] == GOOD], environments)
     return {run: whole if word == GOOD else word for run, word in found.items()}
 
 
-def _words_on_files(arrived: ArrivedRelease, environments: Mapping[Run, Row]) -> Iterator[tuple[Run, str]]:
-    """The word on what each file has of an environment, for each run in it."""
+def _words_on_machines(
+    arrived: ArrivedRelease, environments: Mapping[Run, Row], rows: Mapping[Run, Sequence[Row]]
+) -> Iterator[tuple[Run, str]]:
+    """The word on what each machine has measured in an environment, for each run in it."""
+    for runs in _machines(arrived):
+        mine = [row for run in sorted(runs, key=str) for row in rows[run]]
+        first = min(runs, key=str)
+        environment = dict(environments[first], repeated=None, differing=None)
+        pins = _pins(arrived, environment)
+        every = [*mine, *_canaries_for(arrived, mine, first[0])]
+        word = _OTHER_PINS if pins is None else verdict("cells", every, environment, len(every), pins)
+        yield from ((run, word) for run in runs)
+
+
+def _machines(arrived: ArrivedRelease) -> list[frozenset[Run]]:
+    """The runs of an environment that came in one file, or in files that share a run: a half and then the whole."""
+    found: list[frozenset[Run]] = []
     for rows in arrived.rows:
-        for env_id in sorted({str(row["env_id"]) for row in rows}):
-            mine = [row for row in rows if row["env_id"] == env_id]
-            runs = sorted({run_of(row) for row in mine}, key=str)
-            environment = dict(environments[runs[0]], repeated=None, differing=None)
-            pins = _pins(arrived, environment)
-            every = [*mine, *_canaries_for(arrived, mine, env_id)]
-            word = _OTHER_PINS if pins is None else verdict("cells", every, environment, len(every), pins)
-            yield from ((run, word) for run in runs)
+        for env_id in {row["env_id"] for row in rows}:
+            runs = frozenset(run_of(row) for row in rows if row["env_id"] == env_id)
+            joined = runs.union(*(other for other in found if other & runs))
+            found = [*(other for other in found if not other & runs), joined]
+    return found
 
 
-def _canaries_for(arrived: ArrivedRelease, rows: Sequence[Row], env_id: str) -> list[Row]:
-    """Where a file has none: the canaries that others measured in the same environment."""
+def _canaries_for(arrived: ArrivedRelease, rows: Sequence[Row], env_id: str | None) -> list[Row]:
+    """Where a machine has sent none: the canaries that others measured in the same environment."""
     if any(is_canary(row["case"]) for row in rows):
         return []
     return [row for row in arrived.every_row if is_canary(row["case"]) and row["env_id"] == env_id]

@@ -17,7 +17,6 @@ from caniexport.measure.arrived import (
     Run,
     arrived_releases,
     read_delivery,
-    run_of,
 )
 from caniexport.measure.deliveries import TEXTS, Row, delivered_files
 from caniexport.measure.judge_arrived import words_on_runs
@@ -53,8 +52,8 @@ def merge(
         refuse_overlaps(arrived)
     for arrived in releases:
         measure_again(arrived, [item for item in new if item.origin == arrived.origin], repeat, say)
-    for item in new:
-        item.keep(home.of(item.origin.profile).local)
+    for arrived in releases:
+        arrived.keep(new)
     return [_write(arrived) for arrived in releases], problems
 
 
@@ -75,7 +74,7 @@ def _write(arrived: ArrivedRelease) -> MergedRelease:
     """Judge the runs, write rows and verdicts, compact; what has come and what has not."""
     words, rows = words_on_runs(arrived), arrived.rows_once
     _write_rows(arrived, rows)
-    write_verdicts(arrived.home.local, _verdicts(arrived, words, rows))
+    write_verdicts(arrived.home.local, _verdicts(arrived, words))
     return merged_release(arrived, words, rows)
 
 
@@ -88,10 +87,10 @@ def _write_rows(arrived: ArrivedRelease, rows: Sequence[Row]) -> None:
             journal.cell(timed(row), {row[name]: texts[row[name]] for name in TEXTS if row[name] in texts})
 
 
-def _verdicts(arrived: ArrivedRelease, words: Mapping[Run, str], rows: Sequence[Row]) -> list[Row]:
+def _verdicts(arrived: ArrivedRelease, words: Mapping[Run, str]) -> list[Row]:
     """The environments' rows of the runs, each with the gate's word."""
-    by_run: dict[Run, list[Row]] = {}
-    for row in rows:
-        by_run.setdefault(run_of(row), []).append(row)
     environments = arrived.environments
-    return [judged(environments[run], words[run], mine, environments[run]["planned"]) for run, mine in by_run.items()]
+    return [
+        judged(environments[run], words[run], rows, environments[run]["planned"])
+        for run, rows in arrived.rows_by_run.items()
+    ]
