@@ -140,6 +140,10 @@ def test_a_part_without_most_canaries_says_nothing_of_the_whole_that_comes_later
     head, *rows = machines.files[2].read_bytes().splitlines(keepends=True)
     (tmp_path / "part.jsonl").write_bytes(b"".join([head, *rows[::2]]))
 
+    # what a client keeps of a scheduler that was killed when a worker had just begun
+    kept = empty.folder / "results-local" / "shards"
+    kept.mkdir(parents=True)
+    (kept / f"torch{OLD}-cpu-3-of-{SHARDS}-begun.part.jsonl").write_bytes(head)
     (report,) = merged(empty, tmp_path / "part.jsonl", code=1)
     assert "quarantined: no row of canary-" in report["problem"]
 

@@ -79,9 +79,9 @@ def run_of(row: Row) -> Run:
     return row["env_id"], row["run_id"]
 
 
-def read_delivery(path: Path, entries: Entries | None = None, whose: Contributor | None = None) -> Delivery:
+def read_delivery(path: Path, entries: Entries, whose: Contributor | None = None) -> Delivery:
     """The delivery in a file. Raises :class:`UnusableDeliveryError`."""
-    entries, data = entries or read_journal(path), path.read_bytes()
+    data = path.read_bytes()
     origin = _origin(path.name, entries)
     if whose and whose.by:
         entries.environments[:] = [_named(row, whose) for row in entries.environments]
@@ -193,7 +193,9 @@ def _arrived_release(
     release = releases.find(origin.torch)
     cells = plan.cells(dict(corpus), release, origin.provider)
     keys = {cell.key for cell in cells}
-    kept = [read_delivery(path) for path in sorted((home.local / SHARDS).glob(f"{origin.environment}-*.jsonl"))]
+    paths = sorted((home.local / SHARDS).glob(f"{origin.environment}-*.jsonl"))
+    # one that was cut off before its first cell says nothing yet
+    kept = [read_delivery(path, entries) for path in paths if (entries := read_journal(path)).cells]
     by_digest = {item.digest: item for item in reversed([*arrived, *kept])}
     deliveries = [by_digest[digest] for digest in sorted(by_digest)]
     rows = [[row for row in item.entries.cells if row["case"] and key_of(row) in keys] for item in deliveries]
