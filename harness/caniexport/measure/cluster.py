@@ -286,14 +286,13 @@ class ClusterRun:
         return False
 
     def _take(self, future: Future, task: ShardTask, failed: dict[str, str]) -> None:
-        if future.status != "finished":
-            failed[task.name] = _why(future)
+        result: ShardResult | None = future.result() if future.status == "finished" else None
+        problems = [report.problem for report in result.reports if report.problem] if result else [_why(future)]
+        if problems:
+            failed[task.name] = problems[-1]
             self.say(f"{task.name} failed: {failed[task.name]}")
+        if result is None:
             return
-        result: ShardResult = future.result()
-        for report in result.reports:
-            if report.problem:
-                failed[task.name] = report.problem
         if result.data:
             folder = self.options.local / SHARDS
             folder.mkdir(parents=True, exist_ok=True)
