@@ -51,7 +51,7 @@ def publish_operators(home: Home, *, write: bool = True) -> OperatorsReport:
     """Write the summary: that of the releases with local rows anew, those of others as it was published."""
     dataset = Dataset.open(None, home.local)
     entries = read_entries(table_path(home))
-    measured = sorted({str(torch) for (torch,) in dataset.distinct(("torch",)) if torch}, key=numbers)
+    measured = sorted((str(torch) for (torch,) in dataset.distinct(("torch",), {"corpus": (OPERATORS,)})), key=numbers)
     fresh = {release: list(summarised(release, _cells(dataset, release), entries)) for release in measured}
     path = home.published / f"{NAME}.parquet"
     rows = [row for row in _published(path) if row["torch"] not in fresh]
