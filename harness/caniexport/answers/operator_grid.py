@@ -45,7 +45,7 @@ class OperatorCell:
 
 
 @dataclass(frozen=True)
-class OperatorLine:
+class TimelineLine:
     """A dtype and form of an operator with an exporter, by release."""
 
     dtype: str
@@ -111,12 +111,12 @@ def _share(passing: int, calls: int) -> str:
     return f"{passing}/{calls}" if 0 < passing < calls else ""
 
 
-def operator_lines(summary: OperatorsSummary, op: str) -> list[OperatorLine]:
+def operator_lines(summary: OperatorsSummary, op: str) -> list[TimelineLine]:
     """The lines of an operator, in the order in which they are told."""
     groups: dict[tuple[str, str, str], dict[str, list[OperatorRow]]] = defaultdict(lambda: defaultdict(list))
     for row in summary.rows("op = ? AND exporter IS NOT NULL AND calls > 0", [op]):
         groups[row.dtype or "", row.form or "", row.exporter or ""][row.torch].append(row)
-    made = [OperatorLine(*place, {torch: _cell(own) for torch, own in by.items()}) for place, by in groups.items()]
+    made = [TimelineLine(*place, {torch: _cell(own) for torch, own in by.items()}) for place, by in groups.items()]
     return sorted(made, key=_rank)
 
 
@@ -130,5 +130,5 @@ def _cell(rows: Sequence[OperatorRow]) -> OperatorCell:
     return OperatorCell(passing, tuple(row.opset or 0 for row in order), status, said, share)
 
 
-def _rank(line: OperatorLine) -> tuple[object, ...]:
+def _rank(line: TimelineLine) -> tuple[object, ...]:
     return line.form, TOLD.index(line.dtype) if line.dtype in TOLD else len(TOLD), line.dtype, line.exporter

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from caniexport import home as homes
 from caniexport.answers.operator_findings import read_findings
-from caniexport.answers.operator_grid import ListedEntry, OperatorLine, every_operator, operator_lines
+from caniexport.answers.operator_grid import ListedEntry, TimelineLine, every_operator, operator_lines
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import (
     OperatorList,
@@ -115,7 +115,7 @@ def _pairs(name: str, between: str, place: OperatorPlace) -> str:
     return "; ".join(f"{key or 'all'}{between}{value}" for key, value in found.items())
 
 
-def _parted(lines: Sequence[OperatorLine]) -> list[tuple[str, list[OperatorLine]]]:
+def _parted(lines: Sequence[TimelineLine]) -> list[tuple[str, list[TimelineLine]]]:
     """The lines of plain calls, then those of dtypes and numbers that are mixed, folded."""
     plain = [line for line in lines if "-" not in line.form]
     mixed = [line for line in lines if "-" in line.form]
