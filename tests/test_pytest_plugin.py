@@ -162,6 +162,21 @@ def test_a_marker_that_names_nothing_ends_the_run_with_the_nearest_names(suite, 
     assert f"test_export: @pytest.mark.caniexport: {words}" in reply.stderr.str().replace("marker() ", "")
 
 
+def test_the_fixture_exports_a_module_as_the_project_says_and_reads_a_file_as_it_is(suite, pytester, monkeypatch):
+    asked = []
+    monkeypatch.setattr(api, "known_failure", lambda model, args, **named: asked.append((model, named)))
+    pytester.makepyprojecttoml("[tool.caniexport]\nopset = 17\nexporter = 'trace'\n")
+    pytester.makeconftest(
+        "import pytest\n@pytest.fixture(autouse=True)\ndef ask(known_failure):\n"
+        "    known_failure('a module'.split())\n    known_failure([], exporter='dynamo')\n    known_failure('m.onnx')\n"
+    )
+
+    suite("2.8.0", "'cross', exporter='dynamo', opset=18", "pass").assert_outcomes(passed=1)
+
+    ways = [(named.get("exporter"), named.get("opset")) for _, named in asked]
+    assert ways == [("trace", "17"), ("dynamo", "17"), (None, None)]
+
+
 def test_a_run_without_a_marker_imports_nothing_of_the_package(tmp_path):
     (tmp_path / "test_own.py").write_text(
         "import sys\ndef test_own():\n    mine = {m for m in sys.modules if m.startswith('caniexport')}\n"

@@ -183,6 +183,15 @@ def test_an_export_that_fails_here_is_answered_with_the_case_that_fails_alike(kn
     assert other.error == "RuntimeError: nobody has ever seen this"
 
 
+def test_an_error_is_told_by_its_innermost_cause_without_colours(known):
+    error = RuntimeError("Failed to convert the exported program. \x1b[96mThis is step 3/3\x1b[0m")
+    error.__cause__ = ValueError("\x1b[1mno rule for nobody.knows\nmore")
+
+    found, _ = known(error, installed="1.12.1")
+
+    assert found.error == "ValueError: no rule for nobody.knows"
+
+
 def test_versions_that_nobody_measured_are_no_all_clear(known):
     written, _ = known(model("Relu", "Tanh"), installed="2.99.0")
     raised, _ = known(RuntimeError(SAID), installed="2.99.0")

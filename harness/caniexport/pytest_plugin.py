@@ -148,12 +148,20 @@ def _point(packages: dict[str, str], exporter: str, opset: str) -> dict[str, str
 
 @pytest.fixture
 def known_failure() -> Callable[..., Any]:
-    """``known_failure(model, args)``: what is known to fail of a model where the tests run."""
-    from functools import partial
+    """``known_failure(model, args)``: what is known to fail of a model where the tests run; a module is exported as the
+    project says, unless ``exporter`` or ``opset`` are named.
+    """
+    from pathlib import Path
 
     import caniexport
 
-    return partial(caniexport.known_failure, dataset=_dataset())
+    own = {axis: _settings()[axis] for axis in ("exporter", "opset")}
+
+    def ask(model: object, args: Iterable[Any] = (), **asked: Any) -> Any:
+        said = {} if isinstance(model, str | Path) else own
+        return caniexport.known_failure(model, args, **{"dataset": _dataset(), **said, **asked})
+
+    return ask
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

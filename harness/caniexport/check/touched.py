@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.store import Dataset
 
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 
 
@@ -96,7 +98,7 @@ def _of_error(
 ) -> KnownFailures:
     text = "".join(traceback.format_exception(error))
     point = {**installed, **{axis: value for axis, value in asked.items() if axis != "torch"}}
-    first = f"{type(error).__name__}: {error}".splitlines()[0]
+    first = _first_line(error)
     try:
         place = Places(load(dataset)).fill(point)
     except UnknownName as unknown:
@@ -105,6 +107,13 @@ def _of_error(
     sure = [item.lead.case for item in found.leads if item.lead.confidence in _SURE]
     cases = tuple(known_case(dataset, case, point) for case in sure)
     return KnownFailures(TouchWord.FAILS, place.text, cases, (), first, (found.decision, *found.notes))
+
+
+def _first_line(error: BaseException) -> str:
+    """The first line of the innermost cause, without colours: what wraps it says no more than that it failed."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return _COLOUR.sub("", f"{type(error).__name__}: {error}".splitlines()[0])
 
 
 def _of_file(
