@@ -282,13 +282,30 @@ def test_the_screen_gives_the_decision_first_and_one_line_for_what_is_no_export(
         env={"COLUMNS": "200"},
     )
     lines = reply.stdout.splitlines()
-    assert lines[1] == "At torch 1.10.2, trace, its own opset: 2 are still needed."
-    assert "    also at b.py:7" in lines
+    assert lines[0] == "2 workarounds were found: 2 are still needed. Held against torch 1.10.2, trace, its own opset."
+    places = [line.split()[0] for line in lines if "cross-no-symbolic/" in line or line.endswith(".py")]
+    assert places[:4] == ["a.py", "7", "cross-no-symbolic/stack_rewrite:", "b.py"]
     assert "  2 comparisons with torch's version that do not concern an export: c.py:2, c.py:4" in lines
 
 
+def test_a_form_of_ordinary_code_is_a_finding_only_where_something_speaks_of_an_export(tmp_path):
+    gate = "def gate(x):\n    return torch.nn.functional.relu6(x + 3) / 6\n"
+    (tmp_path / "plain.py").write_text(f"import torch\n\n{gate}", encoding="utf-8")
+    (tmp_path / "told.py").write_text(f"import torch\n\n# exported to ONNX\n{gate}", encoding="utf-8")
+    words = ["workaround", "--scan", str(tmp_path), "--torch", "1.10.2", "--fail-on", "obsolete"]
+
+    bare, every = (CliRunner().invoke(main, [*words, *more]) for more in ((), ("--all",)))
+
+    assert bare.stdout.startswith("1 workaround was found: 1 can go. Held against torch 1.10.2")
+    assert "maybe ordinary code (--all): plain.py:4" in bare.stdout
+    assert [line for line in every.stdout.splitlines() if line.startswith("    plain.py:4  hardsigmoid-no-rule/relu6")]
+    assert bare.exit_code == 1
+    (tmp_path / "told.py").unlink()
+    assert CliRunner().invoke(main, words).exit_code == 0
+
+
 def test_well_known_workarounds_are_found_however_they_are_spelled(scanned):
-    found = scanned(**{name: f"{IMPORTS}{code}" for name, (_, code) in SAME.items()})
+    found = scanned(**{name: IMPORTS + code.replace("\n", "\n# for onnx\n", 1) for name, (_, code) in SAME.items()})
     told = {Path(item.site.path).stem: set() for item in found.findings}
     for item in found.findings:
         told[Path(item.site.path).stem] |= {case for case, _ in item.site.fixes if item.site.sure is Sureness.SAME}

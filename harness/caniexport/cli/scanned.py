@@ -1,4 +1,4 @@
-"""A scan on the screen: of each finding the decision first, then its places, the measured case and a fix."""
+"""A scan on the screen: the decision in one sentence, then the places by file with the measured case and a fix."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
+from caniexport.answers.signs import WORKAROUND
 from caniexport.cli.output import styled
 from caniexport.corpus.verdicts import Workaround
 
@@ -17,146 +17,128 @@ if TYPE_CHECKING:
     from caniexport.scan.site import Site
 
 #: evidence, places and lines of a fix's code that are shown
-_MOST, _PLACES, _LINES = 4, 5, 12
+_MOST, _PLACES, _LINES = 2, 5, 12
 _DECISION = {
-    Workaround.NEEDED: "is still needed",
-    Workaround.OBSOLETE: "may go",
+    Workaround.NEEDED: "still needed",
+    Workaround.OBSOLETE: "can go",
     Workaround.BROKEN: "does not help",
     Workaround.HARMFUL: "does harm",
-    Workaround.UNKNOWN: "depends on the model",
+    Workaround.UNKNOWN: "not judged",
 }
 
 
-def show_scan(found: SourceScan, console: Console) -> None:
-    """Print the decision, the findings, and what was assumed or left out."""
-    span = " to ".join(dict.fromkeys((found.releases[0], found.releases[-1])))
-    console.print(
-        f"{found.path}: {found.files} files that have to do with torch; torch {span}, {found.said}", soft_wrap=True
-    )
-    spoken = [item for item in found.findings if item.spoken]
-    if spoken:
-        console.print(_summary(spoken, _point(found)), soft_wrap=True)
-    for same in _grouped(spoken):
-        _finding(same, console)
-    _silent([item for item in found.findings if not item.spoken], len(found.findings), console)
-    if not found.findings:
-        console.print("No version gate and no known workaround was found.")
+def show_scan(found: SourceScan, console: Console, *, everything: bool = False) -> None:
+    """Print the decision, the workarounds by file, the export calls' settings, and what was assumed or left out."""
+    from caniexport.scan.decision import decide, workarounds
+
+    console.print(decide(found), style="bold", soft_wrap=True)
+    console.print(f"{found.path}: {found.files} files that have to do with torch; {found.said}", soft_wrap=True)
+    told = workarounds(found)
+    shown: set[object] = set()
+    for path, items in _by_file([item for item in told if item.spoken or not item.site.runtime]).items():
+        console.print(f"\n{path}", style="bold", soft_wrap=True)
+        for item in items:
+            _finding(item, shown, console)
+    _settings([item for item in found.findings if item.is_setting], console)
+    _heaps(found.findings, console, everything=everything)
     for note in found.notes:
         console.print(f"- {note}", soft_wrap=True)
-    for item in found.skipped:
-        console.print(f"- not looked at: {item.path}: {item.reason}", soft_wrap=True)
+    for skipped in found.skipped:
+        console.print(f"- not looked at: {skipped.path}: {skipped.reason}", soft_wrap=True)
 
 
-def _point(found: SourceScan) -> str:
-    exporter = EXPORTER_SHORT.get(found.exporter or "", "each release's own exporter")
-    opset = f"opset {found.opset}" if found.opset else "its own opset"
-    return f"torch {found.releases[-1]}, {exporter}, {opset}"
+def _by_file(items: Iterable[SiteFinding]) -> dict[str, list[SiteFinding]]:
+    found: dict[str, list[SiteFinding]] = {}
+    for item in items:
+        found.setdefault(item.site.path, []).append(item)
+    return found
 
 
-def _summary(spoken: Sequence[SiteFinding], point: str) -> str:
-    """``At torch 2.8.0, trace, its own opset: 1 is still needed, 3 may go.``"""
-    counts = Counter(item.word for item in spoken)
-    told = ", ".join(f"{counts[word]} {_counted(word, counts[word])}" for word in WORKAROUND if counts[word])
-    return f"At {point}: {told}."
-
-
-def _counted(word: Workaround, count: int) -> str:
-    plural = {"is still needed": "are still needed", "does not help": "do not help", "does harm": "do harm"}
-    text = _DECISION[word]
-    if word is Workaround.UNKNOWN:
-        return text if count == 1 else "depend on the model"
-    return text if count == 1 else plural.get(text, text)
-
-
-def _grouped(spoken: Sequence[SiteFinding]) -> list[list[SiteFinding]]:
-    """Findings of which the same is said, together, the first's order."""
-    found: dict[tuple[object, ...], list[SiteFinding]] = {}
-    for item in spoken:
-        site = item.site
-        key = (item.word, item.statement, site.kind, site.fixes or site.name, item.evidence)
-        found.setdefault(key, []).append(item)
-    return list(found.values())
-
-
-def _finding(same: Sequence[SiteFinding], console: Console) -> None:
-    finding = same[0]
+def _finding(finding: SiteFinding, shown: set[object], console: Console) -> None:
+    """A place, its decision and its line; the evidence where nothing before had the same."""
     site, sign = finding.site, WORKAROUND[finding.word]
-    console.print()
-    head = styled(f"{sign.sign} {finding.word.value:8} ", sign)
-    console.print(head, f"{site.path}:{site.line}  {site.kind.value} {_named(site)}", sep="", soft_wrap=True)
-    console.print(f"  {finding.statement}", soft_wrap=True)
-    console.print(f"    {site.text}", soft_wrap=True)
-    seen = [f"seen by {site.told}"] if site.told else []
-    seen += [f"well known as {site.of}"] if site.of else []
-    if seen:
-        console.print(f"    {'; '.join(seen)}", soft_wrap=True)
-    _places("also at", [item.site.path + f":{item.site.line}" for item in same[1:]], console)
+    head = styled(f"{sign.sign} {_DECISION[finding.word]:13} ", sign)
+    console.print(f"  {site.line:>5}  ", head, _named(site), sep="", soft_wrap=True)
+    console.print(f"         {site.text}", soft_wrap=True, markup=False, highlight=False)
+    key = (finding.word, finding.statement, site.kind, site.fixes or site.name, finding.evidence)
+    if key in shown:
+        return
+    shown.add(key)
+    why = [f"seen by {site.told}"] if site.told else []
+    why += [f"well known as {site.of}"] if site.of else []
+    console.print(f"         {'; '.join([finding.statement, *why])}", soft_wrap=True)
     for item in finding.evidence[:_MOST]:
-        console.print(f"    {item.case}/{item.variant}: {item.text}", soft_wrap=True)
+        console.print(f"         {item.case}/{item.variant}: {item.text}", soft_wrap=True)
     if len(finding.evidence) > _MOST:
-        console.print(f"    and {len(finding.evidence) - _MOST} more (--json has all)")
+        console.print(f"         and {len(finding.evidence) - _MOST} more cases (--json has all)")
     _remedy(finding, console)
 
 
 def _named(site: Site) -> str:
-    """What a site is: its name, and how sure that is where it is not the same as something measured."""
+    """What a place is: the fix that it is, or the operator that it is about where the case is not plain."""
     from caniexport.scan.site import Sureness
 
-    return f"{site.name}, the operator; which case of it is not plain" if site.sure is Sureness.OPERATOR else site.name
+    what = site.kind.value.replace("-", " ")
+    if site.sure is Sureness.OPERATOR:
+        return f"{what} for {site.name}" if site.name else what
+    named = "/".join(site.fixes[0]).removesuffix("/?") if site.fixes else site.name
+    return f"{what}: {named}"
 
 
 def _remedy(finding: SiteFinding, console: Console) -> None:
     remedy = finding.remedy
     if remedy is None:
         return
-    console.print(f"    measured to work there: {remedy.case}/{remedy.variant}: {remedy.note}", soft_wrap=True)
+    console.print(f"         measured to work there: {remedy.case}/{remedy.variant}: {remedy.note}", soft_wrap=True)
     lines = remedy.code.splitlines()
     for line in lines[:_LINES]:
-        console.print(f"      {line}", soft_wrap=True, markup=False, highlight=False)
+        console.print(f"           {line}", soft_wrap=True, markup=False, highlight=False)
     if len(lines) > _LINES:
-        console.print(f"      … (caniexport why {remedy.case} has all)")
+        console.print(f"           … (caniexport why {remedy.case} has all)")
 
 
-def _places(what: str, places: Sequence[str], console: Console) -> None:
-    if places:
-        more = f" and {len(places) - _PLACES} more places" if len(places) > _PLACES else ""
-        console.print(f"    {what} {', '.join(places[:_PLACES])}{more}", soft_wrap=True)
-
-
-def _silent(silent: Sequence[SiteFinding], whole: int, console: Console) -> None:
-    """What no measured case applies to; gates on other things, and what is for another runtime, in one line each."""
-    if not silent:
+def _settings(found: Sequence[SiteFinding], console: Console) -> None:
+    """The arguments of export calls: equal ones in one line, with what the rows say of them."""
+    if not found:
         return
-    console.print(f"\nNo measured case applies to {len(silent)} of {whole}:")
-    told: dict[str, list[SiteFinding]] = {}
-    for finding in silent:
-        told.setdefault(_heap(finding), []).append(finding)
-    for finding in told.pop("", []):
-        _line(finding, console)
-    for heap, found in told.items():
-        _heaped(heap, found, console)
+    console.print("\nArguments of export calls", style="bold")
+    told: dict[tuple[str, str], list[SiteFinding]] = {}
+    for item in found:
+        told.setdefault((item.site.name, item.statement), []).append(item)
+    for (name, statement), items in told.items():
+        head = styled(f"  {WORKAROUND[items[0].word].sign} {name}", WORKAROUND[items[0].word])
+        console.print(head, f": {statement} ({_places(items)})", sep="", soft_wrap=True)
 
 
-def _heap(finding: SiteFinding) -> str:
-    """What a finding is told together with; empty for a line of its own."""
-    site = finding.site
-    if site.runtime:
-        return f"written for {site.runtime}, not judged as ONNX"
-    if site.kind.value == "version-gate" and not site.told:
+def _heaps(found: Iterable[SiteFinding], console: Console, *, everything: bool) -> None:
+    """What is told by its number alone: other runtimes, other gates, what may be ordinary code."""
+    heaps: dict[str, list[SiteFinding]] = {}
+    for item in found:
+        heap = _heap(item)
+        if heap:
+            heaps.setdefault(heap, []).append(item)
+    if heaps:
+        console.print("\nBesides", style="bold")
+    for heap, items in heaps.items():
+        console.print(f"  {len(items)} {heap}: {_places(items)}", soft_wrap=True)
+        for item in items if everything else ():
+            named = f"{'/'.join(item.site.fixes[0])}: {item.word.value}" if item.site.fixes else item.site.name
+            console.print(f"    {item.site.path}:{item.site.line}  {named}  {item.site.text}", soft_wrap=True)
+
+
+def _heap(item: SiteFinding) -> str:
+    """What a finding is told together with; empty for a place of its own."""
+    if item.site.runtime and not item.spoken:
+        return f"written for {item.site.runtime}, which is not measured"
+    if item.is_elsewhere:
         return "comparisons with torch's version that do not concern an export"
-    return ""
+    if item.is_lesser and item.site.fixes:
+        return "with the form of a fix where nothing speaks of an export, so maybe ordinary code (--all)"
+    return "with words on an export that name no operator (--all)" if item.is_lesser else ""
 
 
-def _heaped(heap: str, found: Iterable[SiteFinding], console: Console) -> None:
-    places = [f"{item.site.path}:{item.site.line}" for item in found]
-    more = f" and {len(places) - _PLACES} more (--json has all)" if len(places) > _PLACES else ""
-    console.print(f"  {len(places)} {heap}: {', '.join(places[:_PLACES])}{more}", soft_wrap=True)
-
-
-def _line(finding: SiteFinding, console: Console) -> None:
-    from caniexport.scan.judge import NOTHING
-
-    site = finding.site
-    more = finding.statement.removeprefix(NOTHING).lstrip(":; ")
-    name = f" {site.name}" if site.name else ""
-    console.print(f"  {site.path}:{site.line}  {site.kind.value}{name}" + (f": {more}" if more else ""), soft_wrap=True)
+def _places(items: Sequence[SiteFinding]) -> str:
+    """``a.py:3, b.py:7 and 4 more``."""
+    places = [f"{path}:{line}" for path, line in Counter((item.site.path, item.site.line) for item in items)]
+    more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
+    return ", ".join(places[:_PLACES]) + more

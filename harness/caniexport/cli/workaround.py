@@ -59,6 +59,7 @@ _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
     show_default=True,
     help="With --scan: text, annotations of a pull request, or SARIF for code scanning.",
 )
+@click.option("--all", "everything", is_flag=True, help="With --scan: also list what may be ordinary code.")
 @install_options("Answer for what you have installed")
 @json_option
 def command(
@@ -66,6 +67,7 @@ def command(
     fail_on: tuple[str, ...],
     tree: Path | None,
     form: str,
+    everything: bool,
     lock: Path | None,
     here: bool,
     as_json: bool,
@@ -82,10 +84,12 @@ def command(
 
     install = read_install(lock, here, given["torch"])
     if tree is not None:
-        _scan(tree, case, fail_on, "json" if as_json else form, given, install)
+        _scan(tree, case, fail_on, "json" if as_json else form, given, install, everything=everything)
         return
     if form not in ("text", "json"):
         raise click.UsageError(f"--format {form} is for --scan")
+    if everything:
+        raise click.UsageError("--all is for --scan")
     dataset, given = open_for(install, given)
     filters = read_filters("workaround", with_named(dataset, case, given))
     found = workarounds(dataset, filters)
@@ -101,6 +105,8 @@ def _scan(
     form: str,
     given: dict[str, tuple[str, ...]],
     install: LockedInstall | None,
+    *,
+    everything: bool,
 ) -> None:
     from caniexport.cli.scanned import show_scan
     from caniexport.scan import formats
@@ -123,8 +129,8 @@ def _scan(
     if form in ("github", "sarif"):
         click.echo({"github": formats.github, "sarif": formats.sarif}[form](found), nl=False)
     else:
-        output.answer(found, show_scan, form == "json")
-    if any(item.word.value in fail_on for item in found.findings if item.spoken):
+        output.answer(found, partial(show_scan, everything=everything), form == "json")
+    if any(item.word.value in fail_on for item in found.findings if item.spoken and not item.is_lesser):
         click.get_current_context().exit(1)
 
 

@@ -31,6 +31,10 @@ _COMMON = frozenset((*dir(builtins), "tensor", "to", "size", "item", "detach", "
 _ELSEWHERE = (FixKind.VERSION_UPGRADE.value, FixKind.RUNTIME_OPTION.value)
 
 
+#: what export calls are given
+_SETTINGS = (SiteKind.DYNAMO, SiteKind.OPSET, SiteKind.FALLBACK, SiteKind.ARGUMENT)
+
+
 @dataclass(frozen=True)
 class Evidence:
     """A case, one of its variants, and what it says along the releases."""
@@ -63,6 +67,21 @@ class SiteFinding:
     holds: str
     evidence: tuple[Evidence, ...]
     remedy: Remedy | None = None
+
+    @property
+    def is_setting(self) -> bool:
+        """Whether it is an argument of an export call, and no workaround."""
+        return self.site.kind in _SETTINGS
+
+    @property
+    def is_lesser(self) -> bool:
+        """Whether it may be ordinary code: nothing there speaks of an export or names an operator."""
+        return self.site.sure is Sureness.SIMILAR and not self.site.runtime
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it is a comparison with torch's version that does not concern an export."""
+        return self.site.kind is SiteKind.GATE and not self.site.told and not self.spoken
 
 
 class Seen:

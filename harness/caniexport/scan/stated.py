@@ -57,7 +57,7 @@ _ENGLISH = frozenset(
     "float bool is in call return for exp2 attr tensor apply addition detach prim scatter softmax relu sigmoid "
     "conv2d matmul convolution gelu abs eq ne lt gt le ge insert unsqueeze unbind chunk layer instance batch "
     "group tile interpolate einsum_ pooling to_ replace optional case convert forward result length line state "
-    "state_dict op ops name step zero one half solve inverse normalize diff std var dist window polar".split()
+    "clip state_dict op ops name step zero one half solve inverse normalize diff std var dist window polar".split()
 )
 _NAME = (
     r"(?P<code>[`'\"]*(?:(?:torch|nn|F|np|aten|Tensor|functional|linalg|fft|special)[.:]+|\.)*"
@@ -87,10 +87,23 @@ _CODE = re.compile(
 )
 _PLAIN_WORD = re.compile(r"[A-Za-z_]\w{2,}")
 _COMMENT_LINE = re.compile(r"^\s*#")
+#: an operator of torch by its path
+_OF_TORCH = re.compile(r"^(torch(\.(Tensor|nn\.functional|functional|linalg|fft|special|ops\.\w+))?|F)\.\w+$")
 #: lines behind a comment that it is about, at most
 _BEHIND = 14
 #: names of functions, classes and decorators that put a function in the place of an operator
 _REPLACING = re.compile(r"register_rewriter|PatchingSpec|patch|rewriter", re.IGNORECASE)
+
+
+def _is_on_export(said: str) -> bool:
+    """Whether a text has a word on an export; of one on compiling, tracing is none."""
+    words = {word.lower() for word in _STRONG.findall(said)}
+    if _COMPILING.search(said):
+        words = {word for word in words if not word.startswith("trac")}
+    return bool(words)
+
+
+_COMPILING = re.compile(r"torch[._]compile|\bcompil|dynamo|inductor|cuda ?graph|vmap", re.IGNORECASE)
 
 
 class Told(StrEnum):
@@ -127,7 +140,7 @@ class ToldPlace:
     @property
     def is_about_onnx(self) -> bool:
         """Whether its author speaks of an export, and not of scripting or of a function of torch alone."""
-        return self.told in (Told.PATCH, Told.NAME) or bool(_STRONG.search(self.said)) or self.asked
+        return self.told in (Told.PATCH, Told.NAME) or _is_on_export(self.said) or self.asked
 
     def most_told(self, operators: frozenset[str]) -> str:
         """Of these operators the only one, or the one that its author names most often; empty where several are."""
@@ -151,7 +164,9 @@ def places(source: ParsedFile, known: Collection[str]) -> list[ToldPlace]:
     rules = [
         span([node]) for node in every_statement(source.tree) if isinstance(node, ast.FunctionDef) and _is_rule(node)
     ]
-    kept = [place for place in found if not any(first <= place.first <= last for first, last in rules)]
+    outside = [place for place in found if not any(first <= place.first <= last for first, last in rules)]
+    torch = _IMPORTS_TORCH.search("\n".join(source.lines))
+    kept = [place for place in outside if torch or place.told is Told.PATCH]
     taking = {place.line: place for place in kept if place.told is Told.PATCH}
     # a function that takes an operator's place is about that one, whatever else its docstring or name says
     joined = (_joined(place, taking.get(place.line)) for place in kept)
@@ -209,6 +224,10 @@ def names_around(tree: ast.AST, known: Collection[str]) -> Callable[[int], froze
         return frozenset(operator for name in names for operator in _in_name(known, name))
 
     return around
+
+
+#: what edits files of ONNX, or only calls an exporter, imports no torch
+_IMPORTS_TORCH = re.compile(r"^\s*(?:import|from) torch", re.MULTILINE)
 
 
 def _is_rule(function: ast.FunctionDef) -> bool:
@@ -391,7 +410,8 @@ class _PlaceFinder:
         function = next(
             (item for item in self.statements if isinstance(item, ast.FunctionDef) and item.name == own), None
         )
-        if function is not None and path.split(".")[0] in ("torch", "F") and operator_of(path) in self.known:
+        taken = bool(_OF_TORCH.match(path)) and operator_of(path) in self.known
+        if function is not None and taken and speaks_of_export(self.source.lines):
             last = function.end_lineno or function.lineno
             said = f"{path} {ast.get_docstring(function) or ''}"
             named = frozenset([operator_of(path)])
@@ -470,7 +490,7 @@ class _PlaceFinder:
 
 
 #: operators that say nothing when they are named
-_EVERYWHERE = frozenset("to int bool float size item append shape list forward trace add mul both".split())
+_EVERYWHERE = frozenset("to int bool float size item append shape list forward trace add mul both if loop".split())
 #: a docstring of which all is about one thing
 _SHORT = 400
 

@@ -46,11 +46,13 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
     covered = [item for item in found if item.site.sure is not Sureness.SIMILAR or item.site.runtime]
     alone = [
         StatedWorkaround(_formed(source, item, by_path), item.line, item.line)
-        for item in ranking.alone(lines, names_around(source.tree, ranking.known.operators))
+        for item in _first_of_each(ranking.alone(lines, names_around(source.tree, ranking.known.operators)))
         if not any(other.first <= item.line <= other.last for other in covered)
     ]
     kept = [item for item in found if item in covered or _is_worth_telling(item)]
-    return _without_repetition([*kept, *alone])
+    # in a folder that is about another runtime as a whole, each comment speaks of it
+    about = [item for item in [*kept, *alone] if not by_path or item.site.sure is not Sureness.SIMILAR]
+    return _without_repetition(about)
 
 
 def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]:
@@ -62,7 +64,8 @@ def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]
 
 def _told(source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: str, operator: str) -> StatedWorkaround:
     fixes = tuple((item.case, item.variant) for item in best)
-    same = any(item.is_same for item in best)
+    asks = place.told is not Told.GATE or place.is_about_onnx or bool(place.runtime)
+    same = asks and any(item.is_same for item in best)
     sure = Sureness.SAME if same else Sureness.OPERATOR if operator else Sureness.SIMILAR
     name = operator or ", ".join(sorted(place.named))
     site = Site(
@@ -104,11 +107,41 @@ def _is_by_type(test: ast.expr) -> bool:
     return any(isinstance(item, ast.Call) and dotted(item.func) == "isinstance" for item in ast.walk(test))
 
 
+#: lines on which the same form is told once: what is computed and what is made of it
+_TOGETHER = 3
+#: operators of a form that tells beside words on an export, and of one that nobody writes by chance
+_FEWEST, _WHOLE = 3.0, 12.0
+#: lines before a function that are about it
+_BEFORE = 3
+
+
+def _speaks_around(source: ParsedFile, line: int) -> bool:
+    """Whether the outermost statement around a line, or the lines right before it, speak of an export."""
+    around = (node for node in source.tree.body if node.lineno <= line <= (node.end_lineno or node.lineno))
+    first, last = next((span([node]) for node in around), (line, line))
+    return speaks_of_export(source.lines[max(0, first - 1 - _BEFORE) : last])
+
+
+def _first_of_each(found: list[Formed]) -> Iterator[Formed]:
+    """Of lines beside each other with the same fix the first."""
+    last: dict[tuple[str, str], int] = {}
+    for item in found:
+        if item.line - last.get(item.fixes[0], -_TOGETHER) >= _TOGETHER:
+            yield item
+        last[item.fixes[0]] = item.line
+
+
 def _formed(source: ParsedFile, found: Formed, by_path: str) -> Site:
+    """A form without its author's words: ordinary code has the small ones too, so that they only count in a function
+    or class that speaks of an export.
+    """
     of = next((form.of for form in found.forms if form.of), "")
+    size = max(form.weight for form in found.forms)
+    telling = size >= _WHOLE or (size >= _FEWEST and _speaks_around(source, found.line))
+    sure = Sureness.SAME if of or telling else Sureness.SIMILAR
     return Site(
         source.path, found.line, SiteKind.SHAPE, text_at(source, found.line), found.fixes[0][0], fixes=found.fixes,
-        told="its form", of=of, runtime=by_path,
+        told="its form", of=of, runtime=by_path, sure=sure,
     )  # fmt: skip
 
 
