@@ -125,7 +125,8 @@ class Ranking:
         if not place.is_about_onnx:
             return ""
         _, calls = lines.between(place.first, place.last)
-        _, others = lines.between(*place.instead) if place.instead else (frozenset(), frozenset())
+        long = place.instead is not None and place.instead[1] - place.instead[0] > _LONG
+        _, others = lines.between(*place.instead) if place.instead and not long else (frozenset(), frozenset())
         gone = frozenset(op for op in (others - calls - _VAGUE) & self.known.operators if self._rare([op]))
         if "write_slice" in others - calls:
             gone |= {"copy"}
@@ -326,6 +327,8 @@ _FEW = 2
 _SHARE = 0.6
 #: lines of a branch that is about the one rare operator in it
 _SMALL = 4
+#: lines of a branch of which it tells what the other side has not
+_LONG = 20
 #: operators that a form has at least that is a finding by the name of its function
 _NAMED_FORM = 2
 #: what a failing form counts that is written in ``forms.toml``; one that is a case's own counts its share

@@ -312,8 +312,9 @@ class _Finder(ast.NodeVisitor):
             about = self.inside or fixes or self._about_export(test, body, orelse)
             if about:
                 named = bool(self.functions) and _is_named_for_export(self.functions[-1])
-                chosen = self.inside or named or exporting(test) is not None
-                ops = tuple(sorted(_called(body) ^ _called(orelse))) if chosen else ()
+                asked = self.inside or exporting(test) is not None
+                called = _called if asked else _called_of_torch if named else _called_by_none
+                ops = tuple(sorted(called(body) ^ called(orelse)))
                 fixes = fixes or self._beside(test, [*body, *orelse])
             told = "a branch in an export" if about else ""
             self._add(test, SiteKind.GATE, name=found.text, condition=found, ops=ops, fixes=fixes, told=told)
@@ -436,6 +437,16 @@ def _called(nodes: Iterable[ast.AST]) -> set[str]:
     """The last names of what is called in these branches."""
     calls = (item for node in nodes for item in ast.walk(node) if isinstance(item, ast.Call))
     return {dotted(call.func).split(".")[-1] for call in calls} - {""}
+
+
+def _called_of_torch(nodes: Iterable[ast.AST]) -> set[str]:
+    """Of these the functions of torch: a list or a text has methods with an operator's name, too."""
+    calls = (dotted(item.func) for node in nodes for item in ast.walk(node) if isinstance(item, ast.Call))
+    return {name.split(".")[-1] for name in calls if name.startswith(("torch.", "F.", "nn."))}
+
+
+def _called_by_none(_: Iterable[ast.AST]) -> set[str]:
+    return set()
 
 
 def _behind(tree: ast.AST) -> Iterator[tuple[int, Sequence[ast.stmt]]]:

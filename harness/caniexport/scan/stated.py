@@ -40,6 +40,8 @@ _STRONG = re.compile(
     r"onnx|opset|\bort\b|\btrac(?:ing|ed|eable)\b|\bexport(?:s|able|ing|ed)?\b|torch\.jit\.trace", re.IGNORECASE
 )
 _NAMED_FOR_EXPORT = re.compile(r"onnx|export(?!er|s\b)|tracing|traceable|torchscript|scriptable|jit", re.IGNORECASE)
+#: a function that exports something, and is not there for an export of itself
+_EXPORTS = re.compile(r"(^|_)export(_(?!friendly|compat|mode|safe)|$)")
 _GATE = re.compile(
     r"is_in_onnx_export|is_onnx|onnx_export|onnx_trace|is_export|exportable|is_tracing|is_trac|_tracing|tracing$"
     r"|in_export|exporting|export_mode|for_export|export_onnx|onnx_mode|\bexport$|to_onnx|for_onnx|is_jit"
@@ -122,7 +124,8 @@ class ToldPlace:
 
     ``named`` are the operators that the author names, ``avoided`` those of them that fail or are left out, ``said`` the
     author's text, ``instead`` the lines of the branch that is taken elsewhere, ``runtime`` another runtime than ONNX
-    Runtime that it is for, ``asked`` whether a branch asks for an export (and not for scripting).
+    Runtime that it is for, ``asked`` whether a branch asks for an export (and not for scripting), ``refuses`` whether
+    that branch only raises.
     """
 
     line: int
@@ -136,11 +139,12 @@ class ToldPlace:
     quoted: tuple[str, ...] = ()
     avoided: frozenset[str] = frozenset()
     asked: bool = False
+    refuses: bool = False
 
     @property
     def is_about_onnx(self) -> bool:
         """Whether its author speaks of an export, and not of scripting or of a function of torch alone."""
-        return self.told in (Told.PATCH, Told.NAME) or _is_on_export(self.said) or self.asked
+        return self.told is Told.PATCH or _is_on_export(self.said) or self.asked
 
     def most_told(self, operators: frozenset[str]) -> str:
         """Of these operators the only one, or the one that its author names most often; empty where several are."""
@@ -227,7 +231,7 @@ def names_around(tree: ast.AST, known: Collection[str]) -> Callable[[int], froze
 
 
 #: what edits files of ONNX, or only calls an exporter, imports no torch
-_IMPORTS_TORCH = re.compile(r"^\s*(?:import|from) torch", re.MULTILINE)
+_IMPORTS_TORCH = re.compile(r"^\s*(?:import torch|from torch|from \S+ import .*\btorch)", re.MULTILINE)
 
 
 def _is_rule(function: ast.FunctionDef) -> bool:
@@ -343,14 +347,15 @@ class _PlaceFinder:
             yield from self._chosen(node)
 
     def _function(self, node: ast.FunctionDef) -> Iterator[ToldPlace]:
-        yield from self._docstring(node)
+        exports = bool(_EXPORTS.search(node.name))
+        yield from () if exports else self._docstring(node)
         last = node.end_lineno or node.lineno
         for decorator in node.decorator_list:
             yield from self._replaced(decorator, node)
             if _last(decorator).endswith("script_if_tracing") and _branches_on_values(node):
                 said = "scripted where it is traced, for its branch on values"
                 yield ToldPlace(node.lineno, decorator.lineno, last, Told.PATCH, said)
-        if _NAMED_FOR_EXPORT.search(node.name):
+        if _NAMED_FOR_EXPORT.search(node.name) and not exports:
             named = set(_in_name(self.known, node.name))
             said = node.name.replace("_", " ")
             yield ToldPlace(
@@ -445,7 +450,9 @@ class _PlaceFinder:
         here, instead = span(ours) if ours else None, span(other) if other else None
         last = max(node.end_lineno or node.lineno, *(end for _, end in filter(None, (here, instead))), 0)
         near = min(last, (here[1] if here else node.lineno) + _BEHIND)
-        comments = filter(None, map(_comment_of, self.source.lines[node.lineno - 1 : near]))
+        end = here[1] if here else node.lineno
+        lines = enumerate(self.source.lines[node.lineno - 1 : near], node.lineno)
+        comments = filter(None, (_comment_of(line) for number, line in lines if number <= end or _STRONG.search(line)))
         said = " ".join([inside, *comments, *_messages(node)])
         first = node.lineno
         yield ToldPlace(
@@ -453,6 +460,7 @@ class _PlaceFinder:
             self.named(said, ()) | set(_in_name(self.known, inside)) | self._chosen_names(ours), instead=instead,
             runtime=runtime,
             avoided=self.avoided(said), asked=way is not None and bool(_ASKS.search(ast.unparse(node.test))),
+            refuses=bool(ours) and isinstance(ours[0], ast.Raise),
         )  # fmt: skip
 
     def _chosen_names(self, block: Sequence[ast.stmt]) -> set[str]:

@@ -64,9 +64,11 @@ def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]
 
 def _told(source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: str, operator: str) -> StatedWorkaround:
     fixes = tuple((item.case, item.variant) for item in best)
-    asks = place.told is not Told.GATE or place.is_about_onnx or bool(place.runtime)
+    asks = place.told not in (Told.GATE, Told.NAME) or place.is_about_onnx or bool(place.runtime)
     same = asks and any(item.is_same for item in best)
     sure = Sureness.SAME if same else Sureness.OPERATOR if operator else Sureness.SIMILAR
+    if place.refuses:
+        sure = Sureness.SIMILAR
     name = operator or ", ".join(sorted(place.named))
     site = Site(
         source.path, place.line, SiteKind.STATED, text_at(source, place.line), name,
@@ -116,10 +118,20 @@ _BEFORE = 3
 
 
 def _speaks_around(source: ParsedFile, line: int) -> bool:
-    """Whether the outermost statement around a line, or the lines right before it, speak of an export."""
-    around = (node for node in source.tree.body if node.lineno <= line <= (node.end_lineno or node.lineno))
-    first, last = next((span([node]) for node in around), (line, line))
-    return speaks_of_export(source.lines[max(0, first - 1 - _BEFORE) : last])
+    """Whether the innermost function around a line, the head of its class, or the lines right before these have a word
+    on an export.
+    """
+    around = [node for node in every_statement(source.tree) if _is_around(node, line)]
+    innermost = [span([node]) for node in around if isinstance(node, ast.FunctionDef)][-1:] or [(line, line)]
+    heads = [(node.lineno, node.body[0].end_lineno or 0) for node in around if isinstance(node, ast.ClassDef)]
+    return any(
+        speaks_of_export(source.lines[max(0, first - 1 - _BEFORE) : last]) for first, last in [*innermost, *heads]
+    )
+
+
+def _is_around(node: ast.AST, line: int) -> bool:
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return isinstance(node, kinds) and node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
 def _first_of_each(found: list[Formed]) -> Iterator[Formed]:
