@@ -149,9 +149,9 @@ def test_the_command_prints_place_word_and_evidence_and_stops_a_build_where_aske
     (tmp_path / "two.py").write_text("print 'torch'\n", encoding="utf-8")
     reply = run("--scan", tmp_path, "--torch", "1.10.2", "--exporter", "trace")
     assert reply.exit_code == 0, reply.output
-    assert "● needed   model.py:5  custom-symbolic aten::cross" in reply.stdout
+    assert "\nmodel.py\n      5  ● still needed  custom symbolic for aten::cross\n" in reply.stdout
     assert "    cross-no-symbolic/custom_symbolic: needed at torch 1.10.2" in reply.stdout
-    assert "No measured case applies to " in reply.stdout
+    assert "comparisons with torch's version that do not concern an export: model.py:20" in reply.stdout
     assert "- not looked at: two.py: does not parse (line 1)" in reply.stdout
     assert run("--scan", tmp_path, "--torch", "1.10.2", "--fail-on", "needed").exit_code == 1
     assert run("--scan", tmp_path, "--torch", "1.10.2", "--fail-on", "harmful").exit_code == 0

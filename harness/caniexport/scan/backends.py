@@ -74,7 +74,7 @@ def of_test(test: ast.expr) -> str:
             about = _WORD.findall(_dotted(item.left).lower())
             asked = {"format", "backend", "target", "runtime", "fmt", "platform"} & set(about)
             names = [_NAMES.get(text.lower(), "") for text in texts]
-            if asked <= {"backend", "platform", "runtime"} and _AMBIGUOUS & {text.lower() for text in texts}:
+            if asked <= {"backend", "platform", "runtime"}:
                 continue  # a backend of Python code, and no format of a file
             if asked and names and all(names):
                 return names[0]

@@ -18,7 +18,7 @@ from caniexport.scan.gates import Condition, dotted
 from caniexport.scan.normal import blocks, blocks_of, operator_of
 from caniexport.scan.ranked import Ranking
 from caniexport.scan.site import Site, SiteKind, Sureness
-from caniexport.scan.stated import ends, exporting
+from caniexport.scan.stated import asks_for_export, ends, exporting
 from caniexport.scan.workarounds import StatedWorkaround, rules_of_functions, text_at, workarounds, written_rules
 
 #: torch's own, and what projects call theirs
@@ -213,7 +213,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_If(self, node: ast.If) -> None:
         way = exporting(node.test)
-        about = way is not None or id(node) in self._behind_export
+        about = asks_for_export(node.test) or id(node) in self._behind_export
         self.inside += about
         rest = () if isinstance(node.body[-1], ast.Raise) else self._rest.get(id(node), ())
         if way is not None:
@@ -239,9 +239,7 @@ class _Finder(ast.NodeVisitor):
     def _behind_export(self) -> frozenset[int]:
         """Branches in what is left to an export, as another branch has ended before."""
         nodes = (node for block in blocks(self.source.tree) for node in block if id(node) in self._rest)
-        behind = (
-            self._rest[id(node)] for node in nodes if isinstance(node, ast.If) and exporting(node.test) is not None
-        )
+        behind = (self._rest[id(node)] for node in nodes if isinstance(node, ast.If) and asks_for_export(node.test))
         return frozenset(id(node) for block in behind for node in block)
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
@@ -312,7 +310,7 @@ class _Finder(ast.NodeVisitor):
             about = self.inside or fixes or self._about_export(test, body, orelse)
             if about:
                 named = bool(self.functions) and _is_named_for_export(self.functions[-1])
-                asked = self.inside or exporting(test) is not None
+                asked = self.inside or asks_for_export(test)
                 called = _called if asked else _called_of_torch if named else _called_by_none
                 ops = tuple(sorted(called(body) ^ called(orelse)))
                 fixes = fixes or self._beside(test, [*body, *orelse])

@@ -41,7 +41,9 @@ _STRONG = re.compile(
 )
 _NAMED_FOR_EXPORT = re.compile(r"onnx|export(?!er|s\b)|tracing|traceable|torchscript|scriptable|jit", re.IGNORECASE)
 #: a function that exports something, and is not there for an export of itself
-_EXPORTS = re.compile(r"(^|_)export(_(?!friendly|compat|mode|safe)|$)")
+_EXPORTS = re.compile(
+    r"(^|_)export(_(?!friendly|compat|mode|safe)|$)|(^|_)(run|load|save|infer|create|convert|build|check|test)_\w*onnx"
+)
 _GATE = re.compile(
     r"is_in_onnx_export|is_onnx|onnx_export|onnx_trace|is_export|exportable|is_tracing|is_trac|_tracing|tracing$"
     r"|in_export|exporting|export_mode|for_export|export_onnx|onnx_mode|\bexport$|to_onnx|for_onnx|is_jit"
@@ -105,6 +107,7 @@ def _is_on_export(said: str) -> bool:
     return bool(words)
 
 
+_TRACING = re.compile(r"\btrac(?:ing|ed|eable)\b", re.IGNORECASE)
 _COMPILING = re.compile(r"torch[._]compile|\bcompil|dynamo|inductor|cuda ?graph|vmap", re.IGNORECASE)
 
 
@@ -235,18 +238,25 @@ _IMPORTS_TORCH = re.compile(r"^\s*(?:import torch|from torch|from \S+ import .*\
 
 
 def _is_rule(function: ast.FunctionDef) -> bool:
-    """Whether it is an export rule, which writes nodes into the graph ``g``."""
-    return bool(function.args.args) and function.args.args[0].arg == "g"
+    """Whether it is an export rule, which writes nodes into the graph ``g``, or is registered as one."""
+    made = {_last(item.func if isinstance(item, ast.Call) else item) for item in function.decorator_list}
+    return bool(made & _RULES) or (bool(function.args.args) and function.args.args[0].arg == "g")
+
+
+#: decorators of the exporter's own rules
+_RULES = frozenset({"torch_op", "onnx_impl"})
 
 
 @dataclass
 class _PlaceFinder:
     source: ParsedFile
     known: frozenset[str]
+    onnx: bool = False
     statements: list[ast.stmt] = field(default_factory=list)
     firsts: list[int] = field(default_factory=list)
 
     def all(self) -> Iterator[ToldPlace]:
+        self.onnx = any("onnx" in line.lower() or "jit.trace" in line for line in self.source.lines)
         listed = (node for node in every_statement(self.source.tree) if isinstance(node, ast.stmt))
         self.statements = sorted(listed, key=lambda node: (_first_line(node), node.lineno))
         self.firsts = [_first_line(node) for node in self.statements]
@@ -287,6 +297,8 @@ class _PlaceFinder:
         if node.lineno < first <= last:
             line = first
         telling = _telling(said)
+        if not self.onnx and not _is_on_export(_TRACING.sub("", said)) and not backends.of_text(said):
+            return  # tracing of another kind: fx, torch.compile, a graph of its own
         named = self.named(telling, quoted) or frozenset(_in_name(self.known, self._around(node)))
         named |= self._swapped(node)
         yield ToldPlace(
@@ -416,11 +428,16 @@ class _PlaceFinder:
             (item for item in self.statements if isinstance(item, ast.FunctionDef) and item.name == own), None
         )
         taken = bool(_OF_TORCH.match(path)) and operator_of(path) in self.known
-        if function is not None and taken and speaks_of_export(self.source.lines):
+        if function is not None and taken and self._speaks(function, node):
             last = function.end_lineno or function.lineno
             said = f"{path} {ast.get_docstring(function) or ''}"
             named = frozenset([operator_of(path)])
             yield ToldPlace(function.lineno, function.lineno, last, Told.PATCH, said, named, avoided=named)
+
+    def _speaks(self, *nodes: ast.stmt) -> bool:
+        """Whether these statements, or the lines right around them, have a word on an export."""
+        spans = ((max(0, node.lineno - 4), (node.end_lineno or node.lineno) + 1) for node in nodes)
+        return any(speaks_of_export(self.source.lines[first:last]) for first, last in spans)
 
     def _chosen(self, node: ast.Assign | ast.Return | ast.Expr) -> Iterator[ToldPlace]:
         """``a if is_in_onnx_export() else b`` somewhere in a statement."""
@@ -435,7 +452,7 @@ class _PlaceFinder:
                     last = node.end_lineno or node.lineno
                     yield ToldPlace(
                         node.lineno, node.lineno, last, Told.GATE, "", instead=(there.lineno, there.end_lineno or 0),
-                        runtime=runtime, asked=way is not None and bool(_ASKS.search(ast.unparse(item.test))),
+                        runtime=runtime, asked=asks_for_export(item.test),
                     )  # fmt: skip
                     del here
 
@@ -459,7 +476,7 @@ class _PlaceFinder:
             first, here[0] if here else first, here[1] if here else last, Told.GATE, said,
             self.named(said, ()) | set(_in_name(self.known, inside)) | self._chosen_names(ours), instead=instead,
             runtime=runtime,
-            avoided=self.avoided(said), asked=way is not None and bool(_ASKS.search(ast.unparse(node.test))),
+            avoided=self.avoided(said), asked=asks_for_export(node.test),
             refuses=bool(ours) and isinstance(ours[0], ast.Raise),
         )  # fmt: skip
 
@@ -517,6 +534,11 @@ def exporting(test: ast.expr) -> bool | None:
     if isinstance(test, ast.Name | ast.Attribute):
         return True if _GATE.search(_last(test)) else None
     return None
+
+
+def asks_for_export(test: ast.expr) -> bool:
+    """Whether a test asks for an export, and not for scripting or compiling alone."""
+    return exporting(test) is not None and bool(_ASKS.search(ast.unparse(test)))
 
 
 def _format_is_onnx(test: ast.Compare) -> bool | None:
