@@ -254,3 +254,22 @@ def test_the_corpus_recognises_its_own_rewrites(rows):
     assert shapes
     assert all(item.evidence for item in shapes)
     assert {item.word.value for item in shapes} & {"needed", "obsolete"}
+
+
+def test_that_a_functions_own_rule_may_go_is_never_said(scanned):
+    text = """
+import torch
+
+
+class Boxes(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, boxes, scores):
+        return torch.randint(0, 10, (3, 3))
+
+    @staticmethod
+    def symbolic(g, boxes, scores):
+        return g.op("NonMaxSuppression", boxes, scores)
+"""
+    item = only(scanned(text, torch="2.15.0"), "custom-symbolic")
+
+    assert (item.word.value, item.statement.partition(":")[0]) == ("unknown", "it depends on the function")

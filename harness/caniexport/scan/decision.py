@@ -63,4 +63,6 @@ def why_not(item: SiteFinding) -> str:
         return _ELSEWHERE
     if item.site.sure is Sureness.OPERATOR and item.evidence:
         return "whose operator has cases that end differently"
+    if item.spoken:
+        return "whose function may export without it, or not"
     return "whose case was not measured there" if item.evidence else "that no measured case is about"

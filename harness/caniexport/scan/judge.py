@@ -223,7 +223,12 @@ class Judge:
         if site.runtime:
             return self._elsewhere(site)
         if site.fixes:
-            return self._rewrite(site)
+            found = self._rewrite(site)
+            return (
+                replace(found, word=Workaround.UNKNOWN, statement=_FORWARD)
+                if found.word is Workaround.OBSOLETE
+                else found
+            )
         rules = [
             entry
             for entry in self.seen.rows.catalogue.values()
@@ -394,6 +399,9 @@ class Judge:
             fails = ": cases of this operator fail by themselves, and no such fix was measured" if failing else ""
             said = f"{NOTHING}{fails}"
         return SiteFinding(site, word, said, spoken, "", tuple(evidence))
+
+
+_FORWARD = "it depends on the function: without its rule what its forward calls is exported, which may be another thing"
 
 
 def together(found: Iterable[Workaround], *, among_releases: bool = False) -> Workaround:
