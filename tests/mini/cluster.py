@@ -37,7 +37,7 @@ class Cluster:
     def address(self) -> str:
         """Where the scheduler is, once it has started."""
         file = self.folder / "scheduler.json"
-        wait_for(file.is_file)
+        wait_for(lambda: file.is_file() and file.read_text().rstrip().endswith("}"))
         return str(json.loads(file.read_text())["address"])
 
     def start(self, name: str, module: str, *words: str, home: Home | None = None) -> None:
