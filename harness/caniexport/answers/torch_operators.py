@@ -150,6 +150,8 @@ class OperatorsSummary:
         self._file = f"read_parquet({sql.literal(str(path))})"
         self.operators = [str(op) for (op,) in self.fetch("SELECT DISTINCT op FROM {} ORDER BY op")]
         self.releases = versions.ordered(str(torch) for (torch,) in self.fetch("SELECT DISTINCT torch FROM {}"))
+        has = self.fetch("SELECT DISTINCT op FROM {} WHERE torch = ?", self.releases[-1:])
+        self._newest = {str(op) for (op,) in has}
 
     def rows(self, where: str, values: Sequence[Any] = ()) -> list[OperatorRow]:
         """The rows that a condition takes."""
@@ -159,6 +161,7 @@ class OperatorsSummary:
     def named(self, name: str) -> list[str]:
         """The operators of a name in whatever spelling, else those whose files have this ONNX operator.
 
+        First those that the newest release has, of them those that are called so, and those that people call.
         Raises :class:`caniexport.model.errors.UnknownName` with the nearest.
         """
         if name in self.operators:
@@ -170,7 +173,14 @@ class OperatorsSummary:
         )
         if not found:
             raise names.unknown("operator", name, self.operators)
-        return found
+        return sorted(found, key=lambda op: self._likeness(op, name))
+
+    def _likeness(self, op: str, name: str) -> tuple[bool, bool, bool]:
+        """What an operator lacks of what a name most likely means."""
+        called = _letters(name.rpartition(".")[2].rpartition("::")[2])
+        parts = op.split(".")
+        inner = any(part.startswith(("_", "native_")) for part in parts)
+        return op not in self._newest, called not in map(_letters, parts), inner
 
     def _became(self, name: str) -> list[str]:
         """Operators of whose files this is one of at most three operators."""
@@ -182,6 +192,10 @@ class OperatorsSummary:
     def fetch(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """What a query finds in the summary, which stands where it has ``{}``."""
         return sql.fetch(query.format(self._file), values)
+
+
+def _letters(name: str) -> str:
+    return name.lower().replace("_", "")
 
 
 def torch_operator(summary: OperatorsSummary, dataset: Dataset, name: str) -> Answers[OperatorPlace]:
