@@ -20,6 +20,7 @@ from caniexport.answers.shown import Answers, Shown
 from caniexport.model.canaries import is_canary
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
+from caniexport.model.releases import table
 from caniexport.model.status import WORKS, Exporter, Status
 from caniexport.operators import operator_key
 from caniexport.store import Dataset, sql
@@ -65,6 +66,7 @@ class OperatorHistory:
     """An operator in a dtype and form with an exporter, over the releases.
 
     since, opset  the first release in which all calls pass at some opset, and the lowest of these; empty where none
+    unmeasured    the releases right before it that were not measured: ``2.6.0 to 2.11.0``; it may pass there already
     passing       opsets at which they pass in the newest release, ``asked`` those that were tried
     counted       calls that pass in the newest release at its newest opset: ``2 of 3``
     status        the worst of them there, ``sample`` and ``signature`` of the first that does not pass
@@ -76,6 +78,7 @@ class OperatorHistory:
     exporter: str
     torch: str
     since: str
+    unmeasured: str
     opset: int | None
     passing: str
     asked: str
@@ -215,7 +218,8 @@ def _place(op: str, rows: Sequence[OperatorRow], releases: Sequence[str], datase
         if row.exporter and row.dtype:
             groups[row.dtype, row.form or "", row.exporter].append(row)
     lines = tuple(
-        _line(op, *place, own, newest) for place, own in sorted(groups.items(), key=lambda item: _rank(*item[0]))
+        _line(op, *place, own, newest, releases)
+        for place, own in sorted(groups.items(), key=lambda item: _rank(*item[0]))
     )
     left_out = {row.dtype or "": row.signature or "" for row in rows if not row.exporter and row.torch == newest}
     files = (row.ops for row in rows if row.ops and row.torch == newest and row.dtype in TOLD and not row.form)
@@ -235,7 +239,15 @@ def _place(op: str, rows: Sequence[OperatorRow], releases: Sequence[str], datase
     )
 
 
-def _line(op: str, dtype: str, form: str, exporter: str, rows: Sequence[OperatorRow], newest: str) -> OperatorHistory:
+def _line(
+    op: str,
+    dtype: str,
+    form: str,
+    exporter: str,
+    rows: Sequence[OperatorRow],
+    newest: str,
+    measured: Sequence[str],
+) -> OperatorHistory:
     good = [row for row in rows if row.works and row.opset is not None]
     since = versions.ordered(row.torch for row in good)[:1]
     first = min((row.opset for row in good if [row.torch] == since and row.opset is not None), default=None)
@@ -248,6 +260,7 @@ def _line(op: str, dtype: str, form: str, exporter: str, rows: Sequence[Operator
         exporter=exporter,
         torch=newest,
         since="".join(since),
+        unmeasured=_unmeasured_before(since[0], measured) if since else "",
         opset=first,
         passing=versions.opset_text(row.opset for row in now if row.works),
         asked=versions.opset_text(row.opset for row in now),
@@ -256,6 +269,16 @@ def _line(op: str, dtype: str, form: str, exporter: str, rows: Sequence[Operator
         sample=shown.sample or "",
         signature=shown.signature or "",
     )
+
+
+def _unmeasured_before(release: str, measured: Sequence[str]) -> str:
+    """The releases between one and the measured one before it; empty where there are none, or none is older."""
+    order = [item.torch for item in table()]
+    before = order[: order.index(release)] if release in order else []
+    gap = list(takewhile(lambda item: item not in measured, reversed(before)))[::-1]
+    if not gap or len(gap) == len(before):
+        return ""
+    return gap[0] if len(gap) == 1 else f"{gap[0]} to {gap[-1]}"
 
 
 def _decision(op: str, lines: Sequence[OperatorHistory], left_out: dict[str, str], newest: str, is_there: bool) -> str:
@@ -272,7 +295,8 @@ def _decision(op: str, lines: Sequence[OperatorHistory], left_out: dict[str, str
 def _words(line: OperatorHistory) -> str:
     who = "dynamo" if line.exporter == Exporter.DYNAMO.value else "TorchScript"
     if line.works:
-        return f"{who} exports it at opset {line.passing}, since torch {line.since} (opset {line.opset})"
+        gap = f"; {line.unmeasured} not measured" if line.unmeasured else ""
+        return f"{who} exports it at opset {line.passing}, since torch {line.since} (opset {line.opset}{gap})"
     before = f"; it did from torch {line.since} on" if line.since else ""
     some = line.counted and not line.counted.startswith("0 ")
     return f"{who} {f'exports {line.counted} calls' if some else 'does not'} ({line.status}){before}"
