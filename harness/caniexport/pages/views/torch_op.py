@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 
 from markupsafe import Markup
 
 from caniexport import home as homes
 from caniexport.answers.operator_findings import read_findings
-from caniexport.answers.operator_grid import ListedEntry, TimelineLine, every_operator, operator_lines
+from caniexport.answers.operator_grid import ListedEntry, OperatorCell, TimelineLine, every_operator, operator_lines
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import (
     OperatorList,
@@ -92,11 +93,25 @@ def timeline(kept: Kept, ops: Sequence[str]) -> Markup:
         timelines={op: _parted(operator_lines(summary, op)) for op in ops},
         mixed=_mixed,
         releases=list(summary.releases),
+        alike=partial(_alike, summary.releases),
         findings={op: [item for item in findings if op in item.operators] for op in ops},
         runs=partial(_pairs, "runs_on", ": "),
         declared=lambda place: "; ".join(f"{EXPORTER_SHORT[by]} {opsets}" for by, opsets in place.declared.items()),
         left_out=partial(_pairs, "left_out", ": "),
     )
+
+
+def _alike(
+    releases: Sequence[str], cells: Mapping[str, OperatorCell]
+) -> list[tuple[OperatorCell | None, str, str, int]]:
+    """The cells of a line, neighbours that say the same as one: with its first and last release, and their number."""
+    runs = [list(own) for _, own in groupby(releases, key=lambda torch: _shown(cells.get(torch)))]
+    return [(cells.get(own[0]), own[0], own[-1], len(own)) for own in runs]
+
+
+def _shown(cell: OperatorCell | None) -> tuple[str, ...]:
+    """What a page says of a cell; its opsets only where not all pass."""
+    return (cell.status, cell.share, cell.said, cell.opsets if cell.said else "") if cell else ()
 
 
 def words(op: str) -> str:
