@@ -97,9 +97,8 @@ def in_file(file, asked):
     """What is to be done by a program that has the file of a case."""
     mine = [
         item
-        for item in file["outcomes"]
-        if all(item[axis] == asked[axis] for axis in ("variant", "exporter"))
-        and (asked["torch"] in item["torch"] and asked["opset"] in item["opsets"])
+        for item in file["outcomes"][asked["variant"]][asked["exporter"]]
+        if asked["torch"] in item["torch"] and asked["opset"] in item["opsets"]
     ]
     return told(mine, file["messages"])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +19,11 @@ _BY = ("case", "variant", "exporter", "stage", "status", "torch", "message_id")
 
 @dataclass(frozen=True)
 class EndingAlike:
-    """One variant with one exporter ends alike on these releases at these opsets, on the cpu.
+    """A variant with an exporter ends alike on these releases at these opsets, on the cpu.
 
     An opset is ``None`` for the release's own; ``message`` is an index into :attr:`EveryOutcome.messages`.
     """
 
-    variant: str
-    exporter: str
     status: str
     stage: str
     message: int | None
@@ -35,9 +33,12 @@ class EndingAlike:
 
 @dataclass(frozen=True)
 class EveryOutcome:
-    """How a case ends wherever it was measured: every cell is in one outcome; ``messages`` are first lines."""
+    """How a case ends wherever it was measured, by variant and exporter; ``messages`` are first lines.
 
-    outcomes: tuple[EndingAlike, ...]
+    Every cell is in one outcome.
+    """
+
+    outcomes: dict[str, dict[str, list[EndingAlike]]]
     messages: tuple[str, ...]
 
 
@@ -60,14 +61,15 @@ def first_line(text: str) -> str:
 def _outcomes(releases: dict[tuple[Any, ...], list[str]]) -> EveryOutcome:
     messages = tuple(dict.fromkeys(message for *_, message, _ in releases if message))
     numbers = {message: number for number, message in enumerate(messages)}
-    found = (
-        EndingAlike(variant, exporter, status, stage, numbers.get(message), tuple(versions.ordered(torch)), opsets)
-        for (variant, exporter, stage, status, message, opsets), torch in releases.items()
-    )
-    return EveryOutcome(tuple(sorted(found, key=_reading_order)), messages)
+    told: dict[str, dict[str, list[EndingAlike]]] = {}
+    for (variant, exporter, stage, status, message, opsets), torch in sorted(releases.items(), key=_reading_order):
+        alike = EndingAlike(status, stage, numbers.get(message), tuple(versions.ordered(torch)), opsets)
+        told.setdefault(variant, {}).setdefault(exporter, []).append(alike)
+    return EveryOutcome(told, messages)
 
 
-def _reading_order(found: EndingAlike) -> tuple[Any, ...]:
-    opsets: Iterable[int] = (opset or 0 for opset in found.opsets)
-    exporter = EXPORTERS.index(found.exporter)
-    return found.variant != PLAIN, found.variant, exporter, versions.parse(found.torch[0]), tuple(opsets), found.status
+def _reading_order(item: tuple[tuple[Any, ...], list[str]]) -> tuple[Any, ...]:
+    (variant, exporter, _, status, _, opsets), torch = item
+    numbers = tuple(opset or 0 for opset in opsets)
+    first = versions.parse(versions.ordered(torch)[0])
+    return variant != PLAIN, variant, EXPORTERS.index(exporter), first, numbers, status
