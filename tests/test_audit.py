@@ -326,7 +326,7 @@ def test_the_published_rows_of_an_old_release_are_found_again_by_the_plain_scrip
     """An environment of torch 1.10.2, made out of the table's pins; a handful of published cells."""
     from caniexport.audit.run import AuditOptions, audit
 
-    (found,) = audit(AuditOptions(homes.find(), 25, 11, ("1.10.2",)), print)
+    (found,) = audit(AuditOptions(homes.find(), cells=25, seed=11, releases=("1.10.2",)), print)
 
     if found.problem:
         pytest.skip(found.problem)
