@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
 
@@ -33,6 +34,8 @@ def test_a_budget_that_holds_no_environment_is_refused_before_anything_starts(tm
 
 
 def test_downloads_go_when_the_next_environment_might_not_fit_and_environments_stay(tmp_path):
+    if shutil.disk_usage(tmp_path).free < 2 * ENVIRONMENT:
+        pytest.skip("this machine's disk may be too full for one environment: that is another error")
     mine = budget(tmp_path, ENVIRONMENT + 3_000_000)
     (mine.cache / "wheel").write_bytes(b"x" * 2_000_000)
     (mine.environments / "library").write_bytes(b"x" * 500_000)
