@@ -58,7 +58,7 @@ def test_the_nearest_name_is_a_typo_away(typo, meant):
         ("RuntimeError: ONNX export failed: Couldn\u2019t export Python operator qfn", "aten::qfn"),
         (
             'File "torch/onnx/symbolic.py", line 562, in softmax\nRuntimeError: r ASSERT FAILED at jit_type.h',
-            "aten::softmax",
+            "softmax",
         ),
         ("Unsupported FX nodes: {'call_function': ['aten\\\n.glu.default']}.", "aten::glu"),
         ('[8] Assertion failed: scales.is_weights() && "Resize scales must be an initializer!"', "Resize"),
