@@ -58,7 +58,7 @@ def table(kept: Kept, documented: Iterable[str]) -> Markup:
         pages=page_names(kept, documented),
         mixed=_mixed,
         words=words,
-        newest=summary.releases[-1],
+        releases=summary.releases,
         exporters=_EXPORTERS,
         lists=LISTS,
     )
