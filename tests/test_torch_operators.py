@@ -6,7 +6,8 @@ import pytest
 
 from caniexport import home as homes
 from caniexport.answers.operator_cells import why_operator
-from caniexport.answers.torch_operators import OperatorList, OperatorsSummary, listed, torch_operator
+from caniexport.answers.operator_lists import OperatorList, OperatorTest, listed, read_tests
+from caniexport.answers.torch_operators import OperatorsSummary, torch_operator
 from caniexport.model.errors import StoreError, UnknownName
 from caniexport.model.made_cases import DatabaseEntry
 from caniexport.publish.operators import summarised
@@ -135,6 +136,44 @@ def test_lists_name_the_operators_that_differ(summary, dataset, which, expected)
     assert [item for item in found if item in expected] == expected
     if which is not OperatorList.DECLARED_FAILS:
         assert found == expected
+
+
+TESTS = (
+    OperatorTest("F.grid_sample", ("nn.functional.grid_sample",), "xfail", some=True, why="onnxruntime"),
+    OperatorTest("grid_sampler", ("nn.functional.grid_sample",)),
+    OperatorTest("sub", ("sub",), "skip", ("int64", "int32"), why="other values"),
+    OperatorTest("roi_align", (), "skip", why="torch"),
+)
+
+
+def test_tests_of_onnxscript_stand_beside_what_dynamo_does(summary, dataset):
+    found = [
+        (item.op, item.dtype, item.opset, item.said)
+        for item in listed(summary, dataset, OperatorList.ONNXSCRIPT, None, TESTS)
+    ]
+
+    ends = f"0 of 1 pass; plain: export|RuntimeError|words of {GRID}"
+    assert found == [
+        ("nn.functional.grid_sample", "float32", 18, f"expected to fail (some samples, onnxruntime): {ends}"),
+        ("nn.functional.grid_sample", "float32", 18, f"expected to pass: {ends}"),
+        ("sub", "int64", None, "left out (other values): not measured"),
+        ("sub", "int32", None, "left out (other values): not measured"),
+        ("roi_align", "", None, "left out (torch): not in torch's database"),
+    ]
+
+
+def test_a_test_of_onnxscript_without_a_mark_is_listed_where_a_call_fails(summary, dataset):
+    old = listed(summary, dataset, OperatorList.ONNXSCRIPT, OLD, TESTS[:2])
+
+    assert [item.said for item in old] == ["expected to fail (some samples, onnxruntime): 1 of 1 pass"]
+
+
+def test_every_mark_of_onnxscript_is_read():
+    tests = read_tests(homes.find().of_corpus("operators").cases)
+    marked = [test.mark for test in tests if test.mark]
+
+    assert (marked.count("xfail"), marked.count("skip")) == (69, 101)
+    assert [test.name for test in tests if test.mark and not test.why] == []
 
 
 def test_why_of_a_call_says_how_it_ends_in_each_release_and_how_to_have_its_rows(summary, tmp_path):

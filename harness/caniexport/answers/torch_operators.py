@@ -6,9 +6,8 @@ The summary (``results/operators``) has a row for each operator, dtype, form, ex
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -113,28 +112,6 @@ class OperatorPlace(Shown):
     fixes: tuple[str, ...]
 
 
-class OperatorList(StrEnum):
-    """Lists of operators that differ in something, in the newest release."""
-
-    DECLARED_FAILS = "declared-fails"
-    UNDECLARED_PASSES = "undeclared-passes"
-    REGRESSED = "regressed"
-    SILENT = "silent"
-    TORCHSCRIPT_ONLY = "torchscript-only"
-
-
-@dataclass(frozen=True)
-class ListedOperator:
-    """An operator of a list, with the line that put it there."""
-
-    op: str
-    dtype: str
-    exporter: str
-    opset: int | None
-    torch: str
-    said: str
-
-
 def summary_path(folder: Path) -> Path:
     """Where the summary of a published dataset of operators is."""
     return folder / _SUMMARY
@@ -170,7 +147,7 @@ class OperatorsSummary:
         if name in self.operators:
             return [name]
         key = operator_key(name)
-        found = [op for op in self.operators if key in _keys(op)]
+        found = [op for op in self.operators if key in name_keys(op)]
         found = (
             found or [op for op in self.operators if operator_key(op.rpartition(".")[2]) == key] or self._became(name)
         )
@@ -306,13 +283,13 @@ def _declared(dataset: Dataset, op: str) -> dict[str, str]:
     """The opsets with a rule in the newest measured release, by exporter."""
     newest = load(dataset).torch[-1]
     found: dict[str, list[str]] = defaultdict(list)
-    for exporter, key, opsets in _rules(dataset, newest):
-        if key in _keys(op):
+    for exporter, key, opsets in declared_rules(dataset, newest):
+        if key in name_keys(op):
             found[exporter].append(opsets)
     return {exporter: ", ".join(dict.fromkeys(opsets)) for exporter, opsets in found.items()}
 
 
-def _rules(dataset: Dataset, release: str) -> Iterable[tuple[str, str, str]]:
+def declared_rules(dataset: Dataset, release: str) -> Iterable[tuple[str, str, str]]:
     """Exporter, operator's key and opsets of every rule in a release's own tables."""
     by = {tables.TABLE_OF[exporter]: exporter for exporter in _EXPORTERS}
     for row in dataset.records("declared", {"release": {release}, "by": set(by)}):
@@ -342,7 +319,7 @@ def _since_runtime(ended: Mapping[str, Sequence[bool]]) -> str:
 
 def _cases(dataset: Dataset, op: str) -> tuple[str, ...]:
     """Documented failures about the operator."""
-    keys = _keys(op)
+    keys = name_keys(op)
     entries = [entry for (_, variant), entry in load(dataset).catalogue.items() if variant == PLAIN]
     about = (entry.case for entry in entries if keys & {operator_key(item) for item in entry.ops})
     return tuple(case for case in about if not is_canary(case))
@@ -351,75 +328,6 @@ def _cases(dataset: Dataset, op: str) -> tuple[str, ...]:
 def _fixes(dataset: Dataset, cases: Sequence[str]) -> tuple[str, ...]:
     known = load(dataset).catalogue
     return tuple(f"{case}/{variant}" for case, variant in known if case in cases and variant != PLAIN)
-
-
-def listed(
-    summary: OperatorsSummary, dataset: Dataset, which: OperatorList, torch: str | None = None
-) -> list[ListedOperator]:
-    """The operators of a list, in a release or the newest."""
-    release = versions.resolve(torch, summary.releases) if torch else summary.releases[-1]
-    rows = [row for row in summary.rows("torch = ? AND exporter IS NOT NULL", [release]) if not row.form]
-    make: dict[OperatorList, Callable[[], Iterable[ListedOperator]]] = {
-        OperatorList.DECLARED_FAILS: lambda: _against_tables(dataset, rows, release, declared=True),
-        OperatorList.UNDECLARED_PASSES: lambda: _against_tables(dataset, rows, release, declared=False),
-        OperatorList.REGRESSED: lambda: _regressed(summary, rows, release),
-        OperatorList.SILENT: lambda: (_item(row) for row in rows if row.status == Status.MISMATCH.value),
-        OperatorList.TORCHSCRIPT_ONLY: lambda: _torchscript_only(rows),
-    }
-    found = sorted(make[which](), key=lambda item: (item.op, item.dtype, item.exporter, item.opset or 0))
-    # the newest opset of each speaks
-    return list({(item.op, item.dtype, item.exporter): item for item in found}.values())
-
-
-def _item(row: OperatorRow, said: str = "") -> ListedOperator:
-    words = said or f"{row.passing} of {row.calls} pass; {row.sample}: {row.signature}"
-    return ListedOperator(row.op, row.dtype or "", row.exporter or "", row.opset, row.torch, words)
-
-
-def _against_tables(
-    dataset: Dataset, rows: Sequence[OperatorRow], release: str, *, declared: bool
-) -> Iterable[ListedOperator]:
-    """Operators with a rule that pass nowhere, or without one that pass; in the dtype that each is told by."""
-    rules = {(exporter, key) for exporter, key, _ in _rules(dataset, release)}
-    asked = {exporter for exporter, _ in rules}
-    for (op, exporter), own in _by(rows, lambda row: (row.op, row.exporter)).items():
-        told = [row for row in own if row.dtype == _told(own)]
-        passes = any(row.works for row in told)
-        has_rule = any((exporter, key) in rules for key in _keys(op))
-        if exporter in asked and told[-1].calls and has_rule == declared and passes != declared:
-            yield _item(told[-1], "" if declared else f"{told[-1].passing} of {told[-1].calls} pass")
-
-
-def _regressed(summary: OperatorsSummary, rows: Sequence[OperatorRow], release: str) -> Iterable[ListedOperator]:
-    """What passed in the release before and does not now, at the same opset."""
-    place = summary.releases.index(release)
-    if not place:
-        return
-    before = {row[:5]: row for row in summary.rows("torch = ? AND form IS NULL", [summary.releases[place - 1]])}
-    for row in rows:
-        was = before.get(row[:5])
-        if was is not None and was.works and row.calls and not row.works:
-            yield _item(row)
-
-
-def _torchscript_only(rows: Sequence[OperatorRow]) -> Iterable[ListedOperator]:
-    """What passes by TorchScript at some opset and by dynamo at none."""
-    for own in _by(rows, lambda row: (row.op, row.dtype)).values():
-        traced, captured = ([row for row in own if row.exporter == exporter] for exporter in _EXPORTERS)
-        if any(row.works for row in traced) and captured and not any(row.works for row in captured):
-            yield _item(captured[-1])
-
-
-def _by(rows: Iterable[OperatorRow], key: Callable[[OperatorRow], Any]) -> dict[Any, list[OperatorRow]]:
-    found: dict[Any, list[OperatorRow]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: row.opset or 0):
-        found[key(row)].append(row)
-    return found
-
-
-def _told(rows: Sequence[OperatorRow]) -> str | None:
-    dtypes = {row.dtype for row in rows}
-    return next((dtype for dtype in TOLD if dtype in dtypes), rows[0].dtype)
 
 
 def _rank(dtype: str, form: str, exporter: str) -> tuple[Any, ...]:
@@ -439,6 +347,6 @@ def _base(op: str) -> str:
     return f"{part}_{rest}" if part in ("fft", "linalg", "special") else rest if part in _PARTS else _base(part)
 
 
-def _keys(op: str) -> frozenset[str]:
+def name_keys(op: str) -> frozenset[str]:
     """The keys of an operator's name, with and without that of its test."""
     return frozenset({operator_key(op), operator_key(_base(op))})

@@ -16,10 +16,11 @@ from caniexport.model.made_cases import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from caniexport.answers.torch_operators import ListedOperator, OperatorPlace
+    from caniexport.answers.operator_lists import ListedOperator
+    from caniexport.answers.torch_operators import OperatorPlace
     from caniexport.cli.output import Console
 
-_LISTS = ("declared-fails", "undeclared-passes", "regressed", "silent", "torchscript-only")
+_LISTS = ("declared-fails", "undeclared-passes", "regressed", "silent", "torchscript-only", "onnxscript")
 #: lines of a list, and operators of a name, that are shown unless all are asked for
 _FEW = 40
 
@@ -36,13 +37,16 @@ def command(name: str | None, which: str | None, torch: str | None, every: bool,
     NAME is any spelling: torch.nn.functional.grid_sample, F.grid_sample, aten::grid_sampler, or an ONNX operator. The
     calls are the sample inputs of torch's own database of operators, each exported, run and compared.
     """
+    from caniexport.answers import operator_lists as lists
     from caniexport.answers import torch_operators as answers
 
     if bool(name) == bool(which):
         raise click.UsageError("an operator's NAME is wanted, or --list")
-    summary = answers.OperatorsSummary(homes.find().of_corpus(OPERATORS).published)
+    home = homes.find().of_corpus(OPERATORS)
+    summary = answers.OperatorsSummary(home.published)
     if which:
-        found = answers.listed(summary, open_dataset(), answers.OperatorList(which), torch)
+        tests = lists.read_tests(home.cases)
+        found = lists.listed(summary, open_dataset(), lists.OperatorList(which), torch, tests)
         output.answer(found, partial(_show_list, every=every), as_json)
     elif name:
         output.answer(answers.torch_operator(summary, open_dataset(), name), partial(_show, every=every), as_json)
@@ -100,6 +104,6 @@ def _show_list(found: Sequence[ListedOperator], console: Console, *, every: bool
     made = output.grid("operator", "dtype", "exporter", "opset", "torch", "")
     for item in found if every else found[:_FEW]:
         short = EXPORTER_SHORT.get(item.exporter, item.exporter)
-        made.add_row(item.op, item.dtype, short, str(item.opset), item.torch, item.said[:100])
+        made.add_row(item.op, item.dtype, short, str(item.opset or ""), item.torch, item.said[:100])
     console.print(made)
     console.print(f"{len(found)} operators and dtypes" + ("" if every or len(found) <= _FEW else "; --all shows them"))

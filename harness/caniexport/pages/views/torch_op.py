@@ -11,14 +11,9 @@ from markupsafe import Markup
 from caniexport import home as homes
 from caniexport.answers.operator_findings import read_findings
 from caniexport.answers.operator_grid import ListedEntry, OperatorCell, TimelineLine, every_operator, operator_lines
+from caniexport.answers.operator_lists import OperatorList, listed, read_tests
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.torch_operators import (
-    OperatorList,
-    OperatorPlace,
-    OperatorsSummary,
-    listed,
-    torch_operator,
-)
+from caniexport.answers.torch_operators import OperatorPlace, OperatorsSummary, torch_operator
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 from caniexport.model.status import Exporter
@@ -34,6 +29,7 @@ LISTS = {
     OperatorList.TORCHSCRIPT_ONLY.value: "works by TorchScript and not by dynamo",
     OperatorList.DECLARED_FAILS.value: "declared, and fails",
     OperatorList.UNDECLARED_PASSES.value: "passes, and is not declared",
+    OperatorList.ONNXSCRIPT.value: "what onnxscript's own tests expect",
 }
 #: operators of one name that are shown
 _MOST = 4
@@ -143,7 +139,8 @@ def _every(kept: Kept) -> list[ListedEntry]:
 
 
 def _listed(kept: Kept, which: str) -> list[object]:
-    return list(listed(_summary(kept), kept, OperatorList(which)))
+    tests = read_tests(homes.find().of_corpus(OPERATORS).cases)
+    return list(listed(_summary(kept), kept, OperatorList(which), tests=tests))
 
 
 def _place(kept: Kept, op: str) -> OperatorPlace:
