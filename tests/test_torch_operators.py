@@ -7,7 +7,7 @@ import pytest
 from caniexport import home as homes
 from caniexport.answers.operator_cells import why_operator
 from caniexport.answers.operator_lists import OperatorList, OperatorTest, listed, read_tests
-from caniexport.answers.torch_operators import OperatorsSummary, torch_operator
+from caniexport.answers.torch_operators import OperatorsSummary, decide_several, torch_operator
 from caniexport.model.errors import StoreError, UnknownName
 from caniexport.model.made_cases import DatabaseEntry
 from caniexport.publish.operators import summarised
@@ -36,10 +36,18 @@ def of_release(passes):
         cell("promotion-sub", "bool-bool-left", TRACE, 23, "fail", stage="eager"),
         cell("op-fold", "float32-plain", TRACE, 20, "mismatch", stage="compare"),
         cell("op-fold", "float32-shape", TRACE, 20, "pass"),
+        *(cell("op-nn.functional.interpolate.area", "float32-plain", name, 18, ended) for name in (TRACE, DYNAMO)),
+        *(cell("op-nn.functional.interpolate.linear", "float32-plain", name, 18, "pass") for name in (TRACE, DYNAMO)),
     ]
 
 
-ENTRIES = [DatabaseEntry("arange", "1.9.1", NEW, "arange", {}, left_out={"float32": "it has no sample with a tensor"})]
+AREA = {"float32": ["plain"]}
+ENTRIES = [
+    DatabaseEntry("arange", "1.9.1", NEW, "arange", {}, left_out={"float32": "it has no sample with a tensor"}),
+    DatabaseEntry("fold", OLD, NEW, "fold", {}, {"plain": "f32[4], 2", "shape": "f32[2, 4], 2"}),
+    DatabaseEntry("nn.functional.interpolate.area", OLD, OLD, "", AREA, {"plain": "f32[1, 2, 4], 2"}),
+    DatabaseEntry("nn.functional.interpolate.area", NEW, NEW, "", AREA, {"plain": "f32[1, 2, 4], 3"}),
+]
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +116,28 @@ def test_the_decision_says_since_when_and_by_which_exporter(summary, dataset):
     assert any("grid" in case for case in place.cases)
 
 
+def test_where_some_calls_pass_the_decision_says_how_many_and_with_what_it_fails(summary, dataset):
+    (place,) = torch_operator(summary, dataset, "fold")
+
+    assert place.decision == (
+        "fold in float32, torch 2.13.0: TorchScript exports 1 of 2 calls at opset 20, not with f32[4], 2 (mismatch)"
+    )
+
+
+def test_other_calls_that_fail_are_not_said_to_have_passed_before(summary, dataset):
+    (place,) = torch_operator(summary, dataset, "nn.functional.interpolate.area")
+
+    assert "it did" not in place.decision
+    assert all("area" not in item.op for item in listed(summary, dataset, OperatorList.REGRESSED))
+
+
+def test_several_operators_of_one_name_are_told_in_one_sentence(summary, dataset):
+    assert decide_several(torch_operator(summary, dataset, "F.interpolate")) == (
+        "2 operators of torch have this name. In torch 2.13.0 dynamo exports all but nn.functional.interpolate.area; "
+        "TorchScript exports all but nn.functional.interpolate.area"
+    )
+
+
 def test_a_number_on_the_left_stands_beside_the_operator_of_the_database(summary, dataset):
     (place,) = torch_operator(summary, dataset, "torch.sub")
     (line,) = [line for line in place.lines if line.exporter == DYNAMO]
@@ -125,7 +155,7 @@ def test_an_operator_that_is_left_out_says_why(summary, dataset):
     ("which", "expected"),
     [
         (OperatorList.SILENT, [("fold", TRACE)]),
-        (OperatorList.REGRESSED, [("nn.functional.grid_sample", DYNAMO)]),
+        (OperatorList.REGRESSED, [("nn.functional.grid_sample", DYNAMO), ("sub", DYNAMO)]),
         (OperatorList.TORCHSCRIPT_ONLY, [("nn.functional.grid_sample", DYNAMO)]),
         (OperatorList.DECLARED_FAILS, [("nn.functional.grid_sample", DYNAMO)]),
     ],

@@ -68,7 +68,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
     elif len(names) <= 2 * _SHOWN:
         hint = f"known: {', '.join(names)}"
     else:
-        hint = f"{len(names)} are known, among them {', '.join(names[:_SHOWN])}"
+        hint = f"{len(names)} are known, none of them like it"
     return UnknownName(f"unknown {kind} {name!r} ({hint})")
 
 

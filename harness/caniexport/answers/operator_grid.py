@@ -17,7 +17,7 @@ _TOLD_ROWS = (
     "WITH plain AS (SELECT *, list_position(?, dtype) AS place FROM {} WHERE form IS NULL AND exporter IS NOT NULL)"
     ", told AS (SELECT op, min(place) AS place FROM plain GROUP BY op) "
     "SELECT op, dtype, exporter, torch, list(opset) FILTER (list_contains(?, status)), "
-    "arg_max(status, opset), arg_max(passing, opset), arg_max(calls, opset) "
+    "arg_max(status, (passing, opset)), max(passing), arg_max(calls, (passing, opset)) "
     "FROM plain JOIN told USING (op, place) WHERE calls > 0 GROUP BY ALL"
 )
 
@@ -26,9 +26,9 @@ _TOLD_ROWS = (
 class OperatorCell:
     """How the calls of a line end in a release: at which of the opsets that were asked all of them pass.
 
-    status  pass where they do at every opset, degraded where they do at some, else the worst at the newest
-    said    how the first call that does not pass ends
-    share   ``2/3`` where some of the calls pass at the newest opset, and all at none
+    status  pass where they do at every opset, degraded where they do at some, else the worst where most pass
+    said    what the first call that does not pass there is given, and how it ends
+    share   ``2/3`` where some of the calls pass, and all at no opset: the most that do at one
     """
 
     passing: tuple[int, ...]
@@ -82,7 +82,7 @@ def every_operator(summary: OperatorsSummary) -> list[ListedEntry]:
 
 
 class _ToldEnd(NamedTuple):
-    """At which opsets all calls pass; status, calls that pass and calls at the newest."""
+    """At which opsets all calls pass; status, calls that pass and calls at the newest where most pass."""
 
     opsets: str
     worst: str
@@ -124,9 +124,10 @@ def _cell(rows: Sequence[OperatorRow]) -> OperatorCell:
     order = sorted(rows, key=lambda row: row.opset or 0)
     passing = tuple(row.opset or 0 for row in order if row.works)
     bad = [row for row in order if not row.works]
-    status = Status.PASS if not bad else Status.DEGRADED if passing else Status(bad[-1].status)
-    said = f"{bad[-1].sample}: {bad[-1].signature}" if bad else ""
-    share = "" if passing else _share(bad[-1].passing, bad[-1].calls)
+    shown = max(bad, key=lambda row: (row.passing, row.opset or 0), default=None)
+    status = Status.PASS if shown is None else Status.DEGRADED if passing else Status(shown.status)
+    said = f"{shown.failing or shown.sample}: {shown.signature}" if shown else ""
+    share = "" if passing or shown is None else _share(shown.passing, shown.calls)
     return OperatorCell(passing, tuple(row.opset or 0 for row in order), status, said, share)
 
 

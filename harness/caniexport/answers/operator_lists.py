@@ -43,6 +43,7 @@ class ListedOperator:
     opset: int | None
     torch: str
     said: str
+    form: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,29 +80,31 @@ def listed(
 ) -> list[ListedOperator]:
     """The operators of a list, in a release or the newest; ``tests`` are those of onnxscript."""
     release = versions.resolve(torch, summary.releases) if torch else summary.releases[-1]
-    rows = [row for row in summary.rows("torch = ? AND exporter IS NOT NULL", [release]) if not row.form]
+    every = summary.rows("torch = ? AND exporter IS NOT NULL", [release])
+    rows = [row for row in every if not row.form]
     if which is OperatorList.ONNXSCRIPT:
         return list(dict.fromkeys(item for test in tests for item in _against_test(test, rows, release)))
     make: dict[OperatorList, Callable[[], Iterable[ListedOperator]]] = {
         OperatorList.DECLARED_FAILS: lambda: _against_tables(dataset, rows, release, declared=True),
         OperatorList.UNDECLARED_PASSES: lambda: _against_tables(dataset, rows, release, declared=False),
-        OperatorList.REGRESSED: lambda: _regressed(summary, rows, release),
+        OperatorList.REGRESSED: lambda: _regressed(summary, every, release),
         OperatorList.SILENT: lambda: (_item(row) for row in rows if row.status == Status.MISMATCH.value),
         OperatorList.TORCHSCRIPT_ONLY: lambda: _torchscript_only(rows),
     }
-    found = sorted(make[which](), key=lambda item: (item.op, item.dtype, item.exporter, item.opset or 0))
+    found = sorted(make[which](), key=lambda item: (item.op, item.form, item.dtype, item.exporter, item.opset or 0))
     # the newest opset of each speaks
-    return list({(item.op, item.dtype, item.exporter): item for item in found}.values())
+    return list({(item.op, item.form, item.dtype, item.exporter): item for item in found}.values())
 
 
 def _item(row: OperatorRow, said: str = "") -> ListedOperator:
-    return ListedOperator(row.op, row.dtype or "", row.exporter or "", row.opset, row.torch, said or _ends(row))
+    place = (row.op, row.dtype or "", row.exporter or "", row.opset, row.torch)
+    return ListedOperator(*place, said or _ends(row), row.form or "")
 
 
 def _ends(row: OperatorRow) -> str:
-    """``2 of 3 pass; shape: run|Fail|...``."""
+    """``2 of 3 pass; f32[2, 3], 1: run|Fail|...``."""
     counted = f"{row.passing} of {row.calls} pass"
-    return counted if row.works else f"{counted}; {row.sample}: {row.signature}"
+    return counted if row.works else f"{counted}; {row.failing or row.sample}: {row.signature}"
 
 
 def _against_tables(
@@ -119,14 +122,14 @@ def _against_tables(
 
 
 def _regressed(summary: OperatorsSummary, rows: Sequence[OperatorRow], release: str) -> Iterable[ListedOperator]:
-    """What passed in the release before and does not now, at the same opset."""
+    """What passed in the release before and does not now: the same calls at the same opset."""
     place = summary.releases.index(release)
     if not place:
         return
-    before = {row[:5]: row for row in summary.rows("torch = ? AND form IS NULL", [summary.releases[place - 1]])}
+    before = {row[:5]: row for row in summary.rows("torch = ?", [summary.releases[place - 1]])}
     for row in rows:
         was = before.get(row[:5])
-        if was is not None and was.works and row.calls and not row.works:
+        if was is not None and was.works and row.calls and not row.works and was.arguments == row.arguments:
             yield _item(row)
 
 

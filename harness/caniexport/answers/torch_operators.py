@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +34,8 @@ _EXPORTERS = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 #: the dtype that an operator is told by, the first of these that it has
 TOLD = ("float32", "int64", "bool", "complex64")
 _COLUMNS = (
-    *("op", "dtype", "form", "exporter", "opset", "torch", "calls", "passing", "status", "sample", "signature", "ops"),
+    *("op", "dtype", "form", "exporter", "opset", "torch", "calls", "passing", "status", "sample", "signature"),
+    *("arguments", "ops"),
 )
 
 
@@ -52,7 +53,14 @@ class OperatorRow(NamedTuple):
     status: str
     sample: str | None
     signature: str | None
+    arguments: str | None
     ops: str | None
+
+    @property
+    def failing(self) -> str:
+        """What the first call that does not pass is given; empty where it is not known."""
+        given = dict(line.split(": ", 1) for line in (self.arguments or "").splitlines())
+        return given.get(self.sample or "", "")
 
     @property
     def works(self) -> bool:
@@ -67,8 +75,10 @@ class OperatorHistory:
     since, opset  the first release in which all calls pass at some opset, and the lowest of these; empty where none
     unmeasured    the releases right before it that were not measured: ``2.6.0 to 2.11.0``; it may pass there already
     passing       opsets at which they pass in the newest release, ``asked`` those that were tried
-    counted       calls that pass in the newest release at its newest opset: ``2 of 3``
-    status        the worst of them there, ``sample`` and ``signature`` of the first that does not pass
+    counted       calls that pass in the newest release at the opsets where most do (``most``): ``2 of 3``
+    status        the worst of them there, ``sample`` and ``signature`` of the first that does not pass, and what it is
+                  given (``failing``)
+    same_calls    whether the calls of the newest release are those of the last one in which all pass
     """
 
     op: str
@@ -85,6 +95,9 @@ class OperatorHistory:
     status: str
     sample: str
     signature: str
+    most: str = ""
+    failing: str = ""
+    same_calls: bool = True
 
     @property
     def works(self) -> bool:
@@ -98,7 +111,8 @@ class OperatorPlace(Shown):
 
     ``left_out`` are dtypes that are not measured, with the reason; ``became`` the ONNX operators of its files;
     ``runs_on`` from which onnxruntime on the documented cases' files with each of these run; ``declared`` the opsets
-    with a rule in the newest release, by exporter; ``cases`` documented failures about it, ``fixes`` their fixes.
+    with a rule in the newest release, by exporter; ``cases`` documented failures about it, ``fixes`` their fixes;
+    ``meant`` whether the name means this operator as much as the first.
     """
 
     op: str
@@ -110,6 +124,14 @@ class OperatorPlace(Shown):
     declared: dict[str, str]
     cases: tuple[str, ...]
     fixes: tuple[str, ...]
+    meant: bool = True
+
+    @property
+    def told(self) -> list[OperatorHistory]:
+        """The lines that it is told by: plain calls in one dtype, a line for each exporter."""
+        plain = [line for line in self.lines if not line.form] or list(self.lines)
+        dtype = next((dtype for dtype in TOLD if any(line.dtype == dtype for line in plain)), None)
+        return [line for line in plain if line.dtype == (dtype or plain[0].dtype)]
 
 
 def summary_path(folder: Path) -> Path:
@@ -153,9 +175,9 @@ class OperatorsSummary:
         )
         if not found:
             raise names.unknown("operator", name, self.operators)
-        return sorted(found, key=lambda op: self._likeness(op, name))
+        return sorted(found, key=lambda op: self.likeness(op, name))
 
-    def _likeness(self, op: str, name: str) -> tuple[bool, bool, bool]:
+    def likeness(self, op: str, name: str) -> tuple[bool, bool, bool]:
         """What an operator lacks of what a name most likely means."""
         called = _letters(name.rpartition(".")[2].rpartition("::")[2])
         parts = op.split(".")
@@ -185,7 +207,28 @@ def torch_operator(summary: OperatorsSummary, dataset: Dataset, name: str) -> An
     by_op = defaultdict(list)
     for row in rows:
         by_op[row.op].append(row)
-    return Answers(_place(op, by_op[op], summary.releases, dataset) for op in ops)
+    first = summary.likeness(ops[0], name)
+    places = (_place(op, by_op[op], summary.releases, dataset) for op in ops)
+    return Answers(replace(place, meant=summary.likeness(place.op, name) == first) for place in places)
+
+
+def decide_several(places: Sequence[OperatorPlace]) -> str:
+    """One sentence on operators of one name: which of them each exporter exports in the newest release."""
+    newest = versions.ordered(line.torch for place in places for line in place.told)[-1:]
+    lines = [line for place in places for line in place.told]
+    words = [_exported([line for line in lines if line.exporter == exporter]) for exporter in _EXPORTERS[::-1]]
+    return (
+        f"{len(places)} operators of torch have this name. In torch {''.join(newest)} {'; '.join(filter(None, words))}"
+    )
+
+
+def _exported(lines: Sequence[OperatorHistory]) -> str:
+    if not lines:
+        return ""
+    bad = [line.op for line in lines if not line.works]
+    some = "all of them" if not bad else f"all but {', '.join(bad)}"
+    few = len(bad) <= min(3, len(lines) - 1)
+    return f"{_speaker(lines[0])} exports {some if few else f'{len(lines) - len(bad)} of {len(lines)}'}"
 
 
 def _place(op: str, rows: Sequence[OperatorRow], releases: Sequence[str], dataset: Dataset) -> OperatorPlace:
@@ -201,11 +244,10 @@ def _place(op: str, rows: Sequence[OperatorRow], releases: Sequence[str], datase
     left_out = {row.dtype or "": row.signature or "" for row in rows if not row.exporter and row.torch == newest}
     files = (row.ops for row in rows if row.ops and row.torch == newest and row.dtype in TOLD and not row.form)
     became = tuple(dict.fromkeys(item for ops in files for item in _plain_ops(ops)))
-    decision = _decision(op, lines, left_out, newest, newest == releases[-1])
     cases = _cases(dataset, op)
-    return OperatorPlace(
+    place = OperatorPlace(
         op,
-        decision,
+        "",
         lines,
         left_out,
         became,
@@ -214,6 +256,7 @@ def _place(op: str, rows: Sequence[OperatorRow], releases: Sequence[str], datase
         cases,
         _fixes(dataset, cases),
     )
+    return replace(place, decision=_decision(place, newest, newest == releases[-1]))
 
 
 def _line(
@@ -229,7 +272,8 @@ def _line(
     since = versions.ordered(row.torch for row in good)[:1]
     first = min((row.opset for row in good if [row.torch] == since and row.opset is not None), default=None)
     now = sorted((row for row in rows if row.torch == newest), key=lambda row: row.opset or 0)
-    shown = now[-1] if now else rows[-1]
+    shown = max(now or rows, key=lambda row: (row.passing, row.opset or 0))
+    last = max(good, key=lambda row: versions.parse(row.torch), default=shown)
     return OperatorHistory(
         op=op,
         dtype=dtype,
@@ -245,6 +289,9 @@ def _line(
         status=shown.status if now else Status.NOT_RUN.value,
         sample=shown.sample or "",
         signature=shown.signature or "",
+        most=versions.opset_text(row.opset for row in now if row.passing == shown.passing),
+        failing=shown.failing,
+        same_calls=last.arguments == shown.arguments,
     )
 
 
@@ -258,25 +305,29 @@ def _unmeasured_before(release: str, measured: Sequence[str]) -> str:
     return gap[0] if len(gap) == 1 else f"{gap[0]} to {gap[-1]}"
 
 
-def _decision(op: str, lines: Sequence[OperatorHistory], left_out: dict[str, str], newest: str, is_there: bool) -> str:
+def _decision(place: OperatorPlace, newest: str, is_there: bool) -> str:
     """One sentence: does it export, since when, and how."""
-    if not lines:
-        return f"{op} is not measured: {next(iter(left_out.values()), 'nothing of it can be a module')}"
-    plain = [line for line in lines if not line.form] or list(lines)
-    told = next((dtype for dtype in TOLD if any(line.dtype == dtype for line in plain)), plain[0].dtype)
-    words = [_words(line) for line in plain if line.dtype == told]
+    if not place.lines:
+        return f"{place.op} is not measured: {next(iter(place.left_out.values()), 'nothing of it can be a module')}"
     gone = "" if is_there else f" (torch {newest} was the last release whose database has it)"
-    return f"{op} in {told}, torch {newest}{gone}: {'; '.join(words)}"
+    words = "; ".join(_words(line) for line in place.told)
+    return f"{place.op} in {place.told[0].dtype}, torch {newest}{gone}: {words}"
 
 
 def _words(line: OperatorHistory) -> str:
-    who = "dynamo" if line.exporter == Exporter.DYNAMO.value else "TorchScript"
+    who = _speaker(line)
     if line.works:
         gap = f"; {line.unmeasured} not measured" if line.unmeasured else ""
         return f"{who} exports it at opset {line.passing}, since torch {line.since} (opset {line.opset}{gap})"
-    before = f"; it did from torch {line.since} on" if line.since else ""
-    some = line.counted and not line.counted.startswith("0 ")
-    return f"{who} {f'exports {line.counted} calls' if some else 'does not'} ({line.status}){before}"
+    before = f"; it did from torch {line.since} on" if line.since and line.same_calls else ""
+    if not line.counted or line.counted.startswith("0 "):
+        return f"{who} does not ({line.status}){before}"
+    given = f", not with {line.failing}" if line.failing else ""
+    return f"{who} exports {line.counted} calls at opset {line.most}{given} ({line.status}){before}"
+
+
+def _speaker(line: OperatorHistory) -> str:
+    return "dynamo" if line.exporter == Exporter.DYNAMO.value else "TorchScript"
 
 
 def _declared(dataset: Dataset, op: str) -> dict[str, str]:

@@ -12,17 +12,20 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.cli import output
 from caniexport.cli.options import json_option, open_dataset
 from caniexport.model.made_cases import OPERATORS
+from caniexport.model.status import Exporter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from caniexport.answers.operator_lists import ListedOperator
-    from caniexport.answers.torch_operators import OperatorPlace
+    from caniexport.answers.torch_operators import OperatorHistory, OperatorPlace
     from caniexport.cli.output import Console
 
 _LISTS = ("declared-fails", "undeclared-passes", "regressed", "silent", "torchscript-only", "onnxscript")
-#: lines of a list, and operators of a name, that are shown unless all are asked for
+#: lines of a list that are shown unless all are asked for
 _FEW = 40
+#: exporters in the order of the columns
+_SHOWN = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 
 
 @click.command("op")
@@ -53,31 +56,57 @@ def command(name: str | None, which: str | None, torch: str | None, every: bool,
 
 
 def _show(found: Sequence[OperatorPlace], console: Console, *, every: bool) -> None:
-    """The decision on each, then its lines."""
-    shown = found if every else found[:3]
-    for place in shown:
-        console.print(place.decision, highlight=False)
-        made = output.grid("dtype", "form", "exporter", "since", "opset", "passes at", "asked", "calls", "ends")
-        for line in place.lines:
-            made.add_row(
-                line.dtype,
-                line.form,
-                EXPORTER_SHORT.get(line.exporter, line.exporter),
-                line.since or "-",
-                "" if line.opset is None else str(line.opset),
-                line.passing or "-",
-                line.asked,
-                line.counted,
-                line.status if not line.sample else f"{line.status} ({line.sample})",
-            )
-        if place.lines:
-            console.print(made)
-        for label, words in _facts(place):
-            output.labelled(label, words, console)
-    if len(found) > len(shown):
-        console.print(
-            f"and {len(found) - len(shown)} more: {', '.join(item.op for item in found[len(shown) :])} (--all)"
+    """The operator that the name means, whole; of several a line each."""
+    from caniexport.answers.torch_operators import decide_several
+
+    meant = [place for place in found if place.meant]
+    whole = found if every else meant if len(meant) == 1 else []
+    if not whole:
+        console.print(decide_several(meant), highlight=False)
+    for place in whole:
+        _show_place(place, console)
+    _show_lines([place for place in found if place not in whole], console)
+
+
+def _show_lines(places: Sequence[OperatorPlace], console: Console) -> None:
+    """A line for each operator."""
+    if not places:
+        return
+    made = output.grid("operator", "dtype", *(EXPORTER_SHORT[name] for name in _SHOWN))
+    for place in places:
+        by = {line.exporter: line for line in place.told}
+        dtype = place.told[0].dtype if place.told else ""
+        made.add_row(place.op, dtype, *(_ended(by.get(name)) for name in _SHOWN))
+    console.print(made)
+    console.print(f"`caniexport op {places[0].op}` tells more of one, --all of each", highlight=False)
+
+
+def _ended(line: OperatorHistory | None) -> str:
+    if line is None:
+        return ""
+    return f"{line.passing}, since {line.since}" if line.works else f"{line.counted} calls ({line.status})"
+
+
+def _show_place(place: OperatorPlace, console: Console) -> None:
+    """The decision, then its lines."""
+    console.print(place.decision, highlight=False)
+    made = output.grid("dtype", "form", "exporter", "since", "opset", "passes at", "asked", "calls", "ends")
+    for line in place.lines:
+        made.add_row(
+            line.dtype,
+            line.form,
+            EXPORTER_SHORT.get(line.exporter, line.exporter),
+            line.since or "-",
+            "" if line.opset is None else str(line.opset),
+            line.passing or "-",
+            line.asked,
+            line.counted,
+            line.status if not line.sample else f"{line.status} ({line.sample})",
         )
+    if place.lines:
+        console.print(made)
+    for label, words in _facts(place):
+        output.labelled(label, words, console)
 
 
 def _facts(place: OperatorPlace) -> list[tuple[str, str]]:
@@ -104,6 +133,7 @@ def _show_list(found: Sequence[ListedOperator], console: Console, *, every: bool
     made = output.grid("operator", "dtype", "exporter", "opset", "torch", "")
     for item in found if every else found[:_FEW]:
         short = EXPORTER_SHORT.get(item.exporter, item.exporter)
-        made.add_row(item.op, item.dtype, short, str(item.opset or ""), item.torch, item.said[:100])
+        dtype = f"{item.dtype} {item.form}".strip()
+        made.add_row(item.op, dtype, short, str(item.opset or ""), item.torch, item.said[:100])
     console.print(made)
     console.print(f"{len(found)} operators and dtypes" + ("" if every or len(found) <= _FEW else "; --all shows them"))

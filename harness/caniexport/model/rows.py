@@ -262,6 +262,7 @@ OPERATORS: Tuple[Column, ...] = (
     Column("passing", "int32", "of them, those that pass"),
     Column("status", "string", "the worst status of the calls; skip where nothing is measured"),
     Column("sample", "string", "the first call that does not pass: plain, shape, arguments"),
+    Column("arguments", "string", "what each call is given, a line each (in the first dtype): plain: f32[2, 3], 1"),
     Column("signature", "string", "how it ends; with the status skip the reason"),
     Column("ops", "string", "operators of the first file that passes, with counts"),
 )

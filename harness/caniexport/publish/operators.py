@@ -67,21 +67,21 @@ def summarised(
     release: str, cells: Iterable[tuple[Any, ...]], entries: Iterable[DatabaseEntry]
 ) -> Iterator[dict[str, Any]]:
     """The rows of a release: of its cells (columns ``case`` to ``ops``), and of what the table leaves out."""
+    known = {entry.name: entry for entry in entries if entry.holds(release)}
     groups: dict[tuple[Any, ...], list[CallRow]] = {}
     for case, variant, exporter, opset, *ended in cells:
         op, dtype, form, sample = _call(case, variant)
         groups.setdefault((op, dtype, form, exporter, opset), []).append(CallRow(sample, *ended))
     for (op, dtype, form, exporter, opset), calls in groups.items():
         place = {"torch": release, "op": op, "dtype": dtype, "form": form, "exporter": exporter, "opset": opset}
-        yield {**place, **_judged(calls)}
-    for entry in entries:
-        if entry.holds(release):
-            for dtype, reason in entry.left_out.items():
-                yield {
-                    **dict.fromkeys(("form", "exporter", "opset", "sample", "ops")),
-                    **{"torch": release, "op": entry.name, "dtype": dtype or None, "calls": 0, "passing": 0},
-                    **{"status": Status.SKIP.value, "signature": reason},
-                }
+        yield {**place, **_judged(calls), "arguments": _arguments(known.get(op), form, calls)}
+    for entry in known.values():
+        for dtype, reason in entry.left_out.items():
+            yield {
+                **dict.fromkeys(("form", "exporter", "opset", "sample", "arguments", "ops")),
+                **{"torch": release, "op": entry.name, "dtype": dtype or None, "calls": 0, "passing": 0},
+                **{"status": Status.SKIP.value, "signature": reason},
+            }
 
 
 def _call(case: str, variant: str) -> tuple[str, str, str | None, str]:
@@ -91,6 +91,14 @@ def _call(case: str, variant: str) -> tuple[str, str, str | None, str]:
     if kind == "promotion":
         return OF_PYTHON.get(name, name), dtype, "-".join((which, *form)), "plain"
     return name, dtype, form[0] if form else None, which
+
+
+def _arguments(entry: DatabaseEntry | None, form: str | None, calls: Sequence[CallRow]) -> str | None:
+    """What each call is given, a line each; none of calls that the database does not have."""
+    if entry is None or "-" in (form or ""):
+        return None
+    samples = {call.sample for call in calls}
+    return "\n".join(f"{name}: {entry.arguments.get(name, '')}" for name in _SAMPLES if name in samples)
 
 
 def _judged(calls: Sequence[CallRow]) -> dict[str, Any]:
