@@ -17,6 +17,7 @@ from caniexport.answers.touching import TouchJudge, TouchWord, known_graphs
 from caniexport.cli import main
 from caniexport.match.errors import Confidence, index_errors, match_error
 from caniexport.match.evidence import read_error
+from caniexport.match.search import search
 from caniexport.operators import operator_key
 
 pytestmark = pytest.mark.published
@@ -275,12 +276,38 @@ def test_an_error_of_an_exporter_is_answered_with_that_exporter_where_another_is
     assert "At torch 2.9.1, trace, opset 15 the fix" in found.decision
 
 
-def test_an_operator_that_no_case_is_about_is_told_from_torchs_own_table(published):
+def test_an_operator_that_was_never_called_is_told_from_torchs_own_table(published):
     found = caniexport.explain_error(
-        published, "Exporting the operator 'aten::glu' to ONNX opset version 17 is not supported"
+        published, "Exporting the operator 'aten::_dim_arange' to ONNX opset version 17 is not supported"
     )
-    assert "none is about aten::glu" in found.decision
+    assert "none is about aten::_dim_arange" in found.decision
     assert "has a rule for opset" in found.decision
+
+
+def test_an_operator_that_no_case_is_about_is_answered_by_torchs_own_calls_of_it(published):
+    text = "Exporting the operator 'aten::maximum' to ONNX opset version {} is not supported"
+    older = caniexport.explain_error(published, text.format(11), torch="1.10")
+    assert older.operator.op == "maximum"
+    assert "On torch 1.10.2 torch's own calls of maximum (float32) fail by TorchScript" in older.decision
+    assert "all pass on torch 1.12.1" in older.decision
+    assert "cause beside" not in older.decision
+    newer = caniexport.explain_error(published, text.format(14), torch="2.9")
+    assert "pass by dynamo at opset 18, 20, 26 and by TorchScript at opset 8, 11, 14" in newer.decision
+    assert newer.decision.endswith("The error has a cause beside the operator.")
+    lower = caniexport.explain_error(published, text.format(7), torch="2.9")
+    assert "cause beside" not in lower.decision
+
+
+def test_torchs_tables_say_nothing_of_an_operator_of_another_package(published):
+    found = caniexport.explain_error(published, "RuntimeError: Unknown builtin op: torchvision::nms")
+    assert "none is about torchvision::nms: nothing is known of a fix." in found.decision
+    assert not found.tables
+
+
+def test_the_page_of_the_operator_is_told_beside_an_error_that_no_case_has(published):
+    text = "RuntimeError: Exporting the operator 'aten::glu' to ONNX opset version 17 is not supported"
+    found = search(published, text)
+    assert (found.error, found.hits, found.ops) == (True, (), ("aten::glu",))
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from caniexport.answers.shown import Answers, Shown
 from caniexport.model.canaries import is_canary
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
+from caniexport.model.made_cases import OPERATORS
 from caniexport.model.releases import table
 from caniexport.model.status import WORKS, Exporter, Status
 from caniexport.operators import operator_key
@@ -168,13 +169,16 @@ class OperatorsSummary:
         """
         if name in self.operators:
             return [name]
-        key = operator_key(name)
-        found = [op for op in self.operators if key in name_keys(op)]
-        found = (
-            found or [op for op in self.operators if operator_key(op.rpartition(".")[2]) == key] or self._became(name)
-        )
+        found = self.called(name) or sorted(self._became(name), key=lambda op: self.likeness(op, name))
         if not found:
             raise names.unknown("operator", name, self.operators)
+        return found
+
+    def called(self, name: str) -> list[str]:
+        """The operators that are called so, in whatever spelling; none where none is."""
+        key = operator_key(name)
+        found = [op for op in self.operators if key in name_keys(op)]
+        found = found or [op for op in self.operators if operator_key(op.rpartition(".")[2]) == key]
         return sorted(found, key=lambda op: self.likeness(op, name))
 
     def likeness(self, op: str, name: str) -> tuple[bool, bool, bool]:
@@ -182,7 +186,7 @@ class OperatorsSummary:
         called = _letters(name.rpartition(".")[2].rpartition("::")[2])
         parts = op.split(".")
         inner = any(part.startswith(("_", "native_")) for part in parts)
-        return op not in self._newest, called not in map(_letters, parts), inner
+        return op not in self._newest, called not in map(_letters, (*parts, _base(op))), inner
 
     def _became(self, name: str) -> list[str]:
         """Operators of whose files this is one of at most three operators."""
@@ -194,6 +198,16 @@ class OperatorsSummary:
     def fetch(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """What a query finds in the summary, which stands where it has ``{}``."""
         return sql.fetch(query.format(self._file), values)
+
+
+def operators_beside(dataset: Dataset) -> OperatorsSummary | None:
+    """The summary that lies beside the published rows of a dataset, read once; ``None`` where there is none."""
+    if "operators" not in dataset.beside:
+        folder = dataset.published_beside(OPERATORS)
+        is_there = folder is not None and summary_path(folder).is_file()
+        dataset.beside["operators"] = OperatorsSummary(folder) if folder is not None and is_there else None
+    kept: OperatorsSummary | None = dataset.beside["operators"]
+    return kept
 
 
 def _letters(name: str) -> str:

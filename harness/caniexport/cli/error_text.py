@@ -31,6 +31,8 @@ def show_error(answer: ErrorAnswer, console: Console) -> None:
             for table in answer.tables
         )
         console.print(f"Rules that torch {answer.tables[0].torch} itself lists for {answer.tables[0].op}: {found}")
+    if answer.operator and answer.operator.told not in answer.decision:
+        console.print(answer.operator.told)
     for note in answer.notes:
         console.print(f"- {note}")
 

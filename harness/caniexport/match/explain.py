@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 
 from caniexport import versions
 from caniexport.answers.declared import Declared, of_operators
+from caniexport.answers.operator_at import OperatorAt, operator_at
 from caniexport.answers.points import Places
 from caniexport.answers.reading import Rows, load
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import exporter_name
 from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.torch_operators import operators_beside
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, index_errors, match_error
 from caniexport.match.judged import CaseAt, judge_case
 from caniexport.model.case import PLAIN
@@ -25,6 +27,8 @@ _MOST, _LOOKED_AT = 3, 6
 _FAILS = MEASURED - WORKS - {Status.UNSUPPORTED}
 #: the opset that an error names as the one that was asked for
 _OPSET = re.compile(r"(?:to ONNX opset version|ONNX opset version:?|opset_version=|opset version) (\d+)")
+#: operators of torch itself: its tables say nothing of another package's
+_OF_TORCH = ("aten::", "prim::", "prims::", "quantized::")
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 _NAMED = tuple(name.value for name in Exporter if name is not Exporter.DEFAULT)
 
@@ -43,8 +47,9 @@ class ErrorAnswer:
 
     ``decision`` is the sentence to act on. ``reason`` is the innermost cause in the text, ``operators`` are those that
     it names. ``leads`` are the cases that fail alike, best first, at the user's point; ``others`` names further ones.
-    ``tables`` say which rules torch itself lists for the operator. ``notes`` tell what was assumed. ``tool`` is the
-    program beside torch and ONNX Runtime that gave the error, where the text shows one.
+    ``tables`` say which rules torch itself lists for the operator, ``operator`` how torch's own calls of it end at the
+    point's release, where they were measured. ``notes`` tell what was assumed. ``tool`` is the program beside torch and
+    ONNX Runtime that gave the error, where the text shows one.
     """
 
     decision: str
@@ -55,6 +60,7 @@ class ErrorAnswer:
     tables: tuple[Declared, ...]
     notes: tuple[str, ...]
     tool: str = ""
+    operator: OperatorAt | None = None
 
 
 #: a lead at its point, and what was assumed of the point
@@ -74,15 +80,20 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     reasons = match.evidence.reasons
     reason = f"{reasons[0].kind}: {reasons[0].line}".strip(": ") if reasons else ""
     operator = match.evidence.operator
-    tables = tuple(_tables(dataset, rows, operator, asked)) if operator else ()
     leads = tuple(item for item, _ in answered)
+    own = bool(leads) and leads[0].lead.confidence is not Confidence.SIMILAR
+    torch = asked.get("torch") or (leads[0].at.torch if own else rows.torch[-1])
+    measured = _measured(dataset, rows, operator, torch)
+    tables = () if measured else tuple(_tables(dataset, rows, operator, torch))
     notes = tuple(dict.fromkeys(note for _, found in answered[:1] for note in found))
     shown = {item.lead.case for item in leads}
     others = tuple(lead.case for lead in match.leads if lead.case not in shown)
-    answer = ErrorAnswer("", reason, match.evidence.operators, leads, others, tables, notes, match.evidence.tool)
+    tool = match.evidence.tool
+    answer = ErrorAnswer("", reason, match.evidence.operators, leads, others, tables, notes, tool, measured)
     if match.evidence.only_named:
         return replace(answer, decision=_only_named(match))
-    return replace(answer, decision=_decision(answer, bool(asked.get("torch"))))
+    other = bool(measured and asked.get("torch") and measured.passes(opset))
+    return replace(answer, decision=_decision(answer, bool(asked.get("torch")), beside_operator=other))
 
 
 def _helping_first(found: list[_Answered]) -> list[_Answered]:
@@ -158,25 +169,36 @@ def _point(torch: str, exporter: str, opset: int | None) -> dict[str, str]:
     return {"torch": torch, "exporter": exporter, **({} if opset is None else {"opset": str(opset)})}
 
 
-def _tables(dataset: Dataset, rows: Rows, operator: str, asked: Mapping[str, str]) -> list[Declared]:
-    """What the tables of the release asked for, or of the newest, list for an operator of torch."""
-    if "::" not in operator:
+def _tables(dataset: Dataset, rows: Rows, operator: str, torch: str) -> list[Declared]:
+    """What the tables of a release list for an operator of torch."""
+    if not operator.startswith(_OF_TORCH):
         return []
-    torch = Places(rows).fill({"torch": asked.get("torch", "")}).torch
-    return of_operators(dataset, (operator,), (torch,))
+    return of_operators(dataset, (operator,), (Places(rows).fill({"torch": torch}).torch,))
 
 
-def _decision(answer: ErrorAnswer, placed: bool) -> str:
+def _measured(dataset: Dataset, rows: Rows, operator: str, torch: str) -> OperatorAt | None:
+    """How torch's own calls of an operator of torch end at a release."""
+    summary = operators_beside(dataset) if operator.startswith(_OF_TORCH) else None
+    return operator_at(summary, operator, Places(rows).fill({"torch": torch}).torch) if summary else None
+
+
+def _decision(answer: ErrorAnswer, placed: bool, *, beside_operator: bool) -> str:
     """The sentence to act on, behind the program that gave the error where it is another one than is measured first,
-    and before what was not measured of the point asked for.
+    and before what was not measured of the point asked for. ``beside_operator``: the operator passes there.
     """
     gave = f"{answer.tool} gave this error. " if answer.tool else ""
     other = "".join(f" {note[:1].upper()}{note[1:]}." for note in answer.notes if "not measured" in note)
-    return f"{gave}{_about_cases(answer, placed)}{other}"
+    cause = " The error has a cause beside the operator." if beside_operator and not _is_led(answer) else ""
+    return f"{gave}{_about_cases(answer, placed)}{cause}{other}"
+
+
+def _is_led(answer: ErrorAnswer) -> bool:
+    """Whether a case leads, not the operator."""
+    return bool(answer.leads) and not (answer.operator and answer.leads[0].lead.confidence is Confidence.SIMILAR)
 
 
 def _about_cases(answer: ErrorAnswer, placed: bool) -> str:
-    if not answer.leads:
+    if not _is_led(answer):
         return f"{_nothing_fails(answer)}{_listed(answer)}"
     first = answer.leads[0]
     title = first.at.entry.title.rstrip(".")
@@ -184,7 +206,8 @@ def _about_cases(answer: ErrorAnswer, placed: bool) -> str:
     if first.lead.confidence is Confidence.OPERATOR and answer.operators:
         is_named = operator_key(answer.operators[0]) in operator_keys(first.at.entry.ops)
         about = answer.operators[0] if is_named else first.at.entry.ops[0]
-        return f"No measured case has this error; the nearest about {about} is {what}. {_at(first, placed)}"
+        nearest = f"No measured case has this error; the nearest about {about} is {what}. {_at(first, placed)}"
+        return f"{nearest} {answer.operator.told}" if answer.operator and is_named else nearest
     if first.lead.confidence is Confidence.SIMILAR:
         return f"No measured case has just this error; the most alike is {what}. {_at(first, placed)}"
     return f"This is {what}. {_at(first, placed)}"
@@ -204,11 +227,13 @@ def _only_named(match: ErrorMatch) -> str:
 
 def _nothing_fails(answer: ErrorAnswer) -> str:
     about = f", and none is about {answer.operators[0]}" if answer.operators else ""
-    return f"No measured case fails like this{about}: nothing is known of a fix."
+    return f"No measured case fails like this{about}{'.' if answer.operator else ': nothing is known of a fix.'}"
 
 
 def _listed(answer: ErrorAnswer) -> str:
-    """What torch's own tables say of an operator that no case is about."""
+    """What passes where of an operator that no case is about, else what torch's own tables say of it."""
+    if answer.operator:
+        return f" {answer.operator.told}"
     parts = [
         f"{_short(table.exporter)} has {f'a rule for opset {table.declared}' if table.declared else 'no rule'}"
         for table in answer.tables

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from caniexport import names
-from caniexport.match.errors import ErrorIndex, Lead, index_errors, match_error
+from caniexport.match.errors import ErrorIndex, ErrorMatch, Lead, index_errors, match_error
 from caniexport.match.evidence import is_kind, read_error
 from caniexport.match.words import WordIndex, find_by_words, index_words
 from caniexport.store import Dataset
@@ -25,6 +25,8 @@ LONGEST, _IN_ADDRESS = 20_000, 600
 _SENTENCE = 3
 #: characters from which a query is no name; names of one kind that are told
 _LONG, _MOST_NAMES = 120, 8
+#: operators that an error names, of which pages are told
+_MOST_OPERATORS = 3
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,12 @@ def find(where: SearchIndex, query: str) -> SearchHits:
     if not query:
         return SearchHits("", False, ())
     if is_error(query):
-        return SearchHits(query, True, match_error(where.errors, query).leads)
+        return _of_error(query, match_error(where.errors, query))
     hits = find_by_words(where.words, query)
     if not hits and len(query.split()) >= _SENTENCE:
-        leads = match_error(where.errors, query).leads
-        if leads:
-            return SearchHits(query, True, leads)
+        match = match_error(where.errors, query)
+        if match.leads:
+            return _of_error(query, match)
     entries = where.words.entries.values()
     return SearchHits(
         query,
@@ -83,6 +85,11 @@ def find(where: SearchIndex, query: str) -> SearchHits:
         sources=tuple(_named(query, (name for item in entries for name in item.sources))),
         near=() if hits else tuple(_near(where, query)),
     )
+
+
+def _of_error(query: str, match: ErrorMatch) -> SearchHits:
+    """The cases that an error is about, and the operators that it names."""
+    return SearchHits(query, True, match.leads, ops=match.evidence.operators[:_MOST_OPERATORS])
 
 
 def is_error(query: str) -> bool:

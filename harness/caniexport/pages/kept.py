@@ -10,12 +10,11 @@ from caniexport.answers import select
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import Rows
 from caniexport.answers.support import Support, all_supports, supports
-from caniexport.answers.torch_operators import OperatorsSummary, summary_path
+from caniexport.answers.torch_operators import OperatorsSummary, operators_beside
 from caniexport.answers.upstream import SourceState, upstream
 from caniexport.answers.words import Words, words
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
-from caniexport.model.made_cases import OPERATORS
 from caniexport.store import graphs
 from caniexport.store.dataset import Dataset
 from caniexport.store.elsewhere import Runtime
@@ -122,10 +121,7 @@ class Kept(Dataset):
 
     def operators(self) -> OperatorsSummary | None:
         """The summary of torch's operators that lies beside the published rows, where there is one."""
-        folder = self._around.get("published")
-        if folder is None or not summary_path(folder / OPERATORS).is_file():
-            return None
-        return cast("OperatorsSummary", self._once("operators", lambda: OperatorsSummary(folder / OPERATORS)))
+        return operators_beside(self)
 
     def graph(self, bundle: str | None) -> Graph | None:
         """The exported graph of a bundle, where it is kept and small enough to draw."""

@@ -102,6 +102,11 @@ class Dataset:
             return self._folders
         return {origin: folder.parent.parent for origin, folder in self._folders.items()}
 
+    def published_beside(self, name: str) -> Path | None:
+        """The folder of another dataset that lies in that of the published rows of ``newest``."""
+        folder = self._around.get("published")
+        return folder and folder / name
+
     def _of(self, profile: str) -> dict[str, Path]:
         if profile == NEWEST:
             return self._around

@@ -21,12 +21,14 @@ from caniexport.match.seen import SeenAt
 from caniexport.match.words import WordIndex
 from caniexport.model import messages
 from caniexport.model.case import PLAIN
+from caniexport.operators import operator_key
 from caniexport.pages import looks
 from caniexport.pages.kept import Kept
 from caniexport.pages.links import slug
 from caniexport.pages.overview import EXPORTERS
 from caniexport.pages.site import javascript
 from caniexport.pages.site.paths import addressing, case_file, op_file
+from caniexport.pages.views import torch_op
 from caniexport.pages.views.search import Place, working_fixes
 
 _MODULES = (operators, messages, evidence, errors, words, search, names)
@@ -59,6 +61,7 @@ def script(kept: Kept) -> str:
         case["answers"] = [_answer(item) for item in found if item.exporter in EXPORTERS]
     data["fixes"] = [[(name, f"form-{slug(name)}") for name in names] for names in fixes]
     data["files"] = _files(kept.answer(search.index))
+    data["pages"] = {operator_key(op): op_file(page) for op, page in torch_op.page_names(kept, _ops(kept)).items()}
     return f"window.CANIEXPORT = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n"
 
 
@@ -91,6 +94,11 @@ def _seen(data: Mapping[str, Any]) -> Mapping[int, Mapping[int, Place]]:
             torch, exporter, opset, _ = data["places"][place]
             found[data["entries"][entry][0]][place] = (torch, exporter, opset)
     return found
+
+
+def _ops(kept: Kept) -> set[str]:
+    """The operators that cases are about."""
+    return {op for entry in kept.answer(search.index).words.entries.values() for op in entry.ops}
 
 
 def _files(where: SearchIndex) -> dict[str, str]:

@@ -230,11 +230,11 @@ window.makeSearch = data => {
     query = head(strip(query), search.LONGEST)
     const found = {query, error: false, hits: [], ops: [], themes: [], sources: [], near: []}
     if (!query) return found
-    if (is_error(query)) return {...found, error: true, hits: match_error(query).leads}
+    if (is_error(query)) return _of_error(found, match_error(query))
     const hits = find_by_words(query)
     if (!hits.length && split(query).length >= search._SENTENCE) {
-      const {leads} = match_error(query)
-      if (leads.length) return {...found, error: true, hits: leads}
+      const told = match_error(query)
+      if (told.leads.length) return _of_error(found, told)
     }
     const named = names_of => _named_like(query, entries.flatMap(({case: entry}) => names_of(entry)))
     const known_names = entries.flatMap(({case: entry}) => [entry.case, ...entry.ops, entry.theme])
@@ -243,6 +243,8 @@ window.makeSearch = data => {
       sources: named(entry => entry.sources), near: hits.length ? [] : nearest(query, known_names),
     }
   }
+  const _of_error = (found, told) =>
+    ({...found, error: true, hits: told.leads, ops: told.evidence.operators.slice(0, search._MOST_OPERATORS)})
   const is_error = query =>
     strip(query).includes('\n') || Boolean(match(search._ERROR, query)) || is_kind(query) || query.length > search._LONG
   const shorten = query => {
@@ -289,5 +291,5 @@ window.makeSearch = data => {
     }
     return last[theirs.length]
   }
-  return {find, shorten}
+  return {find, shorten, operator_key}
 }

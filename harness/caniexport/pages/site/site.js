@@ -2,7 +2,7 @@
 (() => {
   const box = document.querySelector('#q')
   const out = document.querySelector('#found')
-  const {files, fixes} = window.CANIEXPORT
+  const {files, fixes, pages} = window.CANIEXPORT
   let index
   const asked = () => (index ??= window.makeSearch(window.CANIEXPORT))
   const SHOWN = 40
@@ -16,8 +16,9 @@
   const link = (address, text) => Object.assign(element('a', '', text), {href: address})
   const between = (items, separator) => items.flatMap((item, place) => place ? [separator, item] : [item])
   const others = (kind, names) => {
-    const known = names.filter(name => files[name])
-    return known.length ? [element('span', '', `${kind}: `, ...between(known.map(name => link(files[name], name)), ', '))] : []
+    const page = name => files[name] ?? pages[asked().operator_key(name)]
+    const known = names.filter(page)
+    return known.length ? [element('span', '', `${kind}: `, ...between(known.map(name => link(page(name), name)), ', '))] : []
   }
   const working = ({case: entry, place}) => {
     const links = (fixes[entry.fixes[place]] ?? []).map(([name, anchor]) => link(`${entry.file}#${anchor}`, name))

@@ -20,6 +20,7 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.overview import EXPORTERS, Overview, careful_fixes, overview
 from caniexport.pages.render import render
 from caniexport.pages.setting import Setting
+from caniexport.pages.views import torch_op
 
 _LEAD = "PyTorch operators and models to ONNX: what exports, runs and gives the right values, on every torch release."
 _EXAMPLES = ("grid_sampler", "aten::cross", "pooling", "is not a registered function/op")
@@ -124,7 +125,8 @@ def _found(form: Form, kept: Kept, query: str) -> Markup:
     found = searching.find(kept.answer(searching.index), query)
     hits = [told(kept, hit, with_fixes=True) for hit in found.hits[:_SHOWN]]
     answer = explain_error(kept, query, _point(form.mine)) if found.error else None
-    return render("found.html", found=found, hits=hits, query=query, questions=_QUESTIONS, answer=answer)
+    ops = [op for op in found.ops if not found.error or torch_op.has_page(kept, op)]
+    return render("found.html", found=found, ops=ops, hits=hits, query=query, questions=_QUESTIONS, answer=answer)
 
 
 def _working(kept: Kept, hit: Lead) -> Sequence[str]:

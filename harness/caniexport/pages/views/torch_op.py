@@ -76,6 +76,11 @@ def names(kept: Kept, name: str) -> tuple[str, ...]:
         return ()
 
 
+def has_page(kept: Kept, name: str) -> bool:
+    """Whether an operator has a page: it is in the database, or a case is about it."""
+    return bool(names(kept, name)) or any(name in entry.ops for entry in kept.rows().catalogue.values())
+
+
 def timeline(kept: Kept, ops: Sequence[str]) -> Markup:
     """These operators over the releases."""
     summary = kept.operators()
