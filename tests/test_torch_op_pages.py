@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import pytest
@@ -61,8 +62,16 @@ def test_every_spelling_leads_to_the_page_with_the_cases_and_the_releases(kept, 
 def test_a_cell_says_how_the_calls_end(kept):
     text = body(kept, op="fold")
 
-    assert "opset none of 20" in text
+    assert "opset 20, " in text
     assert "words of op-fold" in text
+
+
+def test_cells_of_one_end_lead_to_its_text_which_stands_once(kept):
+    text = body(kept, op="fold")
+    (anchor,) = set(re.findall(r'<a href="#(end-[^"]*)"', text))
+
+    assert text.count(f'id="{anchor}"') == 1
+    assert text.count("words of op-fold") == 1
 
 
 def test_numbers_and_other_dtypes_are_folded_below_the_plain_calls(kept):

@@ -47,6 +47,11 @@ class GridRow(NamedTuple):
     leads: str
     is_hidden: bool = False
 
+    @property
+    def alike(self) -> list[tuple[GridCell, int]]:
+        """Its cells, neighbours that look alike as one, with how many they are."""
+        return [(cell, len(list(same))) for cell, same in groupby(self.cells)]
+
 
 class GridBlock(NamedTuple):
     """The rows of one name, which leads to its address; ``beside`` is how many cases it has, ``careful`` names the
@@ -95,6 +100,11 @@ class GridTable:
     def many(self) -> bool:
         """Whether cells show signs and numbers only."""
         return len(self.columns) >= _MANY
+
+    @property
+    def joins(self) -> bool:
+        """Whether neighbouring releases that look alike are one cell: where no script hides columns of them."""
+        return self.bare and not self.has_filters and self.by is By.TORCH
 
     @property
     def heads(self) -> list[tuple[str, str]]:

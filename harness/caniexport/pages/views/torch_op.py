@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import groupby
 
 from markupsafe import Markup
 
 from caniexport import home as homes
 from caniexport.answers.operator_findings import read_findings
-from caniexport.answers.operator_grid import ListedEntry, OperatorCell, TimelineLine, every_operator, operator_lines
+from caniexport.answers.operator_grid import ListedEntry, every_operator, operator_lines
 from caniexport.answers.operator_lists import OperatorList, listed, read_tests
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import OperatorPlace, OperatorsSummary, torch_operator
@@ -20,6 +19,7 @@ from caniexport.model.status import Exporter
 from caniexport.operators import operator_key
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
+from caniexport.pages.timeline import share_class, shown_timeline
 
 _EXPORTERS = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 #: the lists by the name that an address has
@@ -52,7 +52,7 @@ def table(kept: Kept, documented: Iterable[str]) -> Markup:
         "op_table.html",
         every=every,
         pages=page_names(kept, documented),
-        mixed=_mixed,
+        mixed=share_class,
         words=words,
         releases=summary.releases,
         exporters=_EXPORTERS,
@@ -87,14 +87,13 @@ def timeline(kept: Kept, ops: Sequence[str]) -> Markup:
     if summary is None or not ops:
         return Markup()
     places = [kept.answer(_place, op) for op in ops]
+    releases = list(summary.releases)
     findings = read_findings(homes.find().of_corpus(OPERATORS).cases)[1]
     return render(
         "op_timeline.html",
         places=places,
-        timelines={op: _parted(operator_lines(summary, op)) for op in ops},
-        mixed=_mixed,
-        releases=list(summary.releases),
-        alike=partial(_alike, summary.releases),
+        timelines={op: shown_timeline(operator_lines(summary, op), releases, part) for part, op in enumerate(ops, 1)},
+        releases=releases,
         findings={op: [item for item in findings if op in item.operators] for op in ops},
         runs=partial(_pairs, "runs_on", ": "),
         declared=lambda place: "; ".join(f"{EXPORTER_SHORT[by]} {opsets}" for by, opsets in place.declared.items()),
@@ -102,41 +101,14 @@ def timeline(kept: Kept, ops: Sequence[str]) -> Markup:
     )
 
 
-def _alike(
-    releases: Sequence[str], cells: Mapping[str, OperatorCell]
-) -> list[tuple[OperatorCell | None, str, str, int]]:
-    """The cells of a line, neighbours that say the same as one: with its first and last release, and their number."""
-    runs = [list(own) for _, own in groupby(releases, key=lambda torch: _shown(cells.get(torch)))]
-    return [(cells.get(own[0]), own[0], own[-1], len(own)) for own in runs]
-
-
-def _shown(cell: OperatorCell | None) -> tuple[str, ...]:
-    """What a page says of a cell; its opsets only where not all pass."""
-    return (cell.status, cell.share, cell.said, cell.opsets if cell.said else "") if cell else ()
-
-
 def words(op: str) -> str:
     """What narrowing a table looks at: the name, and its one spelling."""
     return f"{op.casefold()} {operator_key(op)}"
 
 
-def _mixed(share: str) -> str:
-    """The class of a place of which some calls pass: ``2/3``."""
-    passing, calls = map(int, share.split("/"))
-    return f"s-mixed share-{max(1, min(9, round(10 * passing / calls)))}"
-
-
 def _pairs(name: str, between: str, place: OperatorPlace) -> str:
     found: Mapping[str, str] = getattr(place, name)
     return "; ".join(f"{key or 'all'}{between}{value}" for key, value in found.items())
-
-
-def _parted(lines: Sequence[TimelineLine]) -> list[tuple[str, list[TimelineLine]]]:
-    """The lines of plain calls, then those of dtypes and numbers that are mixed, folded."""
-    plain = [line for line in lines if "-" not in line.form]
-    mixed = [line for line in lines if "-" in line.form]
-    found = [("", plain)] if plain else []
-    return [*found, ("with a Python number, or another dtype", mixed)] if mixed else found
 
 
 def _every(kept: Kept) -> list[ListedEntry]:
