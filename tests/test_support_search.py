@@ -7,6 +7,7 @@ from small_dataset import CROSS, GRID, write
 
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.support import support
+from caniexport.answers.supported import CaseSupport, decide_support
 from caniexport.match import search as searching
 from caniexport.model.status import Status
 from caniexport.store import Dataset
@@ -30,6 +31,18 @@ def line(**releases):
                 MeasuredCell(torch, "case", "plain", "dynamo", opset, *[None] * 5, "done", status, *[None] * 6, False)
             )
     return support("dynamo", cells)
+
+
+def test_several_cases_are_told_in_a_sentence_that_names_the_wrong_values():
+    found = [
+        CaseSupport("good", "", "", (line(v2_0=at(PASS, 18)),)),
+        CaseSupport("silent", "", "", (line(v2_0=at(WRONG, 18)),)),
+        CaseSupport("unmeasured", "", "", ()),
+    ]
+
+    assert decide_support(found) == (
+        "Of 3 cases, passing in the newest release of each at some opset: dynamo 1 of 2 (wrong values: silent)."
+    )
 
 
 def at(status, *opsets):

@@ -34,7 +34,12 @@ def command(name: str | None, as_json: bool, **given: tuple[str, ...]) -> None:
 
 
 def show(found: Sequence[CaseSupport], console: Console) -> None:
-    """Print each case with its lines."""
+    """Print each case with its lines; of several one sentence first."""
+    from caniexport.answers.supported import decide_support
+
+    if len(found) > 1:
+        console.print(decide_support(found), highlight=False)
+        console.print()
     for item in found:
         console.print(item.case, style="bold")
         console.print(item.title)
