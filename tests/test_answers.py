@@ -10,6 +10,7 @@ import small_dataset
 from caniexport.answers.documents import claims
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, table
+from caniexport.answers.outcomes import short_cause
 from caniexport.answers.reasons import why
 from caniexport.answers.standings import workarounds
 from caniexport.model.errors import UnknownName
@@ -282,3 +283,13 @@ def test_an_empty_dataset_answers_that_nothing_was_measured(tmp_path):
     assert table(empty, Filters()).lines == ()
     assert workarounds(empty, Filters()).notes == ("nothing has been measured yet",)
     assert claims(empty, Filters()).claims == ()
+
+
+def test_of_a_chain_of_causes_the_innermost_says_why():
+    text = "ConversionError: Failed to decompose the FX graph.\nStep 2/3\ncaused by E: outer\ncaused by ValueError: why\nat"
+
+    assert (short_cause(text), short_cause("\n RuntimeError: no chain\nmore")) == (
+        "ValueError: why",
+        "RuntimeError: no chain",
+    )
+    assert short_cause("x" * 300, 200) == "x" * 199 + "…"

@@ -112,17 +112,24 @@ def test_a_failure_at_a_nearby_patch_release_is_expected_and_not_demanded(suite)
 
 
 def test_a_failure_measured_with_other_packages_is_expected_and_demanded_of_the_like_only(suite):
-    asked = "'cross', exporter='trace', opset=14"
-    measured, like, other = ({"onnxruntime": version} for version in ("1.23.2", "1.23.0", "1.24.0"))
+    asked = "'item', exporter='trace'"
+    measured, like, other = ({"onnxruntime": version} for version in ("1.31.1", "1.31.0", "1.32.0"))
 
     for near in (measured, like, {}):
-        suite("1.12.1", asked, "pass", beside=near).assert_outcomes(failed=1)
-    suite("1.12.1", asked, FAILING, beside=other).assert_outcomes(xfailed=1)
-    reply = suite("1.12.1", asked, "pass", beside=other)
+        suite("2.8.0", asked, "pass", beside=near).assert_outcomes(failed=1)
+    suite("2.8.0", asked, FAILING, beside=other).assert_outcomes(xfailed=1)
+    reply = suite("2.8.0", asked, "pass", beside=other)
     reply.assert_outcomes(xpassed=1)
-    reply.stdout.fnmatch_lines(
-        ["*cross is measured to fail*not measured with onnxruntime 1.24.0 (measured with 1.23.2, older)*"]
-    )
+    reply.stdout.fnmatch_lines(["*item is measured to fail*; measured with onnxruntime 1.31.1 (here 1.32.0); *"])
+
+
+def test_packages_that_cannot_change_how_the_export_ends_are_not_told(suite):
+    beside = {"onnxruntime": "1.99.0", "onnxscript": "0.99.0", "numpy": "9.0.0"}
+
+    reply = suite("1.12.1", "'cross', exporter='trace', opset=14", "pass", beside=beside)
+
+    reply.assert_outcomes(failed=1)
+    assert "measured with" not in reply.stdout.str()
 
 
 def test_a_failure_behind_the_last_stage_of_the_test_does_not_count(suite):

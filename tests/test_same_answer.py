@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from caniexport import api, locks, pytest_plugin
 from caniexport.agents import Agent
 from caniexport.answers.filters import Filters
-from caniexport.answers.outcomes import first_line
+from caniexport.answers.outcomes import short_cause
 from caniexport.answers.reading import load
 from caniexport.answers.supported import supported
 from caniexport.cli import main
@@ -69,7 +69,7 @@ def told(groups, messages):
     """What JSON says of a point: how it ended and where, and the message's first line."""
     (group,) = groups
     text = messages[group["message"]] if group.get("message") is not None else ""
-    return group["status"], group["stage"], first_line(text)
+    return group["status"], group["stage"], short_cause(text)
 
 
 def by_command(asked):
@@ -84,7 +84,7 @@ def by_python(results, asked):
     (answer,) = api.why(results, case, **point)
     (group,) = answer.groups
     text = "" if group.message is None else answer.messages[group.message]
-    return group.status.value, group.stage, first_line(text)
+    return group.status.value, group.stage, short_cause(text)
 
 
 def by_agent(agent, asked):

@@ -89,6 +89,8 @@ def test_what_cannot_be_read_is_named_and_the_rest_is(tmp_path):
     (tmp_path / "venv").mkdir()
     (tmp_path / "venv" / "pyvenv.cfg").touch()
     (tmp_path / "venv" / "inside.py").write_text("import torch\n", encoding="utf-8")
+    (tmp_path / "build" / "lib" / "package").mkdir(parents=True)  # setuptools' copy of what is beside it
+    (tmp_path / "build" / "lib" / "package" / "good.py").write_text("import torch\n", encoding="utf-8")
     os.mkfifo(tmp_path / "pipe.py")
 
     found = list(files.read(tmp_path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,7 @@ class FakeTorch:
 
     def export(self, model, args, path, *, dynamo=True, opset_version=None):
         self.called = {"dynamo": dynamo, "opset_version": opset_version, "args": args}
+        warnings.warn("this exporter will go", DeprecationWarning, stacklevel=1)
         if isinstance(self.result, Exception):
             raise self.result
         Path(path).write_bytes(self.result)
@@ -190,6 +192,13 @@ def test_an_error_is_told_by_its_innermost_cause_without_colours(known):
     found, _ = known(error, installed="1.12.1")
 
     assert found.error == "ValueError: no rule for nobody.knows"
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_torch_warns_of_while_it_exports_ends_no_suite_that_takes_warnings_for_errors(known):
+    found, _ = known(model("Relu", "Tanh"))
+
+    assert (found.is_touched, found.error) == (False, "")
 
 
 def test_versions_that_nobody_measured_are_no_all_clear(known):

@@ -14,6 +14,8 @@ from caniexport.store import Dataset
 
 #: characters of a message's line
 _LONGEST = 160
+#: what a kept message puts before each exception that another one wraps, the innermost last
+_CAUSED = "caused by "
 _BY = ("case", "variant", "exporter", "stage", "status", "torch", "message_id")
 
 
@@ -33,7 +35,7 @@ class EndingAlike:
 
 @dataclass(frozen=True)
 class EveryOutcome:
-    """How a case ends wherever it was measured, by variant and exporter; ``messages`` are first lines.
+    """How a case ends wherever it was measured, by variant and exporter; ``messages`` are lines that say why.
 
     Every cell is in one outcome.
     """
@@ -48,14 +50,21 @@ def outcomes(dataset: Dataset, cases: Collection[str]) -> dict[str, EveryOutcome
     known = dataset.messages(row[-2] for row in rows)
     releases: dict[str, dict[tuple[Any, ...], list[str]]] = {case: defaultdict(list) for case in cases}
     for case, *alike, torch, message, opsets in rows:
-        releases[case][*alike, first_line(known.get(message, "")), tuple(opsets)].append(torch)
+        releases[case][*alike, short_cause(known.get(message, "")), tuple(opsets)].append(torch)
     return {case: _outcomes(found) for case, found in releases.items()}
 
 
-def first_line(text: str) -> str:
-    """The first line of a message that has words, cut where it is long."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+def cause_line(text: str) -> str:
+    """The line of a message that says why: of a chain of causes the innermost's first, without what wraps it."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    inner = [line.removeprefix(_CAUSED) for line in lines if line.startswith(_CAUSED)]
+    return inner[-1] if inner else lines[0] if lines else ""
+
+
+def short_cause(text: str, longest: int = _LONGEST) -> str:
+    """That line, cut where it is long."""
+    line = cause_line(text)
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def _outcomes(releases: dict[tuple[Any, ...], list[str]]) -> EveryOutcome:

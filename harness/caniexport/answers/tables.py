@@ -8,7 +8,7 @@ from caniexport import versions
 from caniexport.answers.decision import decide, decide_workarounds
 from caniexport.answers.html_table import AnswerTable
 from caniexport.answers.matrix import Table
-from caniexport.answers.outcomes import first_line
+from caniexport.answers.outcomes import short_cause
 from caniexport.answers.reasons import Why
 from caniexport.answers.shown import Answers, as_table
 from caniexport.answers.signs import EXPORTER_SHORT
@@ -38,7 +38,7 @@ def _(answer: Why) -> AnswerTable:
             "opsets": versions.opset_text(group.opsets),
             "status": group.status,
             "stage": group.stage,
-            "message": "" if group.message is None else first_line(answer.messages[group.message]),
+            "message": "" if group.message is None else short_cause(answer.messages[group.message]),
         }
         for group in answer.groups
     ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from caniexport.answers.blame import NAMELESS, blame
 from caniexport.answers.filters import Filters
+from caniexport.answers.outcomes import cause_line
 from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.rows import MeasuredCell, compared, told
 from caniexport.answers.select import CaseSelection, CatalogueEntry, Rows, load, select
@@ -45,8 +46,6 @@ ORDER = (
     Verdict.NEWLY_SUPPORTED,
     Verdict.RESTORED,
 )
-#: how a message names what is behind an error
-_CAUSED = "caused by "
 #: what is worse afterwards, for a build that should stop
 _WORSE = REGRESSIONS | {Verdict.WITHDRAWN}
 _Key = tuple[str, str, str, str, int | None, str, Runtime]
@@ -86,9 +85,7 @@ class ChangeGroup:
     @property
     def cause(self) -> str:
         """The line of the message that says why: of a chain of causes the innermost's first, without what wraps it."""
-        lines = [line.strip() for line in (self.message or "").splitlines() if line.strip()]
-        inner = [line.removeprefix(_CAUSED) for line in lines if line.startswith(_CAUSED)]
-        return inner[-1] if inner else lines[0] if lines else ""
+        return cause_line(self.message or "")
 
 
 @dataclass(frozen=True)

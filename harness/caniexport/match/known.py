@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from caniexport import names, versions
 from caniexport.answers.filters import Filters
 from caniexport.answers.installed import VersionDifference
-from caniexport.answers.outcomes import first_line
+from caniexport.answers.outcomes import short_cause
 from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.reading import CatalogueEntry, Rows, load
 from caniexport.answers.select import select
@@ -19,12 +19,14 @@ from caniexport.home import NEWEST
 from caniexport.match.judged import judge_case
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
-from caniexport.model.status import MEASURED, WORKS, Stage, Status
+from caniexport.model.status import MEASURED, WORKS, Exporter, Stage, Status
 from caniexport.store import Dataset
 
 _STAGES = [stage.value for stage in Stage]
-#: packages beside torch that export or run the file
-_EXPORTING = ("onnxscript", "onnx", "onnxruntime")
+#: packages beside torch that can change how an export ends: with dynamo, and behind the checker
+_BY_DYNAMO, _BY_RUNTIME = ("onnxscript", "onnx-ir"), ("onnxruntime",)
+#: characters of a message's line
+_LONGEST = 200
 #: fixes that are named
 _MOST_FIXES = 2
 
@@ -41,9 +43,10 @@ class KnownWord(StrEnum):
 class KnownCase:
     """A variant of a case at a point.
 
-    ``status``, ``stage`` and ``message`` are the measured cell's, ``message`` its first line; ``place`` is the point.
-    ``is_exact`` says that the very release of torch was measured, ``is_alike`` that it was with the same minor versions
-    of onnxscript, onnx and onnxruntime; ``differs`` which packages were measured in others, or why nothing was.
+    ``status``, ``stage`` and ``message`` are the measured cell's, ``message`` the line that says why; ``place`` is the
+    point. ``is_exact`` says that the very release of torch was measured, ``is_alike`` that it was with the same minor
+    versions of the packages that can change the answer; ``differs`` which of them were others, or why nothing was
+    measured.
     ``fixes`` are measured to work there; ``links`` are the case's sources.
     """
 
@@ -84,7 +87,7 @@ def known_case(dataset: Dataset, name: str, point: Mapping[str, str], upto: str 
     rows = load(dataset)
     case, _, variant = name.partition("/")
     entry = next(iter(select(rows, Filters(cases=(f"{case}/{variant or PLAIN}",))).catalogue.values()))
-    last = _STAGES.index(names.require("stage", upto, _STAGES)) if upto else len(_STAGES)
+    last = _STAGES.index(names.require("stage", upto, _STAGES) if upto else Stage.DONE.value)
     try:
         place = Places(rows).fill(point)
     except UnknownName as error:
@@ -147,10 +150,11 @@ def _at(
     exporter = EXPORTER_SHORT.get(place.exporter, place.exporter)
     shown = f"torch {place.torch}, {exporter}, {versions.opset_name(place.opset)}"
     own = Places(rows).own({**point, "profile": place.profile})
-    differs = (*own.notes, *(f"not measured with {item.text}" for item in own.differs))
     if cell is None:
-        return replace(_unmeasured(entry, shown, ""), differs=differs)
-    fails = cell.status not in WORKS and _STAGES.index(cell.stage) <= last
+        return replace(_unmeasured(entry, shown, ""), differs=own.notes)
+    reached = min(_STAGES.index(cell.stage), last)
+    fails = cell.status not in WORKS and cell.stage == _STAGES[reached]
+    apart = _apart(own.differs, place.exporter, reached)
     asked = versions.parse(point["torch"]).public if point.get("torch") else place.torch
     at = judge_case(there, entry.case, place.torch, place.exporter, place.opset)
     return KnownCase(
@@ -160,21 +164,31 @@ def _at(
         KnownWord.FAILS if fails else KnownWord.WORKS,
         cell.status,
         cell.stage,
-        first_line("".join(dataset.of(place.profile).messages([cell.message_id]).values())) if fails else "",
+        short_cause("".join(dataset.of(place.profile).messages([cell.message_id]).values()), _LONGEST) if fails else "",
         shown,
         asked == versions.public(place.torch),
-        not any(map(_matters, own.differs)),
-        differs,
+        not apart,
+        (*own.notes, *([f"measured with {', '.join(apart)}"] if apart else [])),
         tuple(fix.variant for fix in at.helping[:_MOST_FIXES]) if fails and entry.variant == PLAIN else (),
         _links(entry),
     )
 
 
-def _matters(item: VersionDifference) -> bool:
-    """Whether a package that exports or runs the file is of another minor version than what was measured."""
-    if item.package not in _EXPORTING:
-        return False
-    return not item.measured or versions.parse(item.own).release[:2] != versions.parse(item.measured).release[:2]
+def _apart(differs: Iterable[VersionDifference], exporter: str, reached: int) -> list[str]:
+    """``onnxruntime 1.31.1 (here 1.32.0)``: the packages that can change how an export ends by then, measured in
+    another minor version.
+    """
+    able = ["onnx", *(_BY_DYNAMO if exporter == Exporter.DYNAMO.value else ())]
+    able += _BY_RUNTIME if reached > _STAGES.index(Stage.CHECK.value) else ()
+    return [
+        f"{item.package} {item.measured} (here {item.own})" if item.measured else f"no {item.package} (here {item.own})"
+        for item in differs
+        if item.package in able and not (item.measured and _minor(item.own) == _minor(item.measured))
+    ]
+
+
+def _minor(version: str) -> tuple[int, ...]:
+    return versions.parse(version).release[:2]
 
 
 def _links(entry: CatalogueEntry) -> tuple[str, ...]:

@@ -140,8 +140,10 @@ def _paths(root: Path) -> Iterator[Path | Skipped]:
 
 
 def _is_source(folder: Path) -> bool:
-    """Neither hidden, nor installed, nor a virtual environment."""
+    """Neither hidden, nor installed, nor a virtual environment, nor what setuptools copies into ``build/lib``."""
     if folder.name.startswith(".") or folder.name in _NOT_SOURCE:
+        return False
+    if folder.parent.name == "build" and (folder.name == "lib" or folder.name.startswith("lib.")):
         return False
     try:
         return not (folder / "pyvenv.cfg").is_file()
