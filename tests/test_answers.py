@@ -286,10 +286,8 @@ def test_an_empty_dataset_answers_that_nothing_was_measured(tmp_path):
 
 
 def test_of_a_chain_of_causes_the_innermost_says_why():
-    text = "ConversionError: Failed to decompose the FX graph.\nStep 2/3\ncaused by E: outer\ncaused by ValueError: why\nat"
+    text = "ConversionError: Failed.\nStep 2/3\ncaused by E: outer\ncaused by ValueError: why\nat"
 
-    assert (short_cause(text), short_cause("\n RuntimeError: no chain\nmore")) == (
-        "ValueError: why",
-        "RuntimeError: no chain",
-    )
+    assert short_cause(text) == "ValueError: why"
+    assert short_cause("\n RuntimeError: alone\nmore") == "RuntimeError: alone"
     assert short_cause("x" * 300, 200) == "x" * 199 + "…"

@@ -140,4 +140,4 @@ def test_fifty_questions_have_one_answer_in_all_five_ways(results, questions, ho
         assert (said["word"], said["ended"]) == (word, ended), (asked, line)
         assert said["name"] == (asked["case"] if asked["variant"] == "plain" else named(asked)[0])
         assert f"torch {asked['torch']}, " in said["place"]
-        assert word == "work" or message in line
+        assert word == "work" or message.removesuffix("…") in line

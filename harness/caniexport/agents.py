@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from caniexport import api, versions
 from caniexport.answers.decision import decide, decide_workarounds
+from caniexport.answers.outcomes import CAUSED
 from caniexport.answers.plain import plain
 from caniexport.answers.reading import load
 from caniexport.answers.upstream import source_address
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 #: items of a list that are told, fewer as long as the whole has more characters than fit; characters of a text
 _MOST, _FITTING, _LONGEST = (12, 6, 3), 12_000, 1200
+#: characters of the first line where what it wraps is told as well
+_HEAD = 300
 #: lists that begin with the oldest release: their ends are told
 _OLDEST_FIRST = ("groups", "stretches")
 #: cases whose sources are told
@@ -55,7 +58,14 @@ def _shortened(value: Any, most: int) -> Any:
         return {**told, "left_out": left} if left else told
     if isinstance(value, list):
         return [_shortened(item, most) for item in value]
-    return f"{value[: _LONGEST - 1]}…" if isinstance(value, str) and len(value) > _LONGEST else value
+    return _cut_text(value) if isinstance(value, str) and len(value) > _LONGEST else value
+
+
+def _cut_text(text: str) -> str:
+    """As much of a long text as fits; of a chain of errors what the last one says, behind the first line."""
+    chain, caused, cause = text.rpartition(f"\n{CAUSED}")
+    said = f"{chain.splitlines()[0][:_HEAD]}\n…{caused}{cause}" if chain else text
+    return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
 
 
 def _cut(name: str, item: Any, most: int) -> Any:

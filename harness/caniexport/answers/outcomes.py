@@ -15,7 +15,7 @@ from caniexport.store import Dataset
 #: characters of a message's line
 _LONGEST = 160
 #: what a kept message puts before each exception that another one wraps, the innermost last
-_CAUSED = "caused by "
+CAUSED = "caused by "
 _BY = ("case", "variant", "exporter", "stage", "status", "torch", "message_id")
 
 
@@ -57,7 +57,7 @@ def outcomes(dataset: Dataset, cases: Collection[str]) -> dict[str, EveryOutcome
 def cause_line(text: str) -> str:
     """The line of a message that says why: of a chain of causes the innermost's first, without what wraps it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    inner = [line.removeprefix(_CAUSED) for line in lines if line.startswith(_CAUSED)]
+    inner = [line.removeprefix(CAUSED) for line in lines if line.startswith(CAUSED)]
     return inner[-1] if inner else lines[0] if lines else ""
 
 

@@ -25,6 +25,7 @@ from caniexport.cli.options import (
 )
 from caniexport.cli.output import grid, legend, marked, say_local, styled
 from caniexport.cli.project import is_setting
+from caniexport.names import some
 
 if TYPE_CHECKING:
     from caniexport.answers.rows import MeasuredCell
@@ -130,7 +131,10 @@ def _scan(
         click.echo({"github": formats.github, "sarif": formats.sarif}[form](found), nl=False)
     else:
         output.answer(found, partial(show_scan, everything=everything), form == "json")
-    if any(item.word.value in fail_on for item in found.findings if item.spoken and not item.is_lesser):
+    stopping = [item for item in found.findings if item.spoken and not item.is_lesser and item.word.value in fail_on]
+    if stopping:
+        told = [f"{item.site.path}:{item.site.line} ({item.word.value})" for item in stopping]
+        click.echo(f"Exit 1, by --fail-on: {some(told, 6)}", err=True)
         click.get_current_context().exit(1)
 
 
