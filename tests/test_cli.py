@@ -133,7 +133,7 @@ def test_workarounds_of_an_operator_open_with_the_cases_that_need_one(run):
         return lines(run("workaround", "torch.cross", "--torch", torch, "--opset", "14"))[0]
 
     assert first("1.12.1").startswith(
-        "At torch 1.12.1, opset 14: a workaround is still needed with some exporter: cross"
+        "At torch 1.12.1, opset 14: a workaround is still needed by trace, default: cross"
     )
     assert first("2.0").startswith("At torch 2.0.1, opset 14: no workaround is needed, the failing form works: cross")
 

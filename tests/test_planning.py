@@ -249,6 +249,18 @@ def test_the_newest_target_is_the_newest_release_where_nothing_breaks(home):
     assert run("upgrade", "--from", "torch=2.8.0", "--plan").exit_code == 0
 
 
+def test_where_every_newer_release_breaks_something_the_one_that_breaks_fewest_is_told(home):
+    broken = [cell("2.15.0", "cross", "plain", "torchscript-trace", opset) | {"status": "crash"} for opset in (18, 20)]
+    append(home / "results-local", *broken)
+
+    first = run("upgrade", "--from", "torch=2.8.0", "--plan").output.splitlines()[0]
+
+    assert first.startswith(
+        "No release newer than torch 2.8.0 is known where nothing breaks; fewest break at torch 2.15"
+    )
+    assert "1 of 3 measured cases breaks: cross, with a workaround there" in first
+
+
 def test_a_wanted_target_is_told_with_one_fix_for_each_case_and_the_setting_that_needs_none(home):
     crash = {"status": "crash", "stage": "run"}
     append(home / "results-local", cell("2.15.0", "cross", "plain", "torchscript-trace", 20) | crash)

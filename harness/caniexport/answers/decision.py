@@ -36,11 +36,22 @@ def decide_plan(found: Plan) -> str:
     goals = [target for target in (found.newest, found.kept) if target is not None]
     best = max(goals, key=lambda target: versions.parse(target.place.torch), default=None)
     if best is None or best.place.torch == found.before.torch:
-        return f"Stay at torch {found.before.torch}: no newer release is known where nothing breaks."
+        return _decide_least(found)
     rest = [target for target in goals if target.place != best.place]
     others = [f"{_capital(_called(target, newest=True))}: {_told(target)}." for target in rest]
     said = f"{_move(found.before, best)}{_called(best)}: {_told(best)}."
     return " ".join(filter(None, [said, *others, _not_measured(found.before)]))
+
+
+def _decide_least(found: Plan) -> str:
+    """Where no newer release is clean: the one that breaks fewest, and what that is."""
+    newer = [item for item in found.held if item.place.torch != found.before.torch and item.breaks]
+    stay = f"no release newer than torch {found.before.torch} is known where nothing breaks"
+    if not newer:
+        return f"Stay at torch {found.before.torch}: {stay}."
+    # of equals the newest, which comes first
+    least = min(newer, key=lambda item: (len(item.without), len(item.breaks)))
+    return f"{_capital(stay)}; fewest break at torch {least.place.torch}{_called(least)}: {_told(least)}."
 
 
 def _not_measured(*places: MeasuredPoint) -> str:
@@ -65,14 +76,21 @@ def decide_workarounds(found: Workarounds) -> str:
         told[_need(its)].append(case)
     opsets = {item.opset for item in items if item.opset is not None}
     at = f"At torch {releases.pop()}{f', {versions.opset_name(opsets.pop())}' if len(opsets) == 1 else ''}"
-    return f"{at}: " + "; ".join(f"{text}: {some(told[text], _NAMED)}" for text in _NEEDS if told[text]) + "."
+    words = []
+    for text in (text for text in _NEEDS if told[text]):
+        alone = told[text][0] if len(told[text]) == 1 else ""
+        whom = _by_whom(text, by_case[alone]) if alone else ""
+        words.append(f"{text}{whom or (_SOME if text in (_NEEDED, _BROKEN) else '')}: {some(told[text], _NAMED)}")
+    return f"{at}: {'; '.join(words)}."
 
 
 #: what the first line of an answer about fixes says of a case
-_FREE, _NEEDED = "no workaround is needed, the failing form works", "a workaround is still needed with some exporter"
-_BROKEN = "none of the workarounds measured helps with some exporter"
+_FREE, _NEEDED = "no workaround is needed, the failing form works", "a workaround is still needed"
+_BROKEN = "none of the workarounds measured helps"
 _PARTLY = "the failing form works where it was measured, and was not with every exporter"
 _NOTHING = "nothing was measured there"
+#: of several cases, which are not alike
+_SOME = " with some exporter"
 _NEEDS = (_FREE, _NEEDED, _BROKEN, _PARTLY, _NOTHING)
 
 
@@ -89,6 +107,22 @@ def _need(standings: list[Standing]) -> str:
     if not any(plain.values()):
         return _NOTHING
     return _FREE if all(plain.values()) else _PARTLY
+
+
+def _by_whom(need: str, standings: list[Standing]) -> str:
+    """`` by trace, script, not by dynamo``: where a fix is needed or none helps, and where it may go."""
+    if need not in (_NEEDED, _BROKEN):
+        return ""
+    word = Workaround.NEEDED if need == _NEEDED else Workaround.BROKEN
+    names = list(dict.fromkeys(item.exporter for item in standings))
+    such = [name for name in names if any(item.exporter == name and item.word is word for item in standings)]
+    free = [
+        name
+        for name in names
+        if name not in such and any(item.exporter == name and item.word is Workaround.OBSOLETE for item in standings)
+    ]
+    without = f", not by {', '.join(EXPORTER_SHORT[name] for name in free)}" if free else ""
+    return f" by {', '.join(EXPORTER_SHORT[name] for name in such)}{without}"
 
 
 def _stay(before: MeasuredPoint, target: UpgradeTarget | None) -> str:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from caniexport.store import Dataset
 
 _SHOWN = 12
+#: places where something breaks that a plan tells, and cases of each
+_PLACES, _NAMED = 12, 4
 _NOTHING = "No case of the corpus is about what is listed: nothing documented is known to change."
 
 
@@ -295,8 +297,10 @@ def _plan(found: Plan, console: Console) -> None:
     console.print(f"From {found.before.text}{about}", soft_wrap=True)
     for word, goal in (("as called by default", found.newest), ("called as today", found.kept)):
         _goal(word, goal, found, console)
-    for target in found.held:
+    for target in found.held[:_PLACES]:
         console.print(f"  {target.place.text}: {_hindrance(target)}", soft_wrap=True)
+    if len(found.held) > _PLACES:
+        console.print(f"  and {len(found.held) - _PLACES} older ones (--json has all)", soft_wrap=True)
     if found.wanted:
         _wanted(found, console)
 
@@ -321,7 +325,13 @@ def _hindrance(target: UpgradeTarget) -> str:
     if target.model is not None:
         names = target.breaks or tuple(touch.case for touch in target.model.may_touch)
         return f"{target.model.told}{': ' + _some(names) if names else ''}"
-    return f"breaks {_some(target.breaks)}" if target.breaks else "nothing breaks" if target.clean else "not measured"
+    return (
+        f"breaks {_some(target.breaks, _NAMED)}"
+        if target.breaks
+        else "nothing breaks"
+        if target.clean
+        else "not measured"
+    )
 
 
 def _wanted(found: Plan, console: Console) -> None:
@@ -351,6 +361,6 @@ def _unmeasured(target: UpgradeTarget, console: Console) -> None:
         console.print(f"  not measured there: {_some(target.unmeasured)}", soft_wrap=True)
 
 
-def _some(names: Sequence[str]) -> str:
-    more = " …" if len(names) > _SHOWN else ""
-    return f"{len(names)} ({', '.join(names[:_SHOWN])}{more})"
+def _some(names: Sequence[str], most: int = _SHOWN) -> str:
+    more = " …" if len(names) > most else ""
+    return f"{len(names)} ({', '.join(names[:most])}{more})"
