@@ -261,6 +261,23 @@ def test_where_every_newer_release_breaks_something_the_one_that_breaks_fewest_i
     assert "1 of 3 measured cases breaks: cross, with a workaround there" in first
 
 
+def test_what_failed_before_and_is_silently_wrong_there_is_no_break_and_is_told(home):
+    failed = {"status": "fail", "stage": "export"}
+    wrong = {"status": "mismatch", "stage": "compare"}
+    append(
+        home / "results-local",
+        cell("2.8.0", "turned", "plain", "torchscript-trace", 18) | failed,
+        cell("2.15.0", "turned", "plain", "torchscript-trace", 20) | wrong,
+    )
+
+    found = data("upgrade", "--from", "torch=2.8.0", "--to", "torch=2.15.0")
+    first = run("upgrade", "--from", "torch=2.8.0", "--to", "torch=2.15.0").output.splitlines()[0]
+
+    assert found["target"]["breaks"] == []
+    assert found["target"]["silent"] == ["turned"]
+    assert "1 that failed before now give wrong values or crash (turned)" in first
+
+
 def test_a_wanted_target_is_told_with_one_fix_for_each_case_and_the_setting_that_needs_none(home):
     crash = {"status": "crash", "stage": "run"}
     append(home / "results-local", cell("2.15.0", "cross", "plain", "torchscript-trace", 20) | crash)

@@ -167,12 +167,14 @@ def _told(target: UpgradeTarget) -> str:
 
 
 def _told_of_cases(target: UpgradeTarget) -> str:
-    silent = f"{len(target.unmeasured)} not measured there" if target.unmeasured else ""
+    unmeasured = f"{len(target.unmeasured)} not measured there" if target.unmeasured else ""
     if not target.compared:
-        return f"nothing of this was measured at both ends{'; ' + silent if silent else ''}"
+        return f"nothing of this was measured at both ends{'; ' + unmeasured if unmeasured else ''}"
+    worse = f"{len(target.silent)} that failed before now give wrong values or crash ({some(target.silent, _NAMED)})"
+    silent = worse if target.silent else ""
     fail = f"{len(target.fail)} fail at both ends" if target.fail else ""
     mended = f"{len(target.mended)} mended" if target.mended else ""
-    beside = "".join(f"; {text}" for text in (mended, fail, silent) if text)
+    beside = "".join(f"; {text}" for text in (silent, mended, fail, unmeasured) if text)
     if not target.breaks:
         return f"nothing breaks of what was measured ({plural(target.compared, 'case')}{beside})"
     verb = "breaks" if len(target.breaks) == 1 else "break"

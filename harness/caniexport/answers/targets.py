@@ -42,8 +42,9 @@ class UpgradeTarget:
 
     ``breaks`` are the cases that stop working there, ``workarounds`` one fix for each that has one, ``without`` those
     that have none; ``mended`` start to work there, ``fail`` fail at both ends; ``unmeasured`` were not measured there:
-    nothing is known of them; ``compared`` counts those that were measured at both ends. ``model`` is what is known of
-    the model that was asked about: ``breaks`` are then the known failures that touch it.
+    nothing is known of them; ``compared`` counts those that were measured at both ends; ``silent`` fail with an error
+    at the source, and with wrong values or a crash there. ``model`` is what is known of the model that was asked
+    about: ``breaks`` are then the known failures that touch it.
     """
 
     place: MeasuredPoint
@@ -57,6 +58,7 @@ class UpgradeTarget:
     unmeasured: tuple[str, ...]
     compared: int
     model: ModelStanding | None = None
+    silent: tuple[str, ...] = ()
 
     @property
     def clean(self) -> bool:
@@ -137,13 +139,16 @@ class TargetJudge:
             for case in self._cases
         ]
         known = [end for end in ends if works(end[1]) is not None]
-        breaks = [case for case, *both in known if compare(*map(ComparedCell, both)) in _BREAKS]
+        worse = [end for end in known if compare(*map(ComparedCell, end[1:])) in _BREAKS]
+        breaks = [case for case, before, _ in worse if works(before)]
+        silent = [case for case, before, _ in worse if not works(before)]
         unmeasured = [case for case, _, after in known if works(after) is None]
         fail = [
-            case for case, before, after in known if not works(before) and works(after) is False and case not in breaks
+            case for case, before, after in known if not works(before) and works(after) is False and case not in silent
         ]
         mended = [case for case, before, after in known if works(after) and not works(before)]
-        return self._target(place, breaks, mended, fail, unmeasured, len(known) - len(unmeasured), None)
+        target = self._target(place, breaks, mended, fail, unmeasured, len(known) - len(unmeasured), None)
+        return replace(target, silent=tuple(silent))
 
     def _of_model(self, place: MeasuredPoint, found: ModelStanding) -> UpgradeTarget:
         named = [touch.case for touch in found.touches]
