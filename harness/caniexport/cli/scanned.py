@@ -131,7 +131,7 @@ def _heap(item: SiteFinding) -> str:
     if item.site.runtime and not item.spoken:
         return f"written for {item.site.runtime}, which is not measured"
     if item.is_elsewhere:
-        return "comparisons with torch's version that do not concern an export"
+        return "comparisons with torch's version that no measured case is about"
     if item.is_lesser and item.site.fixes:
         return "with the form of a fix where nothing speaks of an export, so maybe ordinary code (--all)"
     return "with words on an export that name no operator (--all)" if item.is_lesser else ""

@@ -80,8 +80,8 @@ class SiteFinding:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether it is a comparison with torch's version that does not concern an export."""
-        return self.site.kind is SiteKind.GATE and not self.site.told and not self.spoken
+        """Whether it is a comparison with torch's version that no measured case is about."""
+        return self.site.kind is SiteKind.GATE and not self.site.fixes and not self.spoken
 
 
 class Seen:

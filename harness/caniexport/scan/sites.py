@@ -313,7 +313,7 @@ class _Finder(ast.NodeVisitor):
                 asked = self.inside or asks_for_export(test)
                 called = _called if asked else _called_of_torch if named else _called_by_none
                 ops = tuple(sorted(called(body) ^ called(orelse)))
-                fixes = fixes or self._beside(test, [*body, *orelse])
+                fixes = fixes or self._beside(test, [*body, *orelse]) or (_OPSETS if _sets_opset(body) else ())
             told = "a branch in an export" if about else ""
             self._add(test, SiteKind.GATE, name=found.text, condition=found, ops=ops, fixes=fixes, told=told)
 
@@ -429,6 +429,12 @@ def _is_table_of_opsets(node: ast.Dict) -> bool:
     releases = [key for key in keys if isinstance(key, str) and _RELEASE.match(key)]
     opsets = [value for value in values if isinstance(value, int) and 7 <= value <= 30]  # opsets of torch
     return len(releases) >= 2 and len(releases) == len(node.keys) == len(opsets)  # a table has two rows
+
+
+def _sets_opset(nodes: Iterable[ast.AST]) -> bool:
+    """``opset_version = 12``."""
+    made = (item for node in nodes for item in ast.walk(node) if isinstance(item, ast.Assign))
+    return any("opset" in dotted(item.targets[0]) and isinstance(item.value, ast.Constant) for item in made)
 
 
 def _called(nodes: Iterable[ast.AST]) -> set[str]:

@@ -64,7 +64,7 @@ def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]
 
 def _told(source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: str, operator: str) -> StatedWorkaround:
     fixes = tuple((item.case, item.variant) for item in best)
-    asks = place.told not in (Told.GATE, Told.NAME) or place.is_about_onnx or bool(place.runtime)
+    asks = place.is_about_onnx or bool(place.runtime)
     same = asks and any(item.is_same for item in best)
     sure = Sureness.SAME if same else Sureness.OPERATOR if operator else Sureness.SIMILAR
     if place.refuses:
@@ -149,7 +149,8 @@ def _formed(source: ParsedFile, found: Formed, by_path: str) -> Site:
     """
     of = next((form.of for form in found.forms if form.of), "")
     size = max(form.weight for form in found.forms)
-    telling = size >= _WHOLE or (size >= _FEWEST and _speaks_around(source, found.line))
+    written = any(not form.needs for form in found.forms)
+    telling = (written and size >= _WHOLE) or (size >= _FEWEST and _speaks_around(source, found.line))
     sure = Sureness.SAME if of or telling else Sureness.SIMILAR
     return Site(
         source.path, found.line, SiteKind.SHAPE, text_at(source, found.line), found.fixes[0][0], fixes=found.fixes,
