@@ -60,7 +60,8 @@ _ENGLISH = frozenset(
     "pool conv random normal uniform bias complex real imag squeeze append mm rand sequence list cond scan int "
     "float bool is in call return for exp2 attr tensor apply addition detach prim scatter softmax relu sigmoid "
     "conv2d matmul convolution gelu abs eq ne lt gt le ge insert unsqueeze unbind chunk layer instance batch "
-    "group tile interpolate clamp clone cube diagonal logit nonzero prod quantile remainder einsum_ pooling to_ replace optional case convert forward result length line state "
+    "clamp clone cube diagonal logit nonzero prod quantile remainder "
+    "group tile interpolate einsum_ pooling to_ replace optional case convert forward result length line state "
     "clip state_dict op ops name step zero one half solve inverse normalize diff std var dist window polar".split()
 )
 _NAME = (
