@@ -28,7 +28,12 @@ def run(tmp_path):
         subprocess.run(["git", *words], cwd=clone, check=True)
     page, outputs = temp / "page.md", temp / "outputs"
     named = {"RUNNER_TEMP": temp, "GITHUB_STEP_SUMMARY": page, "GITHUB_OUTPUT": outputs}
-    asked = {"LOCK": "requirements.txt", "BASE": "HEAD", "FILTERS": "--op grid_sampler --op lstm", "MODEL": ""}
+    asked = {
+        "LOCK": "requirements.txt",
+        "BASE": "HEAD",
+        "FILTERS": "--op grid_sampler --op lstm --op scaled_dot_product_attention",
+        "MODEL": "",
+    }
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environ = {**os.environ, **{name: str(value) for name, value in named.items()}, **asked, "PATH": path}
 
@@ -52,16 +57,37 @@ def test_the_action_hands_every_input_to_its_steps():
     assert all(f"inputs.{name} " in given for name in action["inputs"])
 
 
+def test_the_action_is_one_by_githubs_schema_and_its_scripts_have_no_fault_that_shellcheck_knows(tmp_path):
+    scripts = [ACTION / "upgrade.sh"]
+    for number, step in enumerate(yaml.safe_load((ACTION / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]):
+        scripts.append(tmp_path / f"{number}.sh")
+        scripts[-1].write_text(step["run"])
+    schema = ["-m", "check_jsonschema", "--builtin-schema", "vendor.github-actions", str(ACTION / "action.yml")]
+    checks = [[sys.executable, *schema], [Path(sys.executable).parent / "shellcheck", "--shell=bash", *scripts]]
+
+    done = [subprocess.run(line, capture_output=True, text=True, check=False) for line in checks]
+
+    assert [item.returncode for item in done] == [0, 0], done
+
+
 @pytest.mark.published
 def test_a_lock_file_that_moves_gives_a_summary_and_fails_where_something_breaks(run):
     reply, page, outputs = run(AFTER)
 
     assert reply.returncode == 1, reply.stderr
-    assert page.startswith("## caniexport\n\nMove to torch 2.9.1")
+    assert page.startswith("## caniexport\n\n- Move to torch 2.9.1")
+    assert "\n- As called by default" in page
     assert "regressed" in page
     assert "+torch==2.9.1" in page
     assert page.count("<details>") == page.count("</details>") == 2
     assert Path(outputs.strip().removeprefix("summary=")).read_text() == page
+
+
+@pytest.mark.published
+def test_what_breaks_has_its_cause_where_other_packages_beside_torch_answer(run):
+    _, page, _ = run(f"{AFTER}onnxscript==0.5.6\n")
+
+    assert "AssertionError: only 4D query, key, and value are supported\n  sdpa-three-dims: pass → fail" in page
 
 
 @pytest.mark.published

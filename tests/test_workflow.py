@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,20 @@ def test_the_file_is_a_workflow_by_githubs_schema(tmp_path):
     done = [subprocess.run([*check, str(path)], capture_output=True, text=True, check=False) for path in (FILE, wrong)]
 
     assert [item.returncode for item in done] == [0, 1], done
+
+
+def test_the_scripts_of_the_file_have_no_fault_that_shellcheck_knows(tmp_path):
+    jobs = yaml.safe_load(FILE.read_text())["jobs"].values()
+    texts = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
+    scripts = [tmp_path / f"{number}.sh" for number in range(len(texts))]
+    for script, text in zip(scripts, texts, strict=True):
+        # what GitHub puts in before the shell reads it
+        script.write_text(re.sub(r"\$\{\{.*?\}\}", "value", text))
+
+    line = [Path(sys.executable).parent / "shellcheck", "--shell=bash", *scripts]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+
+    assert (bool(scripts), done.returncode, done.stdout) == (True, 0, "")
 
 
 def test_every_command_of_the_file_is_one_that_there_is():

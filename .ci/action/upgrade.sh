@@ -13,13 +13,14 @@ if git diff --quiet "$BASE" -- "$LOCK"; then
     echo "$LOCK is as it was at $BASE"
     exit 0
 fi
-filters=()
-read -r -a filters <<<"$FILTERS" || true
+options=()
+read -r -a options <<<"$FILTERS" || true
 code=0
-caniexport upgrade --lock "$before" --to-lock "$LOCK" "${filters[@]}" >"$RUNNER_TEMP/upgrade.txt" || code=$?
+caniexport upgrade --lock "$before" --to-lock "$LOCK" "${options[@]}" >"$RUNNER_TEMP/upgrade.txt" || code=$?
 [ "$code" -le 1 ] || exit "$code"
 {
-    printf '## caniexport\n\n%s\n' "$(head -n 1 "$RUNNER_TEMP/upgrade.txt")"
+    printf '## caniexport\n\n'
+    head -n 1 "$RUNNER_TEMP/upgrade.txt" | sed -E 's/^/- /; s/\. ([A-Z])/.\n- \1/g'
     printf '\n<details><summary>What changes</summary>\n\n~~~text\n'
     tail -n +3 "$RUNNER_TEMP/upgrade.txt"
     printf '~~~\n\n</details>\n\n<details><summary>%s</summary>\n\n~~~diff\n' "$LOCK"

@@ -179,7 +179,7 @@ def upgrade(
         right,
         target,
         kept,
-        tuple(_groups(changes, dataset)),
+        tuple(_groups(changes, dataset.of(right.profile))),
         _moved(moved, {Workaround.NEEDED}, {Workaround.OBSOLETE, Workaround.HARMFUL}),
         _moved(moved, {Workaround.NEEDED}, {Workaround.NEEDED}),
         _moved(moved, {Workaround.OBSOLETE, Workaround.HARMFUL}, {Workaround.NEEDED}),
