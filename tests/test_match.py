@@ -367,3 +367,27 @@ def test_a_model_with_attention_of_three_axes_is_never_said_to_be_clear_where_dy
     graph = known_graphs(rows, source.torch, source.exporter)["sdpa-three-dims", "plain"]
     target = places.fill({"torch": torch, "exporter": exporter, "opset": str(opset)})
     assert TouchJudge(rows, graph, source, statuses.at).at(target).word is TouchWord.FAILS
+
+
+@pytest.mark.parametrize(
+    ("text", "leads"),
+    [
+        # a runtime's log, with a warning that names another operator before the exception
+        (
+            "2022-12-24 14:55:54.5183 [W:onnxruntime:, constant_folding.cc:157 ApplyImpl] Can't constant fold "
+            "SequenceEmpty node 'SequenceEmpty_2506'\nterminate called after throwing an instance of 'Ort::Exception'\n"
+            "  what():  Got invalid dimensions for input: speech for the following indices\n index: 2 Got: 1",
+            ("dynamic-axes-size-20-input", "fully-conv-dynamic-hw"),
+        ),
+        # an older release's words
+        ("The following dimensions have been specialized and CANNOT be dynamic", ("dim-",)),
+        # a paste that begins behind the exception
+        (
+            "The following call raised this error:\n  File 'transforms.py', line 176, in spline\n"
+            "    assert (discriminant >= 0).all(), discriminant",
+            ("branch-on-value", "guard-on-item"),
+        ),
+    ],
+)
+def test_an_error_without_an_operator_is_led_by_its_stage_and_cause(index, text, leads):
+    assert match_error(index, text).leads[0].case.startswith(leads)

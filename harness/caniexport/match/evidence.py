@@ -81,7 +81,23 @@ _RAISING = re.compile(
     r"^\s*raise (?:\w+\.)*(?P<kind>\w+)\(\s*f?(?:\"(?P<double>[^\"\n]+)|'(?P<single>[^'\n]+))", re.MULTILINE
 )
 #: a line that a log marks as a note or a warning
-_LOGGED = re.compile(r"^[WI]\d{4} [\d:.]+ .*$", re.MULTILINE)
+_LOGGED = re.compile(r"^(?:[WI]\d{4} [\d:.]+ |[\d-]+ [\d:.]+ \[[VIW]:onnxruntime:).*$", re.MULTILINE)
+#: what older releases say, and a paste without its first line, with what has to be missing and the words that are measured
+_OTHER_WORDS = (
+    (
+        re.compile(
+            r"have been specialized and CANNOT be dynamic"
+            r"|Not all values of .{1,200}?(?:are valid because|satisfy the generated guard)"
+        ),
+        "Constraints violated",
+        "UserError: Constraints violated (size)! For more information, run with TORCH_LOGS=+dynamic",
+    ),
+    (
+        re.compile(r"The following call raised this error:"),
+        "data-dependent",
+        "GuardOnDataDependentSymNode: Could not guard on data-dependent expression",
+    ),
+)
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 #: a line that was broken for its length, and quotes as a text processor sets them
 _BROKEN_LINE = re.compile(r"\\\n\s*")
@@ -343,7 +359,7 @@ def is_kind(text: str) -> bool:
 
 def read_error(text: str) -> ErrorEvidence:
     """Read an error text as it was pasted; an empty one gives no evidence."""
-    whole = _ends(_BROKEN_LINE.sub("", _ANSI.sub("", text)).translate(_QUOTES))
+    whole = _measured_words(_ends(_BROKEN_LINE.sub("", _ANSI.sub("", text)).translate(_QUOTES)))
     cleaned = _clean(whole)
     reasons = _reasons(cleaned)
     inner = (match["kind"] for reason in reasons for match in _INNER_KIND.finditer(reason.text))
@@ -354,12 +370,18 @@ def read_error(text: str) -> ErrorEvidence:
     return ErrorEvidence(tuple(telling), kinds, operators, called, tool)
 
 
+def _measured_words(text: str) -> str:
+    """A text, and behind it the measured words for what it says in others."""
+    told = [words for pattern, known, words in _OTHER_WORDS if known not in text and pattern.search(text)]
+    return "\n".join((text, *told))
+
+
 def _ends(text: str) -> str:
     return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}\n{text[-LONGEST:]}"
 
 
 def _clean(text: str) -> str:
-    text = _WHAT.sub("", text)
+    text = _WHAT.sub("\nException: ", text)
     for pattern in (_ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH):
         text = pattern.sub("\n" if pattern is not _CAUSED_BY else " ", text)
     return text

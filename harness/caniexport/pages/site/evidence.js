@@ -75,7 +75,7 @@ window.makeReader = data => {
   }
   const read_error = text => {
     const joined = sub(evidence._BROKEN_LINE, sub(evidence._ANSI, text, ''), '')
-    const whole = _ends(joined.replace(/[^]/gu, letter => evidence._QUOTES[letter] ?? letter))
+    const whole = _measured_words(_ends(joined.replace(/[^]/gu, letter => evidence._QUOTES[letter] ?? letter)))
     const found = _reasons(_clean(whole))
     const inner = found.flatMap(reason => findall(evidence._INNER_KIND, reason.text).map(item => item.groups.kind))
     const kinds = unique([...found.map(reason => reason.kind).filter(Boolean), ...inner])
@@ -92,12 +92,16 @@ window.makeReader = data => {
       only_named: kinds.length > 0 && !reasons.some(reason => reason.text),
     }
   }
+  const _measured_words = text => {
+    const told = evidence._OTHER_WORDS.filter(([pattern, known]) => !text.includes(known) && match(pattern, text))
+    return [text, ...told.map(([, , words]) => words)].join('\n')
+  }
   const _ends = text => text.length <= 2 * evidence.LONGEST ? text
     : `${text.slice(0, evidence.LONGEST)}\n${text.slice(-evidence.LONGEST)}`
   const _clean = text => {
     const {_WHAT, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH} = evidence
     return [_ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH].reduce(
-      (text, pattern) => sub(pattern, text, pattern === _CAUSED_BY ? ' ' : '\n'), sub(_WHAT, text, ''))
+      (text, pattern) => sub(pattern, text, pattern === _CAUSED_BY ? ' ' : '\n'), sub(_WHAT, text, '\nException: '))
   }
   const _reasons = text => {
     const bare = match(evidence._BARE_KIND, strip(text))
