@@ -82,7 +82,7 @@ _RAISING = re.compile(
 )
 #: a line that a log marks as a note or a warning
 _LOGGED = re.compile(r"^(?:[WI]\d{4} [\d:.]+ |[\d-]+ [\d:.]+ \[[VIW]:onnxruntime:).*$", re.MULTILINE)
-#: what older releases say, and a paste without its first line, with what has to be missing and the words that are measured
+#: what older releases say, and a paste without its first line; what is missing then, and the words that are measured
 _OTHER_WORDS = (
     (
         re.compile(
