@@ -110,7 +110,7 @@ def test_every_link_of_every_page_takes_the_setting_along(pages_home, monkeypatc
 def test_the_matrix_has_the_releases_and_exporters_of_the_setting_alone(draw):
     shown = draw("matrix", torch="1.13\N{EN DASH}2.8", exporter="trace", rows="cases")
     head = markup(shown).split('class="matrix"')[1].split("</thead>")[0]
-    heads = re.findall(r'<th scope="col"[^>]*>([\d.]+)</th>', head)
+    heads = re.findall(r"<th[^>]*>([\d.]+)</th>", head)
 
     assert heads == ["2.0.1", "2.8.0"]
     assert {re.search(r"&exporter=([\w-]+)", link)[1] for *_, link in cells(shown, "item-baked")} == {TRACE}
@@ -138,7 +138,7 @@ def test_the_filters_show_the_setting_as_it_was_written(draw):
 
 def test_every_page_is_of_the_packages_of_the_setting(draw):
     matrix = markup(draw("matrix", rows="cases", profile="period"))
-    assert re.findall(r'<th scope="col"[^>]*>([\d.]+)</th>', matrix.split("</thead>")[0]) == ["2.8.0"]
+    assert re.findall(r"<th[^>]*>([\d.]+)</th>", matrix.split("</thead>")[0]) == ["2.8.0"]
 
     for asked in ({"my_profile": "period"}, {"profile": "period"}):
         shown = draw("case", case="cross-no-symbolic", exporter="dynamo", torch="2.8.0", opset="18", **asked)

@@ -14,6 +14,8 @@ from click.testing import CliRunner
 from dashboard_data import CASES, CROSS, HOSTILE, MARKED_ID, RELEASES, build
 from markupsafe import escape
 
+from caniexport import home as homes
+from caniexport import versions
 from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.pages.kept import Kept
@@ -49,6 +51,30 @@ def test_the_copys_page_of_upgrades_opens_with_the_decision(copy):
     said = words(copy / "upgrade.html")
 
     assert re.search(r"(Move to|Moving to|At) torch \S+ (as called by default|with `)[^.]*: .*?measured", said)
+
+
+def test_an_upgrade_leads_to_what_is_listed_below_its_table(copy):
+    page = (copy / "upgrade" / "1.10.2.html").read_text(encoding="utf-8")
+
+    assert 'id="changes"' in page
+    assert "● needed → ○ obsolete cross-no-symbolic / stack_rewrite" in words_of(page)
+
+
+@pytest.mark.published
+def test_a_text_of_an_error_names_its_releases_in_their_order():
+    shown = page_of("case", {"case": "any-symbolic-arity"}, Kept.open(homes.find().published, None), whole=True)
+    spans = re.findall(r"torch ([\d.]+) to ([\d.]+),", words_of(str(shown.body)))
+
+    assert spans
+    assert all(versions.parse(first) < versions.parse(last) for first, last in spans)
+
+
+def test_the_fixes_of_a_case_are_one_table_for_all_exporters(copy):
+    page = (copy / "case" / "cross-no-symbolic.html").read_text(encoding="utf-8")
+    (table,) = re.findall(r'<table class="matrix words.*?</table>', page, flags=re.S)
+
+    assert table.count(">stack_rewrite <") == 1
+    assert re.search(r'<th class="by" scope="row">[^<]*trace', table)
 
 
 def test_an_upgrade_from_each_release_and_from_the_packages_of_its_time_has_a_page(copy):

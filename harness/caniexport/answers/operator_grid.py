@@ -114,8 +114,9 @@ def _share(passing: int, calls: int) -> str:
 def operator_lines(summary: OperatorsSummary, op: str) -> list[TimelineLine]:
     """The lines of an operator, in the order in which they are told."""
     groups: dict[tuple[str, str, str], dict[str, list[OperatorRow]]] = defaultdict(lambda: defaultdict(list))
-    for row in summary.rows("op = ? AND exporter IS NOT NULL AND calls > 0", [op]):
-        groups[row.dtype or "", row.form or "", row.exporter or ""][row.torch].append(row)
+    for row in summary.of_operator(op):
+        if row.exporter and row.calls:
+            groups[row.dtype or "", row.form or "", row.exporter][row.torch].append(row)
     made = [TimelineLine(*place, {torch: _cell(own) for torch, own in by.items()}) for place, by in groups.items()]
     return sorted(made, key=_rank)
 

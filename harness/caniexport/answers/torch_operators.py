@@ -6,9 +6,9 @@ The summary (``results/operators``) has a row for each operator, dtype, form, ex
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import product, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -155,6 +155,16 @@ class OperatorsSummary:
         self.releases = versions.ordered(str(torch) for (torch,) in self.fetch("SELECT DISTINCT torch FROM {}"))
         has = self.fetch("SELECT DISTINCT op FROM {} WHERE torch = ?", self.releases[-1:])
         self._newest = {str(op) for (op,) in has}
+        self._rows_of: dict[str, list[OperatorRow]] = {}
+
+    def read_all(self) -> None:
+        """Read the rows of every operator, for a page of each: a question for each takes longer."""
+        for row in self.rows("TRUE"):
+            self._rows_of.setdefault(row.op, []).append(row)
+
+    def of_operator(self, op: str) -> list[OperatorRow]:
+        """The rows of an operator."""
+        return self._rows_of[op] if op in self._rows_of else self.rows("op = ?", [op])
 
     def rows(self, where: str, values: Sequence[Any] = ()) -> list[OperatorRow]:
         """The rows that a condition takes."""
@@ -217,12 +227,8 @@ def _letters(name: str) -> str:
 def torch_operator(summary: OperatorsSummary, dataset: Dataset, name: str) -> Answers[OperatorPlace]:
     """What is known of the operators of a name; raises :class:`caniexport.model.errors.UnknownName`."""
     ops = summary.named(name)
-    rows = summary.rows(f"op IN ({', '.join('?' * len(ops))})", ops)
-    by_op = defaultdict(list)
-    for row in rows:
-        by_op[row.op].append(row)
     first = summary.likeness(ops[0], name)
-    places = (_place(op, by_op[op], summary.releases, dataset) for op in ops)
+    places = (_place(op, summary.of_operator(op), summary.releases, dataset) for op in ops)
     return Answers(replace(place, meant=summary.likeness(place.op, name) == first) for place in places)
 
 
@@ -346,30 +352,55 @@ def _speaker(line: OperatorHistory) -> str:
 
 def _declared(dataset: Dataset, op: str) -> dict[str, str]:
     """The opsets with a rule in the newest measured release, by exporter."""
-    newest = load(dataset).torch[-1]
+    newest, keys = load(dataset).torch[-1], name_keys(op)
     found: dict[str, list[str]] = defaultdict(list)
     for exporter, key, opsets in declared_rules(dataset, newest):
-        if key in name_keys(op):
+        if key in keys:
             found[exporter].append(opsets)
     return {exporter: ", ".join(dict.fromkeys(opsets)) for exporter, opsets in found.items()}
 
 
-def declared_rules(dataset: Dataset, release: str) -> Iterable[tuple[str, str, str]]:
-    """Exporter, operator's key and opsets of every rule in a release's own tables."""
-    by = {tables.TABLE_OF[exporter]: exporter for exporter in _EXPORTERS}
-    for row in dataset.records("declared", {"release": {release}, "by": set(by)}):
-        yield by[row["by"]], operator_key(row["op"].split(".")[0]), row["opsets"]
+def declared_rules(dataset: Dataset, release: str) -> Sequence[tuple[str, str, str]]:
+    """Exporter, operator's key and opsets of every rule in a release's own tables; read once."""
+    if ("rules", release) not in dataset.beside:
+        by = {tables.TABLE_OF[exporter]: exporter for exporter in _EXPORTERS}
+        rows = dataset.records("declared", {"release": {release}, "by": set(by)})
+        found = [(by[row["by"]], operator_key(row["op"].split(".")[0]), row["opsets"]) for row in rows]
+        dataset.beside["rules", release] = found
+    rules: list[tuple[str, str, str]] = dataset.beside["rules", release]
+    return rules
 
 
 def _runs_on(dataset: Dataset, cases: Sequence[str], became: Sequence[str]) -> dict[str, str]:
     """Of each ONNX operator from which onnxruntime on files with it run: those of the documented cases."""
-    rows = dataset.select(("bundle", "ops"), {"case": cases, "status": tuple(_WORKS)}) if cases and became else []
-    files = {bundle: set(_plain_ops(ops)) for bundle, ops in rows if bundle and ops}
-    ended: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    known = ends_on_onnxruntime(dataset, cases) if became else {}
+    ended: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for case in cases:
+        for (op, version), ends in known.get(case, {}).items():
+            ended[op][version].extend(ends)
+    return {op: words for op in became if (words := _since_runtime(ended.get(op, {})))}
+
+
+def ends_on_onnxruntime(
+    dataset: Dataset, cases: Sequence[str]
+) -> Mapping[str, Mapping[tuple[str, str], Collection[bool]]]:
+    """By case, then by ONNX operator and release of onnxruntime: whether files that work run there, each answer once.
+
+    A case is read once for a dataset.
+    """
+    known: dict[str, dict[tuple[str, str], set[bool]]] = dataset.beside.setdefault("ends on onnxruntime", {})
+    wanted = [case for case in cases if case not in known]
+    known.update((case, {}) for case in wanted)
+    where = {"case": wanted, "status": tuple(_WORKS)}
+    files: dict[str, tuple[set[str], set[str]]] = {}
+    for case, bundle, ops in dataset.select(("case", "bundle", "ops"), where) if wanted else ():
+        if bundle and ops:
+            files.setdefault(bundle, (set(), set(_plain_ops(ops))))[0].add(case)
     for bundle, runtime, version, provider, status, _ in dataset.replays(files, _REPLAY) if files else ():
-        for op in files[bundle].intersection(became) if (runtime, provider) == _ONNXRUNTIME else ():
-            ended[op, version].append(status in _WORKS)
-    return {op: words for op in became if (words := _since_runtime({v: ok for (o, v), ok in ended.items() if o == op}))}
+        own, ops = files[bundle] if (runtime, provider) == _ONNXRUNTIME else ((), ())
+        for place in product(own, ops):
+            known[place[0]].setdefault((place[1], version), set()).add(status in _WORKS)
+    return known
 
 
 def _since_runtime(ended: Mapping[str, Sequence[bool]]) -> str:

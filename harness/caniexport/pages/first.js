@@ -27,8 +27,14 @@
     seen.disconnect()
     const main = document.querySelector('[data-testid=stMain]')
     if (main && first.scrollTop) main.scrollTop = first.scrollTop
+    const isNarrowing = first.querySelector('input.narrow:focus')
     first.remove()
+    if (isNarrowing) document.querySelector('#root input.narrow')?.focus()
   }
+  // what somebody types to narrow a table goes on in the app (nav.js)
+  first.addEventListener('input', event => {
+    if (event.target.matches('input.narrow')) window.narrowing = {at: location.href, words: event.target.value}
+  })
   const seen = new MutationObserver(look)
   seen.observe(document.body, {childList: true, subtree: true})
   first.addEventListener('focusout', () => setTimeout(look))

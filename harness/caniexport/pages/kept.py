@@ -10,7 +10,7 @@ from caniexport.answers import select
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import Rows
 from caniexport.answers.support import Support, all_supports, supports
-from caniexport.answers.torch_operators import OperatorsSummary, operators_beside
+from caniexport.answers.torch_operators import OperatorsSummary, ends_on_onnxruntime, operators_beside
 from caniexport.answers.upstream import SourceState, upstream
 from caniexport.answers.words import Words, words
 from caniexport.model.case import PLAIN
@@ -87,7 +87,10 @@ class Kept(Dataset):
         )
 
     def read_cases(self, cases: Sequence[str]) -> None:
-        """Read the cells of many cases, for pages of each of them: a question for each takes five times as long."""
+        """Read the cells of many cases and how their files end on onnxruntime, for pages of each of them.
+
+        A question for each takes five times as long.
+        """
         for begin in range(0, len(cases), _TOGETHER):
             together = dict.fromkeys(cases[begin : begin + _TOGETHER])
             found: dict[str, list[MeasuredCell]] = {case: [] for case in together}
@@ -95,6 +98,7 @@ class Kept(Dataset):
                 found[cell.case].append(cell)
             for case, cells in found.items():
                 self._kept["cells", case] = cells
+            ends_on_onnxruntime(self, list(together))
 
     def all_supports(self) -> dict[str, tuple[Support, ...]]:
         """By case: where its failing form works, a line for each exporter; read in one pass."""

@@ -57,12 +57,26 @@ if (!window.caniexport) {
     })
   })
   // a table is narrowed while somebody types: every word has to be in a row's own
-  document.addEventListener('input', event => {
-    if (!event.target.matches?.('input.narrow')) return
-    const parts = event.target.value.toLowerCase().split(/\s+/).filter(Boolean)
-    const line = event.target.closest('p'), rows = [...line.parentElement.querySelectorAll('table.narrowed tbody tr')]
+  const narrow = input => {
+    const parts = input.value.toLowerCase().split(/\s+/).filter(Boolean)
+    const line = input.closest('p'), rows = [...line.parentElement.querySelectorAll('table.narrowed tbody tr')]
     for (const row of rows) row.hidden = !parts.every(part => row.dataset.words.includes(part))
     line.querySelector('[role=status]').textContent = parts.length ? `${rows.filter(row => !row.hidden).length} of ${rows.length}` : ''
+  }
+  document.addEventListener('input', event => {
+    if (!event.target.matches?.('input.narrow')) return
+    window.narrowing = {at: location.href, words: event.target.value}
+    narrow(event.target)
+  })
+  // what was typed goes on where the table is drawn anew: in place of the first document (first.js), of other rows
+  const narrowed = () => document.querySelectorAll('#root input.narrow:not([data-seen])').forEach(input => {
+    input.dataset.seen = '1'
+    if (window.narrowing?.at !== location.href) return
+    input.value = window.narrowing.words
+    narrow(input)
+  })
+  const copies = () => document.querySelectorAll('.code:not(:has(.copy))').forEach(box => {
+    box.prepend(Object.assign(document.createElement('button'), {className: 'copy', type: 'button', textContent: 'Copy'}))
   })
   const typing = node => /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName) || node.isContentEditable
   document.addEventListener('keydown', event => {
@@ -97,8 +111,9 @@ if (!window.caniexport) {
   const sizes = new ResizeObserver(newest)
   // Streamlit names a part for nobody, and gives it a label and the focus all the same
   const named = () => document.querySelectorAll('[data-testid=stFileUploaderDropzone][role=presentation]').forEach(box => { box.role = 'group' })
-  new MutationObserver(() => { newest(); named() }).observe(document.body, {childList: true, subtree: true})
-  newest()
+  const drawn = () => { newest(); named(); narrowed(); copies() }
+  new MutationObserver(drawn).observe(document.body, {childList: true, subtree: true})
+  drawn()
   // the heads of a table stay in the window while its rows go by
   const heads = () => document.querySelectorAll('.scroll > table').forEach(table => {
     const top = document.querySelector('[data-testid=stHeader]')?.getBoundingClientRect().bottom || 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import groupby
@@ -20,6 +21,8 @@ from caniexport.answers.upstream import source_address
 from caniexport.names import plural
 from caniexport.pages import links, looks
 
+#: names, signs and spaces of code, which style.css gives no colour
+_WITHOUT_COLOUR = re.compile(r'<span class="(?:n|o|p|w)">([^<]*)</span>')
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -45,6 +48,7 @@ def _environment() -> Environment:
         web_address=source_address,
         runs=_runs,
         each=_each,
+        alike=_alike,
         short=shorten,
         only=_only,
         opset=opset_name,
@@ -88,6 +92,14 @@ def _each(items: Iterable[Any], *attributes: str) -> list[Any]:
     return list(dict.fromkeys(map(attrgetter(*attributes), items)))
 
 
+def _alike(items: Iterable[Any], *attributes: str) -> list[tuple[Any, list[Any]]]:
+    """Items that are alike in some attributes, with what these say; in the order in which each is first said."""
+    found: dict[Any, list[Any]] = {}
+    for item in items:
+        found.setdefault(attrgetter(*attributes)(item), []).append(item)
+    return list(found.items())
+
+
 def _ticked(text: str) -> Markup:
     """A sentence whose words between back-ticks are code."""
     parts = text.split("`")
@@ -107,4 +119,5 @@ def coloured(text: str) -> Markup:
     from pygments.lexers.python import PythonLexer
 
     # both take a text as it is: nothing is stripped from its ends, and every sign of HTML is escaped
-    return Markup(highlight(text, PythonLexer(stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True)))
+    found = highlight(text, PythonLexer(stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True))
+    return Markup(_WITHOUT_COLOUR.sub(r"\1", found))

@@ -106,6 +106,8 @@ class _Copy:
         self._pages = len(PAGES) + len(entries) + len(ops) + len(releases) + len(upgrades)
         self._say(f"writing the tables as files, then {self._pages} pages")
         self._kept.read_cases([entry.case for entry in entries])
+        if summary := self._kept.operators():
+            summary.read_all()
         self._assets()
         self._kept.all_sources()
         for name in PAGES:
@@ -157,7 +159,7 @@ class _Copy:
             given |= {"entries": overview.cases(self._kept), "found": found, "files": self._files}
         with links.addressed(addressing(file)):
             shown = page(name, asked, self._kept, whole=True)
-            scripts: tuple[str, ...] = (_MARK, *_SEARCH) if is_front else _TABLES
+            scripts: tuple[str, ...] = (_MARK, *_SEARCH, *_TABLES) if is_front else _TABLES
             if file == "matrix.html":
                 scripts += _FILTERS
             template = "file_front.html" if is_front else "file.html"

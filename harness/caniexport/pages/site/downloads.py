@@ -23,7 +23,7 @@ _EVERYTHING = Filters(variants=("*",), exporters=("*",))
 
 
 #: signs of the hash of a file in the table of cells
-_BUNDLE = 12
+_BUNDLE = 10
 #: files that a reader may take, with what each is
 _WHAT = {
     "cells.parquet": f"every measured cell; a file is {_BUNDLE} signs of its hash, a time whole minutes",
@@ -120,6 +120,8 @@ def _tables(kept: Kept) -> Iterable[tuple[str, pa.Table]]:
     frame["measured_at"] = frame["measured_at"].dt.floor("min")
     for name in ("seconds_export", "seconds_load", "seconds_run"):
         frame[name] = frame[name].round(2)
+    # neighbours that are alike are packed best
+    frame = frame.sort_values(["case", "variant", "exporter", "opset", "torch"], kind="stable")
     yield "cells", pa.Table.from_pandas(frame, preserve_index=False)
     texts = kept.messages({*frame["message_id"].dropna(), *frame["warning_id"].dropna(), *frame["checker_id"].dropna()})
     yield "messages", pa.table({"message_id": sorted(texts), "text": [texts[name] for name in sorted(texts)]})

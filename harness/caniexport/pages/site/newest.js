@@ -1,3 +1,18 @@
+// Texts and the address of the page can be copied, where the browser lets a script do that.
+if (navigator.clipboard) {
+  document.documentElement.classList.add('scripted')
+  for (const box of document.querySelectorAll('.code')) {
+    box.prepend(Object.assign(document.createElement('button'), {className: 'copy', type: 'button', textContent: 'Copy'}))
+  }
+  addEventListener('click', async event => {
+    const button = event.target.closest('button.copy')
+    if (!button) return
+    const words = button.textContent
+    await navigator.clipboard.writeText(button.matches('.link') ? location.href : button.nextElementSibling.textContent)
+    button.textContent = 'Copied'
+    setTimeout(() => { button.textContent = words }, 1500)
+  })
+}
 // The heads of a table stay in the window while its rows go by.
 addEventListener('scroll', () => {
   for (const table of document.querySelectorAll('.scroll > table')) {

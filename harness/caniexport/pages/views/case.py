@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from caniexport import home as homes
 from caniexport import names, versions
 from caniexport.answers.documents import JudgedClaim, all_claims
 from caniexport.answers.filters import Filters
-from caniexport.answers.profile_differences import differences_beside_torch
+from caniexport.answers.profile_differences import ProfileDifference, differences_beside_torch
 from caniexport.answers.reasons import Why, why
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry, Rows
@@ -147,15 +147,23 @@ class Strip:
         written = cell.opset_effective if cell.works and cell.opset_effective != cell.opset else None
         return _Place(look.css, look.sign, str(written or ""), text.anchor if text else "")
 
-    def words_along(self, variant: str) -> list[tuple[looks.Look, int]]:
-        """The word of a fix on every release, as a file shows it."""
+    def words_along(self, variant: str) -> tuple[tuple[looks.Look, int], ...]:
+        """The word of a fix on every release; neighbours that have the same are one, with how many they are."""
         words = (looks.WORD[self.words[variant].get(torch, Workaround.UNKNOWN)] for torch in self.judged)
-        return [(look, len(list(alike))) for look, alike in groupby(words)]
+        return tuple((look, len(list(alike))) for look, alike in groupby(words))
 
     @property
     def seen(self) -> set[Status]:
         """The statuses in it, and what stands where nothing was measured."""
         return {cell.status for cell in self.cells.values()} | {Status.NOT_RUN}
+
+
+def fix_lines(strips: Sequence[Strip], variant: str) -> list[tuple[list[str], tuple[tuple[looks.Look, int], ...]]]:
+    """The words of a fix as a file shows them: a line for the exporters that have the same on every release."""
+    found: dict[tuple[tuple[looks.Look, int], ...], list[str]] = {}
+    for strip in strips:
+        found.setdefault(strip.words_along(variant), []).append(strip.choice.exporter)
+    return [(exporters, words) for words, exporters in found.items()]
 
 
 @dataclass(frozen=True)
@@ -191,15 +199,37 @@ def page(form: Form, kept: Kept) -> Page:
         given |= {"strips": [_strip(kept, subject, choice) for choice in _every(subject)], "texts": texts}
     else:
         given |= _chosen(form, kept, subject)
+    given["fix_lines"] = partial(fix_lines, given["strips"])
     given["seen"] = {status for strip in given["strips"] for status in strip.seen}
     given["other"] = PERIOD if kept.profile == NEWEST else kept.profile
     where = {"case": (case,), "variant": (PLAIN,)}
-    given["beside"] = differences_beside_torch(newest.rows(), given["other"], where)
-    installed = newest.rows().installed if given["beside"] else ()
+    differences = differences_beside_torch(newest.rows(), given["other"], where)
+    given["beside"] = _alike_beside(differences)
+    installed = newest.rows().installed if differences else ()
     given["installed"] = {(item.profile, item.torch): item.text for item in installed}
     lead = f"{case} · {subject.plain.theme or 'no theme'}"
     title = subject.plain.title or case
     return form.page(title, lead, render("case.html", **given), _above(kept, subject), back=True)
+
+
+class _EndsBeside(NamedTuple):
+    """Exporters and opsets that end alike with the packages of a profile, and otherwise with the newest ones."""
+
+    exporters: tuple[str, ...]
+    opsets: tuple[int | None, ...]
+    there: Status
+    newest: Status
+
+
+def _alike_beside(found: Iterable[ProfileDifference]) -> list[tuple[str, list[_EndsBeside]]]:
+    """By release: how it ends with other packages; exporters that end alike at the same opsets are one."""
+    made = []
+    for torch, mine in groupby(found, key=lambda item: item.torch):
+        alike: dict[tuple[tuple[int | None, ...], Status, Status], list[str]] = {}
+        for item in mine:
+            alike.setdefault((item.opsets, item.there, item.newest), []).append(item.exporter)
+        made.append((torch, [_EndsBeside(tuple(exporters), *ends) for ends, exporters in alike.items()]))
+    return made
 
 
 def script(form: Form, kept: Kept) -> str:
@@ -382,7 +412,7 @@ def _texts(kept: Kept, subject: Subject) -> dict[str, SeenText]:
 
 
 def _seen(number: int, text: str | None, cells: Sequence[MeasuredCell]) -> SeenText:
-    torch = filled(cell.torch for cell in cells)
+    torch = versions.ordered({cell.torch for cell in cells})
     exporters = filled(EXPORTER_SHORT.get(cell.exporter, cell.exporter) for cell in cells)
     opsets = sorted({cell.opset for cell in cells if cell.opset is not None})
     spans = _span("torch", torch), ", ".join(exporters), _span("opset", opsets)

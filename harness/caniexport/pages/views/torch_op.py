@@ -8,7 +8,7 @@ from functools import partial
 from markupsafe import Markup
 
 from caniexport import home as homes
-from caniexport.answers.operator_findings import read_findings
+from caniexport.answers.operator_findings import OperatorFinding, read_findings
 from caniexport.answers.operator_grid import ListedEntry, every_operator, operator_lines
 from caniexport.answers.operator_lists import OperatorList, listed, read_tests
 from caniexport.answers.signs import EXPORTER_SHORT
@@ -88,7 +88,7 @@ def timeline(kept: Kept, ops: Sequence[str]) -> Markup:
         return Markup()
     places = [kept.answer(_place, op) for op in ops]
     releases = list(summary.releases)
-    findings = read_findings(homes.find().of_corpus(OPERATORS).cases)[1]
+    findings = kept.answer(_findings)
     return render(
         "op_timeline.html",
         places=places,
@@ -122,6 +122,10 @@ def _listed(kept: Kept, which: str) -> list[object]:
 
 def _place(kept: Kept, op: str) -> OperatorPlace:
     return torch_operator(_summary(kept), kept, op)[0]
+
+
+def _findings(_: Kept) -> tuple[OperatorFinding, ...]:
+    return read_findings(homes.find().of_corpus(OPERATORS).cases)[1]
 
 
 def _summary(kept: Kept) -> OperatorsSummary:

@@ -1,0 +1,87 @@
+"""The tables of torch's operators: what is typed narrows them, whatever is drawn meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+from browser_fixtures import MARKS, drawn, served, visiting
+from dashboard_data import build
+from test_torch_operators import ENTRIES, NEW, of_release
+
+from caniexport.model.made_cases import OPERATORS
+from caniexport.publish.operators import summarised
+from caniexport.store import writer
+from caniexport.store.schema import to_arrow
+
+pytestmark = MARKS
+
+
+@pytest.fixture(scope="module")
+def operators(tmp_path_factory):
+    """Where the app is served from rows with a summary of operators beside them."""
+    home = build(tmp_path_factory.mktemp("home"))
+    folder = home / "results" / OPERATORS
+    folder.mkdir()
+    rows = summarised(NEW, of_release(False), ENTRIES)
+    writer.write(folder / "operators.parquet", "operators", to_arrow("operators", rows))
+    with served(home, tmp_path_factory.mktemp("log") / "server.log") as address:
+        yield address
+
+
+@pytest.fixture
+def opened(chromium, operators):
+    with visiting(chromium, operators) as visited:
+        yield visited
+
+
+def seen(page, where="#root"):
+    return page.locator(f"{where} table.narrowed tbody tr:visible th").all_inner_texts()
+
+
+def test_a_word_narrows_the_table_of_all_operators(opened):
+    page = opened("/op")
+    everything = seen(page)
+    page.locator("#root input.narrow").fill("grid")
+
+    assert len(everything) > 1
+    assert seen(page) == ["nn.functional.grid_sample"]
+    assert page.locator("#root p:has(input.narrow) [role=status]").inner_text() == f"1 of {len(everything)}"
+
+
+def test_a_word_typed_before_the_app_is_drawn_stays_and_narrows(chromium, operators):
+    context = chromium.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    held = []
+    page.route("**/static/js/**", held.append)
+    page.goto(operators + "/op", wait_until="commit")
+    page.locator("#first input.narrow").press_sequentially("grid")
+    page.unroute("**/static/js/**")
+    for route in held:
+        route.continue_()
+    drawn(page)
+    page.wait_for_selector("#first", state="detached")
+
+    assert page.locator("#root input.narrow").input_value() == "grid"
+    assert seen(page) == ["nn.functional.grid_sample"]
+    page.keyboard.type("_x")
+    assert page.locator("#root input.narrow").input_value() == "grid_x"
+    context.close()
+
+
+def test_a_word_stays_where_the_same_table_is_drawn_anew(opened):
+    page = opened("/op")
+    page.locator("#root input.narrow").fill("grid")
+    page.locator("#root .stHtml:has(input.narrow)").evaluate("node => { node.innerHTML = node.innerHTML }")
+    page.wait_for_timeout(100)
+
+    assert page.locator("#root input.narrow").input_value() == "grid"
+    assert seen(page) == ["nn.functional.grid_sample"]
+
+
+def test_a_sign_of_an_operators_page_leads_to_the_text_of_its_error(opened):
+    page = opened("/op?op=fold")
+    link = page.locator("#root td a[href^='#end-']").first
+    anchor = link.get_attribute("href")
+    link.click()
+
+    assert page.url.endswith(anchor)
+    assert "words of op-fold" in page.locator(f"#root {anchor}").inner_text()
