@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from caniexport import home as homes
 from caniexport.answers.operator_findings import read_findings, to_look_at
+from caniexport.answers.operator_score import read_used, scores
 from caniexport.answers.torch_operators import OperatorRow, OperatorsSummary, summary_path
 from caniexport.corpus.operator_table import listed_releases, table_path
 from caniexport.model import releases
@@ -16,6 +19,7 @@ from caniexport.store import writer
 from caniexport.store.schema import to_arrow
 from caniexport.worker.opinfo import DTYPES
 
+ROOT = Path(__file__).resolve().parent.parent
 HOME = homes.find().of_corpus(OPERATORS)
 ENTRIES = read_entries(table_path(HOME))
 KNOWN = [release.torch for release in releases.table()]
@@ -53,6 +57,15 @@ COUNTED = {
     ("1.10.2", 14): (368, 161, 202, 1, 2, 2),
     ("1.13.1", 17): (621, 271, 318, 6, 4, 22),
     ("2.13.0", 20): (702, 310, 334, 7, 7, 44),
+}
+
+#: the mean share of calls that pass of all operators, and by use in models, in per cent: docs/operators.md has them too
+SCORED = {
+    ("1.13.1", TRACE): (43.9, 88.7),
+    ("2.5.1", DYNAMO): (72.4, 96.6),
+    ("2.5.1", TRACE): (46.9, 91.2),
+    ("2.15.0", DYNAMO): (69.7, 94.2),
+    ("2.15.0", TRACE): (45.6, 90.5),
 }
 
 
@@ -134,6 +147,17 @@ def test_the_plainest_calls_of_a_release_are_counted(published, release, opset):
 
     counts = [found.count(end) for end in ("works", "export", "compare", "runtime", "no module")]
     assert (len(own), *counts) == COUNTED[release, opset]
+
+
+@pytest.mark.parametrize(("release", "exporter"), SCORED)
+def test_the_score_of_a_release_is_the_one_that_is_told(published, release, exporter):
+    by = {(item.torch, item.exporter): item for item in scores(published, read_used(HOME.cases))}
+    found = by[release, exporter]
+
+    assert (found.share, found.by_use) == SCORED[release, exporter]
+    page = (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
+    line = next(line for line in page.splitlines() if line.startswith(f"| {release} |"))
+    assert f"| {found.share} % | {found.by_use} % |" in line
 
 
 def first_dtype(entry):

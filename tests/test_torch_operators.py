@@ -7,6 +7,7 @@ import pytest
 from caniexport import home as homes
 from caniexport.answers.operator_cells import why_operator
 from caniexport.answers.operator_lists import OperatorList, OperatorTest, listed, read_tests
+from caniexport.answers.operator_score import ReleaseScore, UsedOperators, read_used, scores
 from caniexport.answers.torch_operators import OperatorsSummary, decide_several, torch_operator
 from caniexport.model.errors import StoreError, UnknownName
 from caniexport.model.made_cases import DatabaseEntry
@@ -238,3 +239,30 @@ def test_the_summary_takes_few_bytes_a_row(tmp_path):
 
     assert len(rows) == 16_000
     assert path.stat().st_size / len(rows) < 5
+
+
+def test_the_score_of_a_release_counts_operators_alike_and_by_use(summary):
+    used = UsedOperators(3, {"gridsampler": 3, "col2im": 1, "relu": 9})
+    found = {(item.torch, item.exporter): item for item in scores(summary, used)}
+
+    # traced: grid_sample 2 of 2, fold 1 of 2, one interpolate of two
+    assert found[NEW, TRACE] == ReleaseScore(NEW, TRACE, 20, operators=4, share=62.5, used=2, by_use=87.5)
+    assert [(found[torch, DYNAMO].share, found[torch, DYNAMO].by_use) for torch in (OLD, NEW)] == [
+        (100, 100),
+        (33.3, 0),
+    ]
+
+
+def test_the_form_of_an_operator_counts_as_it_and_a_part_of_torch_does_not():
+    used = UsedOperators(1, {"sum": 1, "pad": 1})
+
+    assert [used.key(op) for op in ("sum", "nn.functional.pad.reflect", "masked.sum", "special.erfcx")] == [
+        *("sum", "pad", "", ""),
+    ]
+
+
+def test_operators_that_models_call_are_read():
+    used = read_used(homes.find().of_corpus("operators").cases)
+
+    assert used.operators["linear"] > used.models / 2
+    assert max(used.operators.values()) <= used.models

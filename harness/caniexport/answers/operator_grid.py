@@ -12,11 +12,14 @@ from caniexport.answers.torch_operators import TOLD, OperatorRow, OperatorsSumma
 from caniexport.model.status import WORKS, Status
 
 _WORDS = [status.value for status in WORKS]
-#: of each operator in the dtype that it is told by, how many calls end how at each opset
-_TOLD_ROWS = (
+#: the rows of plain calls, and of each operator the place of the dtype that it is told by
+OF_TOLD = (
     "WITH plain AS (SELECT *, list_position(?, dtype) AS place FROM {} WHERE form IS NULL AND exporter IS NOT NULL)"
-    ", told AS (SELECT op, min(place) AS place FROM plain GROUP BY op) "
-    "SELECT op, dtype, exporter, torch, list(opset) FILTER (list_contains(?, status)), "
+    ", told AS (SELECT op, min(place) AS place FROM plain GROUP BY op)"
+)
+#: how many calls of it end how at each opset
+_TOLD_ROWS = (
+    f"{OF_TOLD} SELECT op, dtype, exporter, torch, list(opset) FILTER (list_contains(?, status)), "
     "arg_max(status, (passing, opset)), max(passing), arg_max(calls, (passing, opset)) "
     "FROM plain JOIN told USING (op, place) WHERE calls > 0 GROUP BY ALL"
 )

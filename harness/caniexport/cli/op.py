@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from caniexport.answers.operator_lists import ListedOperator
+    from caniexport.answers.operator_score import ReleaseScore
     from caniexport.answers.torch_operators import OperatorHistory, OperatorPlace
     from caniexport.cli.output import Console
 
@@ -38,12 +39,14 @@ def command(name: str | None, which: str | None, torch: str | None, every: bool,
     """Say since when an operator of torch exports, with which dtype, exporter and opset.
 
     NAME is any spelling: torch.nn.functional.grid_sample, F.grid_sample, aten::grid_sampler, or an ONNX operator. The
-    calls are the sample inputs of torch's own database of operators, each exported, run and compared.
+    calls are the sample inputs of torch's own database of operators, each exported, run and compared. Without NAME
+    and --list: which share of them passes in each release.
     """
     from caniexport.answers import operator_lists as lists
+    from caniexport.answers import operator_score
     from caniexport.answers import torch_operators as answers
 
-    if bool(name) == bool(which):
+    if name and which:
         raise click.UsageError("an operator's NAME is wanted, or --list")
     home = homes.find().of_corpus(OPERATORS)
     summary = answers.OperatorsSummary(home.published)
@@ -53,6 +56,20 @@ def command(name: str | None, which: str | None, torch: str | None, every: bool,
         output.answer(found, partial(_show_list, every=every), as_json)
     elif name:
         output.answer(answers.torch_operator(summary, open_dataset(), name), partial(_show, every=every), as_json)
+    else:
+        used = operator_score.read_used(home.cases)
+        output.answer(operator_score.scores(summary, used), partial(_show_scores, models=used.models), as_json)
+
+
+def _show_scores(found: Sequence[ReleaseScore], console: Console, *, models: int) -> None:
+    made = output.grid("torch", "exporter", "opset", "operators", "pass %", "used", "pass %, by use")
+    for item in found:
+        short = EXPORTER_SHORT.get(item.exporter, item.exporter)
+        by_use = "-" if item.by_use is None else str(item.by_use)
+        made.add_row(item.torch, short, str(item.opset), str(item.operators), str(item.share), str(item.used), by_use)
+    console.print(made)
+    words = f"By use: the operators that {models} models call, each as often as models call it."
+    console.print(f"The mean of the operators' calls that pass, at the newest opset that was asked. {words}")
 
 
 def _show(found: Sequence[OperatorPlace], console: Console, *, every: bool) -> None:

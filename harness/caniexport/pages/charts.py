@@ -78,6 +78,11 @@ def bars_chart(columns: Sequence[str], series: Sequence[Series], caption: str) -
     return _figure(caption, columns, series, "bar") if len(columns) > 1 else Markup()
 
 
+def lines_chart(columns: Sequence[str], series: Sequence[Series], caption: str) -> Markup:
+    """A line over the places for each series."""
+    return _figure(caption, columns, series, "line") if len(columns) > 1 else Markup()
+
+
 def heat_chart(cells: Sequence[HeatCell], rows: Sequence[str], columns: Sequence[str], caption: str) -> Markup:
     """A table of colours, each with its words; ``rows`` and ``columns`` are in their order. Its numbers stand apart."""
     name = _kept_as(_drawn_heat, tuple(cells), tuple(rows), tuple(columns))

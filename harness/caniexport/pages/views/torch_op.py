@@ -11,12 +11,14 @@ from caniexport import home as homes
 from caniexport.answers.operator_findings import OperatorFinding, read_findings
 from caniexport.answers.operator_grid import ListedEntry, every_operator, operator_lines
 from caniexport.answers.operator_lists import OperatorList, listed, read_tests
+from caniexport.answers.operator_score import ReleaseScore, read_used, scores
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import OperatorPlace, OperatorsSummary, torch_operator
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 from caniexport.model.status import Exporter
 from caniexport.operators import operator_key
+from caniexport.pages.charts import Series, lines_chart
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 from caniexport.pages.timeline import share_class, shown_timeline
@@ -57,7 +59,30 @@ def table(kept: Kept, documented: Iterable[str]) -> Markup:
         releases=summary.releases,
         exporters=_EXPORTERS,
         lists=LISTS,
+        chart=_score_chart(kept.answer(_scores), summary.releases),
     )
+
+
+def _score_chart(scores: Sequence[ReleaseScore], releases: Sequence[str]) -> Markup:
+    """The scores over the releases, two lines for each exporter."""
+    by = {(score.torch, score.exporter): score for score in scores}
+    shown = (("all operators", "share"), ("by use in models", "by_use"))
+    series = [
+        Series(
+            f"{EXPORTER_SHORT[exporter]}, {words}",
+            tuple(_number(by.get((torch, exporter)), name) for torch in releases),
+        )
+        for exporter in _EXPORTERS
+        for words, name in shown
+    ]
+    return lines_chart(
+        releases, series, "Share of the calls that pass at the newest opset, in per cent, by torch release"
+    )
+
+
+def _number(score: ReleaseScore | None, name: str) -> float | None:
+    found: float | None = getattr(score, name, None)
+    return found
 
 
 def one_list(kept: Kept, which: str, documented: Iterable[str]) -> Markup:
@@ -113,6 +138,10 @@ def _pairs(name: str, between: str, place: OperatorPlace) -> str:
 
 def _every(kept: Kept) -> list[ListedEntry]:
     return every_operator(_summary(kept))
+
+
+def _scores(kept: Kept) -> list[ReleaseScore]:
+    return scores(_summary(kept), read_used(homes.find().of_corpus(OPERATORS).cases))
 
 
 def _listed(kept: Kept, which: str) -> list[object]:

@@ -1,0 +1,70 @@
+"""Writes ``cases/operators/used.json``: in how many models each operator of torch is called.
+
+``python benchmarks/matcher/count_operators.py FILE`` in an environment with torch and the models' packages runs the
+models of ``models.py`` and writes the functions that each calls, as torch names them. ``--write FILE`` counts them by
+the key of the operator's name, in the environment of this repository.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+TARGET = Path(__file__).resolve().parents[2] / "cases" / "operators" / "used.json"
+
+
+def called(name: str) -> list[str]:
+    """The functions of torch that a model calls."""
+    import torch
+    from models import MODELS
+    from torch.overrides import TorchFunctionMode, resolve_name
+
+    found = set()
+
+    class Note(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            found.add(resolve_name(function) or getattr(function, "__name__", ""))
+            return function(*args, **(kwargs or {}))
+
+    module, inputs = MODELS[name][0]()
+    with torch.no_grad(), Note():
+        module.eval()(*inputs)
+    return sorted(found)
+
+
+def run(target: Path) -> None:
+    """Run every model, and write what each calls; models that do not run are told."""
+    import torch
+    from models import MODELS
+
+    names = {}
+    for name in MODELS:
+        try:
+            names[name] = called(name)
+        except Exception as error:  # whatever a package raises
+            print(f"{name}: {type(error).__name__}: {str(error)[:100]}", flush=True)
+        target.write_text(json.dumps({"torch": torch.__version__, "models": names}), encoding="utf-8")
+
+
+def write(noted: Path) -> None:
+    """Count in how many models each operator is called, by the key of its name."""
+    from caniexport.operators import operator_key
+
+    told = json.loads(noted.read_text(encoding="utf-8"))
+    keys = Counter(key for names in told["models"].values() for key in {operator_key(_plain(name)) for name in names})
+    counts = {key: count for key, count in sorted(keys.items(), key=lambda item: (-item[1], item[0])) if key}
+    lines = ",\n".join(f"{json.dumps(key)}: {count}" for key, count in counts.items())
+    head = f'"torch": {json.dumps(told["torch"])}, "models": {len(told["models"])}'
+    TARGET.write_text(f'{{{head}, "operators": {{\n{lines}\n}}}}\n', encoding="utf-8")
+
+
+def _plain(name: str) -> str:
+    """A function as people write it; empty for what is an attribute of a tensor alone."""
+    return "" if name.endswith(".__get__") else name.replace("torch.functional.", "torch.")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[2])) if sys.argv[1] == "--write" else run(Path(sys.argv[1]))
