@@ -362,12 +362,12 @@ def _declared(dataset: Dataset, op: str) -> dict[str, str]:
 
 def declared_rules(dataset: Dataset, release: str) -> Sequence[tuple[str, str, str]]:
     """Exporter, operator's key and opsets of every rule in a release's own tables; read once."""
-    if ("rules", release) not in dataset.beside:
+    if f"rules {release}" not in dataset.beside:
         by = {tables.TABLE_OF[exporter]: exporter for exporter in _EXPORTERS}
         rows = dataset.records("declared", {"release": {release}, "by": set(by)})
         found = [(by[row["by"]], operator_key(row["op"].split(".")[0]), row["opsets"]) for row in rows]
-        dataset.beside["rules", release] = found
-    rules: list[tuple[str, str, str]] = dataset.beside["rules", release]
+        dataset.beside[f"rules {release}"] = found
+    rules: list[tuple[str, str, str]] = dataset.beside[f"rules {release}"]
     return rules
 
 
@@ -390,7 +390,7 @@ def ends_on_onnxruntime(
     """
     known: dict[str, dict[tuple[str, str], set[bool]]] = dataset.beside.setdefault("ends on onnxruntime", {})
     wanted = [case for case in cases if case not in known]
-    known.update((case, {}) for case in wanted)
+    found: dict[str, dict[tuple[str, str], set[bool]]] = {case: {} for case in wanted}
     where = {"case": wanted, "status": tuple(_WORKS)}
     files: dict[str, tuple[set[str], set[str]]] = {}
     for case, bundle, ops in dataset.select(("case", "bundle", "ops"), where) if wanted else ():
@@ -399,7 +399,9 @@ def ends_on_onnxruntime(
     for bundle, runtime, version, provider, status, _ in dataset.replays(files, _REPLAY) if files else ():
         own, ops = files[bundle] if (runtime, provider) == _ONNXRUNTIME else ((), ())
         for place in product(own, ops):
-            known[place[0]].setdefault((place[1], version), set()).add(status in _WORKS)
+            found[place[0]].setdefault((place[1], version), set()).add(status in _WORKS)
+    # whole at once: other sessions read it meanwhile
+    known.update(found)
     return known
 
 
