@@ -47,6 +47,8 @@ def _lead(answered: AnsweredLead, console: Console, *, with_code: bool) -> None:
     if lead.torch or lead.runtime:
         seen = lead.runtime or f"torch {lead.torch}, {EXPORTER_SHORT.get(lead.exporter, lead.exporter)}"
         labelled("seen on", seen, console)
+    if answered.other:
+        labelled("works", f"by {answered.other}, on the same release", console)
     for fix in at.fixes[:_MOST_FIXES]:
         labelled("fix", f"{WORKAROUND[fix.word].sign} {_fix(fix)}", console)
     if with_code and at.helping and at.helping[0].code:

@@ -29,16 +29,22 @@ _FAILS = MEASURED - WORKS - {Status.UNSUPPORTED}
 _OPSET = re.compile(r"(?:to ONNX opset version|ONNX opset version:?|opset_version=|opset version) (\d+)")
 #: operators of torch itself: its tables say nothing of another package's
 _OF_TORCH = ("aten::", "prim::", "prims::", "quantized::")
+#: exporters, of which one may do what the other does not
+_BESIDE = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 _NAMED = tuple(name.value for name in Exporter if name is not Exporter.DEFAULT)
 
 
 @dataclass(frozen=True)
 class AnsweredLead:
-    """A case that fails alike, with what it shares with the error, at the point that the answer is about."""
+    """A case that fails alike, with what it shares with the error, at the point that the answer is about.
+
+    ``other`` is the same release's other exporter, where the case works by that: ``dynamo, opset 18``.
+    """
 
     lead: Lead
     at: CaseAt
+    other: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,18 @@ def _answered(rows: Rows, lead: Lead, asked: Mapping[str, str], opset: str) -> t
         point = {**_seen(rows, lead, named), **named}
     place = Places(rows).fill(point)
     at = judge_case(rows, lead.case, place.torch, place.exporter, place.opset)
-    return AnsweredLead(lead, at), place.notes
+    return AnsweredLead(lead, at, _other_exporter(rows, at)), place.notes
+
+
+def _other_exporter(rows: Rows, at: CaseAt) -> str:
+    """The exporter of the same release by whose newest opset a case works that fails at a point."""
+    fails = at.status is not None and not at.works
+    for exporter in _BESIDE if fails and at.exporter in _BESIDE else ():
+        opsets = rows.offers.get((at.torch, exporter), ()) if exporter != at.exporter else ()
+        found = [judge_case(rows, at.entry.case, at.torch, exporter, max(opsets))] if opsets else []
+        if found and found[0].works:
+            return f"{_short(exporter)}, {versions.opset_name(found[0].opset)}"
+    return ""
 
 
 def _as_called(rows: Rows, lead: Lead, asked: Mapping[str, str], opset: str) -> dict[str, str]:
@@ -271,7 +288,8 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
     if at.works:
         last = f" It was last seen on torch {seen.torch}, {_short(seen.exporter)}." if seen.torch else ""
         return f"At {at.place} it works without a fix; an error from there has another cause.{last}"
+    other = f" By {answered.other} it works there without a fix." if answered.other else ""
     if at.helping:
         fix = at.helping[0]
-        return f"At {at.place} the fix `{fix.variant}` is measured to work: {fix.told}."
-    return f"At {at.place} it fails, and no fix of it is measured to work there."
+        return f"At {at.place} the fix `{fix.variant}` is measured to work: {fix.told}.{other}"
+    return f"At {at.place} it fails, and no fix of it is measured to work there.{other}"

@@ -53,7 +53,9 @@
     const found = asked().find(query)
     const named = [...others('operators', found.ops), ...others('themes', found.themes)]
     if (named.length) out.append(element('p', 'counts', ...named))
-    out.append(found.hits.length ? told(found) : nothing(found))
+    const alone = found.error && named.length
+      ? element('p', 'hint', 'No measured case fails like this; the page of the operator says what passes where.') : nothing(found)
+    out.append(found.hits.length ? told(found) : alone)
     out.append(element('ol', 'hits', ...found.hits.slice(0, SHOWN).map(shown)))
   }
   const fromAddress = () => { box.value = new URLSearchParams(location.search).get('q') || ''; search() }

@@ -1,0 +1,75 @@
+"""Three jobs of a new user, each answered by the first screen of one command and of one page."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from caniexport.cli import main
+from caniexport.home import find
+from caniexport.pages.kept import Kept
+from caniexport.pages.page import page
+
+pytestmark = pytest.mark.published
+
+RFFT = (
+    "Traceback (most recent call last):\n  File 'export.py', line 9, in <module>\n"
+    "torch.onnx.errors.UnsupportedOperatorError: Exporting the operator 'aten::fft_rfft' to ONNX opset version 17 is "
+    "not supported. Please feel free to request support or submit a pull request on PyTorch GitHub."
+)
+MAXIMUM = "UnsupportedOperatorError: Exporting the operator 'aten::maximum' to ONNX opset version 11 is not supported."
+OPS = ("grid_sample", "SDPA", "LSTM", "index_put")
+
+
+@pytest.fixture(scope="module")
+def kept():
+    return Kept.open(find().published, None)
+
+
+def printed(*words, text=None):
+    """What the command prints before the first empty line, as one line."""
+    reply = CliRunner(env={"COLUMNS": "120"}).invoke(main, words, input=text)
+    return " ".join(reply.stdout.split("\n\n")[0].split())
+
+
+def decided(kept, name, **asked):
+    """The sentence with which a page opens."""
+    (told, *_) = re.findall(r'<p class="decision">(.*?)</p>', page(name, asked, kept).body, re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", told)).split())
+
+
+def test_choose_between_two_releases_for_the_operators_of_a_model(kept):
+    asked = [word for op in OPS for word in ("--op", op)]
+    said = printed("upgrade", "--from", "torch=2.5,opset=17", "--to", "torch=2.9,opset=17", *asked)
+    assert said.startswith(
+        "Move to torch 2.9.1 with `dynamo=False, opset_version=17`: nothing breaks of what was measured"
+    )
+    assert "With `opset_version=17` (dynamo since 2.9.1): 6 of" in said
+    points = {"from": "2.5.1", "from_opset": "17", "to": "2.9.1", "to_opset": "17"}
+    assert decided(kept, "upgrade", **points, ops=" ".join(OPS)) == said.replace("`", "")
+
+
+def test_whether_my_workaround_is_still_needed(kept):
+    said = printed("workaround", "cross-no-symbolic", "--torch", "2.8", "--opset", "18")
+    assert said == "At torch 2.8.0, opset 18: no workaround is needed, the failing form works: cross-no-symbolic."
+    assert decided(kept, "workarounds", torch="2.8.0", opset="18", q="cross-no-symbolic") == said
+
+
+def test_what_to_do_where_my_own_model_fails(kept):
+    said = printed("why", "-", "--torch", "2.8", text=RFFT)
+    assert re.match(r"This is rfft-\S+ \(torch\.fft\.rfft", said)
+    assert "At torch 2.8.0, trace, opset 17 the fix" in said
+    assert "By dynamo, opset" in said
+    assert decided(kept, "search", torch="2.8.0", q=RFFT) in said.replace("`", "")
+
+
+def test_what_to_do_where_my_own_model_fails_by_an_operator_without_a_case(kept):
+    said = printed("why", MAXIMUM, "--torch", "1.10")
+    assert "On torch 1.10.2 torch's own calls of maximum (float32) fail by TorchScript" in said
+    body = page("search", {"torch": "1.10.2", "q": MAXIMUM}, kept).body
+    assert decided(kept, "search", torch="1.10.2", q=MAXIMUM) in said.replace("`", "")
+    assert "aten::maximum</a>" in body
+    assert "not measured" not in body
