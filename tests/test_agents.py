@@ -108,6 +108,36 @@ def test_what_is_left_out_is_what_the_project_says_and_the_answer_says_so(datase
     assert "settings" not in agent.upgrade("2.15.0", before="2.0.1")
 
 
+def test_a_case_opens_with_how_it_ends_and_what_was_not_measured_is_said(dataset):
+    agent = Agent(dataset)
+
+    told = agent.why("cross", torch="1.12.1", exporter="trace")
+    works, nowhere = agent.why("cross", torch="2.8.0"), agent.why("cross", torch="1.10.2", opset="20")
+
+    assert told["decision"] == (
+        "cross at torch 1.12.1: fail at export by trace 7-16 (RuntimeError: Exporting the operator cross to ONNX opset"
+        " version 14 is not supported.)."
+    )
+    assert next(iter(told)) == "decision"
+    assert works["decision"] == "cross at torch 2.8.0: pass by trace 7-23, dynamo 14-26, default."
+    assert nowhere["decision"] == "cross was not measured there: nothing is known of it."
+
+
+def test_an_answer_tells_a_variant_once_and_opsets_as_a_span(dataset):
+    found = Agent(dataset).explain_error(CROSS, torch="1.12.1", exporter="trace", opset="14")
+    (lead, *_) = found["leads"]
+
+    assert lead["lead"]["entry"]["title"]
+    assert lead["at"]["entry"] == {"case": "cross", "variant": "plain"}
+    assert shorten({"groups": [{"opsets": [7, 8, 9, None]}]}) == {"groups": [{"opsets": "7-9, default"}]}
+
+
+def test_of_a_long_chain_of_errors_the_last_is_told():
+    chain = f"ConversionError: outer\n{'steps ' * 400}\ncaused by ValueError: why"
+
+    assert shorten({"message": chain})["message"] == "ConversionError: outer\n…\ncaused by ValueError: why"
+
+
 def test_a_long_answer_is_cut_and_counted_the_newest_releases_kept():
     groups = [{"torch": str(number), "empty": "", "none": None, "no": False} for number in range(20)]
 

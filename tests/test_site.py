@@ -186,6 +186,13 @@ def test_an_environment_case_and_an_operator_have_pages(copy):
     assert "2.15.0" in said
 
 
+def test_every_address_that_agents_are_told_of_is_in_the_copy(copy):
+    linked = re.findall(r"\]\(([^)]+)\)", (copy / "llms.txt").read_text(encoding="utf-8"))
+
+    assert len(linked) >= 4
+    assert [address for address in linked if not (copy / address).is_file()] == []
+
+
 def test_the_tables_are_there_as_files_for_other_tools(copy, home):
     cells = pd.read_parquet(copy / "data" / "cells.parquet")
     matrix = pd.read_csv(copy / "data" / "matrix.csv.gz")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -125,10 +126,9 @@ def test_agents_are_told_of_addresses_that_are_there(copy):
     text = (copy / "llms.txt").read_text(encoding="utf-8")
 
     assert text.startswith("# caniexport\n\n> ")
-    assert Path(copy / "api" / "v1" / "index.json").is_file()
-    for address in ("api/v1/index.json", "api/v1/schema.json", "api/v1/case/cross-no-symbolic.json"):
-        assert address in text
-        assert (copy / address).is_file()
+    linked = re.findall(r"\]\(([^)]+)\)", text)
+    assert {"api/v1/index.json", "api/v1/schema.json"} <= set(linked)
+    assert [name for name in linked if name.startswith("api/") and not (copy / name).is_file()] == []
 
 
 @pytest.mark.published
@@ -136,3 +136,17 @@ def test_operators_of_the_published_dataset_have_addresses_of_their_own(results)
     ops = {op for entry in load(results).catalogue.values() for op in entry.ops}
 
     assert len({api.op_address(op).casefold() for op in ops}) == len(ops)
+
+
+@pytest.mark.published
+def test_agents_are_told_examples_that_are_in_the_published_copy(results):
+    text = (Path(api.__file__).parent / "llms.txt").read_text(encoding="utf-8")
+    rows = load(results)
+    there = {api.case_address(case) for case, _ in rows.catalogue} | {*map(api.torch_address, rows.torch)}
+    there |= {api.op_address(op) for entry in rows.catalogue.values() for op in entry.ops}
+    there |= {api.badge_address(case) for case, _ in rows.catalogue}
+
+    told = re.findall(r"`api/v1/((?:case|op|torch|badge)/(?![A-Z]+\.json)\S+\.json)`", text)
+
+    assert {address.split("/")[0] for address in told} == {"case", "op", "torch", "badge"}
+    assert set(told) <= there

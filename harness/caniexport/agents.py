@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport import api, versions
-from caniexport.answers.decision import decide, decide_workarounds
+from caniexport.answers.decision import decide, decide_why, decide_workarounds
 from caniexport.answers.outcomes import CAUSED
 from caniexport.answers.plain import plain
 from caniexport.answers.reading import load
@@ -30,6 +30,8 @@ _MOST, _FITTING, _LONGEST = (12, 6, 3), 12_000, 1200
 _HEAD = 300
 #: lists that begin with the oldest release: their ends are told
 _OLDEST_FIRST = ("groups", "stretches")
+#: lists of numbers, told as 7-20
+_OPSETS = ("opsets", "opsets_effective")
 #: cases whose sources are told
 _MOST_CASES = 6
 INSTRUCTIONS = (
@@ -45,9 +47,28 @@ Told = dict[str, Any]
 
 def shorten(answer: Told) -> Told:
     """An answer as JSON without what is empty; long lists and texts are cut, ``left_out`` counts the rest of lists."""
-    found = (_shortened(answer, most) for most in _MOST)
+    once = _told_once(answer, set())
+    found = (_shortened(once, most) for most in _MOST)
     told: Told = next((item for item in found if len(json.dumps(item)) <= _FITTING), _shortened(answer, _MOST[-1]))
     return told
+
+
+def _told_once(value: Any, seen: set[str]) -> Any:
+    """The same with opsets as people write them, and each variant's code and title where it is named first."""
+    if isinstance(value, list):
+        return [_told_once(item, seen) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    name = f"{value.get('case')}/{value.get('variant')}"
+    if "code" in value and "theme" in value:
+        if name in seen:
+            return {key: value[key] for key in ("case", "variant")}
+        seen.add(name)
+    return {key: _opsets(item) if key in _OPSETS else _told_once(item, seen) for key, item in value.items()}
+
+
+def _opsets(value: Any) -> Any:
+    return versions.opset_text(value) if isinstance(value, list) and value else value
 
 
 def _shortened(value: Any, most: int) -> Any:
@@ -88,7 +109,8 @@ class Agent:
         """
         asked, told = self._filled(torch=torch, exporter=exporter, opset=opset)
         found = api.why(self.dataset, case, **asked)
-        return self._answer({"answers": plain(found)}, f"why {case}", asked, told)
+        decision = {"decision": decide_why(found)}
+        return self._answer(decision | {"answers": plain(found)}, f"why {case}", asked, told)
 
     def explain_error(self, text: str, torch: str = "", exporter: str = "", opset: str = "") -> Told:
         """Say which known failure an export error or a traceback is, and which fix is measured to work at a point."""

@@ -1,18 +1,23 @@
-"""The sentence that an answer about an upgrade opens with: what to do, and what it costs."""
+"""The sentence that an answer opens with: of an upgrade what to do, and what it costs; of a case how it ends."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from caniexport import versions
+from caniexport.answers.outcomes import short_cause
 from caniexport.answers.plan import Plan
 from caniexport.answers.points import MeasuredPoint
+from caniexport.answers.reasons import FailureGroup, Why
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.standings import Standing, Workarounds
 from caniexport.answers.targets import UpgradeTarget
 from caniexport.answers.touching import ModelStanding, TouchWord
 from caniexport.answers.upgrade import Upgrade
 from caniexport.corpus.verdicts import Workaround, works
+from caniexport.model.case import PLAIN
+from caniexport.model.status import WORKS, Status
 from caniexport.names import plural, some
 
 #: cases that a sentence names one by one
@@ -58,6 +63,36 @@ def _not_measured(*places: MeasuredPoint) -> str:
     """What of the points asked for was not measured, and what is answered in its place."""
     notes = dict.fromkeys(note for place in places for note in place.notes if "not measured" in note)
     return f"{_capital('; '.join(notes))}." if notes else ""
+
+
+def decide_why(found: Sequence[Why]) -> str:
+    """``cross at torch 1.12.1: fail at export by trace 7-16 (RuntimeError: …).``: each answer's newest release."""
+    return " ".join(map(_ends, found))
+
+
+def _ends(item: Why) -> str:
+    entry = item.entry
+    name = entry.case if entry.variant == PLAIN else f"{entry.case}/{entry.variant}"
+    if not item.groups:
+        return f"{name} was not measured there: nothing is known of it."
+    newest = versions.ordered({group.torch for group in item.groups})[-1]
+    there = [group for group in item.groups if group.torch == newest]
+    # a refusal says nothing about the case where anything else is known
+    there = [group for group in there if group.status is not Status.UNSUPPORTED] or there
+    told: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for group in there:
+        called = (EXPORTER_SHORT.get(group.exporter, group.exporter), versions.opset_text(group.opsets))
+        told[_ending(group, item.messages)].append(" ".join(dict.fromkeys(called)))
+    said = [f"{ending} by {', '.join(who)}{cause}" for (ending, cause), who in told.items()]
+    return f"{name} at torch {newest}: {'; '.join(said)}."
+
+
+def _ending(group: FailureGroup, messages: Sequence[str]) -> tuple[str, str]:
+    """``fail at export`` and `` (RuntimeError: …)``."""
+    if group.status in WORKS:
+        return group.status.value, ""
+    cause = "" if group.message is None else short_cause(messages[group.message])
+    return f"{group.status.value} at {group.stage}", f" ({cause})" if cause else ""
 
 
 def decide_workarounds(found: Workarounds) -> str:
