@@ -170,3 +170,8 @@ def how_the_plainest_ends(row: OperatorRow) -> str:
         return "works"
     stage = row.signature.partition("|")[0]
     return "runtime" if stage in ("load", "run") else stage
+
+
+@pytest.mark.parametrize("name", ["prod", "softmax", "mean", "median", "var"])
+def test_an_operator_goes_before_the_masked_one_that_is_called_alike(name):
+    assert OperatorsSummary(HOME.published).called(f"aten::{name}")[0] == name

@@ -21,6 +21,8 @@ from caniexport.operators import is_operator_name, operator_key, operator_keys, 
 __all__ = ["DEFAULT_OPSET", "CaseSelection", "CatalogueEntry", "Key", "Rows", "load", "select"]
 
 DEFAULT_OPSET = "default"
+#: who else may know of an operator that no case is about
+_OTHERWISE = "`caniexport op {}`: how torch's own calls of it end; `caniexport check`: a model of your own"
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ def _refuse_operator(text: str, rows: Rows) -> None:
         raise UnknownName(f"{named} (caniexport table --op {text})")
     if _is_operator(text, rows):
         told = f"{text!r} is no case, and an operator that no case of the corpus is about"
-        raise UnknownName(f"{told}, so nothing is known (`caniexport check` measures a model of your own)")
+        raise UnknownName(f"{told} ({_OTHERWISE.format(text)})")
 
 
 def _is_operator(text: str, rows: Rows) -> bool:
@@ -198,7 +200,7 @@ def _with_ops(
     for text in asked:
         if operator_key(text) not in known:
             if _is_operator(text, rows):
-                raise UnknownName(f"op {text!r}: no case of the corpus is about it, so nothing is known")
+                raise UnknownName(f"op {text!r}: no case of the corpus is about it ({_OTHERWISE.format(text)})")
             raise names.unknown("op", text, spellings(spelled))
         wanted.add(operator_key(text))
     return {key: item for key, item in taken.items() if wanted & {operator_key(op) for op in item.ops}}

@@ -189,7 +189,7 @@ class OperatorsSummary:
         key = operator_key(name)
         found = [op for op in self.operators if key in name_keys(op)]
         found = found or [op for op in self.operators if operator_key(op.rpartition(".")[2]) == key]
-        return sorted(found, key=lambda op: self.likeness(op, name))
+        return sorted(found, key=lambda op: (self.likeness(op, name), op.startswith("masked."), len(op)))
 
     def likeness(self, op: str, name: str) -> tuple[bool, bool, bool]:
         """What an operator lacks of what a name most likely means."""
