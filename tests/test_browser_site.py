@@ -10,12 +10,14 @@ from browser_fixtures import MARKS
 from click.testing import CliRunner
 from dashboard_data import CROSS, build
 from test_browser_pages import barriers
+from test_published_operators import SPELLINGS
 
 import caniexport
 from caniexport import home
 from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.match import search
+from caniexport.operators import operator_key
 from caniexport.pages.site import index
 
 pytestmark = MARKS
@@ -69,6 +71,13 @@ def page(chromium, published):
     )
     yield page
     page.close()
+
+
+def test_an_operator_in_any_spelling_has_the_key_that_python_gives_it(page):
+    names = [name for text in SPELLINGS.values() for name in text.split()]
+
+    found = page.evaluate("names => names.map(name => window.INDEX.operator_key(name))", names)
+    assert found == [operator_key(name) for name in names]
 
 
 def labelled(name):

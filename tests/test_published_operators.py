@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,10 @@ from caniexport.corpus.operator_table import listed_releases, table_path
 from caniexport.model import releases
 from caniexport.model.made_cases import OPERATORS, read_entries
 from caniexport.model.status import WORKS
+from caniexport.operators import operator_key
+from caniexport.pages.kept import Kept
+from caniexport.pages.page import page
+from caniexport.pages.site.index import operator_pages
 from caniexport.publish.operators import summarised
 from caniexport.store import writer
 from caniexport.store.schema import to_arrow
@@ -86,6 +91,11 @@ def published():
     return OperatorsSummary(HOME.published)
 
 
+@pytest.fixture(scope="module")
+def kept():
+    return Kept.open(homes.find().published, None)
+
+
 def test_ten_operators_have_ten_spellings():
     assert [len(set(text.split())) for text in SPELLINGS.values()] == [10] * 10
 
@@ -93,6 +103,20 @@ def test_ten_operators_have_ten_spellings():
 @pytest.mark.parametrize(("op", "spelling"), [(op, name) for op, text in SPELLINGS.items() for name in text.split()])
 def test_every_spelling_leads_to_the_operator(names, op, spelling):
     assert op in names.named(spelling)
+
+
+def test_every_spelling_leads_to_one_page_of_the_static_copy(kept):
+    pages = operator_pages(kept)
+    found = {op: {pages.get(operator_key(name)) for name in text.split()} for op, text in SPELLINGS.items()}
+
+    assert found == {op: {pages[operator_key(op)]} for op in SPELLINGS}
+
+
+@pytest.mark.parametrize("spelling", ["Erfcx", "aten::fft_rfft", "torch.linalg.inv", "nn.GELU", "x.index_put", "sdpa"])
+def test_a_search_for_an_operator_in_any_spelling_links_its_page(kept, spelling):
+    body = str(page("search", {"q": spelling}, kept).body)
+
+    assert re.search(r'operators: <a href="[^"]*op\?op=', body)
 
 
 @pytest.mark.parametrize("release", LISTED)
@@ -103,9 +127,13 @@ def test_entries_of_a_release_are_accounted_for(release):
     assert len(told) >= 0.98 * len(own) > 0
 
 
+def test_twenty_releases_are_published(published):
+    assert len(set(published.releases) & set(LISTED)) >= 20
+
+
 def test_a_release_that_is_published_has_a_row_for_every_entry(published):
     for release in set(published.releases) & set(LISTED):
-        have = {row.op for row in published.rows("torch = ?", [release])}
+        have = {row.op for row in published.rows("torch = ? AND status <> ''", [release])}
         own = {entry.name for entry in ENTRIES if entry.holds(release)}
         assert len(own & have) >= 0.98 * len(own), release
 
@@ -147,6 +175,8 @@ def test_the_plainest_calls_of_a_release_are_counted(published, release, opset):
 
     counts = [found.count(end) for end in ("works", "export", "compare", "runtime", "no module")]
     assert (len(own), *counts) == COUNTED[release, opset]
+    told = " | ".join(map(str, COUNTED[release, opset]))
+    assert f"| | plainest sample | {told} | 0 |" in (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("release", "exporter"), SCORED)

@@ -14,6 +14,7 @@ from typing import Any
 
 from caniexport import names, operators
 from caniexport.answers.support import Support
+from caniexport.answers.torch_operators import name_keys
 from caniexport.match import errors, evidence, search, words
 from caniexport.match.errors import Confidence, ErrorIndex, KnownError, own_words
 from caniexport.match.search import SearchIndex
@@ -61,7 +62,7 @@ def script(kept: Kept) -> str:
         case["answers"] = [_answer(item) for item in found if item.exporter in EXPORTERS]
     data["fixes"] = [[(name, f"form-{slug(name)}") for name in names] for names in fixes]
     data["files"] = _files(kept.answer(search.index))
-    data["pages"] = {operator_key(op): op_file(page) for op, page in torch_op.page_names(kept, _ops(kept)).items()}
+    data["pages"] = operator_pages(kept)
     return f"window.CANIEXPORT = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n"
 
 
@@ -94,6 +95,14 @@ def _seen(data: Mapping[str, Any]) -> Mapping[int, Mapping[int, Place]]:
             torch, exporter, opset, _ = data["places"][place]
             found[data["entries"][entry][0]][place] = (torch, exporter, opset)
     return found
+
+
+def operator_pages(kept: Kept) -> dict[str, str]:
+    """The page of each of torch's operators by the keys of its names; one that is called so goes before its forms."""
+    files = {op: op_file(page) for op, page in torch_op.page_names(kept, _ops(kept)).items()}
+    by_end = {operator_key(op.rpartition(".")[2]): file for op, file in files.items()}
+    by_part = {key: file for op, file in reversed(files.items()) for key in name_keys(op)}
+    return by_end | by_part | {operator_key(op): file for op, file in files.items()}
 
 
 def _ops(kept: Kept) -> set[str]:

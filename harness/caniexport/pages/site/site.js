@@ -6,6 +6,7 @@
   let index
   const asked = () => (index ??= window.makeSearch(window.CANIEXPORT))
   const SHOWN = 40
+  const OPERATOR = "No case is about it: its page has the calls of torch's own database."
 
   const element = (name, classes, ...parts) => {
     const made = document.createElement(name)
@@ -51,7 +52,9 @@
     out.replaceChildren()
     if (!query) return
     const found = asked().find(query)
-    const named = [...others('operators', found.ops), ...others('themes', found.themes)]
+    const key = asked().operator_key(query)
+    const own = found.error || found.ops.some(op => asked().operator_key(op) === key) ? [] : [query]
+    const named = [...others('operators', [...found.ops, ...own]), ...others('themes', found.themes)]
     if (named.length) out.append(element('p', 'counts', ...named))
     const alone = found.error && named.length
       ? element('p', 'hint', 'No measured case fails like this; the page of the operator says what passes where.') : nothing(found)

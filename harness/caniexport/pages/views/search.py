@@ -15,6 +15,7 @@ from caniexport.match.errors import Lead
 from caniexport.match.explain import explain_error
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter
+from caniexport.operators import operator_key, operator_keys
 from caniexport.pages.form import APP, Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.overview import EXPORTERS, Overview, careful_fixes, overview
@@ -125,8 +126,14 @@ def _found(form: Form, kept: Kept, query: str) -> Markup:
     found = searching.find(kept.answer(searching.index), query)
     hits = [told(kept, hit, with_fixes=True) for hit in found.hits[:_SHOWN]]
     answer = explain_error(kept, query, _point(form.mine)) if found.error else None
-    ops = [op for op in found.ops if not found.error or torch_op.has_page(kept, op)]
+    ops = [op for op in found.ops if torch_op.has_page(kept, op)] if found.error else _operators(kept, query, found.ops)
     return render("found.html", found=found, ops=ops, hits=hits, query=query, questions=_QUESTIONS, answer=answer)
+
+
+def _operators(kept: Kept, query: str, found: Sequence[str]) -> list[str]:
+    """The operators of cases that were found, and those of torch that the query names."""
+    keys = operator_keys(found)
+    return [*found, *(op for op in torch_op.names(kept, query) if operator_key(op) not in keys)]
 
 
 def _working(kept: Kept, hit: Lead) -> Sequence[str]:
