@@ -13,6 +13,8 @@ from mini import runner
 from mini.cluster import OLD, WORDS, ended, rows_sent, started, wait_for
 from mini.home import MARK, make_home
 
+from caniexport import __version__
+
 pytestmark = pytest.mark.measures
 
 
@@ -133,14 +135,49 @@ def test_two_clients_at_once_have_each_shard_measured_once(cluster, one_machine,
     assert len({row["run_id"] for home in (cluster.home, other) for row in home.rows()}) == 3
 
 
-def test_a_worker_of_another_version_gets_nothing_and_both_versions_are_named(cluster, one_machine, tmp_path):
-    code = tmp_path / "older"
+def of_another_version(home, folder):
+    """A home with the rows and cases of another, whose caniexport is 0.0.9."""
+    code = folder / "older"
     shutil.copytree(runner.ROOT / "harness", code, ignore=shutil.ignore_patterns("__pycache__"))
     init = code / "caniexport" / "__init__.py"
     lines = init.read_text().splitlines(keepends=True)
     init.write_text("".join('__version__ = "0.0.9"\n' if line.startswith("__version__ =") else line for line in lines))
-    older = cluster.home.copy(tmp_path / "older-home", with_rows=False)
-    cluster.worker("older", replace(older, extra=(("PYTHONPATH", str(code)),)))
+    return replace(home.copy(folder / "older-home", with_rows=False), extra=(("PYTHONPATH", str(code)),))
+
+
+def test_of_two_clients_at_once_the_one_of_another_version_is_refused_and_the_other_is_not_disturbed(
+    cluster, one_machine, tmp_path
+):
+    cluster.worker("same")
+    cluster.registered("same")
+    homes = (cluster.home, of_another_version(cluster.home, tmp_path))
+    mine, other = (cluster.client(home) for home in homes)
+
+    refused = ended(other, code=1)
+    ended(mine)
+
+    assert f"has caniexport {__version__} (" in refused
+    assert "this is 0.0.9 (" in refused
+    assert "no worker has the caniexport that asks" in refused
+    assert_as_one_machine(cluster.home, one_machine)
+
+
+def test_a_shard_that_fails_ends_the_client_with_the_reason_and_the_worker(cluster, tmp_path):
+    home = cluster.home.copy(tmp_path / "broken", with_rows=False)
+    asked = home.folder / "tox.ini"
+    asked.write_text(asked.read_text().replace("python -m pytest", "python -m nothing_of_this_name"))
+    cluster.worker("broken", home)
+
+    said = ended(cluster.client(cluster.home), code=1)
+
+    (line, *_) = [line for line in said.splitlines() if "-1-of-3 failed: could not be measured: " in line]
+    assert "No module named nothing_of_this_name" in line
+    assert "(on tcp://" in line
+
+
+def test_a_worker_of_another_version_gets_nothing_and_both_versions_are_named(cluster, one_machine, tmp_path):
+    older = of_another_version(cluster.home, tmp_path)
+    cluster.worker("older", older)
 
     refused = ended(cluster.client(cluster.home), code=1)
     assert "has caniexport 0.0.9 (" in refused

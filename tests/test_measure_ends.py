@@ -57,6 +57,15 @@ def home(tmp_path):
     assert left == []
 
 
+def test_cases_behind_a_symbolic_link_are_measured(home):
+    home.cases.rename(home.folder / "elsewhere")
+    home.cases.symlink_to(home.folder / "elsewhere")
+
+    home.caniexport("measure", "--release", OLD, "--repeat", "0", "--exporter", "trace")
+
+    assert len(home.cells(OLD)) > 10
+
+
 def start(home, *words):
     return subprocess.Popen(
         home.line("measure", "--workers", "2", *words),

@@ -28,6 +28,7 @@ from caniexport.measure.deliveries import TASKS, append_rows, fetched, remove_ro
 from caniexport.measure.merge import merge
 from caniexport.measure.merge_replays import NothingToMergeError
 from caniexport.measure.shards import CutShard
+from caniexport.measure.tox_calls import environment_failure
 from caniexport.model.errors import CaniexportError, DiskFull
 from caniexport.store.journal_reader import journals
 from caniexport.worker.codehash import code_hash
@@ -168,6 +169,7 @@ def _measure(task: ShardTask, sending: Sending) -> ShardResult:
         sending.follow(options.home.local)
         reports = measure(options, sending.say, sending.tell)
         _require_fit(task, reports)
+        reports = [_with_log(report, sending.worker.address, options.home.local / "logs") for report in reports]
     except (DiskFull, UnfitWorkerError):
         # what was sent is kept elsewhere, and the next one needs the room
         shutil.rmtree(folder, ignore_errors=True)
@@ -176,6 +178,16 @@ def _measure(task: ShardTask, sending: Sending) -> ShardResult:
     _bring_bundles(options.home.local, here.of(profile).local)
     shutil.rmtree(folder, ignore_errors=True)
     return result
+
+
+def _with_log(report: ReleaseReport, address: str, logs: Path) -> ReleaseReport:
+    """The report; a problem with the worker and what its log says last: the log goes with the worker's folder."""
+    if not report.problem:
+        return report
+    found = max(logs.glob("*.log"), key=lambda path: path.stat().st_mtime, default=None)
+    line = environment_failure(found) if found else "there is none"
+    said = "" if line in report.problem else f"; its log: {line}"
+    return replace(report, problem=f"{report.problem} (on {address}{said})")
 
 
 def _require_fit(task: ShardTask, reports: Sequence[ReleaseReport]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 #: names the file with the table of releases that tox reads
 _TABLE = "CANIEXPORT_RELEASES"
+#: how tox itself ends its log: which command it was, and that it failed
+_SUMMARY = re.compile(r"^evaluation failed|^\S+: (exit \d|FAIL|commands|OK)")
 
 
 def run_job(job: Job, *, only: bool = False) -> int:
@@ -110,7 +113,7 @@ def cells_variables(options: MeasureOptions) -> dict[str, str]:
     found = {
         "CANIEXPORT_SUPERVISED": "1",
         "CANIEXPORT_WORKERS": str(options.workers),
-        "CANIEXPORT_CASES": str(options.home.cases),
+        "CANIEXPORT_CASES": str(options.home.cases.resolve()),  # pytest follows no link to a folder
         "CANIEXPORT_CODE": str(code_folder(options.home)),
         "CANIEXPORT_TABLES": "yes" if options.tables else "no",
     }
@@ -169,7 +172,9 @@ def environment_failure(log: Path) -> str:
 
 
 def _reason(lines: list[str]) -> str:
-    """The line that says why: uv's first ``Because`` (unwrapped), an error of uv's or tox's, else the last line."""
+    """The line that says why: uv's first ``Because`` (unwrapped), an error of uv's or tox's, else the last line that is
+    not tox's own summary.
+    """
     for start, line in enumerate(lines):
         if "Because " in line:
             words = [line[line.index("Because ") :]]
@@ -179,4 +184,5 @@ def _reason(lines: list[str]) -> str:
                 words.append(more)
             return " ".join(words)
     marks = ("could not find python", "No interpreter found", "error:", "Error:", "ERROR:")
-    return next((line for line in lines if any(mark in line for mark in marks)), lines[-1])
+    said = [line for line in lines if not _SUMMARY.search(line)] or lines
+    return next((line for line in lines if any(mark in line for mark in marks)), said[-1])
