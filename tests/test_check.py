@@ -196,6 +196,13 @@ def test_every_dynamic_axis_gets_a_larger_odd_size_and_1_and_equal_labels_equal_
     assert "x:0 of size 5, x:1 of size 9, y:0 of size 5" in found
 
 
+def test_nothing_is_made_of_no_rows_and_no_axis_becomes_empty():
+    """Runtimes die of no rows (an LSTM) that nobody gave: a set without rows is measured where a user gives one."""
+    axes = {0: {0: "n"}}
+    assert not any(inputs[0].size for inputs in sets_of(np.zeros((0, 4), "float32"), axes=axes).values())
+    assert all(inputs[0].size for inputs in sets_of(np.ones((2, 4), "float32"), axes=axes).values())
+
+
 def test_a_number_among_the_arguments_becomes_another_one():
     found = sets_of(np.arange(3.0), 2, 0.5, True)
     numbers = {words: inputs[1:] for words, inputs in found.items() if " instead of " in words}
