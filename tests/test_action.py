@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,20 @@ def test_the_action_hands_every_input_to_its_steps():
     assert all(step["shell"] == "bash" for step in steps)
     assert all("${{" not in step["run"] for step in steps), "text of a pull request is never a part of a script"
     assert all(f"inputs.{name} " in given for name in action["inputs"])
+
+
+def test_the_workflow_of_the_docs_is_one_by_githubs_schema_and_gives_the_action_what_it_takes(tmp_path):
+    text = (ACTION.parents[1] / "docs" / "tools.md").read_text(encoding="utf-8")
+    (asked,) = re.findall(r"```yaml\n(# \.github/workflows/.*?)```", text, re.DOTALL)
+    file = tmp_path / "onnx.yml"
+    file.write_text(asked)
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(file)]
+    (*_, step) = yaml.safe_load(asked)["jobs"]["onnx"]["steps"]
+
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout
+    assert set(step["with"]) <= set(yaml.safe_load((ACTION / "action.yml").read_text(encoding="utf-8"))["inputs"])
 
 
 def test_the_action_is_one_by_githubs_schema_and_its_scripts_have_no_fault_that_shellcheck_knows(tmp_path):
