@@ -155,7 +155,7 @@ def test_a_case_that_nobody_measured_says_so_and_shows_its_forms(tmp_path):
 def test_neighbouring_cells_of_one_error_are_one_and_lead_to_its_text(copy):
     page = (copy / "case" / "cross-no-symbolic.html").read_text(encoding="utf-8")
     strip = page.split('<table class="strip">')[1].split("</table>")[0]
-    row = next(part for part in strip.split("<tr>") if part.startswith('<th scope="row">1.10.2<'))
+    row = next(part for part in strip.split("<tr>") if part.startswith("<th>1.10.2<"))
     (width, anchor), *_ = re.findall(r'colspan="(\d+)"><a href="#(text-\d+)"', row)
 
     assert width == "6", "opsets 9 to 14"

@@ -61,8 +61,8 @@ def _matrix(lines: Sequence[MatrixRow], releases: Iterable[str]) -> list[dict[st
             "text": line.places[torch].text,
             **{f"opsets_{status}": " ".join(where) for status, where in sorted(line.places[torch].at.items())},
         }
-        for torch in releases
         for line in lines
+        for torch in releases
     ]
 
 
@@ -120,11 +120,12 @@ def _tables(kept: Kept) -> Iterable[tuple[str, pa.Table]]:
     frame["measured_at"] = frame["measured_at"].dt.floor("min")
     for name in ("seconds_export", "seconds_load", "seconds_run"):
         frame[name] = frame[name].round(2)
-    # neighbours that are alike are packed best
+    # neighbours that are alike are packed best, here and in the other tables
     frame = frame.sort_values(["case", "variant", "exporter", "opset", "torch"], kind="stable")
     yield "cells", pa.Table.from_pandas(frame, preserve_index=False)
     texts = kept.messages({*frame["message_id"].dropna(), *frame["warning_id"].dropna(), *frame["checker_id"].dropna()})
-    yield "messages", pa.table({"message_id": sorted(texts), "text": [texts[name] for name in sorted(texts)]})
+    known = sorted(texts.items(), key=lambda item: item[::-1])
+    yield "messages", pa.table({"message_id": [name for name, _ in known], "text": [text for _, text in known]})
     for name, rows in (("environments", kept.environments()), ("cases", kept.cases()), ("claims", kept.claims())):
         yield name, pa.Table.from_pandas(rows, preserve_index=False)
 

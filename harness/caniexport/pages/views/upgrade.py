@@ -61,6 +61,7 @@ def page(form: Form, kept: Kept) -> Page:
     found = kept.answer(_ask, before, after, ops) if ops or not named.strip() else None
     given: dict[str, Any] = {"found": found, "unknown": unknown, "lists": _LISTS, "changes": {}, "back": False}
     given["starts"] = starts(kept) if form.whole else ()
+    given["asked_from"] = form.asked.get("from")
     if found:
         given["back"] = versions.parse(found.before.torch) > versions.parse(found.after.torch)
         given["changes"] = _counts(found)
