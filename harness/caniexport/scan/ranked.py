@@ -115,7 +115,8 @@ class Ranking:
         quoted = there | self._quoted(place.quoted)
         sayings = self.known.sayings if place.is_about_onnx else ()
         said = frozenset(fix for pattern, fix in sayings if pattern.search(place.said))
-        seen = _PlaceSeen(here, calls, quoted, others - calls, place.named, place.words, said)
+        # what both branches have is no reason for either
+        seen = _PlaceSeen(here - there, calls, quoted, others - calls, place.named, place.words, said)
         found = [self._candidate(profile, seen) for profile in self.known.profiles.values()]
         good = (item for item in found if item and (item.named >= 1.0 or place.told is not Told.PATCH))
         return sorted(good, key=lambda item: -item.score)
@@ -127,19 +128,14 @@ class Ranking:
         _, calls = lines.between(place.first, place.last)
         long = place.instead is not None and place.instead[1] - place.instead[0] > _LONG
         _, others = lines.between(*place.instead) if place.instead and not long else (frozenset(), frozenset())
-        gone = frozenset(op for op in (others - calls - _VAGUE) & self.known.operators if self._rare([op]))
-        if "write_slice" in others - calls:
-            gone |= {"copy"}
-        only = others - calls - _CASTS
-        if not gone and not calls - others and len(only) == 1:
-            gone = only & self.known.operators - _COMPARED  # the one thing that this side has not
-        surely = gone | place.avoided
-        tiers = [surely & place.named, gone, place.avoided]
-        if place.told not in (Told.DOCSTRING, Told.NAME):
-            tiers += [place.named - calls - _VAGUE, place.named - _VAGUE]
-        if place.told is Told.GATE and place.instead and place.last - place.first < _SMALL:
-            tiers.append(frozenset(op for op in (calls | others) & self.known.operators - _VAGUE if self._rare([op])))
-        return place.most_told(next(filter(None, tiers), frozenset()))
+        # a branch that only leaves calls nothing, and takes the place of nothing
+        left_out = others - calls if calls else frozenset()
+        if "write_slice" in left_out:
+            left_out |= {"copy"}
+        told = (left_out | place.avoided) & place.named
+        if not told and place.is_at_fault:
+            told = place.named - calls - _VAGUE or place.named - _VAGUE
+        return place.most_told(told)
 
     def alone(self, lines: OnLines, named: Callable[[int], frozenset[str]]) -> list[Formed]:
         """Forms that are findings without their author's words, by line; of one line the largest and its equals.
@@ -310,9 +306,6 @@ _NAMED = 2.9
 _PYTHON = frozenset(
     "index item slice list size floor_divide remainder add mul pow in is both max min sum round abs".split()
 )
-#: what a branch may leave out beside an operator
-_CASTS = frozenset({"as_int32", "as_int64", "as_bool"})
-_COMPARED = frozenset("eq ne lt le is in both either".split())
 #: operators that are named for many reasons
 _VAGUE = frozenset(
     "tensor append rand randn linear conv2d clone copy sum split where arange dropout embedding softmax reshape "
@@ -325,8 +318,6 @@ _LITTLE = 6.0
 _FEW = 2
 #: of a form's weight, what is found of it at least
 _SHARE = 0.6
-#: lines of a branch that is about the one rare operator in it
-_SMALL = 4
 #: lines of a branch of which it tells what the other side has not
 _LONG = 20
 #: operators that a form has at least that is a finding by the name of its function

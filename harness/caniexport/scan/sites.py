@@ -305,17 +305,22 @@ class _Finder(ast.NodeVisitor):
     def _gate(self, test: ast.expr, body: Sequence[ast.AST], orelse: Sequence[ast.AST]) -> None:
         for found in gates.conditions(test, self.flags, self.derived):
             ops: tuple[str, ...] = ()
-            fixes: tuple[tuple[str, str], ...] = ()
-            fixes = self._arguments_in([test, *body, *orelse])
+            fixes = self._arguments_in([test, *body, *orelse]) or self._of_opset(body)
             about = self.inside or fixes or self._about_export(test, body, orelse)
             if about:
                 named = bool(self.functions) and _is_named_for_export(self.functions[-1])
                 asked = self.inside or asks_for_export(test)
                 called = _called if asked else _called_of_torch if named else _called_by_none
                 ops = tuple(sorted(called(body) ^ called(orelse)))
-                fixes = fixes or self._beside(test, [*body, *orelse]) or (_OPSETS if _sets_opset(body) else ())
+                fixes = fixes or self._beside(test, [*body, *orelse])
             told = "a branch in an export" if about else ""
             self._add(test, SiteKind.GATE, name=found.text, condition=found, ops=ops, fixes=fixes, told=told)
+
+    def _of_opset(self, body: Sequence[ast.AST]) -> tuple[tuple[str, str], ...]:
+        """The fix of a gate that chooses an opset: it sets one, or its function gives one back."""
+        named = bool(self.functions) and "opset" in self.functions[-1].name
+        given = named and any(isinstance(node, ast.Return) for node in body)
+        return _OPSETS if given or _sets_opset(body) else ()
 
     def _arguments_in(self, nodes: Sequence[ast.AST]) -> tuple[tuple[str, str], ...]:
         """The fixes of arguments of the export call that are named in a gate or its branches."""

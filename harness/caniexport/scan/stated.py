@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 
 from caniexport.scan import backends
 from caniexport.scan.files import ParsedFile
@@ -34,6 +35,15 @@ _COMPLAINT = re.compile(
     r"|export",
     re.IGNORECASE,
 )
+#: what a sentence has that tells of something that fails, or of what takes its place
+_AT_FAULT = re.compile(
+    r"\bnot\b|n't|cannot|\bno\b|unsupported|support|instead|rather than|in ?place of|replac|re-?implement|rewrit"
+    r"|equivalent|work-?\s?a?rounds?|avoid|\bfail|error|\bbug|limitation|compatib|friendly|without|alternative|mimic"
+    r"|same as|\bhack|\btrick|\bissue|problem|custom|explicit|prefer|differen|wrong|need|requir|\ballow|\benabl"
+    r"|exportable",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!])\s|\n\s*\n")
 #: what a test that asks for an export has, and one for scripting or compiling alone has not
 _ASKS = re.compile(r"onnx|export|trac", re.IGNORECASE)
 _STRONG = re.compile(
@@ -149,6 +159,16 @@ class ToldPlace:
     def is_about_onnx(self) -> bool:
         """Whether its author speaks of an export, and not of scripting or of a function of torch alone."""
         return self.told is Told.PATCH or _is_on_export(self.said) or self.asked
+
+    @property
+    def is_at_fault(self) -> bool:
+        """Whether the operators that its author names fail: a branch or a short comment need not say it, a long comment
+        says it beside a word on an export.
+        """
+        if self.told is Told.COMMENT:
+            parts = _SENTENCE.split(self.said)
+            return len(self.said) < _SHORT or any(_tells_of_fault(" ".join(pair)) for pair in pairwise(parts))
+        return self.told in (Told.GATE, Told.PATCH)
 
     def most_told(self, operators: frozenset[str]) -> str:
         """Of these operators the only one, or the one that its author names most often; empty where several are."""
@@ -378,8 +398,8 @@ class _PlaceFinder:
 
     def _docstring(self, node: ast.FunctionDef | ast.ClassDef) -> Iterator[ToldPlace]:
         said = ast.get_docstring(node) or ""
-        if said and _EXPORT.search(said) and _COMPLAINT.search(said):
-            telling = " ".join(part for part in re.split(r"(?<=[.!])\s|\n\s*\n", said) if _EXPORT.search(part))
+        telling = _at_fault(said)
+        if telling:
             last = node.end_lineno or node.lineno
             named = self.named(said if len(said) < _SHORT else telling, ())
             body = node.body if isinstance(node, ast.ClassDef) else ()
@@ -517,7 +537,7 @@ class _PlaceFinder:
 
 #: operators that say nothing when they are named
 _EVERYWHERE = frozenset("to int bool float size item append shape list forward trace add mul both if loop".split())
-#: a docstring of which all is about one thing
+#: a comment or docstring of which all is about one thing
 _SHORT = 400
 
 
@@ -598,6 +618,15 @@ def _trailing(line: str) -> str:
 
 def _comment_of(line: str) -> str:
     return line.strip().lstrip("#") if _COMMENT_LINE.match(line) else _trailing(line)
+
+
+def _at_fault(said: str) -> str:
+    """The sentences on an export that tell of something that fails, or of what takes its place."""
+    return " ".join(filter(_tells_of_fault, _SENTENCE.split(said)))
+
+
+def _tells_of_fault(part: str) -> bool:
+    return bool(_EXPORT.search(part) and _AT_FAULT.search(part))
 
 
 def _telling(said: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from caniexport.scan import backends
 from caniexport.scan.files import ParsedFile
 from caniexport.scan.normal import blocks, dotted, every_statement, operator_of
+from caniexport.scan.project import is_test
 from caniexport.scan.ranked import Candidate, Formed, OnLines, Ranking, lines_of
 from caniexport.scan.site import Site, SiteKind, Sureness
 from caniexport.scan.stated import Told, ToldPlace, ends, names_around, places, span, speaks_of_export
@@ -40,12 +41,18 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
     for place in places(source, ranking.known.operators):
         check()
         stated.append((place, _best(place, lines, ranking)))
-    found = [_told(source, place, best, by_path, ranking.operator(place, lines)) for place, best in stated]
+    onnx = _is_about_onnx(source)
+    found = [
+        _told(source, place, best, by_path, ranking.operator(place, lines))
+        for place, best in stated
+        if onnx or place.told is Told.PATCH or place.runtime or by_path
+    ]
     found = [item for item in found if not _is_within_another(item, found)]
-    found += _chosen(source, lines, ranking, [place.line for place, best in stated if best])
+    if onnx:
+        found += _chosen(source, lines, ranking, [place.line for place, best in stated if best])
     covered = [item for item in found if item.site.sure is not Sureness.SIMILAR or item.site.runtime]
     alone = [
-        StatedWorkaround(_formed(source, item, by_path), item.line, item.line)
+        StatedWorkaround(_formed(source, item, by_path, onnx), item.line, item.line)
         for item in _first_of_each(ranking.alone(lines, names_around(source.tree, ranking.known.operators)))
         if not any(other.first <= item.line <= other.last for other in covered)
     ]
@@ -53,6 +60,11 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
     # in a folder that is about another runtime as a whole, each comment speaks of it
     about = [item for item in [*kept, *alone] if not by_path or item.site.sure is not Sureness.SIMILAR]
     return _without_repetition(about)
+
+
+def _is_about_onnx(source: ParsedFile) -> bool:
+    """Whether a file has to do with ONNX: others export for other programs, and tests work around nothing."""
+    return not is_test(source.path) and any("onnx" in line or "opset" in line for line in map(str.lower, source.lines))
 
 
 def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]:
@@ -143,14 +155,14 @@ def _first_of_each(found: list[Formed]) -> Iterator[Formed]:
         last[item.fixes[0]] = item.line
 
 
-def _formed(source: ParsedFile, found: Formed, by_path: str) -> Site:
+def _formed(source: ParsedFile, found: Formed, by_path: str, onnx: bool) -> Site:
     """A form without its author's words: ordinary code has the small ones too, so that they only count in a function
     or class that speaks of an export.
     """
     of = next((form.of for form in found.forms if form.of), "")
     size = max(form.weight for form in found.forms)
     written = any(not form.needs for form in found.forms)
-    telling = (written and size >= _WHOLE) or (size >= _FEWEST and _speaks_around(source, found.line))
+    telling = (written and size >= _WHOLE) or (onnx and size >= _FEWEST and _speaks_around(source, found.line))
     sure = Sureness.SAME if of or telling else Sureness.SIMILAR
     return Site(
         source.path, found.line, SiteKind.SHAPE, text_at(source, found.line), found.fixes[0][0], fixes=found.fixes,
