@@ -327,4 +327,56 @@ class Layer(nn.Module):
             return q + k
         return self.checkpointed(q) + v
 """,
+    "docstring": r"""
+class Stem(nn.Module):
+    def build(self, width):
+        '''Make the stem.
+
+        It has ``min(64, int(32 * width))`` channels.
+
+        In the exported ONNX model the branches are one convolution.
+        '''
+        self.stem = nn.Conv2d(3, min(64, int(32 * width)), 3)
+""",
+    "kernel": r"""
+def pages(options):
+    # Mirrors what onnxruntime checks, which is the only hard bound. The FlashAttention path of ORT wants a multiple of
+    # 256 on top of it for heads of at most 64, of 128 for those of at most 128 and of 64 above that, and falls back to
+    # another one otherwise. It is a matter of speed by the size of a head, and the sizes of the heads that there are
+    # are known to the model alone, so that it is left to the place where the model is made, and the bound is what is
+    # looked at here.
+    size = options.get("size")
+    return size * 2
+""",
+    "equivalent": r"""
+def spread(states, n):
+    '''Equivalent of torch.repeat_interleave(x, dim=1, repeats=n).'''
+    b, h, s, d = states.shape
+    return states[:, :, None, :, :].expand(b, h, n, s, d).reshape(b, h * n, s, d)
+""",
+    "stable": r"""
+def log_sum_exp(x, dim):
+    m, _ = torch.max(x, dim)
+    return m + torch.log(torch.sum(torch.exp(x - m.unsqueeze(dim).expand_as(x)), dim))
+""",
+    "added": r"""
+class Head(nn.Module):
+    def forward(self, x):
+        x = self.conv(x)
+        if self.export:  # the ONNX model gives classes
+            return x.argmax(dim=1).to(torch.int32)
+        return x
+""",
+    "skipped": r"""
+def run(self, nodes, found):
+    for name, node in nodes:
+        if node.export and node.left_out:  # no part of the ONNX file
+            continue
+        found[name] = node.run()
+""",
+    "elsewhere": r"""
+def scales(weight, index):
+    # Dynamic indexing is not exportable, so gather the scales with a one_hot matmul instead.
+    return (index.unsqueeze(-1) == torch.arange(weight.shape[0])).to(weight.dtype) @ weight
+""",
 }
