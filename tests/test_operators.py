@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from caniexport import home as homes
+from caniexport.audit import run
 from caniexport.corpus.operator_table import joined, listed_releases, write_table
 from caniexport.model import corpus, plan, releases
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import DatabaseEntry, asked_opsets, read_entries
+from caniexport.store import writer
+from caniexport.store.schema import to_arrow
 from caniexport.worker import distinct
 from caniexport.worker.compare import compare
 
@@ -197,3 +202,30 @@ def test_without_values_only_dtype_and_shape_are_compared():
     assert not compare([want], [want + 1], None, None, "runtime", values=False).problem
     assert "dtype" in compare([want], [want.astype("float64")], None, None, "runtime", values=False).problem
     assert "shape" in compare([want], [want[:1]], None, None, "runtime", values=False).problem
+
+
+def test_an_audit_of_operators_makes_the_environment_of_the_release_for_its_local_rows(cases, tmp_path, monkeypatch):
+    made = []
+
+    @contextmanager
+    def environment(release, *_):
+        made.append(release.requirements)
+        yield Path("python")
+
+    def measured(python, cells, folder, seconds, workers, corpus):
+        made.append(corpus)
+        return [{"stage": "done", "status": "pass", "kind": "", "text": ""} for _ in cells]
+
+    monkeypatch.setattr(run, "environment", environment)
+    monkeypatch.setattr(run, "measured", measured)
+    row = {"torch": "2.13.0", "case": "op-add", "variant": "float32-plain", "exporter": "dynamo", "opset": 18}
+    row |= {"corpus": "operators", "provider": "cpu", "stage": "done", "status": "pass", "run_id": "a"}
+    row["case_hash"] = cases["op-add"].case_hash("float32-plain")
+    path = tmp_path / "operators" / "cells" / "torch-2.13.0-cpu.parquet"
+    path.parent.mkdir(parents=True)
+    writer.write(path, "cells", to_arrow("cells", [row]))
+    home = replace(homes.find(ROOT), local=tmp_path)
+    (found,) = run.audit(run.AuditOptions(home, "operators", cells=5), print)
+
+    assert (found.torch, found.cells, found.agreeing) == ("2.13.0", 1, 1)
+    assert made == [releases.find("2.13.0").requirements, "operators"]

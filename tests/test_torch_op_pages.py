@@ -44,6 +44,20 @@ def test_every_operator_is_in_the_table_with_the_words_that_narrow_it(kept):
     assert 'data-words="fold ' in text
 
 
+def test_the_share_of_calls_that_pass_is_a_picture_with_its_numbers(kept):
+    text = body(kept)
+
+    assert "Share of the calls that pass at the newest opset, in per cent, by torch release" in text
+    assert re.search(r'<th scope="row">dynamo, by use in models</th><td class="number">100</td>', text)
+
+
+def test_what_onnxscripts_tests_expect_is_a_list_with_what_is_measured(kept):
+    text = body(kept, list="onnxscript")
+
+    assert "expected to fail (onnxruntime): not measured" in text
+    assert "ops.aten.col2im" in text
+
+
 def test_an_operator_that_no_case_is_about_has_a_page_over_the_releases(kept):
     shown = page("op", {"op": "torch.special.zeta"}, kept)
 
