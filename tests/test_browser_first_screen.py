@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import io
+from pathlib import Path
 
 import pytest
 from browser_fixtures import MARKS, until
@@ -40,6 +42,15 @@ def test_the_link_of_what_is_shown_is_copied(visit):
 
     assert page.evaluate("navigator.clipboard.readText()") == page.url
     assert page.url.endswith("/matrix?torch=2.0..2.8&rows=cases")
+
+
+def test_the_cells_that_are_seen_can_be_kept_as_a_file(visit):
+    page = visit("/matrix?torch=2.8.0&rows=cases&exporter=trace")
+    with page.expect_download() as taken:
+        page.locator("#root a[download='cells.csv']").click()
+    rows = list(csv.DictReader(io.StringIO(Path(taken.value.path()).read_text(encoding="utf-8"))))
+
+    assert {(row["torch"], row["exporter"]) for row in rows} == {("2.8.0", "torchscript-trace")}
 
 
 @pytest.mark.parametrize("path", ["/matrix?rows=cases&fixes=1", "/workarounds?careful=1"])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from browser_fixtures import MARKS, drawn, served, visiting
 from dashboard_data import build
+from test_browser_pages import barriers
 from test_torch_operators import ENTRIES, NEW, of_release
 
 from caniexport.model.made_cases import OPERATORS
@@ -89,6 +90,7 @@ def test_a_sign_of_an_operators_page_leads_to_the_text_of_its_error(opened):
     page = opened("/op?op=fold")
     link = page.locator("#root td a[href^='#end-']").first
     anchor = link.get_attribute("href")
+    assert barriers(page) == []
     link.click()
 
     assert page.url.endswith(anchor)

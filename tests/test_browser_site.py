@@ -191,6 +191,19 @@ def test_the_matrix_of_the_copy_finds_words_as_its_front_page_does(front, copy):
     assert "torch.cross before a convolution" in name
 
 
+def test_the_code_of_a_fix_is_copied_as_it_stands(chromium, copy):
+    context = chromium.new_context()
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(f"{copy}/case/cross-no-symbolic.html")
+    block = page.locator("#form-stack_rewrite .code")
+    block.get_by_role("button", name="Copy").click()
+    block.get_by_role("button", name="Copied").wait_for()
+
+    assert page.evaluate("navigator.clipboard.readText()") == block.locator("pre").inner_text()
+    context.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_kind_of_page_of_the_copy_fits_its_window_and_has_no_barrier(chromium, copy, scheme):
     context = chromium.new_context(viewport={"width": 1440, "height": 900}, color_scheme=scheme)
