@@ -48,3 +48,12 @@ def test_forms_with_a_number_are_a_part_of_their_own():
         ("", 1),
         ("with a Python number, or another dtype", 1),
     ]
+
+
+def test_calls_that_are_given_other_things_and_end_alike_have_one_text():
+    cells = {"2.5.1": fails(20, said="f32[2]: no such kernel"), "2.6.0": fails(20, said="f32[]: no such kernel")}
+
+    made = shown_timeline([TimelineLine("bool", "", "dynamo", cells)], RELEASES, 1)
+
+    assert [cell.wide for cell in made.plain[0].cells] == [1, 2]
+    assert [end.said for end in made.ends] == ["f32[2]: no such kernel"]

@@ -35,7 +35,7 @@ class JoinedLine:
 
 @dataclass(frozen=True)
 class ToldEnd:
-    """How calls end that do not pass: its anchor, the text, and the releases, opsets and exporters that have it."""
+    """How calls end that do not pass: its anchor, the first of them, and where calls end so."""
 
     anchor: str
     said: str
@@ -63,9 +63,9 @@ def shown_timeline(lines: Sequence[TimelineLine], releases: Sequence[str], part:
     for line in lines:
         for torch, cell in line.cells.items():
             if cell.said:
-                said.setdefault(cell.said, []).append((torch, line.exporter, cell))
+                said.setdefault(_error(cell), []).append((torch, line.exporter, cell))
     anchors = {text: f"end-{part}-{number}" for number, text in enumerate(said, 1)}
-    ends = [ToldEnd(anchors[text], text, _where(found, releases)) for text, found in said.items()]
+    ends = [ToldEnd(anchors[text], found[0][2].said, _where(found, releases)) for text, found in said.items()]
     shown = _alike_lines(lines, releases, anchors)
     return Timeline(
         [line for line in shown if "-" not in line.form], [line for line in shown if "-" in line.form], ends
@@ -96,7 +96,12 @@ def _cell(cell: OperatorCell | None, anchors: Mapping[str, str]) -> tuple[str, s
     look = looks.STATUS[cell.status]
     read = f"{look.sign} {versions.opset_text(cell.passing)}" if cell.status is Status.DEGRADED else look.sign
     css = share_class(cell.share) if cell.share else look.css
-    return css, cell.share or read, anchors.get(cell.said, "")
+    return css, cell.share or read, anchors.get(_error(cell), "")
+
+
+def _error(cell: OperatorCell) -> str:
+    """How a call ends, whatever it is given."""
+    return cell.said.partition(": ")[2] or cell.said
 
 
 def share_class(share: str) -> str:
