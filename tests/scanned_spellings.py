@@ -379,4 +379,9 @@ def scales(weight, index):
     # Dynamic indexing is not exportable, so gather the scales with a one_hot matmul instead.
     return (index.unsqueeze(-1) == torch.arange(weight.shape[0])).to(weight.dtype) @ weight
 """,
+    "dispatched": r"""
+@dispatch_collect(dispatch="dp", collect="all")
+def step(batches):
+    return [item.sum() for item in batches]
+""",
 }

@@ -250,6 +250,10 @@ class Ranking:
             for case, profile in self.known.profiles.items()
         }
 
+    def is_distinct(self, form: FixForm) -> bool:
+        """Whether a form has a rare operator: arithmetic alone is written for any reason."""
+        return any(self._tells(piece) for piece, _ in form.pieces)
+
     def _tells(self, piece: CodeTerm) -> bool:
         return any(self.rarity.get(term.op, 0.0) > _RARE and term.op not in _PYTHON for term in piece.below())
 

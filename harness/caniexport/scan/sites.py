@@ -373,8 +373,9 @@ class _Finder(ast.NodeVisitor):
             operator = f"aten::{operator}"
         runtime = backends.of_call(node) or backends.of_path(self.source.path)
         self._add(
-            node, SiteKind.SYMBOLIC, name=operator, runtime=runtime, told="a registered rule", sure=Sureness.OPERATOR
-        )
+            node, SiteKind.SYMBOLIC, name=operator, runtime=runtime, told="a registered rule",
+            sure=Sureness.OPERATOR if operator else Sureness.SIMILAR,
+        )  # fmt: skip
 
     def _ruled(self, made: ast.ClassDef, rule: ast.FunctionDef) -> None:
         """An autograd function with a rule: of ONNX's own nodes, or one node of an own domain."""

@@ -107,7 +107,7 @@ _OF_TORCH = re.compile(r"^(torch(\.(Tensor|nn\.functional|functional|linalg|fft|
 #: lines behind a comment that it is about, at most
 _BEHIND = 14
 #: names of functions, classes and decorators that put a function in the place of an operator
-_REPLACING = re.compile(r"register_rewriter|PatchingSpec|patch|rewriter", re.IGNORECASE)
+_REPLACING = re.compile(r"register_rewriter|PatchingSpec|(?<![a-z])patch|rewriter", re.IGNORECASE)
 
 
 def _is_on_export(said: str) -> bool:

@@ -45,14 +45,14 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
     found = [
         _told(source, place, best, by_path, ranking.operator(place, lines))
         for place, best in stated
-        if onnx or place.told is Told.PATCH or place.runtime or by_path
+        if onnx or (place.told is Told.PATCH and not is_test(source.path)) or place.runtime or by_path
     ]
     found = [item for item in found if not _is_within_another(item, found)]
     if onnx:
         found += _chosen(source, lines, ranking, [place.line for place, best in stated if best])
     covered = [item for item in found if item.site.sure is not Sureness.SIMILAR or item.site.runtime]
     alone = [
-        StatedWorkaround(_formed(source, item, by_path, onnx), item.line, item.line)
+        StatedWorkaround(_formed(source, item, by_path, onnx, ranking), item.line, item.line)
         for item in _first_of_each(ranking.alone(lines, names_around(source.tree, ranking.known.operators)))
         if not any(other.first <= item.line <= other.last for other in covered)
     ]
@@ -155,7 +155,7 @@ def _first_of_each(found: list[Formed]) -> Iterator[Formed]:
         last[item.fixes[0]] = item.line
 
 
-def _formed(source: ParsedFile, found: Formed, by_path: str, onnx: bool) -> Site:
+def _formed(source: ParsedFile, found: Formed, by_path: str, onnx: bool, ranking: Ranking) -> Site:
     """A form without its author's words: ordinary code has the small ones too, so that they only count in a function
     or class that speaks of an export.
     """
@@ -163,7 +163,8 @@ def _formed(source: ParsedFile, found: Formed, by_path: str, onnx: bool) -> Site
     size = max(form.weight for form in found.forms)
     written = any(not form.needs for form in found.forms)
     telling = (written and size >= _WHOLE) or (onnx and size >= _FEWEST and _speaks_around(source, found.line))
-    sure = Sureness.SAME if of or telling else Sureness.SIMILAR
+    known = of and (onnx or any(ranking.is_distinct(form) for form in found.forms))
+    sure = Sureness.SAME if known or telling else Sureness.SIMILAR
     return Site(
         source.path, found.line, SiteKind.SHAPE, text_at(source, found.line), found.fixes[0][0], fixes=found.fixes,
         told="its form", of=of, runtime=by_path, sure=sure,
