@@ -303,6 +303,20 @@ def test_a_measurement_takes_the_place_of_what_is_inferred(home, monkeypatch):
     assert "it was measured there: fail" in reply.output.splitlines()[0]
 
 
+def test_one_operator_that_stops_both_kinds_of_exporters_is_two_failures(tmp_path, home):
+    failed = {"status": "fail", "stage": "export", "message_id": "m-cross"}
+    cells = [cell("2.15.0", "m", "plain", exporter, 18) | failed for exporter in (TRACE, "dynamo")]
+    append(tmp_path / "rows", *cells, texts={"m-cross": CROSS})
+
+    corpus = Dataset.open(None, home / "results-local")
+    found = answer(
+        "m", Dataset.open(None, tmp_path / "rows"), corpus, Filters(("m",), torch=("2.15.0",)), {}, ModelNotes()
+    )
+
+    assert {tuple(where.exporter for where in failure.where) for failure in found.failures} == {(TRACE,), ("dynamo",)}
+    assert [failure.operator for failure in found.failures] == ["aten::cross"] * 2
+
+
 def test_a_measured_model_opens_with_what_stops_it_and_the_rest_of_the_corpus_is_only_counted(home, monkeypatch):
     def measure(target, request, options, *, corpus, into, **_):
         known = cell("2.15.0", "m", "plain", TRACE, request.opsets[0])

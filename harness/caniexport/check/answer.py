@@ -20,7 +20,7 @@ from caniexport.check.headline import headline
 from caniexport.check.inside import GIVEN
 from caniexport.check.matching import Corpus, FailurePoint, failing_operator
 from caniexport.check.widen import USUAL_OPSET
-from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Stage, Status
+from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Stage, Status
 from caniexport.store import Dataset
 
 #: what the measuring code says where the inputs of a file are not those of the module
@@ -157,7 +157,9 @@ def _failures(cells: Sequence[MeasuredCell], mine: Dataset, corpus: Corpus, note
     grouped: dict[tuple[str, ...], list[MeasuredCell]] = defaultdict(list)
     for cell in failing:
         words = _words(cell, texts.get(cell.message_id or "", ""))
-        grouped[cell.case, cell.variant, cell.stage, cell.status.value, words].append(cell)
+        # one operator fails in the two kinds of exporters for two reasons, and what helps in one may not in the other
+        kind = str((cell.exporter_effective or cell.exporter) == Exporter.DYNAMO.value)
+        grouped[cell.case, cell.variant, cell.stage, cell.status.value, kind, words].append(cell)
     return sorted((_failure(group, mine, corpus, cells, notes) for group in grouped.values()), key=_rank)
 
 
