@@ -128,6 +128,8 @@ def _operators() -> Iterator[str]:
         return
     summary = OperatorsSummary(home.published)
     rows = to_look_at(summary, read_entries(table_path(home)))
+    asked = summary.rows("torch = ? AND exporter IS NOT NULL AND calls > 0", summary.releases[-1:])
+    failing = [row for row in asked if not row.works]
     yield f"## Operators that export and are wrong in torch {summary.releases[-1]}\n"
     yield f"Calls of torch's own database and of type promotion: {len(rows)} places (operator, dtype, form, exporter,"
     yield "opset) end with wrong values, a crash or late, those of random operators not counted. Each was looked at by"
@@ -138,12 +140,12 @@ def _operators() -> Iterator[str]:
         found = [item for item in findings if item.exporter == exporter]
         if found:
             yield f"### By {EXPORTER_SHORT[exporter]}\n"
-            yield from (_operator_finding(item, rows) for item in found)
+            yield from (_operator_finding(item, rows, failing) for item in found)
             yield ""
 
 
-def _operator_finding(finding: OperatorFinding, rows: Sequence[OperatorRow]) -> str:
-    mine = [row for row in rows if finding.is_about(row)]
+def _operator_finding(finding: OperatorFinding, rows: Sequence[OperatorRow], failing: Sequence[OperatorRow]) -> str:
+    mine = [row for row in rows if finding.is_about(row)] or [row for row in failing if finding.is_about(row)]
     dtypes = ", ".join(dict.fromkeys(row.dtype or "" for row in mine))
     opsets = opset_text(sorted({row.opset for row in mine if row.opset is not None}))
     names = ", ".join(f"`{name}`" for name in finding.operators)

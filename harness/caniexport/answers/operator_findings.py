@@ -9,11 +9,13 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from caniexport.answers.torch_operators import OperatorRow, OperatorsSummary
 from caniexport.model.made_cases import DatabaseEntry
 from caniexport.model.status import Exporter, Status
+
+if TYPE_CHECKING:
+    from caniexport.answers.torch_operators import OperatorRow, OperatorsSummary
 
 FILE = "findings.toml"
 #: ends that somebody has to have looked at

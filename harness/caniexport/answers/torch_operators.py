@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 from caniexport import names, versions
 from caniexport.answers import declared as tables
+from caniexport.answers.operator_findings import OperatorFinding
 from caniexport.answers.reading import load
 from caniexport.answers.shown import Answers, Shown
+from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.model.canaries import is_canary
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
@@ -113,7 +115,8 @@ class OperatorPlace(Shown):
     ``left_out`` are dtypes that are not measured, with the reason; ``became`` the ONNX operators of its files;
     ``runs_on`` from which onnxruntime on the documented cases' files with each of these run; ``declared`` the opsets
     with a rule in the newest release, by exporter; ``cases`` documented failures about it, ``fixes`` their fixes;
-    ``meant`` whether the name means this operator as much as the first.
+    ``findings`` what looking by hand found, with a call that shows it; ``meant`` whether the name means this operator
+    as much as the first.
     """
 
     op: str
@@ -125,6 +128,7 @@ class OperatorPlace(Shown):
     declared: dict[str, str]
     cases: tuple[str, ...]
     fixes: tuple[str, ...]
+    findings: tuple[str, ...] = ()
     meant: bool = True
 
     @property
@@ -224,12 +228,22 @@ def _letters(name: str) -> str:
     return name.lower().replace("_", "")
 
 
-def torch_operator(summary: OperatorsSummary, dataset: Dataset, name: str) -> Answers[OperatorPlace]:
+def torch_operator(
+    summary: OperatorsSummary, dataset: Dataset, name: str, findings: Sequence[OperatorFinding] = ()
+) -> Answers[OperatorPlace]:
     """What is known of the operators of a name; raises :class:`caniexport.model.errors.UnknownName`."""
     ops = summary.named(name)
     first = summary.likeness(ops[0], name)
     places = (_place(op, summary.of_operator(op), summary.releases, dataset) for op in ops)
-    return Answers(replace(place, meant=summary.likeness(place.op, name) == first) for place in places)
+    return Answers(
+        replace(place, meant=summary.likeness(place.op, name) == first, findings=_found(place.op, findings))
+        for place in places
+    )
+
+
+def _found(op: str, findings: Sequence[OperatorFinding]) -> tuple[str, ...]:
+    mine = (item for item in findings if op in item.operators)
+    return tuple(f"{EXPORTER_SHORT[item.exporter]}: {item.what} {item.shown}" for item in mine)
 
 
 def decide_several(places: Sequence[OperatorPlace]) -> str:

@@ -45,6 +45,7 @@ def command(name: str | None, which: str | None, torch: str | None, every: bool,
     from caniexport.answers import operator_lists as lists
     from caniexport.answers import operator_score
     from caniexport.answers import torch_operators as answers
+    from caniexport.answers.operator_findings import read_findings
 
     if name and which:
         raise click.UsageError("an operator's NAME is wanted, or --list")
@@ -55,7 +56,9 @@ def command(name: str | None, which: str | None, torch: str | None, every: bool,
         found = lists.listed(summary, open_dataset(), lists.OperatorList(which), torch, tests)
         output.answer(found, partial(_show_list, every=every), as_json)
     elif name:
-        output.answer(answers.torch_operator(summary, open_dataset(), name), partial(_show, every=every), as_json)
+        found_by_hand = read_findings(home.cases)[1]
+        places = answers.torch_operator(summary, open_dataset(), name, found_by_hand)
+        output.answer(places, partial(_show, every=every), as_json)
     else:
         used = operator_score.read_used(home.cases)
         output.answer(operator_score.scores(summary, used), partial(_show_scores, models=used.models), as_json)
@@ -135,6 +138,7 @@ def _facts(place: OperatorPlace) -> list[tuple[str, str]]:
             where = " ".join(filter(None, (line.dtype, line.form, EXPORTER_SHORT.get(line.exporter, line.exporter))))
             reasons.setdefault(line.signature.replace("|", ": "), []).append(where)
     found = {
+        "seen": "\n".join(place.findings),
         "fails": "\n".join(f"{', '.join(where)}: {reason}" for reason, where in reasons.items()),
         "becomes": ", ".join(place.became),
         "onnxruntime": "; ".join(f"{op}: {words}" for op, words in place.runs_on.items()),
