@@ -6,6 +6,7 @@ import pytest
 
 from caniexport import home as homes
 from caniexport.answers.operator_cells import why_operator
+from caniexport.answers.operator_findings import OperatorFinding
 from caniexport.answers.operator_lists import OperatorList, OperatorTest, listed, read_tests
 from caniexport.answers.operator_score import ReleaseScore, UsedOperators, read_used, scores
 from caniexport.answers.torch_operators import OperatorsSummary, decide_several, torch_operator
@@ -130,6 +131,14 @@ def test_other_calls_that_fail_are_not_said_to_have_passed_before(summary, datas
 
     assert "it did" not in place.decision
     assert all("area" not in item.op for item in listed(summary, dataset, OperatorList.REGRESSED))
+
+
+def test_what_looking_by_hand_found_stands_beside_the_calls(summary, dataset):
+    finding = OperatorFinding(("fold",), TRACE, "columns are mixed", "F.fold, torch.ones(2)")
+
+    (place,) = torch_operator(summary, dataset, "fold", [finding])
+
+    assert place.findings == ("trace: columns are mixed differs(F.fold, torch.ones(2), dynamo=False)",)
 
 
 def test_several_operators_of_one_name_are_told_in_one_sentence(summary, dataset):

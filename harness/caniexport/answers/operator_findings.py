@@ -52,7 +52,9 @@ class OperatorFinding:
 
 
 def read_findings(cases: Path) -> tuple[str, tuple[OperatorFinding, ...]]:
-    """The function ``differs``, and the findings of a corpus's folder in the order of their file."""
+    """The function ``differs``, and the findings of a corpus's folder in the order of their file; none without one."""
+    if not (cases / FILE).is_file():
+        return "", ()
     told = tomllib.loads((cases / FILE).read_text(encoding="utf-8"))
     return told["differs"], tuple(_finding(**item) for item in told["finding"])
 
