@@ -103,6 +103,11 @@ def in_file(file, asked):
     return told(mine, file["messages"])
 
 
+def without_numbers(said):
+    # a long message is cut, earlier where its numbers are longer
+    return [re.sub(r"\d+", "N", text)[:120] for text in said]
+
+
 def in_suites(questions, pytester, monkeypatch):
     """For each question the line of the plugin, from a test suite run where its torch release is installed."""
     by_torch = defaultdict(list)
@@ -134,7 +139,9 @@ def test_fifty_questions_have_one_answer_in_all_five_ways(results, questions, ho
         file = files[case_address(asked["case"])]
         status, stage, message = by_python(results, asked)
         assert status == asked["status"]
-        assert by_command(asked) == by_agent(agent, asked) == in_file(file, asked) == (status, stage, message), asked
+        assert by_command(asked) == by_agent(agent, asked) == (status, stage, message), asked
+        # in a file one message stands for all of an error, which differ in their numbers
+        assert without_numbers(in_file(file, asked)) == without_numbers((status, stage, message)), asked
         said = REASON.match(line)
         word, ended = ("work", None) if status in set(WORKS) else ("fail", f"{status} at {stage}")
         assert (said["word"], said["ended"]) == (word, ended), (asked, line)
