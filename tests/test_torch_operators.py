@@ -6,7 +6,7 @@ import pytest
 
 from caniexport import home as homes
 from caniexport.answers.operator_cells import why_operator
-from caniexport.answers.operator_findings import OperatorFinding
+from caniexport.answers.operator_findings import findings_by_operator
 from caniexport.answers.operator_lists import OperatorList, OperatorTest, listed, read_tests
 from caniexport.answers.operator_score import ReleaseScore, UsedOperators, read_used, scores
 from caniexport.answers.torch_operators import OperatorsSummary, decide_several, torch_operator
@@ -134,11 +134,14 @@ def test_other_calls_that_fail_are_not_said_to_have_passed_before(summary, datas
 
 
 def test_what_looking_by_hand_found_stands_beside_the_calls(summary, dataset):
-    finding = OperatorFinding(("fold",), TRACE, "columns are mixed", "F.fold, torch.ones(2)")
+    found = findings_by_operator(homes.find().of_corpus("operators").cases)
 
-    (place,) = torch_operator(summary, dataset, "fold", [finding])
+    (place,) = torch_operator(summary, dataset, "grid_sample", found | {"nn.functional.grid_sample": ("seen",)})
 
-    assert place.findings == ("trace: columns are mixed differs(F.fold, torch.ones(2), dynamo=False)",)
+    assert place.findings == ("seen",)
+    (text,) = found["nn.functional.dropout"]
+    assert text.startswith("dynamo: An output that is the input itself: with input_names and without output_names")
+    assert text.endswith("differs(lambda x: x.contiguous(), torch.ones(2), input_names=['x'], dynamo=True)")
 
 
 def test_several_operators_of_one_name_are_told_in_one_sentence(summary, dataset):

@@ -42,7 +42,7 @@ from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.answers.filters import CaseFilterNames, FilterNames, read_filters
 from caniexport.answers.frames import cells_frame
 from caniexport.answers.model_file import read_model
-from caniexport.answers.operator_findings import read_findings
+from caniexport.answers.operator_findings import findings_by_operator
 from caniexport.answers.points import parse
 from caniexport.answers.select import exporter_names, load
 from caniexport.answers.shown import Answers
@@ -146,7 +146,7 @@ def op(dataset: Dataset, name: str) -> Answers[OperatorPlace]:
     Raises :class:`StoreError` where no operators were measured.
     """
     folders = home.find().of_corpus(OPERATORS)
-    return torch_operator(OperatorsSummary(folders.published), dataset, name, read_findings(folders.cases)[1])
+    return torch_operator(OperatorsSummary(folders.published), dataset, name, findings_by_operator(folders.cases))
 
 
 def upgrade(

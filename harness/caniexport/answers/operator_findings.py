@@ -9,13 +9,12 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.torch_operators import OperatorRow, OperatorsSummary
 from caniexport.model.made_cases import DatabaseEntry
 from caniexport.model.status import Exporter, Status
-
-if TYPE_CHECKING:
-    from caniexport.answers.torch_operators import OperatorRow, OperatorsSummary
 
 FILE = "findings.toml"
 #: ends that somebody has to have looked at
@@ -57,6 +56,15 @@ def read_findings(cases: Path) -> tuple[str, tuple[OperatorFinding, ...]]:
         return "", ()
     told = tomllib.loads((cases / FILE).read_text(encoding="utf-8"))
     return told["differs"], tuple(_finding(**item) for item in told["finding"])
+
+
+def findings_by_operator(cases: Path) -> dict[str, tuple[str, ...]]:
+    """What was found of each operator: the exporter, the words, and the call that shows it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for item in read_findings(cases)[1]:
+        text = f"{EXPORTER_SHORT[item.exporter]}: {item.what} {item.shown}"
+        found |= {op: (*found.get(op, ()), text) for op in item.operators}
+    return found
 
 
 def _finding(operators: Sequence[str], dtypes: Sequence[str] = (), **told: Any) -> OperatorFinding:

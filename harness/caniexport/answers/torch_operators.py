@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 
 from caniexport import names, versions
 from caniexport.answers import declared as tables
-from caniexport.answers.operator_findings import OperatorFinding
 from caniexport.answers.reading import load
 from caniexport.answers.shown import Answers, Shown
-from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.model.canaries import is_canary
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
@@ -229,21 +227,20 @@ def _letters(name: str) -> str:
 
 
 def torch_operator(
-    summary: OperatorsSummary, dataset: Dataset, name: str, findings: Sequence[OperatorFinding] = ()
+    summary: OperatorsSummary, dataset: Dataset, name: str, findings: Mapping[str, tuple[str, ...]] | None = None
 ) -> Answers[OperatorPlace]:
-    """What is known of the operators of a name; raises :class:`caniexport.model.errors.UnknownName`."""
+    """What is known of the operators of a name, ``findings`` by operator included.
+
+    Raises :class:`caniexport.model.errors.UnknownName`.
+    """
     ops = summary.named(name)
+    found = findings or {}
     first = summary.likeness(ops[0], name)
     places = (_place(op, summary.of_operator(op), summary.releases, dataset) for op in ops)
     return Answers(
-        replace(place, meant=summary.likeness(place.op, name) == first, findings=_found(place.op, findings))
+        replace(place, meant=summary.likeness(place.op, name) == first, findings=found.get(place.op, ()))
         for place in places
     )
-
-
-def _found(op: str, findings: Sequence[OperatorFinding]) -> tuple[str, ...]:
-    mine = (item for item in findings if op in item.operators)
-    return tuple(f"{EXPORTER_SHORT[item.exporter]}: {item.what} {item.shown}" for item in mine)
 
 
 def decide_several(places: Sequence[OperatorPlace]) -> str:

@@ -45,7 +45,7 @@ def command(name: str | None, which: str | None, torch: str | None, every: bool,
     from caniexport.answers import operator_lists as lists
     from caniexport.answers import operator_score
     from caniexport.answers import torch_operators as answers
-    from caniexport.answers.operator_findings import read_findings
+    from caniexport.answers.operator_findings import findings_by_operator
 
     if name and which:
         raise click.UsageError("an operator's NAME is wanted, or --list")
@@ -56,7 +56,7 @@ def command(name: str | None, which: str | None, torch: str | None, every: bool,
         found = lists.listed(summary, open_dataset(), lists.OperatorList(which), torch, tests)
         output.answer(found, partial(_show_list, every=every), as_json)
     elif name:
-        found_by_hand = read_findings(home.cases)[1]
+        found_by_hand = findings_by_operator(home.cases)
         places = answers.torch_operator(summary, open_dataset(), name, found_by_hand)
         output.answer(places, partial(_show, every=every), as_json)
     else:

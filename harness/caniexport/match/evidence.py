@@ -380,6 +380,11 @@ def _ends(text: str) -> str:
     return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}\n{text[-LONGEST:]}"
 
 
+def without_advice(text: str) -> str:
+    """A text without what only advises."""
+    return _ADVICE.sub("", text).rstrip(" .")
+
+
 def _clean(text: str) -> str:
     text = _WHAT.sub("\nException: ", text)
     for pattern in (_ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH):

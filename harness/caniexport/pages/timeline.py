@@ -9,6 +9,7 @@ from itertools import groupby
 from caniexport import versions
 from caniexport.answers.operator_grid import OperatorCell, TimelineLine
 from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.match.evidence import without_advice
 from caniexport.model.status import Status
 from caniexport.pages import looks
 
@@ -65,7 +66,7 @@ def shown_timeline(lines: Sequence[TimelineLine], releases: Sequence[str], part:
             if cell.said:
                 said.setdefault(_error(cell), []).append((torch, line.exporter, cell))
     anchors = {text: f"end-{part}-{number}" for number, text in enumerate(said, 1)}
-    ends = [ToldEnd(anchors[text], found[0][2].said, _where(found, releases)) for text, found in said.items()]
+    ends = [ToldEnd(anchors[text], _given(found[0][2]) + text, _where(found, releases)) for text, found in said.items()]
     shown = _alike_lines(lines, releases, anchors)
     return Timeline(
         [line for line in shown if "-" not in line.form], [line for line in shown if "-" in line.form], ends
@@ -100,8 +101,14 @@ def _cell(cell: OperatorCell | None, anchors: Mapping[str, str]) -> tuple[str, s
 
 
 def _error(cell: OperatorCell) -> str:
-    """How a call ends, whatever it is given."""
-    return cell.said.partition(": ")[2] or cell.said
+    """How a call ends, whatever it is given, without what torch advises."""
+    return without_advice(cell.said.partition(": ")[2] or cell.said).replace("|", ": ")
+
+
+def _given(cell: OperatorCell) -> str:
+    """``f32[2, 3], 1: ``: the call that ends so."""
+    given, between, error = cell.said.partition(": ")
+    return f"{given}{between}" if error else ""
 
 
 def share_class(share: str) -> str:
