@@ -26,9 +26,9 @@ _EVERYTHING = Filters(variants=("*",), exporters=("*",))
 _BUNDLE = 10
 #: files that a reader may take, with what each is
 _WHAT = {
-    "cells.parquet": f"every measured cell; a file is {_BUNDLE} signs of its hash, a time whole minutes",
+    "cells.parquet": f"every measured cell; a file is {_BUNDLE} signs of its hash, a time whole hours",
     "matrix.csv.gz": "the matrix: one row for each case, form, exporter and release",
-    "workarounds.csv": "every fix: needed, obsolete, broken or harmful at the newest release",
+    "workarounds.csv.gz": "every fix: needed, obsolete, broken or harmful at the newest release",
     "environments.parquet": "every environment with all of its versions",
     "messages.parquet": "the error texts",
     "cases.parquet": "the cases with their sources and code",
@@ -41,7 +41,7 @@ def write(kept: Kept, folder: Path) -> list[tuple[str, str]]:
     folder.mkdir(parents=True, exist_ok=True)
     shown = kept.answer(table, _EVERYTHING)
     _compressed(folder / "matrix.csv.gz", _matrix(shown.lines, shown.columns))
-    (folder / "workarounds.csv").write_text(_csv(_fixes(kept)), encoding="utf-8")
+    _compressed(folder / "workarounds.csv.gz", _fixes(kept))
     for name, rows in _tables(kept):
         _parquet(folder / f"{name}.parquet", rows)
     return list(_WHAT.items())
@@ -116,8 +116,8 @@ def _tables(kept: Kept) -> Iterable[tuple[str, pa.Table]]:
     frame = kept.cells(columns=list(columns("cells")))
     # whole hashes of files are a half of the table
     frame["bundle"] = frame["bundle"].str[:_BUNDLE]
-    # so are the seconds of the time, and digits of what they took that no second measurement has
-    frame["measured_at"] = frame["measured_at"].dt.floor("min")
+    # so are minutes, which a run's id has, and digits of what it took that no second measurement has
+    frame["measured_at"] = frame["measured_at"].dt.floor("h")
     for name in ("seconds_export", "seconds_load", "seconds_run"):
         frame[name] = frame[name].round(2)
     # neighbours that are alike are packed best, here and in the other tables
