@@ -53,7 +53,7 @@ def at(status, *opsets):
     ("releases", "said"),
     [
         ({"v1_0": at(PASS, 9, 10), "v2_0": at(PASS, 9, 10, 11)}, "on every measured release"),
-        ({"v1_0": at(FAIL, 9), "v2_0": at(WRONG, 9)}, "never (torch 1.0 to 2.0)"),
+        ({"v1_0": at(FAIL, 9), "v2_0": at(WRONG, 9)}, "on no measured release (torch 1.0 to 2.0)"),
         ({"v1_0": at(FAIL, 9), "v2_0": at(PASS, 9)}, "from torch 2.0"),
         ({"v1_0": at(PASS, 9), "v2_0": at(FAIL, 9)}, "up to torch 1.0"),
         ({"v1_0": at(FAIL, 9, 10), "v2_0": at(FAIL, 9) | at(PASS, 10, 11)}, "from torch 2.0, opset ≥ 10"),

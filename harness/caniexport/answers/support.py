@@ -156,7 +156,7 @@ def _text(clauses: Mapping[str, _Clause]) -> str:
     releases = list(clauses)
     runs = _runs(clauses)
     if not runs:
-        return f"never (torch {_span(releases[0], releases[-1])})"
+        return f"on no measured release (torch {_span(releases[0], releases[-1])})"
     if len(runs) > _MOST_RUNS:
         count = sum(map(len, runs))
         return f"{_told(runs[-1], releases)}; on {count} of {len(releases)} measured releases in all"
