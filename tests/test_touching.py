@@ -274,7 +274,7 @@ def test_a_plan_proposes_the_way_it_is_called_today_beside_the_default(home):
 
     assert "Newest target, as called by default: torch 2.8.0" in reply.output
     assert "Newest target, called as today: torch 2.15.0, torchscript-trace, opset 18" in reply.output
-    assert reply.output.startswith("Move to torch 2.15.0 with `opset_version=18`: no known failure touches it")
+    assert reply.output.startswith("Try torch 2.15.0 with `opset_version=18`: no known failure touches it")
 
 
 def test_the_nodes_of_functions_and_subgraphs_are_read_and_their_values_kept_apart():

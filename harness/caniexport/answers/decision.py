@@ -175,7 +175,9 @@ def _packages(before: MeasuredPoint, place: MeasuredPoint) -> str:
 
 
 def _move(before: MeasuredPoint, target: UpgradeTarget) -> str:
-    if not target.is_known:
+    # what is inferred of a model is to be tried
+    inferred = target.model is not None and target.model.measured is None
+    if inferred or not target.is_known:
         return f"Try torch {target.place.torch}"
     back = versions.parse(target.place.torch) < versions.parse(before.torch)
     return f"{'Go back' if back else 'Move'} to torch {target.place.torch}"

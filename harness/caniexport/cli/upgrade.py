@@ -203,7 +203,8 @@ def _points(found: Upgrade, console: Console) -> None:
 
 
 def _counts(found: Upgrade) -> str:
-    return ", ".join(f"{count} {word}" for word, count in found.counts.items()) or "Nothing changes."
+    nothing = "Nothing of what was measured changes."
+    return ", ".join(f"{count} {word}" for word, count in found.counts.items()) or nothing
 
 
 def _changes(found: Upgrade, console: Console) -> None:
