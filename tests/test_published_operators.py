@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from caniexport import home as homes
+from caniexport.answers.operator_at import calls_pass
 from caniexport.answers.operator_findings import read_findings, to_look_at
 from caniexport.answers.operator_score import read_used, scores
 from caniexport.answers.torch_operators import OperatorRow, OperatorsSummary, summary_path
@@ -206,3 +207,17 @@ def how_the_plainest_ends(row: OperatorRow) -> str:
 @pytest.mark.parametrize("name", ["prod", "softmax", "mean", "median", "var"])
 def test_an_operator_goes_before_the_masked_one_that_is_called_alike(name):
     assert OperatorsSummary(HOME.published).called(f"aten::{name}")[0] == name
+
+
+def test_torchs_own_calls_say_of_an_operator_that_no_case_has_whether_it_passes():
+    summary = OperatorsSummary(HOME.published)
+
+    assert calls_pass(summary, "Erf", "2.15.0", DYNAMO, 18)
+    assert calls_pass(summary, "Erf", "2.15.0", TRACE, 17)
+    # all of these fail by trace at the oldest opset, some of softplus's at every one
+    assert not calls_pass(summary, "Erf", "2.15.0", TRACE, 8)
+    assert not calls_pass(summary, "Softplus", "2.15.0", TRACE, 17)
+    # no operator of torch is called so
+    assert not calls_pass(summary, "NonMaxSuppression", "2.15.0", DYNAMO, 18)
+    # a release that was not measured, beside one that was
+    assert not calls_pass(summary, "Erf", "1.9.9", TRACE, 14)

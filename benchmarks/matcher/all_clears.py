@@ -30,6 +30,7 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.select import Rows, load, select
 from caniexport.answers.targets import Statuses
+from caniexport.answers.torch_operators import OperatorsSummary, operators_beside
 from caniexport.answers.touching import TouchJudge, TouchWord, failing_by_call, known_graphs
 from caniexport.corpus.verdicts import works
 from caniexport.model.status import Exporter, Status
@@ -110,7 +111,9 @@ class Drawer:
         return None if status is Status.UNSUPPORTED else works(status)
 
 
-def judged(rows: Rows, statuses: Statuses, model: Model, *, hidden: bool) -> TouchWord:
+def judged(
+    rows: Rows, statuses: Statuses, model: Model, operators: OperatorsSummary | None, *, hidden: bool
+) -> TouchWord:
     """What is said of a model, with the rows of its own cases or without; an operator of which nothing is known is told
     in the first line, and no all-clear.
     """
@@ -119,7 +122,7 @@ def judged(rows: Rows, statuses: Statuses, model: Model, *, hidden: bool) -> Tou
     def status(case: str, variant: str, place: MeasuredPoint) -> Status | None:
         return None if case in own else statuses.at(case, variant, place)
 
-    found = TouchJudge(rows, model.graph, model.source, status).at(model.target)
+    found = TouchJudge(rows, model.graph, model.source, status, operators).at(model.target)
     return TouchWord.NOT_KNOWN if found.unseen and found.word in _CLEAR else found.word
 
 
@@ -138,7 +141,8 @@ def told(words: Counter[tuple[TouchWord, bool]]) -> Iterable[str]:
 
 def measured(models: int, parts: int, seed: int) -> dict[bool, Counter[tuple[TouchWord, bool]]]:
     """By whether own rows are hidden: how often each word was said of models that fail and that do not."""
-    rows = load(Dataset.open(ROOT / "results", None))
+    dataset = Dataset.open(ROOT / "results", None)
+    rows, operators = load(dataset), operators_beside(dataset)
     statuses = Statuses(select(rows, Filters()))
     drawer = Drawer(rows, statuses, seed)
     found: dict[bool, Counter[tuple[TouchWord, bool]]] = defaultdict(Counter)
@@ -147,7 +151,7 @@ def measured(models: int, parts: int, seed: int) -> dict[bool, Counter[tuple[Tou
         if model is None:
             continue
         for hidden in (False, True):
-            word = judged(rows, statuses, model, hidden=hidden)
+            word = judged(rows, statuses, model, operators, hidden=hidden)
             found[hidden][word, model.fails] += 1
             if not hidden and model.fails and word in _CLEAR:
                 print("false:", model.keys, model.source.text, "→", model.target.text)

@@ -242,7 +242,9 @@ def _told_of_model(target: UpgradeTarget, found: ModelStanding) -> str:
         case TouchWord.MAY_BE_TOUCHED:
             return f"no known failure surely touches it, and {len(found.may_touch)} may: {named}"
         case TouchWord.NOT_TOUCHED:
-            looked = f"no known failure touches it ({plural(found.compared, 'measured graph')} looked for)"
+            graphs = plural(found.compared, "measured graph")
+            base = f"of {graphs} {found.failing} fail there" if found.failing else f"{graphs} looked for"
+            looked = f"no known failure touches it ({base})"
             unseen = some(found.unseen, _NAMED)
             return f"{looked}; nothing is known of {unseen}, which none of them has" if unseen else looked
         case TouchWord.NOT_KNOWN:

@@ -82,6 +82,17 @@ def operator_at(summary: OperatorsSummary, name: str, torch: str) -> OperatorAt 
     return None
 
 
+def calls_pass(summary: OperatorsSummary | None, name: str, torch: str, exporter: str, opset: int | None) -> bool:
+    """Whether all of torch's own calls of an operator were measured to pass in a release by an exporter, at an opset or
+    an older one.
+    """
+    found = operator_at(summary, name, torch) if summary is not None else None
+    if found is None or found.torch != torch:
+        return False
+    ends = [end for end in found.ends if end.exporter == exporter and end.first is not None]
+    return any(opset is None or exporter == Exporter.DYNAMO.value or (end.first or opset) <= opset for end in ends)
+
+
 def _end(exporter: str, cells: dict[str, OperatorCell], torch: str) -> ExporterEnd:
     here = cells[torch]
     passing = versions.ordered(release for release, cell in cells.items() if cell.passing)

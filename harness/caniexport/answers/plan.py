@@ -11,6 +11,7 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.select import Rows, load, select
 from caniexport.answers.targets import TargetJudge, UpgradeTarget, kept_place
+from caniexport.answers.torch_operators import operators_beside
 from caniexport.model.status import Exporter
 from caniexport.store.onnx_graph import Graph
 
@@ -63,7 +64,7 @@ def plan(
     rows = load(dataset)
     selection = select(rows, replace(filters, torch=(), opsets=(), exporters=(), providers=(), statuses=()))
     left = Places(rows).fill(before)
-    judge = TargetJudge(selection, left, model)
+    judge = TargetJudge(selection, left, model, operators_beside(dataset))
     pinned = {axis: value for axis, value in (after or {}).items() if axis != "torch"}
     newer = [torch for torch in rows.torch if versions.parse(torch) >= versions.parse(left.torch)]
     places = [Places(rows).fill({**pinned, "torch": torch}) for torch in reversed(newer)]

@@ -10,6 +10,7 @@ from caniexport.answers.along import Along
 from caniexport.answers.filters import Filters
 from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.select import CaseSelection, CatalogueEntry, Rows, select
+from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.answers.touching import ModelStanding, TouchJudge, TouchWord
 from caniexport.corpus.verdicts import REGRESSIONS, ComparedCell, Verdict, compare, works
 from caniexport.model.canaries import CANARY
@@ -117,7 +118,13 @@ def call(rows: Rows, place: MeasuredPoint) -> str:
 class TargetJudge:
     """What is the same for all targets: the cases asked for, or the model, and how they end at the source."""
 
-    def __init__(self, selection: CaseSelection, left: MeasuredPoint, model: Graph | None = None) -> None:
+    def __init__(
+        self,
+        selection: CaseSelection,
+        left: MeasuredPoint,
+        model: Graph | None = None,
+        operators: OperatorsSummary | None = None,
+    ) -> None:
         self._selection = selection
         self._left = left
         self._statuses = Statuses(selection if model is None else select(selection.rows, Filters()))
@@ -127,7 +134,7 @@ class TargetJudge:
         for entry in sorted(entries, key=_ease):
             if entry.variant != PLAIN and not entry.caution and entry.kind != FixKind.VERSION_UPGRADE.value:
                 self._fixes.setdefault(entry.case, []).append(entry.variant)
-        self._touch = None if model is None else TouchJudge(selection.rows, model, left, self._statuses.at)
+        self._touch = None if model is None else TouchJudge(selection.rows, model, left, self._statuses.at, operators)
 
     def at(self, place: MeasuredPoint) -> UpgradeTarget:
         """What happens at a place."""

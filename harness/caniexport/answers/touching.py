@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from caniexport.answers.operator_at import calls_pass
 from caniexport.answers.patterns import Pattern, lies_in, pattern
 from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.select import CatalogueEntry, Rows
+from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.corpus.verdicts import works
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
@@ -74,8 +76,9 @@ class ModelStanding:
     whose pattern is in the model; ``common`` counts failures whose pattern is in many that work: it says nothing.
     ``compared`` counts the graphs that were measured at both points; ``already`` are cases in it that give wrong values
     where the model comes from, too. ``measured`` is how the model itself ended there, where it was measured, and
-    ``why`` what stops it. ``unseen`` are operators of the model that none of the graphs compared has: nothing is known
-    of them.
+    ``why`` what stops it. ``unseen`` are operators of the model that none of the graphs compared has, and of which
+    torch's own calls are not measured to pass: nothing is known of them. ``failing`` counts the graphs compared that
+    fail there.
     """
 
     word: TouchWord
@@ -88,6 +91,7 @@ class ModelStanding:
     measured: Status | None = None
     why: str = ""
     unseen: tuple[str, ...] = ()
+    failing: int = 0
 
     @property
     def told(self) -> str:
@@ -100,11 +104,19 @@ class ModelStanding:
 class TouchJudge:
     """A model held against everything that was written with the release, exporter and opset that it comes from."""
 
-    def __init__(self, rows: Rows, graph: Graph, source: MeasuredPoint, status: StatusAt) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        graph: Graph,
+        source: MeasuredPoint,
+        status: StatusAt,
+        operators: OperatorsSummary | None = None,
+    ) -> None:
         self._rows = rows
         self._model = pattern(graph)
         self._source = source
         self._status = status
+        self._operators = operators
         self._others: dict[tuple[str, str], list[tuple[str, str]]] = {}
 
     def at(self, target: MeasuredPoint) -> ModelStanding:
@@ -126,13 +138,18 @@ class TouchJudge:
             len(found) - len(touches) - len(may),
             len(measured),
             self._already(target),
-            unseen=self._unseen(measured),
+            unseen=self._unseen(measured, target),
+            failing=sum(not works(status) for status in of_models.values()),
         )
 
-    def _unseen(self, measured: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-        """The operators of the model that are in none of the graphs that were measured."""
+    def _unseen(self, measured: Iterable[tuple[str, str]], target: MeasuredPoint) -> tuple[str, ...]:
+        """The operators of the model that are in none of the graphs that were measured, nor among torch's own calls
+        that pass there.
+        """
         seen = {op for key in measured for op in self._working[key].ops}
-        return tuple(sorted(set(self._model.ops) - seen)) if seen else ()
+        point = (target.torch, target.exporter, target.opset)
+        left = sorted(set(self._model.ops) - seen) if seen else []
+        return tuple(op for op in left if not calls_pass(self._operators, op, *point))
 
     def _already(self, target: MeasuredPoint) -> tuple[str, ...]:
         """Cases that are in the model and give wrong values at both points."""

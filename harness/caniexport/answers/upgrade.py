@@ -16,6 +16,7 @@ from caniexport.answers.rows import MeasuredCell, compared, told
 from caniexport.answers.select import CaseSelection, CatalogueEntry, Rows, load, select
 from caniexport.answers.shown import Shown
 from caniexport.answers.targets import TargetJudge, UpgradeTarget, kept_place
+from caniexport.answers.torch_operators import operators_beside
 from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, ComparedCell, Verdict, Workaround, compare, workaround
 from caniexport.home import NEWEST
 from caniexport.model.canaries import CANARY
@@ -153,7 +154,7 @@ def upgrade(
     selection = select(rows, replace(filters, torch=(), opsets=(), exporters=(), providers=(), statuses=()))
     places = Places(rows)
     left, right = places.fill(before), places.fill(after)
-    judge = TargetJudge(selection, left, model)
+    judge = TargetJudge(selection, left, model, operators_beside(dataset))
     target = judge.at(right)
     beside_it = kept_place(rows, left, right, after)
     kept = judge.at(beside_it) if beside_it != right else None

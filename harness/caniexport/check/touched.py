@@ -17,6 +17,7 @@ from caniexport.answers.model_file import ModelFile, read_model
 from caniexport.answers.points import Places
 from caniexport.answers.select import exporter_name, load, require_exporter, select
 from caniexport.answers.targets import TargetJudge
+from caniexport.answers.torch_operators import operators_beside
 from caniexport.answers.touching import TouchWord
 from caniexport.match.errors import Confidence
 from caniexport.match.explain import explain_error
@@ -131,7 +132,7 @@ def _of_file(
         target = places.fill({**named, "torch": asked["torch"]}) if asked.get("torch") else source
     except UnknownName as unknown:
         return KnownFailures(TouchWord.NOT_KNOWN, "the versions here", (), (), "", (str(unknown),))
-    found = TargetJudge(select(rows, Filters()), source, file.graph).at(target)
+    found = TargetJudge(select(rows, Filters()), source, file.graph, operators_beside(dataset)).at(target)
     standing = found.model
     assert standing is not None
     packages = installed if target == source else {}
