@@ -77,6 +77,15 @@ def bakes():
     return Bakes(), [one, wide]
 
 
+class OtherSelf(torch.nn.Module):
+    def forward(this, left, right):  # noqa: N805 - as some write it
+        return left + right
+
+
+def other_self():
+    return OtherSelf(), (torch.zeros(2), torch.zeros(2))
+
+
 def anything():
     return Anything(), (one, two)
 

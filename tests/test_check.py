@@ -334,9 +334,9 @@ def test_an_error_that_no_case_has_is_called_the_same_as_none(corpus, exporter, 
     assert "masked-select-no-rule" not in {match.case for match in found}
 
 
-def own_cell(opset, status):
+def own_cell(opset, status, torch="1.13.1", exporter="torchscript-trace"):
     told = dict.fromkeys(MeasuredCell._fields)
-    told |= {"torch": "1.13.1", "exporter": "torchscript-trace", "opset": opset, "status": status, "stage": "export"}
+    told |= {"torch": torch, "exporter": exporter, "opset": opset, "status": status, "stage": "export"}
     return MeasuredCell(**told)
 
 
@@ -358,6 +358,19 @@ def test_a_fix_that_the_models_own_rows_refute_is_not_needed(corpus, own, refute
     (fix,) = [fix for fix in case.fixes if fix.variant == "opset_16"]
 
     assert (fix.refuted, fix.helps) == (refuted, not refuted)
+
+
+def test_that_the_model_as_it_is_fails_by_dynamo_too_refutes_no_rewrite_of_it(corpus):
+    text = (
+        "ConversionError: Failed to convert the exported program to an ONNX model.\ncaused by DispatchError: No ONNX "
+        "function found for <OpOverload(op='aten.adaptive_max_pool2d', overload='default')>. Failure message: No "
+        "decompositions registered for the real-valued input"
+    )
+    point = FailurePoint("2.15.0", "default", None, "export", Status.FAIL, text)
+    own = [own_cell(opset, Status.FAIL, "2.15.0", "dynamo") for opset in (14, 18, 26)]
+    found = {match.case: match for match in corpus.matches(point, own)}
+    (fix,) = [fix for fix in found["adaptive-max-pool-stride-kernel-formula"].fixes if fix.variant == "max_of_each_bin"]
+    assert (fix.kind, fix.word.value, fix.refuted, fix.helps) == ("rewrite", "needed", "", True)
 
 
 def test_wrong_values_are_matched_by_what_the_tracer_warned_of(corpus):

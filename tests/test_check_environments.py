@@ -172,6 +172,23 @@ def test_arguments_by_name_get_their_position_or_another_module_around_theirs(ch
     assert checks.inside(program) == [["Adds", ["left", "right"], 2], ["Adapter", ["input_0", "right"], 2]]
 
 
+def test_where_the_harness_could_not_read_the_names_of_arguments_another_module_has_them(checks):
+    program = (
+        "import inspect\n"
+        "from caniexport.worker.exporters import argument_names\n"
+        "def told(factory):\n"
+        f"    made = m['Factory']('models', '', factory, [{str(checks.user)!r}], '').made()\n"
+        "    forward = type(made.module).forward\n"
+        "    source = inspect.getsource(forward).splitlines()[0]\n"
+        "    return [type(made.module).__name__, argument_names(forward, 2), list(made.names), source.strip()]\n"
+        "print(json.dumps([told('adds'), told('other_self'), told('anything')]))"
+    )
+    adds, other_self, anything = checks.inside(program)
+    assert adds[:3] == ["Adds", ["left", "right"], ["left", "right"]]
+    assert other_self == ["Adapter", ["left", "right"], ["left", "right"], "def forward(self, left, right):"]
+    assert anything[:3] == ["Adapter", ["input_0", "input_1"], ["input_0", "input_1"]]
+
+
 def test_nested_inputs_become_the_users_own_objects_again_when_they_are_tensors(checks):
     program = (
         "from caniexport.worker.subject import tensors, positional\n"

@@ -21,8 +21,9 @@ def line(exporter, status, text="on every measured release", otherwise=()):
 
 
 def failing(exporter, status=Status.FAIL, stage="export", **more):
-    told = {"operator": "", "message": "", "warnings": "", "matches": (), **more}
-    return Failure("model", "plain", stage, status, where=(Where("2.15.0", exporter, (18,)),), **told)
+    told = {"operator": "", "message": "", "warnings": "", "matches": (), "opsets": (18,), **more}
+    where = (Where("2.15.0", exporter, told.pop("opsets")),)
+    return Failure("model", "plain", stage, status, where=where, **told)
 
 
 def said(lines, failures=()):
@@ -62,6 +63,15 @@ def test_exporters_that_one_cause_stops_are_named_together_with_the_innermost_wo
     assert said(lines, failures) == (
         "works by trace; with the default call and by dynamo aten::scaled_dot_product_attention stops it "
         "(only 4D query, key, and value are supported)"
+    )
+
+
+def test_of_several_failures_that_at_the_usual_opset_is_told():
+    ends = failing(DYNAMO, message="ValueError: Target opset version 14 is not supported.", opsets=(14, 27))
+    usual = failing(DYNAMO, stage="load", message="Fail: Duplicate definition of name (x).", opsets=(18,))
+    lines = [line(TRACE, Status.PASS), line(DYNAMO, Status.FAIL)]
+    assert (
+        said(lines, [ends, usual]) == "works by trace; by dynamo an error at load (Duplicate definition of name (x).)"
     )
 
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.support import EVERYWHERE
 from caniexport.check.inside import GIVEN
+from caniexport.check.widen import USUAL_OPSET
 from caniexport.match.errors import Confidence
 from caniexport.match.evidence import read_error
 from caniexport.model.status import WORKS, Exporter, Stage, Status
 
 if TYPE_CHECKING:
     from caniexport.answers.support import Support
-    from caniexport.check.found import Failure, Works
+    from caniexport.check.found import Failure, Where, Works
 
 #: how a case must be alike to be named in the first line
 _SURE = (Confidence.EXACT.value, Confidence.CAUSE.value)
@@ -99,11 +100,18 @@ def _by(exporter: str) -> str:
 
 
 def _failure_of(line: Support, failures: Sequence[Failure]) -> Failure | None:
-    """The failure of the exporter on the release that its line is about."""
+    """The failure of the exporter on the release that its line is about, at the opset nearest to the usual one: at the
+    ends of what an exporter takes much fails for itself.
+    """
     places = ((failure, place) for failure in failures for place in failure.where)
     mine = [(failure, place) for failure, place in places if place.exporter == line.exporter]
-    newest = [failure for failure, place in mine if place.torch == line.newest and failure.status is line.status]
-    return next(iter(newest), mine[0][0] if mine else None)
+    newest = [item for item in mine if item[1].torch == line.newest and item[0].status is line.status]
+    found = min(newest or mine[:1], key=lambda item: _far_from_usual(item[1]), default=None)
+    return found[0] if found else None
+
+
+def _far_from_usual(place: Where) -> int:
+    return min(abs((opset or USUAL_OPSET) - USUAL_OPSET) for opset in place.opsets)
 
 
 def _reason(line: Support, failure: Failure | None) -> str:

@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import inspect
 import json
+import linecache
 import os
 import random
 import re
@@ -275,7 +276,8 @@ class Factory:
         calls = [_call_of(module, item, keywords) for item in (inputs if isinstance(inputs, list) else [inputs])]
         if not calls or not all(args or given for args, given in calls):
             raise WrongFactory("{} returned no inputs; a tuple of tensors is wanted".format(self.label))
-        return self._positional(module, calls)
+        module, sets = self._positional(module, calls)
+        return _with_readable_names(module, len(sets[0])), sets
 
     def _positional(
         self, module: Any, calls: List[Tuple[Tuple[Any, ...], Dict[str, Any]]]
@@ -294,7 +296,8 @@ class Factory:
         names = list(calls[0][1])
         if any(list(keywords) != names or len(args) != len(calls[0][0]) for args, keywords in calls):
             raise WrongFactory("{}: every set of inputs must name the same arguments".format(self.label))
-        return _adapter(module, len(calls[0][0]), names), [args + tuple(given.values()) for args, given in calls]
+        places = ["input_{}".format(number) for number in range(len(calls[0][0]))]
+        return _adapter(module, places, names), [args + tuple(given.values()) for args, given in calls]
 
     def _arrays(self, number: int, inputs: Tuple[Any, ...]) -> Tuple[Any, ...]:
         found = tuple(self._array(item, "input {} of set {}".format(at, number)) for at, item in enumerate(inputs))
@@ -472,15 +475,32 @@ def _bound(module: Any, args: Tuple[Any, ...], keywords: Dict[str, Any]) -> Opti
     return tuple(given[name] for name in wanted) if set(wanted) == set(given) else None
 
 
-def _adapter(module: Any, args: int, names: Sequence[str]) -> Any:
-    """A module whose forward takes by position what the user's takes by keyword alone."""
+def _with_readable_names(module: Any, count: int) -> Any:
+    """The module, where the harness reads the names of its arguments from its class; else another module around it.
+
+    It does not where ``self`` has another name, where forward takes any number of arguments, or was put on the module.
+    """
+    from caniexport.worker.exporters import argument_names
+
+    try:
+        found = tuple(argument_names(type(module).forward, count))
+    except (AttributeError, TypeError, ValueError):  # a scripted module has none
+        return module
+    names = _argument_names(module, count)
+    return module if found == names else _adapter(module, names, ())
+
+
+def _adapter(module: Any, places: Sequence[str], names: Sequence[str]) -> Any:
+    """A module whose forward hands the first arguments on by position, and those of ``names`` by keyword."""
     import torch
 
-    places = ["input_{}".format(number) for number in range(args)]
-    given = ", ".join(places + ["{0}={0}".format(name) for name in names])
-    text = "def forward(self, {}):\n    return self.adapted({})\n".format(", ".join(places + list(names)), given)
+    given = ", ".join([*places, *("{0}={0}".format(name) for name in names)])
+    text = "def forward(self, {}):\n    return self.adapted({})\n".format(", ".join([*places, *names]), given)
+    # TorchScript's compiler reads the source there
+    file = "<adapter of {}>".format(given)
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     made: Dict[str, Any] = {}
-    exec(compile(text, "<adapter>", "exec"), made)
+    exec(compile(text, file, "exec"), made)
     adapter = type("Adapter", (torch.nn.Module,), {"forward": made["forward"]})()
     adapter.adapted = module
     return adapter

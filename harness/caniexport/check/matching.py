@@ -12,7 +12,7 @@ from caniexport.answers.rows import MeasuredCell
 from caniexport.match.errors import Confidence, ErrorIndex, Lead, index_errors, match_error
 from caniexport.match.evidence import read_error
 from caniexport.match.judged import CaseAt, FixAt, judge_case
-from caniexport.model.status import WORKS, Stage, Status
+from caniexport.model.status import WORKS, Exporter, FixKind, Stage, Status
 from caniexport.store import Dataset
 
 #: cases named for one failure
@@ -118,7 +118,10 @@ class Corpus:
 
     def _judged(self, lead: Lead, point: FailurePoint, own: Sequence[MeasuredCell]) -> CaseAt:
         at = judge_case(self._rows, lead.case, point.torch, point.exporter, point.opset)
-        return replace(at, fixes=tuple(_held_against(fix, at, own) for fix in at.fixes))
+        written_by = at.exporter
+        if at.exporter == Exporter.DEFAULT.value:
+            written_by = self._rows.default_exporters.get(at.torch, Exporter.TRACE.value)
+        return replace(at, fixes=tuple(_held_against(fix, at, written_by, own) for fix in at.fixes))
 
 
 def _fits(lead: Lead, at: CaseAt, point: FailurePoint) -> bool:
@@ -145,10 +148,13 @@ def _match(lead: Lead, at: CaseAt, point: FailurePoint) -> Match:
     return Match(lead.case, at.entry.title, why, at.torch, at.status, at.fixes)
 
 
-def _held_against(fix: FixAt, at: CaseAt, own: Iterable[MeasuredCell]) -> FixAt:
-    """A fix whose file another exporter or opset writes says what the model's own cells do there."""
-    exporter, opset = fix.exporter or at.exporter, fix.opset or at.opset
-    if (exporter, opset) == (at.exporter, at.opset):
+def _held_against(fix: FixAt, at: CaseAt, written_by: str, own: Iterable[MeasuredCell]) -> FixAt:
+    """A fix that is another exporter or opset than those of the point says what the model's own cells do there.
+
+    They say nothing about one that rewrites the model, nor about an option of the same exporter, ``written_by``.
+    """
+    exporter, opset = fix.exporter or written_by, fix.opset or at.opset
+    if exporter == written_by and (fix.kind != FixKind.RAISE_OPSET.value or opset == at.opset):
         return fix
     there = _own_cells([cell for cell in own if cell.exporter == exporter], opset)
     if not there or any(cell.works for cell in there):
