@@ -57,6 +57,10 @@ _NODE_DUMP = re.compile(r"^[ \t]*Inputs:\s*\n\s*#0: .*?(?=^\S|\Z)", re.MULTILINE
 _CAUSED_BY = re.compile(
     r"\s*\[Caused by the value .*?(?:TorchScript graph\.|$)(?: The containing node has kind '[^']*'\.\])?", re.DOTALL
 )
+#: nodes that only hold the one that failed
+_OUTER_NODE = re.compile(
+    r"Non-zero status code returned while running \w+ node\. Name:'[^']*' Status Message: (?=Non-zero status code)"
+)
 #: from here on a text only advises
 _ADVICE = re.compile(
     r"Next steps:.*?(?=## Exception summary|<class '|\ncaused by |\Z)"
@@ -108,7 +112,8 @@ _DIRECT = "The above exception was the direct cause"
 _TIES = (_DIRECT, "During handling of the above", "\ncaused by", "⬆", "Traceback (most recent call last)")
 #: the function of a frame in torch's symbolic files, which is called as its operator is
 _SHOWN_LINE = re.compile(
-    r"(?:Warning: [^\n]*\n|following call raised this error:\n\s*File [^\n]*\n)(?!\s*File )(?P<code>[ \t]+[^\n]+)"
+    r"(?:Warning: [^\n]*\n|following call raised this error:\n\s*File [^\n]*\n|[Ff]rom user code:\s*(?:\n[ \t]*File [^\n]*"
+    r"\n(?!\s*File )[^\n]+(?=\n[ \t]*File ))*\n[ \t]*File [^\n]*\n)(?!\s*File )(?P<code>[ \t]+[^\n]+)"
 )
 _CALL = re.compile(r"\btorch(?:\.\w+)*\.(?P<function>\w+)\(|\.(?P<method>\w+)\(|\[[^\]]*:[^\]]*\]")
 _SYMBOLIC = re.compile(
@@ -161,7 +166,11 @@ _RULES = tuple(
         r"\bsymbolic for (?P<op>\w+)",
         r"\b(?P<op>[a-z]\w*?)(?:_vml|_impl|_kernel|_out|_frame|_cpu|_cuda|_mps)*_?[\"']? not implemented for '",
         r"in method wrapper_+(?:[A-Z]+_+)?(?P<op>[a-z]\w*?)\)",
-        r"(?:node number \d+|Layer\* \d+\)) \[(?P<op>\w+)\]",
+        r"(?:node number \d+|Layer\* \d+\)) \[(?P<op>\w+)(?:\]| ->)",
+        r"while checking arguments for (?:cudnn_|miopen_|thnn_|mkldnn_)?(?P<op>[a-z]\w*?)(?:_(?:forward|backward))?\b",
+        r"Converting Node Type (?P<op>[A-Z]\w+)(?!.*Converting Node Type)",
+        r"'(?:tfl?|onnx|torch)\.(?P<op>[\w.]+)' op\b",
+        r"not supported(?: yet)?,? including:? ['\"]?(?P<op>[A-Za-z_]\w+)",
         r"Assertion failed: [^\n]{0,200}?\"(?P<op>[A-Z]\w+) ",
         r"Failed to export a node '.{0,200}? = (?P<op>\w+::\w+)\(",
         r"(?:Fatal error: )?(?P<op>[\w.]+:\w+)\(-?\d*\) is not a registered",
@@ -193,13 +202,15 @@ _RULES = tuple(
 _QUOTED_OPERATOR = re.compile(r"\bop(?:erator|eration|_type)?s?:? ['\"](?P<op>[A-Za-z_][\w.:]*)['\"]", re.ASCII)
 #: what stands around the name of an operator of ONNX that is a word of a sentence, too
 _ONNX_NAMED = re.compile(
-    r"(?:[\[('\"/]|::|parse|import"
+    r"(?:[\[('\"/]|(?<!prim)::|parse|import"
     r"|\b(?:[Oo]ps?|[Oo]perators?|[Oo]perations?|[Nn]odes?|[Ll]ayers?|[Kk]ernels?(?: for)?|type):? )"
-    r"(?P<op>[A-Z]\w*?)(?:_\d+)?\b(?!-)"
+    r"(?P<op>[A-Z]\w*?)(?:_\d+)?\b(?!-| folding)"
     r"|\b(?P<before>[A-Z]\w*?)(?:_\d+)? (?:nodes?|layers?|ops?|operators?|kernels?|not|is not) ?\b"
     r"|\b(?P<alone>(?:[A-Z][a-z]+){2,}[A-Z]*|[A-Z]+[a-z]*[A-Z]\w*?)(?:_\d+)?\b",
     re.ASCII,
 )
+#: a file of a program's own code that is called as the operator that it holds
+_ONNX_FILE = re.compile(r"(?:Operator|[/\\])(?P<op>[A-Z][A-Za-z]*?)(?:Onnx|ONNX)?\.(?:cpp|cc|cu)\b", re.ASCII)
 #: programs beside torch and ONNX Runtime, by what only their errors have
 _TOOLS = (
     ("TensorRT", re.compile(r"TensorRT|\[TRT\]|trtexec|onnx2trt|ModelImporter\.cpp|UNSUPPORTED_NODE|polygraphy")),
@@ -226,6 +237,9 @@ _TOKEN = re.compile(r"[A-Za-z_][\w:.]*\w")
 _AXIS = re.compile(r"\bindex: +\d\b|\bmodel IR version: +\d+\b|tensor\(\w+\) and tensor\(\w+\)")
 #: the number of a symbol that torch.export gives to a size or a value (``u0``, ``s77``)
 _SYMBOL = re.compile(r"(?<=\b[su])\d+\b")
+#: whose method it is, and which arguments it lacks, in what Python says of a call
+_OWNER = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?=\w+\(\) (?:missing|takes|got) )")
+_ARGUMENTS = re.compile(r"(?<=\bmissing )\d+ (?=required \w[\w-]* arguments?)|(?<=required positional argument)s?: .*")
 _QUOTED = re.compile(r"-?\b\d+(?:\.\d+)*\b|0x[0-9a-f…]+|%\S+")
 
 
@@ -261,7 +275,7 @@ class Reason:
 
     @cached_property
     def _bare(self) -> str:
-        return _SYMBOL.sub("N", _RUNTIME.sub("", self.line))
+        return _ARGUMENTS.sub("", _OWNER.sub("", _SYMBOL.sub("N", _RUNTIME.sub("", self.line))))
 
     @cached_property
     def _naming(self) -> re.Match[str] | None:
@@ -387,6 +401,7 @@ def without_advice(text: str) -> str:
 
 def _clean(text: str) -> str:
     text = _WHAT.sub("\nException: ", text)
+    text = _OUTER_NODE.sub("", text)
     for pattern in (_ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH):
         text = pattern.sub("\n" if pattern is not _CAUSED_BY else " ", text)
     return text
@@ -440,18 +455,25 @@ def _operators(whole: str, telling: Sequence[Reason], reasons: Iterable[Reason])
         found += _named(f"{reason.kind}: {reason.text}")
     for pattern in (_SYMBOLIC, _TORCHLIB, _REFERENCE):
         frames = [match["op"] for match in pattern.finditer(whole)]
-        found += [op for op in reversed(frames) if op not in _NOT_OPERATORS and not op.startswith(_HELPERS)]
+        named = (op for op in reversed(frames) if op not in _NOT_OPERATORS and not op.startswith(_HELPERS))
+        found += [spelled(op) if _NAMESPACED.match(op) else op for op in named]
     for reason in (reason for reason in reasons if reason not in telling):
         found += _named(f"{reason.kind}: {reason.text}")
-    if not found:
+    by_key = _by_key(found)
+    if not by_key:
         cleaned = _clean(_LOGGED.sub("", whole) if any(reason.kind for reason in telling) else whole)
-        found += _named(cleaned) or [*_quoted(cleaned), *_onnx_named(cleaned)]
+        by_key = _by_key(_named(cleaned)) or _by_key([*_quoted(cleaned), *_onnx_named(cleaned)])
+    return list(by_key.values())
+
+
+def _by_key(found: Iterable[str]) -> dict[str, str]:
+    """What are operators of the names found, each once, by its key."""
     by_key: dict[str, str] = {}
     for op in found:
         key = operator_key(op)
         if key and key not in _NO_OPERATOR:
             by_key.setdefault(key, op)
-    return list(by_key.values())
+    return by_key
 
 
 def _called(text: str) -> Iterator[str]:
@@ -474,7 +496,8 @@ def _quoted(text: str) -> Iterator[str]:
 def _onnx_named(text: str) -> Iterator[str]:
     """ONNX's operators by their own names, where no sentence names one."""
     found = (match["op"] or match["before"] or match["alone"] for match in _ONNX_NAMED.finditer(text))
-    return (op for op in found if op in ONNX_OPERATORS)
+    files = (match["op"] for match in _ONNX_FILE.finditer(text))
+    return (op for op in (*found, *files) if op in ONNX_OPERATORS)
 
 
 def spelled(op: str) -> str:
