@@ -54,6 +54,18 @@ _MENTIONED = re.compile(
     r"|\b(\w+)\(\) (?:got|missing|takes)"
     r"|['`\"]((?:\w+[.:]+)*\w+)['`\"]"
 )
+#: a function of torch, and a word of a sentence that may be one
+_OF_TORCH = re.compile(r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?:\w+\.)*(\w+)")
+_WORD = re.compile(r"(?<![\w.])[a-z]\w{2,}(?![\w.])")
+#: operators whose names are words of a sentence, too: said in one they say nothing
+_WORDS_TOO = frozenset(
+    "abs add all and any append arange aten bool cast cat chunk clamp clip clone complex compress concat constant contiguous "
+    "conv convolution copy cos cross detach div equal exp expand fill flat flatten flip float floor full gather greater "
+    "identity index int inverse item less linear list log loop max mean min minimum maximum mode mul neg norm normal not "
+    "one optional pad pow prod rand range remainder repeat reshape roll round scan scatter select shape sin size slice sort "
+    "split squeeze std sub sum tensor trace transpose trunc uniform unique var view where zeros empty list attention "
+    "embedding resize xor".split()
+)
 #: what is said of an operator that nobody has registered
 _OF_ONES_OWN = re.compile(r"is not a registered function/op|Couldn't export Python operator|unrecognized namespace")
 #: what the share of the words asked for counts, and that of a known error's, beside the share of both
@@ -143,12 +155,19 @@ class KnownError:
 class ErrorIndex:
     """Every error of a dataset, and the catalogue of its cases: made once for a dataset by :func:`index_errors`.
 
-    ``claimed`` has by case the words of the errors that documents say it ends with.
+    ``claimed`` has by case the words of the errors that documents say it ends with, ``listed`` the keys of the operators
+    in torch's own tables.
     """
 
     entries: Mapping[tuple[str, str], CatalogueEntry] = field(repr=False)
     known: tuple[KnownError, ...] = field(repr=False)
     claimed: Mapping[str, frozenset[str]] = field(repr=False)
+    listed: frozenset[str] = field(repr=False)
+
+    @cached_property
+    def operators(self) -> frozenset[str]:
+        """The keys of all operators: those that cases are about, and those that torch's tables list."""
+        return self.listed | frozenset(self.by_operator)
 
     @cached_property
     def cases_by_line(self) -> Mapping[str, frozenset[str]]:
@@ -270,7 +289,8 @@ def _index(dataset: Dataset) -> ErrorIndex:
     rows = load(dataset)
     entries = {key: entry for key, entry in rows.catalogue.items() if entry.corpus != CANARY}
     known = tuple(KnownError(seen, read_error(seen.text)) for seen in read_seen(dataset, entries, rows.torch))
-    return ErrorIndex(entries, known, _claimed(dataset))
+    listed = operator_keys(str(row["op"]) for row in dataset.records("declared", {}))
+    return ErrorIndex(entries, known, _claimed(dataset), listed)
 
 
 def _claimed(dataset: Dataset) -> Mapping[str, frozenset[str]]:
@@ -286,12 +306,22 @@ def _claimed(dataset: Dataset) -> Mapping[str, frozenset[str]]:
 def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     """The cases that an error text is about. Where it names an operator, cases of other operators are left out."""
     evidence = _with_mentioned(where, read_error(text), text)
+    leads = _leads(where, evidence, text)
+    if not leads and not evidence.operators:
+        evidence = _with_words(where, evidence)
+        leads = list(_by_operator(where, evidence))
     best: dict[str, Lead] = {}
-    for lead in (*_by_errors(where, evidence), *_by_operator(where, evidence), *_by_claims(where, evidence, text)):
+    for lead in leads:
         if lead.case not in best or _preferred(lead) < _preferred(best[lead.case]):
             best[lead.case] = lead
     found = sorted((_weighed(lead, where, evidence, text) for lead in best.values()), key=_rank)
     return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found))
+
+
+def _leads(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> list[Lead]:
+    """Every case that shares something with a text, as often as it does."""
+    said = (*_by_called(where, evidence), *_by_claims(where, evidence, text))
+    return [*_by_errors(where, evidence), *_by_operator(where, evidence), *said]
 
 
 def _with_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> ErrorEvidence:
@@ -307,6 +337,15 @@ def _with_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Er
         return evidence
     found = [match.group(match.lastindex or 0) for match in _MENTIONED.finditer(text)]
     known = [name for name in found if operator_key(name) in where.by_operator]
+    return replace(evidence, operators=tuple(map(spelled, dict.fromkeys(known))))
+
+
+def _with_words(where: ErrorIndex, evidence: ErrorEvidence) -> ErrorEvidence:
+    """Where nothing else is known of a text: the operators that its words name (``torch.outer``, «exporting unbind»)."""
+    lines = "\n".join(reason.line for reason in evidence.reasons)
+    of_torch = (name for name in _OF_TORCH.findall(lines) if operator_key(name) in where.operators)
+    words = (word for word in _WORD.findall(lines) if word not in _WORDS_TOO)
+    known = [*of_torch, *(word for word in words if operator_key(word) in where.by_operator)]
     return replace(evidence, operators=tuple(map(spelled, dict.fromkeys(known))))
 
 
@@ -359,8 +398,9 @@ def _speaks_alike(evidence: ErrorEvidence, item: KnownError) -> bool:
 
 
 def _raises_alike(evidence: ErrorEvidence, item: KnownError) -> bool:
-    """Whether both end with the same exception, not only warn alike."""
-    return any(_same_line(reason, item) for reason in evidence.reasons if not reason.warns)
+    """Whether both end with the same exception; whether they warn alike counts where the text only warns."""
+    raised = [reason for reason in evidence.reasons if not reason.warns] or evidence.reasons
+    return any(_same_line(reason, item) for reason in raised)
 
 
 def _as_far_as(confidence: Confidence, entry: CatalogueEntry, operator: str) -> Confidence:
@@ -430,6 +470,15 @@ def _by_operator(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
             share = failing[key] / (failing.total() or 1)
             score = (1.0 + share) / (1 + position) / math.sqrt(len(entry.ops))
             yield Lead(entry, Confidence.OPERATOR, f"{Confidence.OPERATOR.value}, {op}", score)
+
+
+def _by_called(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
+    """Cases about what the line shown calls, that end with an exception of the text, where it names no operator."""
+    kinds = [reason.kind for reason in evidence.reasons if reason.kind and not reason.warns]
+    for name in evidence.called if not evidence.operators else ():
+        for entry in where.by_operator.get(operator_key(name), ()):
+            if any(where.purity.get((entry.case, kind)) for kind in kinds):
+                yield Lead(entry, Confidence.SIMILAR, Confidence.SIMILAR.value, 0.0)
 
 
 def _by_claims(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Iterator[Lead]:

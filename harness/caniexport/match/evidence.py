@@ -101,6 +101,11 @@ _OTHER_WORDS = (
         "data-dependent",
         "GuardOnDataDependentSymNode: Could not guard on data-dependent expression",
     ),
+    (
+        re.compile(r"Mutating module attribute \w+ during export"),
+        "is mutated in the forward method",
+        "RuntimeError: Constant buffer is mutated in the forward method. Pls register it as buffer",
+    ),
 )
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 #: a line that was broken for its length, and quotes as a text processor sets them
@@ -202,15 +207,18 @@ _RULES = tuple(
 _QUOTED_OPERATOR = re.compile(r"\bop(?:erator|eration|_type)?s?:? ['\"](?P<op>[A-Za-z_][\w.:]*)['\"]", re.ASCII)
 #: what stands around the name of an operator of ONNX that is a word of a sentence, too
 _ONNX_NAMED = re.compile(
-    r"(?:[\[('\"/]|(?<!prim)::|parse|import"
+    r"\b(?:[Ll]ayers?|[Nn]odes?): (?P<kind>[A-Z][A-Za-z0-9]*)_"
+    r"|(?:[\[('\"/]|(?<!prim)::|parse|import|\bONNX "
     r"|\b(?:[Oo]ps?|[Oo]perators?|[Oo]perations?|[Nn]odes?|[Ll]ayers?|[Kk]ernels?(?: for)?|type):? )"
     r"(?P<op>[A-Z]\w*?)(?:_\d+)?\b(?!-| folding)"
-    r"|\b(?P<before>[A-Z]\w*?)(?:_\d+)? (?:nodes?|layers?|ops?|operators?|kernels?|not|is not) ?\b"
+    r"|\b(?P<before>[A-Z]\w*?)(?:_\d+)? (?:[Nn]odes?|[Ll]ayers?|ops?|operators?|kernels?|not|is not) ?\b"
     r"|\b(?P<alone>(?:[A-Z][a-z]+){2,}[A-Z]*|[A-Z]+[a-z]*[A-Z]\w*?)(?:_\d+)?\b",
     re.ASCII,
 )
 #: a file of a program's own code that is called as the operator that it holds
-_ONNX_FILE = re.compile(r"(?:Operator|[/\\])(?P<op>[A-Z][A-Za-z]*?)(?:Onnx|ONNX)?\.(?:cpp|cc|cu)\b", re.ASCII)
+_ONNX_FILE = re.compile(
+    r"[/\\](?:\w*Operator)?(?P<op>[A-Z][A-Za-z]*?)(?:Onnx|ONNX)?\.(?:cpp|cc|cu)\b", re.ASCII
+)
 #: programs beside torch and ONNX Runtime, by what only their errors have
 _TOOLS = (
     ("TensorRT", re.compile(r"TensorRT|\[TRT\]|trtexec|onnx2trt|ModelImporter\.cpp|UNSUPPORTED_NODE|polygraphy")),
@@ -495,7 +503,7 @@ def _quoted(text: str) -> Iterator[str]:
 
 def _onnx_named(text: str) -> Iterator[str]:
     """ONNX's operators by their own names, where no sentence names one."""
-    found = (match["op"] or match["before"] or match["alone"] for match in _ONNX_NAMED.finditer(text))
+    found = (match["kind"] or match["op"] or match["before"] or match["alone"] for match in _ONNX_NAMED.finditer(text))
     files = (match["op"] for match in _ONNX_FILE.finditer(text))
     return (op for op in (*found, *files) if op in ONNX_OPERATORS)
 
