@@ -23,6 +23,7 @@ from caniexport.pages.site import index
 pytestmark = MARKS
 SCRIPTS = Path(index.__file__).parent
 TEXTS = Path(__file__).resolve().parents[1] / "benchmarks" / "matcher"
+LABELLED = ("errors", "fresh", "later", "mixed", "threads", "projects", "reports")
 WORDS = (
     "", "  ", "cross", "torch.cross", "aten::cross", "corss", "grid_sample", "F.grid_sample", "GridSample",
     "grid_sampler_2d", "SDPA", "sdpa", "MHA", "gqa", "nms", "torch.ops.aten.unfold.default", "fft", "rfft",
@@ -86,8 +87,8 @@ def labelled(name):
 
 @pytest.mark.parametrize(
     "queries",
-    [*(labelled(f"{name}.jsonl") for name in ("errors", "fresh", "later", "mixed", "threads")), WORDS],
-    ids=["errors", "fresh", "later", "mixed", "threads", "words"],
+    [*(labelled(f"{name}.jsonl") for name in LABELLED), WORDS],
+    ids=[*LABELLED, "words"],
 )
 def test_the_page_finds_what_python_finds(published, page, queries):
     here = json.loads(json.dumps([find_in_python(published, query) for query in queries]))

@@ -24,6 +24,12 @@ pytestmark = pytest.mark.published
 
 CROSS = "RuntimeError: Exporting the operator aten::cross to ONNX opset version 11 is not supported."
 
+#: what a tracer's warning goes on with
+LATER = (
+    "We can't record the data flow of Python values, so this value will be treated as a constant in the future. "
+    "This means that the trace might not generalize to other inputs!"
+)
+
 
 @pytest.fixture(scope="module")
 def published(results):
@@ -89,6 +95,27 @@ def test_the_nearest_name_is_a_typo_away(typo, meant):
             "index",
         ),
         ("Error code: UNSUPPORTED_NODE\nFunc of the error:importMatMul\nNode of the error:2", "MatMul"),
+        (
+            "[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned while running If node. Name:''"
+            " Status Message: Non-zero status code returned while running GatherElements node. Name:'g' Status Message:",
+            "GatherElements",
+        ),
+        ("9/64: Converting Node Type Concat\n10/64: Converting Node Type Upsample\nKeyError: 'scales'", "Upsample"),
+        (
+            'While parsing node number 0 [Conv -> "377"]:\nERROR: a.cpp:5 In function importModel:\n[5] Assertion',
+            "Conv",
+        ),
+        ("torch.HalfTensor (while checking arguments for cudnn_batch_norm)", "aten::batch_norm"),
+        ("error: 'tf.Conv2D' op is neither a custom op nor a flex op", "Conv2D"),
+        ("there are some operators not supported yet, including roll,", "aten::roll"),
+        ("E Try match layer: Resize_Resize_1382:out0 failed!", "Resize"),
+        ("/MNN/tools/converter/source/onnx/SliceOnnx.cpp:84: Check failed: 1 == axis", "Slice"),
+        (
+            "The parameter is incorrect.\nfrom: onnxruntime.dll/DmlOperatorInstanceNormalization.cpp(65)",
+            "InstanceNormalization",
+        ),
+        ("reshape_value == 1INTERNAL ASSERT FAILED. ONNX Expand input shape constraint not satisfied.", "Expand"),
+        ("Constant folding in symbolic shape inference fails: Expected all tensors to be on the same device", ""),
         (
             "RuntimeError: ONNX export failed: Couldn't export operator aten::adaptive_avg_pool2d\n\nGraph we tried to "
             "export:\ngraph(%0 : Float(1, 3, 4, 4)) {\n  %1 : Tensor = onnx::LSTM(%0)\n  return (%1);\n}",
@@ -183,6 +210,55 @@ def test_an_error_that_only_a_fix_has_says_nothing_of_the_cause_without_an_opera
         "(unhinted: Eq(4*u1, 0)).  (Size-like symbols: u1)"
     )
     assert {lead.confidence for lead in match_error(index, text).leads} == {Confidence.SIMILAR}
+
+
+def test_an_error_that_only_fixes_have_says_nothing_of_the_cause_where_its_operator_is_not_named(index):
+    text = "onnx.onnx_cpp2py_export.checker.ValidationError: Mismatched attribute type in ' : value'"
+    found = match_error(index, text).leads
+    assert found
+    assert {lead.confidence for lead in found} <= {Confidence.OPERATOR, Confidence.SIMILAR}
+
+
+@pytest.mark.parametrize("called", ["forward()", "Net.forward()", "a.b.Net.forward()"])
+@pytest.mark.parametrize(
+    "lacks", ["1 required positional argument: 'y'", "2 required positional arguments: 'y' and 'z'"]
+)
+def test_of_a_call_that_lacks_arguments_neither_whose_method_it_is_nor_which_they_are_counts(index, called, lacks):
+    leads = match_error(index, f"TypeError: {called} missing {lacks}").leads
+    assert {lead.case for lead in leads[:2]} == {"dict-as-last-input", "multi-input-tuple"}
+
+
+@pytest.mark.parametrize(
+    ("text", "operators"),
+    [
+        ("dynamo_export fails when torch.nn.functional.interpolate is used", ("aten::interpolate",)),
+        ("export fails due to unbind / dynamic-shape ops", ("aten::unbind",)),
+        ("torch.outer gives a crash", ("aten::outer",)),
+        ("and it fails to copy all or one", ()),
+        ("torch.onnx.export of my model is slow", ()),
+    ],
+)
+def test_where_nothing_else_is_known_the_words_of_a_text_name_its_operators(index, text, operators):
+    assert match_error(index, text).evidence.operators == operators
+
+
+def test_of_a_text_that_only_warns_the_warning_leads(index):
+    text = "TracerWarning: Converting a tensor to a Python number might cause the trace to be incorrect. " + LATER
+    told = match_error(index, f"{text}\nUserWarning: __floordiv__ is deprecated").leads[0].text
+    assert "to a Python number" in told
+
+
+def test_what_older_releases_say_of_an_attribute_written_in_forward_finds_its_case(index):
+    text = "AssertionError: Mutating module attribute cache_k during export."
+    assert match_error(index, text).leads[0].case == "plain-tensor-attribute-mutated"
+
+
+def test_what_the_line_shown_calls_finds_cases_that_end_with_the_exception(index):
+    text = (
+        "GuardOnDataDependentSymNode: Could not extract specialized integer from data-dependent expression u0\n\n"
+        "The following call raised this error:\n  File 'a.py', line 3, in forward\n    return x[:length]"
+    )
+    assert "slice-by-item" in {lead.case for lead in match_error(index, text).leads}
 
 
 @pytest.mark.parametrize("symbol", ["u0", "u1", "u12"])

@@ -25,7 +25,15 @@ import caniexport
 from caniexport.match.errors import Confidence, ErrorIndex, ErrorMatch, index_errors, match_error
 from caniexport.operators import operator_key, operator_keys
 
-FILES = ("errors.jsonl", "fresh.jsonl", "later.jsonl", "mixed.jsonl", "threads.jsonl", "projects.jsonl", "reports.jsonl")
+FILES = (
+    "errors.jsonl",
+    "fresh.jsonl",
+    "later.jsonl",
+    "mixed.jsonl",
+    "threads.jsonl",
+    "projects.jsonl",
+    "reports.jsonl",
+)
 TEXTS = tuple(Path(__file__).with_name(name) for name in FILES)
 HALVES = (
     *("build", "held_out", "fresh", "final", "later", "mixed", "mixed_held_out", "threads", "threads_held_out"),

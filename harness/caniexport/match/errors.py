@@ -59,12 +59,12 @@ _OF_TORCH = re.compile(r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?:\w+\.)*(\w+)"
 _WORD = re.compile(r"(?<![\w.])[a-z]\w{2,}(?![\w.])")
 #: operators whose names are words of a sentence, too: said in one they say nothing
 _WORDS_TOO = frozenset(
-    "abs add all and any append arange aten bool cast cat chunk clamp clip clone complex compress concat constant contiguous "
-    "conv convolution copy cos cross detach div equal exp expand fill flat flatten flip float floor full gather greater "
-    "identity index int inverse item less linear list log loop max mean min minimum maximum mode mul neg norm normal not "
-    "one optional pad pow prod rand range remainder repeat reshape roll round scan scatter select shape sin size slice sort "
-    "split squeeze std sub sum tensor trace transpose trunc uniform unique var view where zeros empty list attention "
-    "embedding resize xor".split()
+    "abs add all and any append arange aten attention bool cast cat chunk clamp clip clone complex compress "
+    "concat constant contiguous conv convolution copy cos cross detach div embedding empty equal exp expand fill "
+    "flat flatten flip float floor full gather greater identity index int inverse item less linear list log loop "
+    "max maximum mean min minimum mode mul neg norm normal not one optional pad pow prod rand range remainder "
+    "repeat reshape resize roll round scan scatter select shape sin size slice sort split squeeze std sub sum "
+    "tensor trace transpose trunc uniform unique var view where xor zeros".split()
 )
 #: what is said of an operator that nobody has registered
 _OF_ONES_OWN = re.compile(r"is not a registered function/op|Couldn't export Python operator|unrecognized namespace")
@@ -155,8 +155,8 @@ class KnownError:
 class ErrorIndex:
     """Every error of a dataset, and the catalogue of its cases: made once for a dataset by :func:`index_errors`.
 
-    ``claimed`` has by case the words of the errors that documents say it ends with, ``listed`` the keys of the operators
-    in torch's own tables.
+    ``claimed`` has by case the words of the errors that documents say it ends with, ``listed`` the keys of the
+    operators in torch's own tables.
     """
 
     entries: Mapping[tuple[str, str], CatalogueEntry] = field(repr=False)
@@ -341,7 +341,7 @@ def _with_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Er
 
 
 def _with_words(where: ErrorIndex, evidence: ErrorEvidence) -> ErrorEvidence:
-    """Where nothing else is known of a text: the operators that its words name (``torch.outer``, «exporting unbind»)."""
+    """Where nothing else is known of a text: the operators that its words name (``torch.outer``, «unbind fails»)."""
     lines = "\n".join(reason.line for reason in evidence.reasons)
     of_torch = (name for name in _OF_TORCH.findall(lines) if operator_key(name) in where.operators)
     words = (word for word in _WORD.findall(lines) if word not in _WORDS_TOO)
@@ -404,15 +404,13 @@ def _raises_alike(evidence: ErrorEvidence, item: KnownError) -> bool:
 
 
 def _as_far_as(confidence: Confidence, entry: CatalogueEntry, operator: str) -> Confidence:
-    """The same cause at most: an error that only a fix has, or of an operator that a case is not about. Without an
-    operator a fix says nothing of the cause.
+    """Similar at most: an error that only a fix has. The same cause at most: one of an operator that a case is not
+    about.
     """
     about = not operator or operator in operator_keys(entry.ops[:1])
-    if entry.variant != PLAIN and not operator:
+    if entry.variant != PLAIN:
         return Confidence.SIMILAR
-    if confidence is Confidence.EXACT and (entry.variant != PLAIN or not about):
-        return Confidence.CAUSE
-    return confidence
+    return Confidence.CAUSE if confidence is Confidence.EXACT and not about else confidence
 
 
 def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, first: str) -> Confidence | None:
@@ -506,8 +504,10 @@ def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) 
     only = any(_is_long(reason) and len(where.cases_by_line.get(reason.exact, ())) == 1 for reason in raised)
     if lead.confidence in _SURE and not (evidence.operator or only) and about < _LEAST_ABOUT:
         lead = replace(lead, confidence=Confidence.SIMILAR, why=Confidence.SIMILAR.value)
-    # of an error that many have, its words say nothing
-    words = lead.score if lead.confidence is not Confidence.SIMILAR else lead.score / 2
+    # of an error that many have, its words say nothing; what only a fix has says less of the case
+    words = (
+        lead.score if lead.confidence is not Confidence.SIMILAR else lead.score / (2 if lead.variant == PLAIN else 4)
+    )
     called = bool(operator_keys(evidence.called) & operator_keys(lead.entry.ops))
     claimed = _claims(where, lead.case, text)
     return replace(lead, score=round(words + about + _PURE * pure + called + claimed, 4))

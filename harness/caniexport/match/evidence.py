@@ -117,8 +117,9 @@ _DIRECT = "The above exception was the direct cause"
 _TIES = (_DIRECT, "During handling of the above", "\ncaused by", "⬆", "Traceback (most recent call last)")
 #: the function of a frame in torch's symbolic files, which is called as its operator is
 _SHOWN_LINE = re.compile(
-    r"(?:Warning: [^\n]*\n|following call raised this error:\n\s*File [^\n]*\n|[Ff]rom user code:\s*(?:\n[ \t]*File [^\n]*"
-    r"\n(?!\s*File )[^\n]+(?=\n[ \t]*File ))*\n[ \t]*File [^\n]*\n)(?!\s*File )(?P<code>[ \t]+[^\n]+)"
+    r"(?:Warning: [^\n]*\n|following call raised this error:\n\s*File [^\n]*\n"
+    r"|[Ff]rom user code:\s*(?:\n[ \t]*File [^\n]*\n(?!\s*File )[^\n]+(?=\n[ \t]*File ))*\n[ \t]*File [^\n]*\n)"
+    r"(?!\s*File )(?P<code>[ \t]+[^\n]+)"
 )
 _CALL = re.compile(r"\btorch(?:\.\w+)*\.(?P<function>\w+)\(|\.(?P<method>\w+)\(|\[[^\]]*:[^\]]*\]")
 _SYMBOLIC = re.compile(
@@ -216,9 +217,7 @@ _ONNX_NAMED = re.compile(
     re.ASCII,
 )
 #: a file of a program's own code that is called as the operator that it holds
-_ONNX_FILE = re.compile(
-    r"[/\\](?:\w*Operator)?(?P<op>[A-Z][A-Za-z]*?)(?:Onnx|ONNX)?\.(?:cpp|cc|cu)\b", re.ASCII
-)
+_ONNX_FILE = re.compile(r"[/\\](?:\w*Operator)?(?P<op>[A-Z][A-Za-z]*?)(?:Onnx|ONNX)?\.(?:cpp|cc|cu)\b", re.ASCII)
 #: programs beside torch and ONNX Runtime, by what only their errors have
 _TOOLS = (
     ("TensorRT", re.compile(r"TensorRT|\[TRT\]|trtexec|onnx2trt|ModelImporter\.cpp|UNSUPPORTED_NODE|polygraphy")),

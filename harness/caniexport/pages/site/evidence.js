@@ -62,7 +62,8 @@ window.makeReader = data => {
   const is_helper = op => evidence._HELPERS.slice(1).some(start => op.startsWith(start))
   const Reason = (kind, text) => {
     const line = splitlines(text).map(strip).find(Boolean) ?? ''
-    const bare = sub(evidence._SYMBOL, sub(evidence._RUNTIME, line, ''), 'N')
+    const symbols = sub(evidence._SYMBOL, sub(evidence._RUNTIME, line, ''), 'N')
+    const bare = sub(evidence._ARGUMENTS, sub(evidence._OWNER, symbols, ''), '')
     const naming = evidence._RULES.map(rule => match(rule, bare)).find(found => found && !is_helper(found.groups.op))
     const [start, end] = naming?.indices.groups.op ?? []
     const said = naming
@@ -99,9 +100,10 @@ window.makeReader = data => {
   const _ends = text => text.length <= 2 * evidence.LONGEST ? text
     : `${text.slice(0, evidence.LONGEST)}\n${text.slice(-evidence.LONGEST)}`
   const _clean = text => {
-    const {_WHAT, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH} = evidence
+    const {_WHAT, _OUTER_NODE, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH} = evidence
     return [_ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH].reduce(
-      (text, pattern) => sub(pattern, text, pattern === _CAUSED_BY ? ' ' : '\n'), sub(_WHAT, text, '\nException: '))
+      (text, pattern) => sub(pattern, text, pattern === _CAUSED_BY ? ' ' : '\n'),
+      sub(_OUTER_NODE, sub(_WHAT, text, '\nException: '), ''))
   }
   const _reasons = text => {
     const bare = match(evidence._BARE_KIND, strip(text))
@@ -132,14 +134,16 @@ window.makeReader = data => {
   const _operators = (whole, telling, reasons) => {
     const said = reason => _named(`${reason.kind}: ${reason.text}`)
     const frames = pattern => findall(pattern, whole).map(item => item.groups.op).reverse().filter(
-      op => !evidence._NOT_OPERATORS.includes(op) && !evidence._HELPERS.some(start => op.startsWith(start)))
+      op => !evidence._NOT_OPERATORS.includes(op) && !evidence._HELPERS.some(start => op.startsWith(start))).map(
+      op => match(evidence._NAMESPACED, op)?.index === 0 ? spelled(op) : op)
     const raised = [evidence._SYMBOLIC, evidence._TORCHLIB, evidence._REFERENCE].flatMap(frames)
-    let found = [...telling.flatMap(said), ...raised, ...reasons.flatMap(said)]
-    if (!found.length) {
-      const cleaned = _clean(telling.some(reason => reason.kind) ? sub(evidence._LOGGED, whole, '') : whole)
-      const named = _named(cleaned)
-      found = named.length ? named : [..._quoted(cleaned), ..._onnx_named(cleaned)]
-    }
+    const found = _by_key([...telling.flatMap(said), ...raised, ...reasons.flatMap(said)])
+    if (found.length) return found
+    const cleaned = _clean(telling.some(reason => reason.kind) ? sub(evidence._LOGGED, whole, '') : whole)
+    const named = _by_key(_named(cleaned))
+    return named.length ? named : _by_key([..._quoted(cleaned), ..._onnx_named(cleaned)])
+  }
+  const _by_key = found => {
     const by_key = new Map()
     for (const op of found) {
       const key = operator_key(op)
@@ -155,8 +159,12 @@ window.makeReader = data => {
     return text.includes("Couldn't export Python operator") ? [...found, 'prim::PythonOp'] : found
   }
   const _quoted = text => findall(evidence._QUOTED_OPERATOR, text).map(({groups}) => spelled(groups.op))
-  const _onnx_named = text => findall(evidence._ONNX_NAMED, text).map(
-    ({groups}) => groups.op || groups.before || groups.alone).filter(op => operators.ONNX_OPERATORS.includes(op))
+  const _onnx_named = text => {
+    const found = findall(evidence._ONNX_NAMED, text).map(
+      ({groups}) => groups.kind || groups.op || groups.before || groups.alone)
+    const files = findall(evidence._ONNX_FILE, text).map(({groups}) => groups.op)
+    return [...found, ...files].filter(op => operators.ONNX_OPERATORS.includes(op))
+  }
   const spelled = op => {
     if (op.includes('::')) return `${op.slice(0, op.indexOf('::')) || 'aten'}::${op.slice(op.indexOf('::') + 2)}`
     const last = separator => op.slice(op.lastIndexOf(separator) + 1)

@@ -80,6 +80,7 @@ def searched(where: SearchIndex) -> dict[str, Any]:
         "cases": [{name: getattr(entry, name) for name in described} for entry in cases.values()],
         "own": own,
         "claimed": [sorted(where.errors.claimed.get(case, ())) for case in cases],
+        "listed": sorted(where.errors.listed),
         "spoken": list(spoken),
         "rarity": [where.errors.rarity.get(word, 0) for word in spoken],
         **_words(where.words, list(cases)),

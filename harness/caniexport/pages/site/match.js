@@ -87,15 +87,21 @@ window.makeSearch = data => {
   const Lead = (entry, confidence, why, score, variant) =>
     ({case: entry, confidence, why, score, variant, torch: '', exporter: '', opset: null, runtime: '', text: ''})
   const match_error = text => {
-    const read = _with_mentioned(read_error(text), text)
+    let read = _with_mentioned(read_error(text), text)
+    let shared = _leads(read, text)
+    if (!shared.length && !read.operators.length) {
+      read = _with_words(read)
+      shared = _by_operator(read)
+    }
     const best = new Map()
-    for (const lead of [..._by_errors(read), ..._by_operator(read), ..._by_claims(read, text)]) {
+    for (const lead of shared) {
       const before = best.get(lead.case)
       if (!before || compare(_preferred(lead), _preferred(before)) < 0) best.set(lead.case, lead)
     }
     const leads = _weighed([...best.values()], read, text).sort((mine, theirs) => compare(_rank(mine), _rank(theirs)))
     return {evidence: read, leads: leads.slice(0, errors._MOST_LEADS), cases: leads.length}
   }
+  const _leads = (read, text) => [..._by_errors(read), ..._by_operator(read), ..._by_called(read), ..._by_claims(read, text)]
   const _with_mentioned = (read, text) => {
     if (read.operators.length) return read
     const by_clause = clause => data.operator_by_clause[clause]
@@ -104,6 +110,15 @@ window.makeSearch = data => {
     if (said.some(item => _speaks_alike(read, item))) return read
     const found = findall(errors._MENTIONED, text).map(item => item[2] ?? item[1] ?? item[0])
     return {...read, operators: unique(found.filter(name => by_operator.has(operator_key(name)))).map(spelled)}
+  }
+  const listed = new Set(data.listed)
+  const _with_words = read => {
+    const lines_read = read.reasons.map(reason => reason.line).join('\n')
+    const is_known = key => listed.has(key) || by_operator.has(key)
+    const of_torch = findall(errors._OF_TORCH, lines_read).map(item => item[1]).filter(name => is_known(operator_key(name)))
+    const said_in = findall(errors._WORD, lines_read).map(item => item[0]).filter(word => !errors._WORDS_TOO.includes(word))
+    const found = [...of_torch, ...said_in.filter(word => by_operator.has(operator_key(word)))]
+    return {...read, operators: unique(found).map(spelled)}
   }
   const CONFIDENCES = Object.values(CONFIDENCE)
   const _rank = lead => [CONFIDENCES.indexOf(lead.confidence), -lead.score, lead.variant !== PLAIN, lead.case.case]
@@ -132,11 +147,14 @@ window.makeSearch = data => {
     || (match(errors._OF_ONES_OWN, reason.line) && item.patterns.includes(reason.pattern)))
   const _speaks_alike = (read, item) =>
     read.reasons.some(reason => _same_line(reason, item) || (reason.tells && _same_pattern(reason, item)))
-  const _raises_alike = (read, item) => read.reasons.some(reason => !reason.warns && _same_line(reason, item))
+  const _raises_alike = (read, item) => {
+    const raised = read.reasons.filter(reason => !reason.warns)
+    return (raised.length ? raised : read.reasons).some(reason => _same_line(reason, item))
+  }
   const _as_far_as = (confidence, entry, variant, first) => {
     const about = !first || entry.first_key.has(first)
-    if (variant !== PLAIN && !first) return CONFIDENCE.SIMILAR
-    return confidence === CONFIDENCE.EXACT && (variant !== PLAIN || !about) ? CONFIDENCE.CAUSE : confidence
+    if (variant !== PLAIN) return CONFIDENCE.SIMILAR
+    return confidence === CONFIDENCE.EXACT && !about ? CONFIDENCE.CAUSE : confidence
   }
   const _compare = (read, item, first, spoken) => {
     const agrees = Boolean(first) && item.key === first
@@ -175,6 +193,12 @@ window.makeSearch = data => {
       return Lead(entry, CONFIDENCE.OPERATOR, `${CONFIDENCE.OPERATOR}, ${op}`, score, PLAIN)
     })
   })
+  const _by_called = read => {
+    const kinds = read.reasons.filter(reason => reason.kind && !reason.warns).map(reason => reason.kind)
+    return (read.operators.length ? [] : read.called).flatMap(name => by_operator.get(operator_key(name)) ?? []).filter(
+      entry => kinds.some(kind => purity(entry, kind))).map(
+      entry => Lead(entry, CONFIDENCE.SIMILAR, CONFIDENCE.SIMILAR, 0, PLAIN))
+  }
   const _claims = (entry, text) => entry.claimed.some(message => casefold(text).includes(message))
   const _by_claims = (read, text) => read.operators.length ? [] : data.cases.filter(entry => _claims(entry, text)).map(
     entry => Lead(entry, CONFIDENCE.SIMILAR, CONFIDENCE.SIMILAR, 0, PLAIN))
@@ -195,7 +219,7 @@ window.makeSearch = data => {
       if (sure && !(read.operators.length || only) && about < errors._LEAST_ABOUT) {
         lead = {...lead, confidence: CONFIDENCE.SIMILAR, why: CONFIDENCE.SIMILAR}
       }
-      const like = lead.confidence === CONFIDENCE.SIMILAR ? lead.score / 2 : lead.score
+      const like = lead.confidence !== CONFIDENCE.SIMILAR ? lead.score : lead.score / (lead.variant === PLAIN ? 2 : 4)
       const calls = [...keys].some(key => called.has(key))
       return {...lead, score: round(like + about + errors._PURE * pure + calls + _claims(lead.case, text))}
     })
