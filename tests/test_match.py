@@ -97,7 +97,7 @@ def test_the_nearest_name_is_a_typo_away(typo, meant):
         ("Error code: UNSUPPORTED_NODE\nFunc of the error:importMatMul\nNode of the error:2", "MatMul"),
         (
             "[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned while running If node. Name:''"
-            " Status Message: Non-zero status code returned while running GatherElements node. Name:'g' Status Message:",
+            " Status Message: Non-zero status code returned while running GatherElements node. Name:'g' Status",
             "GatherElements",
         ),
         ("9/64: Converting Node Type Concat\n10/64: Converting Node Type Upsample\nKeyError: 'scales'", "Upsample"),
