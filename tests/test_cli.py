@@ -138,6 +138,36 @@ def test_workarounds_of_an_operator_open_with_the_cases_that_need_one(run):
     assert first("2.0").startswith("At torch 2.0.1, opset 14: no workaround is needed, the failing form works: cross")
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "cross/stack_rewrite",
+            "cross/stack_rewrite is obsolete at torch 2.0.1, opset 14 (trace, default since 2.0.1): the failing form "
+            "works there without it.",
+        ),
+        ("stack_rewrite", "cross/stack_rewrite is obsolete at torch 2.0.1, opset 14 (trace, default since 2.0.1)"),
+        ("torch.cross/stack_rewrite", "cross/stack_rewrite is obsolete at torch 2.0.1, opset 14"),
+        ("grid-sample/opset_16", "grid-sample/opset_16 is needed at torch 2.0.1, opset 14 (trace, default): "),
+        ("item/int_scale", "item/int_scale is known to be wrong or partial (another way), and does not help at"),
+    ],
+)
+def test_a_workaround_that_is_named_is_judged_in_the_first_line(run, name, said):
+    assert lines(run("workaround", name, "--torch", "2.0", "--opset", "14"))[0].startswith(said)
+
+
+def test_a_fix_that_nobody_knows_is_answered_with_the_nearest(run):
+    result = run("workaround", "stack_rewrit")
+    assert (result.exit_code, "nearest: stack_rewrite" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["claims", "declared", "support", "workaround"])
+def test_an_operator_that_no_case_is_about_is_told_apart_from_a_typo(run, command):
+    result = run(command, "NMS")
+    assert result.exit_code == 2
+    assert "an operator that no case of the corpus is about (`caniexport op NMS`" in result.stderr
+
+
 def test_workaround_says_since_when_and_at_which_opset(run):
     shown = run("workaround", "grid-sample/opset_16", "--torch", "2.0.1").stdout
     assert "needed at torch 2.0.1, opset 14; obsolete since 1.12.1 with opset >= 16 (broken at 1.10.2)" in " ".join(

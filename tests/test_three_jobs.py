@@ -58,6 +58,24 @@ def test_whether_my_workaround_is_still_needed(kept):
     assert decided(kept, "workarounds", torch="2.8.0", opset="18", q="cross-no-symbolic") == said
 
 
+@pytest.mark.parametrize(
+    "name", ["cross/stack_rewrite", "stack_rewrite", "cross", "cross-no-symbolic/stack_rewrite", "SDPA"]
+)
+def test_a_workaround_by_any_of_its_names_is_answered_with_when_it_may_go_and_where_not(kept, name):
+    said = printed("workaround", name, "--torch", "2.8", "--opset", "18")
+    assert decided(kept, "workarounds", torch="2.8.0", opset="18", q=name) == said
+    if name == "SDPA":
+        # most cases need one: no all-clear leads
+        assert said.startswith("At torch 2.8.0, opset 18: a workaround is still needed for 7 of 12 cases: ")
+        return
+    assert "cross-no-symbolic (trace, script, default since 1.12.1" in said or "(trace, script, default" in said
+    assert "obsolete" in said or "no workaround is needed any more for cross-no-symbolic" in said
+    # the condition under which it stays is told with what it is
+    is_one = name == "cross-no-symbolic/stack_rewrite"
+    assert ("still needed for cross-default-dim-first-size-3" in said) is not is_one
+    assert ("torch.cross without dim takes the first axis of size 3" in said) is not is_one
+
+
 def test_what_to_do_where_my_own_model_fails(kept):
     said = printed("why", "-", "--torch", "2.8", text=RFFT)
     assert re.match(r"This is rfft-\S+ \(torch\.fft\.rfft", said)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport import api, versions
-from caniexport.answers.decision import decide, decide_why, decide_workarounds
+from caniexport.answers.decide_fixes import decide_workarounds
+from caniexport.answers.decision import decide, decide_why
 from caniexport.answers.outcomes import CAUSED
 from caniexport.answers.plain import plain
 from caniexport.answers.reading import load

@@ -11,11 +11,9 @@ from caniexport.answers.plan import Plan
 from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.reasons import FailureGroup, Why
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.standings import Standing, Workarounds
 from caniexport.answers.targets import UpgradeTarget
 from caniexport.answers.touching import ModelStanding, TouchWord
 from caniexport.answers.upgrade import Upgrade
-from caniexport.corpus.verdicts import Workaround, works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Status
 from caniexport.names import plural, some
@@ -93,71 +91,6 @@ def _ending(group: FailureGroup, messages: Sequence[str]) -> tuple[str, str]:
         return group.status.value, ""
     cause = "" if group.message is None else short_cause(messages[group.message])
     return f"{group.status.value} at {group.stage}", f" ({cause})" if cause else ""
-
-
-def decide_workarounds(found: Workarounds) -> str:
-    """``At torch 2.8.0, opset 18: no workaround is needed, the failing form works: a; nothing was measured: b.``; empty
-    for several releases.
-    """
-    items = [item for item in found.standings if item.torch]
-    releases = {item.torch for item in items}
-    if len(releases) != 1:
-        return ""
-    by_case: dict[str, list[Standing]] = defaultdict(list)
-    for item in items:
-        by_case[item.case].append(item)
-    told: dict[str, list[str]] = defaultdict(list)
-    for case, its in by_case.items():
-        told[_need(its)].append(case)
-    opsets = {item.opset for item in items if item.opset is not None}
-    at = f"At torch {releases.pop()}{f', {versions.opset_name(opsets.pop())}' if len(opsets) == 1 else ''}"
-    words = []
-    for text in (text for text in _NEEDS if told[text]):
-        alone = told[text][0] if len(told[text]) == 1 else ""
-        whom = _by_whom(text, by_case[alone]) if alone else ""
-        words.append(f"{text}{whom or (_SOME if text in (_NEEDED, _BROKEN) else '')}: {some(told[text], _NAMED)}")
-    return f"{at}: {'; '.join(words)}."
-
-
-#: what the first line of an answer about fixes says of a case
-_FREE, _NEEDED = "no workaround is needed, the failing form works", "a workaround is still needed"
-_BROKEN = "none of the workarounds measured helps"
-_PARTLY = "the failing form works where it was measured, and was not with every exporter"
-_NOTHING = "nothing was measured there"
-#: of several cases, which are not alike
-_SOME = " with some exporter"
-_NEEDS = (_FREE, _NEEDED, _BROKEN, _PARTLY, _NOTHING)
-
-
-def _need(standings: list[Standing]) -> str:
-    """Whether a case needs a workaround, by the standings of its fixes with every exporter."""
-    # a default call is at an opset of its own
-    standings = [item for item in standings if item.opset is not None] or standings
-    words = {item.word for item in standings}
-    if Workaround.NEEDED in words:
-        return _NEEDED
-    if Workaround.BROKEN in words:
-        return _BROKEN
-    plain = {item.exporter: works(item.plain.status) if item.plain else None for item in standings}
-    if not any(plain.values()):
-        return _NOTHING
-    return _FREE if all(plain.values()) else _PARTLY
-
-
-def _by_whom(need: str, standings: list[Standing]) -> str:
-    """`` by trace, script, not by dynamo``: where a fix is needed or none helps, and where it may go."""
-    if need not in (_NEEDED, _BROKEN):
-        return ""
-    word = Workaround.NEEDED if need == _NEEDED else Workaround.BROKEN
-    names = list(dict.fromkeys(item.exporter for item in standings))
-    such = [name for name in names if any(item.exporter == name and item.word is word for item in standings)]
-    free = [
-        name
-        for name in names
-        if name not in such and any(item.exporter == name and item.word is Workaround.OBSOLETE for item in standings)
-    ]
-    without = f", not by {', '.join(EXPORTER_SHORT[name] for name in free)}" if free else ""
-    return f" by {', '.join(EXPORTER_SHORT[name] for name in such)}{without}"
 
 
 def _stay(before: MeasuredPoint, target: UpgradeTarget | None) -> str:

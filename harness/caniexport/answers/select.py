@@ -182,6 +182,11 @@ def _refuse_operator(text: str, rows: Rows) -> None:
         found = list(dict.fromkeys(about))
         named = f"{text!r} is no case, and an operator of {names.plural(len(found), 'case')}: {names.some(found, 5)}"
         raise UnknownName(f"{named} (caniexport table --op {text})")
+    refuse_uncovered(text, rows)
+
+
+def refuse_uncovered(text: str, rows: Rows) -> None:
+    """Raises :class:`UnknownName` for an operator that no case is about, with who else knows of it."""
     if _is_operator(text, rows):
         told = f"{text!r} is no case, and an operator that no case of the corpus is about"
         raise UnknownName(f"{told} ({_OTHERWISE.format(text)})")

@@ -34,7 +34,8 @@ class Standing:
     ``word`` holds at ``torch`` and ``opset`` (``None``: the release's own, of exporter ``default``); ``opset_why``
     says where the opset comes from. ``statement`` is the sentence along torch and opset. ``plain`` and ``fix`` are
     the cells that show the word. ``along`` is the range, along torch, of the failing form at the point's opset rule.
-    ``obsolete_since`` is the release from which on, by the same rule, the fix is obsolete; ``None`` where it is not.
+    ``obsolete_since`` is the release from which on, by the same rule, the fix is obsolete; ``None`` where it is not;
+    ``before`` is the word on the release before that. ``title`` says what the case is.
     """
 
     case: str
@@ -54,6 +55,8 @@ class Standing:
     plain: MeasuredCell | None
     fix: MeasuredCell | None
     obsolete_since: str | None = None
+    before: Workaround | None = None
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -144,11 +147,12 @@ class _FixJudge:
         else:
             fixed = self._texts(self.along.line(entry.case, entry.variant, exporter, provider))
             statement = _statement(self.releases, told, fixed, self.torch, self._asked_opsets(exporter))
-        along, since = _range(self.releases, told, self._opsets[exporter]), None
+        along = _range(self.releases, told, self._opsets[exporter])
+        since, before = None, None
         if word is Workaround.OBSOLETE:
-            since = _since(*map(self._upto, (told, fixed, self._opsets[exporter], self.releases)))
+            since, before = _since(*map(self._upto, (told, fixed, self._judged_opsets(exporter), self.releases)))
         place = (exporter, provider, self.torch, opset, why)
-        return Standing(*_named(entry), *place, word, statement, along, plain, fix, since)
+        return Standing(*_named(entry), *place, word, statement, along, plain, fix, since, before, entry.title)
 
     def _asked_opsets(self, exporter: str) -> tuple[int | None, ...]:
         """By release the opset asked for, ``_EVERY`` where none was or the release does not take it."""
@@ -160,6 +164,11 @@ class _FixJudge:
             for torch, opset in zip(self.releases, self._opsets[exporter], strict=True)
         )
 
+    def _judged_opsets(self, exporter: str) -> tuple[int | None, ...]:
+        """By release the opset that it is judged at, ``_EVERY`` where it does not take the one asked for."""
+        is_own = not self.asked or exporter == Exporter.DEFAULT.value
+        return self._opsets[exporter] if is_own else self._asked_opsets(exporter)
+
     def _upto(self, along: tuple[_Item, ...]) -> tuple[_Item, ...]:
         """What of something along the releases is not behind the one asked for."""
         return along[: self.releases.index(self.torch) + 1]
@@ -170,7 +179,8 @@ class _FixJudge:
         word = workaround(plain.status, fix.status if fix else None)
         where = "in the environments that the case names"
         said = f"{word.value} {where}"
-        return Standing(*_named(entry), NO_EXPORTER, None, "", None, where, word, said, ranges(()), plain, fix)
+        shown = NO_EXPORTER, None, "", None, where
+        return Standing(*_named(entry), *shown, word, said, ranges(()), plain, fix, title=entry.title)
 
     def _texts(self, line: Told) -> tuple[str, ...]:
         """What happened on each release, empty where nothing was measured."""
@@ -266,19 +276,21 @@ def _range(releases: tuple[str, ...], plain: tuple[str, ...], opsets: tuple[int 
 @lru_cache(maxsize=65536)
 def _since(
     plain: tuple[str, ...], fixed: tuple[str, ...], opsets: tuple[int | None, ...], releases: tuple[str, ...]
-) -> str | None:
-    """Counted back from the last release, the first on which both work; one that was not measured is passed over."""
+) -> tuple[str | None, Workaround | None]:
+    """Counted back from the last release, the first on which both work, and the word on the one before; one that was
+    not measured is passed over.
+    """
     since = None
     for one, other, opset, torch in zip(*(side[::-1] for side in (plain, fixed, opsets, releases)), strict=True):
         word = _words(one, other).get(opset, Workaround.UNKNOWN)
-        if statuses(one).get(opset) is Status.UNSUPPORTED:
+        if opset == _EVERY or statuses(one).get(opset) is Status.UNSUPPORTED:
             word = _settled(_words(one, other))
         if word is Workaround.UNKNOWN:
             continue
         if word is not Workaround.OBSOLETE:
-            break
+            return since, word
         since = torch
-    return since
+    return since, None
 
 
 def _works_unless_refused(status: Status | None) -> bool | None:

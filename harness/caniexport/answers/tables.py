@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from caniexport import versions
-from caniexport.answers.decision import decide, decide_workarounds
+from caniexport.answers.decide_fixes import decide_workarounds
+from caniexport.answers.decision import decide
 from caniexport.answers.html_table import AnswerTable
 from caniexport.answers.matrix import Table
 from caniexport.answers.outcomes import short_cause

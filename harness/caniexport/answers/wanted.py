@@ -10,9 +10,10 @@ from pathlib import Path
 from caniexport import names
 from caniexport.answers.filters import Filters
 from caniexport.answers.reading import CatalogueEntry, Key, load
-from caniexport.answers.select import select
+from caniexport.answers.select import refuse_uncovered, select
 from caniexport.home import read_list
 from caniexport.model.canaries import CANARY
+from caniexport.model.case import PLAIN
 from caniexport.model.errors import CorpusError
 from caniexport.operators import is_operator_name, operator_key, operator_keys, spellings
 from caniexport.store import Dataset
@@ -59,23 +60,31 @@ def wanted(
     return WantedFilters(replace(filters, cases=both), tuple(notes), nothing=not both)
 
 
-def what_is_named(dataset: Dataset, name: str) -> dict[str, tuple[str, ...]]:
-    """The filter that one name means: a case (or ``CASE/VARIANT``, or a glob), else an operator, else a theme.
+def what_is_named(dataset: Dataset, name: str, *, fixes: bool = False) -> dict[str, tuple[str, ...]]:
+    """The filters that one name means: a case (``CASE/VARIANT``, a glob), else an operator, else a theme, and with
+    ``fixes`` a fix's name, alone or behind an operator's (``cross/stack_rewrite``).
 
-    Raises :class:`UnknownName` with the nearest of all three.
+    Raises :class:`UnknownName` with the nearest of all; an operator that no case is about is told as such.
     """
-    catalogue = load(dataset).catalogue
+    rows = load(dataset)
+    catalogue = rows.catalogue
     cases = dict.fromkeys(case for case, _ in catalogue)
     themes = dict.fromkeys(entry.theme for entry in catalogue.values() if entry.theme)
     ops = dict.fromkeys(op for entry in catalogue.values() for op in entry.ops)
-    case = name.partition("/")[0]
+    case, _, variant = name.partition("/")
     if case.casefold() in {item.casefold() for item in cases} or any(sign in case for sign in "*?["):
         return {"case": (name,)}
     if operator_key(name) in operator_keys(ops):
         return {"op": (name,)}
+    if fixes and variant and operator_key(case) in operator_keys(ops):
+        return {"op": (case,), "variant": (variant,)}
     if name.casefold() in {item.casefold() for item in themes}:
         return {"theme": (name,)}
-    raise names.unknown("name", name, (*cases, *themes, *spellings(ops)))
+    known = dict.fromkeys(other for _, other in catalogue if other != PLAIN) if fixes else {}
+    if name.casefold() in {item.casefold() for item in known}:
+        return {"variant": (name,)}
+    refuse_uncovered(name, rows)
+    raise names.unknown("name", name, (*cases, *themes, *spellings(ops), *known))
 
 
 def read_ops(path: Path) -> list[str]:

@@ -37,7 +37,7 @@ _WORDS = ("needed", "obsolete", "broken", "harmful", "unknown")
 
 
 @click.command("workaround")
-@click.argument("case", metavar="[CASE[/FIX] or OP]", required=False)
+@click.argument("case", metavar="[CASE[/FIX], OP or FIX]", required=False)
 @filter_options("workaround", "case")
 @click.option(
     "--fail-on",
@@ -92,7 +92,7 @@ def command(
     if everything:
         raise click.UsageError("--all is for --scan")
     dataset, given = open_for(install, given)
-    filters = read_filters("workaround", with_named(dataset, case, given))
+    filters = read_filters("workaround", with_named(dataset, case, given, fixes=True))
     found = workarounds(dataset, filters)
     output.answer(found, partial(show, evidence=bool(filters.cases)), as_json or form == "json")
     if any(item.word.value in fail_on for item in (*found.standings, *found.cautions)):
@@ -140,7 +140,7 @@ def _scan(
 
 def show(found: Workarounds, console: Console, *, evidence: bool) -> None:
     """Print the words as a table of fixes by exporters, or with sentences and evidence for one case."""
-    from caniexport.answers.decision import decide_workarounds
+    from caniexport.answers.decide_fixes import decide_workarounds
 
     if not found.standings and not found.cautions:
         console.print("No fix within these filters has been measured.")

@@ -8,10 +8,13 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
-from caniexport.answers.decision import decide_workarounds
-from caniexport.answers.filters import Filters
+from caniexport.answers.decide_fixes import decide_workarounds
+from caniexport.answers.filters import Filters, read_filters
+from caniexport.answers.select import select
 from caniexport.answers.signs import WORKAROUND
-from caniexport.answers.standings import Standing, workarounds
+from caniexport.answers.standings import Standing, Workarounds, workarounds
+from caniexport.answers.wanted import what_is_named
+from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
@@ -39,7 +42,7 @@ def page(form: Form, kept: Kept) -> Page:
     filters, words, careful = _filters(form, kept)
     # what was searched for comes first, and else what is needed
     order = form.one_of("sort", list(_COLUMNS), "order") or ("" if query else "word")
-    matched = matching_forms(kept, query) if query else {}
+    matched = _matched(kept, query) if query else {}
     if query and not matched:
         body = render("nothing.html", nothing=f"No fix has all of these words: {query}")
     else:
@@ -52,6 +55,13 @@ def page(form: Form, kept: Kept) -> Page:
         folds=True,
         searches=True,
     )
+
+
+def _matched(kept: Kept, query: str) -> Mapping[str, str]:
+    """The cases that the words find, each with the form that they fit best; else those of the fix that they name."""
+    found = matching_forms(kept, query)
+    named = None if found else _named(kept, query)
+    return dict(select(kept.rows(), named).catalogue.keys()) if named else found
 
 
 def _filters(form: Form, kept: Kept) -> tuple[Filters, tuple[str, ...], bool]:
@@ -82,7 +92,7 @@ def _table(
     rows = kept.rows()
     return render(
         "workarounds.html",
-        decision=decide_workarounds(answer) if filters.cases else "",
+        decision=_decision(form, kept, filters, answer) if filters.cases else "",
         seen=Counter(item.word for item in every),
         found=_sorted(found, order, rows.torch) if order else _as_found(found, matched),
         columns=_COLUMNS,
@@ -91,6 +101,24 @@ def _table(
         titles={entry.case: entry.title for entry in rows.catalogue.values()},
         notes=[item.split(" (--")[0] for item in answer.notes],
     )
+
+
+def _named(kept: Kept, query: str) -> Filters | None:
+    """What ``caniexport workaround`` takes the words for, where they are a name."""
+    try:
+        return read_filters("workaround", what_is_named(kept, query, fixes=True))
+    except UnknownName:
+        return None
+
+
+def _decision(form: Form, kept: Kept, filters: Filters, shown: Workarounds) -> str:
+    """The sentence of ``caniexport workaround`` where what was searched for is a name, else of what is shown."""
+    named = _named(kept, form.text("q"))
+    if named is None:
+        return decide_workarounds(shown)
+    where = replace(filters, exporters=form.mine.filters().exporters)
+    asked = replace(where, cases=named.cases, variants=named.variants, ops=named.ops, themes=named.themes)
+    return decide_workarounds(kept.answer(workarounds, asked))
 
 
 def _as_found(found: list[Standing], matched: Mapping[str, str]) -> list[Standing]:
