@@ -75,6 +75,37 @@ def test_of_several_failures_that_at_the_usual_opset_is_told():
     )
 
 
+def test_a_cause_that_ends_with_a_colon_is_told_with_the_line_behind_it():
+    message = (
+        "TorchExportError: Failed to export the model.\ncaused by ValueError: Found the following conflicts:\n\n"
+        "- Received Dim.DYNAMIC, but tracing inferred 4 for inputs[0].shape[0].\n- another"
+    )
+    told = said([line(DYNAMO, Status.FAIL)], [failing(DYNAMO, message=message)])
+    assert told.endswith(
+        "(Found the following conflicts: Received Dim.DYNAMIC, but tracing inferred 4 for inputs[0].shape[0].)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("operator", "message", "told"),
+    [
+        (
+            "Erf",
+            "NotImplemented: [ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for Erf(13)",
+            "Erf stops it (Could not find an implementation for Erf(13))",
+        ),
+        (
+            "",
+            "Fail: [ONNXRuntimeError] : 1 : FAIL : This is an invalid model. Error: Duplicate definition of name (x).",
+            "an error at load (Duplicate definition of name (x).)",
+        ),
+    ],
+)
+def test_what_the_runtime_says_is_told_without_its_own_head(operator, message, told):
+    failures = [failing(TRACE, stage="load", operator=operator, message=message)]
+    assert said([line(TRACE, Status.FAIL)], failures) == f"by trace {told}"
+
+
 def test_wrong_values_are_told_with_the_inputs_that_show_them():
     one = failing(TRACE, Status.MISMATCH, "compare", differs=("zeros", "negative integers"))
     given = failing(TRACE, Status.MISMATCH, "compare", differs=("as given", "zeros"))

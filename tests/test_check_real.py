@@ -28,6 +28,15 @@ class Warp(torch.nn.Module):
         return F.grid_sample(self.norm(self.conv(image)), grid, align_corners=False)
 
 
+class Scaled(torch.nn.Module):
+    def forward(this, x, factor):
+        return x * factor
+
+
+def scaled():
+    return Scaled(), (torch.rand(2, 3), 1.5)
+
+
 def warp():
     return Warp(), (torch.rand(1, 3, 8, 8), torch.rand(1, 6, 6, 2) * 2 - 1)
 """
@@ -94,6 +103,17 @@ def test_the_model_fails_as_a_known_case_does_and_its_fix_is_needed_there(checke
     case = next(match for match in failure.matches if match.case == "grid-sampler-unsupported-opset-11")
     assert {fix.variant: fix.word.value for fix in case.fixes}["gather_rewrite"] == "needed"
     assert "torch 2.15.0: nothing works with torchscript-trace" in found.findings
+
+
+def test_a_number_that_cannot_be_fed_as_the_file_wants_it_is_no_failure_of_the_model(run):
+    """TorchScript makes an input of double precision of it; ``self`` has another name there, too."""
+    found = run("models:scaled", (18,), {"x": {0: "n"}})
+    (ours,) = [failure for failure in found.failures if failure.where[0].exporter == "torchscript-trace"]
+    assert (ours.is_ours, ours.matches) == (True, ())
+    assert "by trace not judged: a Python number is an input of the file" in found.headline
+    assert not [text for text in found.findings if "trace" in text]
+    wrong = [failure for failure in found.failures if failure.where[0].exporter == "dynamo"]
+    assert [(failure.stage, failure.differs) for failure in wrong] == [("compare", ("factor = 4.0 instead of 1.5",))]
 
 
 def test_what_a_package_registers_when_it_is_imported_is_there_at_every_opset(run):

@@ -33,6 +33,13 @@ def test_a_model_that_works_everywhere_is_measured_at_few_points_the_default_cal
     assert points[1:] == [*((DYNAMO, opset) for opset in (18, 14, 27)), *((TRACE, opset) for opset in (18, 7, 23))]
 
 
+def test_opsets_that_the_runtime_does_not_take_are_measured_only_where_they_are_named():
+    asked = ReleaseQuestion(releases.find("2.15.0"), (DYNAMO,), highest=26)
+    assert [opset for _, opset in measured(asked, lambda *_: PASS)] == [18, 14, 26]
+    named = ReleaseQuestion(releases.find("2.15.0"), (DYNAMO,), (27,), highest=26)
+    assert measured(named, lambda *_: FAIL) == [(DYNAMO, 27)]
+
+
 def test_where_neighbours_differ_what_lies_between_is_measured_until_the_border_is_known():
     points = measured(question("2.15.0", (TRACE,)), lambda _, opset: PASS if opset >= 16 else FAIL)
     opsets = sorted(opset for _, opset in points)

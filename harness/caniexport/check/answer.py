@@ -23,8 +23,13 @@ from caniexport.check.widen import USUAL_OPSET
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Stage, Status
 from caniexport.store import Dataset
 
-#: what the measuring code says where the inputs of a file are not those of the module
-_OUR_LIMIT = "the file takes "
+#: what a run says that ends for how it was fed, and why
+_OUR_LIMITS = {
+    "the file takes ": "the file's inputs could not be told from one another, so that it was not run",
+    "Actual: (tensor(float)) , expected: (tensor(double))": (
+        "a Python number is an input of the file, in double precision, and could only be fed in single"
+    ),
+}
 _SET = re.compile(r"input set (\d+)")
 _STAGES = [stage.value for stage in Stage]
 
@@ -184,8 +189,8 @@ def _failure(
         shown.torch, shown.exporter, shown.opset, shown.stage, shown.status, message, warnings, GIVEN in differs
     )
     own = [cell for cell in cells if (cell.torch, cell.case, cell.variant) == (shown.torch, shown.case, shown.variant)]
-    is_ours = _OUR_LIMIT in message
-    matches = () if is_ours else corpus.matches(point, own)
+    limit = _our_limit(message)
+    matches = () if limit else corpus.matches(point, own)
     where = tuple(_where(group))
     return Failure(
         shown.case,
@@ -197,10 +202,15 @@ def _failure(
         warnings,
         where,
         matches,
-        _hint(point),
+        f"{limit}: a limit of this check" if limit else _hint(point),
         differs,
-        is_ours,
+        bool(limit),
     )
+
+
+def _our_limit(message: str) -> str:
+    """Why a cell says nothing about the model; empty where it does."""
+    return next((why for text, why in _OUR_LIMITS.items() if text in message), "")
 
 
 def _telling(cell: MeasuredCell) -> tuple[object, ...]:
@@ -252,8 +262,6 @@ def _hint(point: FailurePoint) -> str:
         return "the release's environment does not have this module: --with PACKAGE installs it there"
     if "Got invalid dimensions for input" in point.message:
         return "an input set has another shape than the first: --dynamic x:0=batch names an axis that varies"
-    if _OUR_LIMIT in point.message:
-        return "the file's inputs could not be told from one another, so that it was not run: a limit of this check"
     if point.too_new:
         return "the environment's onnxruntime does not know this opset: that says nothing about the model"
     return ""
@@ -262,7 +270,7 @@ def _hint(point: FailurePoint) -> str:
 def _judged(cells: Sequence[MeasuredCell], mine: Dataset) -> list[MeasuredCell]:
     """The cells that say something about the model."""
     texts = mine.messages(cell.message_id for cell in cells if cell.status is Status.FAIL)
-    return [cell for cell in cells if _OUR_LIMIT not in texts.get(cell.message_id or "", "")]
+    return [cell for cell in cells if not _our_limit(texts.get(cell.message_id or "", ""))]
 
 
 def _findings(cells: Sequence[MeasuredCell], asked: Filters) -> Iterable[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caniexport.answers.filters import Filters
+from caniexport.answers.runtimes import runtimes
 from caniexport.check import run
 from caniexport.check.answer import Checked, ModelNotes, answer
 from caniexport.check.kept import kept_answer
@@ -52,10 +53,11 @@ def check(
     cases = run.cases(place)
     problems: dict[str, str] = {}
     left: list[str] = []
+    highest = _highest_opsets(corpus)
     with ThreadPoolExecutor(1) as pool:
         ahead = _Ahead(pool, corpus)
         for release in chosen:
-            measured = run.measure_release(release, request, place, cases, say, ahead.hear)
+            measured = run.measure_release(release, request, place, cases, say, ahead.hear, highest)
             if measured.problem:
                 problems[release.torch] = measured.problem
             if measured.left:
@@ -93,6 +95,12 @@ class _Ahead:
         if not self._reads and Status(row["status"]) not in WORKS:
             self._reads = True
             self._pool.submit(index_errors, self._corpus)
+
+
+def _highest_opsets(corpus: Dataset) -> dict[str, int]:
+    """By version of onnxruntime the newest opset that was measured to be taken."""
+    own = [line for line in runtimes(corpus) if (line.runtime, line.provider) == ("onnxruntime", "cpu")]
+    return {line.version: line.max_opset for line in own if line.max_opset is not None}
 
 
 def _dataset(place: run.CheckPlace) -> Dataset:

@@ -8,6 +8,9 @@ from caniexport.answers.support import Support
 from caniexport.check.matching import Match
 from caniexport.model.status import Status
 
+#: begins the line of an exception that another one was raised from
+_CAUSE = "caused by "
+
 
 @dataclass(frozen=True)
 class Where:
@@ -49,3 +52,17 @@ class Works:
     case: str
     variant: str
     lines: tuple[Support, ...]
+
+
+def last_cause(message: str) -> str:
+    """``ValueError: bad sizes: 4``: the innermost cause, with the line behind it where it ends with a colon.
+
+    Empty where no cause is told.
+    """
+    lines = [line for line in message.splitlines() if line.strip()]
+    places = [place for place, line in enumerate(lines) if line.startswith(_CAUSE)]
+    if not places:
+        return ""
+    first, *further = lines[places[-1] : places[-1] + 2]
+    told = [first, further[0].lstrip("- ")] if first.endswith(":") and further else [first]
+    return " ".join(told).removeprefix(_CAUSE)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.support import EVERYWHERE
+from caniexport.check.found import last_cause
 from caniexport.check.inside import GIVEN
 from caniexport.check.widen import USUAL_OPSET
 from caniexport.match.errors import Confidence
@@ -33,6 +34,10 @@ _ENDS = {
 }
 #: the two values that a mismatch names, and how near they are where rounding may be all there is to it
 _DIFFERS, _NEAR = re.compile(r"expected (-?\d[\d.e+-]*), \w+ gave (-?\d[\d.e+-]*\d)"), 0.01
+#: how onnxruntime begins what it says
+_RUNTIMES_HEAD = re.compile(
+    r"\[ONNXRuntimeError\] : \d+ : \w+ : (?:This is an invalid model\. (?:(?:Type )?Error: )?)?"
+)
 _ROUGH = "rounding alone moves the outputs as much, so that wrong values may be no more than that"
 #: the call that a user writes first comes first
 _ORDER = [Exporter.DEFAULT.value, Exporter.TRACE.value, Exporter.DYNAMO.value, Exporter.SCRIPT.value]
@@ -129,16 +134,21 @@ def stopped_by(failure: Failure) -> str:
     """``aten::x stops it (only 4D query, key, and value are supported)``: the operator, and the innermost cause."""
     lead = _lead(failure)
     words = _cause(failure.message)
-    if not words or (failure.operator and failure.operator.split("::")[-1] in words):
+    is_named = failure.operator and failure.operator.split("::")[-1] in words
+    if not words or (is_named and failure.stage == Stage.EXPORT.value):
         return lead
     return f"{lead} ({textwrap.shorten(words, _MOST_WORDS, placeholder=' …')})"
 
 
 def _cause(message: str) -> str:
     """The words of the innermost exception: a kept text tells the chain of causes last."""
-    chain = [line for line in message.splitlines() if line.startswith("caused by ")]
-    if chain:
-        return chain[-1].partition(": ")[2]
+    cause = last_cause(message)
+    if cause:
+        return cause.partition(": ")[2]
+    first = message.partition("\n")[0]
+    runtimes = _RUNTIMES_HEAD.search(first)
+    if runtimes:
+        return first[runtimes.end() :]
     return next((reason.line for reason in read_error(message).reasons), "")
 
 

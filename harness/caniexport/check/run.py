@@ -189,14 +189,17 @@ def measure_release(
     known: dict[str, LoadedCase],
     say: Callable[[str], None],
     hear: Callable[[Mapping[str, Any]], None],
+    highest: Mapping[str, int],
 ) -> MeasuredRelease:
-    """Measure what is asked of the cases ``known`` in one release; ``hear`` is given each row that is measured."""
+    """Measure what is asked of the cases ``known`` in one release; ``hear`` is given each row that is measured.
+
+    ``highest`` has the newest opset that a version of onnxruntime takes.
+    """
     release = fitting(with_packages(release, request.packages)) or release
     without_files = request.keep_files and not place.bundles.is_dir()
     _forget_changed(place, release.torch, known, fresh=request.fresh or without_files)
-    measuring = _Measuring(
-        ReleaseQuestion(release, request.exporters, request.opsets), request, place, known, say, hear
-    )
+    question = ReleaseQuestion(release, request.exporters, request.opsets, _highest(release, highest))
+    measuring = _Measuring(question, request, place, known, say, hear)
     try:
         measuring.finish()
     except NoEnvironment as error:
@@ -205,6 +208,13 @@ def measure_release(
         if request.rolling:
             shutil.rmtree(place.shared.root / ".tox" / f"torch{release.torch}-{_PROVIDER}", ignore_errors=True)
     return MeasuredRelease(measuring.problem, measuring.left)
+
+
+def _highest(release: Release, highest: Mapping[str, int]) -> int | None:
+    """The newest opset that the release's runtime takes; ``None`` where it is of no version that is known."""
+    pins = [requirement(pin) for pin in release.pins]
+    found = [str(pin.specifier).removeprefix("==") for pin in pins if canonicalize_name(pin.name) == "onnxruntime"]
+    return highest.get(found[0]) if found else None
 
 
 def notes_of(place: CheckPlace, torch: str) -> Mapping[str, Any]:

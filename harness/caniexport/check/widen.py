@@ -27,11 +27,16 @@ Seen = Mapping[Point, tuple[Status, ...]]
 
 @dataclass(frozen=True)
 class ReleaseQuestion:
-    """What is asked of a release: exporters and opsets that were named, empty for none."""
+    """What is asked of a release: exporters and opsets that were named, empty for none.
+
+    ``highest`` is the newest opset that the runtime of the environment takes, ``None`` where that is not known: the end
+    of a newer file says nothing about a model, and it is measured only where its opset is named.
+    """
 
     release: Release
     exporters: tuple[str, ...] = ()
     opsets: tuple[int, ...] = ()
+    highest: int | None = None
 
     @property
     def lanes(self) -> list[tuple[str, ...]]:
@@ -89,8 +94,10 @@ class ReleaseQuestion:
         """All that the exporter takes: the table has the next opset too, of dynamo the one before it as well."""
         opsets = [opset for opset in self.release.opsets(exporter) if opset is not None]
         if exporter == Exporter.DYNAMO.value:
-            return opsets[1:-1] or opsets
-        return [opset for opset in opsets if opset <= self.release.torchscript[1]] or opsets
+            taken = opsets[1:-1] or opsets
+        else:
+            taken = [opset for opset in opsets if opset <= self.release.torchscript[1]] or opsets
+        return [opset for opset in taken if self.highest is None or opset <= self.highest] or taken
 
 
 def _outcome(statuses: Sequence[Status]) -> tuple[Status, ...]:

@@ -195,9 +195,12 @@ def _place(place: Where) -> str:
 
 def _shortened(message: str) -> str:
     """The first line of a message and, where there are causes behind it, the last of them."""
-    lines = [line for line in message.splitlines() if line.strip()]
-    causes = [line for line in lines[1:] if line.startswith("caused by ")]
-    return "\n".join(textwrap.shorten(line, _MESSAGE_WIDTH) for line in [*lines[:1], *causes[-1:]])
+    from caniexport.check.found import last_cause
+
+    first = next((line for line in message.splitlines() if line.strip()), "")
+    cause = last_cause(message)
+    told = [first, f"caused by {cause}"] if cause else [first]
+    return "\n".join(textwrap.shorten(line, _MESSAGE_WIDTH) for line in told)
 
 
 def _match(match: Match, failure: Failure, console: Console) -> None:
