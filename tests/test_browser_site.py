@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from browser_fixtures import MARKS
 from click.testing import CliRunner
 from dashboard_data import CROSS, build
+from questions import QUESTIONS
 from test_browser_pages import barriers
 from test_published_operators import SPELLINGS
 
@@ -44,14 +46,17 @@ def find_in_python(where, query):
         (hit.case, hit.confidence.value, hit.why, hit.variant, hit.torch, hit.exporter, hit.opset, hit.runtime)
         for hit in found.hits
     ]
-    return [found.error, hits, found.ops, found.themes, found.sources, found.near, search.shorten(query)]
+    question = found.question and asdict(found.question)
+    told = [found.error, hits, found.ops, found.themes, found.sources, found.near, search.shorten(query)]
+    return [*told, question, found.left_out]
 
 
 FIND_IN_THE_PAGE = """queries => queries.map(query => {
   const found = window.INDEX.find(query)
   const hits = found.hits.map(hit =>
     [hit.case.case, hit.confidence, hit.why, hit.variant, hit.torch, hit.exporter, hit.opset, hit.runtime])
-  return [found.error, hits, found.ops, found.themes, found.sources, found.near, window.INDEX.shorten(query)]
+  const told = [found.error, hits, found.ops, found.themes, found.sources, found.near, window.INDEX.shorten(query)]
+  return [...told, found.question, found.left_out]
 })"""
 
 
@@ -87,8 +92,8 @@ def labelled(name):
 
 @pytest.mark.parametrize(
     "queries",
-    [*(labelled(f"{name}.jsonl") for name in LABELLED), WORDS],
-    ids=[*LABELLED, "words"],
+    [*(labelled(f"{name}.jsonl") for name in LABELLED), WORDS, [*QUESTIONS]],
+    ids=[*LABELLED, "words", "questions"],
 )
 def test_the_page_finds_what_python_finds(published, page, queries):
     here = json.loads(json.dumps([find_in_python(published, query) for query in queries]))

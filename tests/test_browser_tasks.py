@@ -67,6 +67,33 @@ def test_is_my_workaround_still_needed(reader):
     assert reader.actions <= MOST
 
 
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("is my cross workaround needed on 2.8 at opset 18", "At torch 2.8.0, opset 18: no workaround is needed"),
+        ("cross torch 2.8 opset 18", "At torch 2.8.0, opset 18: no workaround is needed"),
+        ("which torch may I move to from 1.10 with opset 9", "torch 2.15.0"),
+        ("1.10 to 2.8", "torch 2.8.0"),
+    ],
+)
+def test_a_question_in_one_line_is_answered_below_it(reader, query, answer):
+    reader.say(reader.page.get_by_role("textbox", name="Search cases, operators, sources, or paste your error"), query)
+
+    assert reader.sees(answer)
+    assert reader.page.get_by_text("Read as:").is_visible()
+    assert reader.actions == 2
+
+
+def test_a_table_is_shown_where_one_is_asked_for(reader):
+    box = reader.page.get_by_role("textbox", name="Search cases, operators, sources, or paste your error")
+    reader.say(box, "geometry table")
+    row = reader.page.locator("#root .matrix tbody tr", has_text="torch.cross before a convolution").first
+    row.wait_for()
+
+    drawn(reader.page)
+    assert row.bounding_box()["y"] < reader.page.viewport_size["height"]
+
+
 def test_which_torch_may_i_move_to(reader):
     reader.click(reader.page.get_by_role("link", name="Which torch may I move to?"))
     reader.page.wait_for_url("**/upgrade")

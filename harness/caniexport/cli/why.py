@@ -66,8 +66,11 @@ def command(
     from caniexport.answers.operator_cells import is_of_operators
     from caniexport.answers.reasons import why
     from caniexport.cli.error_text import show_error
+    from caniexport.cli.question import show_question
     from caniexport.match.evidence import reads_as_error
     from caniexport.match.explain import explain_error
+    from caniexport.match.question import read_question
+    from caniexport.match.search import search as find
 
     if is_of_operators(case):
         output.answer(_why_operator(case, given), show_operator, as_json)
@@ -75,6 +78,10 @@ def command(
     text = sys.stdin.read() if case == "-" else case
     dataset, placed = open_for(read_install(lock, here, given["torch"]), given)
     given = {**placed, "torch": given["torch"]} if along == "torch" else placed
+    asks = read_question(text) if case != "-" else None
+    if asks is not None and (found := find(dataset, text)).question is not None:
+        show_question(dataset, found, given, as_json=as_json)
+        return
     if case == "-" or reads_as_error(text):
         output.answer(explain_error(dataset, text, _point(given)), show_error, as_json)
         return

@@ -1,18 +1,19 @@
 """One search over cases, operators, sources, themes, fixes and error texts.
 
 What reads like an error is answered by :mod:`caniexport.match.errors`; everything else is looked for in the words of
-the cases, operators by every name that people use.
+the cases, operators by every name that people use. Of a question in words it is those that are no setting of it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from caniexport import names
-from caniexport.match.errors import ErrorIndex, ErrorMatch, Lead, index_errors, match_error
+from caniexport.match.errors import Confidence, ErrorIndex, ErrorMatch, Lead, index_errors, match_error
 from caniexport.match.evidence import is_kind, read_error
+from caniexport.match.question import Question, read_question
 from caniexport.match.words import WordIndex, find_by_words, index_words
 from caniexport.store import Dataset
 
@@ -27,6 +28,8 @@ _SENTENCE = 3
 _LONG, _MOST_NAMES = 120, 8
 #: operators that an error names, of which pages are told
 _MOST_OPERATORS = 3
+#: how an error is found that is surely one, though the text has a setting, too
+_SURE = (Confidence.EXACT, Confidence.CAUSE)
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class SearchHits:
     """What a query found: cases best first, and the names of other things that it means.
 
     ``error`` is whether the query was read as an error's text; ``near`` are known names where nothing was found.
+    ``question`` is what it asks beside its words, ``left_out`` those of its words that no case has.
     """
 
     query: str
@@ -43,6 +47,8 @@ class SearchHits:
     themes: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
+    question: Question | None = None
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,21 +76,43 @@ def find(where: SearchIndex, query: str) -> SearchHits:
         return SearchHits("", False, ())
     if is_error(query):
         return _of_error(query, match_error(where.errors, query))
-    hits = find_by_words(where.words, query)
-    if not hits and len(query.split()) >= _SENTENCE:
-        match = match_error(where.errors, query)
-        if match.leads:
-            return _of_error(query, match)
+    question = read_question(query)
+    # what has no part of a setting by its name may be nothing but words
+    if question is None or not question.named:
+        hits = find_by_words(where.words, query)
+        if hits:
+            return _of_words(where, query, query, hits)
+    is_sentence = len(query.split()) >= _SENTENCE
+    match = match_error(where.errors, query) if is_sentence else None
+    if match and match.leads and (question is None or match.leads[0].confidence in _SURE):
+        return _of_error(query, match)
+    return _of_words(where, query, query, ()) if question is None else _of_question(where, query, question)
+
+
+def _of_words(where: SearchIndex, query: str, words: str, hits: Sequence[Lead]) -> SearchHits:
+    """Cases with their words, and the names that the words are a part of."""
     entries = where.words.entries.values()
     return SearchHits(
         query,
         False,
-        hits,
-        ops=tuple(_named(query, (op for item in entries for op in item.ops))),
-        themes=tuple(_named(query, (item.theme for item in entries))),
-        sources=tuple(_named(query, (name for item in entries for name in item.sources))),
-        near=() if hits else tuple(_near(where, query)),
+        tuple(hits),
+        ops=tuple(_named(words, (op for item in entries for op in item.ops))),
+        themes=tuple(_named(words, (item.theme for item in entries))),
+        sources=tuple(_named(words, (name for item in entries for name in item.sources))),
+        near=() if hits else tuple(_near(where, words)),
     )
+
+
+def _of_question(where: SearchIndex, query: str, question: Question) -> SearchHits:
+    """The cases that have the words of a question; those that no case has are left out where there are others."""
+    every = question.words.split()
+    known = [word for word in every if find_by_words(where.words, word)]
+    words = " ".join(known or every)
+    left_out = tuple(word for word in every if known and word not in known)
+    if not words:
+        return SearchHits(query, False, (), question=question)
+    found = _of_words(where, query, words, find_by_words(where.words, words))
+    return replace(found, question=replace(question, words=words), left_out=left_out)
 
 
 def _of_error(query: str, match: ErrorMatch) -> SearchHits:

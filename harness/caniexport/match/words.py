@@ -14,6 +14,8 @@ from caniexport.store import Dataset
 
 #: what a text weighs more that is the word, or begins with it; what a failing form weighs more than its fixes
 _WHOLE, _BEGINS, _FAILING = 2.0, 1.2, 0.5
+#: the share of the best score from which on a case is about the words
+_ABOUT = 0.5
 #: (text in lower case, its weight, what it is)
 _Text = tuple[str, float, str]
 
@@ -33,7 +35,9 @@ def index_words(dataset: Dataset) -> WordIndex:
 
 
 def find_by_words(where: WordIndex, query: str) -> tuple[Lead, ...]:
-    """The cases of which one variant has every word of ``query``, best first, each by its best variant."""
+    """The cases of which one variant has every word of ``query``, best first, each by its best variant; of equals those
+    first whose names say the least beside it.
+    """
     parts = query.casefold().split()
     best: dict[str, Lead] = {}
     for (case, variant), entry in where.entries.items() if parts else ():
@@ -45,7 +49,12 @@ def find_by_words(where: WordIndex, query: str) -> tuple[Lead, ...]:
         why = ", ".join(dict.fromkeys(what for _, what in sorted(known, reverse=True)))
         if case not in best or score > best[case].score:
             best[case] = Lead(entry, Confidence.WORDS, why, score, variant)
-    return tuple(sorted(best.values(), key=lambda lead: (-lead.score, lead.case)))
+    return tuple(sorted(best.values(), key=lambda lead: (-lead.score, len(lead.case.split("-")), lead.case)))
+
+
+def choose_main(leads: Sequence[Lead]) -> tuple[Lead, ...]:
+    """Those of the cases found that are about the words, and do not merely have them somewhere."""
+    return tuple(lead for lead in leads if lead.score >= _ABOUT * leads[0].score)
 
 
 def _weightiest(part: str, texts: Sequence[_Text]) -> tuple[float, str] | None:

@@ -15,6 +15,7 @@ from caniexport.answers.upstream import SourceState, upstream
 from caniexport.answers.words import Words, words
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import StoreError
+from caniexport.pages.setting import Setting
 from caniexport.store import graphs
 from caniexport.store.dataset import Dataset
 from caniexport.store.elsewhere import Runtime
@@ -68,6 +69,12 @@ class Kept(Dataset):
     def on(self, runtime: Runtime) -> Kept:
         """The same dataset with every file as it ends on one release of a runtime."""
         return cast("Kept", self._once(("on", runtime), lambda: self._moved(runtime)))
+
+    def at(self, mine: Setting) -> Kept:
+        """What a reader's setting reads: the dataset of its packages, every file as it ends on its runtime."""
+        chosen = self.of(mine.profile)
+        runtime = mine.runtime(chosen.rows())
+        return chosen.on(runtime) if runtime else chosen
 
     def _moved(self, runtime: Runtime) -> Kept:
         moved, rows = copy(self), self.rows().on(runtime)

@@ -38,8 +38,9 @@ _VIEWS: Mapping[str, Callable[[Form, Kept], Page]] = {
     "glossary": glossary.page,
     "about": about.page,
 }
-#: the pages that show every file as it ends on the runtime of the reader's setting
-_MOVED = frozenset({"search", "matrix", "op", "workarounds"})
+#: the pages that show every file as it ends on the runtime of the reader's setting, and those that choose it themselves
+_MOVED = frozenset({"matrix", "op", "workarounds"})
+_OWN = frozenset({"search", "upgrade"})
 #: the name in the address and the title, in the order of the navigation
 PAGES = {
     "search": "Search",
@@ -70,10 +71,9 @@ def page(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False
 
 def find_dataset(name: str, form: Form, kept: Kept) -> Kept:
     """What a page reads: the dataset of the reader's packages, on the reader's runtime where it shows files on one."""
-    if name != "upgrade":  # a point of it has the packages
-        kept = kept.of(form.mine.profile)
-    runtime = form.mine.runtime(kept.rows()) if name in _MOVED else None
-    return kept.on(runtime) if runtime else kept
+    if name in _OWN:
+        return kept
+    return kept.at(form.mine) if name in _MOVED else kept.of(form.mine.profile)
 
 
 def read(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False, short: bool = False) -> Form:

@@ -177,7 +177,7 @@ window.makeReader = data => {
   }
 
   return {
-    casefold, clauses_of, constants, findall, head, is_kind, match, operator_key, operator_keys, read_error, speaks_alone,
+    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, read_error, rstrip, speaks_alone,
     spelled, split, split_words, strip, unique,
   }
 }

@@ -15,7 +15,7 @@ from typing import Any
 from caniexport import names, operators
 from caniexport.answers.support import Support
 from caniexport.answers.torch_operators import name_keys
-from caniexport.match import errors, evidence, search, words
+from caniexport.match import errors, evidence, question, search, words
 from caniexport.match.errors import Confidence, ErrorIndex, KnownError, own_words
 from caniexport.match.search import SearchIndex
 from caniexport.match.seen import SeenAt
@@ -28,11 +28,11 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.links import slug
 from caniexport.pages.overview import EXPORTERS
 from caniexport.pages.site import javascript
-from caniexport.pages.site.paths import addressing, case_file, op_file
-from caniexport.pages.views import torch_op
-from caniexport.pages.views.search import Place, working_fixes
+from caniexport.pages.site.paths import addressing, case_file, op_file, upgrade_file
+from caniexport.pages.views import torch_op, upgrade
+from caniexport.pages.views.hits import Place, working_fixes
 
-_MODULES = (operators, messages, evidence, errors, words, search, names)
+_MODULES = (operators, messages, evidence, errors, words, question, search, names)
 #: characters of an error's first line that are shown
 _SHOWN = 220
 
@@ -63,7 +63,16 @@ def script(kept: Kept) -> str:
     data["fixes"] = [[(name, f"form-{slug(name)}") for name in names] for names in fixes]
     data["files"] = _files(kept.answer(search.index))
     data["pages"] = operator_pages(kept)
+    data["torch"] = kept.rows().torch
+    data["upgrades"] = _upgrades(kept)
     return f"window.CANIEXPORT = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n"
+
+
+def _upgrades(kept: Kept) -> dict[str, tuple[str, str]]:
+    """By release: the file of its upgrade to the newest, and the sentence that it opens with."""
+    newest = kept.rows().torch[-1:]
+    starts = [asked["from"] for asked in upgrade.starts(kept) if "profile" not in asked]
+    return {torch: (upgrade_file(torch), upgrade.decide_between(kept, torch, newest[0])) for torch in starts}
 
 
 def searched(where: SearchIndex) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 // everything that Python knows of errors and cases, as index.py wrote it.
 window.makeSearch = data => {
   const {
-    casefold, clauses_of, constants, findall, head, is_kind, match, operator_key, operator_keys, read_error, speaks_alone,
+    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, read_error, rstrip, speaks_alone,
     spelled, split, split_words, strip, unique,
   } = window.makeReader(data)
-  const {errors, words, search, names} = constants
+  const {errors, words, search, names, question: reading} = constants
   const CONFIDENCE = data.confidence
   const PLAIN = 'plain'
   const round = value => Number(value.toFixed(4))
@@ -244,28 +244,95 @@ window.makeSearch = data => {
       const why = unique(found.sort(compare).reverse().map(([, what]) => what)).join(', ')
       if (!(best.get(entry)?.score >= score)) best.set(entry, Lead(entry, CONFIDENCE.WORDS, why, score, variant))
     }
-    return [...best.values()].sort((mine, theirs) => compare([-mine.score, mine.case.case], [-theirs.score, theirs.case.case]))
+    return [...best.values()].sort((mine, theirs) => compare(_order(mine), _order(theirs)))
   }
+  const _order = ({score, case: {case: name}}) => [-score, name.split('-').length, name]
   const _weightiest = (part, texts) => texts.filter(([text]) => text.includes(part)).map(([text, weight, what]) =>
     [weight * (text === part ? words._WHOLE : text.startsWith(part) ? words._BEGINS : 1), what]).sort(compare).at(-1)
+
+  // --- question.py
+  const taker = text => ({
+    left: text,
+    take(pattern) {
+      const found = findall(pattern, this.left)
+      if (found.length) this.left = this.left.replace(pattern, ' ')
+      return found
+    },
+  })
+  const read_question = query => {
+    if (split(query).length === 1 && !/\p{Nd}/u.test(query)) return null
+    if (match(reading._COMPLAINS, query) && !match(reading._ASKS, query)) return null
+    const text = taker(query)
+    const runtime = text.take(reading._RUNTIME).map(({groups}) => `${_runtime(groups.name)}==${groups.version}`)
+    const others = text.take(reading._OTHER).map(item => split(item[0]).join(' '))
+    const opsets = text.take(reading._OPSET).map(item => _opset(item.groups))
+    const is_switched = Boolean(match(reading._SWITCH, text.left))
+    const exporter = _exporter(text)
+    const [kind, releases, named] = _releases(text)
+    const asks = _intention(text, kind)
+    const is_named = named || opsets.length > 0 || runtime.length > 0 || is_switched
+    return is_named || releases.length || asks ? {
+      words: _words_of(text.left), asks, kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
+      named: is_named, others,
+    } : null
+  }
+  const _runtime = name => {
+    const folded = casefold(name)
+    return folded.startsWith('o') && folded !== 'openvino' ? 'onnxruntime' : folded
+  }
+  const _opset = ({least, low, high}) => least ? `>=${low}` : high ? `${low}..${high}` : low
+  const _exporter = text => reading._EXPORTERS.filter(([pattern]) => text.take(pattern).length).map(([, name]) => name)[0] ?? ''
+  const _releases = text => {
+    for (const [pattern, kind] of reading._BETWEEN) {
+      const [first] = text.take(pattern)
+      if (first) return [kind, [first.groups.low, first.groups.high], true]
+    }
+    const one = pattern => text.take(pattern).map(item => item.groups.one)
+    const [source, target, named] = [one(reading._FROM), one(reading._TO), one(reading._NAMED_RELEASE)]
+    const single = [...named, ...one(reading._BARE_RELEASE)]
+    if (source.length || target.length) return ['move', [source[0] ?? single[0] ?? '', target[0] ?? single[0] ?? ''], true]
+    if (text.take(reading._BREAKS).length && single.length === 1) return ['move', ['', single[0]], true]
+    return single.length > 1 ? ['move', [single[0], single.at(-1)], true] : ['each', single, named.length > 0]
+  }
+  const _intention = (text, kind) => {
+    const [workarounds, upgrade, matrix] = [reading._WORKAROUNDS, reading._UPGRADE, reading._MATRIX].map(each => text.take(each).length)
+    if (kind === 'move') return 'upgrade'
+    return workarounds ? 'workarounds' : upgrade ? 'upgrade' : matrix ? 'matrix' : ''
+  }
+  const _words_of = left => split(left).map(word => rstrip(lstrip(rstrip(word, reading._OUTER), reading._OUTER), '.')).filter(word =>
+    !reading._SIGNS.includes(word) && !reading._FILLING.includes(casefold(word))).join(' ')
 
   // --- search.py
   const find = query => {
     query = head(strip(query), search.LONGEST)
-    const found = {query, error: false, hits: [], ops: [], themes: [], sources: [], near: []}
+    const found = {query, error: false, hits: [], ops: [], themes: [], sources: [], near: [], question: null, left_out: []}
     if (!query) return found
     if (is_error(query)) return _of_error(found, match_error(query))
-    const hits = find_by_words(query)
-    if (!hits.length && split(query).length >= search._SENTENCE) {
-      const told = match_error(query)
-      if (told.leads.length) return _of_error(found, told)
+    const question = read_question(query)
+    if (!question?.named) {
+      const hits = find_by_words(query)
+      if (hits.length) return _of_words(found, query, hits)
     }
-    const named = names_of => _named_like(query, entries.flatMap(({case: entry}) => names_of(entry)))
+    const told = split(query).length >= search._SENTENCE ? match_error(query) : null
+    const is_sure = told?.leads.length && [CONFIDENCE.EXACT, CONFIDENCE.CAUSE].includes(told.leads[0].confidence)
+    if (told?.leads.length && (!question || is_sure)) return _of_error(found, told)
+    return question ? _of_question(found, question) : _of_words(found, query, [])
+  }
+  const _of_words = (found, words, hits) => {
+    const named = names_of => _named_like(words, entries.flatMap(({case: entry}) => names_of(entry)))
     const known_names = entries.flatMap(({case: entry}) => [entry.case, ...entry.ops, entry.theme])
     return {
       ...found, hits, ops: named(entry => entry.ops), themes: named(entry => [entry.theme]),
-      sources: named(entry => entry.sources), near: hits.length ? [] : nearest(query, known_names),
+      sources: named(entry => entry.sources), near: hits.length ? [] : nearest(words, known_names),
     }
+  }
+  const _of_question = (found, question) => {
+    const every = split(question.words)
+    const known = every.filter(word => find_by_words(word).length)
+    const words = (known.length ? known : every).join(' ')
+    if (!words) return {...found, question}
+    const left_out = every.filter(word => known.length && !known.includes(word))
+    return {..._of_words(found, words, find_by_words(words)), question: {...question, words}, left_out}
   }
   const _of_error = (found, told) =>
     ({...found, error: true, hits: told.leads, ops: told.evidence.operators.slice(0, search._MOST_OPERATORS)})

@@ -2,7 +2,7 @@
 (() => {
   const box = document.querySelector('#q')
   const out = document.querySelector('#found')
-  const {files, fixes, pages} = window.CANIEXPORT
+  const {files, fixes, pages, torch, upgrades} = window.CANIEXPORT
   let index
   const asked = () => (index ??= window.makeSearch(window.CANIEXPORT))
   const SHOWN = 40
@@ -46,6 +46,51 @@
       ? [' The nearest known: ', ...between(found.near.map(name => link(`?q=${encodeURIComponent(name)}`, name)), ', '), '.'] : []
     return element('p', 'hint', 'No measured case has all of these words, and no measured error is like them.', ...near)
   }
+  // What of a question this copy can answer: how its releases are known, its upgrades to the newest release, its pages
+  const series = release => torch.filter(name => name === release || name.startsWith(`${release}.`)).at(-1)
+  const known = release => series(release.split('+')[0])
+  const read_as = (found, {words, opset, exporter, runtime, asks}, releases, move) => {
+    const setting = [releases.length && !move && `torch ${releases.join('..')}`, opset && `opset ${opset}`,
+      exporter && `exporter ${exporter}`, runtime && `runtime ${runtime.replace('==', ' ')}`]
+    const told = [move && `from torch ${move[0]} to torch ${move[1]}`, ...setting, asks === 'workarounds' && 'is a workaround needed',
+      asks === 'matrix' && 'as a table', words && `word${words.includes(' ') ? 's' : ''}: ${words}`].filter(Boolean).join(', ')
+    const left = found.left_out.length ? `; no case has ${found.left_out.join(', ')}, which is left out` : ''
+    return element('p', 'hint read-as', 'Read as: ', element('b', '', told || found.query), `${left}.`)
+  }
+  const upgrade_of = ([before, after], {words, opset, exporter, runtime}) => {
+    const newest = torch.at(-1)
+    const [file, decision] = upgrades[before] ?? []
+    const given = [opset && 'opset', exporter && 'exporter', runtime && 'runtime', words && 'words'].filter(Boolean)
+    const narrow = given.length ? ` It is for every case at the releases' own opset and exporter: ${given.join(', ')} as you named them ask the app, or the command.` : ''
+    const other = after === newest ? '' : ` This copy has the upgrade to the newest release, torch ${newest}, alone; the one to torch ${after}: `
+    const command = `caniexport upgrade --from torch=${before} --to torch=${after}`
+    const more = other || narrow ? [element('p', 'hint', `${other}${narrow} `, element('code', '', command))] : []
+    if (!file) return more
+    return [element('p', 'decision', decision), element('p', '', link(file, `All of it: from torch ${before} to torch ${newest}`)), ...more]
+  }
+  const move_of = (question, releases) => {
+    const is_move = question.kind === 'move' || question.asks === 'upgrade' || (question.kind === 'range' && !question.words)
+    if (!is_move || !releases.some(Boolean)) return null
+    const [begins, ends] = [releases[0], releases.length > 1 ? releases.at(-1) : '']
+    return [begins || torch[Math.max(0, torch.indexOf(ends) - 1)], ends || torch.at(-1)]
+  }
+  const of_question = found => {
+    const {question} = found
+    const written = question.releases.filter(Boolean)
+    const unknown = written.filter(release => !known(release))
+    const releases = question.releases.map(release => release && known(release)).filter(release => release !== undefined)
+    const move = unknown.length ? null : move_of(question, releases)
+    const made = [read_as(found, question, releases.filter(Boolean), move)]
+    made.push(...unknown.map(release => element('p', 'hint', `torch ${release} has not been measured (measured: ${torch.join(', ')}).`)))
+    if (move) return [...made, ...upgrade_of(move, question)]
+    const asked = new URLSearchParams()
+    if (question.words) asked.set('q', question.words)
+    if (releases.length) asked.set('torch', releases.join('..'))
+    const table = link(`matrix.html?${asked}`, 'As a table')
+    const fixes = question.asks === 'workarounds' ? [' · ', link('workarounds.html', `Workarounds at torch ${torch.at(-1)}`)] : []
+    const alone = ' This copy says where each case works, not how it stands at one setting: the page of a case has every cell of it.'
+    return [...made, element('p', '', table, ...fixes, alone)]
+  }
   const search = () => {
     const query = box.value.trim()
     document.querySelector('#start').hidden = Boolean(query)
@@ -53,7 +98,11 @@
     if (!query) return
     const found = asked().find(query)
     const key = asked().operator_key(query)
-    const own = found.error || found.ops.some(op => asked().operator_key(op) === key) ? [] : [query]
+    if (found.question) {
+      out.append(...of_question(found))
+      if (!found.question.words) return
+    }
+    const own = found.error || found.question || found.ops.some(op => asked().operator_key(op) === key) ? [] : [query]
     const named = [...others('operators', [...found.ops, ...own]), ...others('themes', found.themes)]
     if (named.length) out.append(element('p', 'counts', ...named))
     const alone = found.error && named.length

@@ -68,7 +68,7 @@ class MatrixParameters:
     def filters(self, cases: tuple[str, ...]) -> Filters:
         """The same as a question to the dataset, of these ``cases`` (empty: all)."""
         return replace(
-            self.mine.filters(),
+            self.mine.filters(exporters=() if self.by is By.EXPORTER else _DEFAULT),
             cases=cases,
             variants=("*",) if self.fixes else (PLAIN,),
             themes=_one(self.theme),
@@ -134,12 +134,7 @@ def _unfiltered(kept: Kept, asked: MatrixParameters, whole: bool, most: int | No
 
 def matching(kept: Kept, query: str) -> tuple[str, ...]:
     """The cases that a search by words finds, best first."""
-    return tuple(matching_forms(kept, query))
-
-
-def matching_forms(kept: Kept, query: str) -> dict[str, str]:
-    """The same, each with its form that the words fit best."""
-    return {lead.case: lead.variant for lead in find_by_words(kept.answer(index_words), query)}
+    return tuple(lead.case for lead in find_by_words(kept.answer(index_words), query))
 
 
 def _asked(form: Form, rows: Rows) -> MatrixParameters:

@@ -17,7 +17,8 @@ from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.overview import careful_fixes, cases
 from caniexport.pages.render import render
-from caniexport.pages.views import search, torch_op
+from caniexport.pages.views import torch_op
+from caniexport.pages.views.hits import BESIDE, tell_hit
 from caniexport.pages.views.matrix import count_statuses
 
 #: cases whose share is worth a picture
@@ -46,9 +47,9 @@ def page(form: Form, kept: Kept) -> Page:
         parts = [torch_op.table(kept, counted), render("ops.html", counted=counted, near=near)]
         return form.page("Operators", lead, Markup().join(parts[::-1] if near else parts))
     hits = [
-        search.told(kept, Lead(item, Confidence.OPERATOR, f"operator {op}", 1.0)) for item in entries if op in item.ops
+        tell_hit(kept, Lead(item, Confidence.OPERATOR, f"operator {op}", 1.0)) for item in entries if op in item.ops
     ]
-    form.choose_setting(kept.rows(), exporters=search.BESIDE)
+    form.choose_setting(kept.rows(), exporters=BESIDE)
     shown = kept.answer(table, replace(form.mine.filters(), ops=(op,)))
     made = (
         grid.of_lines(shown.lines, shown.columns, {}, careful=careful_fixes(kept), bare=form.whole)

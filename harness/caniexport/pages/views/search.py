@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
 from caniexport.answers.select import DEFAULT_OPSET
-from caniexport.answers.support import Support
 from caniexport.match import search as searching
-from caniexport.match.errors import Lead
 from caniexport.match.explain import explain_error
-from caniexport.model.case import PLAIN
-from caniexport.model.status import Exporter
 from caniexport.operators import operator_key, operator_keys
 from caniexport.pages.form import APP, Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.overview import EXPORTERS, Overview, careful_fixes, overview
+from caniexport.pages.overview import EXPORTERS, Overview, overview
 from caniexport.pages.render import render
 from caniexport.pages.setting import Setting
-from caniexport.pages.views import torch_op
+from caniexport.pages.views import question, torch_op
+from caniexport.pages.views.hits import SHOWN, tell_hit
 
 _LEAD = "PyTorch operators and models to ONNX: what exports, runs and gives the right values, on every torch release."
-_EXAMPLES = ("grid_sampler", "aten::cross", "pooling", "is not a registered function/op")
+_EXAMPLES = (
+    "cross torch 2.8 opset 18",
+    "1.13 to 2.9",
+    "pooling table",
+    "grid_sampler",
+    "is not a registered function/op",
+)
 _QUESTIONS = (
     (
         "upgrade",
@@ -39,57 +40,26 @@ _QUESTIONS = (
     ("matrix", "Show me the table", "Cases against releases or opsets, each cell with its evidence."),
     ("alerts", "What did a release break?", "Each release against the one before it, one alert for each cause."),
 )
-#: hits that are told whole; the others are in the matrix
-_SHOWN = 12
 #: signs of what was searched for in the title of a tab
 _IN_A_TAB = 60
-#: exporters whose answer stands beside a hit
-BESIDE = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 #: tables of themes beside each other where there is room, and the fewest rows that are worth a table of their own
 _BESIDE_EACH_OTHER, _LEAST_THEMES = 2, 12
-
-
-#: torch, exporter and opset of a cell
-Place = tuple[str, str, int | None]
-
-
-@dataclass(frozen=True)
-class ToldHit:
-    """A case that was found: where it works, the fixes that work where the error was seen, those known to be wrong."""
-
-    hit: Lead
-    supports: Sequence[Support]
-    working: Sequence[str] = ()
-    careful: Sequence[str] = ()
-
-    @property
-    def where(self) -> dict[str, str]:
-        """The cell in which the error was seen, as an address has it; empty where the case was found by words."""
-        opset = "" if self.hit.opset is None else str(self.hit.opset)
-        return {"torch": self.hit.torch, "exporter": self.hit.exporter, "opset": opset}
 
 
 def page(form: Form, kept: Kept) -> Page:
     """What is found of what is asked for, or what stands there before."""
     query = "" if form.whole else _query(form)
     if not form.whole:
-        form.choose_setting(kept.rows())
-    body = _found(form, kept, query) if query else _start(form, kept)
-    return form.page(APP, _LEAD, body, about=(query[:_IN_A_TAB],))
-
-
-def told(kept: Kept, hit: Lead, *, with_fixes: bool = False) -> ToldHit:
-    """A hit with the answers that stand beside it."""
-    supports = [item for item in kept.supports(hit.entry.case, PLAIN) if item.exporter in BESIDE]
-    working = _working(kept, hit) if with_fixes else ()
-    return ToldHit(hit, supports, working, kept.answer(careful_fixes).get(hit.entry.case, ()))
+        form.choose_setting(kept.of(form.mine.profile).rows())
+    body = _found(form, kept, query) if query else _start(form, kept.at(form.mine))
+    return form.page(APP, _LEAD, body, about=(query[:_IN_A_TAB],), folds=bool(query), searches=True)
 
 
 def _query(form: Form) -> str:
     return form.words(
         "q",
         "Search cases, operators, sources, or paste your error",
-        "torch.cross, GridSample, onnx/onnx#2683, or the error itself",
+        "cross torch 2.8 opset 18, from 1.13 to 2.9, pooling table, or the error itself",
         width=990,
         longest=searching.LONGEST,
         tidy=searching.shorten,
@@ -123,8 +93,11 @@ def _point(mine: Setting) -> dict[str, str]:
 
 
 def _found(form: Form, kept: Kept, query: str) -> Markup:
-    found = searching.find(kept.answer(searching.index), query)
-    hits = [told(kept, hit, with_fixes=True) for hit in found.hits[:_SHOWN]]
+    found = searching.find(kept.of(form.mine.profile).answer(searching.index), query)
+    if found.question is not None:
+        return question.answer(form, kept, found)
+    kept = kept.at(form.mine)
+    hits = [tell_hit(kept, hit, with_fixes=True) for hit in found.hits[:SHOWN]]
     answer = explain_error(kept, query, _point(form.mine)) if found.error else None
     ops = [op for op in found.ops if torch_op.has_page(kept, op)] if found.error else _operators(kept, query, found.ops)
     return render("found.html", found=found, ops=ops, hits=hits, query=query, questions=_QUESTIONS, answer=answer)
@@ -134,19 +107,3 @@ def _operators(kept: Kept, query: str, found: Sequence[str]) -> list[str]:
     """The operators of cases that were found, and those of torch that the query names."""
     keys = operator_keys(found)
     return [*found, *(op for op in torch_op.names(kept, query) if operator_key(op) not in keys)]
-
-
-def _working(kept: Kept, hit: Lead) -> Sequence[str]:
-    """The fixes that work in the cell where the error was seen."""
-    place = (hit.torch, hit.exporter, hit.opset)
-    return working_fixes(kept, hit.case).get(place, ()) if hit.torch else ()
-
-
-def working_fixes(kept: Kept, case: str) -> Mapping[Place, Sequence[str]]:
-    """The fixes of a case that work in each cell, those that sources warn of left out."""
-    entries = kept.rows().catalogue
-    found: dict[Place, dict[str, None]] = defaultdict(dict)
-    for cell in kept.cells_of(case):
-        if cell.works and cell.variant != PLAIN and not entries[case, cell.variant].caution:
-            found[cell.torch, cell.exporter, cell.opset][cell.variant] = None
-    return {place: tuple(fixes) for place, fixes in found.items()}

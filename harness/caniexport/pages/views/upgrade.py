@@ -76,6 +76,11 @@ def page(form: Form, kept: Kept) -> Page:
     return form.page(_TITLE, _LEAD, body, about=about, takes_file=True, folds=bool(found) and is_asked)
 
 
+def decide_between(kept: Kept, before: str, after: str) -> str:
+    """The sentence about the way from one release to another, as their page opens with it."""
+    return decide(kept.answer(_ask, (("torch", before),), (("torch", after),), ()))
+
+
 def _last_two(kept: Kept, profile: str) -> tuple[str, ...]:
     """The newest release with a reader's packages and the newest of all, or the two newest."""
     releases, theirs = kept.rows().torch, kept.of(profile).rows().torch

@@ -14,13 +14,13 @@ from caniexport.answers.select import select
 from caniexport.answers.signs import WORKAROUND
 from caniexport.answers.standings import Standing, Workarounds, workarounds
 from caniexport.answers.wanted import what_is_named
+from caniexport.match.words import find_by_words, index_words
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
-from caniexport.pages.views.matrix import matching_forms
 
 _EXPORTERS = [member.value for member in Exporter]
 _DEFAULT = (Exporter.TRACE.value, Exporter.DYNAMO.value)
@@ -30,8 +30,7 @@ _COLUMNS = {
     "word": "status",
     "fix": "case / fix",
     "exporter": "exporter, opset",
-    "statement": "since when",
-    "since": "obsolete since",
+    "since": "since when",
     "kind": "kind",
 }
 
@@ -41,7 +40,7 @@ def page(form: Form, kept: Kept) -> Page:
     query = form.words("q", "Search", "case, op, source, fix")
     filters, words, careful = _filters(form, kept)
     # what was searched for comes first, and else what is needed
-    order = form.one_of("sort", list(_COLUMNS), "order") or ("" if query else "word")
+    order = form.one_of("sort", [*_COLUMNS, "statement"], "order") or ("" if query else "word")
     matched = _matched(kept, query) if query else {}
     if query and not matched:
         body = render("nothing.html", nothing=f"No fix has all of these words: {query}")
@@ -59,7 +58,7 @@ def page(form: Form, kept: Kept) -> Page:
 
 def _matched(kept: Kept, query: str) -> Mapping[str, str]:
     """The cases that the words find, each with the form that they fit best; else those of the fix that they name."""
-    found = matching_forms(kept, query)
+    found = {lead.case: lead.variant for lead in find_by_words(kept.answer(index_words), query)}
     named = None if found else _named(kept, query)
     return dict(select(kept.rows(), named).catalogue.keys()) if named else found
 
@@ -92,7 +91,7 @@ def _table(
     rows = kept.rows()
     return render(
         "workarounds.html",
-        decision=_decision(form, kept, filters, answer) if filters.cases else "",
+        decision=decide_for_words(form, kept, filters, answer) if filters.cases else "",
         seen=Counter(item.word for item in every),
         found=_sorted(found, order, rows.torch) if order else _as_found(found, matched),
         columns=_COLUMNS,
@@ -111,7 +110,7 @@ def _named(kept: Kept, query: str) -> Filters | None:
         return None
 
 
-def _decision(form: Form, kept: Kept, filters: Filters, shown: Workarounds) -> str:
+def decide_for_words(form: Form, kept: Kept, filters: Filters, shown: Workarounds) -> str:
     """The sentence of ``caniexport workaround`` where what was searched for is a name, else of what is shown."""
     named = _named(kept, form.text("q"))
     if named is None:

@@ -1,0 +1,122 @@
+"""A question in words on the command line: what was understood of it, then the answer that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from caniexport.answers.filters import Filters, read_filters
+from caniexport.cli import output
+from caniexport.model.case import PLAIN
+from caniexport.model.errors import UnknownName
+from caniexport.names import some
+
+if TYPE_CHECKING:
+    from caniexport.cli.output import Console
+    from caniexport.match.asked import Understood
+    from caniexport.match.search import SearchHits
+    from caniexport.store import Dataset
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class QuestionAnswer:
+    """What a question was read as, what of it nobody knows, and the answer."""
+
+    read_as: str
+    unknown: tuple[str, ...]
+    answer: Any
+
+
+def show_question(dataset: Dataset, found: SearchHits, given: Mapping[str, tuple[str, ...]], *, as_json: bool) -> None:
+    """Print the answer to a question that was found in a query; options say more of its setting.
+
+    Raises :class:`UnknownName` where no case has its words, or nobody knows its releases.
+    """
+    from caniexport.answers.select import load
+    from caniexport.match.asked import understand
+
+    if found.question is None:
+        return
+    asks = understand(found.question, load(dataset))
+    if asks.unknown:
+        raise UnknownName("; ".join(asks.unknown))
+    if asks.words and not found.hits and asks.answer != "upgrade":
+        near = f" (nearest: {', '.join(found.near)})" if found.near else ""
+        raise UnknownName(f"no measured case has all of these words: {asks.words}{near}")
+    answer, show = _answer(dataset, found, asks, given)
+    left = f" (no case has {', '.join(found.left_out)})" if found.left_out else ""
+    told = QuestionAnswer(f"{asks.told}{left}", asks.unknown, answer)
+    output.answer(told, partial(_show, show=show), as_json)
+
+
+def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
+    console.print(f"Read as: {told.read_as}.", highlight=False, soft_wrap=True)
+    show(told.answer, console)
+
+
+def _answer(
+    dataset: Dataset, found: SearchHits, asks: Understood, given: Mapping[str, tuple[str, ...]]
+) -> tuple[Any, Any]:
+    """The answer, and what prints it."""
+    from caniexport.match.words import choose_main
+
+    named = {name: (value,) for name, value in asks.setting.items() if name != "runtime"} | {
+        name: values for name, values in given.items() if values
+    }
+    if asks.answer == "upgrade":
+        return _upgrade(dataset, asks)
+    cases = tuple(hit.case for hit in choose_main(found.hits))
+    if asks.answer == "matrix":
+        return _table(dataset, named, cases)
+    return _workarounds(dataset, named, cases)
+
+
+def _upgrade(dataset: Dataset, asks: Understood) -> tuple[Any, Any]:
+    from caniexport.answers.select import load
+    from caniexport.answers.upgrade import upgrade
+    from caniexport.cli.upgrade import show
+
+    known = {op for entry in load(dataset).catalogue.values() for op in entry.ops}
+    ops = tuple(_operators(asks.words, known))
+    before = {"torch": asks.before, **{name: value for name, value in asks.setting.items() if name != "torch"}}
+    return upgrade(dataset, before, {"torch": asks.after}, Filters(ops=ops)), show
+
+
+def _operators(words: str, known: set[str]) -> list[str]:
+    from caniexport.operators import operator_key
+
+    keys = {operator_key(op) for op in known}
+    return [word for word in words.split() if operator_key(word) in keys]
+
+
+def _table(dataset: Dataset, named: Mapping[str, tuple[str, ...]], cases: tuple[str, ...]) -> tuple[Any, Any]:
+    from caniexport.answers.matrix import table
+    from caniexport.cli.table import show
+
+    filters = replace(read_filters("table", {"exporter": ("trace", "dynamo"), **named}), cases=cases, variants=(PLAIN,))
+    return table(dataset, filters), show
+
+
+def _workarounds(dataset: Dataset, named: Mapping[str, tuple[str, ...]], cases: tuple[str, ...]) -> tuple[Any, Any]:
+    from caniexport.answers.reasons import why
+    from caniexport.answers.standings import workarounds
+    from caniexport.cli.why import show as show_why
+    from caniexport.cli.workaround import show
+
+    filters = replace(read_filters("workaround", named), cases=cases)
+    found = workarounds(dataset, filters)
+    if found.standings or found.cautions:
+        return found, partial(show, evidence=True)
+    told = why(dataset, replace(filters, cases=cases[:_SHOWN]))
+
+    def each(items: Any, console: Console) -> None:
+        if len(cases) > _SHOWN:
+            console.print(f"Of {len(cases)} cases the best {_SHOWN}: {some(list(cases), _SHOWN)}")
+        for item in items:
+            show_why(item, console)
+
+    return told, each

@@ -1,0 +1,116 @@
+"""What a question in words asks of a dataset: which answer, at which releases, and what was understood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from caniexport import versions
+from caniexport.answers import points
+from caniexport.answers.reading import Rows
+from caniexport.answers.select import opsets
+from caniexport.match.question import Question
+from caniexport.model.errors import UnknownName
+from caniexport.names import plural
+
+#: the answer that a question is given: what becomes of one release on another, how fixes stand, a table of cases, or
+#: how each case that was found ends
+Answer = Literal["upgrade", "workarounds", "matrix", "cases"]
+
+
+@dataclass(frozen=True)
+class Understood:
+    """A question with the names that a dataset knows. ``setting`` is what it names of torch, opset, exporter and
+    runtime, each as an address has it; ``before`` and ``after`` are the releases of a move, empty where none is asked
+    for. ``told`` is all of it in words; ``unknown`` says what of it nobody knows, and the nearest.
+    """
+
+    answer: Answer
+    words: str
+    setting: Mapping[str, str]
+    before: str
+    after: str
+    told: str
+    unknown: tuple[str, ...]
+
+
+def understand(question: Question, rows: Rows) -> Understood:
+    """What a question asks of these rows. What nobody knows of it is told, and counts as not given."""
+    unknown: list[str] = []
+    releases = [_known(_release, text, rows, unknown) if text else "" for text in question.releases]
+    before, after = _move(question, releases, rows)
+    setting = {
+        "torch": "" if before or question.kind == "move" else "..".join(releases),
+        "opset": _known(_opset, question.opset, rows, unknown),
+        "exporter": question.exporter,
+        "runtime": _known(_runtime, question.runtime, rows, unknown),
+    }
+    setting = {name: value for name, value in setting.items() if value.strip(".")}
+    unknown += [f"{item} is not looked at: packages are chosen as «My packages»" for item in question.others]
+    told = _told(question, setting, before, after)
+    return Understood(_answer(question, setting, before), question.words, setting, before, after, told, tuple(unknown))
+
+
+def _answer(question: Question, setting: Mapping[str, str], before: str) -> Answer:
+    if before:
+        return "upgrade"
+    if question.asks in ("workarounds", "matrix"):
+        return question.asks
+    is_range = ".." in setting.get("torch", "") or not question.words
+    return "matrix" if is_range and question.kind != "move" and question.asks != "upgrade" else "cases"
+
+
+def _move(question: Question, releases: list[str], rows: Rows) -> tuple[str, str]:
+    """From where to where: a move without an end goes to the newest release, one without a beginning comes from the
+    release before its end.
+    """
+    is_move = question.kind == "move" or question.asks == "upgrade" or (question.kind == "range" and not question.words)
+    if not is_move or not any(releases):
+        return "", ""
+    # a release that nobody knows is not replaced by another
+    if any(text and not known for text, known in zip(question.releases, releases, strict=True)):
+        return "", ""
+    begins, ends = releases[0], releases[-1] if len(releases) > 1 else ""
+    if not begins:
+        earlier = rows.torch[: rows.torch.index(ends)]
+        begins = earlier[-1] if earlier else ends
+    return begins, ends or rows.torch[-1]
+
+
+def _known(read: Callable[[str, Rows], str], text: str, rows: Rows, unknown: list[str]) -> str:
+    if not text:
+        return ""
+    try:
+        return read(text, rows)
+    except UnknownName as error:
+        unknown.append(str(error))
+        return ""
+
+
+def _release(text: str, rows: Rows) -> str:
+    """The measured release; raises :class:`UnknownName` with those beside it."""
+    return versions.resolve(versions.public(text), rows.torch)
+
+
+def _opset(text: str, rows: Rows) -> str:
+    if not opsets((text.replace("..", "-"),), rows.opsets):
+        measured = f"{rows.opsets[0]} to {rows.opsets[-1]}" if rows.opsets else "nothing"
+        raise UnknownName(f"opset {text} has not been measured (measured: {measured})")
+    return text
+
+
+def _runtime(text: str, rows: Rows) -> str:
+    found = points.find_runtime(rows, text, None, [])
+    return f"{found.name}=={found.version}"
+
+
+def _told(question: Question, setting: Mapping[str, str], before: str, after: str) -> str:
+    """``from torch 1.13.1 to torch 2.9.1, opset 17, words: cross``."""
+    parts = [f"from torch {before} to torch {after}"] if before else []
+    parts += [f"{name} {value.replace('==', ' ')}" for name, value in setting.items()]
+    parts += {"workarounds": ["is a workaround needed"], "matrix": ["as a table"]}.get(question.asks, [])
+    words = question.words.split()
+    if words:
+        parts.append(f"{plural(len(words), 'word').partition(' ')[2]}: {question.words}")
+    return ", ".join(parts)

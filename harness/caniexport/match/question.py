@@ -1,0 +1,204 @@
+"""A question in words, taken apart: the setting that it names, what it asks for, and the words that are left.
+
+Nothing of a dataset is known here. ``pages/site/match.js`` reads a question alike, with the expressions below.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+#: what a question may ask for
+Intention = Literal["", "upgrade", "workarounds", "matrix"]
+
+_NAME = r"(?<![\w.:/-])"
+_VERSION = r"\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:dev|rc)\d+)?(?:\+\w+)?"
+_END = r"(?![\w-]|\.\w)"
+_SIGN = r"[\s=:<>~v-]*"
+_TORCH = rf"(?:{_NAME}(?:py)?torch(?:\s+(?:version|release))?{_SIGN}|{_NAME}v?(?=[1-9]))"
+#: packages beside torch, whose versions are not torch's
+_OTHER = re.compile(
+    rf"{_NAME}(?:onnx-?_?script|onnx-?_?ir|onnx|numpy|protobuf|python|py|torch-?_?vision|torch-?_?audio|transformers"
+    rf"|lightning|cuda|cudnn|rocm|ir(?:\s+version)?)(?:\s+version)?{_SIGN}(?:{_VERSION}|\d{{1,2}}){_END}",
+    re.IGNORECASE,
+)
+_RUNTIME = re.compile(
+    rf"{_NAME}(?P<name>onnx\s?runtime|ort|openvino|tensorrt-rtx|tensorrt|tract)(?:-gpu)?(?:\s+version)?{_SIGN}"
+    rf"(?P<version>\d{{1,4}}\.\d{{1,3}}(?:\.\d{{1,3}})?){_END}",
+    re.IGNORECASE,
+)
+_OPSET = re.compile(
+    r"(?<![\w-])(?:onnx\s+)?(?:target[_ ])?opset(?:[_ ]?versions?|s)?\s*[=:]*\s*(?P<least>>=)?\s*(?P<low>\d{1,2})"
+    r"(?:\s*(?:\.\.\.?|-|\u2013|to)\s*(?P<high>\d{1,2}))?(?![\w.-])",
+    re.IGNORECASE,
+)
+_DYNAMO = re.compile(rf"{_NAME}(?:dynamo\s*[=:]\s*true|dynamo_export|torch\.export|dynamo){_END}", re.IGNORECASE)
+_SWITCH = re.compile(rf"{_NAME}dynamo\s*[=:]\s*(?:true|false){_END}", re.IGNORECASE)
+_TRACE = re.compile(
+    rf"{_NAME}(?:dynamo\s*[=:]\s*false|torchscript-trace|(?:torch\.)?jit\.trace|trac(?:e|ed|ing)){_END}", re.IGNORECASE
+)
+_SCRIPT = re.compile(rf"{_NAME}(?:torchscript-script|(?:torch\.)?jit\.script|script(?:ed|ing)?){_END}", re.IGNORECASE)
+_TORCHSCRIPT = re.compile(rf"{_NAME}torch\s?script{_END}", re.IGNORECASE)
+#: from one release to another, each of which may be named as torch's
+_MOVE = re.compile(
+    rf"{_TORCH}(?P<low>{_VERSION})\s*(?:to|->|\u2192|=>|into|until|towards)\s*{_TORCH}(?P<high>{_VERSION}){_END}",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(
+    rf"{_TORCH}(?P<low>{_VERSION})\s*(?:\.\.\.?|\u2026|\u2013|-)\s*{_TORCH}?(?P<high>{_VERSION}){_END}", re.IGNORECASE
+)
+_FROM = re.compile(rf"{_NAME}(?:from|have|currently\s+on)\s+{_TORCH}(?P<one>{_VERSION}){_END}", re.IGNORECASE)
+_TO = re.compile(
+    rf"{_NAME}(?:(?:mov|upgrad|updat|migrat|downgrad|switch)(?:e|es|ing)?|go|going|bump)\s+(?:to|onto)\s+{_TORCH}"
+    rf"(?P<one>{_VERSION}){_END}",
+    re.IGNORECASE,
+)
+_NAMED_RELEASE = re.compile(
+    rf"{_NAME}(?:py)?torch(?:\s+(?:version|release))?{_SIGN}(?P<one>{_VERSION}){_END}", re.IGNORECASE
+)
+_BARE_RELEASE = re.compile(rf"{_NAME}v?(?P<one>[1-9]\.\d{{1,2}}(?:\.\d{{1,2}})?(?:\+\w+)?){_END}", re.IGNORECASE)
+_UPGRADE = re.compile(
+    rf"{_NAME}(?:(?:upgrad|downgrad|migrat|updat)(?:e|es|ed|ing)?|mov(?:e|ing)(?:\s+to)?|bump|which\s+(?:py)?torch){_END}",
+    re.IGNORECASE,
+)
+#: what is asked of the release that is moved to
+_BREAKS = re.compile(rf"{_NAME}break(?:s|ing)?{_END}", re.IGNORECASE)
+_WORKAROUNDS = re.compile(
+    rf"{_NAME}(?:work-?\s?arounds?|fix(?:es)?|still\s+(?:be\s+)?(?:needed|required|necessary)|needed|obsolete){_END}",
+    re.IGNORECASE,
+)
+_MATRIX = re.compile(rf"{_NAME}(?:table|matrix|compatibility|overview){_END}", re.IGNORECASE)
+#: what an error says of itself; a question that has it begins as one, or ends as one
+_COMPLAINS = re.compile(
+    rf"{_NAME}(?:(?:not|un)[ -]?(?:supported|implemented|available)|fail(?:s|ed|ure)?|could\s+not|cannot|\w*error"
+    rf"|expected|missing|regression|unrecognized|unknown|invalid){_END}",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"^\W*(?:is|are|does|do|did|can|could|may|will|why|which|what|when|where|how|since)\b|\?\s*$", re.IGNORECASE
+)
+#: words of a sentence that no case is looked for by
+_FILLING = frozenset(
+    "a about an and any are as at be but by can case cases could do does export exported exporter exporting exports "
+    "for from give go have how i if in into is it its know may me model my need needs not now of on onnx op operator "
+    "opset or our please pytorch release releases should show since still support supported supports that the their "
+    "there this to today torch under use used uses using version versions want was we what when which will with work "
+    "working works would yet you your tell list whether happens".split()
+)
+_SIGNS = frozenset(("", "-", "=", "&", "/", "+"))
+_OUTER = "?!,;:()\"'`\u201c\u201d\u2018\u2019"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a query asks. ``releases`` are torch's as written: of a move where from and where to, each may be empty.
+
+    ``kind`` says how they are meant: each for itself, as a range, or as a move. ``named`` is whether a part of a
+    setting was named as such: a number or a word alone may be meant otherwise. ``others`` are versions that are not
+    looked at.
+    """
+
+    words: str
+    asks: Intention = ""
+    kind: Literal["each", "range", "move"] = "each"
+    releases: tuple[str, ...] = ()
+    opset: str = ""
+    exporter: str = ""
+    runtime: str = ""
+    named: bool = False
+    others: tuple[str, ...] = ()
+
+    @property
+    def has_setting(self) -> bool:
+        """Whether anything of a setting was named."""
+        return bool(self.releases or self.opset or self.exporter or self.runtime)
+
+
+class _Text:
+    """A query of which parts are taken out one after the other."""
+
+    def __init__(self, text: str) -> None:
+        self.left = text
+
+    def take(self, pattern: re.Pattern[str]) -> list[re.Match[str]]:
+        """Every place of an expression; they are no longer there afterwards."""
+        found = list(pattern.finditer(self.left))
+        if found:
+            self.left = pattern.sub(" ", self.left)
+        return found
+
+
+def read_question(query: str) -> Question | None:
+    """What a query asks in words; ``None`` where it has nothing but words to look for."""
+    if len(query.split()) == 1 and not any(sign.isdigit() for sign in query):
+        return None
+    if _COMPLAINS.search(query) and not _ASKS.search(query):
+        return None
+    text = _Text(query)
+    runtime = [f"{_runtime(item['name'])}=={item['version']}" for item in text.take(_RUNTIME)]
+    others = [" ".join(item[0].split()) for item in text.take(_OTHER)]
+    opsets = [_opset(item) for item in text.take(_OPSET)]
+    is_switched = bool(_SWITCH.search(text.left))
+    exporter = _exporter(text)
+    kind, releases, named = _releases(text)
+    asks = _intention(text, kind)
+    given = Question(
+        _words(text.left), asks, kind, releases, "".join(opsets[:1]), exporter,
+        "".join(runtime[:1]), bool(named or opsets or runtime or is_switched), tuple(others),
+    )  # fmt: skip
+    is_setting = given.named or given.releases
+    return given if is_setting or given.asks else None
+
+
+def _runtime(name: str) -> str:
+    folded = name.casefold()
+    return "onnxruntime" if folded.startswith("o") and folded != "openvino" else folded
+
+
+def _opset(found: re.Match[str]) -> str:
+    if found["least"]:
+        return f">={found['low']}"
+    return f"{found['low']}..{found['high']}" if found["high"] else found["low"]
+
+
+def _exporter(text: _Text) -> str:
+    """The exporter that is named, as a setting has it; the first of several."""
+    found = [name for pattern, name in _EXPORTERS if text.take(pattern)]
+    return "".join(found[:1])
+
+
+def _releases(text: _Text) -> tuple[Literal["each", "range", "move"], tuple[str, ...], bool]:
+    """How releases of torch are meant, which, and whether they are surely torch's."""
+    for pattern, kind in _BETWEEN:
+        if found := text.take(pattern):
+            return kind, (found[0]["low"], found[0]["high"]), True
+    source, target = ([item["one"] for item in text.take(pattern)] for pattern in (_FROM, _TO))
+    named = text.take(_NAMED_RELEASE)
+    single = [item["one"] for item in (*named, *text.take(_BARE_RELEASE))]
+    if source or target:
+        rest = [*single, ""]
+        return "move", (source[0] if source else rest[0], target[0] if target else rest[0]), True
+    if text.take(_BREAKS) and len(single) == 1:
+        return "move", ("", single[0]), True
+    return ("move", (single[0], single[-1]), True) if len(single) > 1 else ("each", tuple(single), bool(named))
+
+
+_EXPORTERS = ((_TRACE, "trace"), (_DYNAMO, "dynamo"), (_SCRIPT, "script"), (_TORCHSCRIPT, "TorchScript"))
+_BETWEEN: tuple[tuple[re.Pattern[str], Literal["move", "range"]], ...] = ((_MOVE, "move"), (_RANGE, "range"))
+
+
+def _intention(text: _Text, kind: str) -> Intention:
+    """What is asked for; two releases ask what becomes of one on the other."""
+    workarounds, upgrade, matrix = (bool(text.take(each)) for each in (_WORKAROUNDS, _UPGRADE, _MATRIX))
+    if kind == "move":
+        return "upgrade"
+    if workarounds:
+        return "workarounds"
+    return "upgrade" if upgrade else "matrix" if matrix else ""
+
+
+def _words(left: str) -> str:
+    """What is to be looked for."""
+    every = (word.strip(_OUTER).rstrip(".") for word in left.split())
+    return " ".join(word for word in every if word not in _SIGNS and word.casefold() not in _FILLING)

@@ -1,0 +1,97 @@
+"""The answer to a question in words: the page that has it, at the setting that the question names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from markupsafe import Markup
+
+from caniexport.answers.decision import decide_why, decide_workarounds
+from caniexport.answers.filters import Filters
+from caniexport.answers.reasons import why
+from caniexport.answers.standings import workarounds
+from caniexport.match.asked import Understood, understand
+from caniexport.match.errors import Lead
+from caniexport.match.judged import CaseAt, judge_case
+from caniexport.match.search import SearchHits
+from caniexport.match.words import choose_main
+from caniexport.pages import links
+from caniexport.pages.form import Form, Page
+from caniexport.pages.kept import Kept
+from caniexport.pages.render import render
+from caniexport.pages.setting import Setting
+from caniexport.pages.views import matrix, upgrade
+from caniexport.pages.views import workarounds as workarounds_page
+from caniexport.pages.views.hits import BESIDE, SHOWN, tell_hit
+
+#: cases without a fix that a decision names
+_NAMED = 3
+_PAGES: Mapping[str, tuple[Callable[[Form, Kept], Page], str]] = {
+    "upgrade": (upgrade.page, "This upgrade with its filters"),
+    "workarounds": (workarounds_page.page, "These workarounds with their filters"),
+    "matrix": (matrix.page, "This table with its filters"),
+}
+
+
+def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
+    """What was understood, and its answer. What nobody knows of it is among the page's warnings."""
+    if found.question is None:
+        return Markup()
+    asks = understand(found.question, kept.of(form.mine.profile).rows())
+    form.warnings += asks.unknown
+    asked = {**form.mine.address, **asks.setting}
+    inner = Form(_asked(asks, asked, kept), short=form.short)
+    inner.read_setting(kept.rows())
+    form.warnings += inner.warnings
+    is_known = not asks.unknown and (found.hits or not asks.words or asks.answer == "upgrade")
+    with links.carrying(inner.mine.address):
+        if asks.answer in _PAGES and is_known:
+            draw, label = _PAGES[asks.answer]
+            here = kept if asks.answer == "upgrade" else kept.at(inner.mine)
+            body, whole = draw(inner, here).body, links.page(asks.answer, **inner.asked)
+            return render("asked.html", found=found, asks=asks, body=body, whole=whole, label=label)
+        return _of_cases(kept.at(inner.mine), found, asks, inner.mine)
+
+
+def _asked(asks: Understood, setting: Mapping[str, str], kept: Kept) -> dict[str, str]:
+    """The parameters of the page that has the answer."""
+    if asks.answer != "upgrade":
+        return {**setting, "q": asks.words} if asks.words else dict(setting)
+    rest = {name: value for name, value in setting.items() if name != "torch"}
+    ops, _ = upgrade.known(asks.words.split(), kept.rows().catalogue.values())
+    return {**rest, "from": asks.before, "to": asks.after, **({"ops": ",".join(ops)} if ops else {})}
+
+
+def _of_cases(kept: Kept, found: SearchHits, asks: Understood, mine: Setting) -> Markup:
+    """How each case that was found ends there; without a setting where it works."""
+    is_placed = bool(asks.setting) and not asks.unknown
+    hits = [tell_hit(kept, hit, at=_at(kept, hit, mine) if is_placed else ()) for hit in found.hits[:SHOWN]]
+    decision = _decide(kept, found.hits, mine) if is_placed and hits else ""
+    return render("asked.html", found=found, asks=asks, body="", hits=hits, decision=decision, mine=mine)
+
+
+def _decide(kept: Kept, hits: Sequence[Lead], mine: Setting) -> str:
+    """The sentence about the fixes of the cases that are about the words; where they have none, how they end."""
+    cases = tuple(hit.case for hit in choose_main(hits))
+    filters = _filters(mine, cases)
+    return decide_workarounds(kept.answer(workarounds, filters)) or decide_why(
+        kept.answer(why, _filters(mine, cases[:_NAMED]))
+    )
+
+
+def _filters(mine: Setting, cases: tuple[str, ...]) -> Filters:
+    given = mine.filters(exporters=BESIDE)
+    return Filters(cases=cases, torch=given.torch[-1:], opsets=given.opsets, exporters=given.exporters)
+
+
+def _at(kept: Kept, hit: Lead, mine: Setting) -> list[CaseAt]:
+    """A case at the newest release and opset of a setting, with each of its exporters."""
+    rows = kept.rows()
+    torch = mine.one("torch") or rows.torch[-1]
+    opsets = [int(opset) for opset in mine.of("opset") if opset.isdigit()]
+    found = []
+    for exporter in mine.of("exporter") or BESIDE:
+        offered = rows.offers.get((torch, exporter), ())
+        usable = [opset for opset in opsets if opset in offered] or opsets
+        found.append(judge_case(rows, hit.case, torch, exporter, usable[-1] if usable else None))
+    return found

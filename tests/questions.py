@@ -1,0 +1,42 @@
+"""Questions in words, each with what it is read as: words, what it asks for, how its releases are meant, the rest."""
+
+from __future__ import annotations
+
+#: query -> (words, asks, kind, releases, opset, exporter, runtime)
+QUESTIONS = {
+    "cross torch 2.8 opset 18": ("cross", "", "each", ("2.8",), "18", "", ""),
+    "is my cross workaround needed on 2.8 at opset 18": ("cross", "workarounds", "each", ("2.8",), "18", "", ""),
+    "Is the cross workaround still needed with torch 2.8.0+cu128?": (
+        "cross", "workarounds", "each", ("2.8.0+cu128",), "", "", "",
+    ),
+    "1.13 to 2.9": ("", "upgrade", "move", ("1.13", "2.9"), "", "", ""),
+    "from torch 1.13.1 to torch 2.9.1": ("", "upgrade", "move", ("1.13.1", "2.9.1"), "", "", ""),
+    "torch 1.13 -> 2.9": ("", "upgrade", "move", ("1.13", "2.9"), "", "", ""),
+    "which torch may I move to from 1.13 with opset 17": ("", "upgrade", "move", ("1.13", ""), "17", "", ""),
+    "can I upgrade pytorch from 1.13.1 to 2.9.1 if my model uses grid_sample?": (
+        "grid_sample", "upgrade", "move", ("1.13.1", "2.9.1"), "", "", "",
+    ),
+    "I have torch 1.13, may I go to 2.9?": ("", "upgrade", "move", ("1.13", "2.9"), "", "", ""),
+    "upgrade to 2.9": ("", "upgrade", "move", ("", "2.9"), "", "", ""),
+    "what breaks in 2.9": ("", "upgrade", "move", ("", "2.9"), "", "", ""),
+    "pooling table": ("pooling", "matrix", "each", (), "", "", ""),
+    "cross 1.13..2.9": ("cross", "", "range", ("1.13", "2.9"), "", "", ""),
+    "torch 2.8": ("", "", "each", ("2.8",), "", "", ""),
+    "torch==2.8.0": ("", "", "each", ("2.8.0",), "", "", ""),
+    "cumsum opset_version=18 dynamo=False": ("cumsum", "", "each", (), "18", "trace", ""),
+    "cumsum dynamo=True torch 2.8": ("cumsum", "", "each", ("2.8",), "", "dynamo", ""),
+    "cumsum TorchScript opset >=14": ("cumsum", "", "each", (), ">=14", "TorchScript", ""),
+    "cumsum opset 9-14": ("cumsum", "", "each", (), "9..14", "", ""),
+    "cumsum ort 1.20": ("cumsum", "", "each", (), "", "", "onnxruntime==1.20"),
+    "cumsum onnxruntime==1.20 torch 2.8": ("cumsum", "", "each", ("2.8",), "", "", "onnxruntime==1.20"),
+    "cumsum onnx 1.16 torch 2.8": ("cumsum", "", "each", ("2.8",), "", "", ""),
+    "corss torch 2.8": ("corss", "", "each", ("2.8",), "", "", ""),
+    "where opset 16": ("where", "", "each", (), "16", "", ""),
+}  # fmt: skip
+
+#: what has numbers and words of a setting, and asks nothing
+NO_QUESTIONS = (
+    "cross", "dynamo", "trace", "matrix", "table", "upgrade", "dynamic batch", "onnx/onnx#2683",
+    "grid-sampler-unsupported-opset-11", "Unsupported ONNX opset version: 18",
+    "Exporting the operator 'aten::cross' to ONNX opset version 9 is not supported",
+)  # fmt: skip

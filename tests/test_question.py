@@ -1,0 +1,134 @@
+"""Questions in words: what is read of them, and the answer that they are given."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+from dashboard_data import CROSS, build
+from questions import NO_QUESTIONS, QUESTIONS
+
+from caniexport.answers.select import load
+from caniexport.cli import main
+from caniexport.home import VARIABLE
+from caniexport.match import search
+from caniexport.match.asked import understand
+from caniexport.match.question import read_question
+from caniexport.pages.kept import Kept
+from caniexport.pages.page import page
+
+pytestmark = pytest.mark.quick
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def kept(home):
+    return Kept.open(home / "results", None)
+
+
+@pytest.fixture(scope="module")
+def understood(kept):
+    where = kept.answer(search.index)
+
+    def read(query):
+        return understand(search.find(where, query).question, load(kept))
+
+    return read
+
+
+@pytest.fixture
+def shown(kept):
+    """What the front page shows for a query, and what it warns of."""
+
+    def ask(query, **more):
+        found = page("search", {"q": query, **more}, kept)
+        return str(found.body), found.warnings
+
+    return ask
+
+
+@pytest.mark.parametrize("query", QUESTIONS)
+def test_a_setting_and_what_is_asked_for_are_taken_out_of_the_words(query):
+    read = read_question(query)
+
+    assert (read.words, read.asks, read.kind, read.releases, read.opset, read.exporter, read.runtime) == QUESTIONS[
+        query
+    ]
+
+
+@pytest.mark.parametrize("query", NO_QUESTIONS)
+def test_words_and_errors_are_no_questions(query):
+    assert read_question(query) is None
+
+
+def test_a_pasted_error_with_versions_in_it_stays_an_error(kept):
+    where = kept.answer(search.index)
+    for text in (f"RuntimeError: {CROSS.format(12)}", f"torch 2.8.0\n{CROSS.format(12)}", CROSS.format(12)):
+        found = search.find(where, text)
+        assert found.error, text
+        assert found.question is None, text
+
+
+def test_the_releases_of_a_question_are_those_that_were_measured(understood):
+    asks = understood("torch.cross torch 2.8 opset 18")
+    assert (asks.answer, asks.setting) == ("cases", {"torch": "2.8.0", "opset": "18"})
+    assert asks.told == "torch 2.8.0, opset 18, word: torch.cross"
+
+    asks = understood("move from 1.10")
+    assert (asks.answer, asks.before, asks.after) == ("upgrade", "1.10.2", "2.15.0")
+    asks = understood("upgrade to 2.8")
+    assert (asks.before, asks.after) == ("2.0.1", "2.8.0")
+
+
+def test_an_unknown_release_is_named_with_the_nearest_and_no_other_is_answered_for(shown, understood):
+    asks = understood("1.10 to 3.0")
+    assert asks.answer == "cases"
+    assert asks.before == asks.after == ""
+    assert asks.unknown == ("torch 3.0 has not been measured (nearest measured: 2.15.0)",)
+
+    body, warnings = shown("cross torch 3.0")
+    assert "torch 3.0 has not been measured (nearest measured: 2.15.0)" in warnings
+    assert "workaround is needed" not in body
+    assert "cross-no-symbolic" in body
+
+
+def test_a_word_that_no_case_has_is_left_out_and_named(shown):
+    body, _ = shown("cross blorp torch 2.8")
+    assert "no case has blorp, which is left out" in body
+    assert "At torch 2.8.0" in body
+
+    body, _ = shown("corss torch 2.8")
+    assert "No measured case has all of these words" in body
+    assert ">aten::cross</a>" in body
+
+
+def test_the_links_of_an_answer_carry_its_setting(shown):
+    body, _ = shown("is my cross workaround needed on 2.8 at opset 18")
+    assert "./workarounds?torch=2.8.0&amp;opset=18&amp;q=cross" in body
+
+    body, _ = shown("which torch may I move to from 1.10 with opset 9")
+    assert "./upgrade?opset=9&amp;from=1.10.2&amp;to=2.15.0" in body
+
+    body, _ = shown("cross torch 2.8", exporter="dynamo")
+    assert "my_exporter=dynamo" in body
+    assert "torch 2.8.0, dynamo" in body
+    assert "torch 2.8.0, trace" not in body
+
+
+def test_the_terminal_answers_the_same_words(home):
+    ask = CliRunner(env={VARIABLE: str(home), "COLUMNS": "200"})
+    found = ask.invoke(main, ["why", "cross torch 2.8 opset 18"])
+    assert found.exit_code == 0, found.output
+    assert "Read as: torch 2.8.0, opset 18, word: cross." in found.output
+    assert "At torch 2.8.0, opset 18: no workaround is needed" in found.output
+
+    found = ask.invoke(main, ["why", "1.10 to 2.8"])
+    assert "Read as: from torch 1.10.2 to torch 2.8.0." in found.output
+    assert "→ torch 2.8.0" in found.output
+
+    found = ask.invoke(main, ["why", "cross torch 3.0"])
+    assert found.exit_code == 2
+    assert "nearest measured: 2.15.0" in found.output
