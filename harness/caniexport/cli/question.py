@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from caniexport.store import Dataset
 
 _SHOWN = 5
+#: what prints a case
+ShowWhy = Callable[[Any, Any], None]
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,11 @@ class QuestionAnswer:
     answer: Any
 
 
-def show_question(dataset: Dataset, found: SearchHits, given: Mapping[str, tuple[str, ...]], *, as_json: bool) -> None:
-    """Print the answer to a question that was found in a query; options say more of its setting.
+def show_question(
+    dataset: Dataset, found: SearchHits, given: Mapping[str, tuple[str, ...]], show_why: ShowWhy, *, as_json: bool
+) -> None:
+    """Print the answer to a question that was found in a query; options say more of its setting. ``show_why`` prints a
+    case.
 
     Raises :class:`UnknownName` where no case has its words, or nobody knows its releases.
     """
@@ -47,7 +52,7 @@ def show_question(dataset: Dataset, found: SearchHits, given: Mapping[str, tuple
     if asks.words and not found.hits and asks.answer != "upgrade":
         near = f" (nearest: {', '.join(found.near)})" if found.near else ""
         raise UnknownName(f"no measured case has all of these words: {asks.words}{near}")
-    answer, show = _answer(dataset, found, asks, given)
+    answer, show = _answer(dataset, found, asks, given, show_why)
     left = f" (no case has {', '.join(found.left_out)})" if found.left_out else ""
     told = QuestionAnswer(f"{asks.told}{left}", asks.unknown, answer)
     output.answer(told, partial(_show, show=show), as_json)
@@ -59,7 +64,7 @@ def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
 
 
 def _answer(
-    dataset: Dataset, found: SearchHits, asks: Understood, given: Mapping[str, tuple[str, ...]]
+    dataset: Dataset, found: SearchHits, asks: Understood, given: Mapping[str, tuple[str, ...]], show_why: ShowWhy
 ) -> tuple[Any, Any]:
     """The answer, and what prints it."""
     from caniexport.match.words import choose_main
@@ -69,10 +74,20 @@ def _answer(
     }
     if asks.answer == "upgrade":
         return _upgrade(dataset, asks)
-    cases = tuple(hit.case for hit in choose_main(found.hits))
+    main = tuple(hit.case for hit in choose_main(found.hits))
     if asks.answer == "matrix":
-        return _table(dataset, named, cases)
-    return _workarounds(dataset, named, cases)
+        return _table(dataset, named, main)
+    return _workarounds(dataset, {**named, **_of_words(dataset, asks.words, main)}, main, show_why)
+
+
+def _of_words(dataset: Dataset, words: str, cases: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """What `caniexport workaround` takes the words for where they are a name, else these cases."""
+    from caniexport.answers.wanted import what_is_named
+
+    try:
+        return what_is_named(dataset, words, fixes=True)
+    except UnknownName:
+        return {"case": cases}
 
 
 def _upgrade(dataset: Dataset, asks: Understood) -> tuple[Any, Any]:
@@ -101,17 +116,18 @@ def _table(dataset: Dataset, named: Mapping[str, tuple[str, ...]], cases: tuple[
     return table(dataset, filters), show
 
 
-def _workarounds(dataset: Dataset, named: Mapping[str, tuple[str, ...]], cases: tuple[str, ...]) -> tuple[Any, Any]:
+def _workarounds(
+    dataset: Dataset, named: Mapping[str, tuple[str, ...]], cases: tuple[str, ...], show_why: ShowWhy
+) -> tuple[Any, Any]:
     from caniexport.answers.reasons import why
     from caniexport.answers.standings import workarounds
-    from caniexport.cli.why import show as show_why
     from caniexport.cli.workaround import show
 
-    filters = replace(read_filters("workaround", named), cases=cases)
+    filters = read_filters("workaround", named)
     found = workarounds(dataset, filters)
     if found.standings or found.cautions:
         return found, partial(show, evidence=True)
-    told = why(dataset, replace(filters, cases=cases[:_SHOWN]))
+    told = why(dataset, replace(filters, cases=cases[:_SHOWN], ops=(), themes=(), variants=()))
 
     def each(items: Any, console: Console) -> None:
         if len(cases) > _SHOWN:

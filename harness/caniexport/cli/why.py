@@ -80,7 +80,7 @@ def command(
     given = {**placed, "torch": given["torch"]} if along == "torch" else placed
     asks = read_question(text) if case != "-" else None
     if asks is not None and (found := find(dataset, text)).question is not None:
-        show_question(dataset, found, given, as_json=as_json)
+        show_question(dataset, found, given, show, as_json=as_json)
         return
     if case == "-" or reads_as_error(text):
         output.answer(explain_error(dataset, text, _point(given)), show_error, as_json)

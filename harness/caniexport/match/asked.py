@@ -10,7 +10,7 @@ from caniexport import versions
 from caniexport.answers import points
 from caniexport.answers.reading import Rows
 from caniexport.answers.select import opsets
-from caniexport.match.question import Question
+from caniexport.match.question import AskedQuestion
 from caniexport.model.errors import UnknownName
 from caniexport.names import plural
 
@@ -35,7 +35,7 @@ class Understood:
     unknown: tuple[str, ...]
 
 
-def understand(question: Question, rows: Rows) -> Understood:
+def understand(question: AskedQuestion, rows: Rows) -> Understood:
     """What a question asks of these rows. What nobody knows of it is told, and counts as not given."""
     unknown: list[str] = []
     releases = [_known(_release, text, rows, unknown) if text else "" for text in question.releases]
@@ -52,7 +52,7 @@ def understand(question: Question, rows: Rows) -> Understood:
     return Understood(_answer(question, setting, before), question.words, setting, before, after, told, tuple(unknown))
 
 
-def _answer(question: Question, setting: Mapping[str, str], before: str) -> Answer:
+def _answer(question: AskedQuestion, setting: Mapping[str, str], before: str) -> Answer:
     if before:
         return "upgrade"
     if question.asks in ("workarounds", "matrix"):
@@ -61,7 +61,7 @@ def _answer(question: Question, setting: Mapping[str, str], before: str) -> Answ
     return "matrix" if is_range and question.kind != "move" and question.asks != "upgrade" else "cases"
 
 
-def _move(question: Question, releases: list[str], rows: Rows) -> tuple[str, str]:
+def _move(question: AskedQuestion, releases: list[str], rows: Rows) -> tuple[str, str]:
     """From where to where: a move without an end goes to the newest release, one without a beginning comes from the
     release before its end.
     """
@@ -105,7 +105,7 @@ def _runtime(text: str, rows: Rows) -> str:
     return f"{found.name}=={found.version}"
 
 
-def _told(question: Question, setting: Mapping[str, str], before: str, after: str) -> str:
+def _told(question: AskedQuestion, setting: Mapping[str, str], before: str, after: str) -> str:
     """``from torch 1.13.1 to torch 2.9.1, opset 17, words: cross``."""
     parts = [f"from torch {before} to torch {after}"] if before else []
     parts += [f"{name} {value.replace('==', ' ')}" for name, value in setting.items()]

@@ -91,7 +91,7 @@ _OUTER = "?!,;:()\"'`\u201c\u201d\u2018\u2019"
 
 
 @dataclass(frozen=True)
-class Question:
+class AskedQuestion:
     """What a query asks. ``releases`` are torch's as written: of a move where from and where to, each may be empty.
 
     ``kind`` says how they are meant: each for itself, as a range, or as a move. ``named`` is whether a part of a
@@ -129,7 +129,7 @@ class _Text:
         return found
 
 
-def read_question(query: str) -> Question | None:
+def read_question(query: str) -> AskedQuestion | None:
     """What a query asks in words; ``None`` where it has nothing but words to look for."""
     if len(query.split()) == 1 and not any(sign.isdigit() for sign in query):
         return None
@@ -143,7 +143,7 @@ def read_question(query: str) -> Question | None:
     exporter = _exporter(text)
     kind, releases, named = _releases(text)
     asks = _intention(text, kind)
-    given = Question(
+    given = AskedQuestion(
         _words(text.left), asks, kind, releases, "".join(opsets[:1]), exporter,
         "".join(runtime[:1]), bool(named or opsets or runtime or is_switched), tuple(others),
     )  # fmt: skip

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from caniexport import names
 from caniexport.match.errors import Confidence, ErrorIndex, ErrorMatch, Lead, index_errors, match_error
 from caniexport.match.evidence import is_kind, read_error
-from caniexport.match.question import Question, read_question
+from caniexport.match.question import AskedQuestion, read_question
 from caniexport.match.words import WordIndex, find_by_words, index_words
 from caniexport.store import Dataset
 
@@ -47,7 +47,7 @@ class SearchHits:
     themes: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
-    question: Question | None = None
+    question: AskedQuestion | None = None
     left_out: tuple[str, ...] = ()
 
 
@@ -103,7 +103,7 @@ def _of_words(where: SearchIndex, query: str, words: str, hits: Sequence[Lead]) 
     )
 
 
-def _of_question(where: SearchIndex, query: str, question: Question) -> SearchHits:
+def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> SearchHits:
     """The cases that have the words of a question; those that no case has are left out where there are others."""
     every = question.words.split()
     known = [word for word in every if find_by_words(where.words, word)]

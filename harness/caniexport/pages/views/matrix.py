@@ -68,7 +68,7 @@ class MatrixParameters:
     def filters(self, cases: tuple[str, ...]) -> Filters:
         """The same as a question to the dataset, of these ``cases`` (empty: all)."""
         return replace(
-            self.mine.filters(exporters=() if self.by is By.EXPORTER else _DEFAULT),
+            self.mine.filters(exporters=_DEFAULT if cases and self.by is not By.EXPORTER else ()),
             cases=cases,
             variants=("*",) if self.fixes else (PLAIN,),
             themes=_one(self.theme),

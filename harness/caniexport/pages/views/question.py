@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
 
-from caniexport.answers.decision import decide_why, decide_workarounds
+from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.reasons import why
 from caniexport.answers.standings import workarounds
@@ -50,7 +50,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             here = kept if asks.answer == "upgrade" else kept.at(inner.mine)
             body, whole = draw(inner, here).body, links.page(asks.answer, **inner.asked)
             return render("asked.html", found=found, asks=asks, body=body, whole=whole, label=label)
-        return _of_cases(kept.at(inner.mine), found, asks, inner.mine)
+        return _of_cases(kept.at(inner.mine), inner, found, asks)
 
 
 def _asked(asks: Understood, setting: Mapping[str, str], kept: Kept) -> dict[str, str]:
@@ -62,21 +62,20 @@ def _asked(asks: Understood, setting: Mapping[str, str], kept: Kept) -> dict[str
     return {**rest, "from": asks.before, "to": asks.after, **({"ops": ",".join(ops)} if ops else {})}
 
 
-def _of_cases(kept: Kept, found: SearchHits, asks: Understood, mine: Setting) -> Markup:
+def _of_cases(kept: Kept, inner: Form, found: SearchHits, asks: Understood) -> Markup:
     """How each case that was found ends there; without a setting where it works."""
     is_placed = bool(asks.setting) and not asks.unknown
-    hits = [tell_hit(kept, hit, at=_at(kept, hit, mine) if is_placed else ()) for hit in found.hits[:SHOWN]]
-    decision = _decide(kept, found.hits, mine) if is_placed and hits else ""
-    return render("asked.html", found=found, asks=asks, body="", hits=hits, decision=decision, mine=mine)
+    hits = [tell_hit(kept, hit, at=_at(kept, hit, inner.mine) if is_placed else ()) for hit in found.hits[:SHOWN]]
+    decision = _decide(kept, inner, found.hits) if is_placed and hits else ""
+    return render("asked.html", found=found, asks=asks, body="", hits=hits, decision=decision)
 
 
-def _decide(kept: Kept, hits: Sequence[Lead], mine: Setting) -> str:
+def _decide(kept: Kept, inner: Form, hits: Sequence[Lead]) -> str:
     """The sentence about the fixes of the cases that are about the words; where they have none, how they end."""
     cases = tuple(hit.case for hit in choose_main(hits))
-    filters = _filters(mine, cases)
-    return decide_workarounds(kept.answer(workarounds, filters)) or decide_why(
-        kept.answer(why, _filters(mine, cases[:_NAMED]))
-    )
+    filters = _filters(inner.mine, cases)
+    found = workarounds_page.decide_for_words(inner, kept, filters, kept.answer(workarounds, filters))
+    return found or decide_why(kept.answer(why, _filters(inner.mine, cases[:_NAMED])))
 
 
 def _filters(mine: Setting, cases: tuple[str, ...]) -> Filters:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from caniexport.answers.select import select
 from caniexport.answers.signs import WORKAROUND
 from caniexport.answers.standings import Standing, Workarounds, workarounds
 from caniexport.answers.wanted import what_is_named
+from caniexport.corpus.verdicts import Workaround
 from caniexport.match.words import find_by_words, index_words
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
@@ -25,6 +27,7 @@ from caniexport.pages.render import render
 _EXPORTERS = [member.value for member in Exporter]
 _DEFAULT = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 _WORDS = [word.value for word in WORKAROUND]
+_RELEASE = re.compile(r"\d+\.\d+\.\d+")
 #: columns by the name that the address sorts by
 _COLUMNS = {
     "word": "status",
@@ -131,10 +134,16 @@ def _sorted(found: list[Standing], order: str, releases: Sequence[str]) -> list[
     keys = {
         "word": lambda item: words.index(item.word),
         # newest first: what became superfluous last is what a reader may not know yet
-        "since": lambda item: -releases.index(item.obsolete_since) if item.obsolete_since in releases else 1,
+        "since": lambda item: _rank_since(item, releases),
         "fix": lambda item: (item.case, item.variant),
         "kind": lambda item: item.kind,
         "exporter": lambda item: _EXPORTERS.index(item.exporter) if item.exporter in _EXPORTERS else len(_EXPORTERS),
         "statement": lambda item: item.statement,
     }
     return sorted(found, key=keys[order])
+
+
+def _rank_since(item: Standing, releases: Sequence[str]) -> int:
+    """The obsolete ones by the release that their sentence names first, newest first; the others behind them."""
+    named = _RELEASE.search(item.statement) if item.word is Workaround.OBSOLETE else None
+    return -releases.index(named[0]) if named and named[0] in releases else 1
