@@ -70,8 +70,8 @@ def test_is_my_workaround_still_needed(reader):
 @pytest.mark.parametrize(
     ("query", "answer"),
     [
-        ("is my cross workaround needed on 2.8 at opset 18", "At torch 2.8.0, opset 18: no workaround is needed"),
-        ("cross torch 2.8 opset 18", "At torch 2.8.0, opset 18: no workaround is needed"),
+        ("is my cross workaround needed on 2.8 at opset 18", "is obsolete at torch 2.8.0, opset 18"),
+        ("cross torch 2.8 opset 18", "is obsolete at torch 2.8.0, opset 18"),
         ("which torch may I move to from 1.10 with opset 9", "torch 2.15.0"),
         ("1.10 to 2.8", "torch 2.8.0"),
     ],

@@ -98,7 +98,7 @@ def test_an_unknown_release_is_named_with_the_nearest_and_no_other_is_answered_f
 def test_a_word_that_no_case_has_is_left_out_and_named(shown):
     body, _ = shown("cross blorp torch 2.8")
     assert "no case has blorp, which is left out" in body
-    assert "At torch 2.8.0" in body
+    assert "is obsolete at torch 2.8.0" in body
 
     body, _ = shown("corss torch 2.8")
     assert "No measured case has all of these words" in body
@@ -123,7 +123,7 @@ def test_the_terminal_answers_the_same_words(home):
     found = ask.invoke(main, ["why", "cross torch 2.8 opset 18"])
     assert found.exit_code == 0, found.output
     assert "Read as: torch 2.8.0, opset 18, word: cross." in found.output
-    assert "At torch 2.8.0, opset 18: no workaround is needed" in found.output
+    assert "is obsolete at torch 2.8.0, opset 18" in found.output
 
     found = ask.invoke(main, ["why", "1.10 to 2.8"])
     assert "Read as: from torch 1.10.2 to torch 2.8.0." in found.output
