@@ -91,3 +91,34 @@ def test_the_focus_is_seen_on_the_links_between_the_pages(visit):
     link.focus()
 
     assert link.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
+
+
+def test_filters_that_are_unfolded_on_a_phone_stay_open_from_choice_to_choice(visit):
+    page = visit("/workarounds?q=cross", 390)
+    page.set_viewport_size({"width": 390, "height": 844})
+    folded = page.get_by_label("Filters", exact=True)
+    assert not page.get_by_role("combobox", name="My torch").is_visible()
+
+    folded.check()
+    page.get_by_role("combobox", name="My torch").click()
+    page.get_by_role("option", name="2.8.0", exact=True).click()
+    page.wait_for_url("**torch=2.8.0**")
+    page.locator("#root p.decision", has_text="2.8.0").wait_for()
+    page.get_by_role("combobox", name="My opset").click()
+    page.get_by_role("option", name="18", exact=True).click()
+    page.wait_for_url("**opset=18**")
+    page.locator("#root p.decision", has_text="opset 18").wait_for()
+    assert folded.is_checked()
+
+    folded.uncheck()
+    assert not page.get_by_role("combobox", name="My opset").is_visible()
+
+
+def test_what_was_counted_looks_like_text_and_no_filter(visit):
+    page = visit("/workarounds")
+    counted = page.locator("#root .signs > summary")
+    counted.wait_for()
+
+    assert counted.locator(".badge").count() == 0
+    assert "obsolete" in counted.inner_text()
+    assert counted.locator(".swatch").count() == counted.locator("b").count()

@@ -173,3 +173,29 @@ def test_since_when_is_said_at_the_opset_asked_for(published):
         "obsolete on every measured release from 2.1.2 with opset 13-16, 18-26",
         "obsolete since 2.9.1 (broken at 2.8.0)",
     ]
+
+
+def test_a_cell_of_an_operator_or_theme_leads_to_its_release_and_exporter(small):
+    for rows, leads in (("operators", "./op?"), ("themes", "./matrix?")):
+        body = str(page_of("matrix", {"rows": rows, "opset": "14"}, small).body)
+        found = [html.unescape(item) for item in re.findall(r'<td class="[^"]*"><a href="([^"]*)"', body)]
+        assert len(found) > 8
+        for address in found:
+            assert address.startswith(leads)
+            assert re.search(r"torch=\d+\.\d+\.\d+", address), address
+            assert re.search(r"exporter=(torchscript-trace|dynamo)", address), address
+            assert "opset=14" in address
+
+    by_exporter = str(page_of("matrix", {"rows": "operators", "by": "exporter"}, small).body)
+    assert re.search(r'<td class="[^"]*"><a href="[^"]*exporter=dynamo', by_exporter)
+
+
+def test_the_operators_of_torch_stand_apart_from_those_of_onnx(small):
+    body = str(page_of("matrix", {"rows": "operators"}, small).body)
+    torch, _, onnx = body.partition(">operators of ONNX <")
+    assert ">operators of torch <" in torch
+    names = [re.findall(r'<th class="case"[^>]*><a href="[^"]*"[^>]*>([^<]*)</a>', part) for part in (torch, onnx)]
+
+    assert all("::" in name for name in names[0])
+    assert names[1]
+    assert not any("::" in name for name in names[1])

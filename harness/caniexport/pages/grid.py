@@ -162,14 +162,27 @@ def of_lines(
 
 
 def of_gathered(
-    lines: Sequence[Gathered], columns: Sequence[str], noun: str, address: Callable[[str], str], *, light: bool = False
+    lines: Sequence[Gathered],
+    columns: Sequence[str],
+    noun: str,
+    address: Callable[..., str],
+    by: By = By.TORCH,
+    *,
+    part: Callable[[str], str] | None = None,
+    light: bool = False,
 ) -> GridTable:
-    """Operators or themes down (``noun``): of the cases of each, how many work; a row leads to its ``address``."""
+    """Operators or themes down (``noun``): of the cases of each, how many work.
+
+    A row leads to the ``address`` of its name, a cell to that at its exporter and column. ``part`` says under which
+    head a name stands, where there are several.
+    """
     light = light and len(lines) * len(columns) > LIGHT
-    # a column adds nothing to where a row leads
-    made = GridTable(f"Matrix of {noun}s", noun, columns, By.RUNTIME, {}, light)
-    blocks = groupby(lines, key=lambda line: line.name)
-    made.parts.append(GridPart(None, "", [_gathered(name, address(name), list(mine), made) for name, mine in blocks]))
+    made = GridTable(f"Matrix of {noun}s", noun, columns, by, {}, light)
+    for head, mine in groupby(lines, key=lambda line: part(line.name) if part else None):
+        blocks = [
+            _gathered(name, address, list(same), made) for name, same in groupby(mine, key=lambda line: line.name)
+        ]
+        made.parts.append(GridPart(head, plural(len(blocks), noun) if head else "", blocks))
     return made
 
 
@@ -207,19 +220,26 @@ def _cell(line: MatrixRow, column: str, made: GridTable) -> GridCell:
     return GridCell(css, text, hint, links.page("case", **{**made.row(line), **made.column(column)}))
 
 
-def _gathered(name: str, address: str, lines: list[Gathered], made: GridTable) -> GridBlock:
+def _gathered(name: str, address: Callable[..., str], lines: list[Gathered], made: GridTable) -> GridBlock:
     rows = [
         GridRow(
             EXPORTER_SHORT.get(line.exporter or "", line.exporter or ""),
-            [_share(line.name, column, line.places[column], address, made) for column in made.columns],
-            address if made.light else "",
+            [_share(line, column, address, made) for column in made.columns],
+            address(name, **_exporter_of(line)) if made.light else "",
         )
         for line in lines
     ]
-    return GridBlock(name or "no theme", address, "", plural(max(line.cases for line in lines), "case"), False, rows)
+    beside = plural(max(line.cases for line in lines), "case")
+    return GridBlock(name or "no theme", address(name), "", beside, False, rows)
 
 
-def _share(name: str, column: str, place: Share, address: str, made: GridTable) -> GridCell:
+def _exporter_of(line: Gathered) -> dict[str, str]:
+    """The exporter of a row as an address has it; nothing where the columns are the exporters."""
+    return {"exporter": line.exporter} if line.exporter else {}
+
+
+def _share(line: Gathered, column: str, address: Callable[..., str], made: GridTable) -> GridCell:
+    place = line.places[column]
     look = looks.STATUS[place.status]
     css = _mixed(place) if place.mixed else look.css
     sign = "" if place.mixed else look.sign
@@ -229,7 +249,8 @@ def _share(name: str, column: str, place: Share, address: str, made: GridTable) 
         hint += f"; the worst of the others: {word(place.worst)}"
     if made.light:
         return GridCell(css, text, made.number(hint))
-    return GridCell(css, text, f"{name}, {column}: {hint}", address)
+    leads = address(line.name, **_exporter_of(line), **made.column(column))
+    return GridCell(css, text, f"{line.name}, {column}: {hint}", leads)
 
 
 def _mixed(place: Share) -> str:

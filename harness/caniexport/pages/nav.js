@@ -111,7 +111,15 @@ if (!window.caniexport) {
   const sizes = new ResizeObserver(newest)
   // Streamlit names a part for nobody, and gives it a label and the focus all the same
   const named = () => document.querySelectorAll('[data-testid=stFileUploaderDropzone][role=presentation]').forEach(box => { box.role = 'group' })
-  const drawn = () => { newest(); named(); narrowed(); copies() }
+  // filters that a reader has unfolded stay so on their page, though its heading is drawn anew after each choice
+  document.addEventListener('change', event => {
+    if (event.target.matches?.('.fold input')) window.unfolded = event.target.checked ? location.pathname : ''
+  })
+  const unfolded = () => document.querySelectorAll('#root .fold input:not([data-seen])').forEach(box => {
+    box.dataset.seen = '1'
+    box.checked = window.unfolded === location.pathname
+  })
+  const drawn = () => { newest(); named(); narrowed(); unfolded(); copies() }
   new MutationObserver(drawn).observe(document.body, {childList: true, subtree: true})
   drawn()
   // the heads of a table stay in the window while its rows go by

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from markupsafe import Markup
 
@@ -90,9 +91,11 @@ class MatrixParameters:
             **self.mine.address,
         }
 
-    def of_theme(self, theme: str) -> str:
-        """The address of the same matrix with a theme's cases as its rows; a case without a theme has no such part."""
-        return links.page("matrix", **{**self.address, "theme": theme, "rows": "" if theme else "cases"})
+    def of_theme(self, theme: str, **place: str) -> str:
+        """The address of the same matrix with a theme's cases as its rows; a case without a theme has no such part.
+        ``place`` is what a cell adds.
+        """
+        return links.page("matrix", **{**self.address, "theme": theme, "rows": "" if theme else "cases", **place})
 
     def release(self, rows: Rows) -> str:
         """The one release that a matrix is about; none where it is along releases, or about several."""
@@ -203,10 +206,11 @@ def _grid(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: 
     rows, light = kept.rows(), not whole
     if asked.rows == "operators":
         found = by_operator(shown.lines, shown.columns, rows.catalogue)[:most]
-        return grid.of_gathered(found, shown.columns, "operator", lambda op: links.page("op", op=op), light=light)
+        address = partial(_of_operator, asked)
+        return grid.of_gathered(found, shown.columns, "operator", address, asked.by, part=_whose, light=light)
     if asked.rows == "themes":
         found = by_theme(shown.lines, shown.columns)
-        return grid.of_gathered(found, shown.columns, "theme", asked.of_theme, light=light)
+        return grid.of_gathered(found, shown.columns, "theme", asked.of_theme, asked.by, light=light)
     opsets = asked.mine.of("opset")
     carried = {"opset": opsets[0] if len(opsets) == 1 else "", "provider": asked.provider}
     if release := asked.release(rows):
@@ -222,6 +226,16 @@ def _grid(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: 
     return grid.of_lines(
         lines, shown.columns, carried, asked.by, label, light=light, careful=careful, bare=whole, shown=exporters
     )
+
+
+def _of_operator(asked: MatrixParameters, op: str, **place: str) -> str:
+    """The page of an operator, at what a cell adds."""
+    return links.page("op", **{**asked.mine.address, "op": op, **place})
+
+
+def _whose(op: str) -> str:
+    """Under which head an operator stands."""
+    return "operators of torch" if "::" in op else "operators of ONNX"
 
 
 def _summary(shown: Table, asked: MatrixParameters, torch: str) -> str:
