@@ -105,6 +105,15 @@ def test_a_word_that_no_case_has_is_left_out_and_named(shown):
     assert ">aten::cross</a>" in body
 
 
+def test_a_word_that_is_no_operator_does_not_narrow_an_upgrade_and_is_named(shown, home):
+    body, _ = shown("from 1.10 to 2.8 geometry cross")
+    assert "geometry: no case is about an operator of this name" in body
+    assert "ops=cross" in body or "ops=aten%3A%3Across" in body
+
+    found = CliRunner(env={VARIABLE: str(home)}).invoke(main, ["why", "from 1.10 to 2.8 resnet"])
+    assert "nothing is narrowed by resnet" in found.output
+
+
 def test_the_links_of_an_answer_carry_its_setting(shown):
     body, _ = shown("is my cross workaround needed on 2.8 at opset 18")
     assert "./workarounds?torch=2.8.0&amp;opset=18&amp;q=cross" in body

@@ -54,6 +54,8 @@ def show_question(
         raise UnknownName(f"no measured case has all of these words: {asks.words}{near}")
     answer, show = _answer(dataset, found, asks, given, show_why)
     left = f" (no case has {', '.join(found.left_out)})" if found.left_out else ""
+    if asks.answer == "upgrade" and (others := _others(dataset, asks.words)):
+        left = f" (nothing is narrowed by {', '.join(others)}: no case is about an operator of this name)"
     told = QuestionAnswer(f"{asks.told}{left}", asks.unknown, answer)
     output.answer(told, partial(_show, show=show), as_json)
 
@@ -91,21 +93,22 @@ def _of_words(dataset: Dataset, words: str, cases: tuple[str, ...]) -> dict[str,
 
 
 def _upgrade(dataset: Dataset, asks: Understood) -> tuple[Any, Any]:
-    from caniexport.answers.select import load
     from caniexport.answers.upgrade import upgrade
     from caniexport.cli.upgrade import show
 
-    known = {op for entry in load(dataset).catalogue.values() for op in entry.ops}
-    ops = tuple(_operators(asks.words, known))
+    others = _others(dataset, asks.words)
+    ops = tuple(word for word in asks.words.split() if word not in others)
     before = {"torch": asks.before, **{name: value for name, value in asks.setting.items() if name != "torch"}}
     return upgrade(dataset, before, {"torch": asks.after}, Filters(ops=ops)), show
 
 
-def _operators(words: str, known: set[str]) -> list[str]:
+def _others(dataset: Dataset, words: str) -> list[str]:
+    """Those of the words that are no operator of a case."""
+    from caniexport.answers.select import load
     from caniexport.operators import operator_key
 
-    keys = {operator_key(op) for op in known}
-    return [word for word in words.split() if operator_key(word) in keys]
+    keys = {operator_key(op) for entry in load(dataset).catalogue.values() for op in entry.ops}
+    return [word for word in words.split() if operator_key(word) not in keys]
 
 
 def _table(dataset: Dataset, named: Mapping[str, tuple[str, ...]], cases: tuple[str, ...]) -> tuple[Any, Any]:

@@ -58,6 +58,8 @@ def command(
     An error's text (in quotes; - reads it from standard input) is answered with the cases that fail alike, and the
     fixes that work at --torch, --exporter and --opset; without them, where the error was seen last.
 
+    A question in words names its setting itself: "cross torch 2.8 opset 18", "1.13 to 2.9", "pooling table".
+
     A call of torch's own database of operators is a case too: op-cross/float32-plain, promotion-sub/int64-float-left.
 
     With --lock or --here it is the torch release that is installed, with the measured packages that are nearest.

@@ -49,7 +49,8 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             draw, label = _PAGES[asks.answer]
             here = kept if asks.answer == "upgrade" else kept.at(inner.mine)
             body, whole = draw(inner, here).body, links.page(asks.answer, **inner.asked)
-            return render("asked.html", found=found, asks=asks, body=body, whole=whole, label=label)
+            wide = _not_narrowed(asks, kept) if asks.answer == "upgrade" else ()
+            return render("asked.html", found=found, asks=asks, body=body, whole=whole, label=label, wide=wide)
         return _of_cases(kept.at(inner.mine), inner, found, asks)
 
 
@@ -60,6 +61,11 @@ def _asked(asks: Understood, setting: Mapping[str, str], kept: Kept) -> dict[str
     rest = {name: value for name, value in setting.items() if name != "torch"}
     ops, _ = upgrade.known(asks.words.split(), kept.rows().catalogue.values())
     return {**rest, "from": asks.before, "to": asks.after, **({"ops": ",".join(ops)} if ops else {})}
+
+
+def _not_narrowed(asks: Understood, kept: Kept) -> tuple[str, ...]:
+    """The words of an upgrade that are no operator of a case: it is not narrowed by them."""
+    return upgrade.known(asks.words.split(), kept.rows().catalogue.values())[1]
 
 
 def _of_cases(kept: Kept, inner: Form, found: SearchHits, asks: Understood) -> Markup:
