@@ -31,7 +31,7 @@ def test_a_cell_of_which_some_cases_work_has_a_share_of_its_own_colour_and_names
 
 def test_a_legend_has_the_signs_of_its_page_and_no_cell_contradicts_itself(visit):
     page = visit("/matrix?rows=cases&exporter=trace")
-    shown = page.locator("details.signs summary .badge").evaluate_all("nodes => nodes.map(node => node.classList[1])")
+    shown = page.locator("details.signs summary .swatch").evaluate_all("nodes => nodes.map(node => node.classList[1])")
     cells = page.locator(".matrix td[class]").evaluate_all(
         "nodes => nodes.map(node => [node.className, node.innerText])"
     )
