@@ -19,7 +19,7 @@ _FAMILIES = (
     ("nms", "non_max_suppression", "batched_nms"),
     ("grid_sampler", "grid_sample", "grid_sampler_2d", "grid_sampler_3d", "cudnn_grid_sampler"),
     ("affine_grid_generator", "affine_grid"),
-    ("adaptive_avg_pool2d", "_adaptive_avg_pool2d"),
+    ("adaptive_avg_pool2d", "_adaptive_avg_pool2d", "adaptive", "adaptive pool", "adaptive pooling"),
     ("avg_pool2d", "average_pool", "avg_pool"),
     ("max_pool2d", "max_pool", "max_pool2d_with_indices"),
     ("max_unpool2d", "max_unpool"),

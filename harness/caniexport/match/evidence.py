@@ -106,6 +106,11 @@ _OTHER_WORDS = (
         "is mutated in the forward method",
         "RuntimeError: Constant buffer is mutated in the forward method. Pls register it as buffer",
     ),
+    (
+        re.compile(r"[Tt]orch\b[^\n]{0,20}?(?:n't|not|no)(?: yet)? support(?:ed)? (?:for )?(?:the )?(?:ONNX )?opset"),
+        "nsupported ONNX opset version",
+        "ValueError: Unsupported ONNX opset version: 21",
+    ),
 )
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 #: a line that was broken for its length, and quotes as a text processor sets them
@@ -152,6 +157,7 @@ _RULES = tuple(
         r"(?:Cannot find|No) (?:symbolic|ONNX function|operator overload)[^\n]{0,30}? (?:for|of) '?" + _OP,
         r"Exporting (?:the|to) operator '?(?P<op>(?:\w*::)?\w+)'? to\b",
         r"(?:ONNX export failed on|with unrecognized namespace) (?:ATen operator )?(?P<op>(?!an )\w+(?:::\w+)?)",
+        r"(?<!\w)(?P<op>[Aa]daptive) pool(?:ing)?\b",
         r"ONNX export of (?:operator )?'?(?P<op>(?:\w+::)?\w+)",
         r"Couldn't export (?:Python )?operator (?P<op>[\w:]+)",
         r"(?:UnsupportedOperator|DynamicOutputShape|DataDependentOutput)Exception(?:'>)?: (?P<op>\w+\.\w+)",
@@ -175,7 +181,7 @@ _RULES = tuple(
         r"(?:node number \d+|Layer\* \d+\)) \[(?P<op>\w+)(?:\]| ->)",
         r"while checking arguments for (?:cudnn_|miopen_|thnn_|mkldnn_)?(?P<op>[a-z]\w*?)(?:_(?:forward|backward))?\b",
         r"Converting Node Type (?P<op>[A-Z]\w+)(?!.*Converting Node Type)",
-        r"'(?:tfl?|onnx|torch)\.(?P<op>[\w.]+)' op\b",
+        r"'(?:tfl?|onnx|torch|tosa|stablehlo|mhlo)\.(?P<op>[\w.]+)' op\b",
         r"not supported(?: yet)?,? including:? ['\"]?(?P<op>[A-Za-z_]\w+)",
         r"Assertion failed: [^\n]{0,200}?\"(?P<op>[A-Z]\w+) ",
         r"Failed to export a node '.{0,200}? = (?P<op>\w+::\w+)\(",
@@ -199,6 +205,8 @@ _RULES = tuple(
         r"(?P<op>[\w.]+)",
         r"Failed running call_(?:function|method) (?:<(?:built-in method |function |built-in function )?)?(?P<op>\w+)",
         r"\b(?P<op>aten(?:::|\.)\w+)",
+        r"\btorch\.operator:? ['\"]?(?P<op>onnx\.[A-Z]\w+)",
+        r"<function _symbolic_(?P<op>[a-z]\w+)\.<locals>",
         r"\b(?P<op>(?:prims|torchvision|onnx|prim|quantized|higher_order)::(?!\w*_\d+\b)\w+)",
         r"torch\.ops\.(?P<op>\w+\.\w+)",
         r"\b_?(?P<op>aten_[a-z]\w+?)(?:_(?:onnx|scalar|tensor|dim|complex|bool|int))*\b",
@@ -209,7 +217,7 @@ _QUOTED_OPERATOR = re.compile(r"\bop(?:erator|eration|_type)?s?:? ['\"](?P<op>[A
 #: what stands around the name of an operator of ONNX that is a word of a sentence, too
 _ONNX_NAMED = re.compile(
     r"\b(?:[Ll]ayers?|[Nn]odes?): (?P<kind>[A-Z][A-Za-z0-9]*)_"
-    r"|(?:[\[('\"/]|(?<!prim)::|parse|import|\bONNX "
+    r"|(?:[\[('\"/]|(?<!prim)::|parse|import|\b(?:ONNX|onnx)[ .]|\bI[A-Z]\w*Layer "
     r"|\b(?:[Oo]ps?|[Oo]perators?|[Oo]perations?|[Nn]odes?|[Ll]ayers?|[Kk]ernels?(?: for)?|type):? )"
     r"(?P<op>[A-Z]\w*?)(?:_\d+)?\b(?!-| folding)"
     r"|\b(?P<before>[A-Z]\w*?)(?:_\d+)? (?:[Nn]odes?|[Ll]ayers?|ops?|operators?|kernels?|not|is not) ?\b"
@@ -234,7 +242,7 @@ _TOOLS = (
 _NO_OPERATOR = frozenset("onnx onnxruntime model node graph torch the operator op type none version of for "
                          "loop_body default prim::constant prim::param prim::return assertion "
                          "modelproto graphproto nodeproto this plugin fallbackpluginimporter "
-                         "exporting converter inputs".split())  # fmt: skip
+                         "exporting converter inputs shuffle elementwise".split())  # fmt: skip
 _INPUT = re.compile(r"input: \S+")
 #: parts of a line that say something by themselves
 _CLAUSES = re.compile(r"[:.;,] |\n|(?<=data-dependent expression) ")
