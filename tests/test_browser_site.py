@@ -25,7 +25,7 @@ from caniexport.pages.site import index
 pytestmark = MARKS
 SCRIPTS = Path(index.__file__).parent
 TEXTS = Path(__file__).resolve().parents[1] / "benchmarks" / "matcher"
-LABELLED = ("errors", "fresh", "later", "mixed", "threads", "projects", "reports", "pastes")
+LABELLED = ("errors", "fresh", "later", "mixed", "threads", "projects", "reports", "pastes", "posts")
 WORDS = (
     "", "  ", "cross", "torch.cross", "aten::cross", "corss", "grid_sample", "F.grid_sample", "GridSample",
     "grid_sampler_2d", "SDPA", "sdpa", "MHA", "gqa", "nms", "torch.ops.aten.unfold.default", "fft", "rfft",

@@ -34,11 +34,12 @@ FILES = (
     "projects.jsonl",
     "reports.jsonl",
     "pastes.jsonl",
+    "posts.jsonl",
 )
 TEXTS = tuple(Path(__file__).with_name(name) for name in FILES)
 HALVES = (
     *("build", "held_out", "fresh", "final", "later", "mixed", "mixed_held_out", "threads", "threads_held_out"),
-    *("projects", "projects_held_out", "reports", "reports_held_out", "pastes"),
+    *("projects", "projects_held_out", "reports", "reports_held_out", "pastes", "posts"),
 )
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 
