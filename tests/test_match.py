@@ -114,6 +114,13 @@ def test_the_nearest_name_is_a_typo_away(typo, meant):
             "The parameter is incorrect.\nfrom: onnxruntime.dll/DmlOperatorInstanceNormalization.cpp(65)",
             "InstanceNormalization",
         ),
+        ("Failed to legalize torch.operator onnx.QLinearAdd error", "onnx::QLinearAdd"),
+        ("failed to legalize operation 'torch.operator' that was explicitly marked illegal : ONNX.Gather", "Gather"),
+        ("a.tflite:0:0: error: 'tosa.reshape' op : illegal op still exists", "aten::reshape"),
+        ("Error Code 4: Miscellaneous (IElementWiseLayer Mul_2509: broadcast dimensions must be conformable.", "Mul"),
+        ("find any implementation for node {ForeignNode[onnx::Pow_9 + (Unnamed Layer* 12) [Shuffle]]}", "Pow"),
+        ("Non-zero status code returned while running Node: concat_35 Status Message: no", "aten::concat"),
+        ("[Adaptive pool]:input size not accessible", "Adaptive"),
         ("reshape_value == 1INTERNAL ASSERT FAILED. ONNX Expand input shape constraint not satisfied.", "Expand"),
         ("Constant folding in symbolic shape inference fails: Expected all tensors to be on the same device", ""),
         (

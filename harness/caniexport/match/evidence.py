@@ -106,11 +106,6 @@ _OTHER_WORDS = (
         "is mutated in the forward method",
         "RuntimeError: Constant buffer is mutated in the forward method. Pls register it as buffer",
     ),
-    (
-        re.compile(r"[Tt]orch\b[^\n]{0,20}?(?:n't|not|no)(?: yet)? support(?:ed)? (?:for )?(?:the )?(?:ONNX )?opset"),
-        "nsupported ONNX opset version",
-        "ValueError: Unsupported ONNX opset version: 21",
-    ),
 )
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 #: a line that was broken for its length, and quotes as a text processor sets them
@@ -191,6 +186,7 @@ _RULES = tuple(
         r"of operator \((?P<op>[A-Z]\w+)\) in node",
         r"Could not find an implementation for (?:the node )?(?:[^\s:(]*:)?(?P<op>[A-Z]\w*)\s?\(\d+\)",
         r"(?:while running|executing) (?P<op>[A-Z]\w+) node",
+        r"while running Node: (?:[\w/]*/)?(?P<op>[A-Za-z]\w*?)(?:_\d+)?\s",
         r"variable length with (?P<op>[A-Z]\w+)",
         r"op_?type: ?\"?(?:aten_)?(?P<op>(?<=aten_)\w+|[A-Z]\w*)",
         r"(?:\(|function |error: ?)import(?P<op>[A-Z]\w+)",
@@ -219,7 +215,7 @@ _ONNX_NAMED = re.compile(
     r"\b(?:[Ll]ayers?|[Nn]odes?): (?P<kind>[A-Z][A-Za-z0-9]*)_"
     r"|(?:[\[('\"/]|(?<!prim)::|parse|import|\b(?:ONNX|onnx)[ .]|\bI[A-Z]\w*Layer "
     r"|\b(?:[Oo]ps?|[Oo]perators?|[Oo]perations?|[Nn]odes?|[Ll]ayers?|[Kk]ernels?(?: for)?|type):? )"
-    r"(?P<op>[A-Z]\w*?)(?:_\d+)?\b(?!-| folding)"
+    r"(?P<op>(?!I[A-Z]\w*Layer)[A-Z]\w*?)(?:_\d+|Base)?\b(?!-| folding)"
     r"|\b(?P<before>[A-Z]\w*?)(?:_\d+)? (?:[Nn]odes?|[Ll]ayers?|ops?|operators?|kernels?|not|is not) ?\b"
     r"|\b(?P<alone>(?:[A-Z][a-z]+){2,}[A-Z]*|[A-Z]+[a-z]*[A-Z]\w*?)(?:_\d+)?\b",
     re.ASCII,
