@@ -104,3 +104,12 @@ class IntegerDivision(torch.nn.Module):
 
 def integer_division():
     return IntegerDivision(), (torch.tensor([9, 6, 3, 1]),)
+
+
+class QuotientOfTwo(torch.nn.Module):
+    def forward(self, x, y):
+        return x // y
+
+
+def quotient_of_two():
+    return QuotientOfTwo(), (torch.tensor([7, 3, 5, 9]), torch.tensor([2, 2, 3, 4]))

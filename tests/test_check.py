@@ -173,6 +173,16 @@ def test_floats_get_ties_zeros_and_the_opposite_sign():
     assert all(inputs[0].dtype == np.float32 for inputs in found.values())
 
 
+def test_signs_differ_where_two_arguments_meet():
+    """Of a quotient floor and truncation agree where both signs are the same."""
+    found = sets_of(np.array([3, 1, 2]), np.array([1, 4, 5]))
+    left, right = found["integers of which every other one is negative"]
+    assert (left.tolist(), right.tolist()) == ([-4, 1, -3], [1, -5, 5])
+    found = sets_of(np.array([3.0, 1.5], "float32"), np.array([1.0, 4.0], "float32"))
+    left, right = found["values of which every other one has the opposite sign"]
+    assert (left.tolist(), right.tolist(), left.dtype) == ([-3.0, 1.5], [1.0, -4.0], np.float32)
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int64", "float32"])
 def test_a_mask_stays_a_mask(dtype):
     found = sets_of(np.array([[1, 0, 1], [1, 1, 0]], dtype=dtype))

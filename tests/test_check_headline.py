@@ -110,7 +110,7 @@ def test_wrong_values_are_told_with_the_inputs_that_show_them():
     one = failing(TRACE, Status.MISMATCH, "compare", differs=("zeros", "negative integers"))
     given = failing(TRACE, Status.MISMATCH, "compare", differs=("as given", "zeros"))
     lines = [line(TRACE, Status.MISMATCH)]
-    assert said(lines, [one]) == "by trace wrong values without an error (zeros, negative integers)"
+    assert said(lines, [one]) == "by trace wrong values without an error (zeros; negative integers)"
     assert said(lines, [given]) == "by trace wrong values without an error (for the inputs given too)"
 
 

@@ -60,6 +60,7 @@ def found_in(tmp_path_factory):
         ("baked_nonzero", TRACE, "flags that are all set"),
         ("negative_indices", TRACE, "negative integers"),
         ("integer_division", TRACE, "negative integers"),
+        ("quotient_of_two", TRACE, "integers of which every other one is negative"),
     ],
 )
 def test_wrong_values_that_one_example_hides_are_found(found_in, factory, exporter, words):

@@ -161,7 +161,7 @@ def _told_sets(differs: Sequence[str]) -> str:
     if not differs:
         return ""
     given = any(words.startswith(GIVEN) for words in differs)
-    return f" ({'for the inputs given too' if given else ', '.join(differs)})"
+    return f" ({'for the inputs given too' if given else '; '.join(differs)})"
 
 
 def _help(failure: Failure) -> str:

@@ -28,7 +28,9 @@ def further_inputs(given: Arguments, axes: Axes, names: Sequence[str]) -> Iterat
     yield from _other_sizes(given, axes, names)
     yield [("integers that are all the same", _changed(given, _repeated))]
     yield [("negative integers", _changed(given, _below_zero))]
+    yield [("integers of which every other one is negative", _changed(given, _alternating_integers))]
     yield [("values with the opposite sign", _changed(given, _negated))]
+    yield [("values of which every other one has the opposite sign", _changed(given, _alternating_values))]
     yield [("two values only, so that many tie", _changed(given, _tied))]
     yield [("zeros", _changed(given, _zeroed))]
     yield [("flags that are all set", _changed(given, _all_set))]
@@ -137,6 +139,22 @@ def _below_zero(item: Any, _: int) -> Any:
 
 def _negated(item: Any, _: int) -> Any:
     return -item if item.dtype.kind in "fc" and _is_free(item) else item
+
+
+def _alternating_integers(item: Any, seed: int) -> Any:
+    """In two arguments side by side the other ones, so that signs differ wherever the two meet."""
+    return _alternating(item, _below_zero(item, seed), seed)
+
+
+def _alternating_values(item: Any, seed: int) -> Any:
+    return _alternating(item, _negated(item, seed), seed)
+
+
+def _alternating(item: Any, other: Any, seed: int) -> Any:
+    import numpy as np
+
+    places = np.arange(item.size).reshape(item.shape)
+    return np.where((places + seed) % 2 == 0, item, other).astype(item.dtype)
 
 
 def _tied(item: Any, _: int) -> Any:
