@@ -170,6 +170,7 @@ def test_floats_get_ties_zeros_and_the_opposite_sign():
     assert found["two values only, so that many tie"][0].tolist() == [1, 7, 1, 7]
     assert found["zeros"][0].tolist() == [0, 0, 0, 0]
     assert found["values with the opposite sign"][0].tolist() == [-1, -5, -2, -7]
+    assert found["values ten times as large"][0].tolist() == [10, 50, 20, 70]
     assert all(inputs[0].dtype == np.float32 for inputs in found.values())
 
 
@@ -188,6 +189,13 @@ def test_a_mask_stays_a_mask(dtype):
     found = sets_of(np.array([[1, 0, 1], [1, 1, 0]], dtype=dtype))
     assert found
     assert all(set(np.unique(item)) <= {0, 1} and item.dtype == dtype for (item,) in found.values())
+
+
+def test_flags_are_all_set_and_none():
+    found = sets_of(np.array([True, False, True]), np.array([2, 5, 7]))
+    assert found["flags that are all set"][0].tolist() == [True] * 3
+    assert found["flags of which none is set"][0].tolist() == [False] * 3
+    assert found["flags of which none is set"][1].tolist() == [2, 5, 7]
 
 
 def test_two_arguments_that_are_equal_differ_in_a_further_set():
@@ -395,6 +403,16 @@ def test_wrong_values_are_matched_by_what_the_tracer_warned_of(corpus):
     assert found
     assert {match.status for match in found} == {Status.MISMATCH}
     assert all(match.why == "wrong values, with a warning like this one" for match in found)
+
+
+def test_a_wrong_type_finds_the_cases_whose_files_give_it_in_the_same_place(corpus):
+    text = "Mismatch: input set 0, output 3: dtype uint8 expected, onnxruntime gave int8"
+    found = corpus.matches(FailurePoint("2.15.0", "dynamo", 18, "compare", Status.MISMATCH, text, as_exported=True))
+    assert [(match.case, match.why) for match in found] == [
+        ("bitshift-uint8", "wrong values, of the same type in the place of the same")
+    ]
+    other = corpus.matches(FailurePoint("2.15.0", "torchscript-trace", 18, "compare", Status.MISMATCH, text))
+    assert "bitshift-uint8" not in {match.case for match in other}
 
 
 def test_what_the_tracer_fixed_does_not_explain_wrong_values_of_the_very_inputs_it_saw(corpus):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,6 +13,7 @@ from caniexport.answers.rows import MeasuredCell
 from caniexport.match.errors import Confidence, ErrorIndex, Lead, index_errors, match_error
 from caniexport.match.evidence import read_error
 from caniexport.match.judged import CaseAt, FixAt, judge_case
+from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Exporter, FixKind, Stage, Status
 from caniexport.store import Dataset
 
@@ -23,6 +25,11 @@ _OPSET_TOO_NEW = "official released onnx opset"
 _OWN = (Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value)
 _TRACER = "TracerWarning:"
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
+#: what wrong values share with those of a case
+_WARNED = "wrong values, with a warning like this one"
+_TYPED = "wrong values, of the same type in the place of the same"
+#: the two types that a mismatch names
+_TYPES = re.compile(r"dtype \w+ expected, \w+ gave \w+")
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,7 @@ class Corpus:
         found = [(lead, self._judged(lead, point, own)) for lead in self._leads(point)]
         kept = [(lead, at) for lead, at in found if _fits(lead, at, point)]
         ranked = sorted(kept, key=lambda item: _rank(*item))
-        return tuple(_match(lead, at, point) for lead, at in ranked[:_MOST])
+        return tuple(_match(lead, at) for lead, at in ranked[:_MOST])
 
     @cached_property
     def _rows(self) -> Rows:
@@ -109,7 +116,26 @@ class Corpus:
         return index_errors(self.dataset)
 
     def _leads(self, point: FailurePoint) -> Iterator[Lead]:
-        """Cases with alike errors."""
+        """Cases with alike errors; of wrong values those with alike warnings, and with the same wrong type."""
+        if point.status is Status.MISMATCH:
+            yield from self._of_one_type(point)
+            yield from (replace(lead, why=_WARNED) for lead in self._of_errors(point))
+        else:
+            yield from self._of_errors(point)
+
+    def _of_one_type(self, point: FailurePoint) -> Iterator[Lead]:
+        """Cases of which the same exporter's file gives the same type in the place of the same."""
+        types = _TYPES.search(point.message)
+        if types is None:
+            return
+        where = {"status": (Status.MISMATCH.value,), "variant": (PLAIN,), "exporter": (point.exporter,)}
+        rows = self.dataset.select(("case", "message_id"), where)
+        texts = self.dataset.messages({message for _, message in rows})
+        found = {case for case, message in rows if types[0] in texts.get(message, "")}
+        for case in sorted(found):
+            yield Lead(self._rows.catalogue[case, PLAIN], Confidence.OPERATOR, _TYPED, 0.0)
+
+    def _of_errors(self, point: FailurePoint) -> Iterator[Lead]:
         found = match_error(self._index, point.evidence)
         for lead in found.leads:
             # an operator that is named, and a case that only reads alike, have nothing to do with each other
@@ -143,9 +169,8 @@ def _rank(lead: Lead, at: CaseAt) -> tuple[object, ...]:
     return list(Confidence).index(lead.confidence), -helping, -lead.score
 
 
-def _match(lead: Lead, at: CaseAt, point: FailurePoint) -> Match:
-    why = "wrong values, with a warning like this one" if point.status is Status.MISMATCH else lead.why
-    return Match(lead.case, at.entry.title, why, at.torch, at.status, at.fixes)
+def _match(lead: Lead, at: CaseAt) -> Match:
+    return Match(lead.case, at.entry.title, lead.why, at.torch, at.status, at.fixes)
 
 
 def _held_against(fix: FixAt, at: CaseAt, written_by: str, own: Iterable[MeasuredCell]) -> FixAt:

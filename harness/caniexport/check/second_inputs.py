@@ -31,9 +31,11 @@ def further_inputs(given: Arguments, axes: Axes, names: Sequence[str]) -> Iterat
     yield [("integers of which every other one is negative", _changed(given, _alternating_integers))]
     yield [("values with the opposite sign", _changed(given, _negated))]
     yield [("values of which every other one has the opposite sign", _changed(given, _alternating_values))]
+    yield [("values ten times as large", _changed(given, _enlarged))]
     yield [("two values only, so that many tie", _changed(given, _tied))]
     yield [("zeros", _changed(given, _zeroed))]
     yield [("flags that are all set", _changed(given, _all_set))]
+    yield [("flags of which none is set", _changed(given, _none_set))]
     yield from _other_numbers(given, names)
 
 
@@ -141,6 +143,10 @@ def _negated(item: Any, _: int) -> Any:
     return -item if item.dtype.kind in "fc" and _is_free(item) else item
 
 
+def _enlarged(item: Any, _: int) -> Any:
+    return (item * 10).astype(item.dtype) if item.dtype.kind in "fc" and _is_free(item) else item
+
+
 def _alternating_integers(item: Any, seed: int) -> Any:
     """In two arguments side by side the other ones, so that signs differ wherever the two meet."""
     return _alternating(item, _below_zero(item, seed), seed)
@@ -176,6 +182,12 @@ def _all_set(item: Any, _: int) -> Any:
     import numpy as np
 
     return np.ones_like(item) if item.dtype.kind == "b" or _is_flags(item) else item
+
+
+def _none_set(item: Any, _: int) -> Any:
+    import numpy as np
+
+    return np.zeros_like(item) if item.dtype.kind == "b" or _is_flags(item) else item
 
 
 def _is_flags(item: Any) -> bool:
