@@ -5,6 +5,7 @@ from __future__ import annotations
 MODELS = """
 import collections
 import dataclasses
+import time
 
 import numpy as np
 import torch
@@ -84,6 +85,22 @@ class OtherSelf(torch.nn.Module):
 
 def other_self():
     return OtherSelf(), (torch.zeros(2), torch.zeros(2))
+
+
+class SlowAtFirst(Adds):
+    is_ready = False
+
+    def forward(self, left, right):
+        if not SlowAtFirst.is_ready:
+            SlowAtFirst.is_ready = True
+            until = time.process_time() + 1.8
+            while time.process_time() < until:
+                pass
+        return left + right
+
+
+def slow_at_first():
+    return SlowAtFirst(), (one, two)
 
 
 def anything():

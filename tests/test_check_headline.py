@@ -109,8 +109,10 @@ def test_what_the_runtime_says_is_told_without_its_own_head(operator, message, t
 def test_wrong_values_are_told_with_the_inputs_that_show_them():
     one = failing(TRACE, Status.MISMATCH, "compare", differs=("zeros", "negative integers"))
     given = failing(TRACE, Status.MISMATCH, "compare", differs=("as given", "zeros"))
+    many = failing(TRACE, Status.MISMATCH, "compare", differs=("zeros", "b", "c", "d", "e"))
     lines = [line(TRACE, Status.MISMATCH)]
     assert said(lines, [one]) == "by trace wrong values without an error (zeros; negative integers)"
+    assert said(lines, [many]) == "by trace wrong values without an error (zeros; b; c; and 2 more)"
     assert said(lines, [given]) == "by trace wrong values without an error (for the inputs given too)"
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _SURE = (Confidence.EXACT.value, Confidence.CAUSE.value)
 #: characters of a cause in the first line
 _MOST_WORDS = 120
+#: sets of inputs named in the first line
+_MOST_SETS = 3
 _ENDS = {
     Status.MISMATCH: "wrong values without an error",
     Status.CRASH: "the process is killed",
@@ -160,8 +162,10 @@ def _told_sets(differs: Sequence[str]) -> str:
     """For which inputs; the others need no names where those given are among them."""
     if not differs:
         return ""
-    given = any(words.startswith(GIVEN) for words in differs)
-    return f" ({'for the inputs given too' if given else '; '.join(differs)})"
+    if any(words.startswith(GIVEN) for words in differs):
+        return " (for the inputs given too)"
+    further = len(differs) - _MOST_SETS
+    return f" ({'; '.join(differs[:_MOST_SETS])}{f'; and {further} more' if further > 0 else ''})"
 
 
 def _help(failure: Failure) -> str:
