@@ -474,3 +474,18 @@ def test_a_model_with_attention_of_three_axes_is_never_said_to_be_clear_where_dy
 )
 def test_an_error_without_an_operator_is_led_by_its_stage_and_cause(index, text, leads):
     assert match_error(index, text).leads[0].case.startswith(leads)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Caused by the value '12 defined in (%12 : Long(1) = onnx::Gather[axis=0](%9, %10))' (type 'Tensor') "
+        "in the TorchScript graph. The containing node has kind 'onnx::Gather'.]",
+        "[Caused by the value '9 defined in (%9 : Float(1, 64) = onnx::Gemm(%98, %w, %b)",
+    ],
+)
+def test_a_dump_alone_is_no_lead_and_the_line_with_the_error_is_asked_for(text):
+    reply = CliRunner().invoke(main, ["why", text])
+    assert reply.exit_code == 0
+    assert reply.stdout.startswith("Nothing in this text says what failed: paste the line with the error too")
+    assert "fix" not in reply.stdout

@@ -234,6 +234,12 @@ def test_tox_narrows_to_one_opset_and_one_case(measured, tmp_path):
     assert {runner.name_of(row) for row in runner.journal_rows(home.folder / "results-local")} == {
         ("fix-not-needed", variant, "torchscript-trace", 9) for variant in ("plain", "negatives")
     }
+    table = [line.split() for line in reply.stdout.splitlines() if line.startswith(("case/variant", "fix-not-needed"))]
+    assert table == [
+        ["case/variant", "torchscript-trace"],
+        ["fix-not-needed/negatives", "pass"],
+        ["fix-not-needed/plain", "pass"],
+    ]
 
 
 def test_what_the_checker_refuses_is_noted_and_the_runtime_decides(measured):

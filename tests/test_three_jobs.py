@@ -68,7 +68,7 @@ def test_a_workaround_by_any_of_its_names_is_answered_with_when_it_may_go_and_wh
         # most cases need one: no all-clear leads
         assert said.startswith("At torch 2.8.0, opset 18: a workaround is still needed for 7 of 12 cases: ")
         return
-    assert "cross-no-symbolic (trace, script, default since 1.12.1" in said or "(trace, script, default" in said
+    assert "(trace, script, default since 1.12.1; dynamo" in said
     assert "obsolete" in said or "no workaround is needed any more for cross-no-symbolic" in said
     # the condition under which it stays is told with what it is
     is_one = name == "cross-no-symbolic/stack_rewrite"
@@ -91,3 +91,16 @@ def test_what_to_do_where_my_own_model_fails_by_an_operator_without_a_case(kept)
     assert decided(kept, "search", torch="1.10.2", q=MAXIMUM) in said.replace("`", "")
     assert "aten::maximum</a>" in body
     assert "not measured" not in body
+
+
+def test_where_most_was_not_measured_that_nothing_breaks_is_not_what_leads():
+    """From one onnxscript to the next, of which few cases were measured."""
+    said = printed("upgrade", "--from", "torch=2.9,onnxscript=0.5.6", "--to", "torch=2.9,onnxscript=0.6")
+    assert re.search(r"`opset_version=18`: only \d+ of \d+ cases were measured there, and none of them breaks", said)
+    assert "nothing breaks of what was measured" not in said
+
+
+def test_an_operator_at_a_release_is_told_of_that_release_first():
+    said = printed("op", "index_put", "--torch", "2.5")
+    assert said.startswith("On torch 2.5.1 torch's own calls of index_put (float32) pass by dynamo at opset 18")
+    assert "fail by TorchScript" in said

@@ -146,6 +146,11 @@ def _told_of_cases(target: UpgradeTarget) -> str:
     mended = f"{len(target.mended)} mended" if target.mended else ""
     beside = "".join(f"; {text}" for text in (silent, mended, fail, unmeasured) if text)
     if not target.breaks:
+        every = target.compared + len(target.unmeasured)
+        # with so little measured, that nothing breaks is no answer
+        if len(target.unmeasured) > target.compared:
+            few = f"only {target.compared} of {plural(every, 'case')} were measured there"
+            return f"{few}, and none of them breaks{beside}"
         return f"nothing breaks of what was measured ({plural(target.compared, 'case')}{beside})"
     verb = "breaks" if len(target.breaks) == 1 else "break"
     of = f"{len(target.breaks)} of {plural(target.compared, 'measured case')}"

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     from caniexport.answers.operator_lists import ListedOperator
     from caniexport.answers.operator_score import ReleaseScore
-    from caniexport.answers.torch_operators import OperatorHistory, OperatorPlace
+    from caniexport.answers.torch_operators import OperatorHistory, OperatorPlace, OperatorsSummary
     from caniexport.cli.output import Console
+    from caniexport.store import Dataset
 
 _LISTS = ("declared-fails", "undeclared-passes", "regressed", "silent", "torchscript-only", "onnxscript")
 #: lines of a list that are shown unless all are asked for
@@ -32,7 +33,7 @@ _SHOWN = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 @click.command("op")
 @click.argument("name", required=False)
 @click.option("--list", "which", type=click.Choice(_LISTS), help="A list of operators of the newest release instead.")
-@click.option("--torch", metavar="VERSION", help="The release of a list.")
+@click.option("--torch", metavar="VERSION", help="The release: of a list, or of the first line about NAME.")
 @click.option("--all", "every", is_flag=True, help="Every line.")
 @json_option
 def command(name: str | None, which: str | None, torch: str | None, every: bool, as_json: bool) -> None:
@@ -57,11 +58,29 @@ def command(name: str | None, which: str | None, torch: str | None, every: bool,
         output.answer(found, partial(_show_list, every=every), as_json)
     elif name:
         found_by_hand = findings_by_operator(home.cases)
-        places = answers.torch_operator(summary, open_dataset(), name, found_by_hand)
+        dataset = open_dataset()
+        places = answers.torch_operator(summary, dataset, name, found_by_hand)
+        if torch:
+            click.echo(_at(summary, dataset, name, torch), err=as_json)
         output.answer(places, partial(_show, every=every), as_json)
     else:
         used = operator_score.read_used(home.cases)
         output.answer(operator_score.scores(summary, used), partial(_show_scores, models=used.models), as_json)
+
+
+def _at(summary: OperatorsSummary, dataset: Dataset, name: str, torch: str) -> str:
+    """How the operator's calls end at a release."""
+    from caniexport.answers.operator_at import operator_at
+    from caniexport.answers.points import Places
+    from caniexport.answers.select import load
+
+    asked = Places(load(dataset)).fill({"torch": torch})
+    found = operator_at(summary, name, asked.torch)
+    notes = "".join(f" {note[:1].upper()}{note[1:]}." for note in asked.notes if "not measured" in note)
+    if found is None:
+        return f"Nothing was measured of {name} at torch {asked.torch}.{notes}"
+    nearest = f" torch {asked.torch} itself was not measured for it." if found.torch != asked.torch else ""
+    return f"{found.told}{nearest}{notes}\n"
 
 
 def _show_scores(found: Sequence[ReleaseScore], console: Console, *, models: int) -> None:

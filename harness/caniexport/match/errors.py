@@ -326,9 +326,9 @@ def _leads(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> list[Lead]:
 
 def _with_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> ErrorEvidence:
     """Where no sentence names an operator: the one whose failures alone are told so, or what is spelled as one is
-    (``masked_select``, ``'item'``, ``ScatterND``).
+    (``masked_select``, ``'item'``, ``ScatterND``). A text without any sentence, a dump alone, names none.
     """
-    if evidence.operators:
+    if evidence.operators or not evidence.reasons:
         return evidence
     told = [op for clause in sorted(evidence.clauses) if (op := where.operator_by_clause.get(clause))]
     if told:

@@ -22,6 +22,10 @@ from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Status
 from caniexport.operators import operator_key, operator_keys
 from caniexport.store import Dataset
 
+#: what is said of a text that is a dump of values or frames alone
+_NO_SENTENCE = (
+    "Nothing in this text says what failed: paste the line with the error too, which stands before or behind it."
+)
 #: leads that are answered at the user's point, and those of which they are taken
 _MOST, _LOOKED_AT = 3, 6
 _FAILS = MEASURED - WORKS - {Status.UNSUPPORTED}
@@ -98,6 +102,8 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     answer = ErrorAnswer("", reason, match.evidence.operators, leads, others, tables, notes, tool, measured)
     if match.evidence.only_named:
         return replace(answer, decision=_only_named(match))
+    if not reasons and not leads and not operator:
+        return replace(answer, decision=_NO_SENTENCE)
     other = bool(measured and asked.get("torch") and measured.passes(opset))
     return replace(answer, decision=_decision(answer, bool(asked.get("torch")), beside_operator=other))
 

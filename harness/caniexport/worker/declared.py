@@ -172,7 +172,8 @@ def main() -> int:
     told["release"] = release.torch
     if os.environ.get(_WANTED) == "no" or _are_known(path, told):
         return 0
-    with contextlib.redirect_stdout(io.StringIO()):
+    # torch tells of every package that it does not find
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         told["rows"] = rows(release)
     told["crc"] = checksum(told)
     os.makedirs(arguments.out, exist_ok=True)

@@ -2,7 +2,7 @@
 
 ``pytest -p caniexport.worker.plugin --release 2.8.0 cases/`` inside the environment of that release; tox writes this
 line. An item passes when each of its cells has its row, whatever the row says: a failing export is a measurement, not
-a failing test. The run ends with the counts of statuses.
+a failing test. The run ends with a table of a few variants and the counts of statuses.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from caniexport.worker.supervisor import Broken, Limits, Settings, Supervisor
 
 #: bytes: with less than this a disk has no room for what a cell writes
 _LEAST_FREE = 1 << 20
+#: variants that are told one by one when the run ends
+_MOST_LINES = 60
 
 
 def pytest_addoption(parser: Any) -> None:
@@ -142,6 +144,8 @@ class Run:
         is_apart = bool(config.getoption("--apart") and config.getoption("--bare"))
         self._rows = CellRows(self._environment, self.run_id, is_apart)
         self._statuses: "Counter[str]" = Counter()
+        #: variant -> exporter -> status -> cells
+        self._ended: "Dict[str, Dict[str, Dict[str, int]]]" = {}
         self._planned: List[plan.Cell] = []
         self._selection = plan.Selection(
             frozenset(config.getoption("--case")),
@@ -201,12 +205,17 @@ class Run:
         if report.when == "call" and self.is_controller:
             told = dict(report.user_properties)
             self._statuses.update(told.get("statuses", {}))
+            variant, _, exporter = report.nodeid.split("::")[-1].rstrip("]").partition("[")
+            self._ended.setdefault(variant, {})[exporter] = told.get("statuses", {})
             if told.get("surprise"):
                 pytest.exit(told["surprise"], returncode=pytest.ExitCode.INTERRUPTED)
 
     @pytest.hookimpl
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """What was measured, in one line."""
+        """What was measured: a table where a few variants were asked for by hand, and a line."""
+        if not os.environ.get("CANIEXPORT_SUPERVISED") and len(self._ended) <= _MOST_LINES:
+            for line in table_of(self._ended):
+                terminalreporter.write_line(line)
         total = sum(self._statuses.values())
         words = ", ".join("{} {}".format(count, status) for status, count in sorted(self._statuses.items()))
         terminalreporter.write_line(
@@ -290,6 +299,22 @@ class Run:
         return time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-{:04x}".format(
             random.SystemRandom().randrange(1 << 16)
         )
+
+
+def table_of(ended: "Dict[str, Dict[str, Dict[str, int]]]") -> List[str]:
+    """Lines of a table: a variant in each, a column for each exporter; ``pass``, or ``2 fail, 5 pass`` of opsets."""
+    exporters = sorted({exporter for cells in ended.values() for exporter in cells})
+    table = [["case/variant"] + exporters]
+    for variant, cells in sorted(ended.items()):
+        table.append([variant] + [_counted(cells.get(exporter, {})) for exporter in exporters])
+    widths = [max(len(line[column]) for line in table) for column in range(len(exporters) + 1)]
+    return ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in table if ended]
+
+
+def _counted(statuses: "Dict[str, int]") -> str:
+    if sum(statuses.values()) == 1:
+        return next(iter(statuses))
+    return ", ".join("{} {}".format(count, status) for status, count in sorted(statuses.items())) or "-"
 
 
 def _is_full(folder: Path) -> bool:

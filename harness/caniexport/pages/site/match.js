@@ -103,7 +103,7 @@ window.makeSearch = data => {
   }
   const _leads = (read, text) => [..._by_errors(read), ..._by_operator(read), ..._by_called(read), ..._by_claims(read, text)]
   const _with_mentioned = (read, text) => {
-    if (read.operators.length) return read
+    if (read.operators.length || !read.reasons.length) return read
     const by_clause = clause => data.operator_by_clause[clause]
     const told = read.clauses.filter(by_clause).sort().map(by_clause)
     if (told.length) return {...read, operators: unique(told)}
