@@ -97,7 +97,7 @@ def test_an_unknown_release_is_named_with_the_nearest_and_no_other_is_answered_f
 
 def test_a_word_that_no_case_has_is_left_out_and_named(shown):
     body, _ = shown("cross blorp torch 2.8")
-    assert "no case has blorp, which is left out" in body
+    assert "no case has blorp as well, which is left out" in body
     assert "is obsolete at torch 2.8.0" in body
 
     body, _ = shown("corss torch 2.8")

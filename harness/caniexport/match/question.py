@@ -48,6 +48,9 @@ _MOVE = re.compile(
 _RANGE = re.compile(
     rf"{_TORCH}(?P<low>{_VERSION})\s*(?:\.\.\.?|\u2026|\u2013|-)\s*{_TORCH}?(?P<high>{_VERSION}){_END}", re.IGNORECASE
 )
+_TO_NEWEST = re.compile(
+    rf"{_TORCH}(?P<one>{_VERSION})\s*(?:to|->|\u2192|=>)\s*(?:the\s+)?(?:newest|latest){_END}", re.IGNORECASE
+)
 _FROM = re.compile(rf"{_NAME}(?:from|have|currently\s+on)\s+{_TORCH}(?P<one>{_VERSION}){_END}", re.IGNORECASE)
 _TO = re.compile(
     rf"{_NAME}(?:(?:mov|upgrad|updat|migrat|downgrad|switch)(?:e|es|ing)?|go|going|bump)\s+(?:to|onto)\s+{_TORCH}"
@@ -65,7 +68,7 @@ _UPGRADE = re.compile(
 #: what is asked of the release that is moved to
 _BREAKS = re.compile(rf"{_NAME}break(?:s|ing)?{_END}", re.IGNORECASE)
 _WORKAROUNDS = re.compile(
-    rf"{_NAME}(?:work-?\s?arounds?|fix(?:es)?|still\s+(?:be\s+)?(?:needed|required|necessary)|needed|obsolete){_END}",
+    rf"{_NAME}(?:work-?\s?arounds?|(?:drop|remove|delete|keep)\s+(?:my|the|our|this)|fix(?:es)?|still\s+(?:be\s+)?(?:needed|required|necessary)|needed|obsolete){_END}",
     re.IGNORECASE,
 )
 _MATRIX = re.compile(rf"{_NAME}(?:table|matrix|compatibility|overview){_END}", re.IGNORECASE)
@@ -84,9 +87,11 @@ _FILLING = frozenset(
     "for from give go have how i if in into is it its know may me model my need needs not now of on onnx op operator "
     "opset or our please pytorch release releases should show since still support supported supports that the their "
     "there this to today torch under use used uses using version versions want was we what when which will with work "
-    "working works would yet you your tell list whether happens".split()
+    "working works would yet you your tell list whether happens i'm im am vs versus compared "
+    "newest latest highest why fail fails failing opsets "
+    "currently some all every between".split()
 )
-_SIGNS = frozenset(("", "-", "=", "&", "/", "+"))
+_SIGNS = frozenset(("", "-", "=", "&", "/", "+", "->", "\u2192", "\u2013"))
 _OUTER = "?!,;:()\"'`\u201c\u201d\u2018\u2019"
 
 
@@ -173,6 +178,8 @@ def _releases(text: _Text) -> tuple[Literal["each", "range", "move"], tuple[str,
     for pattern, kind in _BETWEEN:
         if found := text.take(pattern):
             return kind, (found[0]["low"], found[0]["high"]), True
+    if newest := text.take(_TO_NEWEST):
+        return "move", (newest[0]["one"], ""), True
     source, target = ([item["one"] for item in text.take(pattern)] for pattern in (_FROM, _TO))
     named = text.take(_NAMED_RELEASE)
     single = [item["one"] for item in (*named, *text.take(_BARE_RELEASE))]

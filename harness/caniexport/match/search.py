@@ -104,15 +104,27 @@ def _of_words(where: SearchIndex, query: str, words: str, hits: Sequence[Lead]) 
 
 
 def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> SearchHits:
-    """The cases that have the words of a question; those that no case has are left out where there are others."""
+    """The cases that have the words of a question; those words are left out that no case has beside the others."""
     every = question.words.split()
-    known = [word for word in every if find_by_words(where.words, word)]
-    words = " ".join(known or every)
-    left_out = tuple(word for word in every if known and word not in known)
+    kept = _words_together(where, every)
+    words = " ".join(word for word in every if word in kept or not kept)
+    left_out = tuple(word for word in every if kept and word not in kept)
     if not words:
         return SearchHits(query, False, (), question=question)
     found = _of_words(where, query, words, find_by_words(where.words, words))
     return replace(found, question=replace(question, words=words), left_out=left_out)
+
+
+def _words_together(where: SearchIndex, every: Sequence[str]) -> list[str]:
+    """Those of the words that some case has together, the one that weighs the most among them."""
+    if find_by_words(where.words, " ".join(every)):
+        return list(every)
+    leads = {word: find_by_words(where.words, word) for word in dict.fromkeys(every)}
+    kept: list[str] = []
+    for word in sorted((word for word in leads if leads[word]), key=lambda word: -leads[word][0].score):
+        if find_by_words(where.words, " ".join((*kept, word))):
+            kept.append(word)
+    return kept
 
 
 def _of_error(query: str, match: ErrorMatch) -> SearchHits:

@@ -287,6 +287,8 @@ window.makeSearch = data => {
       const [first] = text.take(pattern)
       if (first) return [kind, [first.groups.low, first.groups.high], true]
     }
+    const [newest] = text.take(reading._TO_NEWEST)
+    if (newest) return ['move', [newest.groups.one, ''], true]
     const one = pattern => text.take(pattern).map(item => item.groups.one)
     const [source, target, named] = [one(reading._FROM), one(reading._TO), one(reading._NAMED_RELEASE)]
     const single = [...named, ...one(reading._BARE_RELEASE)]
@@ -326,12 +328,18 @@ window.makeSearch = data => {
       sources: named(entry => entry.sources), near: hits.length ? [] : nearest(words, known_names),
     }
   }
+  const _words_together = every => {
+    if (find_by_words(every.join(' ')).length) return every
+    const scored = unique(every).map(word => [word, find_by_words(word)[0]?.score]).filter(([, score]) => score !== undefined)
+    return scored.sort(([, mine], [, theirs]) => theirs - mine).reduce((kept, [word]) =>
+      find_by_words([...kept, word].join(' ')).length ? [...kept, word] : kept, [])
+  }
   const _of_question = (found, question) => {
     const every = split(question.words)
-    const known = every.filter(word => find_by_words(word).length)
-    const words = (known.length ? known : every).join(' ')
+    const kept = _words_together(every)
+    const words = every.filter(word => kept.includes(word) || !kept.length).join(' ')
     if (!words) return {...found, question}
-    const left_out = every.filter(word => known.length && !known.includes(word))
+    const left_out = every.filter(word => kept.length && !kept.includes(word))
     return {..._of_words(found, words, find_by_words(words)), question: {...question, words}, left_out}
   }
   const _of_error = (found, told) =>

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from caniexport.answers.support import Support
+from caniexport.corpus.verdicts import Workaround
 from caniexport.match.errors import Lead
-from caniexport.match.judged import CaseAt
 from caniexport.model.case import PLAIN
-from caniexport.model.status import Exporter
+from caniexport.model.status import Exporter, Status
 from caniexport.pages.kept import Kept
 from caniexport.pages.overview import careful_fixes
 
@@ -24,6 +24,17 @@ Place = tuple[str, str, int | None]
 
 
 @dataclass(frozen=True)
+class PlacedHit:
+    """How the failing form of a case ends at a place, ``None`` where it was not measured, and the word of each fix."""
+
+    torch: str
+    exporter: str
+    opset: int | None
+    status: Status | None
+    fixes: Sequence[tuple[str, Workaround]]
+
+
+@dataclass(frozen=True)
 class ToldHit:
     """A case that was found: where it works, the fixes that work where the error was seen, those known to be wrong, and
     how it ends at a setting that was asked for.
@@ -33,7 +44,7 @@ class ToldHit:
     supports: Sequence[Support]
     working: Sequence[str] = ()
     careful: Sequence[str] = ()
-    at: Sequence[CaseAt] = ()
+    at: Sequence[PlacedHit] = ()
 
     @property
     def where(self) -> dict[str, str]:
@@ -42,7 +53,7 @@ class ToldHit:
         return {"torch": self.hit.torch, "exporter": self.hit.exporter, "opset": opset}
 
 
-def tell_hit(kept: Kept, hit: Lead, *, with_fixes: bool = False, at: Sequence[CaseAt] = ()) -> ToldHit:
+def tell_hit(kept: Kept, hit: Lead, *, with_fixes: bool = False, at: Sequence[PlacedHit] = ()) -> ToldHit:
     """A hit with the answers that stand beside it."""
     supports = [item for item in kept.supports(hit.entry.case, PLAIN) if item.exporter in BESIDE]
     working = _working(kept, hit) if with_fixes else ()

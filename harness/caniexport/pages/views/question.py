@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
@@ -10,11 +11,12 @@ from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.reasons import why
 from caniexport.answers.standings import workarounds
+from caniexport.corpus.verdicts import Workaround
 from caniexport.match.asked import Understood, understand
 from caniexport.match.errors import Lead
-from caniexport.match.judged import CaseAt, judge_case
 from caniexport.match.search import SearchHits
 from caniexport.match.words import choose_main
+from caniexport.model.case import PLAIN
 from caniexport.pages import links
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
@@ -22,7 +24,7 @@ from caniexport.pages.render import render
 from caniexport.pages.setting import Setting
 from caniexport.pages.views import matrix, upgrade
 from caniexport.pages.views import workarounds as workarounds_page
-from caniexport.pages.views.hits import BESIDE, SHOWN, tell_hit
+from caniexport.pages.views.hits import BESIDE, SHOWN, PlacedHit, tell_hit
 
 #: cases without a fix that a decision names
 _NAMED = 3
@@ -71,7 +73,9 @@ def _not_narrowed(asks: Understood, kept: Kept) -> tuple[str, ...]:
 def _of_cases(kept: Kept, inner: Form, found: SearchHits, asks: Understood) -> Markup:
     """How each case that was found ends there; without a setting where it works."""
     is_placed = bool(asks.setting) and not asks.unknown
-    hits = [tell_hit(kept, hit, at=_at(kept, hit, inner.mine) if is_placed else ()) for hit in found.hits[:SHOWN]]
+    shown = found.hits[:SHOWN]
+    places = _places(kept, tuple(hit.case for hit in shown), inner.mine) if is_placed and shown else {}
+    hits = [tell_hit(kept, hit, at=places.get(hit.case, ())) for hit in shown]
     decision = _decide(kept, inner, found.hits) if is_placed and hits else ""
     return render("asked.html", found=found, asks=asks, body="", hits=hits, decision=decision)
 
@@ -89,14 +93,29 @@ def _filters(mine: Setting, cases: tuple[str, ...]) -> Filters:
     return Filters(cases=cases, torch=given.torch[-1:], opsets=given.opsets, exporters=given.exporters)
 
 
-def _at(kept: Kept, hit: Lead, mine: Setting) -> list[CaseAt]:
-    """A case at the newest release and opset of a setting, with each of its exporters."""
+def _places(kept: Kept, cases: tuple[str, ...], mine: Setting) -> dict[str, list[PlacedHit]]:
+    """By case: how it ends at the newest release and the opset of a setting, with each of its exporters."""
     rows = kept.rows()
     torch = mine.one("torch") or rows.torch[-1]
-    opsets = [int(opset) for opset in mine.of("opset") if opset.isdigit()]
-    found = []
-    for exporter in mine.of("exporter") or BESIDE:
-        offered = rows.offers.get((torch, exporter), ())
-        usable = [opset for opset in opsets if opset in offered] or opsets
-        found.append(judge_case(rows, hit.case, torch, exporter, usable[-1] if usable else None))
-    return found
+    exporters = mine.of("exporter") or BESIDE
+    at = {exporter: _opset(kept, torch, exporter, mine) for exporter in exporters}
+    cells = rows.cells(case=cases, variant=(PLAIN,), torch=(torch,), exporter=exporters, provider=("cpu",))
+    ends = {(cell.case, cell.exporter): cell.status for cell in cells if cell.opset == at[cell.exporter]}
+    fixes: dict[tuple[str, str], list[tuple[str, Workaround]]] = defaultdict(list)
+    for item in kept.answer(workarounds, _filters(mine, cases)).standings:
+        if item.provider in ("cpu", None) and item.word is not Workaround.UNKNOWN:
+            fixes[item.case, item.exporter].append((item.variant, item.word))
+    return {
+        case: [
+            PlacedHit(torch, name, at[name], ends.get((case, name)), fixes.get((case, name), ())) for name in exporters
+        ]
+        for case in cases
+    }
+
+
+def _opset(kept: Kept, torch: str, exporter: str, mine: Setting) -> int | None:
+    """The opset of a setting that a release takes, of several the highest; the release's own where none is named."""
+    asked = [int(opset) for opset in mine.of("opset") if opset.isdigit()]
+    offered = kept.rows().offers.get((torch, exporter), ())
+    usable = [opset for opset in asked if opset in offered] or asked
+    return kept.rows().opset(torch, exporter, usable[-1] if usable else None)
