@@ -17,7 +17,7 @@ QUESTIONS = {
         "grid_sample", "upgrade", "move", ("1.13.1", "2.9.1"), "", "", "",
     ),
     "I have torch 1.13, may I go to 2.9?": ("", "upgrade", "move", ("1.13", "2.9"), "", "", ""),
-    "torch 1.13 opset 17 to the newest": ("", "", "each", ("1.13",), "17", "", ""),
+    "torch 1.13 opset 17 to the newest": ("", "upgrade", "move", ("1.13", ""), "17", "", ""),
     "1.13.1 to the newest": ("", "upgrade", "move", ("1.13.1", ""), "", "", ""),
     "can I drop my cross workaround on torch 2.8?": ("cross", "workarounds", "each", ("2.8",), "", "", ""),
     "why does cross fail on torch 1.11": ("cross", "", "each", ("1.11",), "", "", ""),
