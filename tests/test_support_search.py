@@ -85,6 +85,16 @@ def test_the_line_says_what_happens_elsewhere_the_worst_first():
     assert found.otherwise_text == "elsewhere: wrong values, an error"
 
 
+def test_behind_the_sign_of_a_failure_stands_where_it_works():
+    once = line(v1_0=at(FAIL, 9), v1_5=at(PASS, 9), v2_0=at(FAIL, 9))
+    before = line(v1_0=at(PASS, 9), v1_5=at(PASS, 9), v2_0=at(WRONG, 9))
+    never = line(v1_0=at(FAIL, 9), v2_0=at(FAIL, 9))
+
+    assert (once.told, once.otherwise_text) == ("works on torch 1.5", "elsewhere: an error")
+    assert (before.told, before.otherwise_text) == ("works up to torch 1.5", "elsewhere: wrong values")
+    assert (never.told, never.otherwise_text) == ("on no measured release (torch 1.0 to 2.0)", "an error")
+
+
 def test_the_status_is_that_of_the_newest_release():
     assert line(v1_0=at(PASS, 9), v2_0=at(WRONG, 9) | at(FAIL, 10)).status is WRONG
     assert line(v1_0=at(WRONG, 9), v2_0=at(FAIL, 9) | at(CONVERTED, 10)).status is CONVERTED

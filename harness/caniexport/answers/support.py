@@ -23,6 +23,8 @@ _MOST_RUNS = 2
 _MOST_SPANS = 2
 #: of a variant that works on all releases of a dataset
 EVERYWHERE = "on every measured release"
+#: of one that works on none, and of one that an exporter takes at no opset
+_NOWHERE, _REFUSED = "on no measured release", "refused on every measured release"
 _FAILING = {
     Status.MISMATCH: "wrong values",
     Status.CRASH: "the process is killed",
@@ -49,10 +51,21 @@ class Support:
     newest: str
 
     @property
+    def told(self) -> str:
+        """The line behind the newest release's sign: ``works on torch 2.5.1`` where it fails there."""
+        if self.status in WORKS or self._nowhere:
+            return self.text
+        return f"works {'on ' if self.text.startswith('torch') else ''}{self.text}"
+
+    @property
     def otherwise_text(self) -> str:
         """``elsewhere: wrong values, an error``; empty where it works everywhere."""
         words = [_FAILING[status] for status in self.otherwise if status in _FAILING]
-        return f"elsewhere: {', '.join(words)}" if words and self.status in WORKS else ", ".join(words)
+        return f"elsewhere: {', '.join(words)}" if words and not self._nowhere else ", ".join(words)
+
+    @property
+    def _nowhere(self) -> bool:
+        return self.text.startswith((_NOWHERE, _REFUSED))
 
 
 @dataclass(frozen=True)
@@ -124,7 +137,7 @@ def _support(exporter: str, by_release: Mapping[str, Mapping[int | None, Status]
     newest = (spoken or releases)[-1]
     status = _status(by_release[newest].values())
     if not spoken:
-        return Support(exporter, status, f"refused on every measured release to {newest}", (status,), newest)
+        return Support(exporter, status, f"{_REFUSED} to {newest}", (status,), newest)
     told = _text({torch: clause for torch, clause in clauses.items() if clause is not None})
     return Support(exporter, status, told, _otherwise(by_release), newest)
 
@@ -156,7 +169,7 @@ def _text(clauses: Mapping[str, _Clause]) -> str:
     releases = list(clauses)
     runs = _runs(clauses)
     if not runs:
-        return f"on no measured release (torch {_span(releases[0], releases[-1])})"
+        return f"{_NOWHERE} (torch {_span(releases[0], releases[-1])})"
     if len(runs) > _MOST_RUNS:
         count = sum(map(len, runs))
         return f"{_told(runs[-1], releases)}; on {count} of {len(releases)} measured releases in all"

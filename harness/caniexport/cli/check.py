@@ -172,7 +172,7 @@ def _works(lines: Sequence[object], releases: Sequence[str], console: Console) -
     for line in lines:
         assert isinstance(line, Support)
         rest = f" ({line.otherwise_text})" if line.otherwise_text else ""
-        text = line.text.replace(EVERYWHERE, f"on torch {releases[0]}") if len(releases) == 1 else line.text
+        text = line.told.replace(EVERYWHERE, f"on torch {releases[0]}") if len(releases) == 1 else line.told
         console.print(f"  {EXPORTER_SHORT[line.exporter]:8} {STATUS[line.status].sign} {text}{rest}", soft_wrap=True)
 
 

@@ -221,4 +221,4 @@ def _answer(item: Support) -> tuple[str, str, str, str]:
     """Class, sign and word, exporter, sentence."""
     elsewhere = f" ({item.otherwise_text})" if item.otherwise_text else ""
     look = looks.STATUS[item.status]
-    return look.css, look.name, looks.EXPORTER[item.exporter], item.text + elsewhere
+    return look.css, look.name, looks.EXPORTER[item.exporter], item.told + elsewhere
