@@ -144,17 +144,18 @@ def _told_of_cases(target: UpgradeTarget) -> str:
     silent = worse if target.silent else ""
     fail = f"{len(target.fail)} fail at both ends" if target.fail else ""
     mended = f"{len(target.mended)} mended" if target.mended else ""
-    beside = "".join(f"; {text}" for text in (silent, mended, fail, unmeasured) if text)
+    beside = "".join(f"; {text}" for text in (mended, fail, unmeasured) if text)
     if not target.breaks:
+        but = f", but {silent}" if silent else ""
         every = target.compared + len(target.unmeasured)
         # with so little measured, that nothing breaks is no answer
         if len(target.unmeasured) > target.compared:
             few = f"only {target.compared} of {plural(every, 'case')} were measured there"
-            return f"{few}, and none of them breaks{beside}"
-        return f"nothing breaks of what was measured ({plural(target.compared, 'case')}{beside})"
+            return f"{few}, and none of them breaks{but}{beside}"
+        return f"nothing breaks of what was measured{but} ({plural(target.compared, 'case')}{beside})"
     verb = "breaks" if len(target.breaks) == 1 else "break"
     of = f"{len(target.breaks)} of {plural(target.compared, 'measured case')}"
-    return f"{of} {verb}: {some(target.breaks, _NAMED)}{_helped(target)}{beside}"
+    return f"{of} {verb}: {some(target.breaks, _NAMED)}{_helped(target)}{f'; {silent}' if silent else ''}{beside}"
 
 
 def _helped(target: UpgradeTarget) -> str:
