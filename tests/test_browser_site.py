@@ -157,6 +157,25 @@ def test_a_typo_is_answered_with_the_nearest_names_and_one_click_on_one_finds_it
     assert page.locator(".counts a").first.get_attribute("href").startswith("op/")
 
 
+def test_a_question_in_words_is_answered_in_the_copy_as_far_as_it_can_be(front):
+    page = front("?q=which+torch+may+I+move+to+from+1.10")
+    found = page.locator("#found")
+    assert "Read as: from torch 1.10.2 to torch 2.15.0." in found.inner_text()
+    assert "torch 2.15.0" in found.locator(".decision").inner_text()
+    assert found.get_by_role("link", name="All of it").get_attribute("href") == "upgrade/1.10.2.html"
+
+    told = front("?q=1.10+to+2.8").locator("#found").inner_text()
+    assert "caniexport upgrade --from torch=1.10.2 --to torch=2.8.0" in told.split("Mov")[0]
+
+    page = front("?q=cross+torch+2.8+opset+18")
+    assert "Read as: torch 2.8.0, opset 18, word: cross." in page.locator("#found").inner_text()
+    assert "not how it stands at one setting" in page.locator("#found").inner_text()
+    assert page.locator("ol.hits .name a").first.get_attribute("href") == "case/cross-no-symbolic.html"
+    assert page.get_by_role("link", name="As a table").get_attribute("href") == "matrix.html?q=cross&torch=2.8.0"
+
+    assert "torch 3.0 has not been measured" in front("?q=cross+torch+3.0").locator("#found").inner_text()
+
+
 def cells_of(page):
     """The names, exporters and releases that the matrix of the copy shows."""
     names = page.locator(".matrix tbody[data-case] tr:visible th.case").all_inner_texts()

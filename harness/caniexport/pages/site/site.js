@@ -66,7 +66,7 @@
     const command = `caniexport upgrade --from torch=${before} --to torch=${after}`
     const more = other || narrow ? [element('p', 'hint', `${other}${narrow} `, element('code', '', command))] : []
     if (!file) return more
-    return [element('p', 'decision', decision), element('p', '', link(file, `All of it: from torch ${before} to torch ${newest}`)), ...more]
+    return [...more, element('p', 'decision', decision), element('p', '', link(file, `All of it: from torch ${before} to torch ${newest}`))]
   }
   const move_of = (question, releases) => {
     const is_move = question.kind === 'move' || question.asks === 'upgrade' || (question.kind === 'range' && !question.words)
