@@ -172,7 +172,7 @@ def test_every_release_has_an_address_that_stays(copy):
 def test_the_copy_counts_what_the_app_counts(copy, home):
     app = page_of("matrix", {"rows": "cases"}, Kept.open(home / "results", None))
     counts = [
-        re.findall(r"<span><span class=.badge[^>]*>([^<]*)</span> <b>([\d,]*)</b>", str(text))
+        re.findall(r"<span><span class=.swatch[^>]*>[^<]*</span> ([^<]*) <b>([\d,]*)</b>", str(text))
         for text in (app.body, (copy / "matrix.html").read_text(encoding="utf-8"))
     ]
 
