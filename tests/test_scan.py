@@ -61,6 +61,10 @@ def scanned(tmp_path, rows):
         ('compare_version("torch", operator.ge, "1.12.0")', "torch >= 1.12.0"),
         ('check_version(torch.__version__, "1.10.0")', "torch >= 1.10.0"),
         ("torch_version_at_least('2.8')", "torch >= 2.8"),
+        ("TORCH_MAJOR > 1 or (TORCH_MAJOR == 1 and TORCH_MINOR >= 8)", "torch >= 1.8"),
+        ('is_in_onnx_export() and torch.__version__ < "1.12"', "torch < 1.12"),
+        ('not (exported and parse(torch.__version__) >= parse("1.12"))', "torch < 1.12"),
+        ('"1.8" in torch.__version__', "torch == 1.8"),
     ],
 )
 def test_a_gate_is_understood_in_the_forms_in_which_it_is_written(test, said):
@@ -70,9 +74,26 @@ def test_a_gate_is_understood_in_the_forms_in_which_it_is_written(test, said):
 
 
 @pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ('"1.10" <= torch.__version__ < "1.12"', ["torch >= 1.10", "torch < 1.12"]),
+        ("(1, 8) <= TORCH_VERSION < (1, 12)", ["torch >= 1.8", "torch < 1.12"]),
+        (
+            '(torch.__version__ < "1.12" and a) or (b and not torch.__version__ >= "1.9")',
+            ["torch < 1.12", "torch < 1.9"],
+        ),
+    ],
+)
+def test_each_comparison_of_a_combined_gate_is_understood(test, said):
+    found = gates.conditions(ast.parse(test, mode="eval").body, {}, frozenset())
+    assert [one.text for one in found] == said
+
+
+@pytest.mark.parametrize(
     "test",
     [
         'torchvision.__version__ < "0.12"',
+        '"1.8" in torchvision.__version__',
         'torch.__version__ == "parrots"',
         'numpy.__version__ < "2"',
         "parse(torch.__version__).minor < 10",

@@ -225,6 +225,58 @@ def test_where_calls_differ_no_opset_is_taken_and_that_is_said(scanned):
     assert "export calls name several opsets, 11 (1), 13 (1)" in found.notes[0]
 
 
+def test_a_projects_exporter_is_that_of_most_of_its_calls_tests_apart(tmp_path, rows):
+    pinned, bare = (
+        f"import torch\ntorch.onnx.export(m, a, 'f'{more})\n" for more in (", dynamo=False", ", opset_version=18")
+    )
+    texts = {"one": pinned, "two": pinned, "three": bare, "tests/test_a": bare, "tests/test_b": bare}
+    for name, text in texts.items():
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert scan_source(rows, tmp_path, torch=["2.15.0"]).exporter == "torchscript-trace"
+    (tmp_path / "four.py").write_text(bare, encoding="utf-8")
+    assert scan_source(rows, tmp_path, torch=["2.15.0"]).exporter is None
+
+
+def test_comparisons_beside_methods_of_python_values_are_judged_by_no_operator(scanned):
+    text = """
+def names_in_onnx(names, seen):
+    if torch.__version__ < "1.13" or not EXPORT_TO_ONNX:
+        seen.add(names[0].split("#")[0])
+        seen.update(other.append(name) for name in names)
+"""
+    (item,) = [one for one in scanned(text).findings if one.site.kind.value == "version-gate"]
+    assert item.is_elsewhere
+
+
+def test_what_is_said_in_the_branch_that_is_taken_elsewhere_is_no_reason_for_the_other(scanned):
+    text = """
+# for ONNX
+def run(self, x):
+    if not is_exporting():
+        # a trainer puts torch.addmm in the place of F.linear, which collides with our own
+        held = patched(self)
+    else:
+        held = nothing()
+    with held:
+        return self.layer(x)
+"""
+    assert [one for one in scanned(text).findings if one.site.sure is not Sureness.SIMILAR] == []
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# This allows them to be iterated over during export",  # no operator, but in its function's name
+        "# nn.Linear was replaced there, so it is mapped to ONNX Gemm",  # nothing is computed here
+    ],
+)
+def test_an_operator_is_named_only_where_something_is_said_to_fail_or_takes_its_place(scanned, comment):
+    text = f"# for ONNX\ndef unfold_names(self, names):\n    {comment}\n    self.names = [names]\n    return self\n"
+    assert [one for one in scanned(text).findings if one.site.sure is not Sureness.SIMILAR] == []
+
+
 @pytest.mark.parametrize(
     "text",
     [

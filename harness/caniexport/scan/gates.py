@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from caniexport import versions
 from caniexport.model.errors import UnknownName
@@ -109,7 +110,7 @@ class Condition:
 
 
 def conditions(test: ast.expr, known: Mapping[str, Condition], derived: frozenset[str]) -> list[Condition]:
-    """The comparisons in a test, each as it is written: ``not`` turns one over, ``and`` and ``or`` have several.
+    """The comparisons in a test, as they are written: ``not`` turns one over, ``and``, ``or`` and a chain have several.
 
     ``known`` are flags by name, ``derived`` the names that hold torch's version.
     """
@@ -118,6 +119,10 @@ def conditions(test: ast.expr, known: Mapping[str, Condition], derived: frozense
         if split is not None:
             return [split]
         return [found for value in test.values for found in conditions(value, known, derived)]
+    if isinstance(test, ast.Compare) and len(test.ops) > 1:
+        sides = pairwise([test.left, *test.comparators])
+        each = [ast.Compare(left, [how], [right]) for (left, right), how in zip(sides, test.ops, strict=True)]
+        return [found for item in each for found in conditions(item, known, derived)]
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return [found.negated for found in conditions(test.operand, known, derived)]
     found = condition(test, known, derived)
@@ -179,6 +184,9 @@ def _is_version(node: ast.AST, derived: frozenset[str]) -> bool:
 
 def _compared(node: ast.Compare, derived: frozenset[str]) -> Condition | None:
     left, operator, right = node.left, node.ops[0], node.comparators[0]
+    if isinstance(operator, ast.In) and isinstance(left, ast.Constant) and holds_version(right, derived):
+        begun = _constant(left)  # "1.8" in torch.__version__
+        return _made("==", begun.rstrip("."), begun.rstrip(".").count(".") + 1) if begun else None
     sign = _OPERATORS.get(type(operator))
     if sign is None:
         return None

@@ -47,7 +47,9 @@ def lines_of(source: ParsedFile, known: Knowledge, check: Callable[[], None]) ->
 
 @dataclass(frozen=True)
 class Candidate:
-    """A case, the fix that is nearest, and what speaks for it, as numbers between 0 and 1."""
+    """A case, the fix that is nearest, and what speaks for it, as numbers between 0 and 1; ``calls`` is 1 where its
+    operator is called there, and half of that where it has none.
+    """
 
     case: str
     variant: str
@@ -59,6 +61,7 @@ class Candidate:
     words: float = 0.0
     few: float = 0.0
     said: float = 0.0
+    calls: float = 0.0
 
     @property
     def score(self) -> float:
@@ -71,7 +74,8 @@ class Candidate:
     @property
     def is_same(self) -> bool:
         """Whether it is enough to say that the place is about this case, and no other of its operator."""
-        return self.form >= _SHARE or bool(self.said) or self.failing >= _WRITTEN
+        known = self.named or self.calls or self.form or self.failing or self.left_out
+        return self.form >= _SHARE or bool(self.said and known) or self.failing >= _WRITTEN
 
     def is_near(self, told: Told) -> bool:
         """Whether it is enough to name this case beside the operator."""
@@ -133,8 +137,10 @@ class Ranking:
         if "write_slice" in left_out:
             left_out |= {"copy"}
         told = (left_out | place.avoided) & place.named
+        if not calls:
+            told -= _VAGUE  # nothing here takes the place of what is called everywhere
         if not told and place.is_at_fault:
-            told = place.named - calls - _VAGUE or place.named - _VAGUE
+            told = place.named - calls - _VAGUE or (place.named - _VAGUE if place.tells_of_fault else frozenset())
         return place.most_told(told)
 
     def alone(self, lines: OnLines, named: Callable[[int], frozenset[str]]) -> list[Formed]:
@@ -225,7 +231,7 @@ class Ranking:
         return Candidate(
             profile.case, variant or (said[0] if said else other) or "?", named, left_out, form, failing, operators,
             self._words(profile, seen.words), 1.0 if most <= _FEW else 0.0,
-            1.0 if said else 0.0,
+            1.0 if said else 0.0, 1.0 if profile.leads & seen.calls else 0.0 if profile.leads else 0.5,
         )  # fmt: skip
 
     def _failing(self, profile: Profile, there: Collection[int]) -> float:
@@ -308,11 +314,11 @@ _RARE = 2.5
 _NAMED = 2.9
 #: operators that lists, dictionaries and numbers of Python have, too
 _PYTHON = frozenset(
-    "index item slice list size floor_divide remainder add mul pow in is both max min sum round abs".split()
+    "index item slice list size floor_divide remainder add mul pow in is both max min sum round abs int float".split()
 )
 #: operators that are named for many reasons
 _VAGUE = frozenset(
-    "tensor append rand randn linear conv2d clone copy sum split where arange dropout embedding softmax reshape "
+    "tensor append rand randn zeros linear conv2d clone copy sum split where arange dropout embedding softmax reshape "
     "view cat stack max min add mul div not neg matmul relu sigmoid batchnorm expand detach item eq ne lt le and or "
     "prim::pythonop".split()
 )

@@ -444,15 +444,27 @@ def _sets_opset(nodes: Iterable[ast.AST]) -> bool:
 
 
 def _called(nodes: Iterable[ast.AST]) -> set[str]:
-    """The last names of what is called in these branches."""
-    calls = (item for node in nodes for item in ast.walk(node) if isinstance(item, ast.Call))
-    return {dotted(call.func).split(".")[-1] for call in calls} - {""}
+    """The last names of what is called in these branches; a list, a set or a text has methods with an operator's name,
+    too, so that these count where they are called of torch.
+    """
+    calls = (dotted(item.func) for node in nodes for item in ast.walk(node) if isinstance(item, ast.Call))
+    return {name.split(".")[-1] for name in calls if name.startswith(_TORCH) or _is_of_tensors(name)} - {""}
 
 
 def _called_of_torch(nodes: Iterable[ast.AST]) -> set[str]:
-    """Of these the functions of torch: a list or a text has methods with an operator's name, too."""
+    """Of these the functions of torch."""
     calls = (dotted(item.func) for node in nodes for item in ast.walk(node) if isinstance(item, ast.Call))
-    return {name.split(".")[-1] for name in calls if name.startswith(("torch.", "F.", "nn."))}
+    return {name.split(".")[-1] for name in calls if name.startswith(_TORCH)}
+
+
+_TORCH = ("torch.", "F.", "nn.")
+#: methods of Python's own values: ``names.split(".")``, ``seen.add(name)``
+_OF_VALUES = frozenset(name for kind in (str, list, dict, set, float) for name in dir(kind))
+
+
+def _is_of_tensors(name: str) -> bool:
+    """Whether a call by this name may be one of a tensor's methods, or of a function imported by its own name."""
+    return name.split(".")[-1] not in _OF_VALUES
 
 
 def _called_by_none(_: Iterable[ast.AST]) -> set[str]:

@@ -39,8 +39,14 @@ _COMPLAINT = re.compile(
 _AT_FAULT = re.compile(
     r"\bnot\b|n't|cannot|\bno\b|unsupported|support|instead|rather than|in ?place of|replac|re-?implement|rewrit"
     r"|equivalent|work-?\s?a?rounds?|avoid|\bfail|error|\bbug|limitation|compatib|friendly|without|alternative|mimic"
-    r"|same as|\bhack|\btrick|\bissue|problem|custom|explicit|prefer|differen|wrong|need|requir|\ballow|\benabl"
-    r"|exportable",
+    r"|same as|\bhack|\btrick|\bissue|problem|\bbuggy|broken|custom|explicit|prefer|differen|wrong|need|requir|\ballow"
+    r"|\benabl|exportable",
+    re.IGNORECASE,
+)
+#: of these what only something that fails has: a comment that names no operator is then about its function's
+_FAILS = re.compile(
+    r"\bnot\b|n't|cannot|unsupported|instead|replac|rewrit|equivalent|work-?\s?a?rounds?|avoid|\bfail|error|\bbug"
+    r"|compatib|friendly|without|exportable|\bno\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!])\s|\n\s*\n")
@@ -84,8 +90,8 @@ _AVOIDED = tuple(
     for pattern in (
         _NAME + r"(?: (?:op|operator|operation|function|method|call|layer|is|are|was|does|do|which))*"
         r" ?(?:not|isn't|aren't|doesn't|don't|n't|cannot|can't|unsupported|fails|failed|breaks|raises|crashes"
-        r"|has no)\b",
-        r"(?:instead of|in ?place of|(?:calls|uses|has|needs) no\b"
+        r"|has no|(?:has|is) (?:an? )?(?:buggy|broken|missing|incomplete|incorrect))\b",
+        r"(?:instead of|in ?place of|(?:calls|uses|has|needs|with) no\b"
         r"|replace(?:s|d|ment (?:for|of))?|replacing|rather than|without"
         r"|avoid(?:s|ing)?|alternative (?:to|for|of)|equivalent (?:to|of)|same as|mimics?"
         r"|re-?implement(?:s|ation of)?|rewrite(?:s| of)?|work-? ?a?rounds? (?:for|of)"
@@ -169,6 +175,11 @@ class ToldPlace:
             parts = _SENTENCE.split(self.said)
             return len(self.said) < _SHORT or any(_tells_of_fault(" ".join(pair)) for pair in pairwise(parts))
         return self.told in (Told.GATE, Told.PATCH)
+
+    @property
+    def tells_of_fault(self) -> bool:
+        """Whether what its author says has a sentence on an export that tells of something that fails."""
+        return _tells_of_fault(self.said)
 
     def most_told(self, operators: frozenset[str]) -> str:
         """Of these operators the only one, or the one that its author names most often; empty where several are."""
@@ -320,7 +331,9 @@ class _PlaceFinder:
         telling = _telling(said)
         if not self.onnx and not _is_on_export(_TRACING.sub("", said)) and not backends.of_text(said):
             return  # tracing of another kind: fx, torch.compile, a graph of its own
-        named = self.named(telling, quoted) or frozenset(_in_name(self.known, self._around(node)))
+        named = self.named(telling, quoted)
+        if not named and _FAILS.search(said):
+            named = frozenset(_in_name(self.known, self._around(node)))
         named |= self._swapped(node)
         yield ToldPlace(
             line, min(first, node.lineno), last, Told.COMMENT, said, named,
@@ -485,14 +498,17 @@ class _PlaceFinder:
         ours: Sequence[ast.stmt] = node.body
         if way is False:
             ours, other = [item for item in other if node.orelse or item.lineno - node.lineno < _BEHIND], ours
+        first = node.lineno
         here, instead = span(ours) if ours else None, span(other) if other else None
         last = max(node.end_lineno or node.lineno, *(end for _, end in filter(None, (here, instead))), 0)
         near = min(last, (here[1] if here else node.lineno) + _BEHIND)
         end = here[1] if here else node.lineno
         lines = enumerate(self.source.lines[node.lineno - 1 : near], node.lineno)
-        comments = filter(None, (_comment_of(line) for number, line in lines if number <= end or _STRONG.search(line)))
+        # what is said in the branch that is taken elsewhere is about that one
+        behind = span(node.body)[1] if way is False else first
+        own = (line for number, line in lines if _STRONG.search(line) or number == first or behind < number <= end)
+        comments = filter(None, map(_comment_of, own))
         said = " ".join([inside, *comments, *_messages(node)])
-        first = node.lineno
         yield ToldPlace(
             first, here[0] if here else first, here[1] if here else last, Told.GATE, said,
             self.named(said, ()) | set(_in_name(self.known, inside)) | self._chosen_names(ours), instead=instead,
@@ -536,7 +552,9 @@ class _PlaceFinder:
 
 
 #: operators that say nothing when they are named
-_EVERYWHERE = frozenset("to int bool float size item append shape list forward trace add mul both if loop".split())
+_EVERYWHERE = frozenset(
+    "to int bool float size item append shape list forward trace add mul both if loop constant".split()
+)
 #: a comment or docstring of which all is about one thing
 _SHORT = 400
 

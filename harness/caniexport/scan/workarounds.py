@@ -69,8 +69,9 @@ def _is_about_onnx(source: ParsedFile) -> bool:
 
 def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]:
     ranked = ranking.rank(place, lines)
-    # a form of another operator than the one that the author says fails is a chance
-    same = [item for item in ranked if item.is_same and (item.named or item.said or not place.avoided)]
+    # a form, or words, of another operator than those that the author names are a chance
+    about = (item for item in ranked if item.named or not place.named or (item.said and item.calls >= 1.0))
+    same = [item for item in about if item.is_same]
     return (same or [item for item in ranked if item.is_near(place.told)])[:1]
 
 
@@ -162,8 +163,10 @@ def _formed(source: ParsedFile, found: Formed, by_path: str, onnx: bool, ranking
     of = next((form.of for form in found.forms if form.of), "")
     size = max(form.weight for form in found.forms)
     written = any(not form.needs for form in found.forms)
-    telling = (written and size >= _WHOLE) or (onnx and size >= _FEWEST and _speaks_around(source, found.line))
-    known = of and (onnx or any(ranking.is_distinct(form) for form in found.forms))
+    distinct = any(ranking.is_distinct(form) for form in found.forms)
+    beside = onnx and (written or distinct) and size >= _FEWEST and _speaks_around(source, found.line)
+    telling = (written and size >= _WHOLE) or beside
+    known = of and (onnx or distinct)
     sure = Sureness.SAME if known or telling else Sureness.SIMILAR
     return Site(
         source.path, found.line, SiteKind.SHAPE, text_at(source, found.line), found.fixes[0][0], fixes=found.fixes,
@@ -213,10 +216,14 @@ _WIDTH = 110
 
 
 def written_rules(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef, str]]:
-    """Export rules, wherever they are registered: functions of a graph ``g`` that write nodes, with their operator."""
+    """Export rules, wherever they are registered: functions of a graph ``g`` that write nodes, with their operator. A
+    function that is called in the file helps a rule, and is none.
+    """
+    called = {dotted(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     methods = {id(item) for node in every_statement(tree) if isinstance(node, ast.ClassDef) for item in node.body}
     for node in every_statement(tree):
-        if isinstance(node, ast.FunctionDef) and id(node) not in methods and _takes_graph(node) and _written(node):
+        alone = isinstance(node, ast.FunctionDef) and id(node) not in methods and node.name not in called
+        if isinstance(node, ast.FunctionDef) and alone and _takes_graph(node) and _written(node):
             yield node, operator_of(re.sub(r"^_+|__\w+$|_?symbolic_?|_?onnx_?|_?export_?", "", node.name))
 
 
