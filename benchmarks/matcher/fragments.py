@@ -48,7 +48,9 @@ from caniexport.scan.scan import scan as scan_source  # noqa: E402  # the same
 from caniexport.store import Dataset  # noqa: E402  # the same
 
 FRAGMENTS = Path(__file__).with_name("fragments.jsonl")
-HALVES = ("build", "held_out", "fresh", "looked", "kept", "outside", "last", "unseen", "unseen_later")
+HALVES = (
+    "build", "held_out", "fresh", "looked", "kept", "outside", "last", "unseen", "unseen_later", "unseen_last"
+)  # fmt: skip
 #: old setup.py files import pkg_resources
 _CONSTRAINT = "setuptools<70\n"
 _OTHER_BACKEND = "other-backend"
