@@ -129,12 +129,12 @@ def test_a_place_that_passes_at_some_opsets_only_says_which_and_what_else_happen
 def test_the_signs_above_the_matrix_are_those_that_stand_in_it(draw):
     def told(**asked):
         signs = re.search(r'<details class="signs">.*?</summary>', markup(draw("matrix", **asked)), re.DOTALL)[0]
-        return re.findall(r'class="badge [^"]*">([^<]*)<', signs)
+        return [" ".join(found).strip() for found in re.findall(r'"swatch [^"]*">([^<]*)</span> ([\w ]*)', signs)]
 
     assert {"✓ pass", "✗ fail", "! crash", "≠ mismatch", "· not measured"} <= set(told())
     assert "M oom" not in told()
     assert "! crash" in told(status="crash") and "± unstable" not in told(status="crash")
-    assert told(rows="themes")[-1] == "3/5"
+    assert told(rows="themes")[-1].startswith("3/5")
 
 
 def test_a_row_whose_case_has_a_fix_that_is_known_to_be_wrong_says_so(draw):
@@ -150,9 +150,9 @@ def test_the_legend_counts_the_cells_shown(draw):
     shown = markup(draw("matrix", exporter="torchscript-trace", theme="geometry"))
 
     # 6 opsets of 1.10.2 fail and one is refused; 9, 12 and 12 of the other releases pass
-    assert "✗ fail</span> <b>6</b>" in shown
-    assert "⊘ refused</span> <b>1</b>" in shown
-    assert "✓ pass</span> <b>33</b>" in shown
+    assert "✗</span> fail <b>6</b>" in shown
+    assert "⊘</span> refused <b>1</b>" in shown
+    assert "✓</span> pass <b>33</b>" in shown
 
 
 def test_a_filter_in_the_url_is_what_the_widget_shows_and_what_the_table_shows(draw):
