@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -209,6 +210,27 @@ def test_wrong_use_is_exit_two_with_the_nearest_names_and_no_traceback(run, word
     assert result.exit_code == 2
     assert near in result.stderr
     assert "Traceback" not in result.output
+
+
+def _every_path(command, path=()):
+    """The words that call a command and each one below it."""
+    yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from _every_path(command.get_command(context, name), (*path, name))
+
+
+def test_no_help_is_cut_at_eighty_columns(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    paths = list(_every_path(main))
+    assert ("bundles", "pack") in paths
+    for path in paths:
+        result = run(*path, "--help")
+        assert result.exit_code == 0, path
+        # what is cut ends in a word and points; «cpu, cuda, ...» is meant so
+        assert not re.findall(r"^(?!Usage).*\w(?:\.\.\.|…)$", result.stdout, re.MULTILINE), path
+        assert all(len(line) <= 80 for line in result.stdout.splitlines()), path
 
 
 @pytest.mark.parametrize("command", COMMANDS)

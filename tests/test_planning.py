@@ -212,10 +212,13 @@ def test_every_command_takes_an_operator_by_any_of_its_names_and_a_release_by_it
 
 
 def test_an_operator_where_a_case_is_wanted_is_answered_with_its_cases(home):
-    reply = run("why", "F.grid_sample")
+    asked = run("why", "F.grid_sample")
+    assert asked.exit_code == 0
+    assert asked.stdout.startswith("grid-sample/plain")
 
-    assert reply.exit_code == 2
-    assert "'F.grid_sample' is no case, and an operator of 1 case: grid-sample" in reply.output
+    refused = run("table", "--case", "F.grid_sample")
+    assert refused.exit_code == 2
+    assert "'F.grid_sample' is no case, and an operator of 1 case: grid-sample" in refused.output
 
 
 def test_an_operator_that_is_known_and_no_case_is_about_is_told_apart_from_a_typo(home):

@@ -86,7 +86,7 @@ def test_what_to_do_where_my_own_model_fails(kept):
 
 def test_what_to_do_where_my_own_model_fails_by_an_operator_without_a_case(kept):
     said = printed("why", MAXIMUM, "--torch", "1.10")
-    assert "On torch 1.10.2 torch's own calls of maximum (float32) fail by TorchScript" in said
+    assert "On torch 1.10.2 no exporter exports torch's own calls of maximum (float32): TorchScript does not" in said
     body = page("search", {"torch": "1.10.2", "q": MAXIMUM}, kept).body
     assert decided(kept, "search", torch="1.10.2", q=MAXIMUM) in said.replace("`", "")
     assert "aten::maximum</a>" in body
@@ -102,5 +102,7 @@ def test_where_most_was_not_measured_that_nothing_breaks_is_not_what_leads():
 
 def test_an_operator_at_a_release_is_told_of_that_release_first():
     said = printed("op", "index_put", "--torch", "2.5")
-    assert said.startswith("On torch 2.5.1 torch's own calls of index_put (float32) pass by dynamo at opset 18")
-    assert "fail by TorchScript" in said
+    assert said.startswith(
+        "On torch 2.5.1 torch's own calls of index_put (float32) are exported by `dynamo=True` at opset 18"
+    )
+    assert "TorchScript (`dynamo=False`) does not at opset" in said

@@ -26,7 +26,7 @@ _FIX = {
 #: what is said of a case
 _FREE, _NEEDED = "no workaround is needed, the failing form works", "a workaround is still needed"
 _BROKEN = "none of the workarounds measured helps"
-_PARTLY = "the failing form works where it was measured, and was not with every exporter"
+_PARTLY = "not measured with every exporter; where it was, the failing form works"
 _NOTHING = "nothing was measured there"
 _MENDED, _HARMED = "the failing form works since a release", "the fix does harm"
 _STILL = (_NEEDED, _BROKEN, _HARMED)
@@ -159,7 +159,9 @@ def _need(standings: list[Standing]) -> str:
 
 
 def _by_whom(need: str, standings: list[Standing]) -> str:
-    """`` by trace, script, not by dynamo``: where a fix is needed or none helps, and where it may go."""
+    """Where a fix is needed, where none helps, and where it may go: `` by trace, not by dynamo``, `` by dynamo; none is
+    needed by trace``.
+    """
     word = {_NEEDED: Workaround.NEEDED, _BROKEN: Workaround.BROKEN, _HARMED: Workaround.HARMFUL}.get(need)
     if word is None:
         return ""
@@ -170,5 +172,7 @@ def _by_whom(need: str, standings: list[Standing]) -> str:
         for name in names
         if name not in such and any(item.exporter == name and item.word is Workaround.OBSOLETE for item in standings)
     ]
-    without = f", not by {', '.join(EXPORTER_SHORT[name] for name in free)}" if free else ""
+    named = ", ".join(EXPORTER_SHORT[name] for name in free)
+    joined = ", not by" if word is Workaround.NEEDED else "; none is needed by"
+    without = f"{joined} {named}" if free else ""
     return f" by {', '.join(EXPORTER_SHORT[name] for name in such)}{without}"

@@ -10,6 +10,9 @@ from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.model.status import Exporter, Status
 
 _NAMED = {Exporter.DYNAMO.value: "dynamo", Exporter.TRACE.value: "TorchScript"}
+#: since the release in which ``torch.onnx.export`` takes ``dynamo``
+_CALLED = {Exporter.DYNAMO.value: "`dynamo=True`", Exporter.TRACE.value: "TorchScript (`dynamo=False`)"}
+_HAS_DYNAMO = "2.5"
 
 
 @dataclass(frozen=True)
@@ -17,8 +20,9 @@ class ExporterEnd:
     """How the calls of an operator end by an exporter at a release: at which opsets all of them pass, of those asked.
 
     ``first`` is the lowest of these, ``status`` pass where there is one, else the worst at the newest; ``share`` how
-    many of them pass there (``2/3``) where only some do, ``said`` how the first one that fails ends. ``elsewhere`` is
-    where they pass, where they do not at the release: the first newer one that was measured, else the last older one.
+    many of them pass there (``2/3``) where only some do, ``said`` how the first one that fails ends. ``since`` is the
+    release since which they pass without a gap. Where they do not pass, ``newer`` is the first newer release on which
+    they do, ``older`` the last older one.
     """
 
     exporter: str
@@ -28,16 +32,25 @@ class ExporterEnd:
     status: str
     share: str
     said: str
-    elsewhere: str
+    since: str
+    newer: str
+    older: str
 
     @property
-    def told(self) -> str:
-        """``by dynamo at opset 18, 20``, ``by TorchScript at opset 17 (2 of 3 pass; all on torch 2.5.1)``."""
-        who = f"by {_NAMED.get(self.exporter, self.exporter)} at opset {self.passing or self.asked}"
-        some = f"{self.share.replace('/', ' of ')} pass" if self.share else ""
-        other = f"all pass on torch {self.elsewhere}" if self.elsewhere else ""
-        noted = "; ".join(filter(None, (some, other)))
-        return f"{who} ({noted})" if noted else who
+    def exporting(self) -> str:
+        """Behind «dynamo exports …»: ``at opset 18, 20 (since torch 2.1.2)``."""
+        return f"at opset {self.passing} (since torch {self.since})"
+
+    @property
+    def failing(self) -> str:
+        """Behind «TorchScript …»: ``does not at opset 8, 17 (2 of 3 calls pass; all of them since torch 2.5.1)``."""
+        if not (self.share or self.newer or self.older):
+            return "does not, at no opset and on no release that was measured"
+        some = f"{self.share.replace('/', ' of ')} calls pass" if self.share else ""
+        all_of = "all of them" if self.share else "it does"
+        other = f"{all_of} since torch {self.newer}" if self.newer else ""
+        last = f"{all_of} up to torch {self.older}" if self.older and not self.newer else ""
+        return f"does not at opset {self.asked} ({'; '.join(filter(None, (some, other, last)))})"
 
 
 @dataclass(frozen=True)
@@ -61,12 +74,17 @@ class OperatorAt:
 
     @property
     def told(self) -> str:
-        """The sentence that says what passes where."""
-        good = " and ".join(end.told for end in self.ends if end.passing)
-        bad = " and ".join(end.told for end in self.ends if not end.passing)
-        told = ", ".join(f"{word} {ends}" for word, ends in (("pass", good), ("fail", bad)) if ends)
+        """The sentence that says by which exporter and at which opset it can be exported, and by which it cannot."""
         calls = f"torch's own calls of {self.op} ({self.dtype})"
-        return f"On torch {self.torch} {calls} {told}: `caniexport op {self.op}` has every release."
+        good = " and ".join(f"{self._who(end)} {end.exporting}" for end in self.ends if end.passing)
+        bad = "; ".join(f"{self._who(end)} {end.failing}" for end in self.ends if not end.passing)
+        if not good:
+            return f"On torch {self.torch} no exporter exports {calls}: {bad}."
+        return f"On torch {self.torch} {calls} are exported by {good}{f'; {bad}' if bad else ''}."
+
+    def _who(self, end: ExporterEnd) -> str:
+        named = _CALLED if versions.parse(self.torch) >= versions.parse(_HAS_DYNAMO) else _NAMED
+        return named.get(end.exporter, end.exporter)
 
 
 def operator_at(summary: OperatorsSummary, name: str, torch: str) -> OperatorAt | None:
@@ -97,6 +115,7 @@ def _end(exporter: str, cells: dict[str, OperatorCell], torch: str) -> ExporterE
     here = cells[torch]
     passing = versions.ordered(release for release, cell in cells.items() if cell.passing)
     newer = [release for release in passing if versions.parse(release) > versions.parse(torch)]
+    older = [release for release in passing if versions.parse(release) < versions.parse(torch)]
     return ExporterEnd(
         exporter,
         versions.opset_text(here.passing),
@@ -105,5 +124,18 @@ def _end(exporter: str, cells: dict[str, OperatorCell], torch: str) -> ExporterE
         Status.PASS.value if here.passing else here.status.value,
         here.share,
         here.said,
-        "" if here.passing else "".join(newer[:1] or passing[-1:]),
+        _since(cells, torch),
+        "" if here.passing else "".join(newer[:1]),
+        "" if here.passing else "".join(older[-1:]),
     )
+
+
+def _since(cells: dict[str, OperatorCell], torch: str) -> str:
+    """The first of the releases up to one on all of which the calls pass; empty where they do not on that one."""
+    since = ""
+    for release in reversed(versions.ordered(cells)):
+        if versions.parse(release) <= versions.parse(torch):
+            if not cells[release].passing:
+                break
+            since = release
+    return since

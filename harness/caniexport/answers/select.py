@@ -173,16 +173,22 @@ def _cases(asked: Iterable[str], rows: Rows) -> set[tuple[str, str]]:
     return found
 
 
+def cases_about(text: str, rows: Rows) -> tuple[str, ...]:
+    """The cases that are about an operator; none where a case itself is called so."""
+    if any(text.casefold() == case.casefold() for case, _ in rows.catalogue):
+        return ()
+    key = operator_key(text)
+    return tuple(dict.fromkeys(entry.case for entry in rows.catalogue.values() if key in operator_keys(entry.ops)))
+
+
 def _refuse_operator(text: str, rows: Rows) -> None:
     """Raises :class:`UnknownName` with its cases for an operator where a case is wanted."""
-    if any(text.casefold() == case.casefold() for case, _ in rows.catalogue):
-        return
-    about = [entry.case for entry in rows.catalogue.values() if operator_key(text) in operator_keys(entry.ops)]
-    if about:
-        found = list(dict.fromkeys(about))
+    found = cases_about(text, rows)
+    if found:
         named = f"{text!r} is no case, and an operator of {names.plural(len(found), 'case')}: {names.some(found, 5)}"
         raise UnknownName(f"{named} (caniexport table --op {text})")
-    refuse_uncovered(text, rows)
+    if not any(text.casefold() == case.casefold() for case, _ in rows.catalogue):
+        refuse_uncovered(text, rows)
 
 
 def refuse_uncovered(text: str, rows: Rows) -> None:

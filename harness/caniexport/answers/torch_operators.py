@@ -32,6 +32,8 @@ _PARTS = frozenset("fft linalg special masked sparse nn.functional signal.window
 _REPLAY = ("bundle", "runtime", "runtime_version", "provider", "status")
 _ONNXRUNTIME = ("onnxruntime", "cpu")
 _EXPORTERS = (Exporter.TRACE.value, Exporter.DYNAMO.value)
+#: operators of ONNX that give their input
+_HANDS_ON = frozenset({"Identity"})
 #: the dtype that an operator is told by, the first of these that it has
 TOLD = ("float32", "int64", "bool", "complex64")
 _COLUMNS = (
@@ -62,6 +64,12 @@ class OperatorRow(NamedTuple):
         """What the first call that does not pass is given; empty where it is not known."""
         given = dict(line.split(": ", 1) for line in (self.arguments or "").splitlines())
         return given.get(self.sample or "", "")
+
+    @property
+    def first(self) -> str:
+        """What the first call is given, whose file was read where all pass; empty where that is not known."""
+        lines = (self.arguments or "").splitlines()
+        return lines[0].partition(": ")[2] if lines and self.works else ""
 
     @property
     def works(self) -> bool:
@@ -111,6 +119,7 @@ class OperatorPlace(Shown):
     """What one entry of torch's database comes to: the decision first.
 
     ``left_out`` are dtypes that are not measured, with the reason; ``became`` the ONNX operators of its files;
+    ``exported`` what the call is given whose file was read for it;
     ``runs_on`` from which onnxruntime on the documented cases' files with each of these run; ``declared`` the opsets
     with a rule in the newest release, by exporter; ``cases`` documented failures about it, ``fixes`` their fixes;
     ``findings`` what looking by hand found, with a call that shows it; ``meant`` whether the name means this operator
@@ -128,6 +137,14 @@ class OperatorPlace(Shown):
     fixes: tuple[str, ...]
     findings: tuple[str, ...] = ()
     meant: bool = True
+    exported: str = ""
+
+    @property
+    def becomes(self) -> str:
+        """The ONNX operators of its files; with the call where these only hand a value on: others may do more."""
+        words = ", ".join(self.became)
+        is_empty = bool(self.became) and set(self.became) <= _HANDS_ON
+        return f"{words} (the file of a call with {self.exported})" if is_empty and self.exported else words
 
     @property
     def told(self) -> list[OperatorHistory]:
@@ -273,8 +290,8 @@ def _place(op: str, rows: Sequence[OperatorRow], releases: Sequence[str], datase
         for place, own in sorted(groups.items(), key=lambda item: _rank(*item[0]))
     )
     left_out = {row.dtype or "": row.signature or "" for row in rows if not row.exporter and row.torch == newest}
-    files = (row.ops for row in rows if row.ops and row.torch == newest and row.dtype in TOLD and not row.form)
-    became = tuple(dict.fromkeys(item for ops in files for item in _plain_ops(ops)))
+    files = [row for row in rows if row.ops and row.torch == newest and row.dtype in TOLD and not row.form]
+    became = tuple(dict.fromkeys(item for row in files for item in _plain_ops(row.ops or "")))
     cases = _cases(dataset, op)
     place = OperatorPlace(
         op,
@@ -286,6 +303,7 @@ def _place(op: str, rows: Sequence[OperatorRow], releases: Sequence[str], datase
         _declared(dataset, op),
         cases,
         _fixes(dataset, cases),
+        exported=next((row.first for row in files if row.first), ""),
     )
     return replace(place, decision=_decision(place, newest, newest == releases[-1]))
 

@@ -20,6 +20,7 @@ from caniexport.store import Dataset
 
 _KEYS = ("cases", "ops", "themes")
 _SHOWN = 8
+_NONE_ABOUT = "nothing is known of {}: no case of the corpus is about it"
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,10 @@ def wanted(
     Operators that torch or onnx know and no case is about are noted. Raises :class:`UnknownName` for an operator or
     case that nobody knows, :class:`CorpusError` for a list that cannot be read.
     """
+    filters, notes = _covered(dataset, filters)
     if op_list is None and cases is None:
-        return WantedFilters(filters)
+        return WantedFilters(filters, tuple(notes))
     listed = _listed(cases)
-    notes: list[str] = []
     ops = [*(read_ops(op_list) if op_list else ()), *listed["ops"]]
     _require_ops(dataset, ops)
     taken, uncovered = _with_ops(load(dataset).catalogue, ops)
@@ -54,10 +55,24 @@ def wanted(
             if asked.any:
                 taken |= {case for case, _ in select(load(dataset), asked).catalogue}
     if uncovered:
-        notes.append(f"no case of the corpus is about {names.some(uncovered, _SHOWN)}")
+        notes.append(_NONE_ABOUT.format(names.some(uncovered, _SHOWN)))
     narrowed = select(load(dataset), filters).catalogue if filters.any else load(dataset).catalogue
     both = tuple(sorted(taken & {case for case, _ in narrowed}))
     return WantedFilters(replace(filters, cases=both), tuple(notes), nothing=not both)
+
+
+def _covered(dataset: Dataset, filters: Filters) -> tuple[Filters, list[str]]:
+    """The filters without those of several operators that no case is about, and a note that says so. Where none of them
+    has a case the filters stay as they are: :func:`select` refuses them.
+    """
+    catalogue = load(dataset).catalogue
+    if len(filters.ops) > 1:
+        _require_ops(dataset, filters.ops)
+    _, uncovered = _with_ops(catalogue, filters.ops)
+    known = tuple(op for op in filters.ops if op not in uncovered)
+    if not uncovered or not known:
+        return filters, []
+    return replace(filters, ops=known), [_NONE_ABOUT.format(names.some(uncovered, _SHOWN))]
 
 
 def what_is_named(dataset: Dataset, name: str, *, fixes: bool = False) -> dict[str, tuple[str, ...]]:

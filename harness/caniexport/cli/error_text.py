@@ -20,7 +20,8 @@ _MOST_FIXES, _MOST_OTHERS = 4, 6
 def show_error(answer: ErrorAnswer, console: Console) -> None:
     """Print what is known of a pasted error."""
     console.print(answer.decision, style="bold")
-    labelled("read", answer.reason, console)
+    if answer.reason:
+        labelled("read", answer.reason, console)
     for number, lead in enumerate(answer.leads):
         _lead(lead, console, with_code=number == 0)
     if answer.others:
@@ -33,6 +34,8 @@ def show_error(answer: ErrorAnswer, console: Console) -> None:
         console.print(f"Rules that torch {answer.tables[0].torch} itself lists for {answer.tables[0].op}: {found}")
     if answer.operator and answer.operator.told not in answer.decision:
         console.print(answer.operator.told)
+    if answer.operator:
+        labelled("releases", f"caniexport op {answer.operator.op}", console)
     for note in answer.notes:
         console.print(f"- {note}")
 

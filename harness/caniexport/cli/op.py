@@ -159,7 +159,7 @@ def _facts(place: OperatorPlace) -> list[tuple[str, str]]:
     found = {
         "seen": "\n".join(place.findings),
         "fails": "\n".join(f"{', '.join(where)}: {reason}" for reason, where in reasons.items()),
-        "becomes": ", ".join(place.became),
+        "becomes": place.becomes,
         "onnxruntime": "; ".join(f"{op}: {words}" for op, words in place.runs_on.items()),
         "declared": "; ".join(declared),
         "cases": ", ".join(place.cases),

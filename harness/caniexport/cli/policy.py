@@ -11,7 +11,7 @@ from caniexport import versions
 from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, json_option, open_dataset, several
+from caniexport.cli.options import filter_options, json_option, open_dataset, several, tell
 from caniexport.cli.output import grid
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def command(
     asked = wanted(dataset, read_filters("policy", given), op_list)
     if asked.nothing:
         raise click.UsageError("; ".join(asked.notes))
+    for note in asked.notes:
+        tell(note)
     found = answers.policy(dataset, asked.filters, runtime_versions)
     if form == "toml" and not as_json:
         click.echo(answers.to_toml(found), nl=False)

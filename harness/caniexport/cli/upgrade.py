@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,7 +103,7 @@ def command(
         found = measured(found, factory, dataset)
     # a model that was measured is the answer: the whole corpus, which nobody asked about, is counted only
     is_narrow = asked.filters.any or file is not None or factory is None
-    output.answer(found, show if is_narrow else show_measured, as_json)
+    output.answer(found, partial(show if is_narrow else show_measured, first=asked.notes), as_json)
     if found.breaks:
         click.get_current_context().exit(1)
 
@@ -159,39 +160,45 @@ def _answer(
     return upgrade(dataset, before, parse(after or ""), filters, graph)
 
 
-def show(found: Upgrade | Plan, console: Console) -> None:
-    """Print what an upgrade changes, or a plan for one: the decision first."""
+def show(found: Upgrade | Plan, console: Console, first: Sequence[str] = ()) -> None:
+    """Print what an upgrade changes, or a plan for one: the decision first, behind it the notes that limit it."""
     from caniexport.answers.plan import Plan
 
-    _decision(found, console)
+    _decision(found, first, console)
     if isinstance(found, Plan):
         _plan(found, console)
     else:
         _changes(found, console)
-    for note in found.notes:
-        console.print(f"- {note}", soft_wrap=True)
+    _notes(found, first, console)
 
 
-def show_measured(found: Upgrade | Plan, console: Console) -> None:
+def show_measured(found: Upgrade | Plan, console: Console, first: Sequence[str] = ()) -> None:
     """Print what came of a model that was measured, and of the corpus the counts alone."""
     from caniexport.answers.plan import Plan
 
     if isinstance(found, Plan):
-        show(found, console)
+        show(found, console, first)
         return
-    _decision(found, console)
+    _decision(found, first, console)
     _points(found, console)
     console.print(f"\nOf all {sum(found.counts.values())} cases of the corpus: {_counts(found)}", soft_wrap=True)
     console.print("- those about the model's operators: --op grid_sample --op lstm, or --model with an exported file")
+    _notes(found, first, console)
+
+
+def _notes(found: Upgrade | Plan, first: Sequence[str], console: Console) -> None:
     for note in found.notes:
-        console.print(f"- {note}", soft_wrap=True)
+        if note not in first:
+            console.print(f"- {note}", soft_wrap=True)
 
 
-def _decision(found: Upgrade | Plan, console: Console) -> None:
+def _decision(found: Upgrade | Plan, first: Sequence[str], console: Console) -> None:
     from caniexport.answers.decision import decide, decide_plan
     from caniexport.answers.plan import Plan
 
     console.print(decide_plan(found) if isinstance(found, Plan) else decide(found), style="bold", soft_wrap=True)
+    for note in first:
+        console.print(f"{note[:1].upper()}{note[1:]}.", soft_wrap=True)
     console.print()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ import click
 from caniexport import home as homes
 from caniexport import versions
 from caniexport.answers.beside_torch import ALONG_PACKAGES
-from caniexport.answers.filters import read_filters
+from caniexport.answers.filters import Filters, read_filters
 from caniexport.answers.signs import CLAIM, EXPORTER_SHORT, REFUSED, STATUS, word
 from caniexport.cli import output
 from caniexport.cli.options import filter_options, install_options, json_option, open_for, read_install
@@ -21,14 +21,18 @@ from caniexport.cli.output import labelled, styled
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 from caniexport.model.status import WORKS, Status
+from caniexport.names import plural
 
 if TYPE_CHECKING:
     from caniexport.answers.history import Alike, History
     from caniexport.answers.operator_cells import OperatorWhy
     from caniexport.answers.reasons import Detail, FailureGroup, Why
     from caniexport.answers.select import CatalogueEntry
+    from caniexport.answers.shown import Answers
+    from caniexport.answers.supported import CaseSupport
     from caniexport.cli.grid import Grid
     from caniexport.cli.output import Console
+    from caniexport.store import Dataset
 
 _MOST_MESSAGES = 5
 #: what places an error
@@ -67,6 +71,7 @@ def command(
     from caniexport.answers.history import history
     from caniexport.answers.operator_cells import is_of_operators
     from caniexport.answers.reasons import why
+    from caniexport.answers.select import cases_about, load
     from caniexport.cli.error_text import show_error
     from caniexport.cli.question import show_question
     from caniexport.match.evidence import reads_as_error
@@ -87,11 +92,36 @@ def command(
     if case == "-" or reads_as_error(text):
         output.answer(explain_error(dataset, text, _point(given)), show_error, as_json)
         return
-    asked = read_filters("why", {**given, "case": case})
+    about = cases_about(case, load(dataset))
+    if len(about) > 1 and not along:
+        _show_operator_cases(dataset, case, about, given, as_json=as_json)
+        return
+    asked = read_filters("why", {**given, "case": about or case})
     if along:
         output.answer_each(history(dataset, asked, along), show_history, as_json)
     else:
         output.answer_each(why(dataset, asked), show, as_json)
+
+
+def _show_operator_cases(
+    dataset: Dataset, operator: str, cases: Sequence[str], given: Mapping[str, tuple[str, ...]], *, as_json: bool
+) -> None:
+    """How the cases of an operator stand, a line for each exporter, and how to ask about one of them."""
+    from caniexport.answers.supported import supported
+    from caniexport.cli import support
+
+    found = supported(dataset, Filters(cases=tuple(cases)))
+    words = [f"--{name} {value}" for name, values in given.items() for value in values]
+    one = " ".join(("caniexport why", found[0].case, *words))
+    there = " ".join(("caniexport table --op", operator, *words)) if words else ""
+    placed = f"; all of them there: `{there}`" if there else ""
+
+    def show_cases(items: Answers[CaseSupport], console: Console) -> None:
+        lead = f"{operator} is an operator of {plural(len(items), 'case')}; one of them explained: `{one}`{placed}."
+        console.print(lead, style="bold", soft_wrap=True)
+        support.show(items, console)
+
+    output.answer(found, show_cases, as_json)
 
 
 def _why_operator(case: str, given: dict[str, tuple[str, ...]]) -> OperatorWhy:

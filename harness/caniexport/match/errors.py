@@ -26,6 +26,7 @@ from caniexport.match.evidence import (
 from caniexport.match.seen import SeenError, read_seen
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
+from caniexport.model.status import Exporter
 from caniexport.operators import operator_key, operator_keys
 
 if TYPE_CHECKING:
@@ -74,6 +75,11 @@ _OF_MINE, _OF_THEIRS = 0.95, 0.9
 _PURE = 2
 #: a case with so few failing cells says little of what it fails with
 _FEW_CELLS = 5
+#: share of the cells with an error from which one exporter gives it
+_MOST_OF_IT = 0.8
+_NAMED = frozenset(name.value for name in Exporter if name is not Exporter.DEFAULT)
+#: what it counts that a case has the operator's name: of cases with one error it is about that, the others meet it
+_HAS_ITS_NAME = 0.25
 _NUMBER = re.compile(r"\b\d+\b")
 #: what is said of an opset beside the error's own line
 _VERSION = re.compile(r"\b[Vv]ersion \d+")
@@ -242,6 +248,16 @@ class ErrorIndex:
         return max((self.purity.get((case, pattern), 0.0) for pattern in telling), default=0.0)
 
     @cached_property
+    def exporters(self) -> Mapping[str, Counter[str]]:
+        """By pattern, and by the name of an exception: the exporters that give it, by cells."""
+        found: dict[str, Counter[str]] = defaultdict(Counter)
+        for item in self.known:
+            for place in item.seen.places:
+                for words in {*item.patterns, *item.evidence.kinds} if place.exporter in _NAMED else ():
+                    found[words][place.exporter] += place.cells
+        return found
+
+    @cached_property
     def cases_with_pattern(self) -> Counter[str]:
         """How many cases have a pattern."""
         found = _gather((pattern, item.seen.cases) for item in self.known for pattern in item.patterns)
@@ -316,6 +332,17 @@ def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
             best[lead.case] = lead
     found = sorted((_weighed(lead, where, evidence, text) for lead in best.values()), key=_rank)
     return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found))
+
+
+def gave_it(where: ErrorIndex, evidence: ErrorEvidence) -> str:
+    """The exporter that gives an error, by its words, else by its exception; empty where several do."""
+    patterns = [known for reason in evidence.reasons for known in where.patterns_in(reason.pattern)]
+    for words in (*patterns, *evidence.kinds):
+        cells = where.exporters.get(words, Counter())
+        for exporter, most in cells.most_common(1):
+            if most >= _MOST_OF_IT * cells.total():
+                return exporter
+    return ""
 
 
 def _leads(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> list[Lead]:
@@ -437,7 +464,7 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, first
 
 def _is_rule(evidence: ErrorEvidence) -> bool:
     """Whether the operator is torch's: the exporter has no rule for it. ONNX's fail for what came before them."""
-    return "::" in evidence.operator
+    return "::" in evidence.operator or " " in evidence.operator
 
 
 def _same_line(reason: Reason, item: KnownError) -> str:
@@ -510,7 +537,13 @@ def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) 
     )
     called = bool(operator_keys(evidence.called) & operator_keys(lead.entry.ops))
     claimed = _claims(where, lead.case, text)
-    return replace(lead, score=round(words + about + _PURE * pure + called + claimed, 4))
+    has_name = _HAS_ITS_NAME * (lead.confidence in _SURE and _slug(evidence.operator) in lead.case)
+    return replace(lead, score=round(words + about + _PURE * pure + called + claimed + has_name, 4))
+
+
+def _slug(operator: str) -> str:
+    """An operator as names of cases spell it: ``adaptive-avg-pool2d``."""
+    return operator.rpartition("::")[2].casefold().replace("_", "-")
 
 
 def _is_long(reason: Reason) -> bool:

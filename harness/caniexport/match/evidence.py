@@ -54,6 +54,8 @@ _FRAME = re.compile(
 _GRAPH = re.compile(r"^[ \t]*(?:graph\(|%[^\s,:]+ : |return \(|block\d+\(|-> \(|\}).*\n?", re.MULTILINE)
 #: what a value's node takes and gives
 _NODE_DUMP = re.compile(r"^[ \t]*Inputs:\s*\n\s*#0: .*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+#: what a log puts before each of its lines
+_LOG_PREFIX = re.compile(r"^\[?[VIWEF]\d{4} [\d:.]+ +(?:\d+ +)?[\w./-]+:\d+\]", re.MULTILINE)
 _CAUSED_BY = re.compile(
     r"\s*\[Caused by the value .*?(?:TorchScript graph\.|$)(?: The containing node has kind '[^']*'\.\])?", re.DOTALL
 )
@@ -152,7 +154,7 @@ _RULES = tuple(
         r"(?:Cannot find|No) (?:symbolic|ONNX function|operator overload)[^\n]{0,30}? (?:for|of) '?" + _OP,
         r"Exporting (?:the|to) operator '?(?P<op>(?:\w*::)?\w+)'? to\b",
         r"(?:ONNX export failed on|with unrecognized namespace) (?:ATen operator )?(?P<op>(?!an )\w+(?:::\w+)?)",
-        r"(?<!\w)(?P<op>[Aa]daptive) pool(?:ing)?\b",
+        r"(?<!\w)(?P<op>[Aa]daptive pool(?:ing)?)\b",
         r"ONNX export of (?:operator )?'?(?P<op>(?:\w+::)?\w+)",
         r"Couldn't export (?:Python )?operator (?P<op>[\w:]+)",
         r"(?:UnsupportedOperator|DynamicOutputShape|DataDependentOutput)Exception(?:'>)?: (?P<op>\w+\.\w+)",
@@ -413,7 +415,7 @@ def without_advice(text: str) -> str:
 def _clean(text: str) -> str:
     text = _WHAT.sub("\nException: ", text)
     text = _OUTER_NODE.sub("", text)
-    for pattern in (_ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH):
+    for pattern in (_LOG_PREFIX, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH):
         text = pattern.sub("\n" if pattern is not _CAUSED_BY else " ", text)
     return text
 
@@ -512,7 +514,9 @@ def _onnx_named(text: str) -> Iterator[str]:
 
 
 def spelled(op: str) -> str:
-    """torch's operators as ``aten::cross``, ONNX's as they are."""
+    """torch's operators as ``aten::cross``, ONNX's as they are, and so everyday words (``adaptive pooling``)."""
+    if " " in op:
+        return op.casefold()
     if "::" in op:
         namespace, _, name = op.partition("::")
         return f"{namespace or 'aten'}::{name}"

@@ -15,7 +15,7 @@ from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import exporter_name
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import operators_beside
-from caniexport.match.errors import Confidence, ErrorMatch, Lead, index_errors, match_error
+from caniexport.match.errors import Confidence, ErrorMatch, Lead, gave_it, index_errors, match_error
 from caniexport.match.judged import CaseAt, judge_case
 from caniexport.model.case import PLAIN
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Status
@@ -83,10 +83,12 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     What is not named is taken from the text, then from the newest cell that has the error, then from the release.
     Raises :class:`UnknownName` for a release or exporter nobody knows.
     """
-    rows, match = load(dataset), match_error(index_errors(dataset), text)
+    rows, where = load(dataset), index_errors(dataset)
+    match = match_error(where, text)
+    gave = gave_it(where, match.evidence)
     told = _OPSET.search(text)
     opset = asked.get("opset") or (told[1] if told else "")
-    answered = _helping_first([_answered(rows, lead, asked, opset) for lead in match.leads[:_LOOKED_AT]])[:_MOST]
+    answered = _helping_first([_answered(rows, lead, asked, opset, gave) for lead in match.leads[:_LOOKED_AT]])[:_MOST]
     reasons = match.evidence.reasons
     reason = f"{reasons[0].kind}: {reasons[0].line}".strip(": ") if reasons else ""
     operator = match.evidence.operator
@@ -129,11 +131,16 @@ def _has_it_there(answered: AnsweredLead) -> bool:
     return not at.works and bool(seen) and versions.parse(seen) >= versions.parse(at.torch)
 
 
-def _answered(rows: Rows, lead: Lead, asked: Mapping[str, str], opset: str) -> tuple[AnsweredLead, tuple[str, ...]]:
+def _answered(
+    rows: Rows, lead: Lead, asked: Mapping[str, str], opset: str, gave: str
+) -> tuple[AnsweredLead, tuple[str, ...]]:
+    """A lead at its point. ``gave`` is the exporter that gives such errors: used where the lead has no cell with it."""
+    gave = lead.exporter if lead.confidence in _SURE and lead.exporter in _NAMED else gave
     if asked.get("torch"):
-        point = {**_as_called(rows, lead, asked, opset), **asked}
+        point = {**_as_called(rows, asked, opset, gave), **asked}
     else:
-        named = {**asked, **({"opset": opset} if opset else {})}
+        told = {"opset": opset, "exporter": gave if lead.confidence not in _SURE else ""}
+        named = {**{name: value for name, value in told.items() if value}, **asked}
         point = {**_seen(rows, lead, named), **named}
     place = Places(rows).fill(point)
     at = judge_case(rows, lead.case, place.torch, place.exporter, place.opset)
@@ -151,11 +158,10 @@ def _other_exporter(rows: Rows, at: CaseAt) -> str:
     return ""
 
 
-def _as_called(rows: Rows, lead: Lead, asked: Mapping[str, str], opset: str) -> dict[str, str]:
+def _as_called(rows: Rows, asked: Mapping[str, str], opset: str, gave: str) -> dict[str, str]:
     """What an error tells of the call at the user's own release: the exporter that gives it, and the opset it names,
     as far as the release has them.
     """
-    gave = lead.exporter if lead.confidence in _SURE and lead.exporter in _NAMED else ""
     exporter = exporter_name(asked["exporter"]) if asked.get("exporter") else gave
     offered = rows.offers.get((Places(rows).fill({"torch": asked["torch"]}).torch, exporter), ())
     if not offered:
@@ -192,16 +198,21 @@ def _point(torch: str, exporter: str, opset: int | None) -> dict[str, str]:
     return {"torch": torch, "exporter": exporter, **({} if opset is None else {"opset": str(opset)})}
 
 
+def _is_of_torch(operator: str) -> bool:
+    """Whether an operator is torch's own, by its namespace or as people call it (``adaptive pooling``)."""
+    return operator.startswith(_OF_TORCH) or " " in operator
+
+
 def _tables(dataset: Dataset, rows: Rows, operator: str, torch: str) -> list[Declared]:
     """What the tables of a release list for an operator of torch."""
-    if not operator.startswith(_OF_TORCH):
+    if not _is_of_torch(operator):
         return []
     return of_operators(dataset, (operator,), (Places(rows).fill({"torch": torch}).torch,))
 
 
 def _measured(dataset: Dataset, rows: Rows, operator: str, torch: str) -> OperatorAt | None:
     """How torch's own calls of an operator of torch end at a release."""
-    summary = operators_beside(dataset) if operator.startswith(_OF_TORCH) else None
+    summary = operators_beside(dataset) if _is_of_torch(operator) else None
     return operator_at(summary, operator, Places(rows).fill({"torch": torch}).torch) if summary else None
 
 
@@ -286,9 +297,7 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
     if seen.confidence not in _SURE:
         return _of_another(at)
     if seen.runtime and not placed:
-        return (
-            f"It was seen on {seen.runtime}, where its fixes are not judged: `caniexport why {at.entry.case}` has them."
-        )
+        return f"It was seen on {seen.runtime}, where its fixes are not judged."
     if at.status is None:
         return f"It was not measured at {at.place}."
     if at.works:

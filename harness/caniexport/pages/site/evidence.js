@@ -100,8 +100,8 @@ window.makeReader = data => {
   const _ends = text => text.length <= 2 * evidence.LONGEST ? text
     : `${text.slice(0, evidence.LONGEST)}\n${text.slice(-evidence.LONGEST)}`
   const _clean = text => {
-    const {_WHAT, _OUTER_NODE, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH} = evidence
-    return [_ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH].reduce(
+    const {_WHAT, _OUTER_NODE, _LOG_PREFIX, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH} = evidence
+    return [_LOG_PREFIX, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH].reduce(
       (text, pattern) => sub(pattern, text, pattern === _CAUSED_BY ? ' ' : '\n'),
       sub(_OUTER_NODE, sub(_WHAT, text, '\nException: '), ''))
   }
@@ -166,6 +166,7 @@ window.makeReader = data => {
     return [...found, ...files].filter(op => operators.ONNX_OPERATORS.includes(op))
   }
   const spelled = op => {
+    if (op.includes(' ')) return casefold(op)
     if (op.includes('::')) return `${op.slice(0, op.indexOf('::')) || 'aten'}::${op.slice(op.indexOf('::') + 2)}`
     const last = separator => op.slice(op.lastIndexOf(separator) + 1)
     if (op.includes(':')) return /^(?:ai\.onnx|org\.pytorch\.aten)/.test(op) ? last(':') : op.replaceAll(':', '::')

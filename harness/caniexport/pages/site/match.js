@@ -176,7 +176,7 @@ window.makeSearch = data => {
     if (item.clauses.some(clause => read.patterns.includes(clause))) return CONFIDENCE.SIMILAR
     return _likeness(spoken, item) >= errors._ALIKE ? CONFIDENCE.SIMILAR : null
   }
-  const _is_rule = read => (read.operators[0] ?? '').includes('::')
+  const _is_rule = read => /::| /.test(read.operators[0] ?? '')
   const _same_line = (reason, item) => item.lines.find(line => {
     if (line === reason.exact) return true
     const [shorter, longer] = line.length <= reason.exact.length ? [line, reason.exact] : [reason.exact, line]
@@ -203,6 +203,7 @@ window.makeSearch = data => {
   const _by_claims = (read, text) => read.operators.length ? [] : data.cases.filter(entry => _claims(entry, text)).map(
     entry => Lead(entry, CONFIDENCE.SIMILAR, CONFIDENCE.SIMILAR, 0, PLAIN))
   const is_long = reason => split(reason.exact).length >= errors._LONG_LINE
+  const _slug = operator => casefold(operator.split('::').at(-1)).replaceAll('_', '-')
   const _weighed = (leads, read, text) => {
     const versions = findall(errors._VERSION, text).map(item => item[0])
     const lines_read = [...read.reasons.map(reason => reason.line), ...versions].join('\n')
@@ -210,6 +211,7 @@ window.makeSearch = data => {
     const asked = new Set(numbered([...split_words(text), ...numbers_in]))
     const purities = read.reasons.filter(reason => !reason.warns).map(purity_in)
     const called = operator_keys(read.called)
+    const slug = _slug(read.operators[0] ?? '')
     const only = read.reasons.some(reason => !reason.warns && is_long(reason) && cases_by_line.get(reason.exact)?.size === 1)
     return leads.map(lead => {
       const {own, keys} = lead.case
@@ -221,7 +223,9 @@ window.makeSearch = data => {
       }
       const like = lead.confidence !== CONFIDENCE.SIMILAR ? lead.score : lead.score / (lead.variant === PLAIN ? 2 : 4)
       const calls = [...keys].some(key => called.has(key))
-      return {...lead, score: round(like + about + errors._PURE * pure + calls + _claims(lead.case, text))}
+      const has_name = [CONFIDENCE.EXACT, CONFIDENCE.CAUSE].includes(lead.confidence) && lead.case.case.includes(slug)
+      const said = like + about + errors._PURE * pure + calls + _claims(lead.case, text)
+      return {...lead, score: round(said + errors._HAS_ITS_NAME * has_name)}
     })
   }
   const _likeness = (mine, item) => {

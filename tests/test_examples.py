@@ -1,0 +1,144 @@
+"""What new users typed and pasted, and what the first sentence of the answer must and must not say.
+
+Examples that other tests hold: three jobs (test_three_jobs.py), a dump alone and texts of many kinds (test_match.py),
+names and typos in a small dataset (test_planning.py, test_cli.py), what `check` says (test_check_headline.py) and what
+`--scan` finds (test_scan_meaning.py).
+"""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from caniexport.cli import main
+
+pytestmark = pytest.mark.published
+
+UNFOLD = (
+    "torch.onnx.OnnxExporterError: No ONNX function found for <OpOverload(op='aten.unfold', overload='default')>. "
+    "Failure message: No decompositions registered for the real-valued input"
+)
+ADAPTIVE = "ONNX export of operator adaptive pooling, since output_size is not constant"
+DIFF = "Exporting the operator 'aten::diff' to ONNX opset version 17 is not supported"
+MOVE = ("upgrade", "--from", "torch=2.5", "--to", "torch=2.9")
+
+
+def ask(*words):
+    return CliRunner(env={"COLUMNS": "120"}).invoke(main, words)
+
+
+def first(reply):
+    """What is printed before the first empty line, without the text that was read, as one line."""
+    return " ".join(reply.stdout.split("\n\n")[0].partition("\n  read ")[0].split())
+
+
+@pytest.mark.parametrize(
+    ("text", "has", "has_not"),
+    [
+        # names of errors
+        ("GuardOnDataDependentSymNode", ("measured cases ended with GuardOnDataDependentSymNode",), ()),
+        ("UnsupportedOperatorError", ("measured cases ended with UnsupportedOperatorError",), ()),
+        ("ShapeInferenceError", ("measured cases ended with ShapeInferenceError",), ()),
+        # an error of dynamo is answered at dynamo
+        (UNFOLD, ("about aten::unfold", ", dynamo, opset"), ("This is", "avg_pool2d", ", trace, opset")),
+        (
+            "RuntimeError: Couldn't export operator aten::adaptive_avg_pool2d",
+            ("This is adaptive-avg-pool2d-non-factor", "the fix `matrix_product` is measured to work"),
+            ("interpolate", "lstm"),
+        ),
+        (ADAPTIVE, ("about adaptive pooling",), ("aten::adaptive ", "This is")),
+        (
+            "torch.onnx.errors.UnsupportedOperatorError: Couldn't export operator aten::__iand_",
+            ("and-in-place", "the dynamo exporter"),
+            (),
+        ),
+        (
+            DIFF,
+            ("none is about aten::diff", "exported by `dynamo=True` at opset 18, 20, 26 (since torch 2.1.2)"),
+            ("caniexport op",),
+        ),
+    ],
+)
+def test_an_error_is_answered_by_what_it_is_about(text, has, has_not):
+    reply = ask("why", text)
+    assert reply.exit_code == 0
+    said = first(reply)
+    assert [words for words in has if words not in said] == [], said
+    assert [words for words in has_not if words in said] == [], said
+
+
+@pytest.mark.parametrize(
+    ("torch", "has"),
+    [
+        ("1.10", "On torch 1.10.2 no exporter exports torch's own calls of diff (float32)"),
+        ("2.3", "are exported by dynamo at opset 18 (since torch 2.1.2); TorchScript does not"),
+    ],
+)
+def test_an_operator_without_a_case_is_answered_at_the_users_release(torch, has):
+    assert has in first(ask("why", DIFF, "--torch", torch))
+
+
+@pytest.mark.parametrize(("name", "cases"), [("cross", 5), ("SDPA", 12), ("F.scaled_dot_product_attention", 12)])
+def test_a_word_that_is_an_operator_of_several_cases_says_how_they_stand(name, cases):
+    reply = ask("why", name)
+    assert reply.exit_code == 0
+    said = first(reply)
+    assert said.startswith(f"{name} is an operator of {cases} cases; one of them explained: `caniexport why ")
+    assert f"Of {cases} cases, passing in the newest release of each at some opset: trace" in said
+    assert "all of them there: `caniexport table --op" in first(ask("why", name, "--torch", "2.8"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("table", "--op", "corss"), "unknown op 'corss' (nearest: aten::cross"),
+        ((*MOVE, "--op", "corss"), "unknown op 'corss' (nearest: aten::cross"),
+        ((*MOVE, "--op", "GQA", "--op", "corss"), "unknown op 'corss' (nearest: aten::cross"),
+        (("why", "corss"), "unknown case 'corss' (nearest: cross-"),
+        ((*MOVE, "--op", "NMS"), "no case of the corpus is about it"),
+        ((*MOVE, "--model", "no-such-file.onnx"), "there is no such file"),
+    ],
+)
+def test_a_typo_is_wrong_use_and_names_what_is_meant(words, said):
+    reply = ask(*words)
+    assert (reply.exit_code, said in reply.stderr) == (2, True), reply.stderr
+
+
+@pytest.mark.parametrize("name", ["SDPA", "sdpa", "MHA", "GQA", "torch.cross", "F.grid_sample", "nn.LSTM"])
+def test_an_operator_is_known_by_every_name_that_people_use(name):
+    said = first(ask(*MOVE, "--op", name))
+    assert said.startswith("Move to torch 2.9.1"), said
+    assert "measured" in said
+
+
+def test_of_several_operators_one_without_a_case_is_told_behind_the_decision_and_the_others_are_answered():
+    decision, note = ask(*MOVE, "--op", "GQA", "--op", "NMS").stdout.splitlines()[:2]
+    assert decision.startswith("Move to torch 2.9.1")
+    assert note == "Nothing is known of NMS: no case of the corpus is about it."
+    assert decision == ask(*MOVE, "--op", "GQA").stdout.splitlines()[0]
+
+
+def test_two_numbers_of_a_release_are_its_newest_patch():
+    assert "2.9.1" in ask("table", "--op", "cross", "--torch", "2.9").stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize(("words", "lines"), [(("table",), 60), (("claims",), 30), (("declared",), 60)])
+def test_a_bare_command_is_an_overview(words, lines):
+    reply = ask(*words)
+    assert (reply.exit_code, len(reply.stdout.splitlines()) < lines) == (0, True)
+
+
+def test_a_plan_offers_the_exporter_that_is_kept_beside_the_default_one():
+    said = first(ask("upgrade", "--from", "torch=2.5", "--plan", "--op", "cross"))
+    assert "as called by default (dynamo since 2.9.1" in said
+    assert "With `dynamo=False, opset_version=17`" in said
+
+
+def test_where_no_fix_helps_by_one_exporter_and_the_others_need_none_that_is_what_is_said():
+    said = first(ask("workaround", "cross-no-symbolic", "--torch", "2.8", "--opset", "17"))
+    assert "none of the workarounds measured helps by dynamo; none is needed by trace, script, default" in said
+
+
+def test_what_an_operator_becomes_is_told_with_its_call_where_the_file_only_hands_a_value_on():
+    said = " ".join(ask("op", "diff").stdout.split())
+    assert "becomes Identity (the file of a call with f32[3, 3, 3], 0, 2" in said
