@@ -32,7 +32,13 @@ _SHOWN = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 
 @click.command("op")
 @click.argument("name", required=False)
-@click.option("--list", "which", type=click.Choice(_LISTS), help="A list of operators of the newest release instead.")
+@click.option(
+    "--list",
+    "which",
+    metavar="NAME",
+    type=click.Choice(_LISTS),
+    help=f"A list of operators of the newest release instead: {', '.join(_LISTS)}.",
+)
 @click.option("--torch", metavar="VERSION", help="The release: of a list, or of the first line about NAME.")
 @click.option("--all", "every", is_flag=True, help="Every line.")
 @json_option
