@@ -64,6 +64,9 @@ def command(
 
     A question in words names its setting itself: "cross torch 2.8 opset 18", "1.13 to 2.9", "pooling table".
 
+    An operator's name (cross, SDPA) is answered with where each of its cases works; one with a single case by that
+    case.
+
     A call of torch's own database of operators is a case too: op-cross/float32-plain, promotion-sub/int64-float-left.
 
     With --lock or --here it is the torch release that is installed, with the measured packages that are nearest.
