@@ -40,7 +40,10 @@ def drawn(name: str) -> Callable[[], None]:
         try:
             kept = source()
             above = st.container()
-            _draw(page(name, st.query_params.to_dict(), kept), kept)
+            found = page(name, st.query_params.to_dict(), kept)
+            if found.read_as is not None:
+                st.query_params.from_dict(found.read_as)
+            _draw(found, kept)
             # above the page, though it is known only when the page has been drawn
             with above:
                 _problems(kept)

@@ -10,10 +10,11 @@ from caniexport.answers import onnx_ops
 from caniexport.answers.model_file import place_model
 from caniexport.answers.onnx_ops import BadModel
 from caniexport.answers.select import CatalogueEntry
+from caniexport.answers.wanted import name_cases
 from caniexport.model.errors import UnknownName
 from caniexport.names import plural
 from caniexport.pages.kept import Kept
-from caniexport.pages.views.upgrade import LONGEST, decide_for_model, known
+from caniexport.pages.views.upgrade import LONGEST, decide_for_model
 from dashboard import widgets
 
 #: bytes of a file; Streamlit refuses a larger one before it is here (.streamlit/config.toml)
@@ -76,13 +77,14 @@ def told(name: str, content: bytes, catalogue: Iterable[CatalogueEntry], longest
         found = onnx_ops.of_bytes(content, shown)
     except BadModel as error:
         return "", False, str(error)
-    about, others = known(found.all, catalogue)
+    named = name_cases(found.all, catalogue)
+    about, others = named.names, named.others
     listed = ", ".join(about)
     if not about:
         return "", True, f"{shown}: no case is about any of its {plural(len(found.all), 'operator')}."
     if len(listed) > longest:
         listed = listed[:longest].rpartition(",")[0]
-    named = ", ".join(op[:_LONGEST_NAME] for op in others[:_NAMED])
+    first = ", ".join(op[:_LONGEST_NAME] for op in others[:_NAMED])
     more = f" and {len(others) - _NAMED:,} more" if len(others) > _NAMED else ""
-    rest = f" No case is about {named}{more}." if others else ""
+    rest = f" No case is about {first}{more}." if others else ""
     return listed, True, f"{shown}: cases are about {len(about)} of its {plural(len(found.all), 'operator')}.{rest}"

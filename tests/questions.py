@@ -25,6 +25,13 @@ QUESTIONS = {
     "upgrade to 2.9": ("", "upgrade", "move", ("", "2.9"), "", "", ""),
     "what breaks in 2.9": ("", "upgrade", "move", ("", "2.9"), "", "", ""),
     "pooling table": ("pooling", "matrix", "each", (), "", "", ""),
+    "pooling table torch 2.0 to 2.15": ("pooling", "matrix", "range", ("2.0", "2.15"), "", "", ""),
+    "normalization table from 2.5": ("normalization", "matrix", "range", ("2.5", ""), "", "", ""),
+    "compatibility matrix 1.13 to 2.9 opset 17": ("", "matrix", "range", ("1.13", "2.9"), "17", "", ""),
+    "upgrade from 1.13 to 2.9 pooling": ("pooling", "upgrade", "move", ("1.13", "2.9"), "", "", ""),
+    "from 1.13 to 2.9 opset 17 grid_sample lstm": (
+        "grid_sample lstm", "upgrade", "move", ("1.13", "2.9"), "17", "", "",
+    ),
     "cross 1.13..2.9": ("cross", "", "range", ("1.13", "2.9"), "", "", ""),
     "torch 2.8": ("", "", "each", ("2.8",), "", "", ""),
     "torch==2.8.0": ("", "", "each", ("2.8.0",), "", "", ""),

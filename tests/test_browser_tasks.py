@@ -94,13 +94,50 @@ def test_a_table_is_shown_where_one_is_asked_for(reader):
     assert row.bounding_box()["y"] < reader.page.viewport_size["height"]
 
 
-def test_which_torch_may_i_move_to(reader):
-    reader.click(reader.page.get_by_role("link", name="Which torch may I move to?"))
-    reader.page.wait_for_url("**/upgrade")
+@pytest.mark.parametrize(
+    ("card", "line", "answer", "address"),
+    [
+        (
+            "Which torch may I move to?",
+            "from 1.10 to 2.8 opset 9 cross",
+            "torch 2.8.0",
+            "/upgrade?opset=9&from=1.10.2&to=2.8.0&ops=cross",
+        ),
+        ("Which torch may I move to?", "1.10", "torch 2.15.0", "/upgrade?from=1.10.2&to=2.15.0"),
+        (
+            "Is this workaround still needed?",
+            "stack_rewrite torch 2.8 opset 18 trace",
+            "is obsolete at torch 2.8.0, opset 18",
+            "/workarounds?torch=2.8.0&opset=18&exporter=trace&q=stack_rewrite",
+        ),
+        ("Is this workaround still needed?", "1.10 to 2.8", "torch 2.8.0", ""),
+    ],
+)
+def test_the_page_behind_a_card_takes_the_whole_question_in_its_first_box(reader, card, line, answer, address):
+    reader.click(reader.page.get_by_role("link", name=card))
+    reader.page.locator("#root header.page h1", has_not_text="Can I export it?").wait_for()
     drawn(reader.page)
-    reader.click(reader.page.get_by_role("combobox", name="From torch"))
-    reader.click(reader.page.get_by_role("option", name="1.10.2", exact=True))
-    reader.page.wait_for_url("**from=1.10.2**")
+    box = reader.page.locator(".st-key-url-q input")
+    others = reader.page.locator("[class*=st-key-bar-] :is(input, button):visible")
+    assert box.bounding_box()["y"] <= others.first.bounding_box()["y"]
+    reader.say(box, line)
 
-    assert reader.sees("torch 2.15.0")
-    assert reader.actions <= MOST
+    assert reader.sees(answer)
+    assert reader.actions == 3
+    assert reader.page.url.endswith(address)
+
+
+def test_the_page_of_the_table_takes_the_whole_question_in_its_first_box(reader):
+    reader.click(reader.page.get_by_role("link", name="Show me the table"))
+    reader.page.wait_for_url("**/matrix")
+    drawn(reader.page)
+    reader.say(reader.page.locator(".st-key-url-q input"), "geometry table 2.0 to 2.8")
+    reader.page.wait_for_url("**/matrix?torch=2.0.1..2.8.0&q=geometry")
+    row = reader.page.locator("#root .matrix tbody tr", has_text="torch.cross before a convolution").first
+    row.wait_for()
+
+    drawn(reader.page)
+    assert row.bounding_box()["y"] < reader.page.viewport_size["height"]
+    heads = reader.page.locator("#root .matrix thead th:not(.case, .by)").all_inner_texts()
+    assert heads == ["2.0.1", "2.8.0"]
+    assert reader.actions == 3

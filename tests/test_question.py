@@ -106,8 +106,8 @@ def test_a_word_that_no_case_has_is_left_out_and_named(shown):
 
 
 def test_a_word_that_is_no_operator_does_not_narrow_an_upgrade_and_is_named(shown, home):
-    body, _ = shown("from 1.10 to 2.8 geometry cross")
-    assert "geometry: no case is about an operator of this name" in body
+    body, _ = shown("from 1.10 to 2.8 resnet cross")
+    assert "resnet: no case is about an operator or theme of this name" in body
     assert "ops=cross" in body or "ops=aten%3A%3Across" in body
 
     found = CliRunner(env={VARIABLE: str(home)}).invoke(main, ["why", "from 1.10 to 2.8 resnet"])
@@ -141,3 +141,59 @@ def test_the_terminal_answers_the_same_words(home):
     found = ask.invoke(main, ["why", "cross torch 3.0"])
     assert found.exit_code == 2
     assert "nearest measured: 2.15.0" in found.output
+
+
+def test_a_table_along_releases_is_no_upgrade_whichever_words_say_so(shown, understood):
+    asks = understood("geometry table torch 2.0 to 2.15")
+    assert (asks.answer, asks.setting) == ("matrix", {"torch": "2.0.1..2.15.0"})
+    assert understood("table 2.15 to 2.0").setting == {"torch": "2.0.1..2.15.0"}
+    assert understood("geometry table from 2.0").setting == {"torch": "2.0.1.."}
+
+    body, _ = shown("geometry table torch 2.0 to 2.8")
+    assert ">2.0.1</th>" in body
+    assert ">2.8.0</th>" in body
+    assert ">2.15.0</th>" not in body
+
+
+def test_a_theme_narrows_an_upgrade_to_its_cases(shown, home):
+    body, _ = shown("from 1.10 to 2.8 geometry")
+    assert "ops=geometry" in body
+    assert "case=cross-no-symbolic" in body
+    assert "case=roll-negative" not in body
+    both, _ = shown("from 1.10 to 2.8 geometry roll")
+    assert "case=roll-negative" in both
+
+    found = CliRunner(env={VARIABLE: str(home)}).invoke(main, ["why", "from 1.10 to 2.8 geometry"])
+    assert "nothing is narrowed by" not in found.output
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "read_as"),
+    [
+        ("upgrade", "from 1.10 to 2.8 opset 9 cross", {"from": "1.10.2", "to": "2.8.0", "opset": "9", "ops": "cross"}),
+        ("upgrade", "1.10", {"from": "1.10.2", "to": "2.15.0"}),
+        ("upgrade", "cross roll", {"ops": "cross,roll"}),
+        (
+            "workarounds",
+            "stack_rewrite torch 2.8 opset 18 trace",
+            {"q": "stack_rewrite", "torch": "2.8.0", "opset": "18", "exporter": "trace"},
+        ),
+        ("matrix", "geometry 2.0 to 2.15", {"q": "geometry", "torch": "2.0.1..2.15.0"}),
+    ],
+)
+def test_the_search_of_a_page_takes_a_question_with_its_setting(kept, name, line, read_as):
+    found = page(name, {"q": line}, kept)
+
+    assert found.read_as == read_as
+    assert found.body == page(name, found.read_as, kept).body
+
+
+def test_the_search_of_a_page_answers_what_another_page_has(kept):
+    found = page("workarounds", {"q": "1.10 to 2.8"}, kept)
+    assert found.read_as is None
+    assert "Read as: <b>from torch 1.10.2 to torch 2.8.0</b>" in found.body
+
+    assert "stack_rewrite" in page("upgrade", {"q": f"RuntimeError: {CROSS.format(12)}"}, kept).body
+    unknown = page("workarounds", {"q": "cross torch 3.0"}, kept)
+    assert "torch 3.0 has not been measured (nearest measured: 2.15.0)" in unknown.warnings
+    assert "decision" not in unknown.body

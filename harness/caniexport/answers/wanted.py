@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,6 +30,32 @@ class WantedFilters:
     filters: Filters
     notes: tuple[str, ...] = ()
     nothing: bool = False
+
+
+@dataclass(frozen=True)
+class NamedCases:
+    """Filters that take the cases that words name, the names that they have there, and the words that name none."""
+
+    filters: Filters
+    names: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def name_cases(words: Iterable[str], catalogue: Iterable[CatalogueEntry]) -> NamedCases:
+    """The cases about one of these operators, by whatever name, or of one of these themes, as its name is written."""
+    entries = [entry for entry in catalogue if entry.corpus != CANARY]
+    by_key = {operator_key(op): op for entry in entries for op in entry.ops}
+    themes = {entry.theme for entry in entries if entry.theme}
+    named = list(dict.fromkeys(words))
+    ops = tuple(dict.fromkeys(by_key[key] for word in named if (key := operator_key(word)) in by_key))
+    of_themes = tuple(word for word in named if word in themes)
+    known = tuple(dict.fromkeys((*ops, *of_themes)))
+    others = tuple(word for word in named if operator_key(word) not in by_key and word not in themes)
+    if not of_themes:
+        return NamedCases(Filters(ops=ops), known, others)
+    keys = operator_keys(ops)
+    about = {entry.case for entry in entries if entry.theme in of_themes or keys & operator_keys(entry.ops)}
+    return NamedCases(Filters(cases=tuple(sorted(about))), known, others)
 
 
 def wanted(

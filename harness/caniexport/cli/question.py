@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from caniexport.answers.filters import Filters, read_filters
+from caniexport.answers.filters import read_filters
 from caniexport.cli import output
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.names import some
 
 if TYPE_CHECKING:
+    from caniexport.answers.wanted import NamedCases
     from caniexport.cli.output import Console
     from caniexport.match.asked import Understood
     from caniexport.match.search import SearchHits
@@ -54,8 +55,8 @@ def show_question(
         raise UnknownName(f"no measured case has all of these words: {asks.words}{near}")
     answer, show = _answer(dataset, found, asks, given, show_why)
     left = f" (no case has {', '.join(found.left_out)} as well, which is left out)" if found.left_out else ""
-    if asks.answer == "upgrade" and (others := _others(dataset, asks.words)):
-        left = f" (nothing is narrowed by {', '.join(others)}: no case is about an operator of this name)"
+    if asks.answer == "upgrade" and (others := _named(dataset, asks.words).others):
+        left = f" (nothing is narrowed by {', '.join(others)}: no case is about an operator or theme of this name)"
     told = QuestionAnswer(f"{asks.told}{left}", asks.unknown, answer)
     output.answer(told, partial(_show, show=show), as_json)
 
@@ -96,19 +97,16 @@ def _upgrade(dataset: Dataset, asks: Understood) -> tuple[Any, Any]:
     from caniexport.answers.upgrade import upgrade
     from caniexport.cli.upgrade import show
 
-    others = _others(dataset, asks.words)
-    ops = tuple(word for word in asks.words.split() if word not in others)
     before = {"torch": asks.before, **{name: value for name, value in asks.setting.items() if name != "torch"}}
-    return upgrade(dataset, before, {"torch": asks.after}, Filters(ops=ops)), show
+    return upgrade(dataset, before, {"torch": asks.after}, _named(dataset, asks.words).filters), show
 
 
-def _others(dataset: Dataset, words: str) -> list[str]:
-    """Those of the words that are no operator of a case."""
+def _named(dataset: Dataset, words: str) -> NamedCases:
+    """The cases that an upgrade is narrowed to."""
     from caniexport.answers.select import load
-    from caniexport.operators import operator_key
+    from caniexport.answers.wanted import name_cases
 
-    keys = {operator_key(op) for entry in load(dataset).catalogue.values() for op in entry.ops}
-    return [word for word in words.split() if operator_key(word) not in keys]
+    return name_cases(words.split(), load(dataset).catalogue.values())
 
 
 def _table(dataset: Dataset, named: Mapping[str, tuple[str, ...]], cases: tuple[str, ...]) -> tuple[Any, Any]:

@@ -40,6 +40,8 @@ def understand(question: AskedQuestion, rows: Rows) -> Understood:
     unknown: list[str] = []
     releases = [_known(_release, text, rows, unknown) if text else "" for text in question.releases]
     before, after = _move(question, releases, rows)
+    if question.kind == "range" and all(releases):
+        releases.sort(key=rows.torch.index)
     setting = {
         "torch": "" if before or question.kind == "move" else "..".join(releases),
         "opset": _known(_opset, question.opset, rows, unknown),
@@ -65,7 +67,8 @@ def _move(question: AskedQuestion, releases: list[str], rows: Rows) -> tuple[str
     """From where to where: a move without an end goes to the newest release, one without a beginning comes from the
     release before its end.
     """
-    is_move = question.kind == "move" or question.asks == "upgrade" or (question.kind == "range" and not question.words)
+    is_span = question.kind == "range" and not question.words and question.asks != "matrix"
+    is_move = question.kind == "move" or question.asks == "upgrade" or is_span
     if not is_move or not any(releases):
         return "", ""
     # a release that nobody knows is not replaced by another

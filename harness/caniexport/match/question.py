@@ -6,7 +6,7 @@ Nothing of a dataset is known here. ``pages/site/match.js`` reads a question ali
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 #: what a question may ask for
@@ -147,13 +147,25 @@ def read_question(query: str) -> AskedQuestion | None:
     is_switched = bool(_SWITCH.search(text.left))
     exporter = _exporter(text)
     kind, releases, named = _releases(text)
-    asks = _intention(text, kind)
+    asks = _intention(text, kind, releases)
+    if asks == "matrix" and kind == "move":
+        kind = "range"
     given = AskedQuestion(
         _words(text.left), asks, kind, releases, "".join(opsets[:1]), exporter,
         "".join(runtime[:1]), bool(named or opsets or runtime or is_switched), tuple(others),
     )  # fmt: skip
     is_setting = given.named or given.releases
     return given if is_setting or given.asks else None
+
+
+def read_for(query: str, page: Intention) -> AskedQuestion:
+    """What a query asks on the page that answers one intention: there a release is a release without more words, and
+    from one to another are the ends of a table.
+    """
+    question = read_question(query) or AskedQuestion(query)
+    if page == "matrix" and question.kind == "move" and question.releases[0]:
+        return replace(question, asks=page, kind="range")
+    return question if question.asks else replace(question, asks=page)
 
 
 def _runtime(name: str) -> str:
@@ -195,11 +207,11 @@ _EXPORTERS = ((_TRACE, "trace"), (_DYNAMO, "dynamo"), (_SCRIPT, "script"), (_TOR
 _BETWEEN: tuple[tuple[re.Pattern[str], Literal["move", "range"]], ...] = ((_MOVE, "move"), (_RANGE, "range"))
 
 
-def _intention(text: _Text, kind: str) -> Intention:
-    """What is asked for; two releases ask what becomes of one on the other."""
+def _intention(text: _Text, kind: str, releases: tuple[str, ...]) -> Intention:
+    """What is asked for; two releases ask what becomes of one on the other, where they are not the ends of a table."""
     workarounds, upgrade, matrix = (bool(text.take(each)) for each in (_WORKAROUNDS, _UPGRADE, _MATRIX))
     if kind == "move":
-        return "upgrade"
+        return "matrix" if matrix and not upgrade and releases[0] else "upgrade"
     if workarounds:
         return "workarounds"
     return "upgrade" if upgrade else "matrix" if matrix else ""

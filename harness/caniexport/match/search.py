@@ -106,7 +106,8 @@ def _of_words(where: SearchIndex, query: str, words: str, hits: Sequence[Lead]) 
 def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> SearchHits:
     """The cases that have the words of a question; those words are left out that no case has beside the others."""
     every = question.words.split()
-    kept = _words_together(where, every)
+    # an upgrade is about each of them
+    kept = every if question.asks == "upgrade" else _words_together(where, every)
     words = " ".join(word for word in every if word in kept or not kept)
     left_out = tuple(word for word in every if kept and word not in kept)
     if not words:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from markupsafe import Markup
 
@@ -72,7 +72,8 @@ class Page:
     ``is_live``: whether the host shows the measurements that go on; ``takes_file``: whether it takes an ONNX file;
     ``folds``: whether its filters are folded on a narrow screen, for what they narrow is there without them;
     ``searches``: whether the search among them is not, for it is what most readers come for.
-    ``about`` is what was asked, where the heading does not have it.
+    ``about`` is what was asked, where the heading does not have it; ``read_as`` the parameters that a line of words was
+    read as, which belong into the address instead of it.
     ``mine`` is the reader's setting, which its links take along; ``shows_mine``: whether its filters show it whole.
     """
 
@@ -90,6 +91,7 @@ class Page:
     mine: Setting = field(default_factory=Setting)
     shows_mine: bool = False
     about: str = ""
+    read_as: Mapping[str, str] | None = None
 
     @property
     def tab(self) -> str:
@@ -228,7 +230,7 @@ class Form:
         return made
 
     def page(
-        self, title: str, lead: str, body: Markup, above: str = "", about: Iterable[str] = (), **more: bool
+        self, title: str, lead: str, body: Markup, above: str = "", about: Iterable[str] = (), **more: Any
     ) -> Page:
         """The page with the filters read so far; ``more`` are the switches of :class:`Page`."""
         bars = tuple(tuple(bar) for bar in self.bars)

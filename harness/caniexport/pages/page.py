@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from caniexport.pages import links
 from caniexport.pages.form import Form, Page
@@ -18,6 +19,7 @@ from caniexport.pages.views import (
     glossary,
     matrix,
     op,
+    question,
     runs,
     search,
     upgrade,
@@ -64,9 +66,14 @@ def page(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False
     if name != "glossary" and not rows.count and not rows.environment:
         lead = "The dataset has no rows. This measures a release and fills these pages:"
         return Page("Nothing has been measured yet", lead, render("unmeasured.html", notes=rows.notes))
-    form = read(name, asked, kept, whole=whole, short=short)
+    line = question.read_line(name, asked, kept)
+    form = read(name, line.asked, kept, whole=whole, short=short)
+    form.warnings += line.warnings
     with links.carrying(form.mine.address):
-        return _VIEWS[name](form, find_dataset(name, form, kept))
+        found = _VIEWS[name](form, find_dataset(name, form, kept))
+        if line.found:
+            return replace(found, body=search.answer(form, kept, line.query, line.found), warnings=tuple(form.warnings))
+    return found if line.asked is asked else replace(found, read_as=line.asked)
 
 
 def find_dataset(name: str, form: Form, kept: Kept) -> Kept:

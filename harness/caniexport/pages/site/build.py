@@ -159,6 +159,8 @@ class _Copy:
             given |= {"entries": overview.cases(self._kept), "found": found, "files": self._files}
         with links.addressed(addressing(file)):
             shown = page(name, asked, self._kept, whole=True)
+            fields = (field for bar in shown.bars for field in bar if file in _ASKING)
+            given["line"] = next((field for field in fields if field.name == "q"), None)
             scripts: tuple[str, ...] = (_MARK, *_SEARCH, *_TABLES) if is_front else _TABLES
             if file == "matrix.html":
                 scripts += _FILTERS
@@ -171,6 +173,8 @@ class _Copy:
             self._say(f"{self._written} of {self._pages} pages")
 
 
+#: the files whose search is answered by the front page
+_ASKING = ("upgrade.html", "workarounds.html")
 #: what a page is asked for that has no filters: all that there is
 _ASKED: Mapping[str, Mapping[str, str]] = {
     "matrix": {"rows": "cases"},

@@ -273,10 +273,10 @@ window.makeSearch = data => {
     const is_switched = Boolean(match(reading._SWITCH, text.left))
     const exporter = _exporter(text)
     const [kind, releases, named] = _releases(text)
-    const asks = _intention(text, kind)
+    const asks = _intention(text, kind, releases)
     const is_named = named || opsets.length > 0 || runtime.length > 0 || is_switched
     return is_named || releases.length || asks ? {
-      words: _words_of(text.left), asks, kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
+      words: _words_of(text.left), asks, kind: asks === 'matrix' && kind === 'move' ? 'range' : kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
       named: is_named, others,
     } : null
   }
@@ -300,9 +300,9 @@ window.makeSearch = data => {
     if (text.take(reading._BREAKS).length && single.length === 1) return ['move', ['', single[0]], true]
     return single.length > 1 ? ['move', [single[0], single.at(-1)], true] : ['each', single, named.length > 0]
   }
-  const _intention = (text, kind) => {
+  const _intention = (text, kind, releases) => {
     const [workarounds, upgrade, matrix] = [reading._WORKAROUNDS, reading._UPGRADE, reading._MATRIX].map(each => text.take(each).length)
-    if (kind === 'move') return 'upgrade'
+    if (kind === 'move') return matrix && !upgrade && releases[0] ? 'matrix' : 'upgrade'
     return workarounds ? 'workarounds' : upgrade ? 'upgrade' : matrix ? 'matrix' : ''
   }
   const _words_of = left => split(left).map(word => rstrip(lstrip(rstrip(word, reading._OUTER), reading._OUTER), '.')).filter(word =>
@@ -340,7 +340,7 @@ window.makeSearch = data => {
   }
   const _of_question = (found, question) => {
     const every = split(question.words)
-    const kept = _words_together(every)
+    const kept = question.asks === 'upgrade' ? every : _words_together(every)
     const words = every.filter(word => kept.includes(word) || !kept.length).join(' ')
     if (!words) return {...found, question}
     const left_out = every.filter(word => kept.length && !kept.includes(word))

@@ -69,7 +69,8 @@
     return [...more, element('p', 'decision', decision), element('p', '', link(file, `All of it: from torch ${before} to torch ${newest}`))]
   }
   const move_of = (question, releases) => {
-    const is_move = question.kind === 'move' || question.asks === 'upgrade' || (question.kind === 'range' && !question.words)
+    const is_span = question.kind === 'range' && !question.words && question.asks !== 'matrix'
+    const is_move = question.kind === 'move' || question.asks === 'upgrade' || is_span
     if (!is_move || !releases.some(Boolean)) return null
     const [begins, ends] = [releases[0], releases.length > 1 ? releases.at(-1) : '']
     return [begins || torch[Math.max(0, torch.indexOf(ends) - 1)], ends || torch.at(-1)]
@@ -79,6 +80,7 @@
     const written = question.releases.filter(Boolean)
     const unknown = written.filter(release => !known(release))
     const releases = question.releases.map(release => release && known(release)).filter(release => release !== undefined)
+    if (question.kind === 'range' && releases.every(Boolean)) releases.sort((one, other) => torch.indexOf(one) - torch.indexOf(other))
     const move = unknown.length ? null : move_of(question, releases)
     const made = [read_as(found, question, releases.filter(Boolean), move)]
     made.push(...unknown.map(release => element('p', 'hint', `torch ${release} has not been measured (measured: ${torch.join(', ')}).`)))

@@ -111,7 +111,9 @@ def page(form: Form, kept: Kept) -> Page:
     nothing = f"No case has all of these words: {asked.query}" if asked.query and not matched else ""
     shown = None if nothing else kept.answer(table, asked.filters(matched), asked.by)
     body = render("nothing.html", nothing=nothing) if shown is None else _body(form, kept, asked, shown)
-    return form.page(_TITLE, _LEAD + _LEADS[asked.rows], body, about=(asked.theme, asked.query), folds=True)
+    return form.page(
+        _TITLE, _LEAD + _LEADS[asked.rows], body, about=(asked.theme, asked.query), folds=True, searches=True
+    )
 
 
 def shown_filters(form: Form, kept: Kept) -> Filters:
@@ -143,9 +145,9 @@ def matching(kept: Kept, query: str) -> tuple[str, ...]:
 def _asked(form: Form, rows: Rows) -> MatrixParameters:
     narrowed = form.text("theme") or form.text("q")
     many = len({case for case, _ in rows.catalogue}) >= _MANY
+    query = form.words("q", "Search", "pooling table 2.0 to 2.15", width=420)
     down = form.tabs("rows", "Rows", list(_LEADS), "themes" if many and not narrowed else "cases")
     by = By(form.tabs("by", "Columns", list(_BY), By.TORCH.value, _BY))
-    query = form.words("q", "Search", "case, op, source, fix")
     entries = rows.catalogue.values()
     themes = list(dict.fromkeys(entry.theme for entry in entries if entry.theme and entry.corpus != CANARY))
     statuses = {status.value: word(status) for status in Status}

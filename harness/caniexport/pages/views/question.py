@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -11,9 +12,12 @@ from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.reasons import why
 from caniexport.answers.standings import workarounds
+from caniexport.answers.wanted import name_cases
 from caniexport.corpus.verdicts import Workaround
+from caniexport.match import search as searching
 from caniexport.match.asked import Understood, understand
 from caniexport.match.errors import Lead
+from caniexport.match.question import Intention, read_for, read_question
 from caniexport.match.search import SearchHits
 from caniexport.match.words import choose_main
 from caniexport.model.case import PLAIN
@@ -26,6 +30,8 @@ from caniexport.pages.views import matrix, upgrade
 from caniexport.pages.views import workarounds as workarounds_page
 from caniexport.pages.views.hits import BESIDE, SHOWN, PlacedHit, tell_hit
 
+#: the pages whose search takes a whole question, and what they answer
+_INTENTIONS: Mapping[str, Intention] = {"upgrade": "upgrade", "workarounds": "workarounds", "matrix": "matrix"}
 #: cases without a fix that a decision names
 _NAMED = 3
 _PAGES: Mapping[str, tuple[Callable[[Form, Kept], Page], str]] = {
@@ -33,6 +39,57 @@ _PAGES: Mapping[str, tuple[Callable[[Form, Kept], Page], str]] = {
     "workarounds": (workarounds_page.page, "These workarounds with their filters"),
     "matrix": (matrix.page, "This table with its filters"),
 }
+
+
+@dataclass(frozen=True)
+class ReadLine:
+    """The parameters that a page is asked for, with those that a line of words in its search was read as.
+
+    ``found``: what the search of the front page finds, where the line asks for something else than the page shows.
+    """
+
+    asked: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
+    query: str = ""
+    found: SearchHits | None = None
+
+
+def read_line(name: str, asked: Mapping[str, str], kept: Kept) -> ReadLine:
+    """What the search of a page that takes a whole question was told; words to look for stay what they are."""
+    query = asked.get("q", "").strip()[: searching.LONGEST]
+    page = _INTENTIONS.get(name)
+    if not query or page is None:
+        return ReadLine(asked)
+    is_upgrade, is_error = page == "upgrade", searching.is_error(query)
+    if not is_upgrade and not is_error and read_question(query) is None:
+        return ReadLine(asked)
+    form = Form(asked)
+    form.read_setting(kept.rows())
+    mine = kept.of(form.mine.profile)
+    found = searching.find(mine.answer(searching.index), query)
+    if found.error:
+        return ReadLine(asked, query=query, found=found)
+    if found.question is None and not is_upgrade:
+        return ReadLine(asked)
+    question = read_for(query, page)
+    if found.question and question.asks != "upgrade":
+        question = replace(question, words=found.question.words)
+    found = replace(found, question=question)
+    asks = understand(question, mine.rows())
+    is_missing = not is_upgrade and asks.words and not found.hits
+    if asks.unknown or is_missing or question.asks != page:
+        return ReadLine(asked, query=query, found=found)
+    left = (f"no case has {', '.join(found.left_out)} as well, which is left out",) if found.left_out else ()
+    rest = {name: value for name, value in asked.items() if name != "q"}
+    return ReadLine({**rest, **_of_line(page, asks)}, () if is_upgrade else left)
+
+
+def _of_line(page: Intention, asks: Understood) -> dict[str, str]:
+    """The parameters of a page for what was understood."""
+    if page != "upgrade":
+        return {**asks.setting, **({"q": asks.words} if asks.words else {})}
+    given = {"from": asks.before, "to": asks.after, "ops": ",".join(asks.words.split())}
+    return {**asks.setting, **{name: value for name, value in given.items() if value}}
 
 
 def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
@@ -61,13 +118,13 @@ def _asked(asks: Understood, setting: Mapping[str, str], kept: Kept) -> dict[str
     if asks.answer != "upgrade":
         return {**setting, "q": asks.words} if asks.words else dict(setting)
     rest = {name: value for name, value in setting.items() if name != "torch"}
-    ops, _ = upgrade.known(asks.words.split(), kept.rows().catalogue.values())
+    ops = name_cases(asks.words.split(), kept.rows().catalogue.values()).names
     return {**rest, "from": asks.before, "to": asks.after, **({"ops": ",".join(ops)} if ops else {})}
 
 
 def _not_narrowed(asks: Understood, kept: Kept) -> tuple[str, ...]:
-    """The words of an upgrade that are no operator of a case: it is not narrowed by them."""
-    return upgrade.known(asks.words.split(), kept.rows().catalogue.values())[1]
+    """The words of an upgrade that are no operator of a case and no theme: it is not narrowed by them."""
+    return name_cases(asks.words.split(), kept.rows().catalogue.values()).others
 
 
 def _of_cases(kept: Kept, inner: Form, found: SearchHits, asks: Understood) -> Markup:

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from caniexport.answers.select import DEFAULT_OPSET
 from caniexport.match import search as searching
 from caniexport.match.explain import explain_error
+from caniexport.match.search import SearchHits
 from caniexport.operators import operator_key, operator_keys
 from caniexport.pages.form import APP, Form, Page
 from caniexport.pages.kept import Kept
@@ -51,7 +52,8 @@ def page(form: Form, kept: Kept) -> Page:
     query = "" if form.whole else _query(form)
     if not form.whole:
         form.choose_setting(kept.of(form.mine.profile).rows())
-    body = _found(form, kept, query) if query else _start(form, kept.at(form.mine))
+    found = searching.find(kept.of(form.mine.profile).answer(searching.index), query) if query else None
+    body = answer(form, kept, query, found) if found else _start(form, kept.at(form.mine))
     return form.page(APP, _LEAD, body, about=(query[:_IN_A_TAB],), folds=bool(query), searches=True)
 
 
@@ -92,15 +94,15 @@ def _point(mine: Setting) -> dict[str, str]:
     return {name: value for name, value in point.items() if value and value not in ("default", DEFAULT_OPSET)}
 
 
-def _found(form: Form, kept: Kept, query: str) -> Markup:
-    found = searching.find(kept.of(form.mine.profile).answer(searching.index), query)
+def answer(form: Form, kept: Kept, query: str, found: SearchHits) -> Markup:
+    """What was found, with what is known of it."""
     if found.question is not None:
         return question.answer(form, kept, found)
     kept = kept.at(form.mine)
     hits = [tell_hit(kept, hit, with_fixes=True) for hit in found.hits[:SHOWN]]
-    answer = explain_error(kept, query, _point(form.mine)) if found.error else None
+    told = explain_error(kept, query, _point(form.mine)) if found.error else None
     ops = [op for op in found.ops if torch_op.has_page(kept, op)] if found.error else _operators(kept, query, found.ops)
-    return render("found.html", found=found, ops=ops, hits=hits, query=query, questions=_QUESTIONS, answer=answer)
+    return render("found.html", found=found, ops=ops, hits=hits, query=query, questions=_QUESTIONS, answer=told)
 
 
 def _operators(kept: Kept, query: str, found: Sequence[str]) -> list[str]:

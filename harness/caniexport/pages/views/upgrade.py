@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -12,13 +12,11 @@ from caniexport.answers.decision import called, decide
 from caniexport.answers.filters import Filters
 from caniexport.answers.model_file import ModelFile
 from caniexport.answers.points import MeasuredPoint
-from caniexport.answers.select import CatalogueEntry
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upgrade import Upgrade, upgrade
+from caniexport.answers.wanted import name_cases
 from caniexport.home import NEWEST
-from caniexport.model.canaries import CANARY
 from caniexport.model.status import Exporter
-from caniexport.operators import operator_key
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import opset_name, render
@@ -27,6 +25,7 @@ from caniexport.profiles import PERIOD
 
 _TITLE = "Which torch may I move to?"
 _LEAD = "What breaks between two points, what is fixed, which version did it, and what becomes of each workaround."
+_EXAMPLE = "from 1.13 to 2.9 opset 17 grid_sample lstm"
 _EXPORTERS = [member.value for member in Exporter if member is not Exporter.DEFAULT]
 _OWN = "the default call's"
 #: signs of an operator list in the title of a tab, and in all
@@ -47,6 +46,7 @@ def page(form: Form, kept: Kept) -> Page:
         return form.page(_TITLE, _LEAD, render("nothing.html", nothing="No torch release has been measured yet."))
     opsets = [str(opset) for opset in sorted(kept.rows().offered_opsets)]
     mine = form.mine.of("torch") or _last_two(kept, form.mine.profile)
+    form.words("q", "Your versions and operators", _EXAMPLE, width=990, longest=LONGEST)
     form.bar()
     own = {name: form.mine.one(name) for name in ("opset", "exporter") if len(form.mine.of(name)) == 1}
     runtime = tuple(("runtime", name) for name in form.mine.of("runtime")[-1:])
@@ -54,12 +54,12 @@ def page(form: Form, kept: Kept) -> Page:
     before += _packages(form, kept, dict(before)["torch"])
     after = (*_point(form, "to", "To", releases, opsets, mine[-1] if len(mine) > 1 else releases[-1]), *runtime)
     form.bar()
-    example = "aten::cross, GridSample; empty: every case"
-    named = form.words("ops", "Only these operators", example, width=420, longest=LONGEST)
+    example = "aten::cross, GridSample, pooling; empty: every case"
+    named = form.words("ops", "Only these operators or themes", example, width=420, longest=LONGEST)
     form.choose_setting(kept.rows(), ("runtime", "profile"), apart=False)
-    ops, unknown = known(filter(None, re.split(r"[,\s]+", named)), kept.rows().catalogue.values())
-    found = kept.answer(_ask, before, after, ops) if ops or not named.strip() else None
-    given: dict[str, Any] = {"found": found, "unknown": unknown, "lists": _LISTS, "changes": {}, "back": False}
+    narrow = name_cases(filter(None, re.split(r"[,\s]+", named)), kept.rows().catalogue.values())
+    found = kept.answer(_ask, before, after, narrow.filters) if narrow.names or not named.strip() else None
+    given: dict[str, Any] = {"found": found, "unknown": narrow.others, "lists": _LISTS, "changes": {}, "back": False}
     given["starts"] = starts(kept) if form.whole else ()
     given["asked_from"] = form.asked.get("from")
     if found:
@@ -71,14 +71,12 @@ def page(form: Form, kept: Kept) -> Page:
         given["sides"] = [(f"to {called(target)}", target, _at(target.place, form.mine.profile)) for target in targets]
     about = (f"torch {found.before.torch} to {found.after.torch}", named[:_IN_A_TAB]) if found else ()
     body = render("upgrade.html", **given)
-    # a reader who has said nothing yet says first where they come from
-    is_asked = bool(form.asked.get("from") or form.mine.of("torch") or ops)
-    return form.page(_TITLE, _LEAD, body, about=about, takes_file=True, folds=bool(found) and is_asked)
+    return form.page(_TITLE, _LEAD, body, about=about, takes_file=True, folds=True, searches=True)
 
 
 def decide_between(kept: Kept, before: str, after: str) -> str:
     """The sentence about the way from one release to another, as their page opens with it."""
-    return decide(kept.answer(_ask, (("torch", before),), (("torch", after),), ()))
+    return decide(kept.answer(_ask, (("torch", before),), (("torch", after),), Filters()))
 
 
 def _last_two(kept: Kept, profile: str) -> tuple[str, ...]:
@@ -124,14 +122,6 @@ def _asked_point(asked: Mapping[str, str], name: str) -> dict[str, str]:
     return {axis: value for axis, value in found.items() if value}
 
 
-def known(asked: Iterable[str], catalogue: Iterable[CatalogueEntry]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of some operators, by whatever name, those that cases are about, and the others."""
-    by_key = {operator_key(op): op for entry in catalogue if entry.corpus != CANARY for op in entry.ops}
-    named = list(dict.fromkeys(asked))
-    about = tuple(dict.fromkeys(by_key[key] for op in named if (key := operator_key(op)) in by_key))
-    return about, tuple(op for op in named if operator_key(op) not in by_key)
-
-
 def _point(
     form: Form,
     name: str,
@@ -155,9 +145,9 @@ def _point(
 
 
 def _ask(
-    kept: Kept, before: tuple[tuple[str, str], ...], after: tuple[tuple[str, str], ...], ops: tuple[str, ...]
+    kept: Kept, before: tuple[tuple[str, str], ...], after: tuple[tuple[str, str], ...], narrow: Filters
 ) -> Upgrade:
-    return upgrade(kept, dict(before), dict(after), Filters(ops=ops))
+    return upgrade(kept, dict(before), dict(after), narrow)
 
 
 def _counts(found: Upgrade) -> dict[str, int]:

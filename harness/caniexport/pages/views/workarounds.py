@@ -40,7 +40,7 @@ _COLUMNS = {
 
 def page(form: Form, kept: Kept) -> Page:
     """The fixes that the filters take."""
-    query = form.words("q", "Search", "case, op, source, fix")
+    query = form.words("q", "Search", "stack_rewrite torch 2.8 opset 18 trace", width=420)
     filters, words, careful = _filters(form, kept)
     # what was searched for comes first, and else what is needed
     order = form.one_of("sort", [*_COLUMNS, "statement"], "order") or ("" if query else "word")
