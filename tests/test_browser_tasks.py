@@ -95,13 +95,13 @@ def test_a_table_is_shown_where_one_is_asked_for(reader):
 
 
 @pytest.mark.parametrize(
-    ("card", "line", "answer", "address"),
+    ("card", "line", "answer", "end"),
     [
         (
             "Which torch may I move to?",
             "from 1.10 to 2.8 opset 9 cross",
             "torch 2.8.0",
-            "/upgrade?opset=9&from=1.10.2&to=2.8.0&ops=cross",
+            "/upgrade?from=1.10.2&to=2.8.0&opset=9&ops=cross",
         ),
         ("Which torch may I move to?", "1.10", "torch 2.15.0", "/upgrade?from=1.10.2&to=2.15.0"),
         (
@@ -113,7 +113,7 @@ def test_a_table_is_shown_where_one_is_asked_for(reader):
         ("Is this workaround still needed?", "1.10 to 2.8", "torch 2.8.0", ""),
     ],
 )
-def test_the_page_behind_a_card_takes_the_whole_question_in_its_first_box(reader, card, line, answer, address):
+def test_the_page_behind_a_card_takes_the_whole_question_in_its_first_box(reader, card, line, answer, end):
     reader.click(reader.page.get_by_role("link", name=card))
     reader.page.locator("#root header.page h1", has_not_text="Can I export it?").wait_for()
     drawn(reader.page)
@@ -124,7 +124,7 @@ def test_the_page_behind_a_card_takes_the_whole_question_in_its_first_box(reader
 
     assert reader.sees(answer)
     assert reader.actions == 3
-    assert reader.page.url.endswith(address)
+    assert reader.page.url.endswith(end)
 
 
 def test_the_page_of_the_table_takes_the_whole_question_in_its_first_box(reader):
