@@ -124,7 +124,7 @@ def test_the_page_behind_a_card_takes_the_whole_question_in_its_first_box(reader
 
     assert reader.sees(answer)
     assert reader.actions == 3
-    assert reader.page.url.endswith(end)
+    reader.page.wait_for_url(lambda url: url.endswith(end))
 
 
 def test_the_page_of_the_table_takes_the_whole_question_in_its_first_box(reader):
