@@ -92,7 +92,7 @@ VERDICT: Mapping[Verdict, Look] = {
         "≠ wrong values", "s-mismatch", "gives wrong values now, without an error, and did not before"
     ),
     Verdict.REGRESSED_CRASH: Look("! crashes", "s-crash", "did not kill the process before, does now"),
-    Verdict.REGRESSED: Look("✗ breaks", "s-fail", "worked before, stops with an error now"),
+    Verdict.REGRESSED: Look("✗ stops", "s-fail", "worked before, stops with an error now"),
     Verdict.WITHDRAWN: Look("⊘ withdrawn", "s-fail", "worked before, is refused now"),
     Verdict.SUSPECT: Look(
         "T not sure", "s-timeout", "worked before; runs out of time or memory now, or ends otherwise when repeated"
