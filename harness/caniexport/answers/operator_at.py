@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from caniexport import versions
 from caniexport.answers.operator_grid import OperatorCell, operator_lines
+from caniexport.answers.reading import Rows
 from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.model.status import Exporter, Status
+from caniexport.operators import operator_key, operator_keys
 
 _NAMED = {Exporter.DYNAMO.value: "dynamo", Exporter.TRACE.value: "TorchScript"}
 #: since the release in which ``torch.onnx.export`` takes ``dynamo``
@@ -98,6 +100,14 @@ def operator_at(summary: OperatorsSummary, name: str, torch: str) -> OperatorAt 
         ends = tuple(_end(line.exporter, line.cells, at) for line in told if at in line.cells)
         return OperatorAt(op, at, told[0].dtype, ends) if ends else None
     return None
+
+
+def operator_without_case(rows: Rows, summary: OperatorsSummary | None, name: str, torch: str) -> OperatorAt | None:
+    """The same of an operator that no case is about; ``None`` of one that a case is about, too."""
+    key = operator_key(name)
+    if summary is None or any(key in operator_keys(entry.ops) for entry in rows.catalogue.values()):
+        return None
+    return operator_at(summary, name, torch)
 
 
 def calls_pass(summary: OperatorsSummary | None, name: str, torch: str, exporter: str, opset: int | None) -> bool:

@@ -81,7 +81,7 @@ def _known(home: Home) -> KnownNames:
     rows = Dataset.open(home.published, home.local).records("declared")
     # dynamo's table names overloads: aten::xlogy.Tensor
     torch = frozenset(row["op"].split(".")[0] for row in rows if row["by"] != "onnx")
-    return KnownNames(torch | torch_operators(), frozenset(row["op"] for row in rows if row["by"] == "onnx"))
+    return KnownNames(torch | torch_operators(home.cases), frozenset(row["op"] for row in rows if row["by"] == "onnx"))
 
 
 def _graphs(home: Home) -> dict[str, Graphs]:

@@ -14,6 +14,7 @@ from caniexport.model.errors import UnknownName
 from caniexport.names import some
 
 if TYPE_CHECKING:
+    from caniexport.answers.operator_at import OperatorAt
     from caniexport.answers.wanted import NamedCases
     from caniexport.cli.output import Console
     from caniexport.match.asked import Understood
@@ -50,6 +51,10 @@ def show_question(
     asks = understand(found.question, load(dataset))
     if asks.unknown:
         raise UnknownName("; ".join(asks.unknown))
+    operator = _operator(dataset, asks) if asks.answer not in ("upgrade", "matrix") else None
+    if operator is not None:
+        output.answer(QuestionAnswer(asks.told, (), operator), partial(_show, show=_show_operator), as_json)
+        return
     if asks.words and not found.hits and asks.answer != "upgrade":
         near = f" (nearest: {', '.join(found.near)})" if found.near else ""
         raise UnknownName(f"no measured case has all of these words: {asks.words}{near}")
@@ -64,6 +69,22 @@ def show_question(
 def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
     console.print(f"Read as: {told.read_as}.", highlight=False, soft_wrap=True)
     show(told.answer, console)
+
+
+def _operator(dataset: Dataset, asks: Understood) -> OperatorAt | None:
+    """How torch's own calls of an operator that no case is about end at the release asked about, else the newest."""
+    from caniexport.answers.operator_at import operator_without_case
+    from caniexport.answers.select import load
+    from caniexport.answers.torch_operators import operators_beside
+
+    rows = load(dataset)
+    torch = (asks.setting.get("torch") or rows.torch[-1]).rpartition("..")[2]
+    return operator_without_case(rows, operators_beside(dataset), asks.words, torch)
+
+
+def _show_operator(found: OperatorAt, console: Console) -> None:
+    console.print(found.told, style="bold", soft_wrap=True)
+    console.print(f"No case is about it. `caniexport op {found.op}` has every release.", soft_wrap=True)
 
 
 def _answer(

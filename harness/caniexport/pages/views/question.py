@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
+from caniexport.answers.operator_at import OperatorAt, operator_without_case
 from caniexport.answers.reasons import why
 from caniexport.answers.standings import workarounds
 from caniexport.answers.wanted import name_cases
@@ -130,11 +131,18 @@ def _not_narrowed(asks: Understood, kept: Kept) -> tuple[str, ...]:
 def _of_cases(kept: Kept, inner: Form, found: SearchHits, asks: Understood) -> Markup:
     """How each case that was found ends there; without a setting where it works."""
     is_placed = bool(asks.setting) and not asks.unknown
-    shown = found.hits[:SHOWN]
+    operator = _operator(kept, inner.mine, asks)
+    shown = () if operator else found.hits[:SHOWN]
     places = _places(kept, tuple(hit.case for hit in shown), inner.mine) if is_placed and shown else {}
     hits = [tell_hit(kept, hit, at=places.get(hit.case, ())) for hit in shown]
     decision = _decide(kept, inner, found.hits) if is_placed and hits else ""
-    return render("asked.html", found=found, asks=asks, body="", hits=hits, decision=decision)
+    return render("asked.html", found=found, asks=asks, body="", hits=hits, decision=decision, operator=operator)
+
+
+def _operator(kept: Kept, mine: Setting, asks: Understood) -> OperatorAt | None:
+    """How torch's own calls of an operator that no case is about end at the release asked about, else the newest."""
+    torch = mine.one("torch") or kept.rows().torch[-1]
+    return None if asks.unknown else operator_without_case(kept.rows(), kept.operators(), asks.words, torch)
 
 
 def _decide(kept: Kept, inner: Form, hits: Sequence[Lead]) -> str:
