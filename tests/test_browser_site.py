@@ -28,6 +28,7 @@ TEXTS = Path(__file__).resolve().parents[1] / "benchmarks" / "matcher"
 LABELLED = ("errors", "fresh", "later", "mixed", "threads", "projects", "reports", "pastes", "posts")
 WORDS = (
     "", "  ", "cross", "torch.cross", "aten::cross", "corss", "grid_sample", "F.grid_sample", "GridSample",
+    "nn.Cross", "torch.nn.cross", "torch.linalg.cross", "torch.ops.aten.cross.default",
     "grid_sampler_2d", "SDPA", "sdpa", "MHA", "gqa", "nms", "torch.ops.aten.unfold.default", "fft", "rfft",
     "im2col", "_adaptive_avg_pool2d", "item-baked", "cross-no-symbolic", "onnx/onnx#2683", "pytorch/pytorch",
     "2683", "pooling", "geometry", "attention", "rewrite", "stack_rewrite", "raise_opset", "quantized conv",

@@ -10,7 +10,10 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
+from caniexport import home as homes
 from caniexport.cli import main
+from caniexport.match.search import search
+from caniexport.store import Dataset
 
 pytestmark = pytest.mark.published
 
@@ -142,3 +145,27 @@ def test_where_no_fix_helps_by_one_exporter_and_the_others_need_none_that_is_wha
 def test_what_an_operator_becomes_is_told_with_its_call_where_the_file_only_hands_a_value_on():
     said = " ".join(ask("op", "diff").stdout.split())
     assert "becomes Identity (the file of a call with f32[3, 3, 3], 0, 2" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [
+        ("nn.GELU", "gelu-opset-20"),
+        ("torch.nn.functional.gelu", "gelu-opset-20"),
+        ("nn.AdaptiveAvgPool2d", "adaptive-avg-pool2d-factor"),
+        ("torch.ops.aten.cumsum.default", "cumsum-of-bools"),
+        ("nn.Hardsigmoid", "hardsigmoid-no-rule"),
+    ],
+)
+def test_the_search_knows_an_operator_by_every_name(name, case):
+    hits = search(Dataset.open(homes.find().published, None), name).hits
+
+    assert hits[0].case == case
+
+
+def test_a_question_about_an_operator_without_a_case_is_answered_by_its_own_calls():
+    reply = ask("why", "aten::diff torch 2.4 opset 17")
+
+    answer = reply.stdout.splitlines()[1]
+    assert answer.startswith("On torch 2.4.1 torch's own calls of diff (float32) are exported by dynamo at opset 18")
+    assert "TorchScript does not" in answer

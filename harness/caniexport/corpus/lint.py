@@ -53,7 +53,7 @@ class KnownNames:
 
 
 def torch_operators(cases: Path) -> frozenset[str]:
-    """The operators of torch itself, whether or not an exporter has a rule for them; none where the corpus lists none."""
+    """The operators of torch itself, whether or not an exporter has a rule for them; none where nobody listed them."""
     path = cases / "torch_operators.txt"
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     return frozenset(line for line in lines if not line.startswith("#"))

@@ -9,7 +9,7 @@ from caniexport.answers.reading import CatalogueEntry, load
 from caniexport.match.errors import Confidence, Lead
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
-from caniexport.operators import spellings
+from caniexport.operators import operator_key, spellings
 from caniexport.store import Dataset
 
 #: what a text weighs more that is the word, or begins with it; what a failing form weighs more than its fixes
@@ -36,12 +36,12 @@ def index_words(dataset: Dataset) -> WordIndex:
 
 def find_by_words(where: WordIndex, query: str) -> tuple[Lead, ...]:
     """The cases of which one variant has every word of ``query``, best first, each by its best variant; of equals those
-    first whose names say the least beside it.
+    first whose names have the words, and say the least beside them.
     """
-    parts = query.casefold().split()
+    parts = [(part, operator_key(part)) for part in query.casefold().split()]
     best: dict[str, Lead] = {}
     for (case, variant), entry in where.entries.items() if parts else ():
-        found = [_weightiest(part, where.words[case, variant]) for part in parts]
+        found = [_weightiest(*part, where.words[case, variant]) for part in parts]
         known = [item for item in found if item is not None]
         if len(known) < len(parts):
             continue
@@ -49,7 +49,13 @@ def find_by_words(where: WordIndex, query: str) -> tuple[Lead, ...]:
         why = ", ".join(dict.fromkeys(what for _, what in sorted(known, reverse=True)))
         if case not in best or score > best[case].score:
             best[case] = Lead(entry, Confidence.WORDS, why, score, variant)
-    return tuple(sorted(best.values(), key=lambda lead: (-lead.score, len(lead.case.split("-")), lead.case)))
+    keys = [key for _, key in parts]
+    return tuple(sorted(best.values(), key=lambda lead: _order(lead, keys)))
+
+
+def _order(lead: Lead, keys: Sequence[str]) -> tuple[float, bool, int, str]:
+    parts = lead.case.split("-")
+    return -lead.score, any(key not in "".join(parts) for key in keys), len(parts), lead.case
 
 
 def choose_main(leads: Sequence[Lead]) -> tuple[Lead, ...]:
@@ -57,21 +63,24 @@ def choose_main(leads: Sequence[Lead]) -> tuple[Lead, ...]:
     return tuple(lead for lead in leads if lead.score >= _ABOUT * leads[0].score)
 
 
-def _weightiest(part: str, texts: Sequence[_Text]) -> tuple[float, str] | None:
-    """The weightiest text that has the word; one that is the word, or begins with it, weighs more."""
+def _weightiest(part: str, key: str, texts: Sequence[_Text]) -> tuple[float, str] | None:
+    """The weightiest text that has the word, else one that is the operator of this name (``nn.GELU``); one that is the
+    word, or begins with it, weighs more.
+    """
     found = [
         (weight * (_WHOLE if text == part else _BEGINS if text.startswith(part) else 1.0), what)
         for text, weight, what in texts
         if part in text
     ]
-    return max(found, default=None)
+    named = found or [(weight * _WHOLE, what) for text, weight, what in texts if text == key]
+    return max(named, default=None)
 
 
 def _texts(item: CatalogueEntry) -> Iterable[_Text]:
     named = [(item.case, 10.0, "name"), (item.title, 8.0, "title"), (item.theme, 5.0, f"theme {item.theme}")]
     for op in item.ops:
         bare = op.split("::")[-1]
-        spelled = (op, bare, f"torch.{bare}" if op.startswith("aten::") else "", *spellings((op,)))
+        spelled = (op, bare, f"torch.{bare}" if op.startswith("aten::") else "", *spellings((op,)), operator_key(op))
         named += [(name, 9.0, f"operator {op}") for name in dict.fromkeys(filter(None, spelled))]
     named += [(source, 7.0, f"source {source}") for source in item.sources]
     if item.variant != PLAIN:

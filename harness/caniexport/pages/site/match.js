@@ -238,21 +238,29 @@ window.makeSearch = data => {
 
   // --- words.py
   const find_by_words = query => {
-    const parts = split(casefold(query))
+    const parts = split(casefold(query)).map(part => [part, operator_key(part)])
     const best = new Map()
     for (const {case: entry, variant, texts} of parts.length ? entries : []) {
-      const found = parts.map(part => _weightiest(part, texts))
+      const found = parts.map(([part, key]) => _weightiest(part, key, texts))
       if (!found.every(Boolean)) continue
       const sum = found.reduce((sum, [weight]) => sum + weight, 0)
       const score = round(sum / found.length + (variant === PLAIN ? words._FAILING : 0))
       const why = unique(found.sort(compare).reverse().map(([, what]) => what)).join(', ')
       if (!(best.get(entry)?.score >= score)) best.set(entry, Lead(entry, CONFIDENCE.WORDS, why, score, variant))
     }
-    return [...best.values()].sort((mine, theirs) => compare(_order(mine), _order(theirs)))
+    const keys = parts.map(([, key]) => key)
+    return [...best.values()].sort((mine, theirs) => compare(_order(mine, keys), _order(theirs, keys)))
   }
-  const _order = ({score, case: {case: name}}) => [-score, name.split('-').length, name]
-  const _weightiest = (part, texts) => texts.filter(([text]) => text.includes(part)).map(([text, weight, what]) =>
-    [weight * (text === part ? words._WHOLE : text.startsWith(part) ? words._BEGINS : 1), what]).sort(compare).at(-1)
+  const _order = ({score, case: {case: name}}, keys) => {
+    const parts = name.split('-')
+    return [-score, Number(keys.some(key => !parts.join('').includes(key))), parts.length, name]
+  }
+  const _weightiest = (part, key, texts) => {
+    const found = texts.filter(([text]) => text.includes(part)).map(([text, weight, what]) =>
+      [weight * (text === part ? words._WHOLE : text.startsWith(part) ? words._BEGINS : 1), what])
+    const named = found.length ? found : texts.filter(([text]) => text === key).map(([, weight, what]) => [weight * words._WHOLE, what])
+    return named.sort(compare).at(-1)
+  }
 
   // --- question.py
   const taker = text => ({
