@@ -392,3 +392,12 @@ def test_an_assignment_to_slices_that_the_export_branch_concatenates_is_found(sc
         "    else:\n        a, b = y.split((2, 3), -1)\n        y = torch.cat((a * 2 + g, b), -1)\n    return y\n"
     )
     assert "channels-written-in-place" in cases(scanned(text))
+
+
+def test_what_writes_the_nodes_of_a_graph_itself_works_around_no_export(scanned):
+    said = "    # torch.kthvalue has no ONNX counterpart\n"
+    exported = f"import torch\n\n\ndef pick(x, k):\n{said}    return x.sort(-1)[0][..., k]\n"
+    nodes = "".join(f"    x = op.{name}(x)\n" for name in ("Relu", "Transpose", "Reshape", "TopK", "Squeeze"))
+    built = f"import torch\n\n\ndef pick(op, x):\n{said}{nodes}    return x\n"
+
+    assert [Path(item.site.path).stem for item in scanned(exported=exported, built=built).findings] == ["exported"]

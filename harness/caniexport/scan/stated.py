@@ -204,8 +204,9 @@ def places(source: ParsedFile, known: Collection[str]) -> list[ToldPlace]:
         span([node]) for node in every_statement(source.tree) if isinstance(node, ast.FunctionDef) and _is_rule(node)
     ]
     outside = [place for place in found if not any(first <= place.first <= last for first, last in rules)]
-    torch = _IMPORTS_TORCH.search("\n".join(source.lines))
-    kept = [place for place in outside if torch or place.told is Told.PATCH]
+    text = "\n".join(source.lines)
+    is_exported = _IMPORTS_TORCH.search(text) and not builds_graphs(text)
+    kept = [place for place in outside if is_exported or place.told is Told.PATCH]
     taking = {place.line: place for place in kept if place.told is Told.PATCH}
     # a function that takes an operator's place is about that one, whatever else its docstring or name says
     joined = (_joined(place, taking.get(place.line)) for place in kept)
@@ -267,6 +268,16 @@ def names_around(tree: ast.AST, known: Collection[str]) -> Callable[[int], froze
 
 #: what edits files of ONNX, or only calls an exporter, imports no torch
 _IMPORTS_TORCH = re.compile(r"^\s*(?:import torch|from torch|from \S+ import .*\btorch)", re.MULTILINE)
+
+#: a node that a program writes into a graph of its own, and from how many on that is what its file does
+_NODE_WRITTEN, _FEW_NODES = re.compile(r"\bop\.[A-Z]\w*\("), 5
+
+
+def builds_graphs(text: str) -> bool:
+    """Whether a file writes the nodes of ONNX graphs itself: what it says of an operator is about its own graph, and
+    none of it is exported from torch.
+    """
+    return len(_NODE_WRITTEN.findall(text)) >= _FEW_NODES
 
 
 def _is_rule(function: ast.FunctionDef) -> bool:

@@ -13,7 +13,7 @@ from caniexport.scan.normal import blocks, dotted, every_statement, operator_of
 from caniexport.scan.project import is_test
 from caniexport.scan.ranked import Candidate, Formed, OnLines, Ranking, lines_of
 from caniexport.scan.site import Site, SiteKind, Sureness
-from caniexport.scan.stated import Told, ToldPlace, ends, names_around, places, span, speaks_of_export
+from caniexport.scan.stated import Told, ToldPlace, builds_graphs, ends, names_around, places, span, speaks_of_export
 
 _TOLD = {
     Told.COMMENT: "its author's words",
@@ -63,8 +63,12 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
 
 
 def _is_about_onnx(source: ParsedFile) -> bool:
-    """Whether a file has to do with ONNX: others export for other programs, and tests work around nothing."""
-    return not is_test(source.path) and any("onnx" in line or "opset" in line for line in map(str.lower, source.lines))
+    """Whether a file has to do with exporting to ONNX: others export for other programs or write graphs themselves, and
+    tests work around nothing.
+    """
+    text = "\n".join(source.lines)
+    names_it = "onnx" in text.lower() or "opset" in text.lower()
+    return names_it and not is_test(source.path) and not builds_graphs(text)
 
 
 def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]:
