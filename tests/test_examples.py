@@ -88,7 +88,15 @@ def test_a_word_that_is_an_operator_of_several_cases_says_how_they_stand(name, c
     said = first(reply)
     assert said.startswith(f"{name} is an operator of {cases} cases; one of them explained: `caniexport why ")
     assert f"Of {cases} cases, passing in the newest release of each at some opset: trace" in said
-    assert "all of them there: `caniexport table --op" in first(ask("why", name, "--torch", "2.8"))
+
+
+def test_an_operator_is_answered_at_the_release_that_is_asked_about():
+    options = ("--torch", "1.10.2", "--opset", "14", "--exporter", "trace")
+    said = ask("why", "cross", *options).stdout.splitlines()[0]
+    assert said.startswith("At torch 1.10.2, opset 14: ")
+    assert "a workaround is still needed for" in said
+    assert "cross-no-symbolic" in said
+    assert said in ask("why", "cross torch 1.10.2 opset 14 trace").stdout
 
 
 @pytest.mark.parametrize(

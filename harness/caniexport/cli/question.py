@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -64,6 +64,14 @@ def show_question(
         left = f" (nothing is narrowed by {', '.join(others)}: no case is about an operator or theme of this name)"
     told = QuestionAnswer(f"{asks.told}{left}", asks.unknown, answer)
     output.answer(told, partial(_show, show=show), as_json)
+
+
+def answer_at_point(
+    dataset: Dataset, words: str, cases: Sequence[str], given: Mapping[str, tuple[str, ...]], show_why: ShowWhy
+) -> tuple[Any, Any]:
+    """How an operator's cases and their fixes stand at a release or opset that options name, and what prints it."""
+    named = {name: values for name, values in given.items() if values}
+    return _workarounds(dataset, {**named, **_of_words(dataset, words, tuple(cases))}, tuple(cases), show_why)
 
 
 def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:

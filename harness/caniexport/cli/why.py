@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,8 +64,8 @@ def command(
 
     A question in words names its setting itself: "cross torch 2.8 opset 18", "1.13 to 2.9", "pooling table".
 
-    An operator's name (cross, SDPA) is answered with where each of its cases works; one with a single case by that
-    case.
+    An operator's name (cross, SDPA) is answered with where each of its cases works, with --torch or --opset with how
+    they and their fixes stand there; one with a single case by that case.
 
     A call of torch's own database of operators is a case too: op-cross/float32-plain, promotion-sub/int64-float-left.
 
@@ -76,7 +76,7 @@ def command(
     from caniexport.answers.reasons import why
     from caniexport.answers.select import cases_about, load
     from caniexport.cli.error_text import show_error
-    from caniexport.cli.question import show_question
+    from caniexport.cli.question import answer_at_point, show_question
     from caniexport.match.evidence import reads_as_error
     from caniexport.match.explain import explain_error
     from caniexport.match.question import read_question
@@ -97,7 +97,10 @@ def command(
         return
     about = cases_about(case, load(dataset))
     if len(about) > 1 and not along:
-        _show_operator_cases(dataset, case, about, given, as_json=as_json)
+        if given["torch"] or given["opset"]:
+            output.answer(*answer_at_point(dataset, case, about, given, show), as_json)
+        else:
+            _show_operator_cases(dataset, case, about, as_json=as_json)
         return
     asked = read_filters("why", {**given, "case": about or case})
     if along:
@@ -106,21 +109,16 @@ def command(
         output.answer_each(why(dataset, asked), show, as_json)
 
 
-def _show_operator_cases(
-    dataset: Dataset, operator: str, cases: Sequence[str], given: Mapping[str, tuple[str, ...]], *, as_json: bool
-) -> None:
+def _show_operator_cases(dataset: Dataset, operator: str, cases: Sequence[str], *, as_json: bool) -> None:
     """How the cases of an operator stand, a line for each exporter, and how to ask about one of them."""
     from caniexport.answers.supported import supported
     from caniexport.cli import support
 
     found = supported(dataset, Filters(cases=tuple(cases)))
-    words = [f"--{name} {value}" for name, values in given.items() for value in values]
-    one = " ".join(("caniexport why", found[0].case, *words))
-    there = " ".join(("caniexport table --op", operator, *words)) if words else ""
-    placed = f"; all of them there: `{there}`" if there else ""
+    one = f"caniexport why {found[0].case}"
 
     def show_cases(items: Answers[CaseSupport], console: Console) -> None:
-        lead = f"{operator} is an operator of {plural(len(items), 'case')}; one of them explained: `{one}`{placed}."
+        lead = f"{operator} is an operator of {plural(len(items), 'case')}; one of them explained: `{one}`."
         console.print(lead, style="bold", soft_wrap=True)
         support.show(items, console)
 
