@@ -99,6 +99,13 @@ def test_an_operator_is_answered_at_the_release_that_is_asked_about():
     assert said in ask("why", "cross torch 1.10.2 opset 14 trace").stdout
 
 
+@pytest.mark.parametrize("name", ["bilinear", "F.bilinear", "nn.Bilinear"])
+def test_why_of_an_operator_without_a_case_is_answered_by_torchs_own_calls(name):
+    said = first(ask("why", name, "--torch", "2.5"))
+    assert said.startswith("On torch 2.5.1 no exporter exports torch's own calls of nn.functional.bilinear (float32): ")
+    assert first(ask("why", name)).startswith("On torch 2.15.0 ")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -53,7 +53,7 @@ def show_question(
         raise UnknownName("; ".join(asks.unknown))
     operator = _operator(dataset, asks) if asks.answer not in ("upgrade", "matrix") else None
     if operator is not None:
-        output.answer(QuestionAnswer(asks.told, (), operator), partial(_show, show=_show_operator), as_json)
+        output.answer(QuestionAnswer(asks.told, (), operator), partial(_show, show=show_operator_at), as_json)
         return
     if asks.words and not found.hits and asks.answer != "upgrade":
         near = f" (nearest: {', '.join(found.near)})" if found.near else ""
@@ -81,16 +81,21 @@ def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
 
 def _operator(dataset: Dataset, asks: Understood) -> OperatorAt | None:
     """How torch's own calls of an operator that no case is about end at the release asked about, else the newest."""
+    return find_operator(dataset, asks.words, asks.setting.get("torch", "").rpartition("..")[2])
+
+
+def find_operator(dataset: Dataset, name: str, torch: str) -> OperatorAt | None:
+    """The same of a name; without a release at the newest. ``None`` where a case is about it, or it is no operator."""
     from caniexport.answers.operator_at import operator_without_case
     from caniexport.answers.select import load
     from caniexport.answers.torch_operators import operators_beside
 
     rows = load(dataset)
-    torch = (asks.setting.get("torch") or rows.torch[-1]).rpartition("..")[2]
-    return operator_without_case(rows, operators_beside(dataset), asks.words, torch)
+    return operator_without_case(rows, operators_beside(dataset), name, torch or rows.torch[-1])
 
 
-def _show_operator(found: OperatorAt, console: Console) -> None:
+def show_operator_at(found: OperatorAt, console: Console) -> None:
+    """Print how torch's own calls of an operator end at a release."""
     console.print(found.told, style="bold", soft_wrap=True)
     console.print(f"No case is about it. `caniexport op {found.op}` has every release.", soft_wrap=True)
 

@@ -25,6 +25,7 @@ from caniexport.names import plural
 
 if TYPE_CHECKING:
     from caniexport.answers.history import Alike, History
+    from caniexport.answers.operator_at import OperatorAt
     from caniexport.answers.operator_cells import OperatorWhy
     from caniexport.answers.reasons import Detail, FailureGroup, Why
     from caniexport.answers.select import CatalogueEntry
@@ -65,7 +66,8 @@ def command(
     A question in words names its setting itself: "cross torch 2.8 opset 18", "1.13 to 2.9", "pooling table".
 
     An operator's name (cross, SDPA) is answered with where each of its cases works, with --torch or --opset with how
-    they and their fixes stand there; one with a single case by that case.
+    they and their fixes stand there; one with a single case by that case; one that no case is about by torch's own
+    calls of it.
 
     A call of torch's own database of operators is a case too: op-cross/float32-plain, promotion-sub/int64-float-left.
 
@@ -76,7 +78,7 @@ def command(
     from caniexport.answers.reasons import why
     from caniexport.answers.select import cases_about, load
     from caniexport.cli.error_text import show_error
-    from caniexport.cli.question import answer_at_point, show_question
+    from caniexport.cli.question import answer_at_point, show_operator_at, show_question
     from caniexport.match.evidence import reads_as_error
     from caniexport.match.explain import explain_error
     from caniexport.match.question import read_question
@@ -102,11 +104,28 @@ def command(
         else:
             _show_operator_cases(dataset, case, about, as_json=as_json)
         return
+    operator = None if about or along else _find_operator(dataset, case, given["torch"])
+    if operator is not None:
+        output.answer(operator, show_operator_at, as_json)
+        return
     asked = read_filters("why", {**given, "case": about or case})
     if along:
         output.answer_each(history(dataset, asked, along), show_history, as_json)
     else:
         output.answer_each(why(dataset, asked), show, as_json)
+
+
+def _find_operator(dataset: Dataset, name: str, torch: Sequence[str]) -> OperatorAt | None:
+    """An operator that no case is about, at the one release asked for or the newest; ``None`` for anything else."""
+    from caniexport.answers.select import load
+    from caniexport.cli.question import find_operator
+
+    rows = load(dataset)
+    is_case = any(name.partition("/")[0].casefold() == case.casefold() for case, _ in rows.catalogue)
+    if is_case or len(torch) > 1:
+        return None
+    at = versions.resolve(versions.public(torch[0]), rows.torch) if torch else ""
+    return find_operator(dataset, name, at)
 
 
 def _show_operator_cases(dataset: Dataset, operator: str, cases: Sequence[str], *, as_json: bool) -> None:
