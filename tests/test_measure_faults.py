@@ -49,6 +49,11 @@ def test_an_unreachable_index_is_one_row_and_one_line_and_rows_stay(home, tmp_pa
     home.caniexport("measure", "--release", NEW, "--case", "passes")
     assert {row["case"] for row in home.rows() if row["torch"] == NEW and row["case"]} >= {"passes"}
 
+    # gone again, with its environment: the table that ends the answer is of earlier rows, and says so
+    shutil.rmtree(home.folder / ".tox")
+    reply = offline.caniexport("measure", "--release", NEW, "--case", "passes", "--fresh", code=1)
+    assert reply.stdout.splitlines()[0] == f"Nothing was measured now of torch {NEW}: the table has its earlier rows."
+
 
 def test_a_damaged_wheel_is_named_and_the_next_release_goes_on(home):
     wheel = next(home.wheels.glob(f"torch-{OLD}-*.whl"))

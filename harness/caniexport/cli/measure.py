@@ -341,6 +341,10 @@ def _list_operators(home: Home, releases: tuple[str, ...], rolling: bool) -> Non
     list_operators(home, releases or DEFAULT_RELEASES, output.say, rolling=rolling)
 
 
+def _has_nothing_new(report: ReleaseReport) -> bool:
+    return bool(report.problem) and not report.measured
+
+
 def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions) -> None:
     """What was measured: the table of what was asked for, on the releases that have rows."""
     from caniexport.answers.matrix import table
@@ -354,6 +358,8 @@ def _show(home: Home, reports: Sequence[ReleaseReport], options: MeasureOptions)
     rows = load(dataset)
     releases = tuple(report.torch for report in reports if report.torch in rows.torch)
     opsets = tuple(str(opset) for opset in options.opsets if opset in rows.opsets)
+    if missing := [report.torch for report in reports if report.torch in releases and _has_nothing_new(report)]:
+        click.echo(f"Nothing was measured now of torch {', '.join(missing)}: the table has its earlier rows.")
     if shown and all(known[name.partition("/")[0]].is_environment for name in shown):
         show(table(dataset, Filters(cases=shown)), output.console())
     elif releases:
