@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import re
 import sys
 import threading
 import weakref
@@ -50,6 +51,7 @@ _LOG = logging.getLogger(__name__)
 _ASSETS = Path(pages.__file__).parent
 #: Streamlit's page: what it loads, and the place where it draws
 INDEX = Path(streamlit.__file__).parent / "static" / "index.html"
+_FONT = re.compile(r"\./static/media/SourceSansVF-Upright[\w.-]+\.woff2")
 
 
 def _page(name: str) -> Callable[[Request], Awaitable[Response]]:
@@ -91,6 +93,7 @@ def _document(name: str, asked: dict[str, str]) -> tuple[str, int]:
         "rest": {name: value for name, value in asked.items() if name not in fields},
         "style": _asset(_ASSETS / "style.css") + _asset(_ASSETS / "plain.css"),
         "script": _asset(_ASSETS / "first.js"),
+        "font": _font(INDEX),
     }
     with links.carrying(found.mine.address):
         text = render("reply.html", page=found, pages=PAGES, progress=progress, problems=problems, app=app, **given)
@@ -99,6 +102,13 @@ def _document(name: str, asked: dict[str, str]) -> tuple[str, int]:
 
 def _nothing(name: str, why: str) -> Page:
     return Page(PAGES[name], "", render("nothing.html", nothing=why))
+
+
+@lru_cache(maxsize=1)
+def _font(index: Path) -> str:
+    """Where the font of Streamlit's page is, so that a line of the first reply is as long as it is in the app."""
+    found = _FONT.search(index.read_text(encoding="utf-8"))
+    return found[0] if found else ""
 
 
 @lru_cache(maxsize=8)

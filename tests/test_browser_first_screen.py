@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
-from browser_fixtures import MARKS, until
+from browser_fixtures import MARKS, drawn, until
 
 pytestmark = MARKS
 TABLES = [
@@ -122,3 +122,72 @@ def test_what_was_counted_looks_like_text_and_no_filter(visit):
     assert counted.locator(".badge").count() == 0
     assert "obsolete" in counted.inner_text()
     assert counted.locator(".swatch").count() == counted.locator("b").count()
+
+
+PLACES = """root => Object.fromEntries(['header.page h1', 'header.page p', '.body', '.body ul.questions li:last-child',
+    '.body p.decision', '.body .scroll tbody tr'].flatMap(part => {
+  const found = document.querySelector(`${root} ${part}`)?.getBoundingClientRect()
+  return found ? [[part, [found.x, found.y, found.width]]] : []
+}))"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+@pytest.mark.parametrize("path", ["/", "/matrix?rows=cases", "/workarounds?q=cross", "/upgrade?from=1.10.2&to=2.15.0"])
+def test_nothing_moves_when_the_app_takes_the_place_of_the_first_document(chromium, address, path, width, height):
+    context = chromium.new_context(viewport={"width": width, "height": height})
+    page = context.new_page()
+    # the first document alone: the app's own scripts never come
+    page.route("**/static/js/**", lambda route: route.abort())
+    page.goto(address + path)
+    until(page, "document.fonts.status === 'loaded' && document.fonts.size > 0")
+    before = page.evaluate(PLACES, "#first")
+    page.unroute("**/static/js/**")
+    page.goto(address + path)
+    drawn(page)
+    page.wait_for_timeout(500)
+    after = page.evaluate(PLACES, "#root")
+    context.close()
+
+    assert len(before) >= 4
+    assert before.keys() == after.keys()
+    for part, box in before.items():
+        assert after[part] == pytest.approx(box, abs=4), part
+
+
+def test_a_page_that_is_not_there_yet_is_said_to_be_loading(visit):
+    page = visit("/workarounds")
+    waiting = page.get_by_text("Loading the page")
+    assert not waiting.is_visible()
+
+    page.evaluate("document.querySelector('#root .body').remove()")
+    waiting.wait_for()
+    begins = page.locator("[class*=st-key-bar-]").last.bounding_box()
+    assert waiting.bounding_box()["y"] >= begins["y"] + begins["height"]
+
+
+def test_the_title_of_a_page_is_that_of_the_card_that_leads_to_it(visit):
+    page = visit("/")
+    cards = {
+        link.get_attribute("href"): link.locator("b").inner_text()
+        for link in page.locator("#root .questions li > a").all()
+    }
+
+    assert len(cards) == 4
+    for address, title in cards.items():
+        assert (
+            visit(address.removeprefix(".")).locator("#root h1").inner_text().removesuffix("Copy link").strip() == title
+        )
+
+
+def test_a_question_is_asked_with_one_click_on_its_card(visit):
+    page = visit("/")
+    page.locator("#root .questions a.try", has_text="stack_rewrite").click()
+    page.locator("#root p.decision", has_text="at torch 2.8.0, opset 18").wait_for()
+
+
+@pytest.mark.parametrize("path", ["/matrix", "/workarounds", "/alerts", "/claims"])
+def test_the_line_below_a_title_is_whole_on_a_phone(visit, path):
+    line = visit(path, 390).locator("#root header.page p")
+    assert line.evaluate(
+        "line => line.scrollHeight <= line.clientHeight && getComputedStyle(line).overflow === 'visible'"
+    )

@@ -49,7 +49,7 @@ def reader(visit, request):
 
 
 def test_my_export_fails(reader):
-    box = reader.page.get_by_role("textbox", name="Search cases, operators, sources, or paste your error")
+    box = reader.page.get_by_role("textbox", name="Ask in words, or paste your error")
     reader.say(box, f"RuntimeError: {CROSS.format(12)}")
 
     assert reader.sees("stack_rewrite")
@@ -77,7 +77,7 @@ def test_is_my_workaround_still_needed(reader):
     ],
 )
 def test_a_question_in_one_line_is_answered_below_it(reader, query, answer):
-    reader.say(reader.page.get_by_role("textbox", name="Search cases, operators, sources, or paste your error"), query)
+    reader.say(reader.page.get_by_role("textbox", name="Ask in words, or paste your error"), query)
 
     assert reader.sees(answer)
     assert reader.page.get_by_text("Read as:").is_visible()
@@ -85,7 +85,7 @@ def test_a_question_in_one_line_is_answered_below_it(reader, query, answer):
 
 
 def test_a_table_is_shown_where_one_is_asked_for(reader):
-    box = reader.page.get_by_role("textbox", name="Search cases, operators, sources, or paste your error")
+    box = reader.page.get_by_role("textbox", name="Ask in words, or paste your error")
     reader.say(box, "geometry table")
     row = reader.page.locator("#root .matrix tbody tr", has_text="torch.cross before a convolution").first
     row.wait_for()

@@ -143,7 +143,7 @@ class _Form(HTMLParser):
             self._select = found["name"]
         elif tag == "option" and "selected" in found:
             self.sent.append((self._select, found["value"]))
-        elif tag == "input" and (found.get("type") != "checkbox" or "checked" in found):
+        elif tag == "input" and (found.get("type") not in ("checkbox", "radio") or "checked" in found):
             self.sent.append((found["name"], found["value"]))
 
 

@@ -101,6 +101,7 @@ def test_every_link_leads_to_a_file_of_the_copy_and_to_an_anchor_on_it(copy):
             if target.startswith("https://"):
                 continue
             file, _, anchor = html.unescape(target).partition("#")
+            file = file.partition("?")[0]
             there = (page.parent / file).resolve() if file else page
             assert there.is_file(), f"{page.relative_to(copy)} leads to {target}"
             if anchor:

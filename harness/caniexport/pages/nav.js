@@ -119,7 +119,24 @@ if (!window.caniexport) {
     box.dataset.seen = '1'
     box.checked = window.unfolded === location.pathname
   })
-  const drawn = () => { newest(); named(); narrowed(); unfolded(); copies() }
+  // what stands there until the app has drawn a page; Streamlit takes the page before, and every style, away first
+  const waiting = Object.assign(document.createElement('div'), {id: 'waiting'})
+  waiting.style.cssText = 'position: fixed; left: 2rem; right: 2rem; display: none; gap: 1rem; pointer-events: none; color: GrayText; font: 1rem/1.6 "Source Sans", sans-serif'
+  waiting.setAttribute('role', 'status')
+  waiting.append('Loading the page …', ...[46, 90, 90, 90, 70].map(width => {
+    const bar = document.createElement('div')
+    bar.style.cssText = `width: ${width}%; height: 1.4rem; border-radius: 4px; background: currentColor; opacity: 0.12`
+    return bar
+  }))
+  document.body.append(waiting)
+  const awaited = () => {
+    const isThere = document.querySelector('#root .body, #root [data-testid=stAlertContentError]')
+    const last = isThere ? null : document.querySelector('#root .stMainBlockContainer > [data-testid=stVerticalBlock]')?.lastElementChild
+    if (!isThere) waiting.style.top = `${Math.max(72, (last?.getBoundingClientRect().bottom ?? 0) + 16)}px`
+    const display = isThere ? 'none' : 'grid'
+    if (waiting.style.display !== display) waiting.style.display = display
+  }
+  const drawn = () => { newest(); named(); narrowed(); unfolded(); copies(); awaited() }
   new MutationObserver(drawn).observe(document.body, {childList: true, subtree: true})
   drawn()
   // the heads of a table stay in the window while its rows go by

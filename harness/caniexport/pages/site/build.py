@@ -30,7 +30,7 @@ from caniexport.pages.site.paths import (
     upgrade_file,
 )
 from caniexport.pages.site.pictures import Pictures
-from caniexport.pages.views import alerts, torch_op, upgrade
+from caniexport.pages.views import alerts, search, torch_op, upgrade
 
 _HERE = Path(__file__).resolve().parent
 #: a folder that this wrote has it; no other folder is replaced
@@ -156,7 +156,13 @@ class _Copy:
         is_front = name == "search"
         if is_front:
             found = self._kept.answer(overview.overview)
-            given |= {"entries": overview.cases(self._kept), "found": found, "files": self._files}
+            given |= {
+                "entries": overview.cases(self._kept),
+                "found": found,
+                "files": self._files,
+                "label": search.LABEL,
+                "example": search.EXAMPLE,
+            }
         with links.addressed(addressing(file)):
             shown = page(name, asked, self._kept, whole=True)
             fields = (field for bar in shown.bars for field in bar if file in _ASKING)

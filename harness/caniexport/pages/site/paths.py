@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath
+from urllib.parse import quote
 
 from caniexport.pages.links import Addressing, slug
 from caniexport.pages.page import PAGES
@@ -68,7 +69,8 @@ def addressing(file: str) -> Addressing:
             return up + release_file(asked["torch"])
         if name == "matrix" and "theme" in asked:
             return f"{up}matrix.html#{theme_anchor(asked['theme'])}"
-        return up + _PAGES.get(name, "index.html")
+        query = f"?q={quote(asked['q'])}" if not name and "q" in asked else ""
+        return f"{up}{_PAGES.get(name, 'index.html')}{query}"
 
     return address
 

@@ -38,6 +38,7 @@ _EXPORTERS = [member.value for member in Exporter]
 _NAMED = tuple(name for name in _EXPORTERS if name != Exporter.DEFAULT.value)
 _STATES = [state.value for state in AlertStage]
 _DEFAULT = (AlertStage.OPEN.value, AlertStage.ACKNOWLEDGED.value)
+TITLE = "What did a release break?"
 _LEAD = (
     "What a release made worse than the one before it, one alert for each cause. Every exporter is looked at "
     "with the release's own default opset, as installed together with its own onnxruntime."
@@ -65,7 +66,7 @@ def page(form: Form, kept: Kept) -> Page:
         chart=_chart(found),
         lived=kept.answer(_lived),
     )
-    return form.page("Alerts", _LEAD, body, folds=True)
+    return form.page(TITLE, _LEAD, body, folds=True)
 
 
 def releases(kept: Kept, people: Noted) -> ReleaseAlerts:

@@ -36,10 +36,10 @@ _BY = {
     By.EXPORTER.value: "exporter",
     By.RUNTIME.value: "runtime",
 }
-_TITLE = "Which documented failures pass where"
+TITLE = "Show me the table: which documented failures pass where"
 _LEAD = (
-    "Each cell is a measurement: a small model exported by that torch release, run by the onnxruntime installed "
-    "beside it, and compared with eager. "
+    "Each cell is measured: a small model exported by that torch release, run by the onnxruntime beside it, "
+    "compared with eager. "
 )
 _LEADS = {
     "themes": "3/5: of five measured cases of the theme three work at some opset. Click for the cases.",
@@ -112,7 +112,7 @@ def page(form: Form, kept: Kept) -> Page:
     shown = None if nothing else kept.answer(table, asked.filters(matched), asked.by)
     body = render("nothing.html", nothing=nothing) if shown is None else _body(form, kept, asked, shown)
     return form.page(
-        _TITLE, _LEAD + _LEADS[asked.rows], body, about=(asked.theme, asked.query), folds=True, searches=True
+        TITLE, _LEAD + _LEADS[asked.rows], body, about=(asked.theme, asked.query), folds=True, searches=True
     )
 
 

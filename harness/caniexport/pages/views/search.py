@@ -16,30 +16,35 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.overview import EXPORTERS, Overview, overview
 from caniexport.pages.render import render
 from caniexport.pages.setting import Setting
-from caniexport.pages.views import question, torch_op
+from caniexport.pages.views import alerts, matrix, question, torch_op, upgrade, workarounds
 from caniexport.pages.views.hits import SHOWN, tell_hit
 
 _LEAD = "PyTorch operators and models to ONNX: what exports, runs and gives the right values, on every torch release."
-_EXAMPLES = (
-    "cross torch 2.8 opset 18",
-    "1.13 to 2.9",
-    "pooling table",
-    "grid_sampler",
-    "is not a registered function/op",
-)
+#: the search of the front page, in the app and in the static copy
+LABEL = "Ask in words, or paste your error"
+EXAMPLE = "cross torch 2.8 opset 18, from 1.13 to 2.15, pooling table, an operator, or the error itself"
+_EXAMPLES = ("cross torch 2.8 opset 18", "grid_sampler", "is not a registered function/op")
+#: the pages that answer the usual questions: each with its title, what it says, and a question to ask it in words
 _QUESTIONS = (
     (
         "upgrade",
-        "Which torch may I move to?",
+        upgrade.TITLE,
         "What breaks between two releases, what is fixed, and which axis did it.",
+        "1.13 to 2.15 opset 17 lstm",
     ),
     (
         "workarounds",
-        "Is this workaround still needed?",
+        workarounds.TITLE,
         "Every fix: needed, obsolete or harmful at your release, and since when.",
+        "stack_rewrite torch 2.8 opset 18",
     ),
-    ("matrix", "Show me the table", "Cases against releases or opsets, each cell with its evidence."),
-    ("alerts", "What did a release break?", "Each release against the one before it, one alert for each cause."),
+    (
+        "matrix",
+        matrix.TITLE,
+        "Cases against releases or opsets, each cell with its evidence.",
+        "pooling table 2.0 to 2.15",
+    ),
+    ("alerts", alerts.TITLE, "Each release against the one before it, one alert for each cause.", ""),
 )
 #: signs of what was searched for in the title of a tab
 _IN_A_TAB = 60
@@ -60,8 +65,8 @@ def page(form: Form, kept: Kept) -> Page:
 def _query(form: Form) -> str:
     return form.words(
         "q",
-        "Search cases, operators, sources, or paste your error",
-        "cross torch 2.8 opset 18, from 1.13 to 2.9, pooling table, or the error itself",
+        LABEL,
+        EXAMPLE,
         width=990,
         longest=searching.LONGEST,
         tidy=searching.shorten,

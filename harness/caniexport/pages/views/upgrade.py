@@ -23,7 +23,7 @@ from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import PROFILE_WORDS
 from caniexport.profiles import PERIOD
 
-_TITLE = "Which torch may I move to?"
+TITLE = "Which torch may I move to?"
 _LEAD = "What breaks between two points, what is fixed, which version did it, and what becomes of each workaround."
 _EXAMPLE = "from 1.13 to 2.9 opset 17 grid_sample lstm"
 _EXPORTERS = [member.value for member in Exporter if member is not Exporter.DEFAULT]
@@ -43,7 +43,7 @@ def page(form: Form, kept: Kept) -> Page:
     """What changes between the two points that are asked for."""
     releases = list(kept.rows().torch)
     if not releases:
-        return form.page(_TITLE, _LEAD, render("nothing.html", nothing="No torch release has been measured yet."))
+        return form.page(TITLE, _LEAD, render("nothing.html", nothing="No torch release has been measured yet."))
     opsets = [str(opset) for opset in sorted(kept.rows().offered_opsets)]
     mine = form.mine.of("torch") or _last_two(kept, form.mine.profile)
     form.words("q", "Your versions and operators", _EXAMPLE, width=990, longest=LONGEST)
@@ -71,7 +71,7 @@ def page(form: Form, kept: Kept) -> Page:
         given["sides"] = [(f"to {called(target)}", target, _at(target.place, form.mine.profile)) for target in targets]
     about = (f"torch {found.before.torch} to {found.after.torch}", named[:_IN_A_TAB]) if found else ()
     body = render("upgrade.html", **given)
-    return form.page(_TITLE, _LEAD, body, about=about, takes_file=True, folds=True, searches=True)
+    return form.page(TITLE, _LEAD, body, about=about, takes_file=True, folds=True, searches=True)
 
 
 def decide_between(kept: Kept, before: str, after: str) -> str:

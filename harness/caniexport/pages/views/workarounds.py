@@ -24,6 +24,7 @@ from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 
+TITLE = "Is this workaround still needed?"
 _EXPORTERS = [member.value for member in Exporter]
 _DEFAULT = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 _WORDS = [word.value for word in WORKAROUND]
@@ -50,7 +51,7 @@ def page(form: Form, kept: Kept) -> Page:
     else:
         body = _table(form, kept, replace(filters, cases=tuple(matched)), words, careful, order, matched)
     return form.page(
-        "Which workarounds may go",
+        TITLE,
         "A fix is needed where the failing form fails and the fix works, and obsolete where both work.",
         body,
         about=(query,),
