@@ -99,6 +99,16 @@ def test_an_operator_is_answered_at_the_release_that_is_asked_about():
     assert said in ask("why", "cross torch 1.10.2 opset 14 trace").stdout
 
 
+def test_torchscript_is_an_exporter_in_options_and_in_words():
+    """One that traces, where a point has one exporter; traced and scripted, where several are told."""
+    said = ask("why", "We run torch 1.13, opset 17, TorchScript exporter. May we move cross and roll to 2.9?").stdout
+    assert "→ torch 2.9.1" in said
+    assert "torch 1.13.1, torchscript-trace, opset 17" in said
+    assert "nothing is narrowed by" not in said
+    assert "trace, script" in first(ask("why", "is cross needed on torch 2.8 opset 18 with TorchScript"))
+    assert ask("table", "--op", "cross", "--torch", "2.8", "--exporter", "TorchScript").stdout.count("script  ") == 5
+
+
 @pytest.mark.parametrize("name", ["bilinear", "F.bilinear", "nn.Bilinear"])
 def test_why_of_an_operator_without_a_case_is_answered_by_torchs_own_calls(name):
     said = first(ask("why", name, "--torch", "2.5"))

@@ -22,6 +22,7 @@ __all__ = ["DEFAULT_OPSET", "CaseSelection", "CatalogueEntry", "Key", "Rows", "l
 
 DEFAULT_OPSET = "default"
 #: who else may know of an operator that no case is about
+_TORCHSCRIPT = "torchscript"
 _OTHERWISE = "`caniexport op {}`: how torch's own calls of it end; `caniexport check`: a model of your own"
 
 
@@ -104,13 +105,20 @@ def select(rows: Rows, filters: Filters) -> CaseSelection:
 
 
 def exporter_name(text: str) -> str:
-    """``trace`` and ``script`` for the long names."""
-    return {short: name for name, short in EXPORTER_SHORT.items()}.get(text.casefold(), text)
+    """``trace`` and ``script`` for the long names; ``TorchScript`` is the traced one, as ``dynamo=False`` exports."""
+    short = {name: long for long, name in EXPORTER_SHORT.items()} | {_TORCHSCRIPT: Exporter.TRACE.value}
+    return short.get(text.casefold(), text)
 
 
 def exporter_names(asked: Iterable[str]) -> tuple[str, ...]:
-    """The exporters' long names, each once, in the order of :class:`Exporter`; raises :class:`UnknownName`."""
-    found = names.require_all("exporter", map(exporter_name, asked), EXPORTERS)
+    """The exporters' long names, each once, in the order of :class:`Exporter`; ``TorchScript`` is both of its kinds.
+
+    Raises :class:`UnknownName`.
+    """
+    texts = [*asked]
+    if any(text.casefold() == _TORCHSCRIPT for text in texts):
+        texts.append(Exporter.SCRIPT.value)
+    found = names.require_all("exporter", map(exporter_name, texts), EXPORTERS)
     return tuple(name for name in EXPORTERS if name in found)
 
 

@@ -89,7 +89,8 @@ _FILLING = frozenset(
     "there this to today torch under use used uses using version versions want was we what when which will with work "
     "working works would yet you your tell list whether happens i'm im am vs versus compared "
     "newest latest highest why fail fails failing opsets "
-    "currently some all every between".split()
+    "currently some all every between choose choosing pick decide better recommended safe safely than then only just "
+    "also run runs running code team help think needing".split()
 )
 _SIGNS = frozenset(("", "-", "=", "&", "/", "+", "->", "\u2192", "\u2013"))
 _OUTER = "?!,;:()\"'`\u201c\u201d\u2018\u2019"

@@ -18,7 +18,7 @@ from caniexport.answers.select import DEFAULT_OPSET, Rows, exporter_names, opset
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
-from caniexport.model.status import EXPORTERS, Exporter
+from caniexport.model.status import EXPORTERS
 from caniexport.profiles import PERIOD
 from caniexport.store.elsewhere import Runtime
 
@@ -29,7 +29,6 @@ PROFILE = "profile"
 #: profiles by the words of a page
 PROFILE_WORDS = {NEWEST: "the newest", PERIOD: "of the release's time"}
 _RANGE = re.compile(r"(?P<low>[\w.]*?)\s*(?:\.\.\.?|\N{EN DASH}|\N{HORIZONTAL ELLIPSIS}|-)\s*(?P<high>[\w.]*)")
-_TORCHSCRIPT = (Exporter.TRACE.value, Exporter.SCRIPT.value)
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ def _opset(item: str, rows: Rows) -> Sequence[str]:
 
 def _exporter(item: str, _: Rows) -> Sequence[str]:
     """``trace``, ``torchscript-trace``, ``TorchScript`` (traced and scripted)."""
-    return _TORCHSCRIPT if item.casefold() == "torchscript" else exporter_names((item,))
+    return exporter_names((item,))
 
 
 def _runtime(item: str, rows: Rows) -> Sequence[str]:
