@@ -244,3 +244,9 @@ def test_every_kind_of_page_of_the_copy_fits_its_window_and_has_no_barrier(chrom
             assert page.evaluate("document.documentElement.scrollWidth") <= width, file
             assert barriers(page) == [], (file, width)
     context.close()
+
+
+def test_a_fix_typed_alone_gets_its_word_in_the_copy(front):
+    for query in ("stack_rewrite", "cross-no-symbolic/stack_rewrite"):
+        said = front(f"?q={query}").locator("ol.hits .works").first.inner_text()
+        assert said == "stack_rewrite at torch 2.15.0 (the newest): trace ○ obsolete dynamo ○ obsolete"

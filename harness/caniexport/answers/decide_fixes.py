@@ -33,8 +33,9 @@ _STILL = (_NEEDED, _BROKEN, _HARMED)
 _ORDER = (_MENDED, *_STILL, _FREE, _PARTLY, _NOTHING)
 
 
-def decide_workarounds(found: Workarounds) -> str:
+def decide_workarounds(found: Workarounds, beside: str = "") -> str:
     """``At torch 2.8.0, opset 18: no workaround is needed, the failing form works: a.``; empty for several releases.
+    ``beside`` stands in brackets beside the release: why it is that one.
 
     Of one fix it says whether that is needed; of several cases those come first whose failing form works since some
     release, then those that still need a workaround, unless these are the most.
@@ -45,7 +46,8 @@ def decide_workarounds(found: Workarounds) -> str:
     if len(releases) != 1:
         return ""
     opsets = {item.opset for item in items if item.opset is not None}
-    at = f"at torch {releases.pop()}{f', {versions.opset_name(opsets.pop())}' if len(opsets) == 1 else ''}"
+    why = f" ({beside})" if beside else ""
+    at = f"at torch {releases.pop()}{why}{f', {versions.opset_name(opsets.pop())}' if len(opsets) == 1 else ''}"
     by_case: dict[str, list[Standing]] = defaultdict(list)
     for item in items:
         by_case[item.case].append(item)

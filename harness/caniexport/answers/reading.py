@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,7 @@ _OWN = (
     "AND opset_effective IS NOT DISTINCT FROM opset"
 )
 
+_OTHER_EXPORTER = re.compile(r"""\bexporter\s*=\s*["'](?P<exporter>[\w-]+)["']""")
 #: cases whose cells are kept at once
 _MOST_CASES = 16
 #: questions whose cells are kept, and the most cells that one of them may have: all of a release at one opset
@@ -54,6 +56,12 @@ class CatalogueEntry:
     sources: tuple[str, ...] = ()
     code: str = ""
     changes_values: bool = False
+
+    @property
+    def leaves_for(self) -> str:
+        """The exporter that a fix exports with in place of the one asked for; empty where it stays with that."""
+        named = _OTHER_EXPORTER.search(self.code) if self.variant != PLAIN else None
+        return named["exporter"] if named else ""
 
 
 class Rows:

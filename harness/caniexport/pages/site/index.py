@@ -13,6 +13,9 @@ from functools import reduce
 from typing import Any
 
 from caniexport import names, operators
+from caniexport.answers.filters import Filters
+from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.standings import workarounds
 from caniexport.answers.support import Support
 from caniexport.answers.torch_operators import name_keys
 from caniexport.match import errors, evidence, question, search, words
@@ -30,7 +33,7 @@ from caniexport.pages.overview import EXPORTERS
 from caniexport.pages.site import javascript
 from caniexport.pages.site.paths import addressing, case_file, op_file, upgrade_file
 from caniexport.pages.views import torch_op, upgrade
-from caniexport.pages.views.hits import Place, working_fixes
+from caniexport.pages.views.hits import BESIDE, Place, working_fixes
 
 _MODULES = (operators, messages, evidence, errors, words, question, search, names)
 #: characters of an error's first line that are shown
@@ -65,6 +68,7 @@ def script(kept: Kept) -> str:
     data["pages"] = operator_pages(kept)
     data["torch"] = kept.rows().torch
     data["upgrades"] = _upgrades(kept)
+    data |= _words_of_fixes(kept, data)
     return f"window.CANIEXPORT = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n"
 
 
@@ -73,6 +77,21 @@ def _upgrades(kept: Kept) -> dict[str, tuple[str, str]]:
     newest = kept.rows().torch[-1:]
     starts = [asked["from"] for asked in upgrade.starts(kept) if "profile" not in asked]
     return {torch: (upgrade_file(torch), upgrade.decide_between(kept, torch, newest[0])) for torch in starts}
+
+
+def _words_of_fixes(kept: Kept, data: Mapping[str, Any]) -> dict[str, Any]:
+    """By entry, the failing form left out: the word of the fix on the newest release with each exporter that is told,
+    as a letter of ``letters``; and how each looks.
+    """
+    letters = {word: word.value[0] for word in looks.WORD}
+    found = kept.answer(workarounds, Filters(exporters=BESIDE))
+    words = {(item.case, item.variant, item.exporter): item.word for item in (*found.standings, *found.cautions)}
+    every = [[(data["cases"][case]["case"], variant, name) for name in BESIDE] for case, variant, _ in data["entries"]]
+    return {
+        "fix_words": ["".join(letters[words[key]] if key in words else "-" for key in keys) for keys in every],
+        "letters": {letter: (looks.WORD[word].css, looks.WORD[word].name) for word, letter in letters.items()},
+        "beside": [EXPORTER_SHORT[name] for name in BESIDE],
+    }
 
 
 def searched(where: SearchIndex) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 (() => {
   const box = document.querySelector('#q')
   const out = document.querySelector('#found')
-  const {files, fixes, pages, torch, upgrades} = window.CANIEXPORT
+  const {beside, cases, entries, files, fix_words, fixes, letters, pages, torch, upgrades} = window.CANIEXPORT
   let index
   const asked = () => (index ??= window.makeSearch(window.CANIEXPORT))
   const SHOWN = 40
@@ -25,6 +25,14 @@
     const links = (fixes[entry.fixes[place]] ?? []).map(([name, anchor]) => link(`${entry.file}#${anchor}`, name))
     return links.length ? [element('p', 'works', element('span', 'badge s-pass', '✓ pass'), ' works there: ', ...between(links, ', '))] : []
   }
+  // the word of the fix by which a case was found, on the newest release
+  const words_of_fix = ({case: entry, variant}) => {
+    const place = variant === 'plain' ? -1 : entries.findIndex(([number, name]) => name === variant && cases[number].case === entry.case)
+    const words = [...fix_words[place] ?? ''].flatMap((letter, at) => letters[letter] ? [[beside[at], ...letters[letter]]] : [])
+    if (!words.length) return []
+    const told = words.flatMap(([exporter, css, name]) => [` ${exporter} `, element('span', `badge ${css}`, name)])
+    return [element('p', 'works', `${variant} at torch ${torch.at(-1)} (the newest):`, ...told)]
+  }
   const shown = hit => {
     const {case: entry} = hit
     const seen = hit.torch || hit.runtime
@@ -33,7 +41,7 @@
     const answers = entry.answers.map(([kind, sign, exporter, text]) =>
       element('li', '', element('span', `badge ${kind}`, sign), ' ', element('b', '', exporter), ` ${text}`))
     const said = hit.text ? [element('p', 'said', hit.text)] : []
-    return element('li', '', name, ...said, ...working(hit), element('ul', 'answers', ...answers))
+    return element('li', '', name, ...said, ...words_of_fix(hit), ...working(hit), element('ul', 'answers', ...answers))
   }
   const told = found => {
     const count = `${found.hits.length} case${found.hits.length === 1 ? '' : 's'}`
@@ -98,7 +106,9 @@
     document.querySelector('#start').hidden = Boolean(query)
     out.replaceChildren()
     if (!query) return
-    const found = asked().find(query)
+    let found = asked().find(query)
+    // a fix behind the name of its case
+    if (!found.error && !found.hits.length && query.includes('/')) found = asked().find(query.replaceAll('/', ' '))
     const key = asked().operator_key(query)
     if (found.question) {
       out.append(...of_question(found))

@@ -168,7 +168,8 @@ def _places(kept: Kept, cases: tuple[str, ...], mine: Setting) -> dict[str, list
     ends = {(cell.case, cell.exporter): cell.status for cell in cells if cell.opset == at[cell.exporter]}
     fixes: dict[tuple[str, str], list[tuple[str, Workaround]]] = defaultdict(list)
     for item in kept.answer(workarounds, _filters(mine, cases)).standings:
-        if item.provider in ("cpu", None) and item.word is not Workaround.UNKNOWN:
+        goes_there = rows.catalogue[item.case, item.variant].leaves_for == item.exporter
+        if item.provider in ("cpu", None) and item.word is not Workaround.UNKNOWN and not goes_there:
             fixes[item.case, item.exporter].append((item.variant, item.word))
     return {
         case: [

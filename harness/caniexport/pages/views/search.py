@@ -18,6 +18,7 @@ from caniexport.pages.render import render
 from caniexport.pages.setting import Setting
 from caniexport.pages.views import alerts, matrix, question, torch_op, upgrade, workarounds
 from caniexport.pages.views.hits import SHOWN, tell_hit
+from caniexport.pages.views.workarounds import decide_named_fix
 
 _LEAD = "PyTorch operators and models to ONNX: what exports, runs and gives the right values, on every torch release."
 #: the search of the front page, in the app and in the static copy
@@ -107,7 +108,8 @@ def answer(form: Form, kept: Kept, query: str, found: SearchHits) -> Markup:
     hits = [tell_hit(kept, hit, with_fixes=True) for hit in found.hits[:SHOWN]]
     told = explain_error(kept, query, _point(form.mine)) if found.error else None
     ops = [op for op in found.ops if torch_op.has_page(kept, op)] if found.error else _operators(kept, query, found.ops)
-    return render("found.html", found=found, ops=ops, hits=hits, query=query, questions=_QUESTIONS, answer=told)
+    given = {"found": found, "ops": ops, "hits": hits, "query": query, "questions": _QUESTIONS, "answer": told}
+    return render("found.html", fix="" if found.error else decide_named_fix(form, kept, query), **given)
 
 
 def _operators(kept: Kept, query: str, found: Sequence[str]) -> list[str]:

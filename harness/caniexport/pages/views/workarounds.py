@@ -17,6 +17,7 @@ from caniexport.answers.standings import Standing, Workarounds, workarounds
 from caniexport.answers.wanted import what_is_named
 from caniexport.corpus.verdicts import Workaround
 from caniexport.match.words import find_by_words, index_words
+from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.pages import looks
@@ -32,11 +33,13 @@ _RELEASE = re.compile(r"\d+\.\d+\.\d+")
 #: columns by the name that the address sorts by
 _COLUMNS = {
     "word": "status",
-    "fix": "case / fix",
     "exporter": "exporter, opset",
+    "fix": "case / fix",
     "since": "since when",
     "kind": "kind",
 }
+#: of columns that stand in one: a phone has room for three
+_HEADS = (("word", "exporter"), ("fix",), ("since",), ("kind",))
 
 
 def page(form: Form, kept: Kept) -> Page:
@@ -46,10 +49,12 @@ def page(form: Form, kept: Kept) -> Page:
     # what was searched for comes first, and else what is needed
     order = form.one_of("sort", [*_COLUMNS, "statement"], "order") or ("" if query else "word")
     matched = _matched(kept, query) if query else {}
+    variants = name_fixes(kept, query).variants if query else ()
     if query and not matched:
         body = render("nothing.html", nothing=f"No fix has all of these words: {query}")
     else:
-        body = _table(form, kept, replace(filters, cases=tuple(matched)), words, careful, order, matched)
+        asked = replace(filters, cases=tuple(matched), variants=variants)
+        body = _table(form, kept, asked, words, careful, order, matched)
     return form.page(
         TITLE,
         "A fix is needed where the failing form fails and the fix works, and obsolete where both work.",
@@ -61,10 +66,11 @@ def page(form: Form, kept: Kept) -> Page:
 
 
 def _matched(kept: Kept, query: str) -> Mapping[str, str]:
-    """The cases that the words find, each with the form that they fit best; else those of the fix that they name."""
-    found = {lead.case: lead.variant for lead in find_by_words(kept.answer(index_words), query)}
-    named = None if found else _named(kept, query)
-    return dict(select(kept.rows(), named).catalogue.keys()) if named else found
+    """The cases of the fix that the words name; else those that they find, each with the form that they fit best."""
+    named = name_fixes(kept, query)
+    if named.variants:
+        return {case: variant for case, variant in select(kept.rows(), named).catalogue if variant != PLAIN}
+    return {lead.case: lead.variant for lead in find_by_words(kept.answer(index_words), query)}
 
 
 def _filters(form: Form, kept: Kept) -> tuple[Filters, tuple[str, ...], bool]:
@@ -90,15 +96,24 @@ def _table(
     matched: Mapping[str, str],
 ) -> Markup:
     answer = kept.answer(workarounds, filters)
-    every = (*answer.standings, *(answer.cautions if careful else ()))
-    found = [item for item in every if not words or item.word.value in words]
     rows = kept.rows()
+    leaves = {key: entry.leaves_for for key, entry in rows.catalogue.items() if entry.leaves_for}
+    every = [
+        item
+        for item in (*answer.standings, *(answer.cautions if careful or filters.variants else ()))
+        # to go where one is already is no fix
+        if leaves.get((item.case, item.variant)) != item.exporter
+    ]
+    found = [item for item in every if not words or item.word.value in words]
     return render(
         "workarounds.html",
         decision=decide_for_words(form, kept, filters, answer) if filters.cases else "",
         seen=Counter(item.word for item in every),
         found=_sorted(found, order, rows.torch) if order else _as_found(found, matched),
+        leaves=leaves,
         columns=_COLUMNS,
+        heads=_HEADS,
+        only=(", ".join(filters.variants), tuple(matched)) if filters.variants else (),
         order=order,
         asked={name: value for name, value in form.asked.items() if name != "sort"},
         titles={entry.case: entry.title for entry in rows.catalogue.values()},
@@ -114,14 +129,41 @@ def _named(kept: Kept, query: str) -> Filters | None:
         return None
 
 
+def name_fixes(kept: Kept, query: str) -> Filters:
+    """The fixes of the name that the words are, alone or behind that of a case or operator; empty for other words."""
+    found = _named(kept, query) if query else None
+    if found is None or found.variants:
+        return found or Filters()
+    case, _, variant = "".join(found.cases).partition("/")
+    return Filters(cases=(case,), variants=(variant,)) if variant else Filters()
+
+
+def decide_named_fix(form: Form, kept: Kept, query: str) -> str:
+    """The sentence about the fix that the words name, at the reader's setting; empty where they name none."""
+    named = name_fixes(kept, query)
+    if not named.variants:
+        return ""
+    mine = form.mine.filters()
+    asked = replace(named, torch=mine.torch[-1:], opsets=mine.opsets, exporters=mine.exporters)
+    return decide_workarounds(kept.answer(workarounds, asked), _why_this_release(form))
+
+
+def _why_this_release(form: Form) -> str:
+    """Why a sentence is about its release, where the reader has not chosen it."""
+    if form.mine.of("torch"):
+        return ""
+    return "the newest" if form.whole else "the newest; choose «My torch»"
+
+
 def decide_for_words(form: Form, kept: Kept, filters: Filters, shown: Workarounds) -> str:
     """The sentence of ``caniexport workaround`` where what was searched for is a name, else of what is shown."""
     named = _named(kept, form.text("q"))
+    why = _why_this_release(form)
     if named is None:
-        return decide_workarounds(shown)
+        return decide_workarounds(shown, why)
     where = replace(filters, exporters=form.mine.filters().exporters)
     asked = replace(where, cases=named.cases, variants=named.variants, ops=named.ops, themes=named.themes)
-    return decide_workarounds(kept.answer(workarounds, asked))
+    return decide_workarounds(kept.answer(workarounds, asked), why)
 
 
 def _as_found(found: list[Standing], matched: Mapping[str, str]) -> list[Standing]:
