@@ -18,6 +18,7 @@ from caniexport.cli import main
 from caniexport.match.errors import Confidence, index_errors, match_error
 from caniexport.match.evidence import read_error
 from caniexport.match.search import search
+from caniexport.match.sentences import find_parts, normal, read_parts
 from caniexport.operators import operator_key
 
 pytestmark = pytest.mark.published
@@ -247,6 +248,29 @@ def test_of_a_call_that_lacks_arguments_neither_whose_method_it_is_nor_which_the
 )
 def test_where_nothing_else_is_known_the_words_of_a_text_name_its_operators(index, text, operators):
     assert match_error(index, text).evidence.operators == operators
+
+
+@pytest.mark.parametrize(
+    ("text", "operator"),
+    [
+        ("RuntimeError: cdist only supports at least 2D tensors, X1 got: 1D", "aten::_cdist_forward"),
+        (
+            "SymbolicValueError: Unsupported: ONNX export of  __contains__ for\nnon-constant list or element.",
+            "contains",
+        ),
+        ("ValueError: linalg.solve: Expected A and B to have the same dtype, but found A of type x", "linalg_solve"),
+        ("RuntimeError: nothing that torch says of one operator alone", ""),
+    ],
+)
+def test_a_sentence_that_torch_says_of_one_operator_names_it(index, text, operator):
+    assert operator_key(operator).strip("_") in [operator_key(match_error(index, text).evidence.operator).strip("_")]
+
+
+def test_every_sentence_that_torch_says_of_one_operator_is_found_in_a_text_that_has_it(index):
+    parts = read_parts()
+    assert len(parts) > 500
+    for part, ops in parts:
+        assert (part, ops) in find_parts(index.sentences, normal(f"ValueError: of{part}\nand more"))
 
 
 def test_of_a_text_that_only_warns_the_warning_leads(index):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from caniexport.home.data_package import require_package
+from caniexport.home.data_package import find_package, require_package
 from caniexport.model.errors import CaniexportError, UnknownName
 
 if TYPE_CHECKING:
@@ -160,6 +160,12 @@ def holds_dataset(folder: Path) -> bool:
 def code_folder() -> Path:
     """The folder that this package is imported from."""
     return _PACKAGE.parent
+
+
+def packaged_cases() -> Path:
+    """The folder with the cases that come with this package, whatever home a command reads; it may be missing."""
+    data = find_package()
+    return data / "cases" if data and not _is_checkout(_AROUND) else _AROUND / "cases"
 
 
 def dashboard_folder() -> Path:

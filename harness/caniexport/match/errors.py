@@ -24,6 +24,7 @@ from caniexport.match.evidence import (
     split_words,
 )
 from caniexport.match.seen import SeenError, read_seen
+from caniexport.match.sentences import Part, find_parts, index_parts, normal, read_parts
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter
@@ -162,13 +163,14 @@ class ErrorIndex:
     """Every error of a dataset, and the catalogue of its cases: made once for a dataset by :func:`index_errors`.
 
     ``claimed`` has by case the words of the errors that documents say it ends with, ``listed`` the keys of the
-    operators in torch's own tables.
+    operators in torch's own tables, ``sentences`` the parts of torch's own sentences that are said of one operator.
     """
 
     entries: Mapping[tuple[str, str], CatalogueEntry] = field(repr=False)
     known: tuple[KnownError, ...] = field(repr=False)
     claimed: Mapping[str, frozenset[str]] = field(repr=False)
     listed: frozenset[str] = field(repr=False)
+    sentences: Mapping[str, tuple[Part, ...]] = field(repr=False)
 
     @cached_property
     def operators(self) -> frozenset[str]:
@@ -306,7 +308,7 @@ def _index(dataset: Dataset) -> ErrorIndex:
     entries = {key: entry for key, entry in rows.catalogue.items() if entry.corpus != CANARY}
     known = tuple(KnownError(seen, read_error(seen.text)) for seen in read_seen(dataset, entries, rows.torch))
     listed = operator_keys(str(row["op"]) for row in dataset.records("declared", {}))
-    return ErrorIndex(entries, known, _claimed(dataset), listed)
+    return ErrorIndex(entries, known, _claimed(dataset), listed, index_parts(read_parts()))
 
 
 def _claimed(dataset: Dataset) -> Mapping[str, frozenset[str]]:
@@ -357,7 +359,10 @@ def _with_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Er
     """
     if evidence.operators or not evidence.reasons:
         return evidence
-    told = [op for clause in sorted(evidence.clauses) if (op := where.operator_by_clause.get(clause))]
+    told = [
+        op for reason in evidence.reasons for _, ops in find_parts(where.sentences, normal(reason.text)) for op in ops
+    ]
+    told = told or [op for clause in sorted(evidence.clauses) if (op := where.operator_by_clause.get(clause))]
     if told:
         return replace(evidence, operators=tuple(dict.fromkeys(told)))
     if any(_speaks_alike(evidence, item) for item in where.known):

@@ -109,6 +109,7 @@ def searched(where: SearchIndex) -> dict[str, Any]:
         "own": own,
         "claimed": [sorted(where.errors.claimed.get(case, ())) for case in cases],
         "listed": sorted(where.errors.listed),
+        "sentences": sorted(part for parts in where.errors.sentences.values() for part in parts),
         "spoken": list(spoken),
         "rarity": [where.errors.rarity.get(word, 0) for word in spoken],
         **_words(where.words, list(cases)),

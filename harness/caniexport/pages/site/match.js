@@ -83,6 +83,18 @@ window.makeSearch = data => {
     return entry => Math.max(0, ...telling.map(pattern => purity(entry, pattern)))
   }
 
+  // --- sentences.py
+  const parts_by_anchor = new Map()
+  for (const each of data.sentences) {
+    const words_of = split(each[0]).slice(1, 3).join(' ')
+    parts_by_anchor.set(words_of, [...parts_by_anchor.get(words_of) ?? [], each])
+  }
+  const find_parts = text => {
+    const words_in = split(casefold(text))
+    const [pairs, line] = [words_in.slice(1).map((word, place) => `${words_in[place]} ${word}`), words_in.join(' ')]
+    return unique(pairs).flatMap(pair => (parts_by_anchor.get(pair) ?? []).filter(([part]) => line.includes(part)))
+  }
+
   // --- errors.py: a text against it
   const Lead = (entry, confidence, why, score, variant) =>
     ({case: entry, confidence, why, score, variant, torch: '', exporter: '', opset: null, runtime: '', text: ''})
@@ -105,7 +117,8 @@ window.makeSearch = data => {
   const _with_mentioned = (read, text) => {
     if (read.operators.length || !read.reasons.length) return read
     const by_clause = clause => data.operator_by_clause[clause]
-    const told = read.clauses.filter(by_clause).sort().map(by_clause)
+    const by_sentence = read.reasons.flatMap(reason => find_parts(reason.text)).flatMap(([, ops]) => ops)
+    const told = by_sentence.length ? by_sentence : read.clauses.filter(by_clause).sort().map(by_clause)
     if (told.length) return {...read, operators: unique(told)}
     if (said.some(item => _speaks_alike(read, item))) return read
     const found = findall(errors._MENTIONED, text).map(item => item[2] ?? item[1] ?? item[0])

@@ -1,0 +1,48 @@
+"""Sentences of torch's own that are said of one operator and do not name it (``cases/sentences.txt``)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+
+from caniexport import home
+
+_NAME = "sentences.txt"
+#: words of a part that are looked up: its first word may be the end of another one
+_FIRST, _LAST = 1, 3
+#: a part of a sentence, and the operators that it is said of
+Part = tuple[str, tuple[str, ...]]
+
+
+def read_parts() -> tuple[Part, ...]:
+    """The parts of sentences with their operators; none where the dataset has no such list."""
+    path = home.packaged_cases() / _NAME
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return tuple((part, tuple(ops.split())) for ops, _, part in (line.partition("\t") for line in lines))
+
+
+def normal(text: str) -> str:
+    """A text in lower case, in one line."""
+    return " ".join(text.split()).casefold()
+
+
+def anchor(part: str) -> str:
+    """Two words of a part by which it is looked up; empty where it has too few."""
+    words = part.split()
+    return " ".join(words[_FIRST:_LAST]) if len(words) > _LAST else ""
+
+
+def index_parts(parts: Iterable[Part]) -> Mapping[str, tuple[Part, ...]]:
+    """Parts by their anchors."""
+    found: dict[str, list[Part]] = defaultdict(list)
+    for part in parts:
+        found[anchor(part[0])].append(part)
+    return {words: tuple(each) for words, each in found.items()}
+
+
+def find_parts(index: Mapping[str, tuple[Part, ...]], text: str) -> Iterator[Part]:
+    """The parts that a normal text has."""
+    words = text.split()
+    for pair in dict.fromkeys(map(" ".join, pairwise(words))):
+        yield from (part for part in index.get(pair, ()) if part[0] in text)
