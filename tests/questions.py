@@ -43,6 +43,13 @@ QUESTIONS = {
     "cumsum onnxruntime==1.20 torch 2.8": ("cumsum", "", "each", ("2.8",), "", "", "onnxruntime==1.20"),
     "cumsum onnx 1.16 torch 2.8": ("cumsum", "", "each", ("2.8",), "", "", ""),
     "corss torch 2.8": ("corss", "", "each", ("2.8",), "", "", ""),
+    "which opset do I need for cross?": ("cross", "", "each", (), "", "", ""),
+    "since when is torch.cross supported": ("torch.cross", "", "each", (), "", "", ""),
+    "how do I export cumsum": ("cumsum", "", "each", (), "", "", ""),
+    "what changed in torch 2.9": ("", "upgrade", "move", ("", "2.9"), "", "", ""),
+    "what's new in 2.9": ("", "upgrade", "move", ("", "2.9"), "", "", ""),
+    "which operators fail with dynamo on 2.9": ("", "", "each", ("2.9",), "", "dynamo", ""),
+    "choose between 2.5 and 2.9 for cross at opset 17": ("cross", "upgrade", "move", ("2.5", "2.9"), "17", "", ""),
     "where opset 16": ("where", "", "each", (), "16", "", ""),
 }  # fmt: skip
 

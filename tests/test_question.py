@@ -143,6 +143,26 @@ def test_the_terminal_answers_the_same_words(home):
     assert "nearest measured: 2.15.0" in found.output
 
 
+def _told(home, query):
+    found = CliRunner(env={VARIABLE: str(home), "COLUMNS": "200"}).invoke(main, ["why", query])
+    assert found.exit_code == 0, found.output
+    return found.output
+
+
+def test_the_terminal_answers_a_question_without_a_setting_by_where_its_cases_work(home):
+    said = _told(home, "since when is torch.cross supported")
+    assert said.startswith("Read as: word: torch.cross.")
+    assert said.splitlines()[3].split() == ["exporter", "newest", "works", "elsewhere"]
+    assert _told(home, "export cross please").startswith("Read as: word: cross.")
+
+
+def test_the_terminal_shows_a_range_of_releases_as_columns(home):
+    for query in ("cross 1.10 to 2.8 as a table", "cross 1.10.2-2.8.0"):
+        said = _told(home, query)
+        assert said.startswith("Read as: torch 1.10.2..2.8.0, ")
+        assert said.splitlines()[1].split()[2:4] == ["1.10.2", "2.0.1"], said
+
+
 def test_a_table_along_releases_is_no_upgrade_whichever_words_say_so(shown, understood):
     asks = understood("geometry table torch 2.0 to 2.15")
     assert (asks.answer, asks.setting) == ("matrix", {"torch": "2.0.1..2.15.0"})

@@ -38,17 +38,16 @@ class QuestionAnswer:
 def show_question(
     dataset: Dataset, found: SearchHits, given: Mapping[str, tuple[str, ...]], show_why: ShowWhy, *, as_json: bool
 ) -> None:
-    """Print the answer to a question that was found in a query; options say more of its setting. ``show_why`` prints a
-    case.
+    """Print the answer to a question that was found in a query, or to words that cases have; options say more of its
+    setting. ``show_why`` prints a case.
 
     Raises :class:`UnknownName` where no case has its words, or nobody knows its releases.
     """
-    from caniexport.answers.select import load
+    from caniexport.answers.select import load, refuse_uncovered
     from caniexport.match.asked import understand
+    from caniexport.match.question import AskedQuestion
 
-    if found.question is None:
-        return
-    asks = understand(found.question, load(dataset))
+    asks = understand(found.question or AskedQuestion(found.query), load(dataset))
     if asks.unknown:
         raise UnknownName("; ".join(asks.unknown))
     operator = _operator(dataset, asks) if asks.answer not in ("upgrade", "matrix") else None
@@ -56,6 +55,8 @@ def show_question(
         output.answer(QuestionAnswer(asks.told, (), operator), partial(_show, show=show_operator_at), as_json)
         return
     if asks.words and not found.hits and asks.answer != "upgrade":
+        for word in asks.words.split():
+            refuse_uncovered(word, load(dataset))
         near = f" (nearest: {', '.join(found.near)})" if found.near else ""
         raise UnknownName(f"no measured case has all of these words: {asks.words}{near}")
     answer, show = _answer(dataset, found, asks, given, show_why)
@@ -106,7 +107,7 @@ def _answer(
     """The answer, and what prints it."""
     from caniexport.match.words import choose_main
 
-    named = {name: (value,) for name, value in asks.setting.items() if name != "runtime"} | {
+    named = {name: (_as_option(value),) for name, value in asks.setting.items() if name != "runtime"} | {
         name: values for name, values in given.items() if values
     }
     if asks.answer == "upgrade":
@@ -114,7 +115,26 @@ def _answer(
     main = tuple(hit.case for hit in choose_main(found.hits))
     if asks.answer == "matrix":
         return _table(dataset, named, main)
+    if asks.answer == "cases" and not named:
+        return _support(dataset, main)
     return _workarounds(dataset, {**named, **_of_words(dataset, asks.words, main)}, main, show_why)
+
+
+def _as_option(value: str) -> str:
+    """A span of a setting as options have it: ``2.0.1..2.15.0`` is ``>=2.0.1,<=2.15.0``, ``14..18`` is ``14-18``."""
+    low, is_span, high = value.partition("..")
+    if not is_span:
+        return value
+    return f"{low}-{high}" if low.isdigit() else f">={low},<={high}"
+
+
+def _support(dataset: Dataset, cases: tuple[str, ...]) -> tuple[Any, Any]:
+    """Where cases work, a line for each exporter, and what prints it."""
+    from caniexport.answers.filters import Filters
+    from caniexport.answers.supported import supported
+    from caniexport.cli.support import show
+
+    return supported(dataset, Filters(cases=cases)), show
 
 
 def _of_words(dataset: Dataset, words: str, cases: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

@@ -81,7 +81,6 @@ def command(
     from caniexport.cli.question import answer_at_point, show_operator_at, show_question
     from caniexport.match.evidence import reads_as_error
     from caniexport.match.explain import explain_error
-    from caniexport.match.question import read_question
     from caniexport.match.search import search as find
 
     if is_of_operators(case):
@@ -90,10 +89,11 @@ def command(
     text = sys.stdin.read() if case == "-" else case
     dataset, placed = open_for(read_install(lock, here, given["torch"]), given)
     given = {**placed, "torch": given["torch"]} if along == "torch" else placed
-    asks = read_question(text) if case != "-" else None
-    if asks is not None and (found := find(dataset, text)).question is not None:
-        show_question(dataset, found, given, show, as_json=as_json)
-        return
+    if case != "-" and len(text.split()) > 1:
+        found = find(dataset, text)
+        if found.question is not None or (found.hits and not found.error):
+            show_question(dataset, found, given, show, as_json=as_json)
+            return
     if case == "-" or reads_as_error(text):
         output.answer(explain_error(dataset, text, _point(given)), show_error, as_json)
         return

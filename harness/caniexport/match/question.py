@@ -66,7 +66,10 @@ _UPGRADE = re.compile(
     re.IGNORECASE,
 )
 #: what is asked of the release that is moved to
-_BREAKS = re.compile(rf"{_NAME}break(?:s|ing)?{_END}", re.IGNORECASE)
+_BREAKS = re.compile(
+    rf"{_NAME}(?:break(?:s|ing)?|(?:what(?:['\u2019]s|\s+is|\s+has|\s+was|\s+did)?|anything)\s+(?:chang(?:e|ed|es)|new)){_END}",
+    re.IGNORECASE,
+)
 _WORKAROUNDS = re.compile(
     rf"{_NAME}(?:work-?\s?arounds?|(?:drop|remove|delete|keep)\s+(?:my|the|our|this)|fix(?:es)?|still\s+(?:be\s+)?(?:needed|required|necessary)|needed|obsolete){_END}",
     re.IGNORECASE,
@@ -89,8 +92,8 @@ _FILLING = frozenset(
     "there this to today torch under use used uses using version versions want was we what when which will with work "
     "working works would yet you your tell list whether happens i'm im am vs versus compared "
     "newest latest highest why fail fails failing opsets "
-    "currently some all every between choose choosing pick decide better recommended safe safely than then only just "
-    "also run runs running code team help think needing".split()
+    "operators ops currently some all every between choose choosing pick decide better recommended safe safely than "
+    "then only just also run runs running code team help think needing".split()
 )
 _SIGNS = frozenset(("", "-", "=", "&", "/", "+", "->", "\u2192", "\u2013"))
 _OUTER = "?!,;:()\"'`\u201c\u201d\u2018\u2019"
@@ -156,7 +159,14 @@ def read_question(query: str) -> AskedQuestion | None:
         "".join(runtime[:1]), bool(named or opsets or runtime or is_switched), tuple(others),
     )  # fmt: skip
     is_setting = given.named or given.releases
-    return given if is_setting or given.asks else None
+    is_asked = given.words and _ASKS.search(query) and not _COMPLAINS.search(query)
+    return given if is_setting or given.asks or is_asked else None
+
+
+def read_plain(query: str) -> AskedQuestion | None:
+    """A query as nothing but words, without those that fill a sentence; ``None`` for what complains as errors do."""
+    words = "" if _COMPLAINS.search(query) else _words(query)
+    return AskedQuestion(words) if words else None
 
 
 def read_for(query: str, page: Intention) -> AskedQuestion:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from caniexport import names
 from caniexport.match.errors import Confidence, ErrorIndex, ErrorMatch, Lead, index_errors, match_error
 from caniexport.match.evidence import is_kind, read_error
-from caniexport.match.question import AskedQuestion, read_question
+from caniexport.match.question import AskedQuestion, read_plain, read_question
 from caniexport.match.words import WordIndex, find_by_words, index_words
 from caniexport.store import Dataset
 
@@ -86,7 +86,17 @@ def find(where: SearchIndex, query: str) -> SearchHits:
     match = match_error(where.errors, query) if is_sentence else None
     if match and match.leads and (question is None or match.leads[0].confidence in _SURE):
         return _of_error(query, match)
-    return _of_words(where, query, query, ()) if question is None else _of_question(where, query, question)
+    if question is not None:
+        return _of_question(where, query, question)
+    plain = read_plain(query)
+    some = _of_question(where, query, plain) if plain is not None else None
+    return some if some is not None and _has_most(some) else _of_words(where, query, query, ())
+
+
+def _has_most(found: SearchHits) -> bool:
+    """Whether cases have at least half of the words."""
+    kept = found.question.words.split() if found.question else []
+    return bool(found.hits) and len(found.left_out) <= len(kept)
 
 
 def _of_words(where: SearchIndex, query: str, words: str, hits: Sequence[Lead]) -> SearchHits:

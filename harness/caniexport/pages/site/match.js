@@ -296,10 +296,16 @@ window.makeSearch = data => {
     const [kind, releases, named] = _releases(text)
     const asks = _intention(text, kind, releases)
     const is_named = named || opsets.length > 0 || runtime.length > 0 || is_switched
-    return is_named || releases.length || asks ? {
-      words: _words_of(text.left), asks, kind: asks === 'matrix' && kind === 'move' ? 'range' : kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
+    const words = _words_of(text.left)
+    const is_asked = words && match(reading._ASKS, query) && !match(reading._COMPLAINS, query)
+    return is_named || releases.length || asks || is_asked ? {
+      words, asks, kind: asks === 'matrix' && kind === 'move' ? 'range' : kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
       named: is_named, others,
     } : null
+  }
+  const read_plain = query => {
+    const words = match(reading._COMPLAINS, query) ? '' : _words_of(query)
+    return words ? {words, asks: '', kind: 'each', releases: [], opset: '', exporter: '', runtime: '', named: false, others: []} : null
   }
   const _runtime = name => {
     const folded = casefold(name)
@@ -343,8 +349,12 @@ window.makeSearch = data => {
     const told = split(query).length >= search._SENTENCE ? match_error(query) : null
     const is_sure = told?.leads.length && [CONFIDENCE.EXACT, CONFIDENCE.CAUSE].includes(told.leads[0].confidence)
     if (told?.leads.length && (!question || is_sure)) return _of_error(found, told)
-    return question ? _of_question(found, question) : _of_words(found, query, [])
+    if (question) return _of_question(found, question)
+    const plain = read_plain(query)
+    const some = plain && _of_question(found, plain)
+    return some && _has_most(some) ? some : _of_words(found, query, [])
   }
+  const _has_most = found => found.hits.length > 0 && found.left_out.length <= split(found.question.words).length
   const _of_words = (found, words, hits) => {
     const named = names_of => _named_like(words, entries.flatMap(({case: entry}) => names_of(entry)))
     const known_names = entries.flatMap(({case: entry}) => [entry.case, ...entry.ops, entry.theme])
