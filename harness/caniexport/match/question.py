@@ -82,7 +82,8 @@ _COMPLAINS = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"^\W*(?:is|are|does|do|did|can|could|may|will|why|which|what|when|where|how|since)\b|\?\s*$", re.IGNORECASE
+    r"^\W*(?:is|are|does|do|did|can|could|may|will|why|which|what|when|where|how|since)\b(?!['\u2019])|\?\s*$",
+    re.IGNORECASE,
 )
 #: words of a sentence that no case is looked for by
 _FILLING = frozenset(
