@@ -273,6 +273,22 @@ def test_every_sentence_that_torch_says_of_one_operator_is_found_in_a_text_that_
         assert (part, ops) in find_parts(index.sentences, normal(f"ValueError: of{part}\nand more"))
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (
+            "RuntimeError: Unsupported: ONNX export of operator adaptive pooling, since output_size is 3.",
+            "adaptive-avg-pool",
+        ),
+        ("[TRT] ERROR: in node Gather_12: INVALID", "gather"),
+        ("ERROR during processing node with 2 inputs and 1 outputs: [Conv]:(onnx_node!a)", "conv"),
+    ],
+)
+def test_of_cases_that_share_an_operator_alone_one_that_is_named_after_it_leads(index, text, named):
+    lead = match_error(index, text).leads[0]
+    assert (lead.confidence, named in lead.case) == (Confidence.OPERATOR, True)
+
+
 def test_of_a_text_that_only_warns_the_warning_leads(index):
     text = "TracerWarning: Converting a tensor to a Python number might cause the trace to be incorrect. " + LATER
     told = match_error(index, f"{text}\nUserWarning: __floordiv__ is deprecated").leads[0].text

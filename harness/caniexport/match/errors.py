@@ -80,8 +80,10 @@ _FEW_CELLS = 5
 _MOST_OF_IT = 0.8
 _NAMED = frozenset(name.value for name in Exporter if name is not Exporter.DEFAULT)
 #: what it counts that a case has the operator's name: of cases with one error it is about that, the others meet it
-_HAS_ITS_NAME = 0.25
+_HAS_ITS_NAME = {"the same error": 0.25, "the same cause": 0.25, "the same operator": 1.0, "a similar error": 0.0}
 _NUMBER = re.compile(r"\b\d+\b")
+#: the dimensions in an operator's name
+_DIMENSIONS = re.compile(r"(?<=[a-z])[123]d$")
 #: what is said of an opset beside the error's own line
 _VERSION = re.compile(r"\b[Vv]ersion \d+")
 _Key = TypeVar("_Key")
@@ -542,8 +544,17 @@ def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) 
     )
     called = bool(operator_keys(evidence.called) & operator_keys(lead.entry.ops))
     claimed = _claims(where, lead.case, text)
-    has_name = _HAS_ITS_NAME * (lead.confidence in _SURE and _slug(evidence.operator) in lead.case)
+    has_name = _HAS_ITS_NAME[lead.confidence.value] * _has_name(lead.case, evidence.operator)
     return replace(lead, score=round(words + about + _PURE * pure + called + claimed + has_name, 4))
+
+
+def _has_name(case: str, operator: str) -> bool:
+    """Whether a case is named after an operator, as a text spells it or as torch does: ``conv2d-double`` after Conv."""
+    parts = case.split("-")
+    ends = range(1, len(parts) + 1)
+    named = {_DIMENSIONS.sub("", "".join(parts[start:end])) for end in ends for start in range(end)}
+    spelled_so = (_slug(operator).replace("-", ""), operator_key(operator))
+    return not named.isdisjoint(_DIMENSIONS.sub("", name) for name in spelled_so)
 
 
 def _slug(operator: str) -> str:

@@ -178,7 +178,7 @@ window.makeReader = data => {
   }
 
   return {
-    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, read_error, rstrip, speaks_alone,
-    spelled, split, split_words, strip, unique,
+    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, read_error, remembered, rstrip,
+    speaks_alone, spelled, split, split_words, strip, unique,
   }
 }

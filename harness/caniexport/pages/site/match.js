@@ -2,8 +2,8 @@
 // everything that Python knows of errors and cases, as index.py wrote it.
 window.makeSearch = data => {
   const {
-    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, read_error, rstrip, speaks_alone,
-    spelled, split, split_words, strip, unique,
+    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, read_error, remembered, rstrip,
+    speaks_alone, spelled, split, split_words, strip, unique,
   } = window.makeReader(data)
   const {errors, words, search, names, question: reading} = constants
   const CONFIDENCE = data.confidence
@@ -217,6 +217,12 @@ window.makeSearch = data => {
     entry => Lead(entry, CONFIDENCE.SIMILAR, CONFIDENCE.SIMILAR, 0, PLAIN))
   const is_long = reason => split(reason.exact).length >= errors._LONG_LINE
   const _slug = operator => casefold(operator.split('::').at(-1)).replaceAll('_', '-')
+  const without_dimensions = name => name.replace(errors._DIMENSIONS, '')
+  const _named_after = remembered(name => {
+    const parts = name.split('-')
+    return new Set(parts.flatMap((_, start) => parts.slice(start).map((_, length) =>
+      without_dimensions(parts.slice(start, start + length + 1).join('')))))
+  })
   const _weighed = (leads, read, text) => {
     const versions = findall(errors._VERSION, text).map(item => item[0])
     const lines_read = [...read.reasons.map(reason => reason.line), ...versions].join('\n')
@@ -224,7 +230,8 @@ window.makeSearch = data => {
     const asked = new Set(numbered([...split_words(text), ...numbers_in]))
     const purities = read.reasons.filter(reason => !reason.warns).map(purity_in)
     const called = operator_keys(read.called)
-    const slug = _slug(read.operators[0] ?? '')
+    const operator = read.operators[0] ?? ''
+    const named_so = [_slug(operator).replaceAll('-', ''), operator_key(operator)].map(without_dimensions)
     const only = read.reasons.some(reason => !reason.warns && is_long(reason) && cases_by_line.get(reason.exact)?.size === 1)
     return leads.map(lead => {
       const {own, keys} = lead.case
@@ -236,9 +243,9 @@ window.makeSearch = data => {
       }
       const like = lead.confidence !== CONFIDENCE.SIMILAR ? lead.score : lead.score / (lead.variant === PLAIN ? 2 : 4)
       const calls = [...keys].some(key => called.has(key))
-      const has_name = [CONFIDENCE.EXACT, CONFIDENCE.CAUSE].includes(lead.confidence) && lead.case.case.includes(slug)
+      const has_name = named_so.some(name => _named_after(lead.case.case).has(name))
       const said = like + about + errors._PURE * pure + calls + _claims(lead.case, text)
-      return {...lead, score: round(said + errors._HAS_ITS_NAME * has_name)}
+      return {...lead, score: round(said + errors._HAS_ITS_NAME[lead.confidence] * has_name)}
     })
   }
   const _likeness = (mine, item) => {
