@@ -29,8 +29,8 @@ def plain(said: str) -> str:
 def _select(field: Field) -> None:
     st.selectbox(
         field.label,
-        ["", *field.known],
-        key=_key(field, field.one),
+        field.choices,
+        key=_key(field, field.current),
         format_func=lambda item: field.show(item) if item else field.text,
         on_change=_take,
         args=(field,),

@@ -200,3 +200,37 @@ def test_a_row_of_workarounds_says_all_but_its_kind_within_a_phone(visit):
         box = part.bounding_box()
         assert box["x"] + box["width"] <= 390
     assert "trace, 18" in row.locator("td").first.inner_text()
+
+
+def test_a_table_says_how_many_columns_lie_out_of_its_window(visit):
+    page = visit("/matrix?rows=cases", 390)
+    corner = page.locator("#root .matrix thead th.case small")
+    until(page, "document.querySelector('#root .matrix thead th.case small')?.textContent.endsWith('more →')")
+    hidden = int(corner.inner_text().split()[0])
+    assert 1 <= hidden < 4
+
+    page.locator("#root .scroll:has(.matrix)").evaluate("box => { box.scrollLeft = box.scrollWidth }")
+    until(page, "document.querySelector('#root .matrix thead th.case small').textContent.startsWith('← ')")
+    assert page.locator("#root .scroll.goes-left").count() == 1
+
+
+def test_of_many_columns_the_newest_are_seen_first_and_of_those_chosen_the_first(visit):
+    box = "document.querySelector('#root .scroll:has(.matrix.many)')"
+    page = visit("/matrix?rows=cases&by=opset", 390)
+    until(page, f"{box}.scrollLeft > 0")
+    assert page.locator("#root .matrix thead th.case small").inner_text().startswith("← ")
+
+    page = visit("/matrix?rows=cases&by=opset&torch=2.0..2.15", 390)
+    until(page, f"{box}.querySelector('th.case small')?.textContent.endsWith('more →')")
+    assert page.evaluate(f"{box}.scrollLeft") == 0
+
+
+def test_folded_filters_of_a_phone_say_what_is_set_and_unfolded_have_from_and_to_apart(visit):
+    page = visit("/upgrade?from=1.10.2&to=2.8.0&opset=9&exporter=trace", 390)
+    folding = page.locator("#root .folding")
+    assert folding.inner_text().split() == ["Filters", "From", "torch:", "1.10.2", "·", "To", "torch:", "2.8.0"]
+
+    page.get_by_label("Filters", exact=True).check()
+    at = {name: page.locator(f".st-key-url-{name}").bounding_box() for name in ("from", "from_opset", "to", "to_opset")}
+    assert at["from"]["x"] == at["from_opset"]["x"] < at["to"]["x"] == at["to_opset"]["x"]
+    assert at["from"]["y"] == at["to"]["y"] < at["from_opset"]["y"]

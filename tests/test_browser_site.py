@@ -250,3 +250,11 @@ def test_a_fix_typed_alone_gets_its_word_in_the_copy(front):
     for query in ("stack_rewrite", "cross-no-symbolic/stack_rewrite"):
         said = front(f"?q={query}").locator("ol.hits .works").first.inner_text()
         assert said == "stack_rewrite at torch 2.15.0 (the newest): trace ○ obsolete dynamo ○ obsolete"
+
+
+def test_the_matrix_of_the_copy_says_how_many_columns_lie_out_of_its_window(chromium, copy):
+    context = chromium.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(f"{copy}/matrix.html")
+    assert page.locator(".matrix thead th.case small").inner_text().endswith("more →")
+    context.close()

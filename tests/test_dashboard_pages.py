@@ -233,6 +233,9 @@ def test_an_upload_that_is_no_model_is_said_to_be_none(content, said):
 
 def test_the_upgrade_pickers_write_the_url(draw):
     app = draw("upgrade")
+    releases = app.selectbox(key="url-from").options
+    assert len(set(releases)) == len(releases) == len(RELEASES), "each release once"
+    assert app.selectbox(key="url-from").value == RELEASES[-2]
     app.selectbox(key="url-from").set_value("1.10.2").run()
 
     assert app.query_params["from"] == "1.10.2"

@@ -75,3 +75,37 @@ def test_what_is_needed_stands_first_where_nothing_is_searched_for(small):
 
     assert set(words) >= {"needed", "obsolete"}
     assert words == sorted(words, key=["needed", "obsolete", "broken", "harmful", "unknown"].index)
+
+
+@pytest.mark.published
+def test_what_breaks_by_the_readers_own_way_has_its_texts_and_the_order_of_the_sentence(published):
+    asked = {"from": "2.0.1", "to": "2.10.0", "opset": "17", "exporter": "trace"}
+    said = read(published, "upgrade", **asked)
+
+    own = said.split("What breaks on the way to torch 2.10.0 with dynamo=False, opset_version=17")[1]
+    assert "torch.cdist of two matrices, the number of rows dynamic" in own
+    assert "✓ pass → ✗ fail" in own
+    assert "works there: written_out" in own
+    assert said.index("as called by default") < said.index("with dynamo=False"), "the sentence begins with the default"
+    heads = re.findall('<th scope="col">(.*?)</th>', str(page("upgrade", asked, published).body), re.DOTALL)[:2]
+    assert ["default" in head for head in heads] == [True, False]
+
+
+@pytest.mark.published
+def test_a_way_that_alone_breaks_nothing_is_the_first_of_sentence_and_table(published):
+    asked = {"from": "2.6.0", "to": "2.15.0", "ops": "aten::lstm"}
+    said = read(published, "upgrade", **asked)
+    heads = re.findall('<th scope="col">(.*?)</th>', str(page("upgrade", asked, published).body), re.DOTALL)[:2]
+
+    assert said.startswith("Move to torch 2.15.0 with dynamo=False")
+    assert ["dynamo=False" in head for head in heads] == [True, False]
+    assert said.index("What breaks on the way") < said.index("→ torch 2.15.0")
+
+
+def test_folded_filters_say_what_is_set(small):
+    shown = page(
+        "matrix", {"torch": "2.0.1", "opset": "14", "exporter": "torchscript-trace", "theme": "geometry"}, small
+    )
+
+    assert shown.chosen == ("Theme: geometry", "torch 2.0.1", "opset 14", "trace")
+    assert page("matrix", {}, small).chosen == ()

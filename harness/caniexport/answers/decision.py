@@ -24,14 +24,22 @@ _NAMED = 3
 
 def decide(found: Upgrade) -> str:
     """``Move to torch 2.9.1 with `dynamo=False`: nothing breaks … By default, dynamo since 2.9.1, 3 break: …``."""
-    target, kept = found.target, found.kept
-    first, second = (kept, target) if kept is not None and kept.clean and not target.clean else (target, kept)
+    first, *others = order_ways(found)
+    second = others[0] if others else None
     lead = _move(found.before, first) if first.clean else f"Moving to torch {first.place.torch}"
     if first.place.torch == found.before.torch:
         lead = f"At torch {first.place.torch}{_packages(found.before, first.place)}"
     parts = (f"{lead}{_called(first)}: {_told(first)}.", _other(second), _stay(found.before, found.stay))
     said = (*parts, _not_measured(found.before, first.place))
     return " ".join(filter(None, said))
+
+
+def order_ways(found: Upgrade) -> list[UpgradeTarget]:
+    """The ways of calling it after an upgrade: the default first, unless the other alone breaks nothing."""
+    target, kept = found.target, found.kept
+    if kept is None:
+        return [target]
+    return [kept, target] if kept.clean and not target.clean else [target, kept]
 
 
 def decide_plan(found: Plan) -> str:

@@ -108,8 +108,8 @@ class Upgrade(Shown):
     ``unknown`` are the cases that were not measured at one of the two points; ``refused`` those that work at the second
     while onnx's checker refuses their file, ``unstable`` those whose repetitions differ at one of them. ``target`` is
     the second point in short, ``kept`` its release called with the exporter and opset of the first, ``None`` where that
-    is the second point. ``stay`` is the first point with the newest packages beside the same torch, ``None`` where it
-    has them or the second point is that.
+    is the second point; ``kept_groups`` is what gets worse by that way. ``stay`` is the first point with the newest
+    packages beside the same torch, ``None`` where it has them or the second point is that.
     """
 
     before: MeasuredPoint
@@ -127,6 +127,7 @@ class Upgrade(Shown):
     refused: tuple[str, ...] = ()
     unstable: tuple[str, ...] = ()
     stay: UpgradeTarget | None = None
+    kept_groups: tuple[ChangeGroup, ...] = ()
 
     @property
     def breaks(self) -> bool:
@@ -164,16 +165,17 @@ def upgrade(
         touched = _touched(target) | (_touched(kept) if kept else set())
         cases = {key: entry for key, entry in selection.catalogue.items() if entry.case in touched}
         selection = replace(selection, catalogue=cases)
-    grid = _Grid({at: _between(_rows_at(rows, *at), selection, left, right) for at in _surroundings(rows, left, right)})
+    grid = _grid_between(rows, selection, left, right)
     beside = {cell.case for cell in rows.environment}
     every = [entry for key, entry in selection.catalogue.items() if key[1] == PLAIN and entry.corpus != CANARY]
     plain = [entry for entry in every if entry.case not in beside]
     fixes = _by_case(entry for key, entry in selection.catalogue.items() if key[1] != PLAIN)
-    verdicts = {
-        entry.case: compare(grid.outcome(entry.case, PLAIN, left), grid.outcome(entry.case, PLAIN, right))
-        for entry in plain
-    }
-    changes = [_change(entry, verdicts[entry.case], grid, left, right, fixes) for entry in plain]
+    changes = _changes(plain, fixes, grid, left, right)
+    verdicts = [item.verdict for item in changes]
+    worse: list[_ChangesFound] = []
+    if kept:
+        of_kept = _changes(plain, fixes, _grid_between(rows, selection, left, kept.place), left, kept.place)
+        worse = [item for item in of_kept if item.verdict in _WORSE]
     moved = [item for entry in plain for item in _fix_changes(fixes.get(entry.case, ()), grid, left, right)]
     return Upgrade(
         left,
@@ -185,13 +187,34 @@ def upgrade(
         _moved(moved, {Workaround.NEEDED}, {Workaround.NEEDED}),
         _moved(moved, {Workaround.OBSOLETE, Workaround.HARMFUL}, {Workaround.NEEDED}),
         _moved(moved, {Workaround.NEEDED}, {Workaround.BROKEN}),
-        _counts(verdicts.values()),
+        _counts(verdicts),
         tuple(entry.case for entry in plain if grid.unmeasured(entry.case, left, right)),
         _notes(left, right, len(every) - len(plain)),
         tuple(entry.case for entry in plain if grid.refused(entry.case, right)),
         tuple(entry.case for entry in plain if grid.unstable(entry.case, left, right)),
         stay,
+        tuple(_groups(worse, dataset.of(right.profile))),
     )
+
+
+def _grid_between(rows: Rows, selection: CaseSelection, left: MeasuredPoint, right: MeasuredPoint) -> _Grid:
+    """The cells at two points, and wherever only some of what differs between them is moved."""
+    return _Grid({at: _between(_rows_at(rows, *at), selection, left, right) for at in _surroundings(rows, left, right)})
+
+
+def _changes(
+    entries: Iterable[CatalogueEntry],
+    fixes: Mapping[str, Sequence[CatalogueEntry]],
+    grid: _Grid,
+    left: MeasuredPoint,
+    right: MeasuredPoint,
+) -> list[_ChangesFound]:
+    """What becomes of the failing form of each case."""
+    found = []
+    for entry in entries:
+        verdict = compare(grid.outcome(entry.case, PLAIN, left), grid.outcome(entry.case, PLAIN, right))
+        found.append(_change(entry, verdict, grid, left, right, fixes))
+    return found
 
 
 def _with_newest_packages(places: Places, place: MeasuredPoint) -> MeasuredPoint | None:

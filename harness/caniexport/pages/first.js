@@ -2,7 +2,7 @@
 (() => {
   const first = document.getElementById('first')
   // as nav.js has it: of many releases the newest are seen first
-  first.querySelectorAll('.scroll:has(> .matrix.many)').forEach(box => { box.scrollLeft = box.scrollWidth })
+  first.querySelectorAll('.scroll:has(> .matrix.many:not(.chosen))').forEach(box => { box.scrollLeft = box.scrollWidth })
   const load = () => {
     const held = document.getElementById('app')
     if (!held) return

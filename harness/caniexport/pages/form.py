@@ -59,6 +59,29 @@ class Field:
         """The value where there is one at most."""
         return "".join(self.value[:1])
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What a list offers: the known names, and none where ``text`` is not one of them."""
+        return self.known if self.text in self.known else ("", *self.known)
+
+    @property
+    def current(self) -> str:
+        """The choice that a list shows: the value, else the known name that holds without one."""
+        return self.one or (self.text if self.text in self.known else "")
+
+    @property
+    def chosen(self) -> str:
+        """What was chosen, in words; empty where nothing was."""
+        given = [self.show(name) for name in self.value if name]
+        if not given or self.value == self.default or self.name == "q":
+            return ""
+        if self.kind == "switch":
+            return self.label
+        part = self.name.removeprefix(setting.MINE)
+        if part not in setting.NAMES:
+            return f"{self.label}: {', '.join(given)}"
+        return ", ".join(given) if part == "exporter" else f"{part} {', '.join(given)}"
+
     def show(self, name: str) -> str:
         """How a known name looks."""
         return self.shown.get(name, name)
@@ -92,6 +115,11 @@ class Page:
     shows_mine: bool = False
     about: str = ""
     read_as: Mapping[str, str] | None = None
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """What its filters are set to, in words; those that are as they come are left out."""
+        return tuple(field.chosen for bar in self.bars for field in bar if field.chosen)
 
     @property
     def tab(self) -> str:

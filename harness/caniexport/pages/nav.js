@@ -97,18 +97,35 @@ if (!window.caniexport) {
     const next = step[0] ? beside(cell, step[0]) : along(cell, step[1])
     if (next) { event.preventDefault(); next.focus() }
   })
+  // how many columns of a table lie out of its box, in the corner that stays in it
+  const beyond = box => {
+    const corner = box.querySelector('.matrix thead th.case')
+    if (!corner) return
+    const heads = [...corner.parentElement.children].filter(head => !head.matches('.case, .by') && head.offsetWidth)
+    const by = corner.parentElement.querySelector('.by')
+    const begins = Math.max(corner.getBoundingClientRect().right, by && getComputedStyle(by).position === 'sticky' ? by.getBoundingClientRect().right : 0)
+    const ends = box.getBoundingClientRect().right
+    const middle = heads.map(head => head.getBoundingClientRect().left + head.offsetWidth / 2)
+    const [before, after] = [middle.filter(at => at < begins).length, middle.filter(at => at > ends).length]
+    box.classList.toggle('goes-left', before > 0)
+    const told = [before && `← ${before} more`, after && `${after} more →`].filter(Boolean).join(' · ')
+    const note = corner.querySelector('small') ?? corner.appendChild(document.createElement('small'))
+    if (note.textContent !== told) note.textContent = told
+  }
+  document.addEventListener('scroll', event => { if (event.target.matches?.('.scroll')) beyond(event.target) }, {capture: true, passive: true})
   // of many releases the newest are seen first, once: as soon as the table is laid out and wider than its box
   const newest = () => document.querySelectorAll('.scroll:not([data-seen])').forEach(box => {
-    if (!box.querySelector('.matrix.many')) { box.dataset.seen = '1'; return }
+    if (!box.querySelector('.matrix')) { box.dataset.seen = '1'; return }
     sizes.observe(box)
     if (box.scrollWidth <= box.clientWidth) return
-    box.scrollLeft = box.scrollWidth
+    const isNewest = box.querySelector('.matrix.many:not(.chosen)')
+    if (isNewest) box.scrollLeft = box.scrollWidth
     // no box to scroll yet where the style is not there
-    if (!box.scrollLeft) return
+    if (isNewest && !box.scrollLeft) return
     box.dataset.seen = '1'
-    sizes.unobserve(box)
+    beyond(box)
   })
-  const sizes = new ResizeObserver(newest)
+  const sizes = new ResizeObserver(seen => { newest(); seen.forEach(({target}) => beyond(target)) })
   // Streamlit names a part for nobody, and gives it a label and the focus all the same
   const named = () => document.querySelectorAll('[data-testid=stFileUploaderDropzone][role=presentation]').forEach(box => { box.role = 'group' })
   // filters that a reader has unfolded stay so on their page, though its heading is drawn anew after each choice

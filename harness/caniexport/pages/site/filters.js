@@ -40,6 +40,7 @@
   }
   const columns = document.head.appendChild(document.createElement('style'))
   const hidden = torch => heads.map((name, at) => torch && !takes(torch, name) ? at + 1 : 0).filter(Boolean)
+  let before = ''
   const apply = async () => {
     const exporters = chosen(), {value: theme} = fields.theme, {value: status} = fields.status
     const torch = fields.torch.value.trim(), query = fields.q.value.trim()
@@ -65,6 +66,8 @@
     const asked = {q: query, torch, theme, status, exporter: isUsual ? '' : exporters.join()}
     const address = new URLSearchParams(Object.entries(asked).filter(([, value]) => value)).toString()
     history.replaceState({}, '', `${location.pathname}${address && '?'}${address}${address ? '' : location.hash}`)
+    if (table.classList.toggle('chosen', Boolean(torch)) || torch !== before) window.toNewest()
+    before = torch
     window.dispatchEvent(new Event('scroll'))
   }
   const asked = new URLSearchParams(location.search)

@@ -20,10 +20,31 @@ addEventListener('scroll', () => {
     table.style.setProperty('--down', `${top < 0 && bottom > 2 * table.tHead.offsetHeight ? -top : 0}px`)
   }
 }, {passive: true})
-// Of many releases the newest are seen first.
-for (const box of document.querySelectorAll('.scroll')) {
-  if (box.querySelector('.matrix.many')) box.scrollLeft = box.scrollWidth
+// how many columns of a table lie out of its box, in the corner that stays in it
+const beyond = box => {
+  const corner = box.querySelector('.matrix thead th.case')
+  if (!corner) return
+  const heads = [...corner.parentElement.children].filter(head => !head.matches('.case, .by') && head.offsetWidth)
+  const by = corner.parentElement.querySelector('.by')
+  const begins = Math.max(corner.getBoundingClientRect().right, by && getComputedStyle(by).position === 'sticky' ? by.getBoundingClientRect().right : 0)
+  const ends = box.getBoundingClientRect().right
+  const middle = heads.map(head => head.getBoundingClientRect().left + head.offsetWidth / 2)
+  const [before, after] = [middle.filter(at => at < begins).length, middle.filter(at => at > ends).length]
+  box.classList.toggle('goes-left', before > 0)
+  const told = [before && `← ${before} more`, after && `${after} more →`].filter(Boolean).join(' · ')
+  const note = corner.querySelector('small') ?? corner.appendChild(document.createElement('small'))
+  if (note.textContent !== told) note.textContent = told
 }
+// Of many releases the newest are seen first, of those that were asked for the first.
+window.toNewest = () => {
+  for (const box of document.querySelectorAll('.scroll:has(> .matrix)')) {
+    if (box.querySelector('.matrix.many')) box.scrollLeft = box.querySelector('.matrix.chosen') ? 0 : box.scrollWidth
+    beyond(box)
+  }
+}
+window.toNewest()
+addEventListener('scroll', event => { if (event.target.matches?.('.scroll')) beyond(event.target) }, {capture: true, passive: true})
+addEventListener('resize', () => document.querySelectorAll('.scroll:has(> .matrix)').forEach(beyond))
 // A table is narrowed while somebody types: every word has to be in a row's own.
 addEventListener('input', event => {
   if (!event.target.matches('input.narrow')) return

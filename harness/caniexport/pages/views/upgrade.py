@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from caniexport import versions
-from caniexport.answers.decision import called, decide
+from caniexport.answers.decision import called, decide, order_ways
 from caniexport.answers.filters import Filters
 from caniexport.answers.model_file import ModelFile
 from caniexport.answers.points import MeasuredPoint
@@ -67,8 +67,10 @@ def page(form: Form, kept: Kept) -> Page:
         given["changes"] = _counts(found)
         given["at"] = _at(found.after, form.mine.profile)
         given["decision"] = decide(found)
-        targets = [target for target in (found.target, found.kept) if target is not None]
-        given["sides"] = [(f"to {called(target)}", target, _at(target.place, form.mine.profile)) for target in targets]
+        given["sides"] = [
+            (f"to {called(target)}", target, _at(target.place, form.mine.profile)) for target in order_ways(found)
+        ]
+        given["kept"] = (called(found.kept), _at(found.kept.place, form.mine.profile)) if found.kept else ()
     about = (f"torch {found.before.torch} to {found.after.torch}", named[:_IN_A_TAB]) if found else ()
     body = render("upgrade.html", **given)
     return form.page(TITLE, _LEAD, body, about=about, takes_file=True, folds=True, searches=True)
