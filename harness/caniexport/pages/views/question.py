@@ -89,8 +89,8 @@ def _of_line(page: Intention, asks: Understood) -> dict[str, str]:
     """The parameters of a page for what was understood."""
     if page != "upgrade":
         return {**asks.setting, **({"q": asks.words} if asks.words else {})}
-    given = {"from": asks.before, "to": asks.after, "ops": ",".join(asks.words.split())}
-    return {**asks.setting, **{name: value for name, value in given.items() if value}}
+    given = {"from": asks.before, "to": asks.after, **asks.setting, "ops": ",".join(asks.words.split())}
+    return {name: value for name, value in given.items() if value}
 
 
 def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
