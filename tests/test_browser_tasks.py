@@ -36,6 +36,7 @@ class Reader:
         answer = self.page.locator("#root p.decision", has_text=text).first
         answer.wait_for()
         drawn(self.page)
+        answer.wait_for()
         box, size = answer.bounding_box(), self.page.viewport_size
         return box["y"] >= 0 and box["y"] + box["height"] <= size["height"] and box["x"] + box["width"] <= size["width"]
 
@@ -121,10 +122,11 @@ def test_the_page_behind_a_card_takes_the_whole_question_in_its_first_box(reader
     others = reader.page.locator("[class*=st-key-bar-] :is(input, button):visible")
     assert box.bounding_box()["y"] <= others.first.bounding_box()["y"]
     reader.say(box, line)
+    # the page before has a sentence too
+    reader.page.wait_for_url(lambda url: url.endswith(end))
 
     assert reader.sees(answer)
     assert reader.actions == 3
-    reader.page.wait_for_url(lambda url: url.endswith(end))
 
 
 def test_the_page_of_the_table_takes_the_whole_question_in_its_first_box(reader):
