@@ -74,11 +74,19 @@ def test_an_error_is_answered_by_what_it_is_about(text, has, has_not):
     ("torch", "has"),
     [
         ("1.10", "On torch 1.10.2 no exporter exports torch's own calls of diff (float32)"),
-        ("2.3", "are exported by dynamo at opset 18 (since torch 2.1.2); TorchScript does not"),
+        ("2.3", "are exported by `torch.onnx.dynamo_export` at opset 18 (since torch 2.1.2); TorchScript does not"),
     ],
 )
 def test_an_operator_without_a_case_is_answered_at_the_users_release(torch, has):
     assert has in first(ask("why", DIFF, "--torch", torch))
+
+
+def test_the_release_that_a_pasted_text_names_is_the_point_of_the_answer():
+    """One release named as torch's counts, an option counts more, and of several none does."""
+    text = "RuntimeError: Exporting the operator cross to ONNX opset version 13 is not supported."
+    assert "At torch 1.11.0, trace, opset 13 the fix" in first(ask("why", f"PyTorch version: 1.11.0+cu113\n{text}"))
+    assert "At torch 1.10.2, trace, opset 13 the fix" in first(ask("why", f"{text} torch 1.11", "--torch", "1.10"))
+    assert "torch 1.10.2" not in first(ask("why", f"{text} It worked on torch 1.11, on torch 1.10 too"))
 
 
 @pytest.mark.parametrize(("name", "cases"), [("cross", 5), ("SDPA", 12), ("F.scaled_dot_product_attention", 12)])
@@ -192,5 +200,6 @@ def test_a_question_about_an_operator_without_a_case_is_answered_by_its_own_call
     reply = ask("why", "aten::diff torch 2.4 opset 17")
 
     answer = reply.stdout.splitlines()[1]
-    assert answer.startswith("On torch 2.4.1 torch's own calls of diff (float32) are exported by dynamo at opset 18")
+    assert answer.startswith("On torch 2.4.1 torch's own calls of diff (float32) are exported by ")
+    assert "`torch.onnx.dynamo_export` at opset 18 (since torch 2.1.2)" in answer
     assert "TorchScript does not" in answer

@@ -11,7 +11,7 @@ from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.model.status import Exporter, Status
 from caniexport.operators import operator_key, operator_keys
 
-_NAMED = {Exporter.DYNAMO.value: "dynamo", Exporter.TRACE.value: "TorchScript"}
+_NAMED = {Exporter.DYNAMO.value: "`torch.onnx.dynamo_export`", Exporter.TRACE.value: "TorchScript"}
 #: since the release in which ``torch.onnx.export`` takes ``dynamo``
 _CALLED = {Exporter.DYNAMO.value: "`dynamo=True`", Exporter.TRACE.value: "TorchScript (`dynamo=False`)"}
 _HAS_DYNAMO = "2.5"
@@ -47,7 +47,7 @@ class ExporterEnd:
     def failing(self) -> str:
         """Behind «TorchScript …»: ``does not at opset 8, 17 (2 of 3 calls pass; all of them since torch 2.5.1)``."""
         if not (self.share or self.newer or self.older):
-            return "does not, at no opset and on no release that was measured"
+            return "does not, whichever the opset and the release"
         some = f"{self.share.replace('/', ' of ')} calls pass" if self.share else ""
         all_of = "all of them" if self.share else "it does"
         other = f"{all_of} since torch {self.newer}" if self.newer else ""

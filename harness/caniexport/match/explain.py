@@ -17,7 +17,9 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import operators_beside
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, gave_it, index_errors, match_error
 from caniexport.match.judged import CaseAt, judge_case
+from caniexport.match.question import read_release
 from caniexport.model.case import PLAIN
+from caniexport.model.errors import UnknownName
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Status
 from caniexport.operators import operator_key, operator_keys
 from caniexport.store import Dataset
@@ -84,6 +86,7 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     Raises :class:`UnknownName` for a release or exporter nobody knows.
     """
     rows, where = load(dataset), index_errors(dataset)
+    asked = {**_named_release(rows, text), **asked}
     match = match_error(where, text)
     gave = gave_it(where, match.evidence)
     told = _OPSET.search(text)
@@ -108,6 +111,14 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
         return replace(answer, decision=_NO_SENTENCE)
     other = bool(measured and asked.get("torch") and measured.passes(opset))
     return replace(answer, decision=_decision(answer, bool(asked.get("torch")), beside_operator=other))
+
+
+def _named_release(rows: Rows, text: str) -> dict[str, str]:
+    """The release that a text says it is from, where that or another of its minor version was measured."""
+    try:
+        return {"torch": versions.resolve_patch(versions.public(read_release(text)), rows.torch)}
+    except UnknownName:
+        return {}
 
 
 def _helping_first(found: list[_Answered]) -> list[_Answered]:

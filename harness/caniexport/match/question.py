@@ -164,6 +164,12 @@ def read_question(query: str) -> AskedQuestion | None:
     return given if is_setting or given.asks or is_asked else None
 
 
+def read_release(text: str) -> str:
+    """The release of torch that a text names as such; empty where it names none, or several."""
+    named = {item["one"] for item in _NAMED_RELEASE.finditer(text)}
+    return named.pop() if len(named) == 1 else ""
+
+
 def read_plain(query: str) -> AskedQuestion | None:
     """A query as nothing but words, without those that fill a sentence; ``None`` for what complains as errors do."""
     words = "" if _COMPLAINS.search(query) else _words(query)
