@@ -71,7 +71,14 @@ def at(status, *opsets):
         # a refused opset was not tried, and a release that refuses all of them says nothing
         ({"v1_0": at(REFUSED, 9), "v2_0": at(PASS, 10) | at(REFUSED, 99)}, "on every measured release"),
         ({"v1_0": at(REFUSED, 9)}, "refused on every measured release to 1.0"),
-        ({"v1_0": at(CONVERTED, 9) | at(PASS, 18)}, "on every measured release"),
+        # a file of another opset than the one asked for counts where nothing better is to be had
+        ({"v1_0": at(CONVERTED, 9) | at(PASS, 18)}, "on every measured release, opset ≥ 18"),
+        ({"v1_0": at(CONVERTED, 9), "v2_0": at(FAIL, 9)}, "up to torch 1.0"),
+        # an opset that failed in an older release alone
+        (
+            {"v1_0": at(FAIL, 9, 11) | at(PASS, 10), "v1_5": at(FAIL, 9) | at(PASS, 10, 11), "v2_0": at(PASS, 10, 11)},
+            "on every measured release, opset 10 (opset ≥ 10 from 1.5)",
+        ),
     ],
 )
 def test_the_line_says_from_where_on_and_at_which_opsets(releases, said):
@@ -83,6 +90,7 @@ def test_the_line_says_what_happens_elsewhere_the_worst_first():
 
     assert found.status is PASS
     assert found.otherwise_text == "elsewhere: wrong values, an error"
+    assert line(v1_0=at(CONVERTED, 9) | at(PASS, 18)).otherwise_text == "elsewhere: not as asked"
 
 
 def test_behind_the_sign_of_a_failure_stands_where_it_works():
@@ -150,6 +158,7 @@ def test_words_are_looked_for_in_names_operators_themes_sources_and_fixes(where)
     assert cases(searching.find(where, "baking")) == ["item"]
     assert set(cases(searching.find(where, "seed:000"))) == {"cross", "grid-sample", "item"}
     assert searching.find(where, "tensor_scale").hits[0].variant == "tensor_scale"
-    assert cases(searching.find(where, "cross baking")) == []
+    both = searching.find(where, "cross baking")
+    assert (cases(both), both.left_out) == (["cross"], ("baking",))
     assert "aten::cross" in searching.find(where, "croos").near
     assert searching.find(where, "   ").hits == ()

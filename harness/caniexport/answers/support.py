@@ -32,6 +32,7 @@ _FAILING = {
     Status.OOM: "out of memory",
     Status.UNSTABLE: "not the same every time",
     Status.FAIL: "an error",
+    Status.DEGRADED: "not as asked",
     Status.UNSUPPORTED: "refused",
 }
 
@@ -70,7 +71,11 @@ class Support:
 
 @dataclass(frozen=True)
 class _Clause:
-    """At which opsets of those ``tried`` something works: all that ``holds``."""
+    """At which opsets of those ``tried`` something works: all that ``holds``.
+
+    Of a release in which it passes anywhere, that is where it passes; a file that is not as asked (of another opset)
+    counts where that is all there is.
+    """
 
     tried: tuple[int, ...]
     holds: tuple[int, ...]
@@ -147,7 +152,8 @@ def _clause(statuses: Mapping[int | None, Status]) -> _Clause | None:
     tried = {opset or 0: status for opset, status in statuses.items() if status is not Status.UNSUPPORTED}
     if not tried:
         return None
-    holds = tuple(sorted(opset for opset, status in tried.items() if status in WORKS))
+    good = {Status.PASS} if Status.PASS in tried.values() else WORKS
+    holds = tuple(sorted(opset for opset, status in tried.items() if status in good))
     return _Clause(tuple(sorted(tried)), holds)
 
 
@@ -161,7 +167,7 @@ def _status(found: Iterable[Status]) -> Status:
 def _otherwise(by_release: Mapping[str, Mapping[int | None, Status]]) -> tuple[Status, ...]:
     seen = {status for statuses in by_release.values() for status in statuses.values()}
     order = list(Status)
-    bad = seen - {Status.PASS, Status.DEGRADED, Status.UNSUPPORTED}
+    bad = seen - {Status.PASS, Status.UNSUPPORTED}
     return tuple(sorted(bad, key=order.index, reverse=True))
 
 
@@ -213,21 +219,16 @@ def _common(clauses: Sequence[_Clause]) -> _Clause:
 
 
 def _widened(run: _Run, common: _Clause) -> str:
-    """Since when every opset works, where that came later than the first."""
-    if common.holds == common.tried:
+    """Since when it works at every opset at which the newest release of a run does, where that came later than the
+    first.
+    """
+    names = list(run)
+    wanted = set(run[names[-1]].holds)
+    if wanted <= set(common.holds):
         return ""
-    whole = None
-    for torch, clause in reversed(run.items()):
-        if clause.holds != clause.tried:
-            break
-        whole = torch
-    return f" (every opset from {whole})" if whole and _was_short(run, whole, common) else ""
-
-
-def _was_short(run: _Run, whole: str, common: _Clause) -> bool:
-    """Whether the releases from ``whole`` on really take opsets that are not common: else nothing widened there."""
-    later = list(run)[list(run).index(whole) :]
-    return any(opset not in common.holds for torch in later for opset in run[torch].tried)
+    start = next(at for at in range(len(names)) if wanted <= set(_common([run[name] for name in names[at:]]).holds))
+    later = _common([run[name] for name in names[start:]])
+    return f" ({later.text or 'every opset'} from {names[start]})"
 
 
 def _span(first: str, last: str) -> str:
