@@ -89,7 +89,7 @@ def test_a_share_counts_the_cases_that_work(published):
 
 
 def test_few_cases_are_shown_at_once(small):
-    assert '<th class="case">case</th>' in page_of("matrix", {}, small).body
+    assert '<th class="case">documented failure</th>' in page_of("matrix", {}, small).body
     assert '<th class="case">theme</th>' in page_of("matrix", {"rows": "themes"}, small).body
 
 

@@ -109,3 +109,40 @@ def test_folded_filters_say_what_is_set(small):
 
     assert shown.chosen == ("Theme: geometry", "torch 2.0.1", "opset 14", "trace")
     assert page("matrix", {}, small).chosen == ()
+
+
+def test_the_signs_of_a_table_explain_its_numbers_and_what_is_counted(small):
+    said = read(small, "matrix", rows="cases")
+
+    assert "A place holds one measurement for each opset" in said
+    for part in ("18-26 works at these opsets", "all works at every opset", "two signs", "a line below a place"):
+        assert part in said
+    assert "3/5 of five cases three work" in read(small, "matrix", rows="themes")
+
+
+def test_the_title_of_a_case_is_marked_as_the_documented_failure_beside_a_verdict(small):
+    assert "documented: torch.cross before a convolution is refused" in read(small, "search", q="cross")
+    assert "the failure as it was documented" in read(small, "upgrade", **{"from": "1.10.2", "to": "2.15.0"})
+    assert rows_of(small, "matrix", rows="cases")[0].startswith("documented failure")
+
+
+def test_the_table_of_a_theme_says_that_it_has_trouble_cases_and_leads_to_the_operators(small):
+    for asked in ({"theme": "geometry"}, {"q": "geometry"}):
+        assert "not every operator" in read(small, "matrix", **asked)
+        assert 'href="./op?op=aten%3A%3Across"' in str(page("matrix", asked, small).body)
+
+
+def test_the_page_of_a_fix_opens_with_its_word_there(small):
+    asked = {"case": "cross-no-symbolic", "variant": "stack_rewrite", "torch": "2.8.0", "opset": "14"}
+    above = page("case", asked, small).above
+
+    assert above.index("is obsolete at torch 2.8.0, opset 14") < above.index("The failing form:")
+    assert "obsolete" not in page("case", {**asked, "variant": "plain"}, small).above
+
+
+def test_a_pasted_error_is_shown_whole_with_the_opset_that_it_names(small):
+    error = "RuntimeError: Exporting the operator cross to ONNX opset version 12 is not supported"
+    said = read(small, "search", q=error)
+
+    assert f"Read as the error: {error} , at the opset that it names, 12." in said
+    assert "My opset" not in read(small, "search", q=error, opset="14")

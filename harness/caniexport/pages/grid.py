@@ -151,7 +151,7 @@ def of_lines(
     """
     light = light and len(lines) * len(columns) > LIGHT
     # where the columns are the exporters, nothing may be left to say of a row
-    made = GridTable(label, "case", columns, by, carried, light, any(map(_by, lines)), bare, bool(shown))
+    made = GridTable(label, "documented failure", columns, by, carried, light, any(map(_by, lines)), bare, bool(shown))
     for theme, of_theme in groupby(lines, key=lambda line: line.theme):
         mine = list(of_theme)
         blocks = groupby(mine, key=lambda line: (line.case, line.variant))

@@ -53,7 +53,7 @@ if (!window.caniexport) {
     const words = button.textContent
     navigator.clipboard.writeText(button.matches('.link') ? location.href : button.nextElementSibling.textContent).then(() => {
       button.textContent = 'Copied'
-      setTimeout(() => { button.textContent = words }, 1500)
+      setTimeout(() => { button.textContent = words }, 4000)
     })
   })
   // a table is narrowed while somebody types: every word has to be in a row's own

@@ -10,7 +10,7 @@ if (navigator.clipboard) {
     const words = button.textContent
     await navigator.clipboard.writeText(button.matches('.link') ? location.href : button.nextElementSibling.textContent)
     button.textContent = 'Copied'
-    setTimeout(() => { button.textContent = words }, 1500)
+    setTimeout(() => { button.textContent = words }, 4000)
   })
 }
 // The heads of a table stay in the window while its rows go by.

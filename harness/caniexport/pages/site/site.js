@@ -37,7 +37,7 @@
     const {case: entry} = hit
     const seen = hit.torch || hit.runtime
     const found = ` ${entry.case} · found by ${hit.why}${seen ? ` · seen on ${hit.torch ? `torch ${seen}` : seen}` : ''}`
-    const name = element('p', 'name', link(entry.file, entry.title || entry.case), element('span', 'quiet', found))
+    const name = element('p', 'name', element('span', 'quiet', 'documented: '), link(entry.file, entry.title || entry.case), element('span', 'quiet', found))
     const answers = entry.answers.map(([kind, sign, exporter, text]) =>
       element('li', '', element('span', `badge ${kind}`, sign), ' ', element('b', '', exporter), ` ${text}`))
     const said = hit.text ? [element('p', 'said', hit.text)] : []

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from caniexport import home as homes
 from caniexport import names, versions
+from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.documents import JudgedClaim, all_claims
 from caniexport.answers.filters import Filters
 from caniexport.answers.profile_differences import ProfileDifference, differences_beside_torch
@@ -20,6 +21,7 @@ from caniexport.answers.reasons import Why, why
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry, Rows
 from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport.answers.standings import workarounds
 from caniexport.answers.words import Words
 from caniexport.corpus.verdicts import Workaround
 from caniexport.home import NEWEST
@@ -209,7 +211,8 @@ def page(form: Form, kept: Kept) -> Page:
     given["installed"] = {(item.profile, item.torch): item.text for item in installed}
     lead = f"{case} · {subject.plain.theme or 'no theme'}"
     title = subject.plain.title or case
-    return form.page(title, lead, render("case.html", **given), _above(kept, subject), back=True)
+    decision = _decide_form(kept, given["choice"])
+    return form.page(title, lead, render("case.html", **given), _above(kept, subject, decision), back=True)
 
 
 class _EndsBeside(NamedTuple):
@@ -258,13 +261,23 @@ def _subject(kept: Kept, case: str) -> Subject:
     return Subject(case, entries, kept.cells_of(case), [cell for cell in rows.environment if cell.case == case])
 
 
-def _above(kept: Kept, subject: Subject) -> Markup:
-    """What the case is about, where it is documented, and where it works."""
+def _decide_form(kept: Kept, choice: Choice | None) -> str:
+    """The sentence about the fix that is shown, at the cell of the address; empty for the failing form."""
+    if choice is None or choice.variant == PLAIN:
+        return ""
+    opsets = (choice.opset,) if choice.opset.isdigit() else ()
+    torch = (choice.torch,) if choice.torch else ()
+    asked = Filters(cases=(choice.case,), variants=(choice.variant,), torch=torch, opsets=opsets)
+    return decide_workarounds(kept.answer(workarounds, asked), "" if torch else "the newest")
+
+
+def _above(kept: Kept, subject: Subject, decision: str) -> Markup:
+    """What is decided of the fix that is shown, what the case is about, where it is documented, and where it works."""
     found = kept.records("cases", {"case": (subject.case,), "variant": (subject.plain.variant,)})
     row = {name: found[0].get(name) if found else None for name in ("description", "aten_ops", "onnx_ops", "records")}
     supports = kept.supports(subject.case, PLAIN) if subject.cells else ()
     sources = kept.sources(subject.case)
-    return render("case_above.html", subject=subject, row=row, supports=supports, sources=sources)
+    return render("case_above.html", decision=decision, subject=subject, row=row, supports=supports, sources=sources)
 
 
 def _claims(kept: Kept, case: str) -> list[JudgedClaim]:

@@ -46,6 +46,15 @@ _LEADS = {
     "cases": "A row is the failing form of a case, the model as its sources show it; numbers are the opsets that pass.",
     "operators": "3/5: of five measured cases that use the operator three work at some opset. Click for the cases.",
 }
+#: how a place with numbers is read
+_LINE = ("a line below a place", "the worst of what else happens there")
+_NUMBERS = (
+    ("18-26", "works at these opsets, fails at the others that were tried, with the signs behind them"),
+    ("all", "works at every opset that the release takes"),
+    ("two signs", "both happen there, at different opsets: the text of a place says at which"),
+    _LINE,
+)
+_SHARES = (("3/5", "of five cases three work"), _LINE)
 #: cases from which on a matrix that names neither rows nor a theme has one row for each theme
 _MANY = 100
 #: cells of the largest table that a first reply has whole: a browser that holds a larger one twice is slower than one
@@ -168,6 +177,9 @@ def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: 
         "matrix.html",
         summary=_summary(shown, asked, asked.release(kept.rows())),
         seen=seen,
+        numbers=_NUMBERS if asked.rows == "cases" else _SHARES,
+        ops=() if whole else _operators(kept, asked),
+        trouble=asked.rows == "cases",
         chart=_chart(asked, shown),
         looked=_looked(seen, asked),
         grid=_grid(kept, asked, shown, whole, most) if shown.lines else None,
@@ -179,6 +191,14 @@ def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: 
         # the other notes are about options of the command line
         notes=[item for item in shown.notes if "--" not in item],
     )
+
+
+def _operators(kept: Kept, asked: MatrixParameters) -> tuple[str, ...]:
+    """The operators of torch that the cases of a theme use, where the rows are the cases of one."""
+    theme = asked.theme or asked.query
+    entries = (entry for entry in kept.rows().catalogue.values() if theme and entry.theme == theme)
+    found = dict.fromkeys(op for entry in entries for op in entry.ops if "::" in op)
+    return tuple(found) if asked.rows == "cases" else ()
 
 
 def count_statuses(shown: Table) -> Counter[Status]:
@@ -250,7 +270,8 @@ def _summary(shown: Table, asked: MatrixParameters, torch: str) -> str:
     by = "" if asked.by is By.TORCH else f" by {_BY[asked.by.value]}"
     missing = len({name.partition("/")[0] for name in shown.unmeasured} - cases)
     more = f"; {plural(missing, 'more case')} not measured within these filters, named below the table"
-    return f"{plural(len(cases), 'case')} {at}{by}{more if missing else ''}. Cells by outcome:"
+    counted = f"{plural(len(cases), 'case')} {at}{by}{more if missing else ''}"
+    return f"{counted}. A place holds one measurement for each opset; these, by how they ended:"
 
 
 def _one(value: str) -> tuple[str, ...]:

@@ -36,9 +36,9 @@ _INTENTIONS: Mapping[str, Intention] = {"upgrade": "upgrade", "workarounds": "wo
 #: cases without a fix that a decision names
 _NAMED = 3
 _PAGES: Mapping[str, tuple[Callable[[Form, Kept], Page], str]] = {
-    "upgrade": (upgrade.page, "This upgrade with its filters"),
-    "workarounds": (workarounds_page.page, "These workarounds with their filters"),
-    "matrix": (matrix.page, "This table with its filters"),
+    "upgrade": (upgrade.page, "Change the filters of this upgrade"),
+    "workarounds": (workarounds_page.page, "Change the filters of these workarounds"),
+    "matrix": (matrix.page, "Change the filters of this table"),
 }
 
 

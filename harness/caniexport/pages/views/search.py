@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -47,6 +48,8 @@ _QUESTIONS = (
     ),
     ("alerts", alerts.TITLE, "Each release against the one before it, one alert for each cause.", ""),
 )
+#: the opset that an error names as the one that was asked for
+_OPSET = re.compile(r"opset[ _]version[ =:]*(?P<opset>\d+)")
 #: signs of what was searched for in the title of a tab
 _IN_A_TAB = 60
 #: tables of themes beside each other where there is room, and the fewest rows that are worth a table of their own
@@ -107,8 +110,10 @@ def answer(form: Form, kept: Kept, query: str, found: SearchHits) -> Markup:
     kept = kept.at(form.mine)
     hits = [tell_hit(kept, hit, with_fixes=True) for hit in found.hits[:SHOWN]]
     told = explain_error(kept, query, _point(form.mine)) if found.error else None
+    named = _OPSET.search(query) if found.error and not form.mine.of("opset") else None
     ops = [op for op in found.ops if torch_op.has_page(kept, op)] if found.error else _operators(kept, query, found.ops)
     given = {"found": found, "ops": ops, "hits": hits, "query": query, "questions": _QUESTIONS, "answer": told}
+    given["opset"] = named["opset"] if named and named["opset"] in map(str, kept.rows().opsets) else ""
     return render("found.html", fix="" if found.error else decide_named_fix(form, kept, query), **given)
 
 
