@@ -100,7 +100,7 @@ def test_behind_the_sign_of_a_failure_stands_where_it_works():
 
     assert (once.told, once.otherwise_text) == ("works on torch 1.5", "elsewhere: an error")
     assert (before.told, before.otherwise_text) == ("works up to torch 1.5", "elsewhere: wrong values")
-    assert (never.told, never.otherwise_text) == ("on no measured release (torch 1.0 to 2.0)", "an error")
+    assert (never.told, never.otherwise_text) == ("works on no measured release (torch 1.0 to 2.0)", "an error")
 
 
 def test_the_status_is_that_of_the_newest_release():

@@ -54,7 +54,7 @@ class Support:
     @property
     def told(self) -> str:
         """The line behind the newest release's sign: ``works on torch 2.5.1`` where it fails there."""
-        if self.status in WORKS or self._nowhere:
+        if self.status in WORKS or self.text.startswith(_REFUSED):
             return self.text
         return f"works {'on ' if self.text.startswith('torch') else ''}{self.text}"
 

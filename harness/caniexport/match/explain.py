@@ -159,13 +159,17 @@ def _answered(
 
 
 def _other_exporter(rows: Rows, at: CaseAt) -> str:
-    """The exporter of the same release by whose newest opset a case works that fails at a point."""
+    """The exporter of the same release by which a case works that fails at a point: at the exporter's own opset, else
+    at its newest.
+    """
     fails = at.status is not None and not at.works
     for exporter in _BESIDE if fails and at.exporter in _BESIDE else ():
-        opsets = rows.offers.get((at.torch, exporter), ()) if exporter != at.exporter else ()
-        found = [judge_case(rows, at.entry.case, at.torch, exporter, max(opsets))] if opsets else []
-        if found and found[0].works:
-            return f"{_short(exporter)}, {versions.opset_name(found[0].opset)}"
+        offered = rows.offers.get((at.torch, exporter), ()) if exporter != at.exporter else ()
+        own = rows.choice(at.torch, exporter).opset
+        for opset in dict.fromkeys([*([own] if own in offered else []), *([max(offered)] if offered else [])]):
+            found = judge_case(rows, at.entry.case, at.torch, exporter, opset)
+            if found.works:
+                return f"{_short(exporter)}, {versions.opset_name(found.opset)}"
     return ""
 
 
