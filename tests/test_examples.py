@@ -107,6 +107,25 @@ def test_an_operator_is_answered_at_the_release_that_is_asked_about():
     assert said in ask("why", "cross torch 1.10.2 opset 14 trace").stdout
 
 
+def test_a_way_by_which_nothing_breaks_is_named_where_neither_the_default_nor_todays_is_one():
+    """At opset 17 a volume stops TorchScript, and by default an LSTM: by TorchScript at its own opset nothing does."""
+    named = ("--op", "grid_sample", "--op", "lstm")
+    said = ask("upgrade", "--from", "torch=1.13,opset=17,exporter=TorchScript", "--to", "2.9", *named).stdout
+    clean, mine, default = said.splitlines()[0].split(". ")
+    assert clean.startswith("Move to torch 2.9.1 with `dynamo=False` (opset 20): nothing breaks of what was measured")
+    assert mine.startswith("With `dynamo=False, opset_version=17`: 1 of 18 measured cases breaks: grid-sample-volume")
+    assert default.startswith("As called by default (dynamo since 2.9.1, opset 20): 3 of 17 measured cases break")
+
+
+def test_of_two_ways_that_break_nothing_the_one_that_works_for_more_is_named_too():
+    """First where nobody asked for the opset of today, and last where it was asked for."""
+    named = ("--op", "grid_sample", "--op", "lstm")
+    for opset, first, last in (("", "(opset 20)", "As called by"), (",opset=14", "opset_version=14", "(opset 20)")):
+        said = ask("upgrade", "--from", f"torch=1.13{opset}", "--to", "2.9", *named).stdout.splitlines()[0]
+        assert first in said.split(": nothing breaks")[0]
+        assert last in said.split(". ")[-1]
+
+
 def test_torchscript_is_an_exporter_in_options_and_in_words():
     """One that traces, where a point has one exporter; traced and scripted, where several are told."""
     said = ask("why", "We run torch 1.13, opset 17, TorchScript exporter. May we move cross and roll to 2.9?").stdout

@@ -25,21 +25,40 @@ _NAMED = 3
 def decide(found: Upgrade) -> str:
     """``Move to torch 2.9.1 with `dynamo=False`: nothing breaks … By default, dynamo since 2.9.1, 3 break: …``."""
     first, *others = order_ways(found)
-    second = others[0] if others else None
     lead = _move(found.before, first) if first.clean else f"Moving to torch {first.place.torch}"
     if first.place.torch == found.before.torch:
         lead = f"At torch {first.place.torch}{_packages(found.before, first.place)}"
-    parts = (f"{lead}{_called(first)}: {_told(first)}.", _other(second), _stay(found.before, found.stay))
-    said = (*parts, _not_measured(found.before, first.place))
+    parts = (f"{lead}{_way(found, first)}: {_told(first)}.", *(_other(found, other) for other in others))
+    said = (*parts, _stay(found.before, found.stay), _not_measured(found.before, first.place))
     return " ".join(filter(None, said))
 
 
 def order_ways(found: Upgrade) -> list[UpgradeTarget]:
-    """The ways of calling it after an upgrade: the default first, unless the other alone breaks nothing."""
-    target, kept = found.target, found.kept
-    if kept is None:
-        return [target]
-    return [kept, target] if kept.clean and not target.clean else [target, kept]
+    """The ways of calling it after an upgrade: the default first, unless the reader named an exporter, or the other
+    alone breaks nothing; a further one before them where the reader named no opset, or the first breaks something.
+    """
+    target, kept, other = found.target, found.kept, found.other
+    assumed = " ".join(found.before.notes)
+    is_mine = "the exporter of the default call" not in assumed and kept is not None and kept.clean >= target.clean
+    ways = [target]
+    if kept is not None:
+        ways = [kept, target] if is_mine or (kept.clean and not target.clean) else [target, kept]
+    if other is None:
+        return ways
+    is_named = not any(note.startswith("opset") for note in found.before.notes)
+    return [*ways, other] if is_named and ways[0].clean else [other, *ways]
+
+
+def call_way(found: Upgrade, way: UpgradeTarget) -> str:
+    """How it is called there, and which torch that is, as a heading."""
+    return f"torch {way.place.torch}{_way(found, way)}"
+
+
+def _way(found: Upgrade, way: UpgradeTarget) -> str:
+    """How it is called, with the opset where nobody asked for it."""
+    is_told = "opset_version" in way.called or not way.called
+    opset = "" if way is not found.other or is_told else f" ({versions.opset_name(way.place.opset)})"
+    return f"{_called(way)}{opset}"
 
 
 def decide_plan(found: Plan) -> str:
@@ -124,9 +143,9 @@ def _move(before: MeasuredPoint, target: UpgradeTarget) -> str:
     return f"{'Go back' if back else 'Move'} to torch {target.place.torch}"
 
 
-def _other(target: UpgradeTarget | None) -> str:
-    """What the other way of calling it comes to."""
-    return f"{_capital(_called(target))}: {_told(target)}." if target is not None else ""
+def _other(found: Upgrade, way: UpgradeTarget) -> str:
+    """What another way of calling it comes to."""
+    return f"{_capital(_way(found, way))}: {_told(way)}."
 
 
 def _called(target: UpgradeTarget, *, newest: bool = False) -> str:

@@ -69,10 +69,27 @@ class UpgradeTarget:
         return not self.breaks and self.compared > 0
 
     @property
+    def working(self) -> int:
+        """How many of the cases that were measured at both ends work there."""
+        return self.compared - len(self.breaks) - len(self.fail) - len(self.silent)
+
+    @property
     def is_known(self) -> bool:
         """Whether nothing is known to stop working, and nothing of what was asked about is unknown."""
         measured = self.model is not None and self.model.measured is not None
         return self.clean and (measured or self.model is None or not self.model.unseen)
+
+
+def other_places(rows: Rows, left: MeasuredPoint, right: MeasuredPoint) -> list[MeasuredPoint]:
+    """The target's release called with the exporter of the source, then with the target's own: each at its own opset
+    and at the newest that was measured.
+    """
+    found = []
+    for exporter in dict.fromkeys((left.exporter, right.exporter)):
+        offered = rows.offers.get((right.torch, exporter), ())
+        opsets = (rows.choice(right.torch, exporter).opset, max(offered, default=None))
+        found += [replace(right, exporter=exporter, opset=opset, notes=()) for opset in opsets if opset in offered]
+    return list(dict.fromkeys(found))
 
 
 def kept_place(rows: Rows, left: MeasuredPoint, right: MeasuredPoint, pinned: Mapping[str, str]) -> MeasuredPoint:

@@ -15,7 +15,7 @@ from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.rows import MeasuredCell, compared, told
 from caniexport.answers.select import CaseSelection, CatalogueEntry, Rows, load, select
 from caniexport.answers.shown import Shown
-from caniexport.answers.targets import TargetJudge, UpgradeTarget, kept_place
+from caniexport.answers.targets import TargetJudge, UpgradeTarget, kept_place, other_places
 from caniexport.answers.torch_operators import operators_beside
 from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, ComparedCell, Verdict, Workaround, compare, workaround
 from caniexport.home import NEWEST
@@ -109,7 +109,9 @@ class Upgrade(Shown):
     while onnx's checker refuses their file, ``unstable`` those whose repetitions differ at one of them. ``target`` is
     the second point in short, ``kept`` its release called with the exporter and opset of the first, ``None`` where that
     is the second point; ``kept_groups`` is what gets worse by that way. ``stay`` is the first point with the newest
-    packages beside the same torch, ``None`` where it has them or the second point is that.
+    packages beside the same torch, ``None`` where it has them or the second point is that. ``other`` is a further way
+    of calling the second point's release, by which nothing breaks and more works than by those of these two that break
+    nothing; ``None`` where there is none.
     """
 
     before: MeasuredPoint
@@ -128,6 +130,7 @@ class Upgrade(Shown):
     unstable: tuple[str, ...] = ()
     stay: UpgradeTarget | None = None
     kept_groups: tuple[ChangeGroup, ...] = ()
+    other: UpgradeTarget | None = None
 
     @property
     def breaks(self) -> bool:
@@ -194,7 +197,21 @@ def upgrade(
         tuple(entry.case for entry in plain if grid.unstable(entry.case, left, right)),
         stay,
         tuple(_groups(worse, dataset.of(right.profile))),
+        None if model is not None or {"opset", "exporter"} & set(after) else _other(rows, judge, left, [target, kept]),
     )
+
+
+def _other(
+    rows: Rows, judge: TargetJudge, left: MeasuredPoint, ways: Sequence[UpgradeTarget | None]
+) -> UpgradeTarget | None:
+    """The way of calling a release by which nothing breaks and most works, where it is none of ``ways`` and better."""
+    known = {way.place: way for way in ways if way is not None}
+    right = next(iter(known))
+    found = [judge.at(place) for place in other_places(rows, left, right) if place not in known]
+    clean = [way for way in found if way.clean and not way.silent]
+    best = max(clean, key=lambda way: way.working, default=None)
+    enough = max((way.working for way in known.values() if way.clean), default=0)
+    return best if best is not None and best.working > enough else None
 
 
 def _grid_between(rows: Rows, selection: CaseSelection, left: MeasuredPoint, right: MeasuredPoint) -> _Grid:

@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from caniexport import versions
-from caniexport.answers.decision import called, decide, order_ways
+from caniexport.answers.decision import call_way, called, decide, order_ways
 from caniexport.answers.filters import Filters
 from caniexport.answers.model_file import ModelFile
 from caniexport.answers.points import MeasuredPoint
+from caniexport.answers.select import exporter_name, exporter_names
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upgrade import Upgrade, upgrade
 from caniexport.answers.wanted import name_cases
@@ -49,6 +50,8 @@ def page(form: Form, kept: Kept) -> Page:
     form.words("q", "Your versions and operators", _EXAMPLE, width=990, longest=LONGEST)
     form.bar()
     own = {name: form.mine.one(name) for name in ("opset", "exporter") if len(form.mine.of(name)) == 1}
+    if form.mine.of("exporter") == exporter_names(("TorchScript",)):
+        own["exporter"] = exporter_name("TorchScript")
     runtime = tuple(("runtime", name) for name in form.mine.of("runtime")[-1:])
     before = (*_point(form, "from", "From", releases, opsets, mine[0], own), *runtime)
     before += _packages(form, kept, dict(before)["torch"])
@@ -68,7 +71,8 @@ def page(form: Form, kept: Kept) -> Page:
         given["at"] = _at(found.after, form.mine.profile)
         given["decision"] = decide(found)
         given["sides"] = [
-            (f"to {called(target)}", target, _at(target.place, form.mine.profile)) for target in order_ways(found)
+            (f"to {call_way(found, target)}", target, _at(target.place, form.mine.profile))
+            for target in order_ways(found)
         ]
         given["kept"] = (called(found.kept), _at(found.kept.place, form.mine.profile)) if found.kept else ()
     about = (f"torch {found.before.torch} to {found.after.torch}", named[:_IN_A_TAB]) if found else ()
