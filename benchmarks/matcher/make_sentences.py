@@ -7,7 +7,10 @@ after; a helper's are those of the functions that call it. Kept are parts of sen
 have a rare word, are said of at most three operators, and stand nowhere else in these packages, nor in a measured error
 of another operator. A line is the operators, a tab, and the part in lower case.
 
-It was made of torch 1.4.0, 1.8.1, 1.13.1, 2.5.1, 2.9.1 and 2.15.0, and of onnxscript 0.1.0 to 0.7.2 (seven releases).
+Of the installed onnx it takes the attributes that one operator alone has.
+
+It was made of torch 1.4.0, 1.8.1, 1.13.1, 2.5.1, 2.9.1 and 2.15.0, of onnxscript 0.1.0 to 0.7.2 (seven releases)
+and of onnx 1.23.2.
 """
 
 from __future__ import annotations
@@ -210,6 +213,17 @@ def shortest(chosen: dict[str, frozenset[str]]) -> dict[str, frozenset[str]]:
     return kept
 
 
+def attributes() -> dict[str, frozenset[str]]:
+    """The operator of each attribute that no other operator of ONNX's standard has, in any version of it."""
+    import onnx.defs
+
+    found: dict[str, set[str]] = defaultdict(set)
+    for schema in onnx.defs.get_all_schemas_with_history():
+        for name in schema.attributes if not schema.domain else ():
+            found[name].add(schema.name)
+    return {name: frozenset(ops) for name, ops in found.items() if len(ops) == 1}
+
+
 def main() -> int:
     functions: list[Function] = []
     operators = operator_keys(torch_operators(CASES))
@@ -220,6 +234,7 @@ def main() -> int:
         spread(every)
         functions += every
     chosen = shortest(without_measured_of_others(choose(functions), index_errors(caniexport.open()).known))
+    chosen |= attributes()
     lines = []
     for part, ops in chosen.items():
         by_key: dict[str, str] = {}

@@ -23,9 +23,10 @@ _FAMILIES = (
     ("avg_pool2d", "average_pool", "avg_pool"),
     ("max_pool2d", "max_pool", "max_pool2d_with_indices"),
     ("max_unpool2d", "max_unpool"),
-    ("upsample_bilinear2d", "upsample_linear1d", "upsample_trilinear3d"),
-        ("upsample_nearest2d", "upsample_nearest1d", "upsample_nearest3d", "_upsample_nearest_exact2d"),
-    ("interpolate", "resize", "upsample"),
+    ("upsample_bilinear2d", "resize_bilinear", "upsample_linear1d", "upsample_trilinear3d"),
+        ("upsample_nearest2d", "resize_nearest_neighbor", "upsample_nearest1d", "upsample_nearest3d",
+            "_upsample_nearest_exact2d"),
+    ("interpolate", "interp", "resize", "upsample"),
     ("index_put", "index_put_", "_index_put_impl", "scatter_nd", "scatternd"),
     (
         "im2col", "torch.nn.functional.unfold", "nn.functional.unfold", "f.unfold", "torch.nn.unfold", "nn.unfold",
@@ -81,7 +82,7 @@ _FAMILIES = (
         "fake_quantize_per_tensor_affine_cachemask",
     ),
     ("fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask"),
-    ("reflection_pad2d", "reflection_pad1d", "reflection_pad3d", "reflection_pad"),
+    ("reflection_pad2d", "mirror_pad", "reflection_pad1d", "reflection_pad3d", "reflection_pad"),
     ("replication_pad2d", "replication_pad1d", "replication_pad3d", "replication_pad"),
     ("higher_order::cond", "torch.cond", "cond"),
     ("prim::pythonop", "pythonop", "autograd function"),
@@ -91,6 +92,15 @@ _FAMILIES = (
     ("gru", "gru_cell"),
     ("deform_conv2d", "deformconv", "deform_conv", "dcnv2"),
     ("eq", "equal"),
+    ("linear", "inner_product", "fully_connected"),
+    ("slice", "strided_slice"),
+    ("expand", "broadcast"),
+    ("unsqueeze", "expand_dims"),
+    ("conv_transpose", "deconvolution", "deconv", "transpose_conv", "convolution_backprop_data"),
+    ("concat", "concat_v2", "concatenation"),
+    ("gather", "gather_v2"),
+    ("split", "split_v", "variadic_split"),
+    ("matmul", "batch_matmul", "batch_matmul_v2"),
 )  # fmt: skip
 #: every operator that the standard of ONNX has or had
 ONNX_OPERATORS = frozenset((
@@ -113,9 +123,17 @@ ONNX_OPERATORS = frozenset((
     "Sqrt Squeeze StringConcat StringNormalizer StringSplit Sub Sum Swish Tan Tanh TensorScatter TfIdfVectorizer "
     "ThresholdedRelu Tile TopK Transpose Trilu Unique Unsqueeze Upsample Where Xor"
 ).split())  # fmt: skip
+#: layers and operators of other programs (TensorFlow Lite, OpenVINO, ncnn, MNN, Core ML) that are no names of ONNX's
+OTHER_OPERATORS = frozenset((
+    "BatchMatMul BatchMatMulV2 Broadcast BroadcastTo Concatenation ConcatV2 Convolution ConvolutionBackpropData "
+    "ConvolutionDepthWise Deconvolution DepthwiseConv2dNative Eltwise ExpandDims FakeQuantize FloorDiv FloorMod "
+    "FullyConnected GatherV2 GroupConvolution InnerProduct Interp Interpolate MirrorPad NormalizeL2 PadV2 Permute "
+    "Pooling ResizeBilinear ResizeNearestNeighbor ReverseV2 RFFT2D ScatterElementsUpdate ScatterNDUpdate SelectV2 "
+    "ShuffleChannel SplitV StridedSlice TopKV2 TransposeConv VariadicSplit"
+).split())  # fmt: skip
 _NAMESPACE = re.compile(
     r"^(?:torch\.ops\.|ops\.)?(?:torch\.nn\.functional\.|torch\.nn\.|torch\.tensor\.|torch\.|tensor\.|nn\.functional\.|nn\.|f\."
-    r"|aten(?:::|\.)|prims(?:::|\.)|math(?:::|\.)|onnx::|ai\.onnx[:.]|::|_c\._nn\.|torchvision(?:\.ops\.|::|\.)|x\.|self\.)",
+    r"|aten(?:::|\.)|prims(?:::|\.)|math(?:::|\.)|onnx::|ai\.onnx[:.]|::|_c\._nn\.|(?:tfl?|tosa|stablehlo|mhlo)::|torchvision(?:\.ops\.|::|\.)|x\.|self\.)",
 )
 #: parts of torch whose functions have the part in their operators' names
 _PART = re.compile(r"^(linalg|fft|special)\.")

@@ -17,7 +17,9 @@ from caniexport.match.evidence import (
     LEAST_WORDS,
     ErrorEvidence,
     Reason,
+    measured_words,
     only_wraps,
+    read_attributes,
     read_error,
     speaks_alone,
     spelled,
@@ -61,12 +63,12 @@ _OF_TORCH = re.compile(r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?:\w+\.)*(\w+)"
 _WORD = re.compile(r"(?<![\w.])[a-z]\w{2,}(?![\w.])")
 #: operators whose names are words of a sentence, too: said in one they say nothing
 _WORDS_TOO = frozenset(
-    "abs add all and any append arange aten attention bool cast cat chunk clamp clip clone complex compress "
-    "concat constant contiguous conv convolution copy cos cross detach div embedding empty equal exp expand fill "
-    "flat flatten flip float floor full gather greater identity index int inverse item less linear list log loop "
-    "max maximum mean min minimum mode mul neg norm normal not one optional pad pow prod rand range remainder "
-    "repeat reshape resize roll round scan scatter select shape sin size slice sort split squeeze std sub sum "
-    "tensor trace transpose trunc uniform unique var view where xor zeros".split()
+    "abs add all and any append arange aten attention bool broadcast cast cat chunk clamp clip clone complex compress "
+    "concat concatenation constant contiguous conv convolution copy cos cross detach div embedding empty equal exp "
+    "expand fill flat flatten flip float floor full gather greater identity index int inverse item less linear list "
+    "log loop max maximum mean min minimum mode mul neg norm normal not one optional pad pow prod rand range "
+    "remainder repeat reshape resize roll round scan scatter select shape sin size slice sort split squeeze std sub "
+    "sum tensor trace transpose trunc uniform unique var view where xor zeros".split()
 )
 #: what is said of an operator that nobody has registered
 _OF_ONES_OWN = re.compile(r"is not a registered function/op|Couldn't export Python operator|unrecognized namespace")
@@ -325,16 +327,16 @@ def _claimed(dataset: Dataset) -> Mapping[str, frozenset[str]]:
 
 def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     """The cases that an error text is about. Where it names an operator, cases of other operators are left out."""
-    evidence = _with_mentioned(where, read_error(text), text)
-    leads = _leads(where, evidence, text)
+    evidence, told = _with_mentioned(where, read_error(text), text), measured_words(text)
+    leads = _leads(where, evidence, told)
     if not leads and not evidence.operators:
         evidence = _with_words(where, evidence)
-        leads = list(_by_operator(where, evidence))
+        leads = [*_by_operator(where, evidence), *_by_name(where, evidence)]
     best: dict[str, Lead] = {}
     for lead in leads:
         if lead.case not in best or _preferred(lead) < _preferred(best[lead.case]):
             best[lead.case] = lead
-    found = sorted((_weighed(lead, where, evidence, text) for lead in best.values()), key=_rank)
+    found = sorted((_weighed(lead, where, evidence, text, told) for lead in best.values()), key=_rank)
     return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found))
 
 
@@ -370,8 +372,9 @@ def _with_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Er
     if any(_speaks_alike(evidence, item) for item in where.known):
         return evidence
     found = [match.group(match.lastindex or 0) for match in _MENTIONED.finditer(text)]
-    known = [name for name in found if operator_key(name) in where.by_operator]
-    return replace(evidence, operators=tuple(map(spelled, dict.fromkeys(known))))
+    known = [spelled(name) for name in found if operator_key(name) in where.by_operator]
+    of_attributes = [op for name in read_attributes(text) for _, ops in where.sentences.get(name, ()) for op in ops]
+    return replace(evidence, operators=tuple(dict.fromkeys(known or of_attributes)))
 
 
 def _with_words(where: ErrorIndex, evidence: ErrorEvidence) -> ErrorEvidence:
@@ -513,6 +516,16 @@ def _by_called(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
                 yield Lead(entry, Confidence.SIMILAR, Confidence.SIMILAR.value, 0.0)
 
 
+def _by_name(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
+    """Cases that are named after a function of torch in the text which is no operator (``torch.vmap``)."""
+    lines = "\n".join(reason.line for reason in evidence.reasons)
+    for name in frozenset(_OF_TORCH.findall(lines)) if not evidence.operators else ():
+        plain = (entry for (_, variant), entry in where.entries.items() if variant == PLAIN)
+        named = [entry for entry in plain if name in entry.case.split("-")]
+        for entry in named if len(named) <= _MOST_CASES else ():
+            yield Lead(entry, Confidence.SIMILAR, Confidence.SIMILAR.value, 0.0)
+
+
 def _by_claims(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Iterator[Lead]:
     """Cases whose documents name the error, where the text names no operator that they could be about."""
     for case in where.claimed:
@@ -527,7 +540,7 @@ def _claims(where: ErrorIndex, case: str, text: str) -> bool:
     return any(message in folded for message in where.claimed.get(case, ()))
 
 
-def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Lead:
+def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str, told: str) -> Lead:
     """Of many cases with one error, the one that fails with nothing else, and whose own words are the text's, leads."""
     own = own_words(lead.entry)
     lines = "\n".join((*(reason.line for reason in evidence.reasons), *_VERSION.findall(text)))
@@ -543,7 +556,7 @@ def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) 
         lead.score if lead.confidence is not Confidence.SIMILAR else lead.score / (2 if lead.variant == PLAIN else 4)
     )
     called = bool(operator_keys(evidence.called) & operator_keys(lead.entry.ops))
-    claimed = _claims(where, lead.case, text)
+    claimed = _claims(where, lead.case, told)
     has_name = _HAS_ITS_NAME[lead.confidence.value] * _has_name(lead.case, evidence.operator)
     return replace(lead, score=round(words + about + _PURE * pure + called + claimed + has_name, 4))
 

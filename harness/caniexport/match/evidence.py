@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from caniexport.model.messages import signature
-from caniexport.operators import ONNX_OPERATORS, operator_key
+from caniexport.operators import ONNX_OPERATORS, OTHER_OPERATORS, operator_key
 
 #: characters of a text that are looked at, at each end
 LONGEST = 20_000
@@ -107,6 +107,14 @@ _OTHER_WORDS = (
         re.compile(r"Mutating module attribute \w+ during export"),
         "is mutated in the forward method",
         "RuntimeError: Constant buffer is mutated in the forward method. Pls register it as buffer",
+    ),
+    (
+        re.compile(
+            r"(?:n't|\bnot|\bun|\bnot yet) ?support(?:s|ed|ing)?:? (?:the )?(?:ONNX )?opt?set(?:[_ ]version)?[ =:]*\d",
+            re.IGNORECASE,
+        ),
+        "Unsupported ONNX opset version",
+        "ValueError: Unsupported ONNX opset version: N",
     ),
 )
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -212,6 +220,22 @@ _RULES = tuple(
 )
 #: how tools tell which operator they mean: a quoted name behind the word
 _QUOTED_OPERATOR = re.compile(r"\bop(?:erator|eration|_type)?s?:? ['\"](?P<op>[A-Za-z_][\w.:]*)['\"]", re.ASCII)
+#: names behind «not supported», one after the other or each on its own line
+_LISTS = re.compile(
+    r"(?:\b(?:[Oo]ps|[Oo]perators|[Oo]perations|[Ll]ayers|[Nn]odes)\b[^\n:]{0,40}\b(?:not|un|missing)\b ?"
+    r"|\b(?:[Uu]n|[Nn]ot |[Mm]issing |[Uu]nknown )(?:yet )?(?:supported|implemented|registered)?[^\n:]{0,25}"
+    r"\b(?:ops|operators|operations|layers|nodes)\b)[^\n:]{0,40}(?P<names>"
+    r"(?::[ \t]*[\[({]*['\"]?[A-Za-z_][\w.:]*['\"]?(?:[ \t]*,[ \t]*['\"]?[A-Za-z_][\w.:]*['\"]?)*[\])}.]*(?=\n|$))?"
+    r"(?::?[ \t]*(?:\n[-*=>\d.)\t ]*['\"\[(]*[A-Za-z_][\w.:]*['\"\]),:]*[-=\t ]*(?:[(:x ]*\d+[)x]?)?(?=\n|$))+)?)",
+    re.ASCII,
+)
+_LISTED = re.compile(r"(?<![\w.:])[A-Za-z_]\w+(?:(?:::|\.)\w+)*", re.ASCII)
+#: how tools tell which attribute they mean
+_ATTRIBUTE = re.compile(
+    r"\b[Aa]ttr(?:s|ibutes?)?\b(?:\.\w+)?(?: not \w+)?[\s:(\[]*['\"]?(?P<name>[a-z]\w+)"
+    r"|\b(?P<before>[a-z]\w+)['\"]? attr(?:ibute)?\b",
+    re.ASCII,
+)
 #: what stands around the name of an operator of ONNX that is a word of a sentence, too
 _ONNX_NAMED = re.compile(
     r"\b(?:[Ll]ayers?|[Nn]odes?): (?P<kind>[A-Z][A-Za-z0-9]*)_"
@@ -386,7 +410,7 @@ def is_kind(text: str) -> bool:
 
 def read_error(text: str) -> ErrorEvidence:
     """Read an error text as it was pasted; an empty one gives no evidence."""
-    whole = _measured_words(_ends(_BROKEN_LINE.sub("", _ANSI.sub("", text)).translate(_QUOTES)))
+    whole = measured_words(_ends(_BROKEN_LINE.sub("", _ANSI.sub("", text)).translate(_QUOTES)))
     cleaned = _clean(whole)
     reasons = _reasons(cleaned)
     inner = (match["kind"] for reason in reasons for match in _INNER_KIND.finditer(reason.text))
@@ -397,7 +421,7 @@ def read_error(text: str) -> ErrorEvidence:
     return ErrorEvidence(tuple(telling), kinds, operators, called, tool)
 
 
-def _measured_words(text: str) -> str:
+def measured_words(text: str) -> str:
     """A text, and behind it the measured words for what it says in others."""
     told = [words for pattern, known, words in _OTHER_WORDS if known not in text and pattern.search(text)]
     return "\n".join((text, *told))
@@ -475,7 +499,8 @@ def _operators(whole: str, telling: Sequence[Reason], reasons: Iterable[Reason])
     by_key = _by_key(found)
     if not by_key:
         cleaned = _clean(_LOGGED.sub("", whole) if any(reason.kind for reason in telling) else whole)
-        by_key = _by_key(_named(cleaned)) or _by_key([*_quoted(cleaned), *_onnx_named(cleaned)])
+        found = [*_listed(cleaned), *_quoted(cleaned), *_onnx_named(cleaned)]
+        by_key = _by_key(_named(cleaned)) or _by_key(found)
     return list(by_key.values())
 
 
@@ -506,11 +531,20 @@ def _quoted(text: str) -> Iterator[str]:
     return (spelled(match["op"]) for match in _QUOTED_OPERATOR.finditer(text))
 
 
+def _listed(text: str) -> Iterator[str]:
+    return (spelled(name) for found in _LISTS.finditer(text) for name in _LISTED.findall(found["names"]))
+
+
+def read_attributes(text: str) -> Iterator[str]:
+    """The attributes that a text speaks of as such."""
+    return (match["name"] or match["before"] for match in _ATTRIBUTE.finditer(text))
+
+
 def _onnx_named(text: str) -> Iterator[str]:
-    """ONNX's operators by their own names, where no sentence names one."""
+    """ONNX's operators, and other programs', by their own names, where no sentence names one."""
     found = (match["kind"] or match["op"] or match["before"] or match["alone"] for match in _ONNX_NAMED.finditer(text))
     files = (match["op"] for match in _ONNX_FILE.finditer(text))
-    return (op for op in (*found, *files) if op in ONNX_OPERATORS)
+    return (op for op in (*found, *files) if op in ONNX_OPERATORS or op in OTHER_OPERATORS)
 
 
 def spelled(op: str) -> str:

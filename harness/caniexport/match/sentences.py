@@ -1,4 +1,6 @@
-"""Sentences of torch's own that are said of one operator and do not name it (``cases/sentences.txt``)."""
+"""Sentences of torch's own that are said of one operator and do not name it, and attributes of ONNX's standard that one
+operator alone has (``cases/sentences.txt``).
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,9 @@ def normal(text: str) -> str:
 
 
 def anchor(part: str) -> str:
-    """Two words of a part by which it is looked up; empty where it has too few."""
+    """Two words of a part by which it is looked up; an attribute is its own, and a part of too few words has none."""
     words = part.split()
-    return " ".join(words[_FIRST:_LAST]) if len(words) > _LAST else ""
+    return " ".join(words[_FIRST:_LAST]) if len(words) > _LAST else part if len(words) == 1 else ""
 
 
 def index_parts(parts: Iterable[Part]) -> Mapping[str, tuple[Part, ...]]:

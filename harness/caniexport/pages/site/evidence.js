@@ -76,7 +76,7 @@ window.makeReader = data => {
   }
   const read_error = text => {
     const joined = sub(evidence._BROKEN_LINE, sub(evidence._ANSI, text, ''), '')
-    const whole = _measured_words(_ends(joined.replace(/[^]/gu, letter => evidence._QUOTES[letter] ?? letter)))
+    const whole = measured_words(_ends(joined.replace(/[^]/gu, letter => evidence._QUOTES[letter] ?? letter)))
     const found = _reasons(_clean(whole))
     const inner = found.flatMap(reason => findall(evidence._INNER_KIND, reason.text).map(item => item.groups.kind))
     const kinds = unique([...found.map(reason => reason.kind).filter(Boolean), ...inner])
@@ -93,7 +93,7 @@ window.makeReader = data => {
       only_named: kinds.length > 0 && !reasons.some(reason => reason.text),
     }
   }
-  const _measured_words = text => {
+  const measured_words = text => {
     const told = evidence._OTHER_WORDS.filter(([pattern, known]) => !text.includes(known) && match(pattern, text))
     return [text, ...told.map(([, , words]) => words)].join('\n')
   }
@@ -141,7 +141,7 @@ window.makeReader = data => {
     if (found.length) return found
     const cleaned = _clean(telling.some(reason => reason.kind) ? sub(evidence._LOGGED, whole, '') : whole)
     const named = _by_key(_named(cleaned))
-    return named.length ? named : _by_key([..._quoted(cleaned), ..._onnx_named(cleaned)])
+    return named.length ? named : _by_key([..._listed(cleaned), ..._quoted(cleaned), ..._onnx_named(cleaned)])
   }
   const _by_key = found => {
     const by_key = new Map()
@@ -159,11 +159,16 @@ window.makeReader = data => {
     return text.includes("Couldn't export Python operator") ? [...found, 'prim::PythonOp'] : found
   }
   const _quoted = text => findall(evidence._QUOTED_OPERATOR, text).map(({groups}) => spelled(groups.op))
+  const _listed = text => findall(evidence._LISTS, text).flatMap(({groups}) =>
+    findall(evidence._LISTED, groups.names).map(item => spelled(item[0])))
+  const read_attributes = text =>
+    findall(evidence._ATTRIBUTE, text).map(({groups}) => groups.name || groups.before)
   const _onnx_named = text => {
     const found = findall(evidence._ONNX_NAMED, text).map(
       ({groups}) => groups.kind || groups.op || groups.before || groups.alone)
     const files = findall(evidence._ONNX_FILE, text).map(({groups}) => groups.op)
-    return [...found, ...files].filter(op => operators.ONNX_OPERATORS.includes(op))
+    return [...found, ...files].filter(
+      op => operators.ONNX_OPERATORS.includes(op) || operators.OTHER_OPERATORS.includes(op))
   }
   const spelled = op => {
     if (op.includes(' ')) return casefold(op)
@@ -178,7 +183,7 @@ window.makeReader = data => {
   }
 
   return {
-    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, read_error, remembered, rstrip,
-    speaks_alone, spelled, split, split_words, strip, unique,
+    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, measured_words, operator_key, operator_keys,
+    read_attributes, read_error, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   }
 }

@@ -2,8 +2,8 @@
 // everything that Python knows of errors and cases, as index.py wrote it.
 window.makeSearch = data => {
   const {
-    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, read_error, remembered, rstrip,
-    speaks_alone, spelled, split, split_words, strip, unique,
+    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, measured_words, operator_key, operator_keys,
+    read_attributes, read_error, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   } = window.makeReader(data)
   const {errors, words, search, names, question: reading} = constants
   const CONFIDENCE = data.confidence
@@ -100,17 +100,18 @@ window.makeSearch = data => {
     ({case: entry, confidence, why, score, variant, torch: '', exporter: '', opset: null, runtime: '', text: ''})
   const match_error = text => {
     let read = _with_mentioned(read_error(text), text)
-    let shared = _leads(read, text)
+    const said_so = measured_words(text)
+    let shared = _leads(read, said_so)
     if (!shared.length && !read.operators.length) {
       read = _with_words(read)
-      shared = _by_operator(read)
+      shared = [..._by_operator(read), ..._by_name(read)]
     }
     const best = new Map()
     for (const lead of shared) {
       const before = best.get(lead.case)
       if (!before || compare(_preferred(lead), _preferred(before)) < 0) best.set(lead.case, lead)
     }
-    const leads = _weighed([...best.values()], read, text).sort((mine, theirs) => compare(_rank(mine), _rank(theirs)))
+    const leads = _weighed([...best.values()], read, text, said_so).sort((mine, theirs) => compare(_rank(mine), _rank(theirs)))
     return {evidence: read, leads: leads.slice(0, errors._MOST_LEADS), cases: leads.length}
   }
   const _leads = (read, text) => [..._by_errors(read), ..._by_operator(read), ..._by_called(read), ..._by_claims(read, text)]
@@ -122,7 +123,9 @@ window.makeSearch = data => {
     if (told.length) return {...read, operators: unique(told)}
     if (said.some(item => _speaks_alike(read, item))) return read
     const found = findall(errors._MENTIONED, text).map(item => item[2] ?? item[1] ?? item[0])
-    return {...read, operators: unique(found.filter(name => by_operator.has(operator_key(name)))).map(spelled)}
+    const named = found.filter(name => by_operator.has(operator_key(name))).map(spelled)
+    const of_attribute = name => data.sentences.filter(([part]) => part === name).flatMap(([, ops]) => ops)
+    return {...read, operators: unique(named.length ? named : read_attributes(text).flatMap(of_attribute))}
   }
   const listed = new Set(data.listed)
   const _with_words = read => {
@@ -212,6 +215,13 @@ window.makeSearch = data => {
       entry => kinds.some(kind => purity(entry, kind))).map(
       entry => Lead(entry, CONFIDENCE.SIMILAR, CONFIDENCE.SIMILAR, 0, PLAIN))
   }
+  const _by_name = read => {
+    const lines_read = read.reasons.map(reason => reason.line).join('\n')
+    const names = read.operators.length ? [] : unique(findall(errors._OF_TORCH, lines_read).map(item => item[1]))
+    const named = names.map(name => data.cases.filter(entry => entry.case.split('-').includes(name)))
+    return named.filter(entries => entries.length <= errors._MOST_CASES).flat().map(
+      entry => Lead(entry, CONFIDENCE.SIMILAR, CONFIDENCE.SIMILAR, 0, PLAIN))
+  }
   const _claims = (entry, text) => entry.claimed.some(message => casefold(text).includes(message))
   const _by_claims = (read, text) => read.operators.length ? [] : data.cases.filter(entry => _claims(entry, text)).map(
     entry => Lead(entry, CONFIDENCE.SIMILAR, CONFIDENCE.SIMILAR, 0, PLAIN))
@@ -223,7 +233,7 @@ window.makeSearch = data => {
     return new Set(parts.flatMap((_, start) => parts.slice(start).map((_, length) =>
       without_dimensions(parts.slice(start, start + length + 1).join('')))))
   })
-  const _weighed = (leads, read, text) => {
+  const _weighed = (leads, read, text, said_so) => {
     const versions = findall(errors._VERSION, text).map(item => item[0])
     const lines_read = [...read.reasons.map(reason => reason.line), ...versions].join('\n')
     const numbers_in = findall(errors._NUMBER, lines_read).map(item => item[0])
@@ -244,7 +254,7 @@ window.makeSearch = data => {
       const like = lead.confidence !== CONFIDENCE.SIMILAR ? lead.score : lead.score / (lead.variant === PLAIN ? 2 : 4)
       const calls = [...keys].some(key => called.has(key))
       const has_name = named_so.some(name => _named_after(lead.case.case).has(name))
-      const said = like + about + errors._PURE * pure + calls + _claims(lead.case, text)
+      const said = like + about + errors._PURE * pure + calls + _claims(lead.case, said_so)
       return {...lead, score: round(said + errors._HAS_ITS_NAME[lead.confidence] * has_name)}
     })
   }
