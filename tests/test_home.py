@@ -16,6 +16,7 @@ from caniexport.cli import main
 from caniexport.cli.publish import promote
 from caniexport.home.data_package import read_version
 from caniexport.model import corpus
+from caniexport.model.errors import CaniexportError
 from caniexport.publish.publish import publish
 from caniexport.store import Dataset
 
@@ -180,3 +181,8 @@ def test_the_users_cases_are_read_after_those_of_an_installed_package(installed)
     (folder / "products.py").write_text(CASE.replace("Double", "Square"))
     (folder / "unrelated.py").unlink()
     assert list(corpus.load(home.corpora, stand_in=True)) == ["double", "square"]
+
+
+def test_a_list_that_the_installed_dataset_does_not_have_yet_is_told_with_what_helps():
+    with pytest.raises(CaniexportError, match=r"no nothing\.txt: pip install --upgrade caniexport-data"):
+        homes.packaged_list("nothing.txt")

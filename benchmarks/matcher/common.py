@@ -1,8 +1,8 @@
-"""How common the pieces of fixes are in ordinary code: makes ``harness/caniexport/scan/common.txt`` anew.
+"""How common the pieces of fixes are in ordinary code: makes ``cases/common_pieces.txt`` anew.
 
-``python benchmarks/matcher/common.py CACHE > common.txt`` reads the packages of the build half, which ``fragments.py``
-has fetched into the folder CACHE, and prints of each piece in how many of their functions it is. Older releases of a
-package that is there in a newer one are left out.
+``python benchmarks/matcher/common.py CACHE > common_pieces.txt`` reads the packages of the build half, which
+``fragments.py`` has fetched into the folder CACHE, and prints of each piece in how many of their functions it is. Older
+releases of a package that is there in a newer one are left out.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from caniexport.home.data_package import find_package, require_package
+from caniexport.home.data_package import PACKAGE, find_package, require_package
 from caniexport.model.errors import CaniexportError, UnknownName
 
 if TYPE_CHECKING:
@@ -162,10 +162,16 @@ def code_folder() -> Path:
     return _PACKAGE.parent
 
 
-def packaged_cases() -> Path:
-    """The folder with the cases that come with this package, whatever home a command reads; it may be missing."""
-    data = find_package()
-    return data / "cases" if data and not _is_checkout(_AROUND) else _AROUND / "cases"
+def packaged_list(name: str) -> str:
+    """The text of a list that lies with the published cases, whatever home a command reads.
+
+    Raises :class:`CaniexportError` where the dataset that is installed is too old to have it.
+    """
+    data = None if _is_checkout(_AROUND) else find_package()
+    try:
+        return ((data or _AROUND) / "cases" / name).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise CaniexportError(f"{PACKAGE} has no {name}: pip install --upgrade {PACKAGE}") from None
 
 
 def dashboard_folder() -> Path:

@@ -17,13 +17,13 @@ from caniexport.match.evidence import (
     LEAST_WORDS,
     ErrorEvidence,
     Reason,
-    measured_words,
     only_wraps,
     read_attributes,
     read_error,
     speaks_alone,
     spelled,
     split_words,
+    with_refusal,
 )
 from caniexport.match.seen import SeenError, read_seen
 from caniexport.match.sentences import Part, find_parts, index_parts, normal, read_parts
@@ -327,8 +327,9 @@ def _claimed(dataset: Dataset) -> Mapping[str, frozenset[str]]:
 
 def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     """The cases that an error text is about. Where it names an operator, cases of other operators are left out."""
-    evidence, told = _with_mentioned(where, read_error(text), text), measured_words(text)
-    leads = _leads(where, evidence, told)
+    text = with_refusal(text)
+    evidence = _with_mentioned(where, read_error(text), text)
+    leads = _leads(where, evidence, text)
     if not leads and not evidence.operators:
         evidence = _with_words(where, evidence)
         leads = [*_by_operator(where, evidence), *_by_name(where, evidence)]
@@ -336,7 +337,7 @@ def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     for lead in leads:
         if lead.case not in best or _preferred(lead) < _preferred(best[lead.case]):
             best[lead.case] = lead
-    found = sorted((_weighed(lead, where, evidence, text, told) for lead in best.values()), key=_rank)
+    found = sorted((_weighed(lead, where, evidence, text) for lead in best.values()), key=_rank)
     return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found))
 
 
@@ -540,7 +541,7 @@ def _claims(where: ErrorIndex, case: str, text: str) -> bool:
     return any(message in folded for message in where.claimed.get(case, ()))
 
 
-def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str, told: str) -> Lead:
+def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Lead:
     """Of many cases with one error, the one that fails with nothing else, and whose own words are the text's, leads."""
     own = own_words(lead.entry)
     lines = "\n".join((*(reason.line for reason in evidence.reasons), *_VERSION.findall(text)))
@@ -556,7 +557,7 @@ def _weighed(lead: Lead, where: ErrorIndex, evidence: ErrorEvidence, text: str, 
         lead.score if lead.confidence is not Confidence.SIMILAR else lead.score / (2 if lead.variant == PLAIN else 4)
     )
     called = bool(operator_keys(evidence.called) & operator_keys(lead.entry.ops))
-    claimed = _claims(where, lead.case, told)
+    claimed = _claims(where, lead.case, text)
     has_name = _HAS_ITS_NAME[lead.confidence.value] * _has_name(lead.case, evidence.operator)
     return replace(lead, score=round(words + about + _PURE * pure + called + claimed + has_name, 4))
 

@@ -108,15 +108,13 @@ _OTHER_WORDS = (
         "is mutated in the forward method",
         "RuntimeError: Constant buffer is mutated in the forward method. Pls register it as buffer",
     ),
-    (
-        re.compile(
-            r"(?:n't|\bnot|\bun|\bnot yet) ?support(?:s|ed|ing)?:? (?:the )?(?:ONNX )?opt?set(?:[_ ]version)?[ =:]*\d",
-            re.IGNORECASE,
-        ),
-        "Unsupported ONNX opset version",
-        "ValueError: Unsupported ONNX opset version: N",
-    ),
 )
+#: that a release refuses an opset, in a user's words and in torch's
+_REFUSED = re.compile(
+    r"(?:n't|\bnot|\bun|\bnot yet) ?support(?:s|ed|ing)?:? (?:the )?(?:ONNX )?opt?set(?:[_ ]version)?[ =:]*\d",
+    re.IGNORECASE,
+)
+_REFUSAL = "Unsupported ONNX opset version"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 #: a line that was broken for its length, and quotes as a text processor sets them
 _BROKEN_LINE = re.compile(r"\\\n\s*")
@@ -410,7 +408,7 @@ def is_kind(text: str) -> bool:
 
 def read_error(text: str) -> ErrorEvidence:
     """Read an error text as it was pasted; an empty one gives no evidence."""
-    whole = measured_words(_ends(_BROKEN_LINE.sub("", _ANSI.sub("", text)).translate(_QUOTES)))
+    whole = _measured_words(_ends(_BROKEN_LINE.sub("", _ANSI.sub("", text)).translate(_QUOTES)))
     cleaned = _clean(whole)
     reasons = _reasons(cleaned)
     inner = (match["kind"] for reason in reasons for match in _INNER_KIND.finditer(reason.text))
@@ -421,10 +419,15 @@ def read_error(text: str) -> ErrorEvidence:
     return ErrorEvidence(tuple(telling), kinds, operators, called, tool)
 
 
-def measured_words(text: str) -> str:
+def _measured_words(text: str) -> str:
     """A text, and behind it the measured words for what it says in others."""
     told = [words for pattern, known, words in _OTHER_WORDS if known not in text and pattern.search(text)]
     return "\n".join((text, *told))
+
+
+def with_refusal(text: str) -> str:
+    """A text, and behind it torch's own words where it says in others that an opset is refused."""
+    return f"{text}\nValueError: {_REFUSAL}: N" if _REFUSAL not in text and _REFUSED.search(text) else text
 
 
 def _ends(text: str) -> str:

@@ -18,10 +18,9 @@ Part = tuple[str, tuple[str, ...]]
 
 
 def read_parts() -> tuple[Part, ...]:
-    """The parts of sentences with their operators; none where the dataset has no such list."""
-    path = home.packaged_cases() / _NAME
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    return tuple((part, tuple(ops.split())) for ops, _, part in (line.partition("\t") for line in lines))
+    """The parts of sentences with their operators, and the attributes with theirs."""
+    lines = (line.partition("\t") for line in home.packaged_list(_NAME).splitlines())
+    return tuple((part, tuple(ops.split())) for ops, _, part in lines)
 
 
 def normal(text: str) -> str:

@@ -10,11 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib import resources
 from textwrap import dedent
 from typing import Any
 
 from caniexport.answers.select import CatalogueEntry
+from caniexport.home import packaged_list
 from caniexport.model.case import PLAIN
 from caniexport.model.status import FixKind
 from caniexport.scan.normal import TermReader, functions, operator_of
@@ -357,9 +357,7 @@ def _written() -> Iterator[FixForm]:
 
 
 def _entries() -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = tomllib.loads(
-        resources.files(__package__).joinpath("forms.toml").read_text("utf-8")
-    )["form"]
+    entries: list[dict[str, Any]] = tomllib.loads(packaged_list("forms.toml"))["form"]
     return entries
 
 
@@ -380,5 +378,5 @@ def _piece(code: str) -> CodeTerm:
 
 def _common() -> dict[str, int]:
     """By piece: in how many functions of real packages it is."""
-    lines = resources.files(__package__).joinpath("common.txt").read_text("utf-8").splitlines()
+    lines = packaged_list("common_pieces.txt").splitlines()
     return {line.partition(" ")[2]: int(line.partition(" ")[0]) for line in lines}

@@ -332,7 +332,7 @@ _SHARE = 0.6
 _LONG = 20
 #: operators that a form has at least that is a finding by the name of its function
 _NAMED_FORM = 2
-#: what a failing form counts that is written in ``forms.toml``; one that is a case's own counts its share
+#: what a failing form counts that is written in ``cases/forms.toml``; one that is a case's own counts its share
 _WRITTEN = 2.0
 
 

@@ -76,7 +76,7 @@ window.makeReader = data => {
   }
   const read_error = text => {
     const joined = sub(evidence._BROKEN_LINE, sub(evidence._ANSI, text, ''), '')
-    const whole = measured_words(_ends(joined.replace(/[^]/gu, letter => evidence._QUOTES[letter] ?? letter)))
+    const whole = _measured_words(_ends(joined.replace(/[^]/gu, letter => evidence._QUOTES[letter] ?? letter)))
     const found = _reasons(_clean(whole))
     const inner = found.flatMap(reason => findall(evidence._INNER_KIND, reason.text).map(item => item.groups.kind))
     const kinds = unique([...found.map(reason => reason.kind).filter(Boolean), ...inner])
@@ -93,10 +93,12 @@ window.makeReader = data => {
       only_named: kinds.length > 0 && !reasons.some(reason => reason.text),
     }
   }
-  const measured_words = text => {
+  const _measured_words = text => {
     const told = evidence._OTHER_WORDS.filter(([pattern, known]) => !text.includes(known) && match(pattern, text))
     return [text, ...told.map(([, , words]) => words)].join('\n')
   }
+  const with_refusal = text => !text.includes(evidence._REFUSAL) && match(evidence._REFUSED, text)
+    ? `${text}\nValueError: ${evidence._REFUSAL}: N` : text
   const _ends = text => text.length <= 2 * evidence.LONGEST ? text
     : `${text.slice(0, evidence.LONGEST)}\n${text.slice(-evidence.LONGEST)}`
   const _clean = text => {
@@ -183,7 +185,7 @@ window.makeReader = data => {
   }
 
   return {
-    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, measured_words, operator_key, operator_keys,
-    read_attributes, read_error, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
+    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys,
+    read_attributes, read_error, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique, with_refusal,
   }
 }

@@ -2,8 +2,8 @@
 // everything that Python knows of errors and cases, as index.py wrote it.
 window.makeSearch = data => {
   const {
-    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, measured_words, operator_key, operator_keys,
-    read_attributes, read_error, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
+    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys,
+    read_attributes, read_error, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique, with_refusal,
   } = window.makeReader(data)
   const {errors, words, search, names, question: reading} = constants
   const CONFIDENCE = data.confidence
@@ -98,10 +98,10 @@ window.makeSearch = data => {
   // --- errors.py: a text against it
   const Lead = (entry, confidence, why, score, variant) =>
     ({case: entry, confidence, why, score, variant, torch: '', exporter: '', opset: null, runtime: '', text: ''})
-  const match_error = text => {
+  const match_error = said_as => {
+    const text = with_refusal(said_as)
     let read = _with_mentioned(read_error(text), text)
-    const said_so = measured_words(text)
-    let shared = _leads(read, said_so)
+    let shared = _leads(read, text)
     if (!shared.length && !read.operators.length) {
       read = _with_words(read)
       shared = [..._by_operator(read), ..._by_name(read)]
@@ -111,7 +111,7 @@ window.makeSearch = data => {
       const before = best.get(lead.case)
       if (!before || compare(_preferred(lead), _preferred(before)) < 0) best.set(lead.case, lead)
     }
-    const leads = _weighed([...best.values()], read, text, said_so).sort((mine, theirs) => compare(_rank(mine), _rank(theirs)))
+    const leads = _weighed([...best.values()], read, text).sort((mine, theirs) => compare(_rank(mine), _rank(theirs)))
     return {evidence: read, leads: leads.slice(0, errors._MOST_LEADS), cases: leads.length}
   }
   const _leads = (read, text) => [..._by_errors(read), ..._by_operator(read), ..._by_called(read), ..._by_claims(read, text)]
@@ -233,7 +233,7 @@ window.makeSearch = data => {
     return new Set(parts.flatMap((_, start) => parts.slice(start).map((_, length) =>
       without_dimensions(parts.slice(start, start + length + 1).join('')))))
   })
-  const _weighed = (leads, read, text, said_so) => {
+  const _weighed = (leads, read, text) => {
     const versions = findall(errors._VERSION, text).map(item => item[0])
     const lines_read = [...read.reasons.map(reason => reason.line), ...versions].join('\n')
     const numbers_in = findall(errors._NUMBER, lines_read).map(item => item[0])
@@ -254,7 +254,7 @@ window.makeSearch = data => {
       const like = lead.confidence !== CONFIDENCE.SIMILAR ? lead.score : lead.score / (lead.variant === PLAIN ? 2 : 4)
       const calls = [...keys].some(key => called.has(key))
       const has_name = named_so.some(name => _named_after(lead.case.case).has(name))
-      const said = like + about + errors._PURE * pure + calls + _claims(lead.case, said_so)
+      const said = like + about + errors._PURE * pure + calls + _claims(lead.case, text)
       return {...lead, score: round(said + errors._HAS_ITS_NAME[lead.confidence] * has_name)}
     })
   }
