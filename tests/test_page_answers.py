@@ -146,3 +146,11 @@ def test_a_pasted_error_is_shown_whole_with_the_opset_that_it_names(small):
 
     assert f"Read as the error: {error} , at the opset that it names, 12." in said
     assert "My opset" not in read(small, "search", q=error, opset="14")
+
+
+@pytest.mark.published
+def test_a_release_that_is_chosen_alone_is_shown_at_its_own_opset(published):
+    """A cell of a table that passes at some opsets opens at the release's own, not at the newest, which fails."""
+    asked = {"case": "transformer-encoder-layer-fast-path", "exporter": "dynamo", "torch": "2.14.1"}
+    for more in ({}, {"my_torch": "2.5.1..2.15.0"}):
+        assert "torch 2.14.1 · dynamo · opset 20 ✓ pass" in " ".join(read(published, "case", **asked, **more).split())

@@ -340,6 +340,7 @@ def _choose(form: Form, kept: Kept, subject: Subject) -> Choice:
     if not torch and not opset:
         torch = opening.torch if opening else form.mine.one("torch")
         opset = opset_name(opening.opset) if opening else "".join(form.mine.of("opset")[-1:])
+    opset = opset or _own_opset(kept.rows(), subject, (variant, exporter, provider, torch))
     profile = form.text(PROFILE) and kept.profile
     return Choice(subject.case, variant, exporter, provider, torch, opset, profile)
 
@@ -359,6 +360,19 @@ def _opening(form: Form, rows: Rows, subject: Subject) -> MeasuredCell | None:
         and opset_name(cell.opset) in (mine.of("opset")[-1:] or (opset_name(rows.opset(cell.torch, cell.exporter)),))
     ]
     return max(found, key=lambda cell: _telling(cell, rows), default=None)
+
+
+def _own_opset(rows: Rows, subject: Subject, place: tuple[str, str, str, str]) -> str:
+    """The opset at which a release that is chosen alone is shown: its own where the form was measured there, as a table
+    of releases has it; empty where it was not.
+    """
+    _, exporter, _, torch = place
+    own = rows.opset(torch, exporter) if torch else None
+    measured = any(
+        (cell.variant, cell.exporter, cell.provider, cell.torch) == place and cell.opset == own
+        for cell in subject.cells
+    )
+    return opset_name(own) if own is not None and measured else ""
 
 
 def _telling(cell: MeasuredCell, rows: Rows) -> tuple[Any, ...]:
