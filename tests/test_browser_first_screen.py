@@ -196,6 +196,7 @@ def test_the_line_below_a_title_is_whole_on_a_phone(visit, path):
 def test_a_row_of_workarounds_says_all_but_its_kind_within_a_phone(visit):
     page = visit("/workarounds?q=cross", 390)
     row = page.locator("#root .fixes tbody tr").first
+    assert row.locator("th").bounding_box()["width"] > 100
     for part in (row.locator("td").first, row.locator("th"), row.locator("td").nth(1)):
         box = part.bounding_box()
         assert box["x"] + box["width"] <= 390
