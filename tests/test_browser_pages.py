@@ -162,7 +162,7 @@ def test_without_scripts_each_page_can_be_read_and_filtered_and_its_links_lead_o
         assert page.locator("#first .body").is_visible()
         assert len(page.locator("#first .body").inner_text()) > 40, name
     page.goto(f"{address}/case?case=cross-no-symbolic")
-    page.get_by_label("Form").select_option("stack_rewrite")
+    page.get_by_role("radio", name="stack_rewrite").check()
     page.get_by_role("button", name="Show").click()
     page.wait_for_url("**variant=stack_rewrite**")
     assert page.locator("#first .strip").is_visible()
