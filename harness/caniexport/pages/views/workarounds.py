@@ -131,7 +131,10 @@ def _named(kept: Kept, query: str) -> Filters | None:
 
 def name_fixes(kept: Kept, query: str) -> Filters:
     """The fixes of the name that the words are, alone or behind that of a case or operator; empty for other words."""
-    found = _named(kept, query) if query else None
+    variant = query.rpartition("/")[2].casefold()
+    # what is no name is looked for among all names, for the nearest: not for every word that is searched
+    is_fix = any(variant == name.casefold() for _, name in kept.rows().catalogue if name != PLAIN)
+    found = _named(kept, query) if is_fix else None
     if found is None or found.variants:
         return found or Filters()
     case, _, variant = "".join(found.cases).partition("/")
