@@ -299,6 +299,7 @@ def test_of_cases_that_share_an_operator_alone_one_that_is_named_after_it_leads(
         ),
         ("Unsupported operators in the graph:\n['aten::roll', 'aten::im2col']", ("aten::roll", "aten::im2col")),
         ("3 ops are not supported: please see the documentation", ()),
+        ("All nodes are not connected: backbone", ()),
         ("ERROR: Attribute not found: nearest_mode", ("Resize",)),
         ('Assertion failed: attrs.get("center_point_box") == 0', ("NonMaxSuppression",)),
         ("ERROR: Attribute not found: axis", ()),

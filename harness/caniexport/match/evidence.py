@@ -220,7 +220,8 @@ _RULES = tuple(
 _QUOTED_OPERATOR = re.compile(r"\bop(?:erator|eration|_type)?s?:? ['\"](?P<op>[A-Za-z_][\w.:]*)['\"]", re.ASCII)
 #: names behind «not supported», one after the other or each on its own line
 _LISTS = re.compile(
-    r"(?:\b(?:[Oo]ps|[Oo]perators|[Oo]perations|[Ll]ayers|[Nn]odes)\b[^\n:]{0,40}\b(?:not|un|missing)\b ?"
+    r"(?:\b(?:[Oo]ps|[Oo]perators|[Oo]perations|[Ll]ayers|[Nn]odes)\b[^\n:]{0,40}"
+    r"\b(?:(?:not |un)(?:yet )?(?:supported|implemented|registered|available|found)|missing)\b"
     r"|\b(?:[Uu]n|[Nn]ot |[Mm]issing |[Uu]nknown )(?:yet )?(?:supported|implemented|registered)?[^\n:]{0,25}"
     r"\b(?:ops|operators|operations|layers|nodes)\b)[^\n:]{0,40}(?P<names>"
     r"(?::[ \t]*[\[({]*['\"]?[A-Za-z_][\w.:]*['\"]?(?:[ \t]*,[ \t]*['\"]?[A-Za-z_][\w.:]*['\"]?)*[\])}.]*(?=\n|$))?"
