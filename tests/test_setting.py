@@ -109,7 +109,7 @@ def test_every_link_of_every_page_takes_the_setting_along(pages_home, monkeypatc
 
 def test_the_matrix_has_the_releases_and_exporters_of_the_setting_alone(draw):
     shown = draw("matrix", torch="1.13\N{EN DASH}2.8", exporter="trace", rows="cases")
-    head = markup(shown).split('class="matrix"')[1].split("</thead>")[0]
+    head = markup(shown).split('class="matrix')[1].split("</thead>")[0]
     heads = re.findall(r"<th[^>]*>([\d.]+)</th>", head)
 
     assert heads == ["2.0.1", "2.8.0"]
