@@ -290,7 +290,8 @@ def _chosen(form: Form, kept: Kept, subject: Subject) -> dict[str, Any]:
     shown = kept.answer(_explain, choice)
     detail = evidence.of(kept, shown)
     script = _script(kept, shown) if form.text("script") == "1" and detail else None
-    strip = _strip(kept, subject, choice, (detail.row["torch"], detail.row["opset"]) if detail else None)
+    chosen = (detail.row["torch"], detail.row["opset"]) if detail else None
+    strip = _strip(kept, subject, choice, chosen, choice.opset in form.mine.of("opset"))
     picture = _pictured(strip) if form.text("picture") == "1" else Markup()
     return {"strips": [strip], "choice": choice, "detail": detail, "script": script, "picture": picture}
 
@@ -409,12 +410,14 @@ def _every(subject: Subject) -> list[Choice]:
     return [Choice(subject.case, PLAIN, name, provider) for name in _EXPORTERS if name in measured]
 
 
-def _strip(kept: Kept, subject: Subject, choice: Choice, chosen: tuple[str, int | None] | None = None) -> Strip:
+def _strip(
+    kept: Kept, subject: Subject, choice: Choice, chosen: tuple[str, int | None] | None = None, by_reader: bool = False
+) -> Strip:
     providers = (choice.provider, None, "none")
     where = choice.variant, choice.exporter
     mine = [cell for cell in subject.cells if (cell.variant, cell.exporter) == where and cell.provider in providers]
-    # a release that is chosen has its own opset for the forms
-    opset = int(choice.opset) if choice.opset.isdigit() and not choice.torch else None
+    # a release that is chosen has its own opset for the forms, unless the reader's setting names one
+    opset = int(choice.opset) if choice.opset.isdigit() and (by_reader or not choice.torch) else None
     judged = {torch: kept.rows().opset(torch, choice.exporter, opset) for torch in kept.rows().torch}
     words = kept.words(subject.case, choice.exporter, choice.provider, opset)
     cells = {(cell.torch, cell.opset): cell for cell in mine}
