@@ -44,7 +44,7 @@ def test_a_click_on_a_cell_leads_to_its_error_text_and_back_leads_to_the_matrix(
     drawn(page)
 
     assert "torch=1.10.2" in page.url
-    page.get_by_text(CROSS.format(14)).first.wait_for()
+    page.get_by_text(CROSS.format(9)).first.wait_for()
 
     page.go_back()
     page.wait_for_selector(".matrix")
