@@ -153,7 +153,7 @@ def ms_deform_core(value, shapes, locs, weights):
     "hsw1": (
         "hardswish-no-rule",
         r"""
-class HSwish(nn.Module):
+class Hardswish(nn.Module):
     def forward(self, x):
         gate = torch.clamp(x + 3.0, min=0.0, max=6.0)
         return x.mul(gate).div(6.0)
@@ -162,7 +162,7 @@ class HSwish(nn.Module):
     "hsw2": (
         "hardswish-no-rule",
         r"""
-class Act(nn.Module):
+class HardSwishAct(nn.Module):
     def forward(self, x):
         return x * (F.relu6(3 + x) * (1 / 6))
 """,
@@ -170,7 +170,7 @@ class Act(nn.Module):
     "hsw3": (
         "hardswish-no-rule",
         r"""
-class Hs(nn.Module):
+class MyHardswish(nn.Module):
     def __init__(self):
         super().__init__()
         self.act = nn.Hardtanh(0, 6)
@@ -210,7 +210,7 @@ class Head(nn.Module):
     "tril2": (
         "tril-no-rule",
         r"""
-def lower_triangle(x):
+def lower_tril(x):
     n = x.size(-1)
     row = torch.arange(n).unsqueeze(-1)
     col = torch.arange(n).unsqueeze(0)

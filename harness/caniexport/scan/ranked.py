@@ -74,7 +74,7 @@ class Candidate:
     @property
     def is_same(self) -> bool:
         """Whether it is enough to say that the place is about this case, and no other of its operator."""
-        known = self.named or self.calls or self.form or self.failing or self.left_out
+        known = max(self.named, self.calls) >= 1.0
         return self.form >= _SHARE or bool(self.said and known) or self.failing >= _WRITTEN
 
     def is_near(self, told: Told) -> bool:
@@ -136,12 +136,11 @@ class Ranking:
         left_out = others - calls if calls else frozenset()
         if "write_slice" in left_out:
             left_out |= {"copy"}
-        told = (left_out | place.avoided) & place.named
+        told = (left_out & place.shown | place.avoided) & place.named
         if not calls:
             told -= _VAGUE  # nothing here takes the place of what is called everywhere
-        if not told and place.is_at_fault:
-            told = place.named - calls - _VAGUE or (place.named - _VAGUE if place.tells_of_fault else frozenset())
-        return place.most_told(told)
+        blamed = place.blamed & place.named - _VAGUE
+        return place.most_told(told or blamed - calls or blamed)
 
     def alone(self, lines: OnLines, named: Callable[[int], frozenset[str]]) -> list[Formed]:
         """Forms that are findings without their author's words, by line; of one line the largest and its equals.
@@ -222,7 +221,7 @@ class Ranking:
         left_out = 1.0 if self._rare(profile.leads & seen.left_out) else 0.0
         failing = self._failing(profile, seen.there)
         told = max(named, left_out, min(failing, 1.0))
-        variant, form = self._best_form(profile.case, seen.here, told >= 1.0)
+        variant, form = self._best_form(profile.case, seen.here, told >= 1.0, failing >= 1.0)
         said = [fix for case, fix in seen.said if case == profile.case]
         if not (told or form or said):
             return None
@@ -266,10 +265,12 @@ class Ranking:
     def _rare(self, ops: Iterable[str]) -> bool:
         return any(self.rarity.get(op, _RARE + 1) > _RARE and op not in _PYTHON for op in ops)
 
-    def _best_form(self, case: str, here: Collection[int], told: bool) -> tuple[str, float]:
+    def _best_form(self, case: str, here: Collection[int], told: bool, failing: bool) -> tuple[str, float]:
         best = ("", 0.0)
         for form, numbers in self._forms.get(case, ()):
-            if form.failing or (form.needs in ("operator", "beside") and not told):
+            # a product or a sum alone is written for any reason
+            beside = failing if form.weight < _NAMED_FORM and form.pieces[0][0].op in _PYTHON else told
+            if form.failing or (form.needs in ("operator", "beside") and not beside):
                 continue
             whole = sum(weight for _, weight in numbers)
             share = sum(weight for number, weight in numbers if number in here) / whole

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import pairwise
 
 from caniexport.scan import backends
 from caniexport.scan.files import ParsedFile
@@ -43,10 +42,12 @@ _AT_FAULT = re.compile(
     r"|\benabl|exportable",
     re.IGNORECASE,
 )
-#: of these what only something that fails has: a comment that names no operator is then about its function's
-_FAILS = re.compile(
-    r"\bnot\b|n't|cannot|unsupported|instead|replac|rewrit|equivalent|work-?\s?a?rounds?|avoid|\bfail|error|\bbug"
-    r"|compatib|friendly|without|exportable|\bno\b",
+#: of these what only something that fails has by itself: an operator that is named in the same sentence is at fault
+_HARD = re.compile(
+    r"(?:not|n't|cannot) (?:\w+ ){0,2}(?:support|export|handle|compatib|implement|allow|work|possible|friendly|trace)"
+    r"|(?:not|n't|cannot) (?:be )?(?:support|export|handle|convert|trace|us)ed|can ?not|can't|unsupported|incompatib"
+    r"|to be supported|\bfails?\b|\bfailed|\berror|\bbugg?y?\b|\bbreaks?\b|broken|\bissues?\b|problematic|reject"
+    r"|\bcrash|\bbakes?\b|\bno (?:onnx )?(?:lowering|symbolic|rule|support|equivalent)",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!])\s|\n\s*\n")
@@ -58,7 +59,7 @@ _STRONG = re.compile(
 _NAMED_FOR_EXPORT = re.compile(r"onnx|export(?!er|s\b)|tracing|traceable|torchscript|scriptable|jit", re.IGNORECASE)
 #: a function that exports something, and is not there for an export of itself
 _EXPORTS = re.compile(
-    r"(^|_)export(_(?!friendly|compat|mode|safe)|$)|(^|_)(run|load|save|infer|create|convert|build|check|test)_\w*onnx"
+    r"(^|_)export(_(?!friendly|compat|mode|safe)|$)|^to_onnx$|(^|_)(run|load|save|infer|create|convert|build|check|test)_\w*onnx"
 )
 _GATE = re.compile(
     r"is_in_onnx_export|is_onnx|onnx_export|onnx_trace|is_export|exportable|is_tracing|is_trac|_tracing|tracing$"
@@ -93,7 +94,7 @@ _AVOIDED = tuple(
         r"|has no|(?:has|is) (?:an? )?(?:buggy|broken|missing|incomplete|incorrect))\b",
         r"(?:instead of|in ?place of|(?:calls|uses|has|needs|with) no\b"
         r"|replace(?:s|d|ment (?:for|of))?|replacing|rather than|without"
-        r"|avoid(?:s|ing)?|alternative (?:to|for|of)|equivalent (?:to|of)|same as|mimics?"
+        r"|avoid(?:s|ing)?|remov(?:es?|ing)|alternative (?:to|for|of)|equivalent (?:to|of)|same as|mimics?"
         r"|re-?implement(?:s|ation of)?|rewrite(?:s| of)?|work-? ?a?rounds? (?:for|of)"
         r"|(?:version|implementation|variant|form) of|support(?:s|ing|ed)? for|not support|n't support|unsupported"
         r"|bug (?:in|of|with)|(?:issues?|problems?|trouble) with|export(?:s|ing)?(?: of)?|emulates?)"
@@ -142,10 +143,11 @@ class Told(StrEnum):
 class ToldPlace:
     """Lines from ``first`` to ``last`` that are there for an export; ``line`` is where that is shown.
 
-    ``named`` are the operators that the author names, ``avoided`` those of them that fail or are left out, ``said`` the
-    author's text, ``instead`` the lines of the branch that is taken elsewhere, ``runtime`` another runtime than ONNX
-    Runtime that it is for, ``asked`` whether a branch asks for an export (and not for scripting), ``refuses`` whether
-    that branch only raises.
+    ``named`` are the operators that the author names, ``avoided`` those of them of which it is said that they fail or
+    are left out, ``blamed`` those in a sentence that tells of a failure, ``shown`` those in a branch's own names,
+    ``said`` the author's text, ``instead`` the lines of the branch that is taken elsewhere, ``runtime`` another runtime
+    than ONNX Runtime that it is for, ``asked`` whether a branch asks for an export (and not for scripting), ``refuses``
+    whether that branch only raises.
     """
 
     line: int
@@ -158,6 +160,8 @@ class ToldPlace:
     runtime: str = ""
     quoted: tuple[str, ...] = ()
     avoided: frozenset[str] = frozenset()
+    blamed: frozenset[str] = frozenset()
+    shown: frozenset[str] = frozenset()
     asked: bool = False
     refuses: bool = False
 
@@ -165,21 +169,6 @@ class ToldPlace:
     def is_about_onnx(self) -> bool:
         """Whether its author speaks of an export, and not of scripting or of a function of torch alone."""
         return self.told is Told.PATCH or _is_on_export(self.said) or self.asked
-
-    @property
-    def is_at_fault(self) -> bool:
-        """Whether the operators that its author names fail: a branch or a short comment need not say it, a long comment
-        says it beside a word on an export.
-        """
-        if self.told is Told.COMMENT:
-            parts = _SENTENCE.split(self.said)
-            return len(self.said) < _SHORT or any(_tells_of_fault(" ".join(pair)) for pair in pairwise(parts))
-        return self.told in (Told.GATE, Told.PATCH)
-
-    @property
-    def tells_of_fault(self) -> bool:
-        """Whether what its author says has a sentence on an export that tells of something that fails."""
-        return _tells_of_fault(self.said)
 
     def most_told(self, operators: frozenset[str]) -> str:
         """Of these operators the only one, or the one that its author names most often; empty where several are."""
@@ -343,12 +332,11 @@ class _PlaceFinder:
         if not self.onnx and not _is_on_export(_TRACING.sub("", said)) and not backends.of_text(said):
             return  # tracing of another kind: fx, torch.compile, a graph of its own
         named = self.named(telling, quoted)
-        if not named and _FAILS.search(said):
-            named = frozenset(_in_name(self.known, self._around(node)))
         named |= self._swapped(node)
         yield ToldPlace(
             line, min(first, node.lineno), last, Told.COMMENT, said, named,
             quoted=quoted, runtime=backends.of_text(said), avoided=self.avoided(telling),
+            blamed=self.blamed(filter(_STRONG.search, _SENTENCE.split(said))),
         )  # fmt: skip
 
     def _statement_at(self, first: int, start: int) -> ast.stmt | None:
@@ -362,12 +350,6 @@ class _PlaceFinder:
         between = self.source.lines[start - 1 : self.firsts[number] - 1]
         nothing = all(not line.strip() or _COMMENT_LINE.match(line) for line in between)
         return self.statements[number] if nothing else None
-
-    def _around(self, node: ast.stmt) -> str:
-        """The name of the function that a statement is in."""
-        before = self.statements[: bisect_right(self.firsts, node.lineno)]
-        around = (item for item in reversed(before) if isinstance(item, ast.FunctionDef))
-        return next((item.name for item in around if (item.end_lineno or 0) >= (node.end_lineno or 0)), "")
 
     def _end_of_paragraph(self, last: int) -> int:
         lines = self.source.lines
@@ -430,8 +412,9 @@ class _PlaceFinder:
             forward = [item for item in body if isinstance(item, ast.FunctionDef) and item.name == "forward"]
             line, said = forward[0].lineno if forward else node.lineno, f"{node.name} {telling}"
             runtime = backends.of_text(telling)
-            avoided = self.avoided(telling)
-            yield ToldPlace(line, node.lineno, last, Told.DOCSTRING, said, named, runtime=runtime, avoided=avoided)
+            yield ToldPlace(
+                line, node.lineno, last, Told.DOCSTRING, said, named, runtime=runtime, avoided=self.avoided(telling)
+            )
             yield from self._methods(body, telling)
 
     def _methods(self, body: Iterable[ast.stmt], telling: str) -> Iterator[ToldPlace]:
@@ -520,19 +503,19 @@ class _PlaceFinder:
         own = (line for number, line in lines if _STRONG.search(line) or number == first or behind < number <= end)
         comments = filter(None, map(_comment_of, own))
         said = " ".join([inside, *comments, *_messages(node)])
+        shown, chosen = frozenset(_in_name(self.known, inside)), self._chosen_names(ours)
         yield ToldPlace(
             first, here[0] if here else first, here[1] if here else last, Told.GATE, said,
-            self.named(said, ()) | set(_in_name(self.known, inside)) | self._chosen_names(ours), instead=instead,
-            runtime=runtime,
-            avoided=self.avoided(said), asked=asks_for_export(node.test),
-            refuses=bool(ours) and isinstance(ours[0], ast.Raise),
+            self.named(said, ()) | shown | chosen, instead=instead, runtime=runtime, shown=shown,
+            avoided=self.avoided(said) | chosen, blamed=self.blamed(_SENTENCE.split(said)),
+            asked=asks_for_export(node.test), refuses=bool(ours) and isinstance(ours[0], ast.Raise),
         )  # fmt: skip
 
-    def _chosen_names(self, block: Sequence[ast.stmt]) -> set[str]:
+    def _chosen_names(self, block: Sequence[ast.stmt]) -> frozenset[str]:
         """The operators in names of a branch that are there for the export: ``self.max_unpool2d_for_onnx``."""
         names = (_last(item) for node in block for item in ast.walk(node) if isinstance(item, ast.Attribute | ast.Name))
         told = {name for name in names if _NAMED_FOR_EXPORT.search(name)}
-        return {operator for name in told for operator in _in_name(self.known, name)}
+        return frozenset(operator for name in told for operator in _in_name(self.known, name))
 
     def _swapped(self, node: ast.stmt) -> set[str]:
         """The operators of the modules that a statement looks for: ``isinstance(layer, nn.Hardswish)``."""
@@ -547,6 +530,10 @@ class _PlaceFinder:
             match["name"] for match in found if match["code"] != match["name"] or match["name"].lower() not in _ENGLISH
         }
         return frozenset(map(operator_of, told)) & self.known - _EVERYWHERE
+
+    def blamed(self, sentences: Iterable[str]) -> frozenset[str]:
+        """The operators in those of these sentences that tell of a failure."""
+        return self.named(" ".join(filter(_HARD.search, sentences)), ())
 
     def named(self, said: str, quoted: Iterable[str]) -> frozenset[str]:
         """The operators that a text names: by a word that is no English, or written as code."""

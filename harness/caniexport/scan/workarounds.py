@@ -37,6 +37,7 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
     """Every workaround of a file; of several reasons for one place the best."""
     lines = lines_of(source, ranking.known, check)
     by_path = backends.of_path(source.path)
+    around = names_around(source.tree, ranking.known.operators)
     stated = []
     for place in places(source, ranking.known.operators):
         check()
@@ -52,8 +53,10 @@ def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None])
         found += _chosen(source, lines, ranking, [place.line for place, best in stated if best])
     covered = [item for item in found if item.site.sure is not Sureness.SIMILAR or item.site.runtime]
     alone = [
-        StatedWorkaround(_formed(source, item, by_path, onnx, ranking), item.line, item.line)
-        for item in _first_of_each(ranking.alone(lines, names_around(source.tree, ranking.known.operators)))
+        StatedWorkaround(
+            _formed(source, item, by_path, around(item.line) if onnx else None, ranking), item.line, item.line
+        )
+        for item in _first_of_each(ranking.alone(lines, around))
         if not any(other.first <= item.line <= other.last for other in covered)
     ]
     kept = [item for item in found if item in covered or _is_worth_telling(item)]
@@ -160,18 +163,19 @@ def _first_of_each(found: list[Formed]) -> Iterator[Formed]:
         last[item.fixes[0]] = item.line
 
 
-def _formed(source: ParsedFile, found: Formed, by_path: str, onnx: bool, ranking: Ranking) -> Site:
+def _formed(source: ParsedFile, found: Formed, by_path: str, names: frozenset[str] | None, ranking: Ranking) -> Site:
     """A form without its author's words: ordinary code has the small ones too, so that they only count in a function
-    or class that speaks of an export.
+    or class that has the operator in its name and speaks of an export. ``names`` are the operators in the names around
+    it, ``None`` in a file that has nothing to do with ONNX.
     """
     of = next((form.of for form in found.forms if form.of), "")
     size = max(form.weight for form in found.forms)
     written = any(not form.needs for form in found.forms)
     distinct = any(ranking.is_distinct(form) for form in found.forms)
-    beside = onnx and (written or distinct) and size >= _FEWEST and _speaks_around(source, found.line)
-    telling = (written and size >= _WHOLE) or beside
-    known = of and (onnx or distinct)
-    sure = Sureness.SAME if known or telling else Sureness.SIMILAR
+    leads = ranking.known.profiles[found.forms[0].case].leads
+    beside = bool(leads & (names or frozenset())) and size >= _FEWEST and _speaks_around(source, found.line)
+    known = of and (names is not None or distinct)
+    sure = Sureness.SAME if known or beside or (written and size >= _WHOLE) else Sureness.SIMILAR
     return Site(
         source.path, found.line, SiteKind.SHAPE, text_at(source, found.line), found.fixes[0][0], fixes=found.fixes,
         told="its form", of=of, runtime=by_path, sure=sure,
