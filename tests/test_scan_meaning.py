@@ -380,6 +380,30 @@ def test_where_the_case_is_not_plain_the_operator_is_named(scanned):
     assert {entry.case for entry in item.evidence} == {"kthvalue-no-rule"}
 
 
+def test_an_operator_that_is_only_named_is_a_count(scanned):
+    rest = "    return x.sort(-1)[0][..., k]\n"
+    named = f"{IMPORTS}def pick(x, k):\n    # ONNX needs the order of torch.kthvalue, explicitly\n{rest}"
+    failing = f"{IMPORTS}def pick(x, k):\n    # the ONNX exporter fails on torch.kthvalue\n{rest}"
+    elsewhere = (
+        f"{IMPORTS}def pick(x, k):\n    # faster than torch.kthvalue. Without a batch the ONNX exporter fails.\n{rest}"
+    )
+
+    found = scanned(named=named, failing=failing, elsewhere=elsewhere).findings
+
+    sure = {(Path(item.site.path).stem, item.site.sure) for item in found}
+    assert ("failing", Sureness.OPERATOR) in sure
+    assert {name for name, how in sure if how is not Sureness.SIMILAR} == {"failing"}
+
+
+def test_a_small_form_without_words_needs_its_operator_in_a_name_around_it(scanned):
+    forward = "    exportable = True\n\n    def forward(self, x):\n        return x * F.relu6(x + 3) / 6\n"
+    texts = {name: f"{IMPORTS}# onnx\nclass {name}(nn.Module):\n{forward}" for name in ("Gate", "Hardswish")}
+
+    found = scanned(**texts).findings
+
+    assert {Path(item.site.path).stem for item in found if item.site.sure is Sureness.SAME} == {"Hardswish"}
+
+
 def test_a_rule_that_is_written_names_its_operator_wherever_it_is_registered(scanned):
     text = 'def inverse(g, self):\n    return g.op("com.microsoft::Inverse", self)\n\n\n_reg(inverse)\n'
     (item,) = scanned(text).findings
