@@ -35,11 +35,12 @@ FILES = (
     "reports.jsonl",
     "pastes.jsonl",
     "posts.jsonl",
+    "slices.jsonl",
 )
 TEXTS = tuple(Path(__file__).with_name(name) for name in FILES)
 HALVES = (
     *("build", "held_out", "fresh", "final", "later", "mixed", "mixed_held_out", "threads", "threads_held_out"),
-    *("projects", "projects_held_out", "reports", "reports_held_out", "pastes", "posts"),
+    *("projects", "projects_held_out", "reports", "reports_held_out", "pastes", "posts", "slice_images", "slice_words"),
 )
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 
