@@ -153,7 +153,7 @@ def ms_deform_core(value, shapes, locs, weights):
     "hsw1": (
         "hardswish-no-rule",
         r"""
-class Hardswish(nn.Module):
+class HSwish(nn.Module):
     def forward(self, x):
         gate = torch.clamp(x + 3.0, min=0.0, max=6.0)
         return x.mul(gate).div(6.0)
@@ -162,7 +162,7 @@ class Hardswish(nn.Module):
     "hsw2": (
         "hardswish-no-rule",
         r"""
-class HardSwishAct(nn.Module):
+class Act(nn.Module):
     def forward(self, x):
         return x * (F.relu6(3 + x) * (1 / 6))
 """,
@@ -170,7 +170,7 @@ class HardSwishAct(nn.Module):
     "hsw3": (
         "hardswish-no-rule",
         r"""
-class MyHardswish(nn.Module):
+class Hs(nn.Module):
     def __init__(self):
         super().__init__()
         self.act = nn.Hardtanh(0, 6)
@@ -210,7 +210,7 @@ class Head(nn.Module):
     "tril2": (
         "tril-no-rule",
         r"""
-def lower_tril(x):
+def lower_triangle(x):
     n = x.size(-1)
     row = torch.arange(n).unsqueeze(-1)
     col = torch.arange(n).unsqueeze(0)
@@ -385,3 +385,6 @@ def step(batches):
     return [item.sum() for item in batches]
 """,
 }
+
+#: of these the small forms that no name around them tells of: ordinary code has them too, so that they are a count
+NAMELESS = ("hsw1", "hsw2", "hsw3", "tril2")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from scanned_spellings import ORDINARY, SAME
+from scanned_spellings import NAMELESS, ORDINARY, SAME
 
 from caniexport import scan_source
 from caniexport.cli import main
@@ -360,11 +360,11 @@ def test_a_form_of_ordinary_code_is_a_finding_only_where_something_speaks_of_an_
 def test_well_known_workarounds_are_found_however_they_are_spelled(scanned):
     texts = {name: re.sub(r"^(?=class |def )", "@onnx_ready\n", code, flags=re.M) for name, (_, code) in SAME.items()}
     found = scanned(**{name: f"{IMPORTS}{code}" for name, code in texts.items()})
-    told = {Path(item.site.path).stem: set() for item in found.findings}
+    told = {name: {} for name in SAME}
     for item in found.findings:
-        told[Path(item.site.path).stem] |= {case for case, _ in item.site.fixes if item.site.sure is Sureness.SAME}
-    missed = {name: case for name, (case, _) in SAME.items() if case not in told.get(name, ())}
-    assert missed == {}
+        told[Path(item.site.path).stem] |= {case: item.site.sure for case, _ in item.site.fixes}
+    wanted = {name: Sureness.SIMILAR if name in NAMELESS else Sureness.SAME for name in SAME}
+    assert {name: told[name].get(case) for name, (case, _) in SAME.items()} == wanted
 
 
 def test_ordinary_code_beside_them_is_no_finding(scanned):
