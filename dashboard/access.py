@@ -31,7 +31,7 @@ class Access:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         # ours that stand in a page: the first reply's, and the one for links and keys
-        self._scripts = " ".join(["'self'", *(_hashed(_ASSETS / name) for name in ("first.js", "nav.js"))])
+        self._scripts = " ".join(["'self'", *(_hashed(_ASSETS / name) for name in ("cells.js", "first.js", "nav.js"))])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""

@@ -77,7 +77,7 @@ def _document(name: str, asked: dict[str, str]) -> tuple[str, int]:
     app = "" if asked.pop("plain", "") else _asset(INDEX)
     try:
         kept = source()
-        found = page(name, asked, kept, short=bool(app))
+        found = page(name, asked, kept, plain=not app)
         progress = runs.progress(kept) if found.is_live else progress
         problems = kept.problems
         _prepare(kept)
@@ -92,7 +92,7 @@ def _document(name: str, asked: dict[str, str]) -> tuple[str, int]:
     given = {
         "rest": {name: value for name, value in asked.items() if name not in fields},
         "style": _asset(_ASSETS / "style.css") + _asset(_ASSETS / "plain.css"),
-        "script": _asset(_ASSETS / "first.js"),
+        "scripts": [_asset(_ASSETS / name) for name in ("cells.js", "first.js")],
         "font": _font(INDEX),
     }
     with links.carrying(found.mine.address):

@@ -14,7 +14,7 @@ from caniexport.pages import links
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 pytestmark = MARKS
-NAVIGATION = Path(pages.__file__).with_name("nav.js")
+SCRIPTS = [Path(pages.__file__).with_name(name) for name in ("cells.js", "nav.js")]
 
 
 def _cell(page, **asked):
@@ -194,6 +194,6 @@ def test_hostile_texts_stay_texts(visit, path):
 
     assert page.title() != "taken"
     assert page.locator(".stHtml img:not([src^='data:image/svg'], [src^='./picture?name=']), .stAlert img").count() == 0
-    # the page has one script, which is the app's own
+    # the page has two scripts, which are the app's own
     scripts = page.locator(".stHtml script, .stAlert script").all_text_contents()
-    assert set(scripts) <= {NAVIGATION.read_text(encoding="utf-8")}
+    assert set(scripts) <= {path.read_text(encoding="utf-8") for path in SCRIPTS}

@@ -25,7 +25,6 @@ from caniexport.match import search as searching
 from caniexport.pages import grid, links
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES
-from caniexport.pages.views import matrix
 from dashboard import serve
 
 
@@ -113,20 +112,29 @@ def test_a_link_to_a_matrix_has_the_table(ask, home):
 
 
 @pytest.mark.parametrize(("rows", "head"), [("cases", "documented failure"), ("operators", "operator")])
-def test_a_large_matrix_begins_with_its_first_rows_and_is_there_whole_without_scripts(ask, monkeypatch, rows, head):
-    whole = ask("/matrix", f"rows={rows}")[2]
-    monkeypatch.setattr(matrix, "LARGEST", 10)
-    monkeypatch.setattr(grid, "LIGHT", 2 * len(RELEASES))
-    begun = ask("/matrix", f"rows={rows}")[2]
+def test_a_large_matrix_has_all_rows_the_cells_of_its_first_and_is_whole_without_scripts(ask, monkeypatch, rows, head):
+    # an answer without a filter is kept
+    query = f"rows={rows}&exporter=trace,dynamo"
+    whole = ask("/matrix", query)[2]
+    monkeypatch.setattr(grid, "LARGE", 10)
+    monkeypatch.setattr(grid, "FIRST", 2 * len(RELEASES))
+    begun = ask("/matrix", query)[2]
     names = [re.findall(r'<th class="by">(?!exporter)', body) for body in (whole, begun)]
 
-    assert len(names[0]) > len(names[1]) == 2
-    assert "The first 2 rows; the others follow." in begun and "the others follow" not in whole
+    assert len(names[0]) == len(names[1]) > 2
+    assert len(re.findall(r'<tr[^>]* data-leads="[^"]*">', begun)) == 2
+    assert len(re.findall(r'<tr[^>]* data-cells="[\d* ]+">', begun)) == len(names[0]) - 2
+    assert "data-cells=" not in whole and "Without scripts" not in whole
     assert f'<th class="case">{head}</th>' in begun
-    (address,) = re.findall(r'<noscript>.*?href="\./([^"]*)"', begun)
+    (address,) = re.findall(r'<noscript><p class="hint">.*?href="\./([^"]*)"', begun)
     path, _, query = html.unescape(address).partition("?")
     alone = ask(f"/{path}", query)[2]
     assert len(re.findall(r'<th class="by">(?!exporter)', alone)) == len(names[0])
+    wide = [
+        sum(int(many or 1) for many in re.findall(r'<td(?: colspan="(\d+)")? class="s-', body))
+        for body in (alone, whole)
+    ]
+    assert wide[0] == wide[1] == len(names[0]) * len(RELEASES)
     assert "<template" not in alone and "<script" not in alone
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -18,13 +19,19 @@ from caniexport import pages
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, table
 from caniexport.answers.standings import workarounds
-from caniexport.pages import grid, links
+from caniexport.pages import grid, links, looks
+from caniexport.pages.grid import Cells
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page as page_of
 from caniexport.pages.render import render
 
 ROOT = Path(__file__).resolve().parents[1]
-NAVIGATION = Path(pages.__file__).with_name("nav.js")
+SCRIPTS = [Path(pages.__file__).with_name(name) for name in ("cells.js", "nav.js")]
+
+
+#: height of all, left edges of the heads
+SIZES = """[document.querySelector('.matrix').offsetHeight,
+    ...[...document.querySelectorAll('.matrix thead th')].map(head => head.offsetLeft)].map(Math.round)"""
 
 
 @pytest.fixture(scope="module")
@@ -37,20 +44,17 @@ def small(tmp_path_factory):
     return Kept.open(build(tmp_path_factory.mktemp("home")) / "results", None)
 
 
-def _light(kept, by=By.TORCH):
+def _drawn(kept, *ways, by=By.TORCH):
     shown = table(kept, Filters(variants=("plain",)), by)
-    made = [grid.of_lines(shown.lines, shown.columns, {}, by, light=light) for light in (False, True)]
+    made = [grid.of_lines(shown.lines, shown.columns, {}, by, drawn=way) for way in ways]
     return shown, [render("grid.html", grid=item) for item in made]
 
 
 @pytest.mark.parametrize("by", [By.TORCH, By.OPSET, By.EXPORTER, By.RUNTIME])
 def test_a_light_table_has_the_same_texts_and_says_once_where_its_cells_lead(small, by, monkeypatch):
-    monkeypatch.setattr(grid, "LIGHT", 0)
-    _, (_, light) = _light(small, by)
-    monkeypatch.setattr(grid, "LIGHT", 10**6)
-    _, (full, same) = _light(small, by)
+    monkeypatch.setattr(grid, "FIRST", 10**6)
+    _, (full, light) = _drawn(small, Cells.LINKED, Cells.SEEN, by=by)
 
-    assert same == full
     words = [re.sub(r"<[^>]+>", "\n", text).split("\n") for text in (full, light)]
     assert [item for item in words[0] if item] == [item for item in words[1] if item]
     adds = [html.unescape(item) for item in re.findall(r'data-adds="([^"]*)"', light)]
@@ -62,6 +66,24 @@ def test_a_light_table_has_the_same_texts_and_says_once_where_its_cells_lead(sma
     wanted = [html.unescape(item) for item in re.findall(r'<td class="[^"]*"><a href="([^"]*)"', full)]
     assert [_asked(item) for item in made] == [_asked(item) for item in wanted]
     assert "<td><a" not in light and len(light) < len(full)
+
+
+def test_the_cells_that_a_script_draws_are_those_of_the_table(small, monkeypatch):
+    monkeypatch.setattr(grid, "FIRST", 0)
+    shown, (text,) = _drawn(small, Cells.SEEN)
+    kinds = json.loads(html.unescape(re.findall(r'data-kinds="([^"]*)"', text)[0]))
+    rows = [
+        [kinds[int(run.partition("*")[0])] for run in given.split() for _ in range(int(run.partition("*")[2] or 1))]
+        for given in re.findall(r'data-cells="([^"]*)"', text)
+    ]
+
+    assert len(rows) == len(shown.lines)
+    for line, cells in zip(shown.lines, rows, strict=True):
+        for column, (css, said, hint) in zip(shown.columns, cells, strict=True):
+            place = line.places[column]
+            assert css.split()[0] == looks.STATUS[place.status].css
+            assert place.short in said
+            assert (hint == "not measured") == (not place.at)
 
 
 def _asked(address):
@@ -107,11 +129,11 @@ class TestInABrowser:
 
     @pytest.fixture
     def page(self, chromium, published):
-        shown, (_, light) = _light(published)
+        shown, (light,) = _drawn(published, Cells.SEEN)
         page = chromium.new_context(viewport={"width": 1200, "height": 800}).new_page()
         page.set_content(
             f'<style>.scroll{{height:700px;overflow:auto}}</style><div class="stHtml">{light}</div>'
-            f"<script>{NAVIGATION.read_text(encoding='utf-8')}</script>"
+            + "".join(f"<script>{path.read_text(encoding='utf-8')}</script>" for path in SCRIPTS)
         )
         yield page, shown
         page.context.close()
@@ -131,6 +153,54 @@ class TestInABrowser:
         assert link.inner_text() == text
         assert link.get_attribute("title").startswith(f"{shown.columns[20]}, ")
         assert page.locator(".matrix td a").count() == 1
+
+    def test_cells_are_drawn_where_rows_are_seen_and_move_nothing(self, page):
+        page, shown = page
+        end = page.locator(".matrix tr[data-leads]").last
+        before = page.evaluate(SIZES)
+        assert end.locator("td").count() == 1
+
+        end.scroll_into_view_if_needed()
+
+        end.locator("td").nth(len(shown.columns) - 1).wait_for()
+        line = shown.lines[-1]
+        assert [cell.replace("\n", "") for cell in end.locator("td").all_inner_texts()] == [
+            grid._said(line.places[column], True) for column in shown.columns
+        ]
+        assert page.evaluate(SIZES) == before
+        assert page.locator("tr[data-cells]").count() > len(shown.lines) / 2
+
+    @pytest.mark.parametrize("act", ["print", "find"])
+    def test_paper_and_a_search_on_the_page_have_every_cell(self, page, act):
+        page, shown = page
+        assert page.locator("tr[data-cells]").count() > len(shown.lines) / 2
+
+        if act == "print":
+            page.pdf()
+        else:
+            page.keyboard.press("Control+f")
+
+        assert page.locator("tr[data-cells]").count() == 0
+        assert page.locator(".matrix tr[data-leads] td").count() == len(shown.lines) * len(shown.columns)
+
+    def test_arrows_go_on_into_rows_that_no_observer_has_drawn(self, page):
+        page, shown = page
+        # the first row of a case in the middle of the table
+        cases = [line.case for line in shown.lines]
+        at = next(at for at in range(len(cases) // 2, len(cases)) if cases[at] != cases[at - 1])
+        page.evaluate(
+            "at => document.querySelectorAll('.matrix tr[data-leads]')[at].querySelector('th.case a').focus()", at
+        )
+        page.evaluate(
+            "window.cells.draw = (draw => row => { window.byKey = row ?? window.byKey; draw(row) })(window.cells.draw)"
+        )
+        for key in ("ArrowRight", "ArrowDown"):
+            page.keyboard.press(key)
+
+        where = page.evaluate("document.activeElement.getAttribute('href')")
+        assert page.evaluate("window.byKey.matches('[data-leads]')")
+        line = shown.lines[at + 1]
+        assert where == links.page("case", case=line.case, exporter=line.exporter, torch=shown.columns[0])
 
     def test_arrows_go_from_a_case_through_its_cells(self, page):
         page, shown = page

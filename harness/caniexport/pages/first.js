@@ -1,6 +1,7 @@
 // Streamlit's page, kept in a template until the answer has been painted; it takes over when it has drawn the same.
 (() => {
   const first = document.getElementById('first')
+  cells.watch()
   // as nav.js has it: of many releases the newest are seen first
   first.querySelectorAll('.scroll:has(> .matrix.many:not(.chosen))').forEach(box => { box.scrollLeft = box.scrollWidth })
   const load = () => {

@@ -131,13 +131,13 @@ class Page:
 class Form:
     """The parameters of an address, read one filter after the other.
 
-    ``whole``: the page is a file, and nobody can ask it for more. ``short``: another host shows the same in a moment.
+    ``whole``: the page is a file, and nobody can ask it for more. ``plain``: it has no script.
     """
 
-    def __init__(self, asked: Mapping[str, str], *, whole: bool = False, short: bool = False) -> None:
+    def __init__(self, asked: Mapping[str, str], *, whole: bool = False, plain: bool = False) -> None:
         self.asked = asked
         self.whole = whole
-        self.short = short
+        self.plain = plain
         self.bars: list[list[Field]] = []
         self.warnings: list[str] = []
         self.read: set[str] = set()

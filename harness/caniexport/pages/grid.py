@@ -1,15 +1,16 @@
 """A matrix as one dense table: sticky heads, a sign and a colour in every cell, each cell a link to its evidence.
 
-A table of more than :data:`LIGHT` cells says what its cells lead to once a row and once a column, and each hint once:
-nav.js makes the link when a cell is pointed at or stepped to. A browser needs seconds for tens of thousands of links.
+Of a table of more than :data:`LARGE` cells a browser makes those of the rows that are seen (cells.js), and the link of
+a cell when it is pointed at or stepped to (nav.js): tens of thousands of them take it seconds.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from enum import Enum
+from itertools import count, groupby
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -22,35 +23,65 @@ from caniexport.model.status import Status
 from caniexport.names import plural
 from caniexport.pages import links, looks
 
-#: cells from which on a table is a light one
-LIGHT = 3000
+#: cells from which on a table is a large one, and those of its first rows, which are there without a script
+LARGE = 3000
+FIRST = 1500
 #: from this many columns on, cells show signs and numbers only
 _MANY = 9
 _LONG = {short: name for name, short in EXPORTER_SHORT.items()}
 _SEVERITY = list(Status)[: list(Status).index(Status.MISMATCH) + 1]
 
 
+class Cells(Enum):
+    """How the cells of a table are drawn: as links with hints, where they are seen, or as signs alone."""
+
+    LINKED = "linked"
+    SEEN = "seen"
+    BARE = "bare"
+
+
+def _width(text: str) -> float:
+    """In digits; a sign is a bit wider than one."""
+    return len(text) + 0.2 * sum(1 for sign in text if not sign.isascii())
+
+
+def choose_cells(lines: Sequence[object], columns: Sequence[str], *, plain: bool) -> Cells:
+    """How a table of these rows is drawn; ``plain``: no script makes cells."""
+    if len(lines) * len(columns) <= LARGE:
+        return Cells.LINKED
+    return Cells.BARE if plain else Cells.SEEN
+
+
 class GridCell(NamedTuple):
-    """A cell: its classes, its text, and its hint with its address, or the number of its hint in a light table."""
+    """A cell: its classes, its text, its hint and its address, or its number where cells are drawn when seen."""
 
     css: str
     text: str
-    hint: str | int
+    hint: str = ""
     address: str = ""
+    number: int = 0
 
 
 class GridRow(NamedTuple):
-    """What a row says of itself beside its name, its cells, and the address that they have in common."""
+    """What a row says of itself beside its name, its cells, the address that they have in common, and whether a script
+    draws them.
+    """
 
     by: str
     cells: list[GridCell]
     leads: str
     is_hidden: bool = False
+    is_later: bool = False
 
     @property
     def alike(self) -> list[tuple[GridCell, int]]:
         """Its cells, neighbours that look alike as one, with how many they are."""
         return [(cell, len(list(same))) for cell, same in groupby(self.cells)]
+
+    @property
+    def runs(self) -> str:
+        """Its cells by their numbers, as cells.js reads them."""
+        return " ".join(f"{cell.number}*{wide}" if wide > 1 else str(cell.number) for cell, wide in self.alike)
 
 
 class GridBlock(NamedTuple):
@@ -80,8 +111,9 @@ class GridPart(NamedTuple):
 class GridTable:
     """The table, and what is the same for all of its cells: the columns and what they are, what links take along.
 
-    ``bare``: in a file the cells have neither links nor hints; the pages that its rows lead to have both.
-    ``has_filters``: a script of that file filters the rows, some of which are hidden until then.
+    ``drawn``: how its cells are; the pages that the rows of a table of bare ones lead to have links and hints.
+    ``has_filters``: a script of a file filters the rows, some of which are hidden until then.
+    ``kinds`` numbers the cells that are drawn when seen, ``order`` its rows.
     """
 
     label: str
@@ -89,12 +121,22 @@ class GridTable:
     columns: Sequence[str]
     by: By
     carried: Mapping[str, str]
-    light: bool
+    drawn: Cells
     has_by: bool = True
-    bare: bool = False
     has_filters: bool = False
     parts: list[GridPart] = field(default_factory=list)
-    numbers: dict[str, int] = field(default_factory=dict)
+    kinds: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    order: Iterator[int] = field(default_factory=count)
+
+    @property
+    def light(self) -> bool:
+        """Whether a script draws the cells that are seen, and makes their links."""
+        return self.drawn is Cells.SEEN
+
+    @property
+    def bare(self) -> bool:
+        """Whether the cells have neither links nor hints."""
+        return self.drawn is Cells.BARE
 
     @property
     def many(self) -> bool:
@@ -112,13 +154,23 @@ class GridTable:
         return [(name, urlencode(self.column(name))) for name in self.columns]
 
     @property
-    def hints(self) -> str:
-        """The hints of a light table by their numbers."""
-        return json.dumps(list(self.numbers))
+    def widths(self) -> list[float]:
+        """The longest text of each column, in digits: what is drawn later moves nothing."""
+        rows = [row.cells for part in self.parts for block in part.blocks for row in block.rows]
+        return [max((_width(cells[place].text) for cells in rows), default=0) for place in range(len(self.columns))]
 
-    def number(self, hint: str) -> int:
-        """The number of a hint."""
-        return self.numbers.setdefault(hint, len(self.numbers))
+    @property
+    def numbered(self) -> str:
+        """Class, text and hint of the cells that are drawn when seen, by their numbers."""
+        return json.dumps(list(self.kinds), ensure_ascii=False, separators=(",", ":"))
+
+    def cell(self, css: str, text: str, hint: str) -> GridCell:
+        """A cell that is drawn when seen."""
+        return GridCell(css, text, hint, number=self.kinds.setdefault((css, text, hint), len(self.kinds)))
+
+    def is_later(self) -> bool:
+        """Whether a script draws the row that is made now, which is none of the first."""
+        return self.light and next(self.order) * len(self.columns) >= FIRST
 
     def row(self, line: MatrixRow) -> dict[str, str]:
         """A line's cells as the case page is asked for them, as far as a line says it."""
@@ -139,25 +191,23 @@ def of_lines(
     by: By = By.TORCH,
     label: str = "Matrix of cases and torch releases",
     *,
-    light: bool = False,
+    drawn: Cells = Cells.LINKED,
     careful: Mapping[str, tuple[str, ...]] | None = None,
-    bare: bool = False,
     shown: Sequence[str] = (),
 ) -> GridTable:
     """Rows grouped by theme, then by case; ``carried`` are the filters that every link takes along.
 
-    ``light``: whether a large table may leave its links to nav.js; ``careful``: by case the fixes known to be wrong.
-    ``shown`` are the exporters whose rows are seen at first, empty for all.
+    ``careful``: by case the fixes known to be wrong. ``shown`` are the exporters whose rows are seen at first, empty
+    for all.
     """
-    light = light and len(lines) * len(columns) > LIGHT
     # where the columns are the exporters, nothing may be left to say of a row
-    made = GridTable(label, "documented failure", columns, by, carried, light, any(map(_by, lines)), bare, bool(shown))
+    made = GridTable(label, "documented failure", columns, by, carried, drawn, any(map(_by, lines)), bool(shown))
     for theme, of_theme in groupby(lines, key=lambda line: line.theme):
         mine = list(of_theme)
         blocks = groupby(mine, key=lambda line: (line.case, line.variant))
-        count = plural(len({line.case for line in mine}), "case")
+        beside = plural(len({line.case for line in mine}), "case")
         found = [_block(list(block), made, careful or {}, shown) for _, block in blocks]
-        made.parts.append(GridPart(theme or "no theme", count, found))
+        made.parts.append(GridPart(theme or "no theme", beside, found))
     return made
 
 
@@ -169,15 +219,14 @@ def of_gathered(
     by: By = By.TORCH,
     *,
     part: Callable[[str], str] | None = None,
-    light: bool = False,
+    drawn: Cells = Cells.LINKED,
 ) -> GridTable:
     """Operators or themes down (``noun``): of the cases of each, how many work.
 
     A row leads to the ``address`` of its name, a cell to that at its exporter and column. ``part`` says under which
     head a name stands, where there are several.
     """
-    light = light and len(lines) * len(columns) > LIGHT
-    made = GridTable(f"Matrix of {noun}s", noun, columns, by, {}, light)
+    made = GridTable(f"Matrix of {noun}s", noun, columns, by, {}, drawn)
     for head, mine in groupby(lines, key=lambda line: part(line.name) if part else None):
         blocks = [
             _gathered(name, address, list(same), made) for name, same in groupby(mine, key=lambda line: line.name)
@@ -203,7 +252,8 @@ def _block(
 
 def _row(line: MatrixRow, made: GridTable, *, is_hidden: bool) -> GridRow:
     leads = links.page("case", **made.row(line)) if made.light else ""
-    return GridRow(_by(line), [_cell(line, name, made) for name in made.columns], leads, is_hidden)
+    cells = [_cell(line, name, made) for name in made.columns]
+    return GridRow(_by(line), cells, leads, is_hidden, made.is_later())
 
 
 def _cell(line: MatrixRow, column: str, made: GridTable) -> GridCell:
@@ -212,10 +262,10 @@ def _cell(line: MatrixRow, column: str, made: GridTable) -> GridCell:
     css = looks.STATUS[place.status].css + (f" with-{beside.value}" if beside else "")
     text = _said(place, made.many)
     if made.bare:
-        return GridCell(css, text, "")
+        return GridCell(css, text)
     told = _told(place)
     if made.light:
-        return GridCell(css, text, made.number(told))
+        return made.cell(css, text, told)
     hint = f"{line.case}, {made.by.value} {column}, {line.exporter or 'any exporter'}\n{told}"
     return GridCell(css, text, hint, links.page("case", **{**made.row(line), **made.column(column)}))
 
@@ -226,6 +276,7 @@ def _gathered(name: str, address: Callable[..., str], lines: list[Gathered], mad
             EXPORTER_SHORT.get(line.exporter or "", line.exporter or ""),
             [_share(line, column, address, made) for column in made.columns],
             address(name, **_exporter_of(line)) if made.light else "",
+            is_later=made.is_later(),
         )
         for line in lines
     ]
@@ -247,8 +298,10 @@ def _share(line: Gathered, column: str, address: Callable[..., str], made: GridT
     hint = f"{place.works} of {plural(place.measured, 'case')} work at some opset"
     if place.mixed and place.worst:
         hint += f"; the worst of the others: {word(place.worst)}"
+    if made.bare:
+        return GridCell(css, text)
     if made.light:
-        return GridCell(css, text, made.number(hint))
+        return made.cell(css, text, hint)
     leads = address(line.name, **_exporter_of(line), **made.column(column))
     return GridCell(css, text, f"{line.name}, {column}: {hint}", leads)
 

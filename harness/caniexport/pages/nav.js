@@ -5,17 +5,15 @@ if (!window.caniexport) {
   // Streamlit's sanitizer takes the target from a link: what leads out of the app is told by its origin
   const inside = node => node.closest && node.closest('.stHtml a[href], .stMarkdown a[href]')
   // a cell of a light matrix has no link until somebody points at it or steps to it
-  const hints = new WeakMap()
   const linked = cell => {
     if (!cell || cell.tagName !== 'TD') return null
     const made = cell.querySelector('a'), row = cell.parentElement, table = cell.closest('table')
-    if (made || !row.dataset.leads) return made
+    if (made || !row.dataset.leads || !cell.dataset.kind) return made
     const place = cell.cellIndex - row.querySelectorAll('th').length
     const head = table.tHead.querySelectorAll('th[data-adds]')[place]
-    if (!hints.has(table)) hints.set(table, JSON.parse(table.dataset.hints))
     const link = document.createElement('a')
     link.href = [row.dataset.leads, head.dataset.adds].filter(Boolean).join('&')
-    link.title = `${head.textContent}, ${row.querySelector('th.by')?.textContent ?? ''}\n${hints.get(table)[cell.dataset.hint]}`
+    link.title = `${head.textContent}, ${row.querySelector('th.by')?.textContent ?? ''}\n${cells.kinds(table)[cell.dataset.kind][2]}`
     link.append(...cell.childNodes)
     cell.append(link)
     return link
@@ -90,6 +88,7 @@ if (!window.caniexport) {
     if (!step || !event.target.closest) return
     // one stop of the tab key leads into a table; the arrows move inside
     const table = event.target.matches('.scroll') && event.target.querySelector('.matrix, .strip')
+    if (table) cells.draw(table.querySelector('tr[data-leads]'))
     const entered = table && linked(table.querySelector('td:not([colspan])'))
     if (entered) { event.preventDefault(); entered.focus(); return }
     const cell = event.target.closest('.scroll td, .scroll th')
@@ -153,7 +152,7 @@ if (!window.caniexport) {
     const display = isThere ? 'none' : 'grid'
     if (waiting.style.display !== display) waiting.style.display = display
   }
-  const drawn = () => { newest(); named(); narrowed(); unfolded(); copies(); awaited() }
+  const drawn = () => { cells.watch(); newest(); named(); narrowed(); unfolded(); copies(); awaited() }
   new MutationObserver(drawn).observe(document.body, {childList: true, subtree: true})
   drawn()
   // the heads of a table stay in the window while its rows go by
@@ -165,6 +164,7 @@ if (!window.caniexport) {
   })
   document.addEventListener('scroll', heads, {capture: true, passive: true})
   const along = (cell, by) => {
+    cells.draw(cell.parentElement)
     for (let next = cell; (next = by > 0 ? next.nextElementSibling : next.previousElementSibling);) {
       if (linked(next)) return linked(next)
     }
@@ -173,6 +173,7 @@ if (!window.caniexport) {
     const place = [...cell.parentElement.querySelectorAll('td')].indexOf(cell)
     if (place < 0) return null
     for (let row = cell.parentElement; (row = by > 0 ? row.nextElementSibling : row.previousElementSibling);) {
+      cells.draw(row)
       const next = linked(row.querySelectorAll('td')[place])
       if (next) return next
     }

@@ -60,14 +60,14 @@ PAGES = {
 }
 
 
-def page(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False, short: bool = False) -> Page:
+def page(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False, plain: bool = False) -> Page:
     """The page of an address: its name and its parameters. What the two switches mean stands at :class:`Form`."""
     rows = kept.rows()
     if name != "glossary" and not rows.count and not rows.environment:
         lead = "The dataset has no rows. This measures a release and fills these pages:"
         return Page("Nothing has been measured yet", lead, render("unmeasured.html", notes=rows.notes))
     line = question.read_line(name, asked, kept)
-    form = read(name, line.asked, kept, whole=whole, short=short)
+    form = read(name, line.asked, kept, whole=whole, plain=plain)
     form.warnings += line.warnings
     with links.carrying(form.mine.address):
         found = _VIEWS[name](form, find_dataset(name, form, kept))
@@ -83,8 +83,8 @@ def find_dataset(name: str, form: Form, kept: Kept) -> Kept:
     return kept.at(form.mine) if name in _MOVED else kept.of(form.mine.profile)
 
 
-def read(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False, short: bool = False) -> Form:
+def read(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False, plain: bool = False) -> Form:
     """The parameters of an address, the reader's setting among them."""
-    form = Form(asked, whole=whole, short=short)
+    form = Form(asked, whole=whole, plain=plain)
     form.read_setting(kept.rows(), MINE if name in CELL_PAGES else "")
     return form

@@ -22,7 +22,7 @@ from caniexport.names import plural
 from caniexport.pages import grid, links, looks
 from caniexport.pages.charts import share_chart
 from caniexport.pages.form import Form, Page
-from caniexport.pages.grid import GridTable
+from caniexport.pages.grid import Cells, GridTable, choose_cells
 from caniexport.pages.kept import Kept
 from caniexport.pages.overview import careful_fixes
 from caniexport.pages.render import render
@@ -57,9 +57,6 @@ _NUMBERS = (
 _SHARES = (("3/5", "of five cases three work"), _LINE)
 #: cases from which on a matrix that names neither rows nor a theme has one row for each theme
 _MANY = 100
-#: cells of the largest table that a first reply has whole: a browser that holds a larger one twice is slower than one
-#: that waits for the app's
-LARGEST = 12_000
 
 
 @dataclass(frozen=True)
@@ -134,16 +131,13 @@ def shown_filters(form: Form, kept: Kept) -> Filters:
 
 def _body(form: Form, kept: Kept, asked: MatrixParameters, shown: Table) -> Markup:
     """Those without a filter are the largest, and what most people see first: they are kept (0.15 of 0.2 s)."""
-    most = None
-    if form.short and asked.rows != "themes" and len(shown.lines) * len(shown.columns) > LARGEST:
-        most = max(1, grid.LIGHT // max(1, len(shown.columns)))
     if asked == MatrixParameters(asked.rows):
-        return kept.answer(_unfiltered, asked, form.whole, most)
-    return _told(kept, asked, shown, form.whole, most)
+        return kept.answer(_unfiltered, asked, form.whole, form.plain)
+    return _told(kept, asked, shown, form.whole, form.plain)
 
 
-def _unfiltered(kept: Kept, asked: MatrixParameters, whole: bool, most: int | None) -> Markup:
-    return _told(kept, asked, kept.answer(table, asked.filters(()), asked.by), whole, most)
+def _unfiltered(kept: Kept, asked: MatrixParameters, whole: bool, plain: bool) -> Markup:
+    return _told(kept, asked, kept.answer(table, asked.filters(()), asked.by), whole, plain)
 
 
 def matching(kept: Kept, query: str) -> tuple[str, ...]:
@@ -170,8 +164,8 @@ def _asked(form: Form, rows: Rows) -> MatrixParameters:
     return MatrixParameters(down, by, query, theme, provider, status, fixes, form.mine)
 
 
-def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: int | None) -> Markup:
-    """The legend with its numbers, the table (``most``: of how many rows), and what nothing was measured of."""
+def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, plain: bool) -> Markup:
+    """The legend with its numbers, the table, and what nothing was measured of."""
     seen = count_statuses(shown)
     return render(
         "matrix.html",
@@ -182,8 +176,7 @@ def _told(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: 
         trouble=asked.rows == "cases",
         chart=_chart(asked, shown),
         looked=_looked(seen, asked),
-        grid=_grid(kept, asked, shown, whole, most) if shown.lines else None,
-        most=most,
+        grid=_grid(kept, asked, shown, whole, plain) if shown.lines else None,
         asked=asked.address,
         whole=whole,
         environments=shown.environments,
@@ -224,30 +217,29 @@ def _looked(seen: Mapping[Status, int], asked: MatrixParameters) -> dict[Status 
     return {**found, None: looks.MIXED} if asked.rows != "cases" else found
 
 
-def _grid(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, most: int | None) -> GridTable:
-    rows, light = kept.rows(), not whole
+def _grid(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, plain: bool) -> GridTable:
+    rows, choose = kept.rows(), partial(choose_cells, columns=shown.columns, plain=plain)
     if asked.rows == "operators":
-        found = by_operator(shown.lines, shown.columns, rows.catalogue)[:most]
+        found = by_operator(shown.lines, shown.columns, rows.catalogue)
+        drawn = Cells.LINKED if whole else choose(found)
         address = partial(_of_operator, asked)
-        return grid.of_gathered(found, shown.columns, "operator", address, asked.by, part=_whose, light=light)
+        return grid.of_gathered(found, shown.columns, "operator", address, asked.by, part=_whose, drawn=drawn)
     if asked.rows == "themes":
         found = by_theme(shown.lines, shown.columns)
-        return grid.of_gathered(found, shown.columns, "theme", asked.of_theme, asked.by, light=light)
+        return grid.of_gathered(found, shown.columns, "theme", asked.of_theme, asked.by)
     opsets = asked.mine.of("opset")
     carried = {"opset": opsets[0] if len(opsets) == 1 else "", "provider": asked.provider}
     if release := asked.release(rows):
         carried["torch"] = release
     label = f"Matrix of cases by {_BY[asked.by.value]}"
     careful = {} if asked.fixes else careful_fixes(kept)
-    lines = shown.lines[:most]
+    lines, drawn = shown.lines, Cells.BARE if whole else choose(shown.lines)
     exporters: tuple[str, ...] = ()
     if whole and asked.by is By.TORCH:
         # a file has the rows that its reader may ask for, hidden until then
         filters = replace(asked.filters(()), exporters=EXPORTERS)
         lines, exporters = kept.answer(table, filters, asked.by).lines, _DEFAULT
-    return grid.of_lines(
-        lines, shown.columns, carried, asked.by, label, light=light, careful=careful, bare=whole, shown=exporters
-    )
+    return grid.of_lines(lines, shown.columns, carried, asked.by, label, drawn=drawn, careful=careful, shown=exporters)
 
 
 def _of_operator(asked: MatrixParameters, op: str, **place: str) -> str:

@@ -14,6 +14,7 @@ from caniexport.match.errors import Confidence, Lead
 from caniexport.pages import grid, looks
 from caniexport.pages.charts import share_chart
 from caniexport.pages.form import Form, Page
+from caniexport.pages.grid import Cells
 from caniexport.pages.kept import Kept
 from caniexport.pages.overview import careful_fixes, cases
 from caniexport.pages.render import render
@@ -52,7 +53,13 @@ def page(form: Form, kept: Kept) -> Page:
     form.choose_setting(kept.rows(), exporters=BESIDE)
     shown = kept.answer(table, replace(form.mine.filters(), ops=(op,)))
     made = (
-        grid.of_lines(shown.lines, shown.columns, {}, careful=careful_fixes(kept), bare=form.whole)
+        grid.of_lines(
+            shown.lines,
+            shown.columns,
+            {},
+            careful=careful_fixes(kept),
+            drawn=Cells.BARE if form.whole else Cells.LINKED,
+        )
         if shown.lines
         else None
     )

@@ -100,7 +100,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
     asks = understand(found.question, kept.of(form.mine.profile).rows())
     form.warnings += asks.unknown
     asked = {**form.mine.address, **asks.setting}
-    inner = Form(_asked(asks, asked, kept), short=form.short)
+    inner = Form(_asked(asks, asked, kept), plain=form.plain)
     inner.read_setting(kept.rows())
     form.warnings += inner.warnings
     is_known = not asks.unknown and (found.hits or not asks.words or asks.answer == "upgrade")
