@@ -32,6 +32,9 @@ QUESTIONS = {
     "from 1.13 to 2.9 opset 17 grid_sample lstm": (
         "grid_sample lstm", "upgrade", "move", ("1.13", "2.9"), "17", "", "",
     ),
+    "SDPA and index_put on 2.9 opset 17": ("SDPA index_put", "", "each", ("2.9",), "17", "", ""),
+    "is grid_sample, SDPA, LSTM ok at opset 17": ("grid_sample SDPA LSTM", "", "each", (), "17", "", ""),
+    "grid_sample or interpolate zzzz, torch 2.8": ("grid_sample interpolate zzzz", "", "each", ("2.8",), "", "", ""),
     "cross 1.13..2.9": ("cross", "", "range", ("1.13", "2.9"), "", "", ""),
     "torch 2.8": ("", "", "each", ("2.8",), "", "", ""),
     "torch==2.8.0": ("", "", "each", ("2.8.0",), "", "", ""),

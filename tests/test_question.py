@@ -105,6 +105,18 @@ def test_a_word_that_no_case_has_is_left_out_and_named(shown):
     assert ">aten::cross</a>" in body
 
 
+def test_of_several_operators_that_no_case_has_together_each_has_its_cases(kept, shown):
+    found = search.find(kept.answer(search.index), "cross and roll on 2.8")
+    every = [lead.case for lead in found.hits]
+    assert every[0] == "cross-no-symbolic" and every[1] == "roll-negative"
+    assert (found.left_out, found.question.words) == ((), "cross roll")
+    assert not search.find(kept.answer(search.index), "cross and blorp on 2.8").hits[1:]
+
+    body, _ = shown("is roll or cross ok on 2.8")
+    assert "cross-no-symbolic" in body and "roll-negative" in body
+    assert "is left out" not in body
+
+
 def test_a_word_that_is_no_operator_does_not_narrow_an_upgrade_and_is_named(shown, home):
     body, _ = shown("from 1.10 to 2.8 resnet cross")
     assert "resnet: no case is about an operator or theme of this name" in body

@@ -72,7 +72,7 @@ def data_wheel(tmp_path_factory):
 def install(folder, *wheels):
     """A virtual environment with these wheels alone, and a user's folder."""
     venv, own = folder / "venv", folder / "a user's folder"
-    subprocess.run(["uv", "venv", "-q", str(venv)], check=True)
+    subprocess.run(["uv", "venv", "-q", "--python", sys.executable, str(venv)], check=True)
     python = venv / "bin" / "python"
     line = ["uv", "pip", "install", "-q", "--no-deps", "--python", str(python), *map(str, wheels)]
     subprocess.run(line, check=True)

@@ -94,7 +94,8 @@ _FILLING = frozenset(
     "working works would yet you your tell list whether happens i'm im am vs versus compared "
     "newest latest highest why fail fails failing opsets "
     "operators ops currently some all every between choose choosing pick decide better recommended safe safely than "
-    "then only just also run runs running code team help think needing".split()
+    "then only just also run runs running code team help think needing "
+    "ok okay fine".split()
 )
 _SIGNS = frozenset(("", "-", "=", "&", "/", "+", "->", "\u2192", "\u2013"))
 _OUTER = "?!,;:()\"'`\u201c\u201d\u2018\u2019"

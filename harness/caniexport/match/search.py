@@ -14,7 +14,7 @@ from caniexport import names
 from caniexport.match.errors import Confidence, ErrorIndex, ErrorMatch, Lead, index_errors, match_error
 from caniexport.match.evidence import is_kind, read_error
 from caniexport.match.question import AskedQuestion, read_plain, read_question
-from caniexport.match.words import WordIndex, find_by_words, index_words
+from caniexport.match.words import WordIndex, find_by_words, find_with_every, index_words
 from caniexport.store import Dataset
 
 _KIND = r"\w*(?:Error|Exception|Fail|InvalidArgument|InvalidGraph|NotImplemented)"
@@ -79,7 +79,7 @@ def find(where: SearchIndex, query: str) -> SearchHits:
     question = read_question(query)
     # what has no part of a setting by its name may be nothing but words
     if question is None or not question.named:
-        hits = find_by_words(where.words, query)
+        hits = find_with_every(where.words, query)
         if hits:
             return _of_words(where, query, query, hits)
     is_sentence = len(query.split()) >= _SENTENCE

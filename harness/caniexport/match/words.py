@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, zip_longest
 
 from caniexport.answers.reading import CatalogueEntry, load
 from caniexport.match.errors import Confidence, Lead
@@ -16,6 +18,11 @@ from caniexport.store import Dataset
 _WHOLE, _BEGINS, _FAILING = 2.0, 1.2, 0.5
 #: the share of the best score from which on a case is about the words
 _ABOUT = 0.5
+#: operators of which no case has all
+_SEVERAL = 2
+_OPERATOR = "operator "
+#: words between names of operators, though ONNX has operators of these names
+_JOINING = ("and", "or", "not")
 #: (text in lower case, its weight, what it is)
 _Text = tuple[str, float, str]
 
@@ -27,6 +34,16 @@ class WordIndex:
     entries: Mapping[tuple[str, str], CatalogueEntry] = field(repr=False)
     words: Mapping[tuple[str, str], tuple[_Text, ...]] = field(repr=False)
 
+    @cached_property
+    def operators(self) -> frozenset[str]:
+        """Every name of an operator that a case uses."""
+        texts = (item for texts in self.words.values() for item in texts)
+        return frozenset(text for text, _, what in texts if what.startswith(_OPERATOR))
+
+    def is_operator(self, word: str) -> bool:
+        """Whether a word is the name of an operator that a case uses."""
+        return word in self.operators or operator_key(word) in self.operators
+
 
 def index_words(dataset: Dataset) -> WordIndex:
     """The words of a dataset's catalogue; the cases that check an environment are left out."""
@@ -36,9 +53,35 @@ def index_words(dataset: Dataset) -> WordIndex:
 
 def find_by_words(where: WordIndex, query: str) -> tuple[Lead, ...]:
     """The cases of which one variant has every word of ``query``, best first, each by its best variant; of equals those
-    first whose names have the words, and say the least beside them.
+    first whose names have the words, and say the least beside them. Where no case has all of them and several are
+    operators, the cases of each operator in turn.
     """
-    parts = [(part, operator_key(part)) for part in query.casefold().split()]
+    parts = query.casefold().split()
+    found = _with_every(where, parts)
+    parts = [part for part in parts if part not in _JOINING]
+    named = [part for part in dict.fromkeys(parts) if where.is_operator(part)]
+    if found or len(named) < _SEVERAL:
+        return found
+    others = [part for part in parts if part not in named]
+    each = [_with_every(where, [part, *others]) for part in named]
+    if not all(each):
+        # words that some of the operators' cases lack say nothing of several
+        each = [_with_every(where, [part]) for part in named]
+    found_once: dict[str, Lead] = {}
+    for lead in chain.from_iterable(zip_longest(*each)):
+        if lead is not None:
+            found_once.setdefault(lead.case, lead)
+    return tuple(found_once.values())
+
+
+def find_with_every(where: WordIndex, query: str) -> tuple[Lead, ...]:
+    """As :func:`find_by_words`, of one variant with every word alone."""
+    return _with_every(where, query.casefold().split())
+
+
+def _with_every(where: WordIndex, words: Sequence[str]) -> tuple[Lead, ...]:
+    """The cases of which one variant has every word, best first."""
+    parts = [(part, operator_key(part)) for part in words]
     best: dict[str, Lead] = {}
     for (case, variant), entry in where.entries.items() if parts else ():
         found = [_weightiest(*part, where.words[case, variant]) for part in parts]
@@ -81,7 +124,7 @@ def _texts(item: CatalogueEntry) -> Iterable[_Text]:
     for op in item.ops:
         bare = op.split("::")[-1]
         spelled = (op, bare, f"torch.{bare}" if op.startswith("aten::") else "", *spellings((op,)), operator_key(op))
-        named += [(name, 9.0, f"operator {op}") for name in dict.fromkeys(filter(None, spelled))]
+        named += [(name, 9.0, f"{_OPERATOR}{op}") for name in dict.fromkeys(filter(None, spelled))]
     named += [(source, 7.0, f"source {source}") for source in item.sources]
     if item.variant != PLAIN:
         named += [(item.variant, 6.0, f"fix {item.variant}"), (item.note, 4.0, f"fix {item.variant}")]

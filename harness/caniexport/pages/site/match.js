@@ -268,7 +268,25 @@ window.makeSearch = data => {
 
   // --- words.py
   const find_by_words = query => {
-    const parts = split(casefold(query)).map(part => [part, operator_key(part)])
+    const every = split(casefold(query)), found = _with_every(every)
+    const parts = every.filter(part => !words._JOINING.includes(part))
+    const named = unique(parts).filter(is_operator)
+    if (found.length || named.length < words._SEVERAL) return found
+    const others = parts.filter(part => !named.includes(part))
+    const narrowed = named.map(part => _with_every([part, ...others]))
+    const each = narrowed.every(leads => leads.length) ? narrowed : named.map(part => _with_every([part]))
+    const turns = Array.from({length: Math.max(...each.map(leads => leads.length))}, (_, at) => each.map(leads => leads[at]))
+    const seen = new Set()
+    return turns.flat().filter(lead => lead && !seen.has(lead.case) && seen.add(lead.case))
+  }
+  let named_operators = null
+  const is_operator = word => {
+    named_operators ??= new Set(entries.flatMap(({texts}) =>
+      texts.filter(([, , what]) => what.startsWith(words._OPERATOR)).map(([text]) => text)))
+    return named_operators.has(word) || named_operators.has(operator_key(word))
+  }
+  const _with_every = named => {
+    const parts = named.map(part => [part, operator_key(part)])
     const best = new Map()
     for (const {case: entry, variant, texts} of parts.length ? entries : []) {
       const found = parts.map(([part, key]) => _weightiest(part, key, texts))
@@ -360,7 +378,7 @@ window.makeSearch = data => {
     if (is_error(query)) return _of_error(found, match_error(query))
     const question = read_question(query)
     if (!question?.named) {
-      const hits = find_by_words(query)
+      const hits = _with_every(split(casefold(query)))
       if (hits.length) return _of_words(found, query, hits)
     }
     const told = split(query).length >= search._SENTENCE ? match_error(query) : null
