@@ -69,10 +69,10 @@ def ordinary():
         os.chown(own, 65534, 65534)
     python = [sys.executable, "-c", "from caniexport.cli import main; main(prog_name='caniexport')"]
     environ = {**os.environ, "CANIEXPORT_CACHE": str(own), "HOME": str(own)}
-    if subprocess.run(
-        [*python, "--version"], cwd=own, env=environ, capture_output=True, check=False, **user
-    ).returncode:
-        pytest.skip("an ordinary user cannot read this checkout")
+    try:
+        subprocess.run([*python, "--version"], cwd=own, env=environ, capture_output=True, check=True, **user)
+    except (PermissionError, subprocess.CalledProcessError):
+        pytest.skip("an ordinary user cannot read this checkout, or run this Python")
 
     def run(home, *words):
         named = {**environ, homes.VARIABLE: str(home)}
