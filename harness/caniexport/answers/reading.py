@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,6 +57,23 @@ class CatalogueEntry:
     sources: tuple[str, ...] = ()
     code: str = ""
     changes_values: bool = False
+
+    @property
+    def code_to_copy(self) -> str:
+        """The code without the mark by which the corpus knows a fix: its kind and note stand beside it."""
+        try:
+            body = ast.parse(self.code).body
+        except SyntaxError:
+            return self.code
+        marks = [mark for node in body if isinstance(node, ast.FunctionDef) for mark in node.decorator_list]
+        left_out = {
+            line
+            for mark in marks
+            if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == "fix"
+            for line in range(mark.lineno, (mark.end_lineno or mark.lineno) + 1)
+        }
+        lines = self.code.splitlines(keepends=True)
+        return "".join(line for number, line in enumerate(lines, start=1) if number not in left_out)
 
     @property
     def leaves_for(self) -> str:

@@ -120,7 +120,7 @@ def _fix(entry: CatalogueEntry, word: Workaround, cell: MeasuredCell | None) -> 
     exporter = (cell.exporter_effective or "") if cell else ""
     opset = cell.opset_effective if cell else None
     return FixAt(
-        entry.variant, entry.kind, entry.note, entry.caution, entry.code, word, exporter, opset,
+        entry.variant, entry.kind, entry.note, entry.caution, entry.code_to_copy, word, exporter, opset,
         changes_values=entry.changes_values,
     )  # fmt: skip
 

@@ -139,7 +139,7 @@ class Judge:
         for entry in entries:
             usable = entry.variant != PLAIN and not entry.caution and entry.kind not in _ELSEWHERE
             if usable and self._fix_words(case, entry.variant)[self.releases[-1]] is Workaround.NEEDED:
-                return Remedy(case, entry.variant, entry.note, entry.code)
+                return Remedy(case, entry.variant, entry.note, entry.code_to_copy)
         return None
 
     @cached_property
