@@ -25,7 +25,7 @@ from caniexport.pages.site import index
 pytestmark = MARKS
 SCRIPTS = Path(index.__file__).parent
 TEXTS = Path(__file__).resolve().parents[1] / "benchmarks" / "matcher"
-LABELLED = ("errors", "fresh", "later", "mixed", "threads", "projects", "reports", "pastes", "posts")
+LABELLED = ("errors", "fresh", "later", "mixed", "threads", "projects", "reports", "pastes", "posts", "slices")
 WORDS = (
     "", "  ", "cross", "torch.cross", "aten::cross", "corss", "grid_sample", "F.grid_sample", "GridSample",
     "nn.Cross", "torch.nn.cross", "torch.linalg.cross", "torch.ops.aten.cross.default",

@@ -175,6 +175,16 @@ def test_an_error_of_a_case_finds_it(index, text, case):
     assert (found.case, found.confidence) == (case, Confidence.EXACT)
 
 
+@pytest.mark.parametrize("like", ["upsample_trilinear3d", "upsample_linear1d"])
+def test_the_same_error_is_of_the_very_operator_and_of_one_that_is_alike_the_same_operator(index, like):
+    text = "RuntimeError: ONNX export failed: Couldn't export operator aten::{}"
+    of_it, of_like = (match_error(index, text.format(op)).leads for op in ("upsample_bilinear2d", like))
+
+    assert Confidence.EXACT in {lead.confidence for lead in of_it}
+    assert {Confidence.EXACT, Confidence.CAUSE}.isdisjoint(lead.confidence for lead in of_like)
+    assert of_like[0].confidence is Confidence.OPERATOR
+
+
 def test_a_line_that_one_case_alone_has_is_the_same_error_without_an_operator_only_where_it_is_no_accident(index):
     text = "Only tuples, lists and Variables supported as JIT inputs, but got numpy.ndarray"
     found = match_error(index, f"RuntimeError: {text}").leads[0]

@@ -152,6 +152,14 @@ def operator_key(name: str) -> str:
     return _KEYS.get(folded) or _KEYS.get(bare := _bare(folded)) or _KEYS.get(_spelled(bare), _spelled(bare))
 
 
+def operator_name(name: str) -> str:
+    """An operator as it is written, without namespaces, overload and underscores: of two that are alike, which one.
+
+    ``aten::upsample_trilinear3d`` and ``aten::upsample_bilinear2d`` have one key and two names.
+    """
+    return _spelled(_bare(name.strip().casefold()))
+
+
 def operator_keys(names: Iterable[str]) -> frozenset[str]:
     """The keys of several names."""
     return frozenset(filter(None, map(operator_key, names)))

@@ -30,7 +30,7 @@ from caniexport.match.sentences import Part, find_parts, index_parts, normal, re
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter
-from caniexport.operators import operator_key, operator_keys
+from caniexport.operators import operator_key, operator_keys, operator_name
 
 if TYPE_CHECKING:
     from caniexport.store import Dataset
@@ -150,6 +150,11 @@ class KnownError:
     def key(self) -> str:
         """The key of the operator that fails; empty where none is named."""
         return operator_key(self.evidence.operator) if self.evidence.operator else ""
+
+    @cached_property
+    def name(self) -> str:
+        """That operator as it is written."""
+        return operator_name(self.evidence.operator)
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
@@ -454,18 +459,20 @@ def _as_far_as(confidence: Confidence, entry: CatalogueEntry, operator: str) -> 
 def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, first: str) -> Confidence | None:
     """How a known error relates to the evidence; ``None`` for not at all."""
     agrees = bool(first) and item.key == first
+    # a key is of several operators that are alike: the same error is of the very one
+    is_it = agrees and item.name == operator_name(evidence.operator)
     if evidence.only_named:
         return Confidence.SIMILAR if set(evidence.kinds) & set(item.evidence.kinds) else None
     for reason in evidence.reasons:
         line = _same_line(reason, item)
         if line:
             of_one = len(where.cases_by_line.get(line, ())) == 1 and (not item.key or line == reason.exact)
-            told = _is_rule(evidence) if agrees else not first and of_one
+            told = _is_rule(evidence) if is_it else not first and of_one
             return Confidence.EXACT if told and not reason.warns else Confidence.SIMILAR
         pattern = _same_pattern(reason, item) if reason.tells else ""
         if pattern:
             few = len(where.cases_by_pattern[pattern, item.key]) <= _MOST_CASES
-            return Confidence.CAUSE if agrees and (few or _is_rule(evidence)) else Confidence.SIMILAR
+            return Confidence.CAUSE if is_it and (few or _is_rule(evidence)) else Confidence.SIMILAR
     if first and not agrees:
         return None
     if any(clause in evidence.patterns for clause in item.evidence.clauses):

@@ -43,6 +43,7 @@ window.makeReader = data => {
     const bare = _bare(folded)
     return KEYS.get(folded) || KEYS.get(bare) || (KEYS.get(_spelled(bare)) ?? _spelled(bare))
   }
+  const operator_name = name => _spelled(_bare(casefold(strip(name))))
   const operator_keys = known => new Set(known.map(operator_key).filter(Boolean))
 
   // --- evidence.py
@@ -185,7 +186,7 @@ window.makeReader = data => {
   }
 
   return {
-    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys,
+    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
     read_attributes, read_error, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique, with_refusal,
   }
 }

@@ -203,7 +203,7 @@ def _said(item: KnownError, told: _Table, spoken: _Table) -> tuple[object, ...]:
     """What an error says, in numbers; those of its words as steps from one to the next."""
     numbers = sorted(spoken.numbers(item.evidence.words))
     steps = tuple(number - before for number, before in zip(numbers, [0, *numbers], strict=False))
-    return item.key, *(tuple(told.numbers(part)) for part in _told(item)), steps
+    return item.name, *(tuple(told.numbers(part)) for part in _told(item)), steps
 
 
 def _place(place: SeenAt) -> tuple[object, ...]:

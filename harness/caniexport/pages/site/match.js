@@ -2,7 +2,7 @@
 // everything that Python knows of errors and cases, as index.py wrote it.
 window.makeSearch = data => {
   const {
-    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys,
+    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
     read_attributes, read_error, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique, with_refusal,
   } = window.makeReader(data)
   const {errors, words, search, names, question: reading} = constants
@@ -33,12 +33,12 @@ window.makeSearch = data => {
   // a word that no error has weighs as much as the rarest
   const numbered = found => [...found].map(word => numbers.get(word) ?? -1)
   const [told, lines] = [unshortened(data.told), unshortened(data.lines)]
-  const said = data.said.map(([key, ...parts]) => {
+  const said = data.said.map(([name, ...parts]) => {
     const [kinds, lines, patterns, others] = parts.slice(0, 4).map(part => part.map(number => told[number]))
     let last = 0
     const spoken = parts[4].map(step => (last += step))
     const clauses = unique([...patterns, ...others].flatMap(clauses_of))
-    return {key, kinds, lines, patterns, clauses, words: spoken, weight: _weight(spoken)}
+    return {key: name && operator_key(name), name, kinds, lines, patterns, clauses, words: spoken, weight: _weight(spoken)}
   })
   const known = data.known.map(([number, line, flat]) => {
     const places = []
@@ -174,18 +174,19 @@ window.makeSearch = data => {
   }
   const _compare = (read, item, first, spoken) => {
     const agrees = Boolean(first) && item.key === first
+    const is_it = agrees && item.name === operator_name(read.operators[0])
     if (read.only_named) return read.kinds.some(kind => item.kinds.includes(kind)) ? CONFIDENCE.SIMILAR : null
     for (const reason of read.reasons) {
       const line = _same_line(reason, item)
       if (line) {
         const of_one = cases_by_line.get(line)?.size === 1 && (!item.key || line === reason.exact)
-        const told = agrees ? _is_rule(read) : !first && of_one
+        const told = is_it ? _is_rule(read) : !first && of_one
         return told && !reason.warns ? CONFIDENCE.EXACT : CONFIDENCE.SIMILAR
       }
       const pattern = reason.tells ? _same_pattern(reason, item) : ''
       if (pattern) {
         const few = cases_by_pattern.get(`${pattern}\n${item.key}`).size <= errors._MOST_CASES
-        return agrees && (few || _is_rule(read)) ? CONFIDENCE.CAUSE : CONFIDENCE.SIMILAR
+        return is_it && (few || _is_rule(read)) ? CONFIDENCE.CAUSE : CONFIDENCE.SIMILAR
       }
     }
     if (first && !agrees) return null
