@@ -123,6 +123,17 @@ def test_the_nearest_name_is_a_typo_away(typo, meant):
         ("Non-zero status code returned while running Node: concat_35 Status Message: no", "aten::concat"),
         ("[Adaptive pool]:input size not accessible", "adaptive pool"),
         ("reshape_value == 1INTERNAL ASSERT FAILED. ONNX Expand input shape constraint not satisfied.", "Expand"),
+        ("RuntimeError: \"LayerNormKernelImpl\" not implemented for 'Half'", "LayerNorm"),
+        ("\"upsample_bilinear2d_channels_last\" not implemented for 'BFloat16'", "aten::upsample_bilinear2d"),
+        (
+            "Expected node type 'onnx::Constant' for argument 'groups' of node 'conv2d', got 'prim::Param'.",
+            "aten::conv2d",
+        ),
+        ("ConvertError: Adapter for Upsample from 9 to 10 not found", "Upsample"),
+        ("Failed to find kernel for com.microsoft.FusedMatMul(1). Kernel not found", "FusedMatMul"),
+        ("ONNX export of nn.MultiheadAttention gives NaN", "MultiheadAttention"),
+        ("UnboundLocalError in symbolic_opset11.pad", "pad"),
+        ("Failed: it is not constant\n    if node.kind() != 'onnx::Constant':", ""),
         ("Constant folding in symbolic shape inference fails: Expected all tensors to be on the same device", ""),
         (
             "RuntimeError: ONNX export failed: Couldn't export operator aten::adaptive_avg_pool2d\n\nGraph we tried to "
@@ -183,6 +194,47 @@ def test_the_same_error_is_of_the_very_operator_and_of_one_that_is_alike_the_sam
     assert Confidence.EXACT in {lead.confidence for lead in of_it}
     assert {Confidence.EXACT, Confidence.CAUSE}.isdisjoint(lead.confidence for lead in of_like)
     assert of_like[0].confidence is Confidence.OPERATOR
+
+
+_TAKES = "Converting a tensor to a Python integer might cause the trace to be incorrect. We can't record the data flow"
+
+
+@pytest.mark.parametrize(
+    ("text", "operator"),
+    [
+        ("FasterSCNN export\nit leads to an invalid average pool stride (=0)", "aten::average_pool"),
+        ("my transformer: scaled dot product attention is a problem", "aten::scaled_dot_product_attention"),
+        ("my instance normalisation is a problem", "aten::instance_normalization"),
+        ("torch.nn.pixelshuffle does not support dynamic_axes", "aten::pixelshuffle"),
+        ("SyncBatchNorm expected input tensor to be on GPU", "SyncBatchNorm"),
+        ("Error merging shape info for output. '_fft_c2r_35' source:{1,33} target:{1,64}.", "aten::_fft_c2r"),
+        (f"a.py:7: TracerWarning: {_TAKES}\n  x = torch.randint(0, n, (b,)).to(device)", "aten::randint"),
+        ("operator aten::gird_sampler is not suported in opset 11", "aten::grid_sampler"),
+        ("RuntimeError: Exportng the opertor aten::unfold to ONNX opset version 11 is not suported", "aten::unfold"),
+        ("IndexError: key 7; I can't solve this problem", ""),
+    ],
+)
+def test_an_operator_is_read_from_titles_prose_names_of_values_and_misspelt_words(index, text, operator):
+    assert match_error(index, text).evidence.operator == operator
+
+
+@pytest.mark.parametrize(
+    ("text", "case"),
+    [
+        ("IndexError: _Map_base::at", "checkpoint-in-forward"),
+        ("ERROR:root:invalid unordered_map<K, T> key", "checkpoint-in-forward"),
+        ("opset 14 or 15? With opset 14 it ends with unsupported version", "opset-range-by-torch-version"),
+        ("RuntimeError: ONNX export failed: Couldn't export python oprator MyFunction", "swish-autograd-function"),
+    ],
+)
+def test_what_is_said_in_other_words_leads_to_the_case(index, text, case):
+    assert match_error(index, text).leads[0].case == case
+
+
+def test_of_several_warnings_the_one_that_few_cases_have_tells_the_most(index):
+    rare = "torch.from_numpy results are registered as constants in the trace. You can safely ignore this warning"
+    one = f"a.py:7: TracerWarning: {_TAKES}\n  n = int(x)\n"
+    assert match_error(index, f"{one}a.py:9: TracerWarning: {rare}").leads[0].case == "concatenated-by-numpy"
 
 
 def test_a_line_that_one_case_alone_has_is_the_same_error_without_an_operator_only_where_it_is_no_accident(index):

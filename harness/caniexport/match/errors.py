@@ -17,13 +17,14 @@ from caniexport.match.evidence import (
     LEAST_WORDS,
     ErrorEvidence,
     Reason,
+    mended,
+    misspelt,
     only_wraps,
     read_attributes,
     read_error,
     speaks_alone,
     spelled,
     split_words,
-    with_refusal,
 )
 from caniexport.match.seen import SeenError, read_seen
 from caniexport.match.sentences import Part, find_parts, index_parts, normal, read_parts
@@ -58,17 +59,24 @@ _MENTIONED = re.compile(
     r"|\b(\w+)\(\) (?:got|missing|takes)"
     r"|['`\"]((?:\w+[.:]+)*\w+)['`\"]"
 )
+#: the number of a value that has its operator's name (``_fft_c2r_35``)
+_VALUE = re.compile(r"^(_?[a-z]\w*_\w*[a-z]\w*?)_\d+$")
 #: a function of torch, and a word of a sentence that may be one
 _OF_TORCH = re.compile(r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?:\w+\.)*(\w+)")
 _WORD = re.compile(r"(?<![\w.])[a-z]\w{2,}(?![\w.])")
+#: how the names of operators end in prose, and in code
+_PROSE = {"pooling": "pool", "padding": "pad", "sampling": "sample", "isation": "ization"}
+_IN_PROSE = re.compile(r"(?:pooling|padding|sampling|isation)(?![a-z])")
+#: letters from which a name that is known but for one letter is misspelt
+_LEAST_NAME = 6
 #: operators whose names are words of a sentence, too: said in one they say nothing
 _WORDS_TOO = frozenset(
-    "abs add all and any append arange aten attention bool broadcast cast cat chunk clamp clip clone complex compress "
-    "concat concatenation constant contiguous conv convolution copy cos cross detach div embedding empty equal exp "
-    "expand fill flat flatten flip float floor full gather greater identity index int inverse item less linear list "
-    "log loop max maximum mean min minimum mode mul neg norm normal not one optional pad pow prod rand range "
-    "remainder repeat reshape resize roll round scan scatter select shape sin size slice sort split squeeze std sub "
-    "sum tensor trace transpose trunc uniform unique var view where xor zeros".split()
+    "abs adaptive add all and any append arange aten attention bool broadcast cast cat chunk clamp clip clone complex "
+    "compress concat concatenation constant contiguous conv convolution copy cos cross detach div divide embedding "
+    "empty equal exp expand fill flat flatten flip float floor fold full gather greater identity index int inverse "
+    "invert item less linear list log loop max maximum mean min minimum mode mul neg norm normal not one optional pad "
+    "pow prod rand range remainder repeat reshape resize roll rope round scan scatter select shape sin size slice "
+    "solve sort split squeeze std sub sum tensor trace transpose trunc uniform unique var view where xor zeros".split()
 )
 #: what is said of an operator that nobody has registered
 _OF_ONES_OWN = re.compile(r"is not a registered function/op|Couldn't export Python operator|unrecognized namespace")
@@ -332,8 +340,9 @@ def _claimed(dataset: Dataset) -> Mapping[str, frozenset[str]]:
 
 def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     """The cases that an error text is about. Where it names an operator, cases of other operators are left out."""
-    text = with_refusal(text)
-    evidence = _with_mentioned(where, read_error(text), text)
+    text = mended(text)
+    read = _with_right(where, _with_warned(where, read_error(text), text))
+    evidence = _with_mentioned(where, read, text)
     leads = _leads(where, evidence, text)
     if not leads and not evidence.operators:
         evidence = _with_words(where, evidence)
@@ -378,18 +387,50 @@ def _with_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Er
     if any(_speaks_alike(evidence, item) for item in where.known):
         return evidence
     found = [match.group(match.lastindex or 0) for match in _MENTIONED.finditer(text)]
+    found += [value[1] for name in found if (value := _VALUE.match(name))]
+    found += _OF_TORCH.findall("\n".join(reason.line for reason in evidence.reasons))
     known = [spelled(name) for name in found if operator_key(name) in where.by_operator]
     of_attributes = [op for name in read_attributes(text) for _, ops in where.sentences.get(name, ()) for op in ops]
     return replace(evidence, operators=tuple(dict.fromkeys(known or of_attributes)))
+
+
+def _with_warned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> ErrorEvidence:
+    """Of a text that only warns, the functions of torch that the lines shown call: what they take or give is fixed."""
+    if evidence.operators or not all(reason.warns for reason in evidence.reasons):
+        return evidence
+    of_torch = frozenset(evidence.called) & frozenset(_OF_TORCH.findall(text))
+    called = (name for name in evidence.called if name in of_torch and name not in _WORDS_TOO)
+    known = dict.fromkeys(name for name in called if operator_key(name) in where.operators)
+    return replace(evidence, operators=tuple(map(spelled, known)))
+
+
+def _with_right(where: ErrorIndex, evidence: ErrorEvidence) -> ErrorEvidence:
+    """Before an operator of torch that nobody knows the one that is meant: it is misspelt by a letter."""
+    key = operator_key(evidence.operator)
+    if not evidence.operator.startswith("aten::") or len(key) < _LEAST_NAME or key in where.operators:
+        return evidence
+    pattern = misspelt(key)
+    near = [known for known in where.by_operator if pattern.search(known)]
+    if len(near) != 1:
+        return evidence
+    meant = (op for entry in where.by_operator[near[0]] for op in entry.ops if operator_key(op) == near[0])
+    return replace(evidence, operators=(next(meant), *evidence.operators))
 
 
 def _with_words(where: ErrorIndex, evidence: ErrorEvidence) -> ErrorEvidence:
     """Where nothing else is known of a text: the operators that its words name (``torch.outer``, «unbind fails»)."""
     lines = "\n".join(reason.line for reason in evidence.reasons)
     of_torch = (name for name in _OF_TORCH.findall(lines) if operator_key(name) in where.operators)
-    words = (word for word in _WORD.findall(lines) if word not in _WORDS_TOO)
+    words = (word for word in (*_joined(lines), *_WORD.findall(lines)) if word not in _WORDS_TOO)
     known = [*of_torch, *(word for word in words if operator_key(word) in where.by_operator)]
     return replace(evidence, operators=tuple(map(spelled, dict.fromkeys(known))))
+
+
+def _joined(lines: str) -> Iterator[str]:
+    """Each two to four words of a text as one name: «average pooling» as ``average_pool``."""
+    words = _IN_PROSE.sub(lambda ending: _PROSE[ending[0]], lines.casefold()).replace("-", " ").split()
+    for many in (4, 3, 2):
+        yield from ("_".join(words[start : start + many]) for start in range(len(words) + 1 - many))
 
 
 def _rank(lead: Lead) -> tuple[object, ...]:
@@ -411,6 +452,7 @@ def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
         if confidence is None:
             continue
         like = _likeness(where, evidence.words, item.evidence.words) + _RAISED * _raises_alike(evidence, item)
+        like += _rarely(where, evidence, item)
         for place in item.seen.places:
             entry = where.entries.get((place.case, place.variant))
             if entry is not None:
@@ -444,6 +486,13 @@ def _raises_alike(evidence: ErrorEvidence, item: KnownError) -> bool:
     """Whether both end with the same exception; whether they warn alike counts where the text only warns."""
     raised = [reason for reason in evidence.reasons if not reason.warns] or evidence.reasons
     return any(_same_line(reason, item) for reason in raised)
+
+
+def _rarely(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError) -> float:
+    """How few cases have a line of both: of several things that a text says, the rarest tells the most."""
+    several = evidence.reasons if len(evidence.reasons) > 1 else ()
+    lines = filter(None, (_same_line(reason, item) for reason in several))
+    return max((1 / len(where.cases_by_line[line]) for line in lines), default=0.0)
 
 
 def _as_far_as(confidence: Confidence, entry: CatalogueEntry, operator: str) -> Confidence:

@@ -54,6 +54,8 @@ _FRAME = re.compile(
 _GRAPH = re.compile(r"^[ \t]*(?:graph\(|%[^\s,:]+ : |return \(|block\d+\(|-> \(|\}).*\n?", re.MULTILINE)
 #: what a value's node takes and gives
 _NODE_DUMP = re.compile(r"^[ \t]*Inputs:\s*\n\s*#0: .*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+#: an operator that a line of code only asks for
+_ASKED_FOR = re.compile(r"[!=]= ?['\"]\w+::\w+['\"]")
 #: what a log puts before each of its lines
 _LOG_PREFIX = re.compile(r"^\[?[VIWEF]\d{4} [\d:.]+ +(?:\d+ +)?[\w./-]+:\d+\]", re.MULTILINE)
 _CAUSED_BY = re.compile(
@@ -108,13 +110,37 @@ _OTHER_WORDS = (
         "is mutated in the forward method",
         "RuntimeError: Constant buffer is mutated in the forward method. Pls register it as buffer",
     ),
+    # what other libraries of C++ say of a key that a map has not
+    (
+        re.compile(r"_Map_base::at\b|invalid unordered_map<K, T> key"),
+        "unordered_map::at",
+        "IndexError: unordered_map::at",
+    ),
 )
 #: that a release refuses an opset, in a user's words and in torch's
 _REFUSED = re.compile(
-    r"(?:n't|\bnot|\bun|\bnot yet) ?support(?:s|ed|ing)?:? (?:the )?(?:ONNX )?opt?set(?:[_ ]version)?[ =:]*\d",
+    r"(?:n't|\bnot|\bun|\bnot yet) ?support(?:s|ed|ing)?:? (?:the )?(?:ONNX )?opt?set(?:[_ ]version)?[ =:]*\d"
+    r"|\bopset(?:[_ ]version)?[ =:]*\d[^\n]{0,120}\bunsupported (?:opset )?version\b",
     re.IGNORECASE,
 )
+#: words of the sentences that name operators, which people misspell by a letter
+_SPELLED = ("operator", "operators", "exporting", "supported", "unsupported", "implemented", "registered")
 _REFUSAL = "Unsupported ONNX opset version"
+
+
+def misspelt(word: str) -> re.Pattern[str]:
+    """Words that one letter, or two that changed places, tell from a word; its first and its last are right."""
+    last = len(word) - 1
+    found = [f"{word[:at]}[a-z]?{word[at + 1 :]}" for at in range(1, last)]
+    found += [f"{word[:at]}[a-z]{word[at:]}" for at in range(1, last + 1)]
+    found += [f"{word[:at]}{word[at + 1]}{word[at]}{word[at + 2 :]}" for at in range(1, last - 1)]
+    return re.compile(rf"\b(?!{word}\b)(?:{'|'.join(found)})\b")
+
+
+_MISSPELT = (
+    *((misspelt(word), word) for word in _SPELLED),
+    (re.compile(r"(?<=export )python(?= operator)"), "Python"),
+)
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 #: a line that was broken for its length, and quotes as a text processor sets them
 _BROKEN_LINE = re.compile(r"\\\n\s*")
@@ -131,7 +157,8 @@ _SHOWN_LINE = re.compile(
 )
 _CALL = re.compile(r"\btorch(?:\.\w+)*\.(?P<function>\w+)\(|\.(?P<method>\w+)\(|\[[^\]]*:[^\]]*\]")
 _SYMBOLIC = re.compile(
-    r'(?:symbolic_(?:opset\d+|helper|caffe2)|onnx[/\\]symbolic)\.py(?:", line \d+, in |\(\d+\): )(?P<op>\w+)'
+    r"(?:symbolic_(?:opset\d+|helper|caffe2)|onnx[/\\]symbolic)\."
+    r'(?:py(?:", line \d+, in |\(\d+\): )|(?!py\b))(?P<op>\w+)'
 )
 _REFERENCE = re.compile(
     r'torch/(?:_refs|_decomp|_meta_registrations)[\w/]*\.py(?:", line \d+, in |:\d+ in )(?:meta_)?(?P<op>[a-z]\w+?)'
@@ -161,7 +188,7 @@ _RULES = tuple(
         r"Exporting (?:the|to) operator '?(?P<op>(?:\w*::)?\w+)'? to\b",
         r"(?:ONNX export failed on|with unrecognized namespace) (?:ATen operator )?(?P<op>(?!an )\w+(?:::\w+)?)",
         r"(?<!\w)(?P<op>[Aa]daptive pool(?:ing)?)\b",
-        r"ONNX export of (?:operator )?'?(?P<op>(?:\w+::)?\w+)",
+        r"ONNX export of (?:operator )?'?(?:(?:torch|nn|functional|F)\.)*(?P<op>(?:\w+::)?\w+)",
         r"Couldn't export (?:Python )?operator (?P<op>[\w:]+)",
         r"(?:UnsupportedOperator|DynamicOutputShape|DataDependentOutput)Exception(?:'>)?: (?P<op>\w+\.\w+)",
         r"Error when translating node .{0,300}?target=(?:torch\.ops\.)?(?P<op>\w+\.\w+)",
@@ -173,13 +200,17 @@ _RULES = tuple(
         r"\b(?P<op>[a-z]\w*)_shape_inference\.hpp",
         r"find plugin:? (?P<op>\w+)",
         r'In Node, \("[^"]*", (?P<op>\w+)',
-        r"\bNo Adapter (?:To Version \$\d+ )?[Ff]or (?P<op>[A-Z]\w+)",
+        r"\bAdapter (?:(?:To|From) Version \$\d+ )?[Ff]or (?P<op>[A-Z]\w+)",
         r"\b(?P<op>[A-Z]\w+) is not implemented",
         r"(?:of|in|for) node '?\(?(?:[^()\s']*/)?(?P<op>[A-Z][A-Za-z]+)(?:_\d+)?[)']",
         r"KeyError: '(?P<op>_?[a-z]\w*_\w+)'",
         r"(?:translate|[Uu]nsupported|[Uu]nknown|[Uu]nrecognized) op(?:erator)?:? '?(?P<op>[A-Z]\w+)",
         r"\bsymbolic for (?P<op>\w+)",
-        r"\b(?P<op>[a-z]\w*?)(?:_vml|_impl|_kernel|_out|_frame|_cpu|_cuda|_mps)*_?[\"']? not implemented for '",
+        r"\b(?P<op>[a-z]\w*?)(?:_vml|_impl|_kernel|_out|_frame|_cpu|_cuda|_mps|_template|_channels_last)*_?[\"']?"
+        r" not implemented for '",
+        r"[\"'](?P<op>[A-Z]\w+?)(?:Kernel)?Impl[\"'] not implemented for '",
+        r"for argument '\w+' of node '(?P<op>\w+)'",
+        r"\bkernel for (?:\w+\.)*(?P<op>[A-Z]\w+)\(\d",
         r"in method wrapper_+(?:[A-Z]+_+)?(?P<op>[a-z]\w*?)\)",
         r"(?:node number \d+|Layer\* \d+\)) \[(?P<op>\w+)(?:\]| ->)",
         r"while checking arguments for (?:cudnn_|miopen_|thnn_|mkldnn_)?(?P<op>[a-z]\w*?)(?:_(?:forward|backward))?\b",
@@ -426,8 +457,12 @@ def _measured_words(text: str) -> str:
     return "\n".join((text, *told))
 
 
-def with_refusal(text: str) -> str:
-    """A text, and behind it torch's own words where it says in others that an opset is refused."""
+def mended(text: str) -> str:
+    """A text whose misspelt words are right, and behind it torch's own words where it says in others that an opset is
+    refused.
+    """
+    for pattern, word in _MISSPELT:
+        text = pattern.sub(word, text)
     return f"{text}\nValueError: {_REFUSAL}: N" if _REFUSAL not in text and _REFUSED.search(text) else text
 
 
@@ -443,7 +478,7 @@ def without_advice(text: str) -> str:
 def _clean(text: str) -> str:
     text = _WHAT.sub("\nException: ", text)
     text = _OUTER_NODE.sub("", text)
-    for pattern in (_LOG_PREFIX, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH):
+    for pattern in (_LOG_PREFIX, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH, _ASKED_FOR):
         text = pattern.sub("\n" if pattern is not _CAUSED_BY else " ", text)
     return text
 

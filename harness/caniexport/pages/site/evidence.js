@@ -98,13 +98,23 @@ window.makeReader = data => {
     const told = evidence._OTHER_WORDS.filter(([pattern, known]) => !text.includes(known) && match(pattern, text))
     return [text, ...told.map(([, , words]) => words)].join('\n')
   }
-  const with_refusal = text => !text.includes(evidence._REFUSAL) && match(evidence._REFUSED, text)
-    ? `${text}\nValueError: ${evidence._REFUSAL}: N` : text
+  const misspelt = word => {
+    const [every, last] = [[...word].map((_, at) => at), word.length - 1]
+    const changed = every.slice(1, last).map(at => `${word.slice(0, at)}[a-z]?${word.slice(at + 1)}`)
+    const longer = every.slice(1).map(at => `${word.slice(0, at)}[a-z]${word.slice(at)}`)
+    const turned = every.slice(1, last - 1).map(at => word.slice(0, at) + word[at + 1] + word[at] + word.slice(at + 2))
+    return new RegExp(`\\b(?!${word}\\b)(?:${[...changed, ...longer, ...turned].join('|')})\\b`)
+  }
+  const mended = said => {
+    const text = evidence._MISSPELT.reduce((text, [pattern, word]) => sub(pattern, text, word), said)
+    return !text.includes(evidence._REFUSAL) && match(evidence._REFUSED, text)
+      ? `${text}\nValueError: ${evidence._REFUSAL}: N` : text
+  }
   const _ends = text => text.length <= 2 * evidence.LONGEST ? text
     : `${text.slice(0, evidence.LONGEST)}\n${text.slice(-evidence.LONGEST)}`
   const _clean = text => {
-    const {_WHAT, _OUTER_NODE, _LOG_PREFIX, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH} = evidence
-    return [_LOG_PREFIX, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH].reduce(
+    const {_WHAT, _OUTER_NODE, _LOG_PREFIX, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH, _ASKED_FOR} = evidence
+    return [_LOG_PREFIX, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH, _ASKED_FOR].reduce(
       (text, pattern) => sub(pattern, text, pattern === _CAUSED_BY ? ' ' : '\n'),
       sub(_OUTER_NODE, sub(_WHAT, text, '\nException: '), ''))
   }
@@ -187,6 +197,6 @@ window.makeReader = data => {
 
   return {
     casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
-    read_attributes, read_error, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique, with_refusal,
+    mended, misspelt, read_attributes, read_error, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   }
 }

@@ -3,7 +3,7 @@
 window.makeSearch = data => {
   const {
     casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
-    read_attributes, read_error, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique, with_refusal,
+    mended, misspelt, read_attributes, read_error, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   } = window.makeReader(data)
   const {errors, words, search, names, question: reading} = constants
   const CONFIDENCE = data.confidence
@@ -99,8 +99,8 @@ window.makeSearch = data => {
   const Lead = (entry, confidence, why, score, variant) =>
     ({case: entry, confidence, why, score, variant, torch: '', exporter: '', opset: null, runtime: '', text: ''})
   const match_error = said_as => {
-    const text = with_refusal(said_as)
-    let read = _with_mentioned(read_error(text), text)
+    const text = mended(said_as)
+    let read = _with_mentioned(_with_right(_with_warned(read_error(text), text)), text)
     let shared = _leads(read, text)
     if (!shared.length && !read.operators.length) {
       read = _with_words(read)
@@ -123,16 +123,41 @@ window.makeSearch = data => {
     if (told.length) return {...read, operators: unique(told)}
     if (said.some(item => _speaks_alike(read, item))) return read
     const found = findall(errors._MENTIONED, text).map(item => item[2] ?? item[1] ?? item[0])
+    found.push(...found.flatMap(name => match(errors._VALUE, name)?.slice(1, 2) ?? []))
+    found.push(...findall(errors._OF_TORCH, read.reasons.map(reason => reason.line).join('\n')).map(item => item[1]))
     const named = found.filter(name => by_operator.has(operator_key(name))).map(spelled)
     const of_attribute = name => data.sentences.filter(([part]) => part === name).flatMap(([, ops]) => ops)
     return {...read, operators: unique(named.length ? named : read_attributes(text).flatMap(of_attribute))}
   }
   const listed = new Set(data.listed)
+  const is_known = key => listed.has(key) || by_operator.has(key)
+  const _with_warned = (read, text) => {
+    if (read.operators.length || !read.reasons.every(reason => reason.warns)) return read
+    const of_torch = findall(errors._OF_TORCH, text).map(item => item[1])
+    const called = read.called.filter(name => of_torch.includes(name) && !errors._WORDS_TOO.includes(name))
+    const known = called.filter(name => is_known(operator_key(name)))
+    return {...read, operators: unique(known).map(spelled)}
+  }
+  const _with_right = read => {
+    const written = read.operators[0] ?? ''
+    const key = operator_key(written)
+    if (!written.startsWith('aten::') || key.length < errors._LEAST_NAME || is_known(key)) return read
+    const pattern = misspelt(key)
+    const near = [...by_operator.keys()].filter(known => pattern.test(known))
+    if (near.length !== 1) return read
+    const meant = by_operator.get(near[0]).flatMap(entry => entry.ops).find(op => operator_key(op) === near[0])
+    return {...read, operators: [meant, ...read.operators]}
+  }
+  const _joined = lines_read => {
+    const prose = casefold(lines_read).replace(errors._IN_PROSE, ending => errors._PROSE[ending])
+    const said_in = split(prose.replaceAll('-', ' '))
+    return [4, 3, 2].flatMap(many => said_in.slice(many - 1).map((_, start) => said_in.slice(start, start + many).join('_')))
+  }
   const _with_words = read => {
     const lines_read = read.reasons.map(reason => reason.line).join('\n')
-    const is_known = key => listed.has(key) || by_operator.has(key)
     const of_torch = findall(errors._OF_TORCH, lines_read).map(item => item[1]).filter(name => is_known(operator_key(name)))
-    const said_in = findall(errors._WORD, lines_read).map(item => item[0]).filter(word => !errors._WORDS_TOO.includes(word))
+    const every = [..._joined(lines_read), ...findall(errors._WORD, lines_read).map(item => item[0])]
+    const said_in = every.filter(word => !errors._WORDS_TOO.includes(word))
     const found = [...of_torch, ...said_in.filter(word => by_operator.has(operator_key(word)))]
     return {...read, operators: unique(found).map(spelled)}
   }
@@ -148,7 +173,7 @@ window.makeSearch = data => {
     const lead_of = item => {
       if (first && !asked.has(item.key) && !_whatever_operator(read, item)) return null
       const confidence = _compare(read, item, first, spoken)
-      return confidence && {confidence, score: _likeness(spoken, item) + errors._RAISED * _raises_alike(read, item)}
+      return confidence && {confidence, score: _likeness(spoken, item) + errors._RAISED * _raises_alike(read, item) + _rarely(read, item)}
     }
     for (const {item} of known) if (!leads.has(item)) leads.set(item, lead_of(item))
     return known.filter(({item}) => leads.get(item)).flatMap(({item, text, places}) => places.map(at => {
@@ -167,6 +192,8 @@ window.makeSearch = data => {
     const raised = read.reasons.filter(reason => !reason.warns)
     return (raised.length ? raised : read.reasons).some(reason => _same_line(reason, item))
   }
+  const _rarely = (read, item) => Math.max(0, ...(read.reasons.length > 1 ? read.reasons : []).map(reason => _same_line(reason, item)).filter(Boolean).map(
+    line => 1 / cases_by_line.get(line).size))
   const _as_far_as = (confidence, entry, variant, first) => {
     const about = !first || entry.first_key.has(first)
     if (variant !== PLAIN) return CONFIDENCE.SIMILAR
