@@ -183,3 +183,27 @@ def test_a_path_that_cannot_be_is_answered_in_words(tmp_path, name):
 
     assert "Traceback" not in done.stderr
     assert done.returncode == (0 if not name else 2)
+
+
+def test_a_file_that_the_scan_itself_fails_on_loses_no_other(rows, tmp_path, monkeypatch):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "typed.py").write_text(
+        "import torch\nimport torch.onnx\n\ndef f(x):\n    return torch.sum(x).to(dtype='int64')\n", encoding="utf-8"
+    )
+    (tree / "odd.py").write_text("import torch\n# onnx\nodd = torch.sum\n", encoding="utf-8")
+    assert scan_source(rows, tree).skipped == ()
+
+    look = sites._Finder.look
+
+    def failing(self, source, clock):
+        if source.path.endswith("odd.py"):
+            raise KeyError("odd")
+        return look(self, source, clock)
+
+    monkeypatch.setattr(sites._Finder, "look", failing)
+    (skipped,) = scan_source(rows, tree).skipped
+    assert (Path(skipped.path).name, skipped.reason) == (
+        "odd.py",
+        "cannot be looked through: KeyError in the scan itself",
+    )

@@ -425,3 +425,51 @@ def test_what_writes_the_nodes_of_a_graph_itself_works_around_no_export(scanned)
     built = f"import torch\n\n\ndef pick(op, x):\n{said}{nodes}    return x\n"
 
     assert [Path(item.site.path).stem for item in scanned(exported=exported, built=built).findings] == ["exported"]
+
+
+#: what speaks of an export beside an operator, and works around none of it
+NO_REASONS = {
+    "its own kind takes its place": """
+import torch
+def forward(x):
+    # use `view` instead of `flatten` for dynamic exporting to ONNX
+    return x.view(x.shape[0], -1)
+""",
+    "the operator that is undone": """
+import torch
+def to_channels(data, factor):
+    # performs nn.PixelShuffle(factor) in reverse, its bug for ONNX is why it is written out
+    return data.view(1, 3, 4, factor, 4, factor).permute(0, 1, 3, 5, 2, 4).reshape(1, -1, 4, 4)
+""",
+    "quoted in a text": '''
+import torch
+def pool(hidden, ids, end):
+    """What others do:
+    # casting to torch.int for onnx compatibility: argmax doesn't support int64 inputs with opset 14
+    hidden[torch.arange(len(hidden)), ids.to(torch.int).argmax(dim=-1)]
+    """
+    return hidden[torch.arange(len(hidden)), torch.argmax(torch.where(ids == end, 1, 0), dim=1)]
+''',
+    "before a message": """
+import torch
+def export(model):
+    # def upsample_nearest2d(g, input, size): the parser does not support all ONNX ops
+    print("Exporting to ONNX")
+""",
+}
+
+
+@pytest.mark.parametrize("what", NO_REASONS)
+def test_what_names_an_operator_and_works_around_none_is_no_finding(scanned, what):
+    assert [item.site for item in scanned(NO_REASONS[what]).findings if item.site.sure is not Sureness.SIMILAR] == []
+
+
+def test_an_operator_that_another_one_replaces_is_told(scanned):
+    (found,) = scanned("""
+import torch
+def forward(x, index):
+    # use scatter instead of index_put for exporting to ONNX
+    return x.scatter(0, index, 1.0)
+""").findings
+    assert found.site.sure is not Sureness.SIMILAR
+    assert {case for case, _ in found.site.fixes} | {found.site.name} >= {"indexput"} or found.site.name == "index_put"

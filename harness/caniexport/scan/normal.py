@@ -495,7 +495,8 @@ class TermReader:
         """Whole numbers and truth values are told apart; another float, a device, or the type of another are not."""
         wanted = words.get("dtype") or (args[1] if len(args) > 1 else None)
         kind = name if name in _CASTS else (wanted.name.split(".")[-1] if wanted is not None else "")
-        if kind.strip("'") in _CASTS:
+        kind = kind.strip("'\"")
+        if kind in _CASTS:
             return self.table.operator(f"as_{_CASTS[kind]}", args[:1], line)
         return args[0]
 

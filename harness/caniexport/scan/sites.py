@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import logging
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ _OPSETS = (("opset-range-by-torch-version", "opset_in_range"),)
 _DOMAINS = ("", "aten", "onnx", "ai.onnx", "com.microsoft", "org.pytorch.aten")
 
 _T = TypeVar("_T")
+_LOG = logging.getLogger(__name__)
 
 
 def find(sources: Sequence[SourceFile], ranking: Ranking) -> tuple[list[Site], list[Skipped]]:
@@ -109,6 +111,10 @@ def _tried(source: SourceFile, skipped: dict[str, str], act: Callable[[ParsedFil
         skipped[source.path] = f"takes more than {SECONDS:.0f} s to look through"
     except MemoryError:
         skipped[source.path] = "takes more memory than there is"
+    except Exception as error:
+        # code of a form that nobody thought of: the other files of the project are still looked through
+        _LOG.debug("scanning %s", source.path, exc_info=True)
+        skipped[source.path] = f"cannot be looked through: {type(error).__name__} in the scan itself"
     return None
 
 

@@ -102,12 +102,24 @@ _AVOIDED = tuple(
         + _NAME,
     )
 )
+#: an operator that takes the place of another one, and one that is undone
+_SWAPPED = re.compile(
+    rf"\b(?:us(?:e|es|ed|ing)|prefer(?:s|red)?) {_NAME.replace('?P<code>', '').replace('?P<name>', '?P<used>')}"
+    rf" (?:instead of|in ?place of|rather than|over) {_NAME}",
+    re.IGNORECASE,
+)
+_UNDONE = re.compile(
+    rf"{_NAME}\S* in reverse|(?:inverse|reverse|opposite) (?:of|to) {_NAME.replace('?P<', '?P<of_')}", re.IGNORECASE
+)
+#: what only tells of what goes on
+_TELLS = frozenset("print info debug warning warn log".split())
 _CODE = re.compile(
     r"`+~?([\w.:]+)[^`]*`+|((?:torch|nn|F|np|aten|Tensor)[.:][\w.:]+)|(\.?[A-Za-z_]\w*)(?=\()|"
     r"(?:operator|op|operators|instead of|replacement (?:for|of)|replace|replaces|of using|use of|using)"
     r" (?:the |a |an )?[`'\"]?([A-Za-z_]\w*)"
 )
 _PLAIN_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_QUOTED_COMMENT = re.compile(r"^\s*\\?#.*$", re.MULTILINE)
 _COMMENT_LINE = re.compile(r"^\s*#")
 #: an operator of torch by its path
 _OF_TORCH = re.compile(r"^(torch(\.(Tensor|nn\.functional|functional|linalg|fft|special|ops\.\w+))?|F)\.\w+$")
@@ -296,7 +308,7 @@ class _PlaceFinder:
         yield from self._blocks(self.source.tree, "")
 
     def _comments(self) -> Iterator[ToldPlace]:
-        lines = self.source.lines
+        lines = self._without_texts()
         number = 0
         while number < len(lines):
             if not _COMMENT_LINE.match(lines[number]):
@@ -314,12 +326,21 @@ class _PlaceFinder:
                 yield from self._commented(number + 1, end + 2, [*block, following])
             number = end + 1
 
+    def _without_texts(self) -> list[str]:
+        """The lines of the file; those of a text over several lines are empty, for what it quotes is no comment."""
+        lines = list(self.source.lines)
+        for node in ast.walk(self.source.tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                for number in range(node.lineno, node.end_lineno or node.lineno):
+                    lines[number - 1] = ""
+        return lines
+
     def _commented(self, first: int, start: int, block: Sequence[str]) -> Iterator[ToldPlace]:
         said = " ".join(block)
         if not _COMPLAINT.search(said) and not backends.of_text(said):
             return
         node = self._statement_at(first, start)
-        if node is None:
+        if node is None or _only_tells(node):
             return
         quoted = tuple(line.strip() for line in block if _is_code(line))
         last = node.end_lineno or node.lineno
@@ -403,7 +424,7 @@ class _PlaceFinder:
             )  # fmt: skip
 
     def _docstring(self, node: ast.FunctionDef | ast.ClassDef) -> Iterator[ToldPlace]:
-        said = ast.get_docstring(node) or ""
+        said = _QUOTED_COMMENT.sub("", ast.get_docstring(node) or "")
         telling = _at_fault(said)
         if telling:
             last = node.end_lineno or node.lineno
@@ -525,6 +546,7 @@ class _PlaceFinder:
 
     def avoided(self, said: str) -> frozenset[str]:
         """The operators of which a text says that they fail, or that something takes their place."""
+        said = _UNDONE.sub(" ", _without_equals(said))
         found = (match for pattern in _AVOIDED for match in pattern.finditer(said))
         told = {
             match["name"] for match in found if match["code"] != match["name"] or match["name"].lower() not in _ENGLISH
@@ -533,10 +555,11 @@ class _PlaceFinder:
 
     def blamed(self, sentences: Iterable[str]) -> frozenset[str]:
         """The operators in those of these sentences that tell of a failure."""
-        return self.named(" ".join(filter(_HARD.search, sentences)), ())
+        return self.named(_without_equals(" ".join(filter(_HARD.search, sentences))), ())
 
     def named(self, said: str, quoted: Iterable[str]) -> frozenset[str]:
         """The operators that a text names: by a word that is no English, or written as code."""
+        said = _UNDONE.sub(" ", said)
         words = _PLAIN_WORD.findall(said)
         found = {operator_of(word) for word in words if word.lower() not in _ENGLISH}
         lower = [word.lower() for word in words]
@@ -634,6 +657,18 @@ def _trailing(line: str) -> str:
 
 def _comment_of(line: str) -> str:
     return line.strip().lstrip("#") if _COMMENT_LINE.match(line) else _trailing(line)
+
+
+def _without_equals(said: str) -> str:
+    """A text without the operators of which one takes the place of another that is the same to the scan: ``view`` for
+    ``flatten``.
+    """
+    return _SWAPPED.sub(lambda seen: " " if operator_of(seen["used"]) == operator_of(seen["name"]) else seen[0], said)
+
+
+def _only_tells(node: ast.stmt) -> bool:
+    """Whether a statement only writes a message."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and _last(node.value.func) in _TELLS
 
 
 def _at_fault(said: str) -> str:
