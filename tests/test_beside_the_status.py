@@ -6,9 +6,9 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from failing_forms import failing_forms
 from small_dataset import append, cell, write
 
-from caniexport.answers.failing_forms import failing_forms
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, table
 from caniexport.answers.points import parse

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from failing_forms import failing_forms
 
 from caniexport import versions
-from caniexport.answers.failing_forms import failing_forms
 from caniexport.answers.runtimes import runtimes
 from caniexport.answers.select import load
 from caniexport.bundles.runtime_releases import RUNTIMES

@@ -106,35 +106,6 @@ _FAMILIES = (
     ("split", "split_v", "variadic_split"),
     ("matmul", "batch_matmul", "batch_matmul_v2"),
 )  # fmt: skip
-#: every operator that the standard of ONNX has or had
-ONNX_OPERATORS = frozenset((
-    "Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool BatchNormalization "
-    "Bernoulli BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Cast CastLike Ceil Celu "
-    "CenterCropPad Clip Col2Im Compress Concat ConcatFromSequence Constant ConstantFill ConstantOfShape Conv "
-    "ConvInteger ConvTranspose Cos Cosh CumProd CumSum DFT DeformConv DepthToSpace DequantizeLinear Det Div Dropout "
-    "DynamicQuantizeLinear Einsum Elu Equal Erf Exp Expand EyeLike Flatten Floor GRU Gather GatherElements GatherND "
-    "Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual GridSample GroupNormalization "
-    "HammingWindow HannWindow HardSigmoid HardSwish Hardmax Identity If ImageDecoder InstanceNormalization IsInf "
-    "IsNaN LRN LSTM LayerNormalization LeakyRelu Less LessOrEqual Log LogSoftmax Loop LpNormalization LpPool MatMul "
-    "MatMulInteger Max MaxPool MaxRoiPool MaxUnpool Mean MeanVarianceNormalization MelWeightMatrix Min Mish Mod Mul "
-    "Multinomial Neg NegativeLogLikelihoodLoss NonMaxSuppression NonZero Not OneHot Optional OptionalGetElement "
-    "OptionalHasElement Or PRelu Pad Pow QLinearConv QLinearMatMul QuantizeLinear RMSNormalization RNN RandomNormal "
-    "RandomNormalLike RandomUniform RandomUniformLike Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
-    "ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare RegexFullMatch Relu Reshape Resize "
-    "ReverseSequence RoiAlign RotaryEmbedding Round STFT Scan Scatter ScatterElements ScatterND Selu SequenceAt "
-    "SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap Shape Shrink Sigmoid "
-    "Sign Sin Sinh Size Slice Softmax SoftmaxCrossEntropyLoss Softplus Softsign SpaceToDepth Split SplitToSequence "
-    "Sqrt Squeeze StringConcat StringNormalizer StringSplit Sub Sum Swish Tan Tanh TensorScatter TfIdfVectorizer "
-    "ThresholdedRelu Tile TopK Transpose Trilu Unique Unsqueeze Upsample Where Xor"
-).split())  # fmt: skip
-#: layers and operators of other programs (TensorFlow Lite, OpenVINO, ncnn, MNN, Core ML) that are no names of ONNX's
-OTHER_OPERATORS = frozenset((
-    "BatchMatMul BatchMatMulV2 Broadcast BroadcastTo Concatenation ConcatV2 Convolution ConvolutionBackpropData "
-    "ConvolutionDepthWise Deconvolution DepthwiseConv2dNative Eltwise ExpandDims FakeQuantize FloorDiv FloorMod "
-    "FullyConnected GatherV2 GroupConvolution InnerProduct Interp Interpolate MirrorPad NormalizeL2 PadV2 Permute "
-    "Pooling ResizeBilinear ResizeNearestNeighbor ReverseV2 RFFT2D ScatterElementsUpdate ScatterNDUpdate SelectV2 "
-    "ShuffleChannel SplitV StridedSlice TopKV2 TransposeConv VariadicSplit"
-).split())  # fmt: skip
 _NAMESPACE = re.compile(
     r"^(?:torch\.ops\.|ops\.)?(?:torch\.nn\.functional\.|torch\.nn\.|torch\.tensor\.|torch\.|tensor\.|nn\.functional\.|nn\.|f\."
     r"|aten(?:::|\.)|prims(?:::|\.)|math(?:::|\.)|onnx::|ai\.onnx[:.]|::|_c\._nn\.|(?:tfl?|tosa|stablehlo|mhlo)::|torchvision(?:\.ops\.|::|\.)|x\.|self\.)",

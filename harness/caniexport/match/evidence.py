@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
+from caniexport import home
 from caniexport.model.messages import signature
-from caniexport.operators import ONNX_OPERATORS, OTHER_OPERATORS, operator_key
+from caniexport.operators import operator_key
 
 #: characters of a text that are looked at, at each end
 LONGEST = 20_000
@@ -583,7 +584,14 @@ def _onnx_named(text: str) -> Iterator[str]:
     """ONNX's operators, and other programs', by their own names, where no sentence names one."""
     found = (match["kind"] or match["op"] or match["before"] or match["alone"] for match in _ONNX_NAMED.finditer(text))
     files = (match["op"] for match in _ONNX_FILE.finditer(text))
-    return (op for op in (*found, *files) if op in ONNX_OPERATORS or op in OTHER_OPERATORS)
+    return (op for op in (*found, *files) if op in node_names())
+
+
+@lru_cache(maxsize=1)
+def node_names() -> frozenset[str]:
+    """The operators of ONNX, and the layers of other programs, by their own names (``cases/onnx_operators.txt``)."""
+    lines = home.packaged_list("onnx_operators.txt").splitlines()
+    return frozenset(name for line in lines if not line.startswith("#") for name in line.split())
 
 
 def spelled(op: str) -> str:

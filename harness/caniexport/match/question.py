@@ -120,11 +120,6 @@ class AskedQuestion:
     named: bool = False
     others: tuple[str, ...] = ()
 
-    @property
-    def has_setting(self) -> bool:
-        """Whether anything of a setting was named."""
-        return bool(self.releases or self.opset or self.exporter or self.runtime)
-
 
 class _Text:
     """A query of which parts are taken out one after the other."""

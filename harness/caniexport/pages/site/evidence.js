@@ -181,7 +181,7 @@ window.makeReader = data => {
       ({groups}) => groups.kind || groups.op || groups.before || groups.alone)
     const files = findall(evidence._ONNX_FILE, text).map(({groups}) => groups.op)
     return [...found, ...files].filter(
-      op => operators.ONNX_OPERATORS.includes(op) || operators.OTHER_OPERATORS.includes(op))
+      op => data.nodes.includes(op))
   }
   const spelled = op => {
     if (op.includes(' ')) return casefold(op)

@@ -20,6 +20,7 @@ from caniexport.answers.support import Support
 from caniexport.answers.torch_operators import name_keys
 from caniexport.match import errors, evidence, question, search, words
 from caniexport.match.errors import Confidence, ErrorIndex, KnownError, own_words
+from caniexport.match.evidence import node_names
 from caniexport.match.search import SearchIndex
 from caniexport.match.seen import SeenAt
 from caniexport.match.words import WordIndex
@@ -108,6 +109,7 @@ def searched(where: SearchIndex) -> dict[str, Any]:
         "cases": [{name: getattr(entry, name) for name in described} for entry in cases.values()],
         "own": own,
         "claimed": [sorted(where.errors.claimed.get(case, ())) for case in cases],
+        "nodes": sorted(node_names()),
         "listed": sorted(where.errors.listed),
         "sentences": sorted(part for parts in where.errors.sentences.values() for part in parts),
         "spoken": list(spoken),
