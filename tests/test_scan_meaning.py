@@ -435,6 +435,12 @@ def forward(x):
     # use `view` instead of `flatten` for dynamic exporting to ONNX
     return x.view(x.shape[0], -1)
 """,
+    "its own kind, as others do": """
+import torch
+def forward(x):
+    # use view as mmdet instead of flatten for dynamically exporting to ONNX
+    return x.view(x.shape[0], -1)
+""",
     "the operator that is undone": """
 import torch
 def to_channels(data, factor):

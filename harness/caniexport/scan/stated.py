@@ -105,7 +105,7 @@ _AVOIDED = tuple(
 #: an operator that takes the place of another one, and one that is undone
 _SWAPPED = re.compile(
     rf"\b(?:us(?:e|es|ed|ing)|prefer(?:s|red)?) {_NAME.replace('?P<code>', '').replace('?P<name>', '?P<used>')}"
-    rf" (?:instead of|in ?place of|rather than|over) {_NAME}",
+    rf"(?: \w+){{0,3}} (?:instead of|in ?place of|rather than|over) {_NAME}",
     re.IGNORECASE,
 )
 _UNDONE = re.compile(
