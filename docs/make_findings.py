@@ -10,8 +10,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from failing_forms import FailingForm, failing_forms
+
 from caniexport import home as homes
-from caniexport.answers.failing_forms import FailingForm, failing_forms
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_findings import OperatorFinding, read_findings, to_look_at
 from caniexport.answers.profile_differences import differences_beside_torch

@@ -210,6 +210,7 @@ _TAKES = "Converting a tensor to a Python integer might cause the trace to be in
         ("Error merging shape info for output. '_fft_c2r_35' source:{1,33} target:{1,64}.", "aten::_fft_c2r"),
         (f"a.py:7: TracerWarning: {_TAKES}\n  x = torch.randint(0, n, (b,)).to(device)", "aten::randint"),
         ("operator aten::gird_sampler is not suported in opset 11", "aten::grid_sampler"),
+        ("Exporting the operator 'aten::fft_hfft' to ONNX opset version 15 is not supported", "aten::fft_hfft"),
         ("RuntimeError: Exportng the opertor aten::unfold to ONNX opset version 11 is not suported", "aten::unfold"),
         ("IndexError: key 7; I can't solve this problem", ""),
     ],

@@ -340,9 +340,10 @@ def _claimed(dataset: Dataset) -> Mapping[str, frozenset[str]]:
 
 def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     """The cases that an error text is about. Where it names an operator, cases of other operators are left out."""
-    text = mended(text)
-    read = _with_right(where, _with_warned(where, read_error(text), text))
-    evidence = _with_mentioned(where, read, text)
+    said, text = text, mended(text)
+    read = _with_warned(where, read_error(text), text)
+    # what has no word misspelt is an exporter's own, and its operator is the one it names
+    evidence = _with_mentioned(where, _with_right(where, read) if text != said else read, text)
     leads = _leads(where, evidence, text)
     if not leads and not evidence.operators:
         evidence = _with_words(where, evidence)

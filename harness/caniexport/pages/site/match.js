@@ -100,7 +100,8 @@ window.makeSearch = data => {
     ({case: entry, confidence, why, score, variant, torch: '', exporter: '', opset: null, runtime: '', text: ''})
   const match_error = said_as => {
     const text = mended(said_as)
-    let read = _with_mentioned(_with_right(_with_warned(read_error(text), text)), text)
+    const as_read = _with_warned(read_error(text), text)
+    let read = _with_mentioned(text === said_as ? as_read : _with_right(as_read), text)
     let shared = _leads(read, text)
     if (!shared.length && !read.operators.length) {
       read = _with_words(read)
