@@ -166,7 +166,7 @@ def times(home: Path, browser: Browser) -> None:
             page.wait_for_selector("table:not(:has(tr.theme ~ tr.theme)) tr.theme")
         settled(page)
         with watch.over("case page"):
-            page.locator(".matrix tr.theme + tr td a").last.click()
+            page.locator(".matrix tr.theme + tr td").last.click()
             page.wait_for_selector(".strip")
         settled(page)
         page = page_of(browser)

@@ -116,6 +116,7 @@ def test_a_large_matrix_has_all_rows_the_cells_of_its_first_and_is_whole_without
     # an answer without a filter is kept
     query = f"rows={rows}&exporter=trace,dynamo"
     whole = ask("/matrix", query)[2]
+    monkeypatch.setattr(grid, "LIGHT", 10)
     monkeypatch.setattr(grid, "LARGE", 10)
     monkeypatch.setattr(grid, "FIRST", 2 * len(RELEASES))
     begun = ask("/matrix", query)[2]

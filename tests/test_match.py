@@ -210,6 +210,10 @@ _TAKES = "Converting a tensor to a Python integer might cause the trace to be in
         ("Error merging shape info for output. '_fft_c2r_35' source:{1,33} target:{1,64}.", "aten::_fft_c2r"),
         (f"a.py:7: TracerWarning: {_TAKES}\n  x = torch.randint(0, n, (b,)).to(device)", "aten::randint"),
         ("operator aten::gird_sampler is not suported in opset 11", "aten::grid_sampler"),
+        ("torch.bucketsize() is not there", "aten::bucketize"),
+        ("Error in ONNX during export GLU with opset 18", "aten::glu"),
+        ("unsupported output type: int, from operator: xformers::attention", "xformers::attention"),
+        ("F A I L   :   I   h a v e   n o   R e s i z e   n o d e", "Resize"),
         ("Exporting the operator 'aten::fft_hfft' to ONNX opset version 15 is not supported", "aten::fft_hfft"),
         ("RuntimeError: Exportng the opertor aten::unfold to ONNX opset version 11 is not suported", "aten::unfold"),
         ("IndexError: key 7; I can't solve this problem", ""),
@@ -224,6 +228,9 @@ def test_an_operator_is_read_from_titles_prose_names_of_values_and_misspelt_word
     [
         ("IndexError: _Map_base::at", "checkpoint-in-forward"),
         ("ERROR:root:invalid unordered_map<K, T> key", "checkpoint-in-forward"),
+        ("ONNX opset version 9 is not supported", "opset-range-by-torch-version"),
+        ("Unsupported model IR version: 10, max supported IR version: 9", "ir-version-10-too-new"),
+        ("it says is_causal is receiving a Tensor instead of a bool", "sdpa-causal-by-traced-size"),
         ("opset 14 or 15? With opset 14 it ends with unsupported version", "opset-range-by-torch-version"),
         ("RuntimeError: ONNX export failed: Couldn't export python oprator MyFunction", "swish-autograd-function"),
     ],
@@ -640,3 +647,18 @@ def test_a_dump_alone_is_no_lead_and_the_line_with_the_error_is_asked_for(text):
     assert reply.exit_code == 0
     assert reply.stdout.startswith("Nothing in this text says what failed: paste the line with the error too")
     assert "fix" not in reply.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ValueError: cannot reshape array of size 184320 into shape (1,2,721,1439)",
+        "IndexError: only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
+        "arrays are valid indices",
+    ],
+)
+def test_what_numpy_tells_any_program_is_called_the_same_error_as_nothing(index, text):
+    found = match_error(index, text)
+
+    assert found.leads
+    assert Confidence.EXACT not in {lead.confidence for lead in found.leads}

@@ -64,6 +64,8 @@ _VALUE = re.compile(r"^(_?[a-z]\w*_\w*[a-z]\w*?)_\d+$")
 #: a function of torch, and a word of a sentence that may be one
 _OF_TORCH = re.compile(r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?:\w+\.)*(\w+)")
 _WORD = re.compile(r"(?<![\w.])[a-z]\w{2,}(?![\w.])")
+#: one that no word of a sentence is (GLU, fft_rfftn)
+_CODE_WORD = re.compile(r"(?<![\w.])(?:[A-Z]{3,}|[a-z]\w*_\w+)(?![\w.])")
 #: how the names of operators end in prose, and in code
 _PROSE = {"pooling": "pool", "padding": "pad", "sampling": "sample", "isation": "ization"}
 _IN_PROSE = re.compile(r"(?:pooling|padding|sampling|isation)(?![a-z])")
@@ -77,6 +79,12 @@ _WORDS_TOO = frozenset(
     "invert item less linear list log loop max maximum mean min minimum mode mul neg norm normal not one optional pad "
     "pow prod rand range remainder repeat reshape resize roll rope round scan scatter select shape sin size slice "
     "solve sort split squeeze std sub sum tensor trace transpose trunc uniform unique var view where xor zeros".split()
+)
+#: what numpy tells any program
+_OF_NUMPY = re.compile(
+    r"cannot reshape array of size|operands could not be broadcast together|could not broadcast input array"
+    r"|setting an array element|only integers, slices|is out of bounds for axis",
+    re.IGNORECASE,
 )
 #: what is said of an operator that nobody has registered
 _OF_ONES_OWN = re.compile(r"is not a registered function/op|Couldn't export Python operator|unrecognized namespace")
@@ -407,23 +415,32 @@ def _with_warned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Error
 
 def _with_right(where: ErrorIndex, evidence: ErrorEvidence) -> ErrorEvidence:
     """Before an operator of torch that nobody knows the one that is meant: it is misspelt by a letter."""
-    key = operator_key(evidence.operator)
-    if not evidence.operator.startswith("aten::") or len(key) < _LEAST_NAME or key in where.operators:
-        return evidence
+    meant = _meant(where, evidence.operator) if evidence.operator.startswith("aten::") else ""
+    return replace(evidence, operators=(meant, *evidence.operators)) if meant else evidence
+
+
+def _meant(where: ErrorIndex, op: str) -> str:
+    """The operator that one which nobody knows is but for a letter; nothing where it is none, or several."""
+    key = operator_key(op)
+    if len(key) < _LEAST_NAME or key in where.operators:
+        return ""
     pattern = misspelt(key)
     near = [known for known in where.by_operator if pattern.search(known)]
     if len(near) != 1:
-        return evidence
-    meant = (op for entry in where.by_operator[near[0]] for op in entry.ops if operator_key(op) == near[0])
-    return replace(evidence, operators=(next(meant), *evidence.operators))
+        return ""
+    return next(op for entry in where.by_operator[near[0]] for op in entry.ops if operator_key(op) == near[0])
 
 
 def _with_words(where: ErrorIndex, evidence: ErrorEvidence) -> ErrorEvidence:
     """Where nothing else is known of a text: the operators that its words name (``torch.outer``, «unbind fails»)."""
     lines = "\n".join(reason.line for reason in evidence.reasons)
-    of_torch = (name for name in _OF_TORCH.findall(lines) if operator_key(name) in where.operators)
+    of_torch = (
+        name if operator_key(name) in where.operators else _meant(where, name) for name in _OF_TORCH.findall(lines)
+    )
     words = (word for word in (*_joined(lines), *_WORD.findall(lines)) if word not in _WORDS_TOO)
-    known = [*of_torch, *(word for word in words if operator_key(word) in where.by_operator)]
+    of_code = (word for word in map(str.casefold, _CODE_WORD.findall(lines)) if word not in _WORDS_TOO)
+    known = [*filter(None, of_torch), *(word for word in words if operator_key(word) in where.by_operator)]
+    known += [word for word in of_code if operator_key(word) in where.operators]
     return replace(evidence, operators=tuple(map(spelled, dict.fromkeys(known))))
 
 
@@ -517,7 +534,7 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, first
         line = _same_line(reason, item)
         if line:
             of_one = len(where.cases_by_line.get(line, ())) == 1 and (not item.key or line == reason.exact)
-            told = _is_rule(evidence) if is_it else not first and of_one
+            told = _is_rule(evidence) if is_it else not first and of_one and not _OF_NUMPY.search(line)
             return Confidence.EXACT if told and not reason.warns else Confidence.SIMILAR
         pattern = _same_pattern(reason, item) if reason.tells else ""
         if pattern:

@@ -66,6 +66,8 @@ _CAUSED_BY = re.compile(
 _OUTER_NODE = re.compile(
     r"Non-zero status code returned while running \w+ node\. Name:'[^']*' Status Message: (?=Non-zero status code)"
 )
+#: where ONNX Runtime refuses a whole file; its versions write it each in its own way
+_OF_MODEL = re.compile(r"\S*model\.cc:\d+\s+onnxruntime::Model::Model\([^)]*\)\s*")
 #: from here on a text only advises
 _ADVICE = re.compile(
     r"Next steps:.*?(?=## Exception summary|<class '|\ncaused by |\Z)"
@@ -111,6 +113,16 @@ _OTHER_WORDS = (
         "is mutated in the forward method",
         "RuntimeError: Constant buffer is mutated in the forward method. Pls register it as buffer",
     ),
+    (
+        re.compile(r"\bis_causal\b[^\n]{0,40}\b[Tt]ensor\b[^\n]{0,20}\bbool\b"),
+        "argument 'is_causal' must be bool",
+        "TypeError: scaled_dot_product_attention(): argument 'is_causal' must be bool, not Tensor",
+    ),
+    (
+        re.compile(r"unsupported model IR version:? ?\d+(?!,? max supported IR version:? ?\d)", re.IGNORECASE),
+        "Unsupported model IR version: N",
+        "InvalidArgument: Unsupported model IR version: N, max supported IR version: N",
+    ),
     # what other libraries of C++ say of a key that a map has not
     (
         re.compile(r"_Map_base::at\b|invalid unordered_map<K, T> key"),
@@ -118,10 +130,14 @@ _OTHER_WORDS = (
         "IndexError: unordered_map::at",
     ),
 )
+#: a text of two bytes for each letter, shown as one of one byte: a blank stands behind each of its letters
+_SPACED = re.compile(r"(?:[^\n] ){0,9}(?:[A-Za-z] |  (?=[A-Za-z:] )){8}(?:[^\n] )*[^\n ]?")
+_BEHIND_IT = re.compile(r"(.) ")
 #: that a release refuses an opset, in a user's words and in torch's
 _REFUSED = re.compile(
     r"(?:n't|\bnot|\bun|\bnot yet) ?support(?:s|ed|ing)?:? (?:the )?(?:ONNX )?opt?set(?:[_ ]version)?[ =:]*\d"
-    r"|\bopset(?:[_ ]version)?[ =:]*\d[^\n]{0,120}\bunsupported (?:opset )?version\b",
+    r"|\bopset(?:[_ ]version)?[ =:]*\d[^\n]{0,120}\bunsupported (?:opset )?version\b"
+    r"|(?:^|[^\w\s,]\s*|\n\s*)(?:ONNX )?opset(?: version)? \d+ is(?:n't| not) (?:yet )?supported",
     re.IGNORECASE,
 )
 #: words of the sentences that name operators, which people misspell by a letter
@@ -225,6 +241,7 @@ _RULES = tuple(
         r"(?:unregistered|Python function call) [`'](?P<op>\w+)",
         r"No such operator \w+ ?:: ?(?P<op>\w+)",
         r"[Oo]ccurred when translating (?P<op>\w+)",
+        r"\bfrom operator: (?P<op>\w+::\w+)",
         r"of operator \((?P<op>[A-Z]\w+)\) in node",
         r"Could not find an implementation for (?:the node )?(?:[^\s:(]*:)?(?P<op>[A-Z]\w*)\s?\(\d+\)",
         r"(?:while running|executing) (?P<op>[A-Z]\w+) node",
@@ -443,7 +460,8 @@ def is_kind(text: str) -> bool:
 
 def read_error(text: str) -> ErrorEvidence:
     """Read an error text as it was pasted; an empty one gives no evidence."""
-    whole = _measured_words(_ends(_BROKEN_LINE.sub("", _ANSI.sub("", text)).translate(_QUOTES)))
+    narrow = _SPACED.sub(lambda run: _BEHIND_IT.sub(r"\1", run[0]), _ANSI.sub("", text))
+    whole = _measured_words(_ends(_BROKEN_LINE.sub("", narrow).translate(_QUOTES)))
     cleaned = _clean(whole)
     reasons = _reasons(cleaned)
     inner = (match["kind"] for reason in reasons for match in _INNER_KIND.finditer(reason.text))
@@ -480,7 +498,7 @@ def without_advice(text: str) -> str:
 
 def _clean(text: str) -> str:
     text = _WHAT.sub("\nException: ", text)
-    text = _OUTER_NODE.sub("", text)
+    text = _OF_MODEL.sub("", _OUTER_NODE.sub("", text))
     for pattern in (_LOG_PREFIX, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH, _ASKED_FOR):
         text = pattern.sub("\n" if pattern is not _CAUSED_BY else " ", text)
     return text

@@ -23,8 +23,10 @@ from caniexport.model.status import Status
 from caniexport.names import plural
 from caniexport.pages import links, looks
 
-#: cells from which on a table is a large one, and those of its first rows, which are there without a script
+#: cells from which on a script makes their links, and a table that no script draws has none
+LIGHT = 300
 LARGE = 3000
+#: cells of a light table that are there without a script: those of its first rows
 FIRST = 1500
 #: from this many columns on, cells show signs and numbers only
 _MANY = 9
@@ -47,7 +49,7 @@ def _width(text: str) -> float:
 
 def choose_cells(lines: Sequence[object], columns: Sequence[str], *, plain: bool) -> Cells:
     """How a table of these rows is drawn; ``plain``: no script makes cells."""
-    if len(lines) * len(columns) <= LARGE:
+    if len(lines) * len(columns) <= (LARGE if plain else LIGHT):
         return Cells.LINKED
     return Cells.BARE if plain else Cells.SEEN
 
@@ -132,6 +134,11 @@ class GridTable:
     def light(self) -> bool:
         """Whether a script draws the cells that are seen, and makes their links."""
         return self.drawn is Cells.SEEN
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether some of its cells are there only when a script draws them."""
+        return any(row.is_later for part in self.parts for block in part.blocks for row in block.rows)
 
     @property
     def bare(self) -> bool:

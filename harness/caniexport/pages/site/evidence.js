@@ -76,7 +76,8 @@ window.makeReader = data => {
     return {kind, text, line, pattern, clauses, exact, tells, alone, warns, names_operator}
   }
   const read_error = text => {
-    const joined = sub(evidence._BROKEN_LINE, sub(evidence._ANSI, text, ''), '')
+    const narrow = sub(evidence._ANSI, text, '').replace(evidence._SPACED, run => run.replace(evidence._BEHIND_IT, '$1'))
+    const joined = sub(evidence._BROKEN_LINE, narrow, '')
     const whole = _measured_words(_ends(joined.replace(/[^]/gu, letter => evidence._QUOTES[letter] ?? letter)))
     const found = _reasons(_clean(whole))
     const inner = found.flatMap(reason => findall(evidence._INNER_KIND, reason.text).map(item => item.groups.kind))
@@ -113,10 +114,10 @@ window.makeReader = data => {
   const _ends = text => text.length <= 2 * evidence.LONGEST ? text
     : `${text.slice(0, evidence.LONGEST)}\n${text.slice(-evidence.LONGEST)}`
   const _clean = text => {
-    const {_WHAT, _OUTER_NODE, _LOG_PREFIX, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH, _ASKED_FOR} = evidence
+    const {_WHAT, _OUTER_NODE, _OF_MODEL, _LOG_PREFIX, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH, _ASKED_FOR} = evidence
     return [_LOG_PREFIX, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH, _ASKED_FOR].reduce(
       (text, pattern) => sub(pattern, text, pattern === _CAUSED_BY ? ' ' : '\n'),
-      sub(_OUTER_NODE, sub(_WHAT, text, '\nException: '), ''))
+      sub(_OF_MODEL, sub(_OUTER_NODE, sub(_WHAT, text, '\nException: '), ''), ''))
   }
   const _reasons = text => {
     const bare = match(evidence._BARE_KIND, strip(text))

@@ -140,14 +140,15 @@ window.makeSearch = data => {
     return {...read, operators: unique(known).map(spelled)}
   }
   const _with_right = read => {
-    const written = read.operators[0] ?? ''
+    const found = read.operators[0]?.startsWith('aten::') ? _meant(read.operators[0]) : ''
+    return found ? {...read, operators: [found, ...read.operators]} : read
+  }
+  const _meant = written => {
     const key = operator_key(written)
-    if (!written.startsWith('aten::') || key.length < errors._LEAST_NAME || is_known(key)) return read
+    if (key.length < errors._LEAST_NAME || is_known(key)) return ''
     const pattern = misspelt(key)
     const near = [...by_operator.keys()].filter(known => pattern.test(known))
-    if (near.length !== 1) return read
-    const meant = by_operator.get(near[0]).flatMap(entry => entry.ops).find(op => operator_key(op) === near[0])
-    return {...read, operators: [meant, ...read.operators]}
+    return near.length === 1 ? by_operator.get(near[0]).flatMap(entry => entry.ops).find(op => operator_key(op) === near[0]) : ''
   }
   const _joined = lines_read => {
     const prose = casefold(lines_read).replace(errors._IN_PROSE, ending => errors._PROSE[ending])
@@ -156,10 +157,12 @@ window.makeSearch = data => {
   }
   const _with_words = read => {
     const lines_read = read.reasons.map(reason => reason.line).join('\n')
-    const of_torch = findall(errors._OF_TORCH, lines_read).map(item => item[1]).filter(name => is_known(operator_key(name)))
+    const of_torch = findall(errors._OF_TORCH, lines_read).map(item => is_known(operator_key(item[1])) ? item[1] : _meant(item[1]))
     const every = [..._joined(lines_read), ...findall(errors._WORD, lines_read).map(item => item[0])]
-    const said_in = every.filter(word => !errors._WORDS_TOO.includes(word))
-    const found = [...of_torch, ...said_in.filter(word => by_operator.has(operator_key(word)))]
+    const of_code = findall(errors._CODE_WORD, lines_read).map(item => casefold(item[0]))
+    const [said_in, short] = [every, of_code].map(found => found.filter(word => !errors._WORDS_TOO.includes(word)))
+    const found = [...of_torch.filter(Boolean), ...said_in.filter(word => by_operator.has(operator_key(word)))]
+    found.push(...short.filter(word => is_known(operator_key(word))))
     return {...read, operators: unique(found).map(spelled)}
   }
   const CONFIDENCES = Object.values(CONFIDENCE)
@@ -208,7 +211,7 @@ window.makeSearch = data => {
       const line = _same_line(reason, item)
       if (line) {
         const of_one = cases_by_line.get(line)?.size === 1 && (!item.key || line === reason.exact)
-        const told = is_it ? _is_rule(read) : !first && of_one
+        const told = is_it ? _is_rule(read) : !first && of_one && !match(errors._OF_NUMPY, line)
         return told && !reason.warns ? CONFIDENCE.EXACT : CONFIDENCE.SIMILAR
       }
       const pattern = reason.tells ? _same_pattern(reason, item) : ''

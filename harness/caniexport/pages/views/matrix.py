@@ -226,7 +226,8 @@ def _grid(kept: Kept, asked: MatrixParameters, shown: Table, whole: bool, plain:
         return grid.of_gathered(found, shown.columns, "operator", address, asked.by, part=_whose, drawn=drawn)
     if asked.rows == "themes":
         found = by_theme(shown.lines, shown.columns)
-        return grid.of_gathered(found, shown.columns, "theme", asked.of_theme, asked.by)
+        drawn = Cells.LINKED if whole else choose(found)
+        return grid.of_gathered(found, shown.columns, "theme", asked.of_theme, asked.by, drawn=drawn)
     opsets = asked.mine.of("opset")
     carried = {"opset": opsets[0] if len(opsets) == 1 else "", "provider": asked.provider}
     if release := asked.release(rows):
