@@ -65,7 +65,7 @@ def _draw(found: Page, kept: Kept) -> None:
     if found.is_live:
         own("heading.html", page=found, above="")
         _going_on(kept)
-        own("above.html", above=found.above)
+        own("box.html", name="top", shown=found.above)
     else:
         own("heading.html", page=found, above=found.above)
     for warning in found.warnings:
@@ -73,7 +73,7 @@ def _draw(found: Page, kept: Kept) -> None:
     widgets.draw(found.bars, partial(upload.box, kept) if found.takes_file else None)
     if found.takes_file:
         upload.tell()
-    own("body.html", body=found.body)
+    own("box.html", name="body", shown=found.body)
 
 
 def _own(template: str, carried: Mapping[str, str], **given: object) -> None:

@@ -302,6 +302,20 @@ def test_an_opset_is_found_wherever_its_number_is_written(scanned, text):
             "plain",
             "@R.register_rewriter(func_name='torch.Tensor.expand', backend='ncnn')\ndef expand(ctx, x): return x\n",
         ),
+        (
+            "plain",
+            "def forward(self, x):\n    if self.coreml_exportable:\n        return F.unfold(x, 2)\n    return x.t()\n",
+        ),
+        (
+            "plain",
+            "def forward(self, x):\n    if torch.onnx.is_in_onnx_export():\n"
+            "        return torch.ops._caffe2.Gelu(x, True)\n    return F.gelu(x)\n",
+        ),
+        (
+            "plain",
+            "def forward(self, key):\n    # ONNX will compress two permutes, and Barracuda will not like it\n"
+            "    return key.permute(0, 2, 1, 3).permute(0, 1, 3, 2)\n",
+        ),
         ("backend__ncnn__ops", "# ONNX does not support torch.Tensor.unfold\ndef unfold(x):\n    return x\n"),
     ],
 )

@@ -83,8 +83,7 @@ _WORDS_TOO = frozenset(
 #: what numpy tells any program
 _OF_NUMPY = re.compile(
     r"cannot reshape array of size|operands could not be broadcast together|could not broadcast input array"
-    r"|setting an array element|only integers, slices|is out of bounds for axis",
-    re.IGNORECASE,
+    r"|setting an array element|only integers, slices|is out of bounds for axis"
 )
 #: what is said of an operator that nobody has registered
 _OF_ONES_OWN = re.compile(r"is not a registered function/op|Couldn't export Python operator|unrecognized namespace")
@@ -350,7 +349,7 @@ def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     """The cases that an error text is about. Where it names an operator, cases of other operators are left out."""
     said, text = text, mended(text)
     read = _with_warned(where, read_error(text), text)
-    # what has no word misspelt is an exporter's own, and its operator is the one it names
+    # without a misspelt word a text is an exporter's own
     evidence = _with_mentioned(where, _with_right(where, read) if text != said else read, text)
     leads = _leads(where, evidence, text)
     if not leads and not evidence.operators:

@@ -66,7 +66,7 @@ _CAUSED_BY = re.compile(
 _OUTER_NODE = re.compile(
     r"Non-zero status code returned while running \w+ node\. Name:'[^']*' Status Message: (?=Non-zero status code)"
 )
-#: where ONNX Runtime refuses a whole file; its versions write it each in its own way
+#: where ONNX Runtime refuses a file; each version writes it in its own way
 _OF_MODEL = re.compile(r"\S*model\.cc:\d+\s+onnxruntime::Model::Model\([^)]*\)\s*")
 #: from here on a text only advises
 _ADVICE = re.compile(
@@ -130,7 +130,7 @@ _OTHER_WORDS = (
         "IndexError: unordered_map::at",
     ),
 )
-#: a text of two bytes for each letter, shown as one of one byte: a blank stands behind each of its letters
+#: a text of two bytes a letter, shown as one of one: a blank behind each letter
 _SPACED = re.compile(r"(?:[^\n] ){0,9}(?:[A-Za-z] |  (?=[A-Za-z:] )){8}(?:[^\n] )*[^\n ]?")
 _BEHIND_IT = re.compile(r"(.) ")
 #: that a release refuses an opset, in a user's words and in torch's

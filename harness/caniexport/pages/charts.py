@@ -86,7 +86,7 @@ def lines_chart(columns: Sequence[str], series: Sequence[Series], caption: str) 
 def heat_chart(cells: Sequence[HeatCell], rows: Sequence[str], columns: Sequence[str], caption: str) -> Markup:
     """A table of colours, each with its words; ``rows`` and ``columns`` are in their order. Its numbers stand apart."""
     name = _kept_as(_drawn_heat, tuple(cells), tuple(rows), tuple(columns))
-    return render("heat.html", caption=caption, picture=name)
+    return render("chart.html", caption=caption, picture=name, columns=())
 
 
 def drawn_picture(name: str) -> str | None:

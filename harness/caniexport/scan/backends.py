@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 _NAMES = {
     "ncnn": "ncnn", "tensorrt": "tensorrt", "trt": "tensorrt", "coreml": "coreml", "coremltools": "coreml",
@@ -12,6 +13,7 @@ _NAMES = {
     "ascend": "ascend", "tvm": "tvm", "snpe": "snpe", "vacc": "vacc", "mnn": "mnn", "axelera": "axelera", "qnn": "qnn",
     "inferentia": "neuron", "neuron": "neuron", "neuronx": "neuron",
     "tensorflow": "tensorflow", "engine": "tensorrt", "paddle": "paddle", "hailo": "hailo", "sophgo": "sophgo",
+    "barracuda": "barracuda", "onnx2tf": "tensorflow",
 }  # fmt: skip
 #: names that a folder or a comment has for other reasons, too
 _AMBIGUOUS = frozenset({"pb", "engine", "tensorflow", "paddle", "saved_model", "tvm"})
@@ -19,13 +21,17 @@ _AMBIGUOUS = frozenset({"pb", "engine", "tensorflow", "paddle", "saved_model", "
 _MEASURED = ("", "default", "onnx", "onnxruntime", "ort")
 _WORD = re.compile(r"[a-z]+")
 _IN_TEXT = re.compile(r"\b(ncnn|tensorrt|trt|coreml|core ml|openvino|rknn|tflite|snpe|mnn|inferentia)\b", re.IGNORECASE)
+#: what reads ONNX files alone: a comment on it names both
+_READS_ONNX = re.compile(r"\b(barracuda|onnx2tf)\b", re.IGNORECASE)
+#: operators of Caffe2 that torch had itself
+_OPS = "torch.ops._caffe2."
 #: what brings an ONNX file to TensorRT
 _CONVERTER = re.compile(r"onnx2tensorrt|onnx2trt|onnx[- ]tensorrt|nvidia/tensorrt", re.IGNORECASE)
 
 
 def mentioned(text: str) -> bool:
     """Whether a file has to do with another runtime at all."""
-    return bool(_IN_TEXT.search(text) or "tflite" in text)
+    return bool(_IN_TEXT.search(text) or _READS_ONNX.search(text) or "tflite" in text)
 
 
 def of_path(path: str) -> str:
@@ -45,6 +51,8 @@ def of_name(name: str) -> str:
 
 def of_text(said: str) -> str:
     """The runtime that a comment is about; empty where it speaks of ONNX, too."""
+    if only := _READS_ONNX.search(said):
+        return _NAMES[only[0].lower()]
     found = _IN_TEXT.search(said) or _CONVERTER.search(said)
     if found is None or "onnx" in _CONVERTER.sub("", said).lower():
         return ""
@@ -66,8 +74,13 @@ def of_call(call: ast.Call) -> str:
 
 
 def of_test(test: ast.expr) -> str:
-    """The runtime that a test asks for: ``self.format in {"tflite", "edgetpu"}``, ``backend == "ncnn"``."""
+    """The runtime that a test asks for: ``self.format in {"tflite", "edgetpu"}``, ``backend == "ncnn"``,
+    ``self.coreml_exportable``.
+    """
     for item in ast.walk(test):
+        flag = _dotted(item).rpartition(".")[2]
+        if "export" in flag and of_name(flag):
+            return of_name(flag)
         if isinstance(item, ast.Compare) and len(item.ops) == 1 and isinstance(item.ops[0], ast.Eq | ast.In):
             parts = ast.walk(item.comparators[0])
             texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
@@ -79,6 +92,12 @@ def of_test(test: ast.expr) -> str:
             if asked and names and all(names):
                 return names[0]
     return ""
+
+
+def of_branch(block: Sequence[ast.stmt]) -> str:
+    """The runtime whose own operators a branch calls."""
+    names = (_dotted(item) for node in block for item in ast.walk(node) if isinstance(item, ast.Attribute))
+    return "caffe2" if any(name.startswith(_OPS) for name in names) else ""
 
 
 def _dotted(node: ast.AST) -> str:

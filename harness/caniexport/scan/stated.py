@@ -497,13 +497,12 @@ class _PlaceFinder:
                 way = exporting(item.test)
                 runtime = backends.of_test(item.test)
                 if way is not None or runtime:
-                    here, there = (item.body, item.orelse) if way is not False else (item.orelse, item.body)
+                    there = item.body if way is False else item.orelse
                     last = node.end_lineno or node.lineno
                     yield ToldPlace(
                         node.lineno, node.lineno, last, Told.GATE, "", instead=(there.lineno, there.end_lineno or 0),
                         runtime=runtime, asked=asks_for_export(item.test),
                     )  # fmt: skip
-                    del here
 
     def _gate(self, node: ast.If, rest: Sequence[ast.stmt], inside: str) -> Iterator[ToldPlace]:
         way, runtime = exporting(node.test), backends.of_test(node.test)
@@ -513,6 +512,7 @@ class _PlaceFinder:
         ours: Sequence[ast.stmt] = node.body
         if way is False:
             ours, other = [item for item in other if node.orelse or item.lineno - node.lineno < _BEHIND], ours
+        runtime = runtime or backends.of_branch(ours)
         first = node.lineno
         here, instead = span(ours) if ours else None, span(other) if other else None
         last = max(node.end_lineno or node.lineno, *(end for _, end in filter(None, (here, instead))), 0)
