@@ -22,7 +22,7 @@ _MEASURED = ("", "default", "onnx", "onnxruntime", "ort")
 _WORD = re.compile(r"[a-z]+")
 _IN_TEXT = re.compile(r"\b(ncnn|tensorrt|trt|coreml|core ml|openvino|rknn|tflite|snpe|mnn|inferentia)\b", re.IGNORECASE)
 #: what reads ONNX files alone: a comment on it names both
-_READS_ONNX = re.compile(r"\b(barracuda|onnx2tf)\b", re.IGNORECASE)
+_READS_ONNX = re.compile(r"\b(barracuda|onnx2tf)\b(?! also)", re.IGNORECASE)
 #: operators of Caffe2 that torch had itself
 _OPS = "torch.ops._caffe2."
 #: what brings an ONNX file to TensorRT
