@@ -153,14 +153,7 @@ if (!window.caniexport) {
     if (waiting.style.display !== display) waiting.style.display = display
   }
   const drawn = () => { cells.watch(); newest(); named(); narrowed(); unfolded(); copies(); awaited() }
-  // once before a frame is painted: what is asked of the layout makes the browser work it out
-  let isAsked = false
-  const changed = () => {
-    if (isAsked) return
-    isAsked = true
-    requestAnimationFrame(() => { isAsked = false; drawn() })
-  }
-  new MutationObserver(changed).observe(document.body, {childList: true, subtree: true})
+  new MutationObserver(drawn).observe(document.body, {childList: true, subtree: true})
   drawn()
   // the heads of a table stay in the window while its rows go by
   const heads = () => document.querySelectorAll('.scroll > table').forEach(table => {
