@@ -122,7 +122,11 @@ def drawn(page):
     """Wait until the app has drawn the page; fail where it could not."""
     page.wait_for_selector("#root header.page h1, [data-testid=stAlertContentError]")
     assert page.locator("[data-testid=stAlertContentError]").all_inner_texts() == []
-    until(page, "document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'")
+    until(
+        page,
+        "document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'"
+        " && document.getElementById('first') === null",
+    )
 
 
 def until(page, expression):

@@ -47,10 +47,8 @@ def test_a_click_on_a_cell_leads_to_its_error_text_and_back_leads_to_the_matrix(
     page.get_by_text(CROSS.format(9)).first.wait_for()
 
     page.go_back()
-    page.wait_for_selector(".matrix")
-    drawn(page)
+    page.locator("tr.theme").wait_for()
     assert page.url.endswith("/matrix?theme=geometry")
-    assert page.locator("tr.theme").count() == 1
 
 
 def test_a_link_to_another_page_of_the_app_loads_nothing_anew_and_one_out_of_it_is_left_alone(visit):
@@ -120,16 +118,17 @@ def test_the_heads_of_the_matrix_stay_in_the_window_while_its_rows_go_by(visit):
     box.evaluate("node => { node.scrollLeft = 200 }")
     page.mouse.move(250, 300)
     page.mouse.wheel(0, 900)
-    until(page, "document.querySelector('.matrix').getBoundingClientRect().top < 0")
-    until(page, "getComputedStyle(document.querySelector('.matrix')).getPropertyValue('--down') !== '0px'")
-    above, beside, inner = box.evaluate("""node => {
-      const [bar, box, head] = ['[data-testid=stHeader]', '.scroll:has(.matrix)', '.matrix thead th.case']
-        .map(name => document.querySelector(name).getBoundingClientRect())
-      return [head.y - bar.bottom, head.x - box.x, node.scrollHeight - node.clientHeight]
-    }""")
-
-    assert abs(above) < 3
-    assert abs(beside) < 3
+    # a wheel's way is drawn frame by frame
+    until(page, "document.querySelector('.matrix').getBoundingClientRect().top < -300")
+    until(
+        page,
+        """(() => {
+          const [bar, box, head] = ['[data-testid=stHeader]', '.scroll:has(.matrix)', '.matrix thead th.case']
+            .map(name => document.querySelector(name).getBoundingClientRect())
+          return Math.abs(head.y - bar.bottom) < 3 && Math.abs(head.x - box.x) < 3
+        })()""",
+    )
+    inner = box.evaluate("node => node.scrollHeight - node.clientHeight")
     assert inner <= 1, "the page scrolls, not a box in it"
 
 

@@ -25,7 +25,13 @@
   const look = () => {
     // or the app has something else to say; what somebody is typing stays
     if (!document.querySelector('#root .body, #root [data-testid=stAlertContentError]') || first.querySelector('form :focus')) return
+    // filters whose scripts have not come are lower than they will be
+    if (document.querySelector('#root [data-testid=stSkeleton]')) return
     seen.disconnect()
+    setTimeout(take, 50)
+  }
+  const take = () => {
+    if (first.querySelector('form :focus')) return
     const main = document.querySelector('[data-testid=stMain]')
     if (main && first.scrollTop) main.scrollTop = first.scrollTop
     const isNarrowing = first.querySelector('input.narrow:focus')

@@ -18,10 +18,12 @@ if (!window.caniexport) {
     cell.append(link)
     return link
   }
-  // a reader's setting goes along, also by Streamlit's own links between the pages
+  // a reader's setting goes along, also by Streamlit's own links between the pages and while the next page is awaited
+  let carried = ''
   const carries = () => {
     const address = document.querySelector('[data-carries]')?.dataset.carries
-    return address ? new URL(address, location.href).search : ''
+    if (address) carried = new URL(address, location.href).search
+    return carried
   }
   document.addEventListener('click', event => {
     const link = event.target.closest && event.target.closest('[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]')
@@ -152,7 +154,7 @@ if (!window.caniexport) {
     const display = isThere ? 'none' : 'grid'
     if (waiting.style.display !== display) waiting.style.display = display
   }
-  const drawn = () => { cells.watch(); newest(); named(); narrowed(); unfolded(); copies(); awaited() }
+  const drawn = () => { cells.watch(); newest(); named(); narrowed(); unfolded(); copies(); awaited(); carries() }
   new MutationObserver(drawn).observe(document.body, {childList: true, subtree: true})
   drawn()
   // the heads of a table stay in the window while its rows go by
