@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
-from browser_fixtures import MARKS, drawn, until
+from browser_fixtures import MARKS, until
 
 pytestmark = MARKS
 TABLES = [
