@@ -115,7 +115,7 @@ def judged(
     rows: Rows, statuses: Statuses, model: Model, operators: OperatorsSummary | None, *, hidden: bool
 ) -> TouchWord:
     """What is said of a model, with the rows of its own cases or without; an operator of which nothing is known is told
-    in the first line, and no all-clear.
+    in the first line, and so is another exporter than the file's: no all-clear.
     """
     own = {case for case, _ in model.keys} if hidden else set()
 
@@ -123,7 +123,7 @@ def judged(
         return None if case in own else statuses.at(case, variant, place)
 
     found = TouchJudge(rows, model.graph, model.source, status, operators).at(model.target)
-    return TouchWord.NOT_KNOWN if found.unseen and found.word in _CLEAR else found.word
+    return TouchWord.NOT_KNOWN if found.word in _CLEAR and not found.is_seen else found.word
 
 
 def told(words: Counter[tuple[TouchWord, bool]]) -> Iterable[str]:
@@ -153,8 +153,8 @@ def measured(models: int, parts: int, seed: int) -> dict[bool, Counter[tuple[Tou
         for hidden in (False, True):
             word = judged(rows, statuses, model, operators, hidden=hidden)
             found[hidden][word, model.fails] += 1
-            if not hidden and model.fails and word in _CLEAR:
-                print("false:", model.keys, model.source.text, "→", model.target.text)
+            if model.fails and word in _CLEAR:
+                print("false, hidden:" if hidden else "false:", model.keys, model.source.text, "→", model.target.text)
     return found
 
 

@@ -39,14 +39,19 @@ def order_ways(found: Upgrade) -> list[UpgradeTarget]:
     """
     target, kept, other = found.target, found.kept, found.other
     assumed = " ".join(found.before.notes)
-    is_mine = "the exporter of the default call" not in assumed and kept is not None and kept.clean >= target.clean
+    is_mine = "the exporter of the default call" not in assumed and kept is not None and _ease(kept) >= _ease(target)
     ways = [target]
     if kept is not None:
-        ways = [kept, target] if is_mine or (kept.clean and not target.clean) else [target, kept]
+        ways = [kept, target] if is_mine or _ease(kept) > _ease(target) else [target, kept]
     if other is None:
         return ways
     is_named = not any(note.startswith("opset") for note in found.before.notes)
     return [*ways, other] if is_named and ways[0].clean else [other, *ways]
+
+
+def _ease(way: UpgradeTarget) -> int:
+    """What is known to be spared before what no known failure touches, before the rest."""
+    return way.clean + way.is_known
 
 
 def call_way(found: Upgrade, way: UpgradeTarget) -> str:
@@ -64,7 +69,7 @@ def _way(found: Upgrade, way: UpgradeTarget) -> str:
 def decide_plan(found: Plan) -> str:
     """``Move to torch 2.15.0: nothing that was measured breaks. With `dynamo=False` …``."""
     goals = [target for target in (found.newest, found.kept) if target is not None]
-    best = max(goals, key=lambda target: versions.parse(target.place.torch), default=None)
+    best = max(goals, key=lambda target: (versions.parse(target.place.torch), _ease(target)), default=None)
     if best is None or best.place.torch == found.before.torch:
         return _decide_least(found)
     rest = [target for target in goals if target.place != best.place]
@@ -197,6 +202,18 @@ def _told_of_model(target: UpgradeTarget, found: ModelStanding) -> str:
     if found.measured is not None:
         return f"it was measured there: {found.measured.value}{f' ({found.why})' if found.why else ''}"
     named = some([touch.case for touch in (found.touches or found.may_touch)], _NAMED)
+    return f"{_inferred(target, found, named)}{_beyond_file(target, found)}"
+
+
+def _beyond_file(target: UpgradeTarget, found: ModelStanding) -> str:
+    """What a file written by another exporter leaves open where nothing in it is known to fail."""
+    if not found.written_by or not target.clean:
+        return ""
+    writer, reader = EXPORTER_SHORT[found.written_by], EXPORTER_SHORT[target.place.exporter]
+    return f"; {reader} reads more of the program than a file by {writer} shows, so only `--measure` tells"
+
+
+def _inferred(target: UpgradeTarget, found: ModelStanding, named: str) -> str:
     match found.word:
         case TouchWord.WORKS:
             same = some(list(found.equal), _NAMED)

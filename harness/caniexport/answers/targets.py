@@ -76,8 +76,7 @@ class UpgradeTarget:
     @property
     def is_known(self) -> bool:
         """Whether nothing is known to stop working, and nothing of what was asked about is unknown."""
-        measured = self.model is not None and self.model.measured is not None
-        return self.clean and (measured or self.model is None or not self.model.unseen)
+        return self.clean and (self.model is None or self.model.is_seen)
 
 
 def other_places(rows: Rows, left: MeasuredPoint, right: MeasuredPoint) -> list[MeasuredPoint]:

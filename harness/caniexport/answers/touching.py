@@ -78,7 +78,8 @@ class ModelStanding:
     where the model comes from, too. ``measured`` is how the model itself ended there, where it was measured, and
     ``why`` what stops it. ``unseen`` are operators of the model that none of the graphs compared has, and of which
     torch's own calls are not measured to pass: nothing is known of them. ``failing`` counts the graphs compared that
-    fail there.
+    fail there. ``written_by`` is the exporter that wrote the model's file where the target has another one, which reads
+    what no file has: the program, gradients, numbers that are read off tensors.
     """
 
     word: TouchWord
@@ -92,6 +93,12 @@ class ModelStanding:
     why: str = ""
     unseen: tuple[str, ...] = ()
     failing: int = 0
+    written_by: str = ""
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the model was measured, or its file has all that is known to matter at the target."""
+        return self.measured is not None or not (self.unseen or self.written_by)
 
     @property
     def told(self) -> str:
@@ -140,6 +147,7 @@ class TouchJudge:
             self._already(target),
             unseen=self._unseen(measured, target),
             failing=sum(not works(status) for status in of_models.values()),
+            written_by=self._source.exporter if target.exporter != self._source.exporter else "",
         )
 
     def _unseen(self, measured: Iterable[tuple[str, str]], target: MeasuredPoint) -> tuple[str, ...]:

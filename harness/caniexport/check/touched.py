@@ -35,7 +35,8 @@ class KnownFailures:
     """What is known of a model at a point.
 
     ``cases`` are the known failures that touch it, or that fail as its export does; ``may_touch`` names those that
-    may, ``unseen`` operators of which nothing is known. ``error`` is what its export raised here, empty where it wrote
+    may, ``unseen`` operators of which nothing is known, ``written_by`` the exporter of its file where the point has
+    another one. ``error`` is what its export raised here, empty where it wrote
     a file. ``place`` is the point, ``notes`` say what was assumed.
     """
 
@@ -46,13 +47,14 @@ class KnownFailures:
     error: str
     notes: tuple[str, ...]
     unseen: tuple[str, ...] = ()
+    written_by: str = ""
 
     @property
     def is_touched(self) -> bool | None:
         """Whether a known failure touches it; ``None`` where nobody knows, which is no word for the model."""
         if self.cases:
             return True
-        is_clear = self.word in (TouchWord.WORKS, TouchWord.NOT_TOUCHED) and not self.unseen
+        is_clear = self.word in (TouchWord.WORKS, TouchWord.NOT_TOUCHED) and not (self.unseen or self.written_by)
         return False if is_clear else None
 
     @property
@@ -61,6 +63,7 @@ class KnownFailures:
         said = [f"{self.word.value} at {self.place}", self.error, *(case.reason for case in self.cases)]
         said += [f"may touch it: {', '.join(self.may_touch)}"] if self.may_touch else []
         said += [f"nothing is known of {', '.join(self.unseen)}"] if self.unseen else []
+        said += [f"its file is by {self.written_by}, which does not show all of it"] if self.written_by else []
         return "; ".join(filter(None, said))
 
 
@@ -128,7 +131,8 @@ def _of_file(
     rows = load(dataset)
     places, named = Places(rows), {axis: value for axis, value in asked.items() if axis != "torch"}
     try:
-        source = places.fill({**file.point, **installed, **named})
+        # what wrote the file is in it, whatever is asked of the target
+        source = places.fill({**named, **file.point, **installed})
         target = places.fill({**named, "torch": asked["torch"]}) if asked.get("torch") else source
     except UnknownName as unknown:
         return KnownFailures(TouchWord.NOT_KNOWN, "the versions here", (), (), "", (str(unknown),))
@@ -141,4 +145,5 @@ def _of_file(
     word = TouchWord.TOUCHED if cases and standing.word is not TouchWord.FAILS else standing.word
     may = tuple(touch.case for touch in standing.may_touch)
     notes = tuple(filter(None, (*file.notes, source.assumed, target.assumed)))
-    return KnownFailures(word, target.text, cases, may, "", tuple(dict.fromkeys(notes)), standing.unseen)
+    left = standing.unseen, standing.written_by
+    return KnownFailures(word, target.text, cases, may, "", tuple(dict.fromkeys(notes)), *left)

@@ -73,7 +73,7 @@ def command(
 
     The first line is the decision. Exit code 1 where something that worked does not work afterwards, or nothing was
     measured; of a model, where it is not known that it does: a known failure touches it or may, nothing was measured
-    there, or it has an operator that no measured graph has.
+    there, it has an operator that no measured graph has, or another exporter wrote its file.
     """
     from caniexport.answers.points import parse
     from caniexport.answers.wanted import wanted
