@@ -104,8 +104,11 @@ class ModelStanding:
     def told(self) -> str:
         """The word for people: that a case with the same graph works is no measurement of the model."""
         if self.measured is None and self.word in (TouchWord.WORKS, TouchWord.FAILS):
-            return f"a case with the same graph {'works' if self.word is TouchWord.WORKS else 'fails'}"
-        return self.word.value
+            told = f"a case with the same graph {'works' if self.word is TouchWord.WORKS else 'fails'}"
+        else:
+            told = self.word.value
+        is_clear = self.word in (TouchWord.WORKS, TouchWord.NOT_TOUCHED)
+        return f"{told}, as far as its file shows" if is_clear and not self.is_seen else told
 
 
 class TouchJudge:
