@@ -115,6 +115,14 @@ def test_few_cases_are_shown_at_once(small):
     assert '<th class="case">theme</th>' in page_of("matrix", {"rows": "themes"}, small).body
 
 
+def test_a_share_of_nothing_is_told_as_what_it_is(published):
+    told = page_of("matrix", {"rows": "themes"}, published).body
+
+    assert "work at some opset" in told
+    assert "not measured" in told
+    assert "0 of 0" not in told
+
+
 @pytest.mark.parametrize(
     "asked", [{"theme": "x"}, {"by": "moon"}, {"torch": "9", "by": "opset"}, {"exporter": "dynamo,x"}]
 )

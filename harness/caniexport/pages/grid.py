@@ -302,7 +302,8 @@ def _share(line: Gathered, column: str, address: Callable[..., str], made: GridT
     css = _mixed(place) if place.mixed else look.css
     sign = "" if place.mixed else look.sign
     text = f"{sign} {place.works}/{place.measured}".strip() if place.measured else sign
-    hint = f"{place.works} of {plural(place.measured, 'case')} work at some opset"
+    works = f"{place.works} of {plural(place.measured, 'case')} work at some opset"
+    hint = works if place.measured else word(place.status)
     if place.mixed and place.worst:
         hint += f"; the worst of the others: {word(place.worst)}"
     if made.bare:
