@@ -52,6 +52,8 @@ def _lead(answered: AnsweredLead, console: Console, *, with_code: bool) -> None:
         labelled("seen on", seen, console)
     if answered.other:
         labelled("works", f"by {answered.other}, on the same release", console)
+    if answered.later:
+        labelled("works", f"from torch {answered.later} on, with the same exporter and opset", console)
     for fix in at.fixes[:_MOST_FIXES]:
         labelled("fix", f"{WORKAROUND[fix.word].sign} {_fix(fix)}", console)
     if with_code and at.helping and at.helping[0].code:

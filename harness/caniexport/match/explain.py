@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from caniexport import versions
 from caniexport.answers.declared import Declared, of_operators
@@ -16,7 +17,7 @@ from caniexport.answers.select import exporter_name
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import operators_beside
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, gave_it, index_errors, match_error
-from caniexport.match.judged import CaseAt, judge_case
+from caniexport.match.judged import CaseAt, FixAt, judge_case
 from caniexport.match.question import read_release
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
@@ -45,12 +46,14 @@ _NAMED = tuple(name.value for name in Exporter if name is not Exporter.DEFAULT)
 class AnsweredLead:
     """A case that fails alike, with what it shares with the error, at the point that the answer is about.
 
-    ``other`` is the same release's other exporter, where the case works by that: ``dynamo, opset 18``.
+    ``other`` is the same release's other exporter, where the case works by that: ``dynamo, opset 18``; ``later`` the
+    release from which on it works with the exporter and opset of the point.
     """
 
     lead: Lead
     at: CaseAt
     other: str = ""
+    later: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class ErrorAnswer:
     it names. ``leads`` are the cases that fail alike, best first, at the user's point; ``others`` names further ones.
     ``tables`` say which rules torch itself lists for the operator, ``operator`` how torch's own calls of it end at the
     point's release, where they were measured. ``notes`` tell what was assumed. ``tool`` is the program beside torch and
-    ONNX Runtime that gave the error, where the text shows one.
+    ONNX Runtime that gave the error, where the text shows one. ``alike`` counts the leads that end with the same error.
     """
 
     decision: str
@@ -73,6 +76,7 @@ class ErrorAnswer:
     notes: tuple[str, ...]
     tool: str = ""
     operator: OperatorAt | None = None
+    alike: int = 0
 
 
 #: a lead at its point, and what was assumed of the point
@@ -104,7 +108,8 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     shown = {item.lead.case for item in leads}
     others = tuple(lead.case for lead in match.leads if lead.case not in shown)
     tool = match.evidence.tool
-    answer = ErrorAnswer("", reason, match.evidence.operators, leads, others, tables, notes, tool, measured)
+    alike = sum(lead.confidence is Confidence.EXACT for lead in match.leads)
+    answer = ErrorAnswer("", reason, match.evidence.operators, leads, others, tables, notes, tool, measured, alike)
     if match.evidence.only_named:
         return replace(answer, decision=_only_named(match))
     if not reasons and not leads and not operator:
@@ -154,8 +159,19 @@ def _answered(
         named = {**{name: value for name, value in told.items() if value}, **asked}
         point = {**_seen(rows, lead, named), **named}
     place = Places(rows).fill(point)
-    at = judge_case(rows, lead.case, place.torch, place.exporter, place.opset)
-    return AnsweredLead(lead, at, _other_exporter(rows, at)), place.notes
+    at = _as_asked(judge_case(rows, lead.case, place.torch, place.exporter, place.opset), asked)
+    return AnsweredLead(lead, at, _other_exporter(rows, at), _works_from(rows, at)), place.notes
+
+
+def _as_asked(at: CaseAt, asked: Mapping[str, str]) -> CaseAt:
+    """Of the fixes that help those first that keep the opset and the exporter that a user named."""
+
+    def rank(fix: FixAt) -> tuple[bool, bool]:
+        opset = bool(asked.get("opset")) and fix.opset not in (None, at.opset)
+        exporter = bool(asked.get("exporter")) and fix.exporter not in ("", at.exporter)
+        return not fix.helps, opset or exporter
+
+    return replace(at, fixes=tuple(sorted(at.fixes, key=rank)))
 
 
 def _other_exporter(rows: Rows, at: CaseAt) -> str:
@@ -173,6 +189,19 @@ def _other_exporter(rows: Rows, at: CaseAt) -> str:
     return ""
 
 
+def _works_from(rows: Rows, at: CaseAt) -> str:
+    """The release from which on a case that fails at a point works there; empty where the newest does not."""
+    if at.status is None or at.works:
+        return ""
+    cells = rows.cells(
+        case=(at.entry.case,), variant=(PLAIN,), provider=("cpu",), exporter=(at.exporter,), opset=(at.opset,)
+    )
+    working = {cell.torch for cell in cells if cell.works}
+    newer = rows.torch[rows.torch.index(at.torch) + 1 :]
+    on = list(takewhile(working.__contains__, reversed(newer)))
+    return on[-1] if on else ""
+
+
 def _as_called(rows: Rows, asked: Mapping[str, str], opset: str, gave: str) -> dict[str, str]:
     """What an error tells of the call at the user's own release: the exporter that gives it, and the opset it names,
     as far as the release has them.
@@ -188,7 +217,7 @@ def _as_called(rows: Rows, asked: Mapping[str, str], opset: str, gave: str) -> d
 def _seen(rows: Rows, lead: Lead, named: Mapping[str, str]) -> dict[str, str]:
     """Where an error was last seen; where only the operator is shared, the newest place at which the case fails."""
     if lead.torch and lead.exporter in _NAMED:
-        return _point(lead.torch, lead.exporter, lead.opset)
+        return _point(_ended_alike(rows, lead, named.get("opset", "")) or lead.torch, lead.exporter, lead.opset)
     cells = [
         cell for cell in rows.cells(case=(lead.case,), variant=(PLAIN,), provider=("cpu",)) if _is_meant(cell, named)
     ]
@@ -199,6 +228,17 @@ def _seen(rows: Rows, lead: Lead, named: Mapping[str, str]) -> dict[str, str]:
         failing, key=lambda cell: (rows.torch.index(cell.torch), -EXPORTERS.index(cell.exporter), cell.opset or 0)
     )
     return _point(newest.torch, newest.exporter, newest.opset)
+
+
+def _ended_alike(rows: Rows, lead: Lead, opset: str) -> str:
+    """The newest release where the case ends at a named opset as it does where the error was last seen, at another:
+    at the same stage with the same exception. Empty where it never does.
+    """
+    cells = rows.cells(case=(lead.case,), variant=(lead.variant,), provider=("cpu",), exporter=(lead.exporter,))
+    ends = {(cell.torch, str(cell.opset)): (cell.signature or "").split("|")[:2] for cell in cells if not cell.works}
+    last = ends.get((lead.torch, str(lead.opset)))
+    alike = [torch for (torch, at), end in ends.items() if last and at == opset and end == last]
+    return max(alike, key=rows.torch.index, default="")
 
 
 def _is_meant(cell: MeasuredCell, named: Mapping[str, str]) -> bool:
@@ -259,6 +299,8 @@ def _about_cases(answer: ErrorAnswer, placed: bool) -> str:
         return f"{nearest} {answer.operator.told}" if answer.operator and is_named else nearest
     if first.lead.confidence is Confidence.SIMILAR:
         return f"No measured case has just this error; the most alike is {what}. {_at(first, placed)}"
+    if answer.alike > 1:
+        return f"{answer.alike} measured cases end with this error, the first is {what}. {_at(first, placed)}"
     return f"This is {what}. {_at(first, placed)}"
 
 
@@ -319,6 +361,7 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
         last = f" It was last seen on torch {seen.torch}, {_short(seen.exporter)}." if seen.torch else ""
         return f"At {at.place} it works without a fix; an error from there has another cause.{last}"
     other = f" By {answered.other} it works there without a fix." if answered.other else ""
+    other += f" From torch {answered.later} on it works so without a fix." if answered.later else ""
     if at.helping:
         fix = at.helping[0]
         return f"At {at.place} the fix `{fix.variant}` is measured to work: {fix.told}.{other}"
