@@ -49,7 +49,8 @@ def dictionary() -> str:
         "# Data dictionary\n\nThe files of `results/` (and of `results-local/`), zstd parquet under version "
         f"{SCHEMA_VERSION} of the row contract. Written by `python docs/make_dictionary.py` from the code that writes "
         "and reads them; [glossary.md](glossary.md) explains the words.\n",
-        '```python\nimport pandas as pd\n\ncells = pd.read_parquet("results/cells")  # every release\n```\n',
+        "```python\nimport duckdb\n\n# every release, as a pandas frame; the files do not all have every column\n"
+        "cells = duckdb.sql(\"FROM read_parquet('results/cells/*.parquet', union_by_name=true)\").df()\n```\n",
     ]
     parts += ["\n".join(_table(name)) for name in TABLES]
     terms = {term.name: term for term in TERMS}

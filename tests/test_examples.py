@@ -46,7 +46,7 @@ def first(reply):
         (UNFOLD, ("about aten::unfold", ", dynamo, opset"), ("This is", "avg_pool2d", ", trace, opset")),
         (
             "RuntimeError: Couldn't export operator aten::adaptive_avg_pool2d",
-            ("This is adaptive-avg-pool2d-non-factor", "the fix `matrix_product` is measured to work"),
+            ("the first is adaptive-avg-pool2d-non-factor", "the fix `matrix_product` is measured to work"),
             ("interpolate", "lstm"),
         ),
         (ADAPTIVE, ("about adaptive pooling",), ("aten::adaptive ", "This is")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -567,10 +568,53 @@ def test_an_error_of_another_program_is_said_to_be_its(published, text, tool):
     assert caniexport.explain_error(published, CROSS).tool == ""
 
 
+SDPA = "Exporting the operator 'aten::scaled_dot_product_attention' to ONNX opset version 11 is not supported"
+GRID = "Exporting the operator 'aten::grid_sampler' to ONNX opset version 13 is not supported"
+UNFLATTEN = (
+    "UnsupportedOperatorError: Exporting the operator 'aten::unflatten' to ONNX opset version 17 is not supported"
+)
+SYM_SIZE = (
+    "DispatchError: No ONNX function found for <OpOverload(op='aten.sym_size', overload='int')>. "
+    "Failure message: No decompositions registered for the real-valued input"
+)
+
+
+def test_an_error_that_several_cases_have_is_not_said_to_be_one_of_them(published):
+    of_few, of_many = (caniexport.explain_error(published, text) for text in (SDPA, SYM_SIZE))
+
+    assert re.match(r"\d+ measured cases end with this error, the first is sdpa-", of_few.decision)
+    assert of_many.alike > 100
+    said = f"{of_many.alike} measured cases fail for this cause, which alone does not tell them apart; the first is"
+    assert of_many.decision.startswith(said)
+
+
+def test_a_fix_that_keeps_the_opset_a_user_named_comes_first(published):
+    named = caniexport.explain_error(published, GRID, torch="2.8", opset=13)
+    open_ = caniexport.explain_error(published, GRID, torch="2.8")
+
+    assert "the fix `gather_rewrite` is measured to work" in named.decision
+    assert "the fix `opset_16` is measured to work" in open_.decision
+
+
+def test_an_error_is_placed_at_the_newest_release_that_has_it_at_the_opset_it_names(published):
+    found = caniexport.explain_error(published, UNFLATTEN)
+
+    assert "At torch 2.0.1, trace, opset 17" in found.decision
+    assert found.decision.endswith("From torch 2.1.2 on it works so without a fix.")
+
+
+def test_words_that_cases_end_with_are_never_said_to_be_unknown(published):
+    rows = published.messages(["c7d36f0ce267f5e4"])
+    found = caniexport.explain_error(published, rows["c7d36f0ce267f5e4"], torch="2.14", exporter="dynamo", opset=19)
+
+    assert found.leads[0].at.entry.case in found.verbatim
+    assert "end with these words, which several causes can have" in found.decision
+
+
 def test_why_takes_an_error_and_standard_input():
     said = CliRunner().invoke(main, ["why", CROSS]).stdout
     piped = CliRunner().invoke(main, ["why", "-"], input=f"Traceback (most recent call last):\n{CROSS}\n").stdout
-    assert said.startswith("This is cross-no-symbolic")
+    assert re.match(r"\d measured cases end with this error, the first is cross-no-symbolic \(", said)
     assert piped.split("\n")[0] == said.split("\n")[0]
     told = json.loads(CliRunner().invoke(main, ["why", CROSS, "--torch", "2.8", "--json"]).stdout)
     assert told["leads"][0]["at"]["status"] == "pass"

@@ -78,7 +78,7 @@ def test_a_workaround_by_any_of_its_names_is_answered_with_when_it_may_go_and_wh
 
 def test_what_to_do_where_my_own_model_fails(kept):
     said = printed("why", "-", "--torch", "2.8", text=RFFT)
-    assert re.match(r"This is rfft-\S+ \(torch\.fft\.rfft", said)
+    assert re.match(r"2 measured cases end with this error, the first is rfft-\S+ \(torch\.fft\.rfft", said)
     assert "At torch 2.8.0, trace, opset 17 the fix" in said
     assert "By dynamo, opset" in said
     assert decided(kept, "search", torch="2.8.0", q=RFFT) in said.replace("`", "")

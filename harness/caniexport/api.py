@@ -109,11 +109,13 @@ def why(dataset: Dataset, case: str, **filters: Unpack[CaseFilterNames]) -> Answ
     return reasons.why(dataset, read_filters("why", {**filters, "case": case}))
 
 
-def explain_error(dataset: Dataset, text: str, *, torch: str = "", exporter: str = "", opset: str = "") -> ErrorAnswer:
+def explain_error(
+    dataset: Dataset, text: str, *, torch: str = "", exporter: str = "", opset: str | int = ""
+) -> ErrorAnswer:
     """The cases that fail like a pasted error, and the fixes that work at a point; its parts are the newest cell's with
     the error where they are not named. ``decision`` is the sentence to act on.
     """
-    asked = {"torch": torch, "exporter": exporter, "opset": opset}
+    asked = {"torch": torch, "exporter": exporter, "opset": str(opset)}
     return errors.explain_error(dataset, text, {name: value for name, value in asked.items() if value})
 
 

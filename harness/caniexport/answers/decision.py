@@ -25,7 +25,7 @@ _NAMED = 3
 def decide(found: Upgrade) -> str:
     """``Move to torch 2.9.1 with `dynamo=False`: nothing breaks … By default, dynamo since 2.9.1, 3 break: …``."""
     first, *others = order_ways(found)
-    lead = _move(found.before, first) if first.clean else f"Moving to torch {first.place.torch}"
+    lead = _move(found.before, first) if first.clean and not first.is_thin else f"Moving to torch {first.place.torch}"
     if first.place.torch == found.before.torch:
         lead = f"At torch {first.place.torch}{_packages(found.before, first.place)}"
     parts = (f"{lead}{_way(found, first)}: {_told(first)}.", *(_other(found, other) for other in others))
@@ -181,7 +181,7 @@ def _told_of_cases(target: UpgradeTarget) -> str:
         but = f", but {silent}" if silent else ""
         every = target.compared + len(target.unmeasured)
         # with so little measured, that nothing breaks is no answer
-        if len(target.unmeasured) > target.compared:
+        if target.is_thin:
             few = f"only {target.compared} of {plural(every, 'case')} were measured there"
             return f"{few}, and none of them breaks{but}{beside}"
         return f"nothing breaks of what was measured{but} ({plural(target.compared, 'case')}{beside})"

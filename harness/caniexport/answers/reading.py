@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from caniexport import versions
 from caniexport.answers import defaults
@@ -23,6 +24,7 @@ from caniexport.store.onnx_graph import Graph
 from caniexport.store.sql import Where
 
 Key = tuple[str, str]
+DatasetT = TypeVar("DatasetT", bound=Dataset)
 
 _WORKS = ", ".join(f"'{status.value}'" for status in Status if status in WORKS)
 _BEFORE = ", ".join(f"'{stage}'" for stage in defaults.BEFORE_EXPORT)
@@ -362,6 +364,15 @@ def load(dataset: Dataset, *, runtimes: bool = False) -> Rows:
         return Rows(dataset, runtimes=True)
     kept: Rows = dataset.beside.setdefault("rows", Rows(dataset))
     return kept
+
+
+def move_to_runtime(dataset: DatasetT, runtime: Runtime) -> DatasetT:
+    """The same dataset with every file as it ends on one release of a runtime."""
+    moved, rows = copy(dataset), load(dataset).on(runtime)
+    moved.beside = {"rows": rows}
+    # what a table says of where its cells were run
+    rows.__dict__["run_on"] = frozenset((torch, runtime.provider, *runtime[:2]) for torch in rows.torch)
+    return moved
 
 
 def _taken(where: Mapping[str, Iterable[Any]]) -> Where:

@@ -63,10 +63,15 @@ class UpgradeTarget:
 
     @property
     def clean(self) -> bool:
-        """Whether something was measured there, and nothing that worked is known to stop working."""
+        """Whether something was measured to work there, and nothing that worked is known to stop working."""
         if self.model is not None:
             return self.model.word in _CLEAR
-        return not self.breaks and self.compared > 0
+        return not self.breaks and self.working > 0
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether most of what works at the source was not measured there."""
+        return len(self.unmeasured) > self.compared
 
     @property
     def working(self) -> int:
@@ -76,7 +81,7 @@ class UpgradeTarget:
     @property
     def is_known(self) -> bool:
         """Whether nothing is known to stop working, and nothing of what was asked about is unknown."""
-        return self.clean and (self.model is None or self.model.is_seen)
+        return self.clean and (not self.is_thin if self.model is None else self.model.is_seen)
 
 
 def other_places(rows: Rows, left: MeasuredPoint, right: MeasuredPoint) -> list[MeasuredPoint]:

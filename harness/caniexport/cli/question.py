@@ -105,6 +105,8 @@ def _answer(
     dataset: Dataset, found: SearchHits, asks: Understood, given: Mapping[str, tuple[str, ...]], show_why: ShowWhy
 ) -> tuple[Any, Any]:
     """The answer, and what prints it."""
+    from caniexport.answers.points import find_runtime
+    from caniexport.answers.reading import load, move_to_runtime
     from caniexport.match.words import choose_main
 
     named = {name: (_as_option(value),) for name, value in asks.setting.items() if name != "runtime"} | {
@@ -112,6 +114,8 @@ def _answer(
     }
     if asks.answer == "upgrade":
         return _upgrade(dataset, asks)
+    if "runtime" in asks.setting:
+        dataset = move_to_runtime(dataset, find_runtime(load(dataset), asks.setting["runtime"], None, []))
     main = tuple(hit.case for hit in choose_main(found.hits))
     if asks.answer == "matrix":
         return _table(dataset, named, main)
@@ -152,7 +156,8 @@ def _upgrade(dataset: Dataset, asks: Understood) -> tuple[Any, Any]:
     from caniexport.cli.upgrade import show
 
     before = {"torch": asks.before, **{name: value for name, value in asks.setting.items() if name != "torch"}}
-    return upgrade(dataset, before, {"torch": asks.after}, _named(dataset, asks.words).filters), show
+    after = {"torch": asks.after, **{name: value for name, value in asks.setting.items() if name == "runtime"}}
+    return upgrade(dataset, before, after, _named(dataset, asks.words).filters), show
 
 
 def _named(dataset: Dataset, words: str) -> NamedCases:

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from caniexport.answers.select import CatalogueEntry, load
@@ -146,12 +146,15 @@ class Lead:
 class ErrorMatch:
     """What an error text is about: the evidence in it, and cases, best first; none where nothing fails alike.
 
-    ``cases`` is the number of all cases that share something with it.
+    ``cases`` is the number of all cases that share something with it, ``alike`` of those that share as much as the
+    first. ``verbatim`` are the cases that end with a line of it word for word, where they are few.
     """
 
     evidence: ErrorEvidence
     leads: tuple[Lead, ...]
     cases: int
+    alike: int
+    verbatim: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -359,8 +362,17 @@ def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     for lead in leads:
         if lead.case not in best or _preferred(lead) < _preferred(best[lead.case]):
             best[lead.case] = lead
-    found = sorted((_weighed(lead, where, evidence, text) for lead in best.values()), key=_rank)
-    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found))
+    found = [_weighed(lead, where, evidence, text) for lead in best.values()]
+    verbatim = _with_line(where, evidence)
+    found.sort(key=partial(_rank, verbatim=verbatim))
+    alike = sum(lead.confidence is found[0].confidence for lead in found)
+    return ErrorMatch(evidence, tuple(found[:_MOST_LEADS]), len(found), alike, verbatim)
+
+
+def _with_line(where: ErrorIndex, evidence: ErrorEvidence) -> frozenset[str]:
+    """The few cases that end with a line of a text, word for word."""
+    lines = (where.cases_by_line.get(reason.exact, frozenset()) for reason in evidence.reasons if not reason.warns)
+    return frozenset[str]().union(*(cases for cases in lines if len(cases) <= _MOST_CASES))
 
 
 def gave_it(where: ErrorIndex, evidence: ErrorEvidence) -> str:
@@ -450,8 +462,10 @@ def _joined(lines: str) -> Iterator[str]:
         yield from ("_".join(words[start : start + many]) for start in range(len(words) + 1 - many))
 
 
-def _rank(lead: Lead) -> tuple[object, ...]:
-    return list(Confidence).index(lead.confidence), -lead.score, lead.variant != PLAIN, lead.case
+def _rank(lead: Lead, verbatim: frozenset[str]) -> tuple[object, ...]:
+    is_sure = lead.confidence in _SURE
+    confidence = list(Confidence).index(lead.confidence)
+    return confidence, not is_sure and lead.case not in verbatim, -lead.score, lead.variant != PLAIN, lead.case
 
 
 def _preferred(lead: Lead) -> tuple[object, ...]:
@@ -533,6 +547,9 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, first
         line = _same_line(reason, item)
         if line:
             of_one = len(where.cases_by_line.get(line, ())) == 1 and (not item.key or line == reason.exact)
+            # ONNX's operators fail in one way for several causes, unless the case alone ends just so
+            if is_it and of_one and line == reason.exact and not _is_rule(evidence) and not reason.warns:
+                return Confidence.CAUSE
             told = _is_rule(evidence) if is_it else not first and of_one and not _OF_NUMPY.search(line)
             return Confidence.EXACT if told and not reason.warns else Confidence.SIMILAR
         pattern = _same_pattern(reason, item) if reason.tells else ""

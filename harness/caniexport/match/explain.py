@@ -22,6 +22,7 @@ from caniexport.match.question import read_release
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Status
+from caniexport.names import plural
 from caniexport.operators import operator_key, operator_keys
 from caniexport.store import Dataset
 
@@ -31,6 +32,8 @@ _NO_SENTENCE = (
 )
 #: leads that are answered at the user's point, and those of which they are taken
 _MOST, _LOOKED_AT = 3, 6
+#: as many cases may end with one error and still be told apart by looking at them
+_FEW = 12
 _FAILS = MEASURED - WORKS - {Status.UNSUPPORTED}
 #: the opset that an error names as the one that was asked for
 _OPSET = re.compile(r"(?:to ONNX opset version|ONNX opset version:?|opset_version=|opset version) (\d+)")
@@ -64,7 +67,8 @@ class ErrorAnswer:
     it names. ``leads`` are the cases that fail alike, best first, at the user's point; ``others`` names further ones.
     ``tables`` say which rules torch itself lists for the operator, ``operator`` how torch's own calls of it end at the
     point's release, where they were measured. ``notes`` tell what was assumed. ``tool`` is the program beside torch and
-    ONNX Runtime that gave the error, where the text shows one. ``alike`` counts the leads that end with the same error.
+    ONNX Runtime that gave the error, where the text shows one. ``alike`` counts the cases that share as much as the
+    first, ``verbatim`` are those that end with the same words.
     """
 
     decision: str
@@ -77,6 +81,7 @@ class ErrorAnswer:
     tool: str = ""
     operator: OperatorAt | None = None
     alike: int = 0
+    verbatim: frozenset[str] = frozenset()
 
 
 #: a lead at its point, and what was assumed of the point
@@ -107,9 +112,10 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     notes = tuple(dict.fromkeys(note for _, found in answered[:1] for note in found))
     shown = {item.lead.case for item in leads}
     others = tuple(lead.case for lead in match.leads if lead.case not in shown)
-    tool = match.evidence.tool
-    alike = sum(lead.confidence is Confidence.EXACT for lead in match.leads)
-    answer = ErrorAnswer("", reason, match.evidence.operators, leads, others, tables, notes, tool, measured, alike)
+    tool, operators = match.evidence.tool, match.evidence.operators
+    answer = ErrorAnswer(
+        "", reason, operators, leads, others, tables, notes, tool, measured, match.alike, match.verbatim
+    )
     if match.evidence.only_named:
         return replace(answer, decision=_only_named(match))
     if not reasons and not leads and not operator:
@@ -295,13 +301,22 @@ def _about_cases(answer: ErrorAnswer, placed: bool) -> str:
     if first.lead.confidence is Confidence.OPERATOR and answer.operators:
         is_named = operator_key(answer.operators[0]) in operator_keys(first.at.entry.ops)
         about = answer.operators[0] if is_named else first.at.entry.ops[0]
-        nearest = f"No measured case has this error; the nearest about {about} is {what}. {_at(first, placed)}"
+        nearest = f"{_nobody(answer)}; the nearest about {about} is {what}. {_at(first, placed)}"
         return f"{nearest} {answer.operator.told}" if answer.operator and is_named else nearest
     if first.lead.confidence is Confidence.SIMILAR:
-        return f"No measured case has just this error; the most alike is {what}. {_at(first, placed)}"
+        return f"{_nobody(answer)}; the most alike is {what}. {_at(first, placed)}"
     if answer.alike > 1:
-        return f"{answer.alike} measured cases end with this error, the first is {what}. {_at(first, placed)}"
+        same = "end with this error" if first.lead.confidence is Confidence.EXACT else "fail for this cause"
+        many = ", which alone does not tell them apart;" if answer.alike > _FEW else ","
+        return f"{answer.alike} measured cases {same}{many} the first is {what}. {_at(first, placed)}"
     return f"This is {what}. {_at(first, placed)}"
+
+
+def _nobody(answer: ErrorAnswer) -> str:
+    """That no case has the error, or that some end with the same words, which several causes share."""
+    if not answer.verbatim:
+        return "No measured case has just this error"
+    return f"{plural(len(answer.verbatim), 'measured case')} end with these words, which several causes can have"
 
 
 def _only_named(match: ErrorMatch) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from caniexport.answers import select
+from caniexport.answers.reading import move_to_runtime
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import Rows
 from caniexport.answers.support import Support, all_supports, supports
@@ -77,10 +77,8 @@ class Kept(Dataset):
         return chosen.on(runtime) if runtime else chosen
 
     def _moved(self, runtime: Runtime) -> Kept:
-        moved, rows = copy(self), self.rows().on(runtime)
-        moved._kept, moved.beside = {}, {"rows": rows}
-        # what a table says of where its cells were run
-        rows.__dict__["run_on"] = frozenset((torch, runtime.provider, *runtime[:2]) for torch in rows.torch)
+        moved = move_to_runtime(self, runtime)
+        moved._kept = {}
         return moved
 
     def rows(self) -> Rows:

@@ -112,9 +112,13 @@ window.makeSearch = data => {
       const before = best.get(lead.case)
       if (!before || compare(_preferred(lead), _preferred(before)) < 0) best.set(lead.case, lead)
     }
-    const leads = _weighed([...best.values()], read, text).sort((mine, theirs) => compare(_rank(mine), _rank(theirs)))
+    const verbatim = _with_line(read)
+    const leads = _weighed([...best.values()], read, text).sort(
+      (mine, theirs) => compare(_rank(mine, verbatim), _rank(theirs, verbatim)))
     return {evidence: read, leads: leads.slice(0, errors._MOST_LEADS), cases: leads.length}
   }
+  const _with_line = read => new Set(read.reasons.filter(reason => !reason.warns).map(
+    reason => cases_by_line.get(reason.exact)).filter(cases => cases?.size <= errors._MOST_CASES).flatMap(cases => [...cases]))
   const _leads = (read, text) => [..._by_errors(read), ..._by_operator(read), ..._by_called(read), ..._by_claims(read, text)]
   const _with_mentioned = (read, text) => {
     if (read.operators.length || !read.reasons.length) return read
@@ -166,7 +170,9 @@ window.makeSearch = data => {
     return {...read, operators: unique(found).map(spelled)}
   }
   const CONFIDENCES = Object.values(CONFIDENCE)
-  const _rank = lead => [CONFIDENCES.indexOf(lead.confidence), -lead.score, lead.variant !== PLAIN, lead.case.case]
+  const SURE = [CONFIDENCE.EXACT, CONFIDENCE.CAUSE]
+  const _rank = (lead, verbatim) => [CONFIDENCES.indexOf(lead.confidence),
+    !SURE.includes(lead.confidence) && !verbatim.has(lead.case), -lead.score, lead.variant !== PLAIN, lead.case.case]
   const _preferred = lead => [CONFIDENCES.indexOf(lead.confidence), lead.variant !== PLAIN, -lead.score]
   const _by_errors = read => {
     const asked = operator_keys(read.operators)
@@ -211,6 +217,7 @@ window.makeSearch = data => {
       const line = _same_line(reason, item)
       if (line) {
         const of_one = cases_by_line.get(line)?.size === 1 && (!item.key || line === reason.exact)
+        if (is_it && of_one && line === reason.exact && !_is_rule(read) && !reason.warns) return CONFIDENCE.CAUSE
         const told = is_it ? _is_rule(read) : !first && of_one && !match(errors._OF_NUMPY, line)
         return told && !reason.warns ? CONFIDENCE.EXACT : CONFIDENCE.SIMILAR
       }
