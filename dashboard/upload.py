@@ -21,6 +21,8 @@ from dashboard import widgets
 LARGEST = 100 * 1024 * 1024
 _KEY = "upload"
 _SAID = "upload-said"
+_OPS = "upload-ops"
+_BELOW = "Below: what is known of these operators, in whatever model."
 _LONGEST_NAME = 80
 #: operators that are named one by one
 _NAMED = 12
@@ -42,21 +44,30 @@ def tell() -> None:
     """What was found in the last file, where the page shows it with its filters folded, too."""
     good, said = st.session_state.get(_SAID, (True, ""))
     if said:
-        (st.info if good else st.warning)(widgets.plain(said))
+        (st.info if good else st.warning)(widgets.ticked(said))
 
 
 def _take(kept: Kept) -> None:
     """Write the operators of an uploaded file into the address, before the page is drawn from it."""
     file = st.session_state[_KEY]
+    _forget()
     if file is None:
-        st.session_state[_SAID] = (True, "")
         return
     asked = dict(st.query_params)
     found, good, said = told(file.name, file.getvalue(), kept.rows().catalogue.values(), LONGEST)
     decision = decided(kept, file.name, file.getvalue(), asked) if good else ""
-    st.session_state[_SAID] = (good, " ".join(filter(None, (decision, said))))
+    parts = (f"For this file: {decision}" if decision else "", said.replace("`", "'"), _BELOW if found else "")
+    st.session_state[_SAID] = (good, " ".join(filter(None, parts)))
     if found:
-        st.query_params["ops"] = found
+        st.query_params["ops"] = st.session_state[_OPS] = found
+
+
+def _forget() -> None:
+    """Take back what the file before has said, and its operators where the address still has them."""
+    st.session_state[_SAID] = (True, "")
+    last = st.session_state.get(_OPS)
+    if last and st.query_params.get("ops") == last:
+        del st.query_params["ops"]
 
 
 def decided(kept: Kept, name: str, content: bytes, asked: Mapping[str, str]) -> str:

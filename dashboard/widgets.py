@@ -26,6 +26,15 @@ def plain(said: str) -> str:
     return "".join("\\" + sign if sign in _MARKDOWN else sign for sign in said)
 
 
+def ticked(said: str) -> str:
+    """The same of a sentence whose words between back-ticks are code."""
+    parts = said.split("`")
+    if len(parts) % 2 == 0:
+        return plain(said)
+    coded = [" ".join(part.split()) if number % 2 else "" for number, part in enumerate(parts)]
+    return "".join(f"`{code}`" if code else plain(part) for code, part in zip(coded, parts, strict=True))
+
+
 def _select(field: Field) -> None:
     st.selectbox(
         field.label,

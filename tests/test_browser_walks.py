@@ -85,6 +85,7 @@ def test_which_torch_may_i_move_to_with_the_operators_of_my_model(visit, dataset
     page.locator("input[type=file]").set_input_files(mine)
     page.wait_for_url("**ops=Sub**")
     page.get_by_text("mine.onnx: cases are about 1 of its 1 operator").wait_for()
+    page.get_by_text("Below: what is known of these operators, in whatever model.").wait_for()
     unfold(page, width)
     choose(page, "From torch", "1.10.2")
     page.wait_for_url("**from=1.10.2**")
@@ -96,6 +97,16 @@ def test_which_torch_may_i_move_to_with_the_operators_of_my_model(visit, dataset
     unfold(page, width)
     page.locator("input[type=file]").set_input_files({**mine, "name": "<b>.onnx", "buffer": mine["buffer"][:-9]})
     page.get_by_text("<b>.onnx is truncated or damaged").wait_for()
+    is_whole = "!location.search.includes('ops=') && document.querySelector('.st-key-url-ops input').value === ''"
+    until(page, is_whole)
+
+    page.locator("input[type=file]").set_input_files(mine)
+    page.wait_for_url("**ops=Sub**")
+    drawn(page)
+    unfold(page, width)
+    page.get_by_role("button", name="Remove mine.onnx").click()
+    until(page, is_whole)
+    page.get_by_text("mine.onnx").wait_for(state="detached")
 
 
 @everywhere

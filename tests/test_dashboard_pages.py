@@ -292,6 +292,12 @@ def test_text_for_a_streamlit_element_loses_every_mark():
     assert not re.search(r"(?<!\\)[*_\[\]`$<>#~]", said)
 
 
+def test_words_between_back_ticks_are_code_in_a_streamlit_element_and_nothing_else_is():
+    assert widgets.ticked("Try *2* with `dynamo=False`: a_b") == r"Try \*2\* with `dynamo=False`\: a\_b"
+    assert widgets.ticked("one ` alone") == r"one \` alone"
+    assert "\n" not in widgets.ticked("`a\n\n![x](http://y)`"), "code ends with its line"
+
+
 def test_addresses_carry_any_name_whole():
     address = links.page("case", case=MARKED_ID, variant="", torch="1.10.2")
 
