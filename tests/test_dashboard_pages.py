@@ -261,9 +261,28 @@ def test_the_runs_page_lists_every_environment_with_its_versions(draw):
 def test_torchs_own_table_stands_beside_the_measured_differences_first(draw):
     said = re.sub(r"\s+", " ", words(draw("declared")))
 
-    assert said.index("aten::roll trace 9-20") < said.index("aten::cross trace 9-20 9-20 ✓ agrees")
+    assert said.index("aten::roll trace ✗ never passes 9-20") < said.index("aten::cross trace ✓ agrees 9-20 9-20")
     assert "aten::roll" not in words(draw("declared", **{"is": "agrees"}))
     assert "aten::roll" not in words(draw("declared", q="aten::cross"))
+
+
+@pytest.mark.parametrize(
+    ("page", "asked"),
+    [
+        ("declared", {"q": "roll"}),
+        ("alerts", {"state": "open,resolved", "torch": "2.0.1"}),
+        ("claims", {"outcome": "reproduced"}),
+    ],
+)
+def test_a_legend_counts_the_rows_that_the_filters_leave(draw, page, asked):
+    for given in ({}, asked):
+        said = markup(draw(page, **given))
+        legend = re.search(r'<details class="signs"><summary>(.*?)</summary>', said, re.DOTALL)[1]
+        table = said.split("<tbody>")[1].split("</tbody>")[0]
+        counts = [int(number) for number in re.findall(r"<b>(\d+)</b>", legend)]
+        assert sum(counts) == len(re.findall(r"<tr(?! class)", table)) > 0
+
+    assert '<details class="signs">' not in markup(draw(page, q="of this name is nothing"))
 
 
 @pytest.mark.parametrize("page", PAGES)

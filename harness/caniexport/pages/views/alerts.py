@@ -53,11 +53,12 @@ def page(form: Form, kept: Kept) -> Page:
     here = None
     if kept.rows().local and not form.whole:
         here = kept.answer(_against_published, people, datetime.now(UTC).date())
+    shown = [item for item in found.alerts if _taken(item, asked)]
     body = render(
         "alerts.html",
         found=found,
-        shown=_by_step([item for item in found.alerts if _taken(item, asked)]),
-        states=Counter(item.state for item in found.alerts),
+        shown=_by_step(shown),
+        states=Counter(item.state for item in shown),
         whole=form.whole,
         here=here,
         summary=formats.summary(here) if here else "",

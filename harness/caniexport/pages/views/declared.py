@@ -34,8 +34,9 @@ def page(form: Form, kept: Kept) -> Page:
     form.choose_setting(kept.rows(), ("torch", "exporter"), _EXPORTERS)
     found = kept.answer(declared, Filters(torch=(torch,), exporters=exporters))
     shown = [item for item in found if _has(item, query) and (not wanted or item.agreement in wanted)]
-    seen = Counter(item.agreement for item in found)
-    return form.page(_TITLE, _LEAD, render("declared.html", torch=torch, seen=seen, found=shown), folds=True)
+    seen = Counter(item.agreement for item in shown)
+    body = render("declared.html", torch=torch, known=bool(found), seen=seen, found=shown)
+    return form.page(_TITLE, _LEAD, body, folds=True)
 
 
 def _has(item: Declared, query: str) -> bool:
