@@ -12,7 +12,7 @@ import pytest
 from caniexport import pages
 from caniexport.alerts.group import AlertKind
 from caniexport.answers.declared import Agreement
-from caniexport.answers.signs import CLAIM
+from caniexport.answers.signs import CLAIM, word
 from caniexport.cli import main
 from caniexport.corpus.verdicts import Verdict, Workaround
 from caniexport.model.rows import TABLES
@@ -75,6 +75,8 @@ def test_the_glossary_is_short_and_explains_every_value_of_an_answer():
     kinds = [Status, Stage, Exporter, FixKind, WhyNot, Workaround, Verdict, AlertKind, Agreement]
 
     assert len(TERMS) <= 31
+    (statuses,) = [term.values for term in TERMS if term.name == "status"]
+    assert [status for status in Status if word(status) not in f"{status.value} {statuses[status.value]}"] == []
     assert {value.value for kind in kinds for value in kind} | set(CLAIM) <= explained
     assert all(f"**{term.name}**" in GLOSSARY for term in TERMS)
     assert [name for name in explained if f"- `{name}`: " not in GLOSSARY] == []

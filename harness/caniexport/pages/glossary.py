@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from caniexport.model.status import Exporter, FixKind, Stage
+from caniexport.model.status import Exporter, FixKind, Stage, Status
 from caniexport.pages import looks
 
 EXPORTERS: Mapping[Exporter, str] = {
@@ -57,6 +57,14 @@ def _looks(looked: Mapping[Any, looks.Look]) -> dict[str, str]:
     return _named({name: look.meaning for name, look in looked.items()})
 
 
+def _statuses() -> dict[str, str]:
+    """The statuses, with the word that pages and answers have for one where it is another."""
+    found = _looks(looks.STATUS)
+    for status in (Status.UNSUPPORTED, Status.NOT_RUN):
+        found[status.value] += f"; shown as «{looks.STATUS[status].word}»"
+    return found
+
+
 def _named(meanings: Mapping[Any, str]) -> dict[str, str]:
     return {str(getattr(name, "value", name)): meaning for name, meaning in meanings.items()}
 
@@ -94,7 +102,7 @@ TERMS = (
     Entry("cell", "one variant with one torch release, exporter and opset: the unit that is measured"),
     Entry("row", "the result of one measured cell, a line of the dataset with its versions, status and error"),
     Entry("stage", "the steps of a cell in their order; a row names the one at which it stopped", _named(STAGES)),
-    Entry("status", "how a cell ended", _looks(looks.STATUS)),
+    Entry("status", "how a cell ended", _statuses()),
     Entry("signature", "the first line of an error without what differs from run to run; one signature is one cause"),
     Entry("needed, obsolete", "whether a fix is still of use in a cell", _looks(looks.WORD)),
     Entry("interval (a, b]", "a change that happened after version a, and at version b at the latest"),
