@@ -8,6 +8,8 @@ import pytest
 from browser_fixtures import MARKS, drawn, until
 from test_browser_pages import PAGES
 
+from caniexport.pages.charts import Series, drawn_picture, lines_chart
+
 pytestmark = MARKS
 
 
@@ -100,6 +102,20 @@ def test_a_picture_is_drawn_when_it_is_looked_at_and_its_numbers_are_a_table(vis
         until(page, "[...document.querySelectorAll('#root figure.chart img')].some(image => image.naturalWidth > 100)")
         assert picture.get_attribute("alt") == figure.locator("figcaption").inner_text()
     assert figures.count() == 0 or page.locator("#root table td.number, #root .strip td").count() > 3
+
+
+def test_no_name_in_a_legend_runs_into_the_next_mark(chromium):
+    names = ("dynamo, all operators", "dynamo, by use in models", "trace, all operators", "trace, by use in models")
+    made = lines_chart(("2.8.0", "2.9.1"), [Series(name, (90, 70)) for name in names], "shares")
+    page = chromium.new_page()
+    page.set_content(drawn_picture(re.search(r"picture\?name=(\w+)", made)[1]))
+    texts = page.locator("text").filter(has_text=re.compile("operators|models")).all()
+    boxes = [text.bounding_box() for text in texts]
+    ends = [box["x"] + box["width"] for box in boxes]
+    # a mark is 14 wide, and stands before its name
+    assert all(end + 14 < box["x"] for end, box in zip(ends, boxes[1:], strict=False)), (ends, boxes)
+    assert len(boxes) == 4
+    page.close()
 
 
 def test_a_filter_waits_for_no_picture(visit):

@@ -183,7 +183,8 @@ def _coloured(series: Sequence[Series]) -> alt.Color:
 
     names = [item.name for item in series]
     scale = alt.Scale(domain=names, range=list(_COLOURS[: len(names)]))
-    return alt.Color("series:N", scale=scale, legend=alt.Legend(orient="top", title=None))
+    # the names are drawn smaller than they are measured, for a reader's font may be wider
+    return alt.Color("series:N", scale=scale, legend=alt.Legend(orient="top", title=None, labelFontSize=13))
 
 
 def _finished(chart: alt.Chart | alt.LayerChart) -> alt.TopLevelMixin:
