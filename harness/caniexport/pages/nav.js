@@ -33,6 +33,15 @@ if (!window.caniexport) {
     history.pushState({}, '', new URL(link.href).pathname + carries())
     dispatchEvent(new PopStateEvent('popstate', {state: {}}))
   }, {capture: true})
+  // what a page is about; a link that changes anything else leaves a reader where they are
+  const subject = ({pathname, search}) => ['q', 'case', 'op', 'list'].map(name => new URLSearchParams(search).get(name)).join() + pathname
+  // how far down that is: Streamlit takes the page away before it draws it again. Until somebody does something else
+  let left = 0
+  for (const kind of ['wheel', 'keydown', 'pointerdown']) document.addEventListener(kind, () => { left = 0 }, {capture: true, passive: true})
+  const returned = () => {
+    const main = left && document.querySelector('[data-testid=stMain]')
+    if (main && main.scrollTop < left) main.scrollTop = left
+  }
   const light = node => node.closest && node.closest('.matrix.light td')
   document.addEventListener('pointerover', event => linked(light(event.target)))
   document.addEventListener('click', event => {
@@ -41,27 +50,38 @@ if (!window.caniexport) {
     const to = new URL(link.href)
     if (to.origin !== location.origin || to.hash) return
     event.preventDefault()
-    const samePage = to.pathname === location.pathname
+    const main = document.querySelector('[data-testid=stMain]')
+    const isOther = subject(to) !== subject(location)
+    left = isOther ? 0 : main?.scrollTop
     history.pushState({}, '', to)
     // Streamlit draws the page of an address when the history moves
     dispatchEvent(new PopStateEvent('popstate', {state: {}}))
-    if (!samePage) document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0)
+    if (isOther) main?.scrollTo(0, 0)
   })
   document.addEventListener('click', event => {
     const button = event.target.closest && event.target.closest('button.copy')
     if (!button) return
     const words = button.textContent
-    navigator.clipboard.writeText(button.matches('.link') ? location.href : button.nextElementSibling.textContent).then(() => {
+    navigator.clipboard.writeText(button.matches('.link') ? address() : button.nextElementSibling.textContent).then(() => {
       button.textContent = 'Copied'
       setTimeout(() => { button.textContent = words }, 4000)
     })
   })
+  const address = () => {
+    const words = document.querySelector('#root input.narrow')?.value
+    return words ? `${location.href.split('#')[0]}#${new URLSearchParams({narrow: words})}` : location.href
+  }
   // a table is narrowed while somebody types: every word has to be in a row's own
   const narrow = input => {
     const parts = input.value.toLowerCase().split(/\s+/).filter(Boolean)
     const line = input.closest('p'), rows = [...line.parentElement.querySelectorAll('table.narrowed tbody tr')]
-    for (const row of rows) row.hidden = !parts.every(part => row.dataset.words.includes(part))
-    line.querySelector('[role=status]').textContent = parts.length ? `${rows.filter(row => !row.hidden).length} of ${rows.length}` : ''
+    const hide = (row, text) => { row.hidden = !parts.every(part => text.includes(part)) }
+    for (const row of rows) hide(row, row.dataset.words)
+    const others = [...document.querySelectorAll('#root ul.ops li')]
+    for (const item of others) hide(item, item.textContent.toLowerCase())
+    const shown = rows.filter(row => !row.hidden).length
+    const isNowhere = [...rows, ...others].every(row => row.hidden)
+    line.querySelector('[role=status]').textContent = isNowhere ? 'nothing of this name' : parts.length ? `${shown} of ${rows.length}` : ''
   }
   document.addEventListener('input', event => {
     if (!event.target.matches?.('input.narrow')) return
@@ -71,8 +91,9 @@ if (!window.caniexport) {
   // what was typed goes on where the table is drawn anew: in place of the first document (first.js), of other rows
   const narrowed = () => document.querySelectorAll('#root input.narrow:not([data-seen])').forEach(input => {
     input.dataset.seen = '1'
-    if (window.narrowing?.at !== location.href) return
-    input.value = window.narrowing.words
+    const words = window.narrowing?.at === location.href ? window.narrowing.words : new URLSearchParams(location.hash.slice(1)).get('narrow')
+    if (words === null) return
+    input.value = words
     narrow(input)
   })
   const copies = () => document.querySelectorAll('.code:not(:has(.copy))').forEach(box => {
@@ -154,14 +175,14 @@ if (!window.caniexport) {
     const display = isThere ? 'none' : 'grid'
     if (waiting.style.display !== display) waiting.style.display = display
   }
-  const drawn = () => { cells.watch(); newest(); named(); narrowed(); unfolded(); copies(); awaited(); carries() }
+  const drawn = () => { cells.watch(); newest(); named(); narrowed(); unfolded(); copies(); awaited(); carries(); returned() }
   new MutationObserver(drawn).observe(document.body, {childList: true, subtree: true})
   drawn()
   // the heads of a table stay in the window while its rows go by
   const heads = () => document.querySelectorAll('.scroll > table').forEach(table => {
     const top = document.querySelector('[data-testid=stHeader]')?.getBoundingClientRect().bottom || 0
     const {top: begins, bottom: ends} = table.getBoundingClientRect()
-    const down = begins < top && ends > top + 2 * table.tHead.offsetHeight ? top - begins : 0
+    const down = begins < top && ends > top + 2 * table.tHead.offsetHeight ? top - begins - 1 : 0
     table.style.setProperty('--down', `${down}px`)
   })
   document.addEventListener('scroll', heads, {capture: true, passive: true})

@@ -51,5 +51,6 @@ addEventListener('input', event => {
   const parts = event.target.value.toLowerCase().split(/\s+/).filter(Boolean)
   const line = event.target.closest('p'), rows = [...line.parentElement.querySelectorAll('table.narrowed tbody tr')]
   for (const row of rows) row.hidden = !parts.every(part => row.dataset.words.includes(part))
-  line.querySelector('[role=status]').textContent = parts.length ? `${rows.filter(row => !row.hidden).length} of ${rows.length}` : ''
+  const shown = rows.filter(row => !row.hidden).length
+  line.querySelector('[role=status]').textContent = shown ? parts.length ? `${shown} of ${rows.length}` : '' : 'nothing of this name'
 })
