@@ -71,6 +71,9 @@ def test_the_button_beside_code_copies_it_as_it_stands(visit):
     block.get_by_role("button", name="Copy").click()
     block.get_by_role("button", name="Copied").wait_for()
 
+    for beside in page.locator("#root .code").all():
+        code = beside.locator("pre").bounding_box()
+        assert beside.locator(".copy").bounding_box()["x"] >= code["x"] + code["width"]
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == block.locator("pre").text_content()
     assert copied.startswith("def forward(self, x):")

@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
-from browser_fixtures import MARKS, until
+from browser_fixtures import MARKS, drawn, until
 
 pytestmark = MARKS
 TABLES = [
@@ -215,6 +215,41 @@ def test_a_row_of_workarounds_says_all_but_its_kind_within_a_phone(visit):
         box = part.bounding_box()
         assert box["x"] + box["width"] <= 390
     assert "trace, 18" in row.locator("td").first.inner_text()
+
+
+def test_the_operator_stays_beside_what_is_said_of_it_and_all_fits_a_tablet(visit):
+    page = visit("/declared", 390)
+    box, row = page.locator("#root .scroll"), page.locator("#root .declared tbody tr").first
+    verdict = row.locator(".badge").bounding_box()
+    assert verdict["x"] + verdict["width"] <= 390
+
+    at = row.locator("th").bounding_box()["x"]
+    assert box.evaluate("box => { box.scrollLeft = 200; return box.scrollLeft }") > 0
+    assert abs(row.locator("th").bounding_box()["x"] - at) < 2
+
+    box = visit("/declared", 720).locator("#root .scroll")
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
+def test_every_cell_of_a_head_covers_the_rows_that_go_by(visit):
+    heads = visit("/upgrade?from=1.10.2", 390).locator("#root .scroll thead").first.locator("tr > *")
+    shown = "cell => [getComputedStyle(cell).backgroundColor, getComputedStyle(cell).transform]"
+    seen = {tuple(cell.evaluate(shown)) for cell in heads.all()}
+    assert len(seen) == 1
+    assert "rgba" not in seen.pop()[0]
+
+
+def test_a_link_that_only_changes_what_is_shown_leaves_a_reader_where_they_are(visit):
+    page = visit("/case?case=cross-no-symbolic&torch=2.8.0&opset=14")
+    page.set_viewport_size({"width": 1440, "height": 400})
+    link = page.get_by_role("link", name="As a picture to send")
+    link.scroll_into_view_if_needed()
+    at = page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop")
+    assert at > 0
+    link.click()
+    page.locator("#root figure.chart").first.wait_for()
+    drawn(page)
+    until(page, f"document.querySelector('[data-testid=stMain]').scrollTop === {at}")
 
 
 def test_a_table_says_how_many_columns_lie_out_of_its_window(visit):

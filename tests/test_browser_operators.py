@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from browser_fixtures import MARKS, drawn, served, visiting
 from dashboard_data import build
-from test_browser_pages import barriers
+from test_browser_pages import CONTRAST, barriers
 from test_torch_operators import ENTRIES, NEW, of_release
 
 from caniexport.model.made_cases import OPERATORS
@@ -52,6 +52,31 @@ def test_a_word_narrows_the_table_of_all_operators(opened):
     assert len(everything) > 1
     assert seen(page) == ["nn.functional.grid_sample"]
     assert page.locator("#root p:has(input.narrow) [role=status]").inner_text() == f"1 of {len(everything)}"
+
+
+def test_a_word_narrows_the_lists_below_and_goes_along_with_a_link(opened):
+    page = opened("/op")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    field, status = page.locator("#root input.narrow"), page.locator("#root p:has(input.narrow) [role=status]")
+    field.fill("cross")
+    assert page.locator("#root ul.ops li:visible a").all_inner_texts() == ["aten::cross"]
+    field.fill("of this name is nothing")
+    assert status.inner_text() == "nothing of this name"
+
+    field.fill("grid")
+    page.get_by_role("button", name="Copy link").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    sent = opened(page.evaluate("navigator.clipboard.readText()").removeprefix(opened.address))
+    assert sent.locator("#root input.narrow").input_value() == "grid"
+    assert seen(sent) == ["nn.functional.grid_sample"]
+
+
+def test_the_table_of_all_operators_can_be_read_in_the_dark_and_every_column_has_a_head(opened):
+    page = opened("/op", scheme="dark")
+    assert page.evaluate(CONTRAST) == []
+    heads = page.locator("#root table.narrowed thead th").all_inner_texts()
+    assert all(heads)
+    assert len(heads) == page.locator("#root table.narrowed tbody tr").first.locator("th, td").count()
 
 
 def test_a_word_typed_before_the_app_is_drawn_stays_and_narrows(chromium, operators):
