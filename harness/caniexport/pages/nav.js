@@ -34,10 +34,10 @@ if (!window.caniexport) {
     dispatchEvent(new PopStateEvent('popstate', {state: {}}))
   }, {capture: true})
   // what a page is about; a link that changes anything else leaves a reader where they are
-  const subject = ({pathname, search}) => ['q', 'case', 'op', 'list'].map(name => new URLSearchParams(search).get(name)).join() + pathname
-  // how far down that is: Streamlit takes the page away before it draws it again. Until somebody does something else
+  const subject = to => to.pathname + ['q', 'case', 'op', 'list'].map(name => to.searchParams.get(name))
+  // how far down that is, for Streamlit takes the page away before it draws it again
   let left = 0
-  for (const kind of ['wheel', 'keydown', 'pointerdown']) document.addEventListener(kind, () => { left = 0 }, {capture: true, passive: true})
+  for (const kind of ['wheel', 'keydown', 'pointerdown']) addEventListener(kind, () => { left = 0 }, true)
   const returned = () => {
     const main = left && document.querySelector('[data-testid=stMain]')
     if (main && main.scrollTop < left) main.scrollTop = left
@@ -51,7 +51,7 @@ if (!window.caniexport) {
     if (to.origin !== location.origin || to.hash) return
     event.preventDefault()
     const main = document.querySelector('[data-testid=stMain]')
-    const isOther = subject(to) !== subject(location)
+    const isOther = subject(to) !== subject(new URL(location))
     left = isOther ? 0 : main?.scrollTop
     history.pushState({}, '', to)
     // Streamlit draws the page of an address when the history moves
@@ -68,20 +68,17 @@ if (!window.caniexport) {
     })
   })
   const address = () => {
-    const words = document.querySelector('#root input.narrow')?.value
-    return words ? `${location.href.split('#')[0]}#${new URLSearchParams({narrow: words})}` : location.href
+    const narrow = document.querySelector('#root input.narrow')?.value
+    return narrow ? new URL(`#${new URLSearchParams({narrow})}`, location).href : location.href
   }
   // a table is narrowed while somebody types: every word has to be in a row's own
   const narrow = input => {
     const parts = input.value.toLowerCase().split(/\s+/).filter(Boolean)
     const line = input.closest('p'), rows = [...line.parentElement.querySelectorAll('table.narrowed tbody tr')]
-    const hide = (row, text) => { row.hidden = !parts.every(part => text.includes(part)) }
-    for (const row of rows) hide(row, row.dataset.words)
-    const others = [...document.querySelectorAll('#root ul.ops li')]
-    for (const item of others) hide(item, item.textContent.toLowerCase())
-    const shown = rows.filter(row => !row.hidden).length
-    const isNowhere = [...rows, ...others].every(row => row.hidden)
-    line.querySelector('[role=status]').textContent = isNowhere ? 'nothing of this name' : parts.length ? `${shown} of ${rows.length}` : ''
+    const every = [...rows, ...document.querySelectorAll('#root ul.ops li')]
+    for (const row of every) row.hidden = !parts.every(part => (row.dataset.words ?? row.textContent.toLowerCase()).includes(part))
+    const told = every.every(row => row.hidden) ? 'nothing of this name' : `${rows.filter(row => !row.hidden).length} of ${rows.length}`
+    line.querySelector('[role=status]').textContent = parts.length ? told : ''
   }
   document.addEventListener('input', event => {
     if (!event.target.matches?.('input.narrow')) return
