@@ -44,7 +44,8 @@ def served(home, log, first_on_path=""):
         port = free.getsockname()[1]
     options = ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
     line = [sys.executable, "-m", "streamlit", "run", str(APP), *options]
-    environ = {**os.environ, VARIABLE: str(home), "PYTHONPATH": str(first_on_path)}
+    path = os.pathsep.join(filter(None, (str(first_on_path), os.environ.get("PYTHONPATH"))))
+    environ = {**os.environ, VARIABLE: str(home), "PYTHONPATH": path}
     with log.open("w") as output:
         server = subprocess.Popen(line, env=environ, stdout=output, stderr=output)
     try:

@@ -92,7 +92,7 @@ def select(rows: Rows, filters: Filters) -> CaseSelection:
     Canaries are left out unless a case filter names them.
     """
     if filters.opsets:
-        _require_opsets(filters.opsets, rows.opsets)
+        require_opsets(filters.opsets, rows.opsets)
     return CaseSelection(
         rows,
         filters,
@@ -138,7 +138,8 @@ def _torch(asked: Iterable[str], measured: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(text for text in measured if text in found) if found else measured
 
 
-def _require_opsets(asked: tuple[str, ...], known: tuple[int, ...]) -> None:
+def require_opsets(asked: tuple[str, ...], known: tuple[int, ...]) -> None:
+    """Refuse opsets that no cell was measured at. Raises :class:`UnknownName`."""
     for text in asked:
         if text != DEFAULT_OPSET and not any(versions.opset_in(opset, text) for opset in known):
             shown = f"measured are {known[0]} to {known[-1]}" if known else "nothing has been measured yet"

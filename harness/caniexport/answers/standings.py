@@ -13,7 +13,7 @@ from caniexport.answers.along import Along, Told, along_filters, statuses
 from caniexport.answers.defaults import OpsetChoice
 from caniexport.answers.filters import Filters
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
-from caniexport.answers.select import CaseSelection, CatalogueEntry, load, select
+from caniexport.answers.select import CaseSelection, CatalogueEntry, load, require_opsets, select
 from caniexport.answers.shown import Shown
 from caniexport.answers.signs import exporter_rank
 from caniexport.corpus.verdicts import AxisPoint, AxisRange, Workaround, ranges, workaround, works
@@ -77,6 +77,7 @@ def workarounds(dataset: Dataset, filters: Filters) -> Workarounds:
     """
     rows = load(dataset)
     selection = select(rows, replace(filters, opsets=(), statuses=()))
+    require_opsets(filters.opsets, rows.opsets)
     words = names.require_all("status", filters.statuses, [word.value for word in Workaround])
     if not selection.torch:
         return Workarounds(None, (), (), ("nothing has been measured yet", *rows.notes))
