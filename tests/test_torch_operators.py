@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from caniexport import home as homes
+from caniexport.answers.operator_at import operator_at
 from caniexport.answers.operator_cells import why_operator
 from caniexport.answers.operator_findings import findings_by_operator
+from caniexport.answers.operator_grid import every_operator
 from caniexport.answers.operator_lists import OperatorList, OperatorTest, listed, read_tests
 from caniexport.answers.operator_score import ReleaseScore, UsedOperators, read_used, scores
 from caniexport.answers.torch_operators import OperatorsSummary, decide_several, torch_operator
@@ -111,11 +113,42 @@ def test_the_decision_says_since_when_and_by_which_exporter(summary, dataset):
     (place,) = torch_operator(summary, dataset, "grid_sample")
 
     assert place.decision == (
-        "nn.functional.grid_sample in float32, torch 2.13.0: dynamo does not (fail); it did from torch 2.12.1 on; "
-        "TorchScript exports it at opset 20, since torch 2.12.1 (opset 20)"
+        "nn.functional.grid_sample in float32, torch 2.13.0: dynamo does not (fail); it did on torch 2.12.1 "
+        "(opset 18, 20); TorchScript exports it at opset 20, since torch 2.12.1 (opset 20)"
     )
     assert place.became == ("GridSample",)
     assert any("grid" in case for case in place.cases)
+
+
+@pytest.fixture(scope="module")
+def mended(tmp_path_factory):
+    """fold passes, breaks, passes again; abs passes and breaks."""
+    folder = tmp_path_factory.mktemp("mended")
+    ends = {"2.4.1": "pass", "2.5.1": "pass", "2.6.0": "fail", "2.7.1": "pass", "2.8.0": "pass"}
+    rows = []
+    for torch, status in ends.items():
+        gone = "pass" if torch < "2.6" else "fail"
+        made = [cell("op-fold", "float32-plain", TRACE, 20, status), cell("op-abs", "int64-plain", DYNAMO, 18, gone)]
+        rows += summarised(torch, made, ENTRIES)
+    writer.write(folder / "operators.parquet", "operators", to_arrow("operators", rows))
+    return OperatorsSummary(folder)
+
+
+def test_since_is_the_release_after_the_last_one_that_does_not_pass(mended, dataset):
+    (place,) = torch_operator(mended, dataset, "fold")
+    at = operator_at(mended, "fold", "2.6.0")
+
+    assert "TorchScript exports it at opset 20, since torch 2.7.1 (opset 20)" in place.decision
+    assert "(it does on torch 2.4.1 to 2.5.1, since torch 2.7.1)" in at.told
+    assert [entry.since for entry in every_operator(mended) if entry.op == "fold"] == [{TRACE: "2.7.1"}]
+
+
+def test_what_passes_no_more_has_no_since_and_says_until_when(mended, dataset):
+    (place,) = torch_operator(mended, dataset, "abs")
+    (entry,) = (entry for entry in every_operator(mended) if entry.op == "abs")
+
+    assert "dynamo does not (fail); it did on torch 2.4.1 to 2.5.1 (opset 18)" in place.decision
+    assert (entry.since, entry.passed) == ({}, {DYNAMO: "until 2.5.1 (opset 18)"})
 
 
 def test_where_some_calls_pass_the_decision_says_how_many_and_with_what_it_fails(summary, dataset):
@@ -155,7 +188,7 @@ def test_a_number_on_the_left_stands_beside_the_operator_of_the_database(summary
     (place,) = torch_operator(summary, dataset, "torch.sub")
     (line,) = [line for line in place.lines if line.exporter == DYNAMO]
 
-    assert (line.dtype, line.form, line.since, line.works) == ("int64", "float-left", OLD, False)
+    assert (line.dtype, line.form, line.since, line.passed) == ("int64", "float-left", "", f"{OLD} (opset 20)")
 
 
 def test_an_operator_that_is_left_out_says_why(summary, dataset):

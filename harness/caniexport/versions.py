@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING
@@ -139,6 +139,21 @@ def opset_text(opsets: Iterable[int | None], comma: str = ", ") -> str:
     numbers = {opset for opset in found if opset is not None}
     parts = [str(low) if low == high else f"{low}-{high}" for low, high in spans(numbers)]
     return comma.join([*parts, *["default"] * (None in found)])
+
+
+def runs(found: Collection[str], steps: Sequence[str]) -> list[tuple[str, str]]:
+    """The first and the last of each run of neighbours among ``steps`` that are found."""
+    places = (place for place, step in enumerate(steps) if step in found)
+    return [(steps[first], steps[last]) for first, last in spans(places)]
+
+
+def runs_text(found: Collection[str], steps: Sequence[str]) -> str:
+    """``on torch 2.4.1 to 2.5.1, since torch 2.13.0``: the last step is the newest."""
+    parts = []
+    for first, last in runs(found, steps):
+        until = "" if first == last else f" to {last}"
+        parts.append(f"since torch {first}" if last == steps[-1] else f"on torch {first}{until}")
+    return ", ".join(parts)
 
 
 def spans(numbers: Iterable[int], steps: Iterable[int] | None = None) -> list[tuple[int, int]]:

@@ -22,9 +22,8 @@ class ExporterEnd:
     """How the calls of an operator end by an exporter at a release: at which opsets all of them pass, of those asked.
 
     ``first`` is the lowest of these, ``status`` pass where there is one, else the worst at the newest; ``share`` how
-    many of them pass there (``2/3``) where only some do, ``said`` how the first one that fails ends. ``since`` is the
-    release since which they pass without a gap. Where they do not pass, ``newer`` is the first newer release on which
-    they do, ``older`` the last older one.
+    many of them pass there (``2/3``) where only some do, ``said`` how the first one that fails ends. ``releases`` says
+    in words on which of the measured releases all of them pass at some opset.
     """
 
     exporter: str
@@ -34,25 +33,21 @@ class ExporterEnd:
     status: str
     share: str
     said: str
-    since: str
-    newer: str
-    older: str
+    releases: str
 
     @property
     def exporting(self) -> str:
         """Behind «dynamo exports …»: ``at opset 18, 20 (since torch 2.1.2)``."""
-        return f"at opset {self.passing} (since torch {self.since})"
+        return f"at opset {self.passing} ({self.releases})"
 
     @property
     def failing(self) -> str:
         """Behind «TorchScript …»: ``does not at opset 8, 17 (2 of 3 calls pass; all of them since torch 2.5.1)``."""
-        if not (self.share or self.newer or self.older):
+        if not (self.share or self.releases):
             return "does not, whichever the opset and the release"
         some = f"{self.share.replace('/', ' of ')} calls pass" if self.share else ""
-        all_of = "all of them" if self.share else "it does"
-        other = f"{all_of} since torch {self.newer}" if self.newer else ""
-        last = f"{all_of} up to torch {self.older}" if self.older and not self.newer else ""
-        return f"does not at opset {self.asked} ({'; '.join(filter(None, (some, other, last)))})"
+        other = f"{'all of them' if self.share else 'it does'} {self.releases}" if self.releases else ""
+        return f"does not at opset {self.asked} ({'; '.join(filter(None, (some, other)))})"
 
 
 @dataclass(frozen=True)
@@ -123,9 +118,7 @@ def calls_pass(summary: OperatorsSummary | None, name: str, torch: str, exporter
 
 def _end(exporter: str, cells: dict[str, OperatorCell], torch: str) -> ExporterEnd:
     here = cells[torch]
-    passing = versions.ordered(release for release, cell in cells.items() if cell.passing)
-    newer = [release for release in passing if versions.parse(release) > versions.parse(torch)]
-    older = [release for release in passing if versions.parse(release) < versions.parse(torch)]
+    passing = {release for release, cell in cells.items() if cell.passing}
     return ExporterEnd(
         exporter,
         versions.opset_text(here.passing),
@@ -134,18 +127,5 @@ def _end(exporter: str, cells: dict[str, OperatorCell], torch: str) -> ExporterE
         Status.PASS.value if here.passing else here.status.value,
         here.share,
         here.said,
-        _since(cells, torch),
-        "" if here.passing else "".join(newer[:1]),
-        "" if here.passing else "".join(older[-1:]),
+        versions.runs_text(passing, versions.ordered(cells)),
     )
-
-
-def _since(cells: dict[str, OperatorCell], torch: str) -> str:
-    """The first of the releases up to one on all of which the calls pass; empty where they do not on that one."""
-    since = ""
-    for release in reversed(versions.ordered(cells)):
-        if versions.parse(release) <= versions.parse(torch):
-            if not cells[release].passing:
-                break
-            since = release
-    return since

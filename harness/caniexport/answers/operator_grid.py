@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from caniexport import versions
-from caniexport.answers.torch_operators import TOLD, OperatorRow, OperatorsSummary
+from caniexport.answers.torch_operators import TOLD, OperatorRow, OperatorsSummary, last_run, passed_text
 from caniexport.model.status import WORKS, Status
 
 _WORDS = [status.value for status in WORKS]
@@ -20,7 +20,7 @@ OF_TOLD = (
 #: how many calls of it end how at each opset
 _TOLD_ROWS = (
     f"{OF_TOLD} SELECT op, dtype, exporter, torch, list(opset) FILTER (list_contains(?, status)), "
-    "arg_max(status, (passing, opset)), max(passing), arg_max(calls, (passing, opset)) "
+    "arg_max(status, (passing, opset)), max(passing), arg_max(calls, (passing, opset)), any_value(arguments) "
     "FROM plain JOIN told USING (op, place) WHERE calls > 0 GROUP BY ALL"
 )
 
@@ -62,7 +62,8 @@ class ListedEntry:
     """An operator in the table of all, in the dtype that it is told by.
 
     ``now`` is how it ends in its newest release by exporter, ``passing`` the opsets there, ``share`` how many of its
-    calls pass where not all do, ``since`` the first release in which all pass.
+    calls pass where not all do, ``since`` the release from which on all pass at some opset, with that opset where it is
+    none of these: ``1.12.1 (opset 16)``. Where they do not now, ``passed`` says where they last did: ``until 2.10.0``.
     """
 
     op: str
@@ -71,6 +72,7 @@ class ListedEntry:
     passing: dict[str, str]
     share: dict[str, str]
     since: dict[str, str]
+    passed: dict[str, str]
     torch: str
 
 
@@ -79,35 +81,51 @@ def every_operator(summary: OperatorsSummary) -> list[ListedEntry]:
     found: dict[str, dict[str, dict[str, _ToldEnd]]] = defaultdict(lambda: defaultdict(dict))
     dtypes = {}
     for op, dtype, exporter, torch, opsets, *worst in summary.fetch(_TOLD_ROWS, [list(TOLD), _WORDS]):
-        found[op][exporter][torch] = _ToldEnd(versions.opset_text(opsets or ()), *worst)
+        found[op][exporter][torch] = _ToldEnd(tuple(opsets or ()), *worst)
         dtypes[op] = dtype
     return [_entry(op, dtypes[op], found[op], summary.releases) for op in sorted(found)]
 
 
 class _ToldEnd(NamedTuple):
-    """At which opsets all calls pass; status, calls that pass and calls at the newest where most pass."""
+    """At which opsets all calls pass; status, calls that pass and calls at the newest where most pass; the calls."""
 
-    opsets: str
+    opsets: tuple[int, ...]
     worst: str
     passing: int
     calls: int
+    arguments: str | None
 
 
 def _entry(op: str, dtype: str, by: Mapping[str, Mapping[str, _ToldEnd]], releases: Sequence[str]) -> ListedEntry:
     newest = max((torch for ends in by.values() for torch in ends), key=releases.index)
     now = {exporter: ends[newest] for exporter, ends in by.items() if newest in ends}
-    since = {
-        exporter: [torch for torch in releases if torch in ends and ends[torch].opsets] for exporter, ends in by.items()
-    }
     return ListedEntry(
         op,
         dtype,
         {exporter: Status.PASS if end.opsets else Status(end.worst) for exporter, end in now.items()},
-        {exporter: end.opsets for exporter, end in now.items()},
+        {exporter: versions.opset_text(end.opsets) for exporter, end in now.items()},
         {exporter: _share(end.passing, end.calls) for exporter, end in now.items() if not end.opsets},
-        {exporter: passing[0] for exporter, passing in since.items() if passing},
+        {exporter: _since(by[exporter], end) for exporter, end in now.items() if end.opsets},
+        {exporter: _passed(by[exporter], end) for exporter, end in now.items() if not end.opsets},
         newest,
     )
+
+
+def _since(ends: Mapping[str, _ToldEnd], now: _ToldEnd) -> str:
+    since, _ = _last_run(ends)
+    first = min(ends[since].opsets)
+    return since if first in now.opsets else f"{since} (opset {first})"
+
+
+def _passed(ends: Mapping[str, _ToldEnd], now: _ToldEnd) -> str:
+    """Where the same calls last passed."""
+    _, until = _last_run(ends)
+    same_calls = until and ends[until].arguments == now.arguments
+    return f"until {passed_text(until, until, ends[until].opsets)}" if same_calls else ""
+
+
+def _last_run(ends: Mapping[str, _ToldEnd]) -> tuple[str, str]:
+    return last_run([torch for torch, end in ends.items() if end.opsets], ends)
 
 
 def _share(passing: int, calls: int) -> str:

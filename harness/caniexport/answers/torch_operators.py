@@ -6,7 +6,7 @@ The summary (``results/operators``) has a row for each operator, dtype, form, ex
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product, takewhile
 from pathlib import Path
@@ -81,13 +81,15 @@ class OperatorRow(NamedTuple):
 class OperatorHistory:
     """An operator in a dtype and form with an exporter, over the releases.
 
-    since, opset  the first release in which all calls pass at some opset, and the lowest of these; empty where none
-    unmeasured    the releases right before it that were not measured: ``2.6.0 to 2.11.0``; it may pass there already
+    since, opset  the release from which on all calls pass at some opset in every one, and the lowest of these; empty
+                  where they do not in the newest
+    passed        there the releases in which they last did, and where: ``2.1.2 to 2.10.0 (opset 18, 20)``, with the
+                  opsets of the last; empty where the newest has other calls
+    unmeasured    the releases right before ``since`` that were not measured: ``2.6.0 to 2.11.0``; it may pass there
     passing       opsets at which they pass in the newest release, ``asked`` those that were tried
     counted       calls that pass in the newest release at the opsets where most do (``most``): ``2 of 3``
     status        the worst of them there, ``sample`` and ``signature`` of the first that does not pass, and what it is
                   given (``failing``)
-    same_calls    whether the calls of the newest release are those of the last one in which all pass
     """
 
     op: str
@@ -106,7 +108,7 @@ class OperatorHistory:
     signature: str
     most: str = ""
     failing: str = ""
-    same_calls: bool = True
+    passed: str = ""
 
     @property
     def works(self) -> bool:
@@ -318,20 +320,22 @@ def _line(
     measured: Sequence[str],
 ) -> OperatorHistory:
     good = [row for row in rows if row.works and row.opset is not None]
-    since = versions.ordered(row.torch for row in good)[:1]
-    first = min((row.opset for row in good if [row.torch] == since and row.opset is not None), default=None)
+    since, until = last_run({row.torch for row in good}, [row.torch for row in rows if row.calls])
+    works = until == newest
+    first = min((row.opset for row in good if row.torch == since and row.opset is not None), default=None)
     now = sorted((row for row in rows if row.torch == newest), key=lambda row: row.opset or 0)
     shown = max(now or rows, key=lambda row: (row.passing, row.opset or 0))
-    last = max(good, key=lambda row: versions.parse(row.torch), default=shown)
+    last = [row for row in good if row.torch == until]
+    same_calls = last[-1:] and last[-1].arguments == shown.arguments
     return OperatorHistory(
         op=op,
         dtype=dtype,
         form=form,
         exporter=exporter,
         torch=newest,
-        since="".join(since),
-        unmeasured=_unmeasured_before(since[0], measured) if since else "",
-        opset=first,
+        since=since if works else "",
+        unmeasured=_unmeasured_before(since, measured) if works else "",
+        opset=first if works else None,
         passing=versions.opset_text(row.opset for row in now if row.works),
         asked=versions.opset_text(row.opset for row in now),
         counted=f"{shown.passing} of {shown.calls}" if now else "",
@@ -340,8 +344,18 @@ def _line(
         signature=shown.signature or "",
         most=versions.opset_text(row.opset for row in now if row.passing == shown.passing),
         failing=shown.failing,
-        same_calls=last.arguments == shown.arguments,
+        passed=passed_text(since, until, (row.opset for row in last)) if same_calls and not works else "",
     )
+
+
+def last_run(passing: Collection[str], measured: Iterable[str]) -> tuple[str, str]:
+    """The first and the last of the newest releases in a row on which calls pass; empty where they do on none."""
+    return next(reversed(versions.runs(passing, versions.ordered(measured))), ("", ""))
+
+
+def passed_text(since: str, until: str, opsets: Iterable[int | None]) -> str:
+    """``2.1.2 to 2.10.0 (opset 18, 20)``: releases in a row, and the opsets in the last of them."""
+    return f"{since if since == until else f'{since} to {until}'} (opset {versions.opset_text(opsets)})"
 
 
 def _unmeasured_before(release: str, measured: Sequence[str]) -> str:
@@ -368,7 +382,7 @@ def _words(line: OperatorHistory) -> str:
     if line.works:
         gap = f"; {line.unmeasured} not measured" if line.unmeasured else ""
         return f"{who} exports it at opset {line.passing}, since torch {line.since} (opset {line.opset}{gap})"
-    before = f"; it did from torch {line.since} on" if line.since and line.same_calls else ""
+    before = f"; it did on torch {line.passed}" if line.passed else ""
     if not line.counted or line.counted.startswith("0 "):
         return f"{who} does not ({line.status}){before}"
     given = f", not with {line.failing}" if line.failing else ""

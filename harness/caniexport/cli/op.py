@@ -129,7 +129,9 @@ def _show_lines(places: Sequence[OperatorPlace], console: Console) -> None:
 def _ended(line: OperatorHistory | None) -> str:
     if line is None:
         return ""
-    return f"{line.passing}, since {line.since}" if line.works else f"{line.counted} calls ({line.status})"
+    if not line.works:
+        return f"{line.counted} calls ({line.status})"
+    return f"{line.passing}, since {line.since} (opset {line.opset})"
 
 
 def _show_place(place: OperatorPlace, console: Console) -> None:
@@ -146,12 +148,18 @@ def _show_place(place: OperatorPlace, console: Console) -> None:
             line.passing or "-",
             line.asked,
             line.counted,
-            line.status if not line.sample else f"{line.status} ({line.sample})",
+            _status(line),
         )
     if place.lines:
         console.print(made)
     for label, words in _facts(place):
         output.labelled(label, words, console)
+
+
+def _status(line: OperatorHistory) -> str:
+    """``fail (plain); passed on 2.1.2 to 2.10.0 (opset 18, 20)``."""
+    ends = f"{line.status} ({line.sample})" if line.sample else line.status
+    return f"{ends}; passed on {line.passed}" if line.passed else ends
 
 
 def _facts(place: OperatorPlace) -> list[tuple[str, str]]:
