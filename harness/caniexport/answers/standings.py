@@ -16,6 +16,7 @@ from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
 from caniexport.answers.select import CaseSelection, CatalogueEntry, load, require_opsets, select
 from caniexport.answers.shown import Shown
 from caniexport.answers.signs import exporter_rank
+from caniexport.answers.support import WHERE_MEASURED
 from caniexport.corpus.verdicts import AxisPoint, AxisRange, Workaround, ranges, workaround, works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, FixKind, Status
@@ -362,4 +363,5 @@ def _opset_clause(run: Sequence[Mapping[int | None, Workaround]], word: Workarou
         return f" with opset >= {holding[0]}"
     if holding == [opset for opset in sorted(everywhere) if opset <= holding[-1]]:
         return f" with opset <= {holding[-1]}"
-    return f" with opset {versions.opset_text(holding)}"
+    where = "" if all(set(holding) <= set(words) for words in run) else WHERE_MEASURED
+    return f" with opset {versions.opset_text(holding)}{where}"

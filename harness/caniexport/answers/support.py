@@ -21,6 +21,8 @@ from caniexport.model.status import EXPORTERS, WORKS, Status
 _MOST_RUNS = 2
 #: spans of opsets that are told one by one
 _MOST_SPANS = 2
+#: behind opsets of which a release has some alone
+WHERE_MEASURED = " where measured"
 #: of a variant that works on all releases of a dataset
 EVERYWHERE = "on every measured release"
 #: of one that works on none, and of one that an exporter takes at no opset
@@ -71,7 +73,8 @@ class Support:
 
 @dataclass(frozen=True)
 class _Clause:
-    """At which opsets of those ``tried`` something works: all that ``holds``.
+    """At which opsets of those ``tried`` something works: all that ``holds``. ``shared``: each release has all
+    of these, ``reached``: at least one.
 
     Of a release in which it passes anywhere, that is where it passes; a file that is not as asked (of another opset)
     counts where that is all there is.
@@ -79,6 +82,8 @@ class _Clause:
 
     tried: tuple[int, ...]
     holds: tuple[int, ...]
+    shared: bool = True
+    reached: bool = True
 
     @property
     def text(self) -> str:
@@ -87,12 +92,13 @@ class _Clause:
         if self.holds == self.tried:
             return ""
         if self.holds == tuple(opset for opset in self.tried if opset >= low):
-            return f"opset ≥ {low}"
+            return f"opset ≥ {low}{'' if self.reached else WHERE_MEASURED}"
         if self.holds == tuple(opset for opset in self.tried if opset <= high):
-            return f"opset ≤ {high}"
+            return f"opset ≤ {high}{'' if self.reached else WHERE_MEASURED}"
         spans = versions.spans(self.holds, self.tried)
         shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans[:_MOST_SPANS])
-        return f"opset {shown}{' and others' if len(spans) > _MOST_SPANS else ''}"
+        where = "" if self.shared else WHERE_MEASURED
+        return f"opset {shown}{' and others' if len(spans) > _MOST_SPANS else ''}{where}"
 
 
 #: neighbouring releases on each of which something works, oldest first
@@ -215,7 +221,9 @@ def _common(clauses: Sequence[_Clause]) -> _Clause:
     """The opsets that work on every release that takes them."""
     tried = sorted({opset for clause in clauses for opset in clause.tried})
     bad = {opset for clause in clauses for opset in clause.tried if opset not in clause.holds}
-    return _Clause(tuple(tried), tuple(opset for opset in tried if opset not in bad))
+    holds = tuple(opset for opset in tried if opset not in bad)
+    missing = [set(holds) - set(clause.tried) for clause in clauses]
+    return _Clause(tuple(tried), holds, not any(missing), all(len(lacks) < len(holds) for lacks in missing))
 
 
 def _widened(run: _Run, common: _Clause) -> str:
