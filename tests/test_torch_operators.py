@@ -104,9 +104,15 @@ def test_every_spelling_of_an_operator_leads_to_it(summary, spelling):
     assert summary.named(spelling) == ["nn.functional.grid_sample"]
 
 
-def test_an_unknown_operator_is_refused_with_the_nearest(summary):
-    with pytest.raises(UnknownName, match=r"nn\.functional\.grid_sample"):
-        summary.named("nn.functional.grid_sampel")
+@pytest.mark.parametrize("name", ["nn.functional.grid_sampel", "grid_smple", "F.grid_smple", "torch.grid_smple"])
+def test_an_unknown_operator_is_refused_with_the_nearest(summary, name):
+    with pytest.raises(UnknownName, match=r"nearest: nn\.functional\.grid_sample"):
+        summary.named(name)
+
+
+def test_an_empty_question_is_said_to_be_empty(summary):
+    with pytest.raises(UnknownName, match="the question is empty"):
+        summary.named(" ")
 
 
 def test_the_decision_says_since_when_and_by_which_exporter(summary, dataset):

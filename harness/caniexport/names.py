@@ -17,8 +17,9 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     """Up to five known names, those spelled most alike first; of equals those with the fewest words, in the
     same letters, then in order.
 
-    A name is compared with the whole of a known one and with each word of it: ``corss`` is one typo from
-    ``aten::cross`` and from ``cross-no-symbolic``.
+    A name is compared with the whole of a known one, with its last part and with each word of it: ``corss`` is one typo
+    from ``aten::cross`` and from ``cross-no-symbolic``. Where nothing is like the name, its own last part is compared:
+    ``F.grid_smple``.
     """
     names = list(dict.fromkeys(known))
     folded = name.casefold().strip()
@@ -28,7 +29,8 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
         for place, item in enumerate(names)
         if (typos := _typos(folded, item)) <= most
     )
-    return [names[place] for *_, place in ranked[:_SHOWN]]
+    last = _last(folded)
+    return [names[place] for *_, place in ranked[:_SHOWN]] if ranked or last in ("", folded) else nearest(last, names)
 
 
 def _typos(folded: str, known: str) -> int:
@@ -39,11 +41,16 @@ def _typos(folded: str, known: str) -> int:
         return 0
     if folded and (folded in whole or whole in _words(folded)):
         return 1
-    return min(int(OSA.distance(folded, word)) for word in (whole, *words))
+    return min(int(OSA.distance(folded, word)) for word in (whole, _last(whole), *words))
 
 
 def _words(name: str) -> list[str]:
     return [word for word in re.split(r"[-_:./\s]+", name) if word]
+
+
+def _last(name: str) -> str:
+    """``grid_sample`` of ``nn.functional.grid_sample``."""
+    return re.split(r"[:./]", name)[-1]
 
 
 def some(items: Sequence[str], most: int) -> str:
@@ -59,6 +66,8 @@ def plural(number: int, noun: str) -> str:
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
     """The error for an unknown ``name`` of this ``kind`` (``case``, ``exporter``, ...), to be raised."""
+    if not name.strip():
+        return UnknownName(f"the question is empty: no {kind} is named")
     names = list(dict.fromkeys(known))
     near = nearest(name, names)
     if near:
