@@ -73,6 +73,14 @@ def test_every_spelling_leads_to_the_page_with_the_cases_and_the_releases(kept, 
     assert "nn.functional.grid_sample: the calls of torch" in text
 
 
+def test_what_the_operators_own_calls_come_to_stands_before_the_documented_failures(kept):
+    text = body(kept, op="F.grid_sample")
+    told, failures = (text.index(words) for words in ("nn.functional.grid_sample in float32, ", "documented failures "))
+
+    assert told < failures
+    assert text.count("nn.functional.grid_sample in float32, ") == 1
+
+
 def test_a_cell_says_how_the_calls_end(kept):
     text = body(kept, op="fold")
 

@@ -120,7 +120,8 @@ class OperatorHistory:
 class OperatorPlace(Shown):
     """What one entry of torch's database comes to: the decision first.
 
-    ``left_out`` are dtypes that are not measured, with the reason; ``became`` the ONNX operators of its files;
+    ``left_out`` are dtypes that are not measured, with the reason; ``became`` the ONNX operators of its files in
+    the dtype that it is told by;
     ``exported`` what the call is given whose file was read for it;
     ``runs_on`` from which onnxruntime on the documented cases' files with each of these run; ``declared`` the opsets
     with a rule in the newest release, by exporter; ``cases`` documented failures about it, ``fixes`` their fixes;
@@ -292,7 +293,8 @@ def _place(op: str, rows: Sequence[OperatorRow], releases: Sequence[str], datase
         for place, own in sorted(groups.items(), key=lambda item: _rank(*item[0]))
     )
     left_out = {row.dtype or "": row.signature or "" for row in rows if not row.exporter and row.torch == newest}
-    files = [row for row in rows if row.ops and row.torch == newest and row.dtype in TOLD and not row.form]
+    told = {line.dtype for line in lines[:1]}
+    files = [row for row in rows if row.ops and row.torch == newest and row.dtype in told and not row.form]
     became = tuple(dict.fromkeys(item for row in files for item in _plain_ops(row.ops or "")))
     cases = _cases(dataset, op)
     place = OperatorPlace(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from caniexport.answers.declared import Declared, declared
 from caniexport.answers.filters import Filters
@@ -11,6 +12,7 @@ from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
+from caniexport.pages.views import torch_op
 
 _TITLE = "Declared against measured"
 _LEAD = (
@@ -35,7 +37,8 @@ def page(form: Form, kept: Kept) -> Page:
     found = kept.answer(declared, Filters(torch=(torch,), exporters=exporters))
     shown = [item for item in found if _has(item, query) and (not wanted or item.agreement in wanted)]
     seen = Counter(item.agreement for item in shown)
-    body = render("declared.html", torch=torch, known=bool(found), seen=seen, found=shown)
+    about = {"torch": torch, "newest": torch == releases[0], "known": bool(found), "seen": seen, "found": shown}
+    body = render("declared.html", **about, has_calls=partial(torch_op.has_calls, kept))
     return form.page(_TITLE, _LEAD, body, folds=True)
 
 

@@ -24,7 +24,7 @@ from caniexport.pages.views.matrix import count_statuses
 
 #: cases whose share is worth a picture
 _FEWEST = 3
-_LEAD = "Where the cases that use this operator pass, and where they fail."
+_LEAD = "Where torch's own calls of this operator pass, and the documented failures about it."
 
 
 def page(form: Form, kept: Kept) -> Page:
@@ -66,5 +66,13 @@ def page(form: Form, kept: Kept) -> Page:
     worth = len(hits) >= _FEWEST
     chart = share_chart(by_exporter(shown.lines, shown.columns), shown.columns, f"the cases with {op}") if worth else ""
     seen = count_statuses(shown)
-    body = render("op.html", hits=hits, grid=made, chart=chart, seen=seen, looked=looks.statuses(seen))
-    return form.page(op, _LEAD, body + torch_op.timeline(kept, in_database), back=True, folds=True)
+    body = render(
+        "op.html",
+        places=torch_op.places(kept, in_database),
+        hits=hits,
+        grid=made,
+        chart=chart,
+        seen=seen,
+        looked=looks.statuses(seen),
+    )
+    return form.page(op, _LEAD, body + torch_op.timeline(kept, in_database, told=True), back=True, folds=True)

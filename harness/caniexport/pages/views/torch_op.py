@@ -101,22 +101,33 @@ def names(kept: Kept, name: str) -> tuple[str, ...]:
         return ()
 
 
+def has_calls(kept: Kept, name: str) -> bool:
+    """Whether torch's own calls of an operator were measured."""
+    summary = kept.operators()
+    return bool(summary and summary.called(name))
+
+
 def has_page(kept: Kept, name: str) -> bool:
     """Whether an operator has a page: it is in the database, or a case is about it."""
     return bool(names(kept, name)) or any(name in entry.ops for entry in kept.rows().catalogue.values())
 
 
-def timeline(kept: Kept, ops: Sequence[str]) -> Markup:
-    """These operators over the releases."""
+def places(kept: Kept, ops: Sequence[str]) -> list[OperatorPlace]:
+    """What these operators come to; none where there is no summary."""
+    return [kept.answer(_place, op) for op in ops] if kept.operators() else []
+
+
+def timeline(kept: Kept, ops: Sequence[str], *, told: bool = False) -> Markup:
+    """These operators over the releases; ``told`` where the page has said already what they come to."""
     summary = kept.operators()
     if summary is None or not ops:
         return Markup()
-    places = [kept.answer(_place, op) for op in ops]
     releases = list(summary.releases)
     findings = kept.answer(_findings)
     return render(
         "op_timeline.html",
-        places=places,
+        places=places(kept, ops),
+        told=told,
         timelines={op: shown_timeline(operator_lines(summary, op), releases, part) for part, op in enumerate(ops, 1)},
         releases=releases,
         findings={op: [item for item in findings if op in item.operators] for op in ops},
