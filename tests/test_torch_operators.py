@@ -86,6 +86,14 @@ def test_what_torch_itself_refuses_is_no_call_of_the_exporter(summary):
     assert (row.calls, row.status, row.works) == (0, "skip", False)
 
 
+def test_a_call_of_another_dtype_says_so(tmp_path):
+    cells = [cell("op-fold", f"{dtype}-plain", TRACE, 20, "fail") for dtype in ("float32", "int64")]
+    writer.write(tmp_path / "operators.parquet", "operators", to_arrow("operators", [*summarised(NEW, cells, ENTRIES)]))
+
+    found = {row.dtype: row.failing for row in OperatorsSummary(tmp_path).rows("true") if row.exporter}
+    assert found == {"float32": "f32[4], 2", "int64": "f32[4], 2 in int64"}
+
+
 def test_what_is_left_out_has_a_row_with_its_reason(summary):
     row = only(summary, op="arange", torch=NEW)
 

@@ -36,6 +36,10 @@ _EXPORTERS = (Exporter.TRACE.value, Exporter.DYNAMO.value)
 _HANDS_ON = frozenset({"Identity"})
 #: the dtype that an operator is told by, the first of these that it has
 TOLD = ("float32", "int64", "bool", "complex64")
+#: how the tensors of a call begin, by the dtype that it is written in
+_SHORT = dict(zip(("f32", "i64", "bool", "c64"), TOLD, strict=True))
+#: what stands in the text of an end for what differs from call to call
+STANDS_FOR = "In a text N stands for a whole number, V for a decimal one, … for what differs from call to call."
 _COLUMNS = (
     *("op", "dtype", "form", "exporter", "opset", "torch", "calls", "passing", "status", "sample", "signature"),
     *("arguments", "ops"),
@@ -61,9 +65,13 @@ class OperatorRow(NamedTuple):
 
     @property
     def failing(self) -> str:
-        """What the first call that does not pass is given; empty where it is not known."""
-        given = dict(line.split(": ", 1) for line in (self.arguments or "").splitlines())
-        return given.get(self.sample or "", "")
+        """What the first call that does not pass is given; empty where it is not known.
+
+        It is written down in the operator's first dtype: ``f32[2, 3] in int64``.
+        """
+        given = dict(line.split(": ", 1) for line in (self.arguments or "").splitlines()).get(self.sample or "", "")
+        written = next((dtype for short, dtype in _SHORT.items() if f"{short}[" in given), self.dtype)
+        return given if self.dtype in (written, TOLD[0]) else f"{given} in {self.dtype}"
 
     @property
     def first(self) -> str:

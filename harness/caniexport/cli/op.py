@@ -184,10 +184,13 @@ def _facts(place: OperatorPlace) -> list[tuple[str, str]]:
 
 
 def _show_list(found: Sequence[ListedOperator], console: Console, *, every: bool) -> None:
+    from caniexport.answers.torch_operators import STANDS_FOR
+
     made = output.grid("operator", "dtype", "exporter", "opset", "torch", "")
     for item in found if every else found[:_FEW]:
         short = EXPORTER_SHORT.get(item.exporter, item.exporter)
         dtype = f"{item.dtype} {item.form}".strip()
         made.add_row(item.op, dtype, short, str(item.opset or ""), item.torch, item.said[:100])
     console.print(made)
+    console.print(STANDS_FOR)
     console.print(f"{len(found)} operators and dtypes" + ("" if every or len(found) <= _FEW else "; --all shows them"))

@@ -13,7 +13,7 @@ from caniexport.answers.operator_grid import ListedEntry, every_operator, operat
 from caniexport.answers.operator_lists import OperatorList, listed, read_tests
 from caniexport.answers.operator_score import ReleaseScore, read_used, scores
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.torch_operators import OperatorPlace, OperatorsSummary, torch_operator
+from caniexport.answers.torch_operators import STANDS_FOR, OperatorPlace, OperatorsSummary, torch_operator
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 from caniexport.model.status import Exporter
@@ -89,7 +89,8 @@ def one_list(kept: Kept, which: str, documented: Iterable[str]) -> Markup:
     """One of the lists."""
     found = kept.answer(_listed, which) if kept.operators() else []
     pages = page_names(kept, documented)
-    return render("op_list.html", found=found, which=which, lists=LISTS, pages=pages, words=words)
+    shown = {"found": found, "which": which, "lists": LISTS, "pages": pages, "words": words}
+    return render("op_list.html", **shown, stands_for=STANDS_FOR)
 
 
 def names(kept: Kept, name: str) -> tuple[str, ...]:
@@ -128,6 +129,7 @@ def timeline(kept: Kept, ops: Sequence[str], *, told: bool = False) -> Markup:
         "op_timeline.html",
         places=places(kept, ops),
         told=told,
+        stands_for=STANDS_FOR,
         timelines={op: shown_timeline(operator_lines(summary, op), releases, part) for part, op in enumerate(ops, 1)},
         releases=releases,
         findings={op: [item for item in findings if op in item.operators] for op in ops},
