@@ -105,6 +105,17 @@ def test_a_list_names_its_operators(kept, which, operator):
     assert f">{operator}</a>" in body(kept, list=which)
 
 
+def test_a_list_says_what_stands_for_what_differs(kept):
+    assert "N stands for a whole number" in body(kept, list="silent")
+
+
+def test_declared_names_its_release_and_says_that_it_tells_of_documented_cases(kept):
+    text = str(page("declared", {}, kept).body)
+
+    assert f"Torch {kept.rows().torch[-1]}, the newest measured" in text
+    assert "no documented case passes" in text
+
+
 def test_every_list_has_a_page(kept):
     for which in torch_op.LISTS:
         shown = page("op", {"list": which}, kept)
