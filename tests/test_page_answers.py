@@ -154,3 +154,44 @@ def test_a_release_that_is_chosen_alone_is_shown_at_its_own_opset(published):
     asked = {"case": "transformer-encoder-layer-fast-path", "exporter": "dynamo", "torch": "2.14.1"}
     for more in ({}, {"my_torch": "2.5.1..2.15.0"}):
         assert "torch 2.14.1 · dynamo · opset 20 ✓ pass" in " ".join(read(published, "case", **asked, **more).split())
+
+
+def test_an_unmeasured_patch_is_answered_by_the_nearest_of_its_minor_version_and_that_is_said(small):
+    for name, asked in (("upgrade", {"from": "2.0.3", "to": "2.8"}), ("workarounds", {"q": "cross", "torch": "2.0.3"})):
+        assert "torch 2.0.3 was not measured; 2.0.1 is answered" in page(name, asked, small).warnings
+        assert "torch 2.0.1" in read(small, name, **asked)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "near"),
+    [
+        ("upgrade", {"from": "9.9"}, "from=2.15.0"),
+        ("upgrade", {"from": "2.0.1", "to": "2.7"}, "from=2.0.1&amp;to=2.8.0"),
+        ("upgrade", {"torch": "9.9"}, "torch=2.15.0"),
+        ("upgrade", {"from": "2.0.1", "from_opset": "77"}, "from_opset=20"),
+        ("workarounds", {"q": "cross", "torch": "2.7"}, "q=cross&amp;torch=2.0.1"),
+        ("workarounds", {"q": "cross", "torch": "2.8", "opset": "77"}, "torch=2.8&amp;opset=20"),
+    ],
+)
+def test_nothing_is_decided_for_another_release_or_opset_than_the_one_asked_for(small, name, asked, near):
+    body = str(page(name, asked, small).body)
+
+    assert "Nothing is decided for" in body
+    assert near in body
+    assert 'class="decision"' not in body
+    assert "<table" not in body
+
+
+def test_a_search_decides_nothing_where_the_readers_own_release_is_not_known(small):
+    for query in ("stack_rewrite", "is my cross workaround needed"):
+        assert 'class="decision"' not in str(page("search", {"q": query, "torch": "9.9"}, small).body)
+    asked = {"case": "cross-no-symbolic", "variant": "stack_rewrite", "torch": "9.9"}
+    assert 'class="decision"' not in page("case", asked, small).above
+
+
+def test_a_case_takes_the_short_names_of_exporters(small):
+    asked = {"case": "cross-no-symbolic", "torch": "2.8.0", "opset": "14"}
+    short, long = (page("case", {**asked, "exporter": name}, small) for name in ("trace", "torchscript-trace"))
+
+    assert short.warnings == ()
+    assert short.body == long.body

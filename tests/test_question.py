@@ -95,6 +95,17 @@ def test_an_unknown_release_is_named_with_the_nearest_and_no_other_is_answered_f
     assert "cross-no-symbolic" in body
 
 
+def test_the_nearest_patch_answers_for_one_that_was_not_measured(understood, home):
+    asks = understood("2.0.3 to 2.8.1+cpu")
+    assert (asks.before, asks.after) == ("2.0.1", "2.8.0")
+    assert asks.notes[0] == "torch 2.0.3 was not measured; 2.0.1 is answered"
+
+    assert "torch 2.0.3 was not measured; 2.0.1 is answered." in _told(home, "2.0.3 to 2.8")
+    one = CliRunner(env={VARIABLE: str(home)}).invoke(main, ["why", "cross-no-symbolic", "--torch", "2.8.1"])
+    assert one.exit_code == 0
+    assert "- torch 2.8.1 was not measured; 2.8.0 is answered" in one.output
+
+
 def test_a_word_that_no_case_has_is_left_out_and_named(shown):
     body, _ = shown("cross blorp torch 2.8")
     assert "no case has blorp as well, which is left out" in body

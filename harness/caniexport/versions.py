@@ -94,18 +94,30 @@ def resolve_patch(asked: str, measured: Iterable[str]) -> str:
         return min(patches, key=lambda text: abs(parse(text).micro - want.micro))
 
 
+def resolve_told(asked: str, measured: Iterable[str]) -> tuple[str, str]:
+    """As :func:`resolve_patch`, and what is to be said where another patch release, or one of a range, answers."""
+    found = resolve_patch(asked, measured)
+    if is_range(asked):
+        return found, f"torch {found}, the newest measured within {asked}"
+    want = parse(asked)
+    is_other = len(want.release) > 2 and want.public != public(found)
+    return found, f"torch {asked} was not measured; {found} is answered" if is_other else ""
+
+
 def _in_series(version: Version, want: Version) -> bool:
     if want.is_prerelease or want.is_postrelease or len(want.release) > 2:
         return False
     return version.release[: len(want.release)] == want.release
 
 
+def neighbours(want: Version, known: Iterable[str]) -> list[str]:
+    """The known versions on both sides of one."""
+    every = ordered(known)
+    return [text for text in every if parse(text) < want][-1:] + [text for text in every if parse(text) > want][:1]
+
+
 def _neighbours(want: Version, known: list[str]) -> str:
-    if not known:
-        return "nothing has been measured yet"
-    below = [text for text in known if parse(text) < want][-1:]
-    above = [text for text in known if parse(text) > want][:1]
-    return f"nearest measured: {', '.join(below + above)}"
+    return f"nearest measured: {', '.join(neighbours(want, known))}" if known else "nothing has been measured yet"
 
 
 @lru_cache(maxsize=16384)

@@ -167,13 +167,8 @@ class Places:
         if not asked:
             notes.append(f"torch {self._rows.torch[-1]}, the newest measured")
             return self._rows.torch[-1]
-        torch = versions.resolve_patch(asked, self._rows.torch)
-        if versions.is_range(asked):
-            notes.append(f"torch {torch}, the newest measured within {asked}")
-            return torch
-        wanted = versions.parse(asked)
-        if len(wanted.release) > 2 and wanted.public != versions.public(torch):
-            notes.append(f"torch {asked} was not measured; {torch} is answered")
+        torch, told = versions.resolve_told(asked, self._rows.torch)
+        notes += filter(None, (told,))
         return torch
 
     def _at(self, torch: str, asked: Mapping[str, str], beside: Installed, notes: list[str]) -> MeasuredPoint:

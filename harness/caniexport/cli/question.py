@@ -63,7 +63,7 @@ def show_question(
     left = f" (no case has {', '.join(found.left_out)} as well, which is left out)" if found.left_out else ""
     if asks.answer == "upgrade" and (others := _named(dataset, asks.words).others):
         left = f" (nothing is narrowed by {', '.join(others)}: no case is about an operator or theme of this name)"
-    told = QuestionAnswer(f"{asks.told}{left}", asks.unknown, answer)
+    told = QuestionAnswer("; ".join((f"{asks.told}{left}", *asks.notes)), asks.unknown, answer)
     output.answer(told, partial(_show, show=show), as_json)
 
 

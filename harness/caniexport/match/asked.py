@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from caniexport import versions
@@ -23,7 +24,8 @@ Answer = Literal["upgrade", "workarounds", "matrix", "cases"]
 class Understood:
     """A question with the names that a dataset knows. ``setting`` is what it names of torch, opset, exporter and
     runtime, each as an address has it; ``before`` and ``after`` are the releases of a move, empty where none is asked
-    for. ``told`` is all of it in words; ``unknown`` says what of it nobody knows, and the nearest.
+    for. ``told`` is all of it in words; ``unknown`` says what of it nobody knows, and the nearest; ``notes`` which
+    release answers for one that was not measured.
     """
 
     answer: Answer
@@ -33,12 +35,14 @@ class Understood:
     after: str
     told: str
     unknown: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def understand(question: AskedQuestion, rows: Rows) -> Understood:
     """What a question asks of these rows. What nobody knows of it is told, and counts as not given."""
     unknown: list[str] = []
-    releases = [_known(_release, text, rows, unknown) if text else "" for text in question.releases]
+    notes: list[str] = []
+    releases = [_known(partial(_release, notes), text, rows, unknown) for text in question.releases]
     before, after = _move(question, releases, rows)
     if question.kind == "range" and all(releases):
         releases.sort(key=rows.torch.index)
@@ -51,7 +55,9 @@ def understand(question: AskedQuestion, rows: Rows) -> Understood:
     setting = {name: value for name, value in setting.items() if value.strip(".")}
     unknown += [f"{item} is not looked at: packages are chosen as «My packages»" for item in question.others]
     told = _told(question, setting, before, after)
-    return Understood(_answer(question, setting, before), question.words, setting, before, after, told, tuple(unknown))
+    return Understood(
+        _answer(question, setting, before), question.words, setting, before, after, told, tuple(unknown), tuple(notes)
+    )
 
 
 def _answer(question: AskedQuestion, setting: Mapping[str, str], before: str) -> Answer:
@@ -91,9 +97,13 @@ def _known(read: Callable[[str, Rows], str], text: str, rows: Rows, unknown: lis
         return ""
 
 
-def _release(text: str, rows: Rows) -> str:
-    """The measured release; raises :class:`UnknownName` with those beside it."""
-    return versions.resolve(versions.public(text), rows.torch)
+def _release(notes: list[str], text: str, rows: Rows) -> str:
+    """The measured release, of an unmeasured patch the nearest, which ``notes`` are told; raises :class:`UnknownName`
+    with those beside it.
+    """
+    found, told = versions.resolve_told(versions.public(text), rows.torch)
+    notes += filter(None, (told,))
+    return found
 
 
 def _opset(text: str, rows: Rows) -> str:

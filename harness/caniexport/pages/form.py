@@ -13,7 +13,7 @@ from typing import Any, Literal
 from markupsafe import Markup
 
 from caniexport import names, versions
-from caniexport.answers.select import Rows
+from caniexport.answers.select import Rows, exporter_name
 from caniexport.model.errors import UnknownName
 from caniexport.pages import setting
 from caniexport.pages.setting import Setting
@@ -23,8 +23,6 @@ APP = "Can I export it?"
 LONGEST = 300
 
 
-#: parameters that are a torch release: ``2.9`` is the newest of that series, as on the command line
-_RELEASES = frozenset({"torch", "from", "to", "before", "after"})
 #: parameters that an address may have though a page does not read them: those of others, which links take along
 PARAMETERS = frozenset(
     "after before by careful case embed exporter fixes from is kind op ops opset outcome picture plain provider q rows "
@@ -141,9 +139,15 @@ class Form:
         self.bars: list[list[Field]] = []
         self.warnings: list[str] = []
         self.read: set[str] = set()
+        self._missing: dict[str, tuple[str, ...]] = {}
         self.mine = Setting()
         self._prefix = ""
         self._chosen: frozenset[str] = frozenset()
+
+    @property
+    def missing(self) -> Mapping[str, tuple[str, ...]]:
+        """The parameters, and parts of the setting, of which nothing that was asked for is known; with the nearest."""
+        return {**self.mine.missing, **self._missing}
 
     def bar(self) -> None:
         """Begin a bar: the filters that follow stand side by side."""
@@ -191,12 +195,20 @@ class Form:
     def several_of(self, name: str, known: Sequence[str], kind: str = "") -> tuple[str, ...]:
         """A parameter of names with commas between them, in the order of ``known``; unknown ones are reported."""
         found = set()
-        for item in filter(None, (part.strip() for part in self.text(name).split(","))):
+        items = [item for part in self.text(name).split(",") if (item := part.strip())]
+        for item in items:
             try:
-                is_series = name in _RELEASES and item not in known
-                found.add(versions.resolve(item, known) if is_series else names.require(kind or name, item, known))
+                if name in setting.RELEASES and item not in known:
+                    value, told = versions.resolve_told(item, known)
+                    self.warnings += filter(None, (told,))
+                else:
+                    given = exporter_name(item) if name.endswith("exporter") else item
+                    value = names.require(kind or name, given, known)
+                found.add(value)
             except UnknownName as error:
                 self.warnings.append(str(error))
+        if items and not found:
+            self._missing[name] = setting.near(name, items[0], known)
         return tuple(item for item in known if item in found)
 
     def select(

@@ -26,6 +26,8 @@ from caniexport.store.elsewhere import Runtime
 CELL_PAGES, MINE = frozenset({"case", "script"}), "my_"
 #: the part that says which dataset the others are read of
 PROFILE = "profile"
+#: parameters that are a torch release: ``2.9`` is the newest of that series, as on the command line
+RELEASES = frozenset({"torch", "from", "to", "before", "after"})
 #: profiles by the words of a page
 PROFILE_WORDS = {NEWEST: "the newest", PERIOD: "of the release's time"}
 _RANGE = re.compile(r"(?P<low>[\w.]*?)\s*(?:\.\.\.?|\N{EN DASH}|\N{HORIZONTAL ELLIPSIS}|-)\s*(?P<high>[\w.]*)")
@@ -54,10 +56,14 @@ class SettingPart:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a reader has chosen: by part the values meant, and as the address has them; nothing takes everything."""
+    """What a reader has chosen: by part the values meant, and as the address has them; nothing takes everything.
+
+    ``missing`` are the parts of which nothing that was asked for is known, each with the nearest known values.
+    """
 
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     address: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __hash__(self) -> int:
         return hash(tuple(self.values.items()))
@@ -94,22 +100,50 @@ def read(asked: Mapping[str, str], rows: Rows, prefix: str, warn: Callable[[str]
 
     A release or runtime is known that was measured with the packages chosen.
     """
-    values, address = {}, {}
+    values, address, missing = {}, {}, {}
     for part in sorted(PARTS, key=lambda part: part.name != PROFILE):
         kept: list[str] = []
         found: set[str] = set()
-        for item in filter(None, (text.strip() for text in asked.get(prefix + part.name, "").split(","))):
+        items = [item for text in asked.get(prefix + part.name, "").split(",") if (item := text.strip())]
+        for item in items:
             try:
                 found.update(part.read(item, rows))
                 kept.append(item)
+                if other := _other_patch(item, rows) if part.name == "torch" else "":
+                    warn(other)
             except UnknownName as error:
                 warn(f"{error}{_within(rows.profile)}")
         if kept:
             values[part.name] = tuple(name for name in part.known(rows) if name in found)
             address[part.name] = ",".join(kept)
+        elif items:
+            missing[part.name] = near(part.name, items[0], part.known(rows))
         if part.name == PROFILE:
             rows = rows.under("".join(values.get(PROFILE, ())[-1:]) or NEWEST)
-    return Setting(values, address)
+    return Setting(values, address, missing)
+
+
+def near(name: str, asked: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The known values nearest to one that nobody knows: releases and opsets on both sides, else names."""
+    try:
+        if name in RELEASES or name.endswith("opset"):
+            return tuple(versions.neighbours(versions.parse(asked), filter(_is_version, known)))
+    except UnknownName:
+        pass
+    return tuple(names.nearest(asked, known))
+
+
+def _is_version(text: str) -> bool:
+    return text[:1].isdigit()
+
+
+def _other_patch(item: str, rows: Rows) -> str:
+    """What is said of a release for which another of its minor version answers; empty for all else."""
+    return "" if _RANGE.fullmatch(item) or versions.is_range(item) else _patch(item, rows)[1]
+
+
+def _patch(item: str, rows: Rows) -> tuple[str, str]:
+    return versions.resolve_told(item, rows.torch)
 
 
 def _within(profile: str) -> str:
@@ -118,12 +152,12 @@ def _within(profile: str) -> str:
 
 
 def _torch(item: str, rows: Rows) -> Sequence[str]:
-    """``2.8.0``, ``2.8`` (its newest), ``1.13..2.15``, ``2.0..``."""
+    """``2.8.0``, ``2.8`` (its newest), ``2.8.1`` (the nearest of its minor version), ``1.13..2.15``, ``2.0..``."""
     if item in rows.torch:
         return (item,)
     span = _RANGE.fullmatch(item)
     if not span:
-        return (versions.resolve(item, rows.torch),)
+        return versions.resolve_each(item, rows.torch) if versions.is_range(item) else (_patch(item, rows)[0],)
     found = [torch for torch in rows.torch if _is_between(torch, span["low"], span["high"])]
     if not found:
         raise UnknownName(f"no torch release within {item} has been measured")

@@ -56,7 +56,10 @@
   }
   // What of a question this copy can answer: how its releases are known, its upgrades to the newest release, its pages
   const series = release => torch.filter(name => name === release || name.startsWith(`${release}.`)).at(-1)
-  const known = release => series(release.split('+')[0])
+  const patch = release => torch.filter(name => /^\d+\.\d+\.\d+$/.test(release) && series_of(name) === series_of(release))
+    .sort((one, other) => Math.abs(micro(one) - micro(release)) - Math.abs(micro(other) - micro(release)))[0]
+  const [series_of, micro] = [release => release.split('.', 2).join('.'), release => Number(release.split('.')[2])]
+  const known = release => series(release.split('+')[0]) ?? patch(release.split('+')[0])
   const read_as = (found, {words, opset, exporter, runtime, asks}, releases, move) => {
     const setting = [releases.length && !move && `torch ${releases.join('..')}`, opset && `opset ${opset}`,
       exporter && `exporter ${exporter}`, runtime && `runtime ${runtime.replace('==', ' ')}`]
@@ -92,6 +95,8 @@
     const move = unknown.length ? null : move_of(question, releases)
     const made = [read_as(found, question, releases.filter(Boolean), move)]
     made.push(...unknown.map(release => element('p', 'hint', `torch ${release} has not been measured (measured: ${torch.join(', ')}).`)))
+    const others = written.filter(release => known(release) && !series(release.split('+')[0]))
+    made.push(...others.map(release => element('p', 'hint', `torch ${release} was not measured; ${known(release)} is answered.`)))
     if (move) return [...made, ...upgrade_of(move, question)]
     const asked = new URLSearchParams()
     if (question.words) asked.set('q', question.words)

@@ -19,7 +19,7 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.profile_differences import ProfileDifference, differences_beside_torch
 from caniexport.answers.reasons import Why, why
 from caniexport.answers.rows import MeasuredCell
-from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry, Rows
+from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry, Rows, exporter_name
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.standings import workarounds
 from caniexport.answers.words import Words
@@ -211,7 +211,8 @@ def page(form: Form, kept: Kept) -> Page:
     given["installed"] = {(item.profile, item.torch): item.text for item in installed}
     lead = f"{case} · {subject.plain.theme or 'no theme'}"
     title = subject.plain.title or case
-    decision = _decide_form(kept, given["choice"])
+    is_known = not {"torch", "opset", "exporter"} & set(form.missing)
+    decision = _decide_form(kept, given["choice"]) if is_known else ""
     return form.page(title, lead, render("case.html", **given), _above(kept, subject, decision), back=True)
 
 
@@ -351,7 +352,8 @@ def _opening(form: Form, rows: Rows, subject: Subject) -> MeasuredCell | None:
     release's own opset where it fails; of several the newest release's, with the exporter of its default call first.
     """
     mine, variant = form.mine, form.asked.get("variant") or PLAIN
-    exporters = (form.asked["exporter"],) if form.asked.get("exporter") else mine.of("exporter")
+    asked = exporter_name(form.asked.get("exporter", ""))
+    exporters = (asked,) if asked else mine.of("exporter")
     found = [
         cell
         for cell in subject.cells

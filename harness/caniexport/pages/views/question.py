@@ -82,7 +82,7 @@ def read_line(name: str, asked: Mapping[str, str], kept: Kept) -> ReadLine:
         return ReadLine(asked, query=query, found=found)
     left = (f"no case has {', '.join(found.left_out)} as well, which is left out",) if found.left_out else ()
     rest = {name: value for name, value in asked.items() if name != "q"}
-    return ReadLine({**rest, **_of_line(page, asks)}, () if is_upgrade else left)
+    return ReadLine({**rest, **_of_line(page, asks)}, (*asks.notes, *(() if is_upgrade else left)))
 
 
 def _of_line(page: Intention, asks: Understood) -> dict[str, str]:
@@ -98,11 +98,13 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
     if found.question is None:
         return Markup()
     asks = understand(found.question, kept.of(form.mine.profile).rows())
-    form.warnings += asks.unknown
+    form.warnings += (*asks.unknown, *asks.notes)
     asked = {**form.mine.address, **asks.setting}
     inner = Form(_asked(asks, asked, kept), plain=form.plain)
     inner.read_setting(kept.rows())
     form.warnings += inner.warnings
+    # nothing is decided where the reader's own setting, which the question does not replace, is not known
+    asks = replace(asks, unknown=(*asks.unknown, *(set(form.mine.missing) - set(asks.setting))))
     is_known = not asks.unknown and (found.hits or not asks.words or asks.answer == "upgrade")
     with links.carrying(inner.mine.address):
         if asks.answer in _PAGES and is_known:

@@ -22,6 +22,7 @@ from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import PROFILE_WORDS
+from caniexport.pages.undecided import undecided
 from caniexport.profiles import PERIOD
 
 TITLE = "Which torch may I move to?"
@@ -61,6 +62,8 @@ def page(form: Form, kept: Kept) -> Page:
     named = form.words("ops", "Only these operators or themes", example, width=420, longest=LONGEST)
     form.choose_setting(kept.rows(), ("runtime", "profile"), apart=False)
     narrow = name_cases(filter(None, re.split(r"[,\s]+", named)), kept.rows().catalogue.values())
+    if not_known := undecided(form, "upgrade", _asked_of(form)):
+        return form.page(TITLE, _LEAD, not_known, takes_file=True, folds=True, searches=True)
     found = kept.answer(_ask, before, after, narrow.filters) if narrow.names or not named.strip() else None
     given: dict[str, Any] = {"found": found, "unknown": narrow.others, "lists": _LISTS, "changes": {}, "back": False}
     given["starts"] = starts(kept) if form.whole else ()
@@ -78,6 +81,13 @@ def page(form: Form, kept: Kept) -> Page:
     about = (f"torch {found.before.torch} to {found.after.torch}", named[:_IN_A_TAB]) if found else ()
     body = render("upgrade.html", **given)
     return form.page(TITLE, _LEAD, body, about=about, takes_file=True, folds=True, searches=True)
+
+
+def _asked_of(form: Form) -> set[str]:
+    """The parameters that the two points are made of; those of the setting as far as the points leave them open."""
+    points = {f"{end}{axis}" for end in ("from", "to") for axis in ("", "_opset", "_exporter")}
+    own = {"torch": "from", "opset": "from_opset", "exporter": "from_exporter", "runtime": "", "profile": ""}
+    return points | {name for name, at in own.items() if not form.asked.get(at)}
 
 
 def decide_between(kept: Kept, before: str, after: str) -> str:

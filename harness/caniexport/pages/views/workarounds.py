@@ -24,6 +24,8 @@ from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
+from caniexport.pages.setting import NAMES
+from caniexport.pages.undecided import undecided
 
 TITLE = "Is this workaround still needed?"
 _EXPORTERS = [member.value for member in Exporter]
@@ -50,7 +52,9 @@ def page(form: Form, kept: Kept) -> Page:
     order = form.one_of("sort", [*_COLUMNS, "statement"], "order") or ("" if query else "word")
     matched = _matched(kept, query) if query else {}
     variants = name_fixes(kept, query).variants if query else ()
-    if query and not matched:
+    if not_known := undecided(form, "workarounds", ("provider", *NAMES)):
+        body = not_known
+    elif query and not matched:
         body = render("nothing.html", nothing=f"No fix has all of these words: {query}")
     else:
         asked = replace(filters, cases=tuple(matched), variants=variants)
@@ -144,7 +148,7 @@ def name_fixes(kept: Kept, query: str) -> Filters:
 def decide_named_fix(form: Form, kept: Kept, query: str) -> str:
     """The sentence about the fix that the words name, at the reader's setting; empty where they name none."""
     named = name_fixes(kept, query)
-    if not named.variants:
+    if not named.variants or form.missing:
         return ""
     mine = form.mine.filters()
     asked = replace(named, torch=mine.torch[-1:], opsets=mine.opsets, exporters=mine.exporters)
