@@ -195,3 +195,45 @@ def test_a_case_takes_the_short_names_of_exporters(small):
 
     assert short.warnings == ()
     assert short.body == long.body
+
+
+def test_a_table_on_a_chosen_runtime_says_of_no_release_that_it_ran_on_its_own(small):
+    for runtime, is_own in (({}, True), ({"runtime": "ort1.20"}, False)):
+        found = page("matrix", {"rows": "cases", **runtime}, small)
+        assert ("as installed together" in found.body) is is_own
+        assert ("run by the onnxruntime beside it" in found.lead) is is_own
+        assert ("every file run on onnxruntime 1.20.1" in found.body) is not is_own
+
+
+@pytest.mark.published
+def test_the_cases_of_the_matrix_add_up_to_those_of_the_front_page(published):
+    every = re.search(r"([\d,]+) cases, all measured", read(published, "search"))[1]
+    table, *more, whole = re.search(
+        r"(\d+) cases on 30 torch releases; (\d+) not measured within these filters and (\d+) about installing and "
+        r"importing, below the table: (\d+) in all",
+        read(published, "matrix"),
+    ).groups()
+
+    assert whole == every
+    assert int(table) + sum(map(int, more)) == int(whole)
+
+
+def test_a_question_says_which_filters_it_stands_in_place_of(small):
+    said = read(small, "search", q="cross torch 2.8 opset 18")
+
+    assert "This is used in place of «My torch», «My opset»." in said
+    assert "in place of" not in read(small, "search", q="since when is torch.cross supported")
+
+
+@pytest.mark.published
+def test_which_operators_fail_is_answered_by_the_list_of_operators(published):
+    body = str(page("search", {"q": "which operators does dynamo at 2.15 not export?"}, published).body)
+    told = re.search(r"By dynamo, (\d+) of \d+ operators of torch do not pass every call at any opset", body)
+    rows = rows_of(published, "op", fails="dynamo")
+
+    assert "fails=dynamo" in body
+    assert sum(" ✗ " in row or " of the calls" in row for row in rows) == int(told[1])
+    assert any(row.startswith("H float32 ✓") for row in rows_of(published, "op"))
+    assert not any(row.startswith("H float32 ✓") for row in rows)
+    said = read(published, "op", torch="2.8.0")
+    assert "My setting does not narrow this table: it is of torch 2.15.0, the newest." in said

@@ -370,8 +370,8 @@ def move_to_runtime(dataset: DatasetT, runtime: Runtime) -> DatasetT:
     """The same dataset with every file as it ends on one release of a runtime."""
     moved, rows = copy(dataset), load(dataset).on(runtime)
     moved.beside = {"rows": rows}
-    # what a table says of where its cells were run
-    rows.__dict__["run_on"] = frozenset((torch, runtime.provider, *runtime[:2]) for torch in rows.torch)
+    # a table says of no release that its cells were run on the runtime installed beside it
+    rows.__dict__["run_on"] = frozenset()
     return moved
 
 

@@ -37,10 +37,7 @@ _BY = {
     By.RUNTIME.value: "runtime",
 }
 TITLE = "Show me the table: which documented failures pass where"
-_LEAD = (
-    "Each cell is measured: a small model exported by that torch release, run by the onnxruntime beside it, "
-    "compared with eager. "
-)
+_LEAD = "Each cell is measured: a small model exported by that torch release, run by {}, compared with eager. "
 _LEADS = {
     "themes": "3/5: of five measured cases of the theme three work at some opset. Click for the cases.",
     "cases": "A row is the failing form of a case, the model as its sources show it; numbers are the opsets that pass.",
@@ -117,9 +114,9 @@ def page(form: Form, kept: Kept) -> Page:
     nothing = f"No case has all of these words: {asked.query}" if asked.query and not matched else ""
     shown = None if nothing else kept.answer(table, asked.filters(matched), asked.by)
     body = render("nothing.html", nothing=nothing) if shown is None else _body(form, kept, asked, shown)
-    return form.page(
-        TITLE, _LEAD + _LEADS[asked.rows], body, about=(asked.theme, asked.query), folds=True, searches=True
-    )
+    runtime = "the runtime chosen" if asked.mine.of("runtime") else "the onnxruntime beside it"
+    lead = _LEAD.format(runtime) + _LEADS[asked.rows]
+    return form.page(TITLE, lead, body, about=(asked.theme, asked.query), folds=True, searches=True)
 
 
 def shown_filters(form: Form, kept: Kept) -> Filters:
@@ -261,9 +258,12 @@ def _summary(shown: Table, asked: MatrixParameters, torch: str) -> str:
     if asked.mine.of("runtime"):
         at += f", every file run on {asked.mine.one('runtime').replace('==', ' ')}"
     by = "" if asked.by is By.TORCH else f" by {_BY[asked.by.value]}"
-    missing = len({name.partition("/")[0] for name in shown.unmeasured} - cases)
-    more = f"; {plural(missing, 'more case')} not measured within these filters, named below the table"
-    counted = f"{plural(len(cases), 'case')} {at}{by}{more if missing else ''}"
+    beside = {line.case for line in shown.environments}
+    missing = len({name.partition("/")[0] for name in shown.unmeasured} - cases - beside)
+    parts = [f"{missing} not measured within these filters"] if missing else []
+    parts += [f"{len(beside)} about installing and importing"] if beside else []
+    more = f"; {' and '.join(parts)}, below the table: {len(cases) + missing + len(beside)} in all" if parts else ""
+    counted = f"{plural(len(cases), 'case')} {at}{by}{more}"
     return f"{counted}. A place holds one measurement for each opset; these, by how they ended:"
 
 
