@@ -67,7 +67,7 @@ _UPGRADE = re.compile(
 )
 #: what is asked of the release that is moved to
 _BREAKS = re.compile(
-    rf"{_NAME}(?:break(?:s|ing)?|(?:what(?:['\u2019]s|\s+is|\s+has|\s+was|\s+did)?|anything)\s+(?:chang(?:e|ed|es)|new)){_END}",
+    rf"{_NAME}(?:break(?:s|ing)?|broke|(?:what(?:['\u2019]s|\s+is|\s+has|\s+was|\s+did)?|anything)\s+(?:chang(?:e|ed|es)|new)){_END}",
     re.IGNORECASE,
 )
 _WORKAROUNDS = re.compile(
@@ -95,7 +95,7 @@ _FILLING = frozenset(
     "newest latest highest why fail fails failing opsets "
     "operators ops currently some all every between choose choosing pick decide better recommended safe safely than "
     "then only just also run runs running code team help think needing "
-    "ok okay fine".split()
+    "ok okay fine did".split()
 )
 _SIGNS = frozenset(("", "-", "=", "&", "/", "+", "->", "\u2192", "\u2013"))
 _OUTER = "?!,;:()\"'`\u201c\u201d\u2018\u2019"

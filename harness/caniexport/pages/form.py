@@ -25,8 +25,8 @@ LONGEST = 300
 
 #: parameters that an address may have though a page does not read them: those of others, which links take along
 PARAMETERS = frozenset(
-    "after before by careful case embed exporter fixes from is kind op ops opset outcome picture plain provider q rows "
-    "script sort source state status theme to torch variant word".split()
+    "after before by careful case embed exporter fails fixes from is kind op ops opset outcome picture plain provider "
+    "q rows script sort source state status theme to torch variant word".split()
 ) | {f"{prefix}{name}" for prefix in ("", setting.MINE) for name in setting.NAMES}
 
 

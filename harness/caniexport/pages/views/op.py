@@ -10,6 +10,7 @@ from markupsafe import Markup
 from caniexport import names
 from caniexport.answers.gathered import by_exporter
 from caniexport.answers.matrix import table
+from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.match.errors import Confidence, Lead
 from caniexport.pages import grid, looks
 from caniexport.pages.charts import share_chart
@@ -45,7 +46,13 @@ def page(form: Form, kept: Kept) -> Page:
     if not op:
         near = names.nearest(asked, counted) if asked else []
         lead = "Every operator of torch, and those that a case is about, with the number of cases."
-        parts = [torch_op.table(kept, counted), render("ops.html", counted=counted, near=near)]
+        fails = (
+            "" if form.whole else form.select("fails", "Only what fails by", torch_op.EXPORTERS, shown=EXPORTER_SHORT)
+        )
+        parts = [
+            torch_op.table(kept, counted, fails, mine=form.mine.told),
+            render("ops.html", counted=counted, near=near),
+        ]
         return form.page("Operators", lead, Markup().join(parts[::-1] if near else parts))
     hits = [
         tell_hit(kept, Lead(item, Confidence.OPERATOR, f"operator {op}", 1.0)) for item in entries if op in item.ops

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from markupsafe import Markup
 
@@ -12,6 +14,7 @@ from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_at import OperatorAt, operator_without_case
 from caniexport.answers.reasons import why
+from caniexport.answers.select import exporter_names
 from caniexport.answers.standings import workarounds
 from caniexport.answers.wanted import name_cases
 from caniexport.corpus.verdicts import Workaround
@@ -22,17 +25,21 @@ from caniexport.match.question import Intention, read_for, read_question
 from caniexport.match.search import SearchHits
 from caniexport.match.words import choose_main
 from caniexport.model.case import PLAIN
+from caniexport.model.status import Exporter
 from caniexport.pages import links
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
-from caniexport.pages.setting import Setting
-from caniexport.pages.views import matrix, upgrade
+from caniexport.pages.setting import PARTS, Setting
+from caniexport.pages.views import matrix, torch_op, upgrade
 from caniexport.pages.views import workarounds as workarounds_page
 from caniexport.pages.views.hits import BESIDE, SHOWN, PlacedHit, tell_hit
+from caniexport.pages.views.torch_op import FailingOperators
 
 #: the pages whose search takes a whole question, and what they answer
 _INTENTIONS: Mapping[str, Intention] = {"upgrade": "upgrade", "workarounds": "workarounds", "matrix": "matrix"}
+#: what asks for operators, not for cases
+_OPERATORS = re.compile(r"\b(?:operators?|ops)\b", re.IGNORECASE)
 #: cases without a fix that a decision names
 _NAMED = 3
 _PAGES: Mapping[str, tuple[Callable[[Form, Kept], Page], str]] = {
@@ -106,14 +113,29 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
     # nothing is decided where the reader's own setting, which the question does not replace, is not known
     asks = replace(asks, unknown=(*asks.unknown, *(set(form.mine.missing) - set(asks.setting))))
     is_known = not asks.unknown and (found.hits or not asks.words or asks.answer == "upgrade")
+    about = {"replaced": _replaced(asks), "failing": _failing(kept, found.query, asks)}
     with links.carrying(inner.mine.address):
         if asks.answer in _PAGES and is_known:
             draw, label = _PAGES[asks.answer]
             here = kept if asks.answer == "upgrade" else kept.at(inner.mine)
             body, whole = draw(inner, here).body, links.page(asks.answer, **inner.asked)
             wide = _not_narrowed(asks, kept) if asks.answer == "upgrade" else ()
-            return render("asked.html", found=found, asks=asks, body=body, whole=whole, label=label, wide=wide)
-        return _of_cases(kept.at(inner.mine), inner, found, asks)
+            return render("asked.html", found=found, asks=asks, body=body, whole=whole, label=label, wide=wide, **about)
+        return _of_cases(kept.at(inner.mine), inner, found, asks, about)
+
+
+def _replaced(asks: Understood) -> list[str]:
+    """The filters in whose place the question names a setting."""
+    named = {**asks.setting, **({"torch": asks.before} if asks.before else {})}
+    return [f"«{part.label}»" for part in PARTS if part.name in named]
+
+
+def _failing(kept: Kept, query: str, asks: Understood) -> FailingOperators | None:
+    """What is said first where operators are asked for and none is named: how many fail by the exporter."""
+    if asks.words or asks.answer != "matrix" or not _OPERATORS.search(query):
+        return None
+    exporters = exporter_names((asks.setting.get("exporter", Exporter.DYNAMO.value),))
+    return torch_op.failing(kept, exporters[0])
 
 
 def _asked(asks: Understood, setting: Mapping[str, str], kept: Kept) -> dict[str, str]:
@@ -130,7 +152,7 @@ def _not_narrowed(asks: Understood, kept: Kept) -> tuple[str, ...]:
     return name_cases(asks.words.split(), kept.rows().catalogue.values()).others
 
 
-def _of_cases(kept: Kept, inner: Form, found: SearchHits, asks: Understood) -> Markup:
+def _of_cases(kept: Kept, inner: Form, found: SearchHits, asks: Understood, about: Mapping[str, Any]) -> Markup:
     """How each case that was found ends there; without a setting where it works."""
     is_placed = bool(asks.setting) and not asks.unknown
     operator = _operator(kept, inner.mine, asks)
@@ -138,7 +160,8 @@ def _of_cases(kept: Kept, inner: Form, found: SearchHits, asks: Understood) -> M
     places = _places(kept, tuple(hit.case for hit in shown), inner.mine) if is_placed and shown else {}
     hits = [tell_hit(kept, hit, at=places.get(hit.case, ())) for hit in shown]
     decision = _decide(kept, inner, found.hits) if is_placed and hits else ""
-    return render("asked.html", found=found, asks=asks, body="", hits=hits, decision=decision, operator=operator)
+    given = {"hits": hits, "decision": decision, "operator": operator, **about}
+    return render("asked.html", found=found, asks=asks, body="", **given)
 
 
 def _operator(kept: Kept, mine: Setting, asks: Understood) -> OperatorAt | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from markupsafe import Markup
@@ -16,14 +17,14 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import STANDS_FOR, OperatorPlace, OperatorsSummary, torch_operator
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
-from caniexport.model.status import Exporter
+from caniexport.model.status import Exporter, Status
 from caniexport.operators import operator_key
 from caniexport.pages.charts import Series, lines_chart
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 from caniexport.pages.timeline import share_class, shown_timeline
 
-_EXPORTERS = (Exporter.DYNAMO.value, Exporter.TRACE.value)
+EXPORTERS = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 #: the lists by the name that an address has
 LISTS = {
     OperatorList.SILENT.value: "wrong values in the newest release",
@@ -44,20 +45,46 @@ def page_names(kept: Kept, documented: Iterable[str]) -> dict[str, str]:
     return {op: by_key.get(operator_key(op), op) for op in (summary.operators if summary else ())}
 
 
-def table(kept: Kept, documented: Iterable[str]) -> Markup:
-    """The table of all operators; empty where there is no summary."""
+@dataclass(frozen=True)
+class FailingOperators:
+    """The operators of the database of which no opset passes every call by an exporter, and that in words."""
+
+    exporter: str
+    entries: tuple[ListedEntry, ...]
+    told: str
+
+
+def failing(kept: Kept, exporter: str) -> FailingOperators | None:
+    """The operators that fail by an exporter in the newest release; ``None`` where that is not known."""
+    summary = kept.operators()
+    if summary is None or exporter not in EXPORTERS:
+        return None
+    newest = summary.releases[-1]
+    every = [entry for entry in kept.answer(_every) if entry.torch == newest and exporter in entry.now]
+    found = tuple(entry for entry in every if entry.now[exporter] is not Status.PASS)
+    told = f"By {EXPORTER_SHORT[exporter]}, {len(found)} of {len(every)} operators of torch do not pass every call"
+    return FailingOperators(exporter, found, f"{told} at any opset in torch {newest}")
+
+
+def table(kept: Kept, documented: Iterable[str], fails: str = "", *, mine: str = "") -> Markup:
+    """The table of all operators, or of those that fail by an exporter; empty where there is no summary. ``mine`` is
+    the reader's setting in words, which does not narrow it.
+    """
     summary = kept.operators()
     if summary is None:
         return Markup()
-    every = kept.answer(_every)
+    found = failing(kept, fails)
+    every = found.entries if found else kept.answer(_every)
     return render(
         "op_table.html",
         every=every,
+        told=found.told if found else "",
+        mine=mine,
         pages=page_names(kept, documented),
         mixed=share_class,
         words=words,
         releases=summary.releases,
-        exporters=_EXPORTERS,
+        exporters=EXPORTERS,
         lists=LISTS,
         chart=_score_chart(kept.answer(_scores), summary.releases),
     )
@@ -72,7 +99,7 @@ def _score_chart(scores: Sequence[ReleaseScore], releases: Sequence[str]) -> Mar
             f"{EXPORTER_SHORT[exporter]}, {words}",
             tuple(_number(by.get((torch, exporter)), name) for torch in releases),
         )
-        for exporter in _EXPORTERS
+        for exporter in EXPORTERS
         for words, name in shown
     ]
     return lines_chart(
