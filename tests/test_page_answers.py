@@ -237,3 +237,21 @@ def test_which_operators_fail_is_answered_by_the_list_of_operators(published):
     assert not any(row.startswith("H float32 ✓") for row in rows)
     said = read(published, "op", torch="2.8.0")
     assert "My setting does not narrow this table: it is of torch 2.15.0, the newest." in said
+
+
+@pytest.mark.published
+def test_the_fixes_of_a_name_are_of_its_cases_and_by_the_exporters_that_are_named(published):
+    rows = rows_of(published, "workarounds", q="cross", torch="2.8.0", opset="18")
+    said = read(published, "workarounds", q="cross", torch="2.8.0", opset="18")
+    mine = read(published, "workarounds", q="cross", torch="2.8.0", opset="18", exporter="trace,dynamo")
+
+    assert len(rows) > 20
+    assert all(" cross-" in row for row in rows[1:])
+    assert "The table is by trace and dynamo alone; «My exporter» takes others." in said
+    assert "cross-no-symbolic (trace since 1.12.1; dynamo)" in mine
+    assert "The table is by" not in mine
+
+
+def test_a_table_of_every_fix_says_at_which_release_its_words_hold(small):
+    assert read(small, "workarounds").startswith(f"At torch 2.15.0 {CHOOSE}.")
+    assert read(small, "workarounds", torch="2.8").startswith("At torch 2.8.0.")

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.filters import Filters, read_filters
 from caniexport.answers.select import select
-from caniexport.answers.signs import WORKAROUND
+from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
 from caniexport.answers.standings import Standing, Workarounds, workarounds
 from caniexport.answers.wanted import what_is_named
 from caniexport.corpus.verdicts import Workaround
@@ -70,11 +70,16 @@ def page(form: Form, kept: Kept) -> Page:
 
 
 def _matched(kept: Kept, query: str) -> Mapping[str, str]:
-    """The cases of the fix that the words name; else those that they find, each with the form that they fit best."""
-    named = name_fixes(kept, query)
-    if named.variants:
-        return {case: variant for case, variant in select(kept.rows(), named).catalogue if variant != PLAIN}
-    return {lead.case: lead.variant for lead in find_by_words(kept.answer(index_words), query)}
+    """The cases of the fix, case, operator or theme that the words name; else those that they find, each with the form
+    that they fit best.
+    """
+    fixes = name_fixes(kept, query)
+    if fixes.variants:
+        return {case: variant for case, variant in select(kept.rows(), fixes).catalogue if variant != PLAIN}
+    found = {lead.case: lead.variant for lead in find_by_words(kept.answer(index_words), query)}
+    named = _named(kept, query)
+    mine = {case for case, _ in select(kept.rows(), named).catalogue} if named else found
+    return {case: variant for case, variant in found.items() if case in mine} or dict.fromkeys(mine, PLAIN)
 
 
 def _filters(form: Form, kept: Kept) -> tuple[Filters, tuple[str, ...], bool]:
@@ -112,6 +117,8 @@ def _table(
     return render(
         "workarounds.html",
         decision=decide_for_words(form, kept, filters, answer) if filters.cases else "",
+        at=_told_release(form, answer),
+        shown=[EXPORTER_SHORT[name] for name in filters.exporters if not form.mine.of("exporter")],
         seen=Counter(item.word for item in every),
         found=_sorted(found, order, rows.torch) if order else _as_found(found, matched),
         leaves=leaves,
@@ -123,6 +130,12 @@ def _table(
         titles={entry.case: entry.title for entry in rows.catalogue.values()},
         notes=[item.split(" (--")[0] for item in answer.notes],
     )
+
+
+def _told_release(form: Form, answer: Workarounds) -> str:
+    """``At torch 2.15.0 (the newest; choose «My torch»).``; empty where nothing was measured."""
+    why = _why_this_release(form)
+    return f"At torch {answer.torch}{f' ({why})' if why else ''}." if answer.torch else ""
 
 
 def _named(kept: Kept, query: str) -> Filters | None:
