@@ -117,7 +117,7 @@ def command(
 
 
 def _patch(dataset: Dataset, asked: str) -> str:
-    """A release as it was measured, of an unmeasured patch the nearest, which is told; a range as it is."""
+    """For an unmeasured patch release the nearest of its minor version, which is told; anything else as it is."""
     from caniexport.answers.select import load
 
     if asked == "all" or versions.is_range(asked):
@@ -125,7 +125,7 @@ def _patch(dataset: Dataset, asked: str) -> str:
     found, told = versions.resolve_told(asked, load(dataset).torch)
     if told:
         tell(told)
-    return found
+    return found if told else asked
 
 
 def _find_operator(dataset: Dataset, name: str, torch: Sequence[str]) -> OperatorAt | None:
