@@ -260,10 +260,11 @@ def _summary(shown: Table, asked: MatrixParameters, torch: str) -> str:
     by = "" if asked.by is By.TORCH else f" by {_BY[asked.by.value]}"
     beside = {line.case for line in shown.environments}
     missing = len({name.partition("/")[0] for name in shown.unmeasured} - cases - beside)
-    parts = [f"{missing} not measured within these filters"] if missing else []
-    parts += [f"{len(beside)} about installing and importing"] if beside else []
-    more = f"; {' and '.join(parts)}, below the table: {len(cases) + missing + len(beside)} in all" if parts else ""
-    counted = f"{plural(len(cases), 'case')} {at}{by}{more}"
+    parts = [f"{missing} not measured here"] if missing else []
+    parts += [f"{len(beside)} about installing"] if beside else []
+    more = f" ({', '.join(parts)}: below the table)" if parts else ""
+    of = f"{len(cases)} of " if parts else ""
+    counted = f"{of}{plural(len(cases) + missing + len(beside), 'case')} {at}{by}{more}"
     return f"{counted}. A place holds one measurement for each opset; these, by how they ended:"
 
 
