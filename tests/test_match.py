@@ -492,8 +492,10 @@ def test_a_fix_with_other_values_stands_behind_and_says_so(published):
 
 
 def test_at_an_opset_where_nothing_was_measured_no_workaround_is_said_to_be_unneeded():
-    found = CliRunner().invoke(main, ["workaround", "cross-no-symbolic", "--torch", "2.8", "--opset", "30"])
-    assert found.output.startswith("At torch 2.8.0, opset 30: nothing was measured there: cross-no-symbolic.")
+    ask = ["workaround", "cross-no-symbolic", "--torch", "2.8", "--opset"]
+    refused, nowhere = (CliRunner().invoke(main, [*ask, opset]) for opset in ("28", "30"))
+    assert refused.output.startswith("At torch 2.8.0, opset 28: nothing was measured there: cross-no-symbolic.")
+    assert (nowhere.exit_code, "opset 30 has not been measured" in nowhere.output) == (2, True)
 
 
 def test_of_cases_with_one_error_that_leads_which_has_it_at_the_users_release(published):
@@ -614,7 +616,7 @@ def test_words_that_cases_end_with_are_never_said_to_be_unknown(published):
 def test_why_takes_an_error_and_standard_input():
     said = CliRunner().invoke(main, ["why", CROSS]).stdout
     piped = CliRunner().invoke(main, ["why", "-"], input=f"Traceback (most recent call last):\n{CROSS}\n").stdout
-    assert re.match(r"\d measured cases end with this error, the first is cross-no-symbolic \(", said)
+    assert re.match(r"\d measured cases end with this error, the first is cross-no-symbolic\s+\(", said)
     assert piped.split("\n")[0] == said.split("\n")[0]
     told = json.loads(CliRunner().invoke(main, ["why", CROSS, "--torch", "2.8", "--json"]).stdout)
     assert told["leads"][0]["at"]["status"] == "pass"
