@@ -166,9 +166,7 @@ STATE: Mapping[AlertStage, Look] = {
 }
 #: torch's own tables beside what was measured
 AGREEMENT: Mapping[Agreement, Look] = {
-    Agreement.NEVER_PASSES: Look(
-        "✗ no documented case passes", "s-fail", "torch has a rule; no measured case with it passes"
-    ),
+    Agreement.NEVER_PASSES: Look("✗ no case passes", "s-fail", "torch has a rule; no measured case with it passes"),
     Agreement.LATER: Look("~ fewer opsets", "s-degraded", "passes at fewer opsets than torch has a rule for"),
     Agreement.UNDECLARED: Look("+ undeclared", "s-timeout", "passes without a rule of its own: torch decomposes it"),
     Agreement.AGREES: Look("✓ agrees", "s-pass", "passes wherever torch has a rule"),

@@ -260,11 +260,10 @@ def _summary(shown: Table, asked: MatrixParameters, torch: str) -> str:
     by = "" if asked.by is By.TORCH else f" by {_BY[asked.by.value]}"
     beside = {line.case for line in shown.environments}
     missing = len({name.partition("/")[0] for name in shown.unmeasured} - cases - beside)
-    parts = [f"{missing} not measured here"] if missing else []
-    parts += [f"{len(beside)} about installing"] if beside else []
-    more = f" ({', '.join(parts)}: below the table)" if parts else ""
-    of = f"{len(cases)} of " if parts else ""
-    counted = f"{of}{plural(len(cases) + missing + len(beside), 'case')} {at}{by}{more}"
+    # the others are named below the table
+    others = missing + len(beside)
+    of = f"{len(cases)} of " if others else ""
+    counted = f"{of}{plural(len(cases) + others, 'case')} {at}{by}"
     return f"{counted}. A place holds one measurement for each opset; these, by how they ended:"
 
 
