@@ -30,7 +30,9 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
         if (typos := _typos(folded, item)) <= most
     )
     last = _last(folded)
-    return [names[place] for *_, place in ranked[:_SHOWN]] if ranked or last in ("", folded) else nearest(last, names)
+    if not ranked and last != folded and re.fullmatch(r"[a-z_]\w*", last, re.ASCII):
+        return nearest(last, names)
+    return [names[place] for *_, place in ranked[:_SHOWN]]
 
 
 def _typos(folded: str, known: str) -> int:

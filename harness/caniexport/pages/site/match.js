@@ -473,14 +473,17 @@ window.makeSearch = data => {
     const most = Math.max(1, Math.floor([...folded].length / 3))
     const alike = unique(known_names).map(item => [_typos(folded, item), item]).filter(([typos]) => typos <= most)
     const ranked = alike.map(([typos, item], place) => [typos, _words(item).length, distance(name, item), place, item])
+    const last = _last(folded)
+    if (!ranked.length && last !== folded && /^[a-z_]\w*$/.test(last)) return nearest(last, known_names)
     return ranked.sort(compare).slice(0, names._SHOWN).map(item => item.at(-1))
   }
+  const _last = name => name.split(/[:./]/).at(-1)
   const _typos = (folded, item) => {
     const whole = casefold(item)
     const parts = [whole, ..._words(whole)]
     if (parts.includes(folded)) return 0
     if (folded && (whole.includes(folded) || _words(folded).includes(whole))) return 1
-    return Math.min(...parts.map(word => distance(folded, word)))
+    return Math.min(...[...parts, _last(whole)].map(word => distance(folded, word)))
   }
   const _words = name => name.split(/[-_:./\s]+/).filter(Boolean)
   // letters to change, add, leave out or swap, each pair swapped once
