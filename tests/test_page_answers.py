@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from dashboard_data import build
 
+from caniexport.cli import main
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
 
@@ -203,6 +205,49 @@ def test_a_table_on_a_chosen_runtime_says_of_no_release_that_it_ran_on_its_own(s
         assert ("as installed together" in found.body) is is_own
         assert ("run by the onnxruntime beside it" in found.lead) is is_own
         assert ("every file run on onnxruntime 1.20.1" in found.body) is not is_own
+
+
+def ask(*words):
+    return CliRunner().invoke(main, list(words))
+
+
+@pytest.mark.published
+def test_a_question_that_names_a_runtime_is_answered_on_it_by_the_terminal_as_by_the_page(published):
+    query = "cross ort 1.10 torch 2.8"
+    told, shown = " ".join(ask("why", query).output.split()), read(published, "search", q=query)
+
+    for said in (told, shown):
+        assert "no workaround that was measured helps for 5 of 5 cases" in said
+    table = ask("why", "cross table 2.8 ort 1.10").output
+    assert "as installed together" not in table
+    assert "≠" in table
+
+
+@pytest.mark.published
+def test_nobody_is_sent_where_most_was_not_measured_or_nothing_works(published):
+    both = ask("why", "2.8 to 2.9 ort 1.10").output
+    some = ask("upgrade", "--from", "2.8", "--to", "2.9,runtime=openvino", "--op", "cross").output
+
+    assert "Moving to torch 2.9.1" in both
+    assert "Move to" not in both
+    assert some.startswith("Move to torch 2.9.1 with `dynamo=False, opset_version=18`")
+    assert "only 1 of 5 cases were measured there" in some
+
+
+@pytest.mark.published
+def test_a_policy_tells_of_how_many_cases_not_every_file_was_run(published):
+    there = ask("policy", "--torch", "2.8", "--runtime-version", "1.10").output
+    own = ask("policy", "--torch", "2.8").output
+
+    assert re.search(r"\d+ \(\d+\?\)", there)
+    assert "of M of them not every file was run there" in there
+    assert "?)" not in own
+
+
+@pytest.mark.published
+def test_a_fix_that_is_known_to_be_wrong_ends_no_check_of_a_case(published):
+    assert ask("workaround", "cross-no-symbolic", "--fail-on", "harmful").exit_code == 0
+    assert ask("workaround", "cross-no-symbolic/exchanged_components", "--fail-on", "harmful").exit_code == 1
 
 
 @pytest.mark.published

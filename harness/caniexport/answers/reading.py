@@ -190,7 +190,11 @@ class Rows:
 
     @cached_property
     def run_on(self) -> frozenset[tuple[str, str | None, str | None, str | None]]:
-        """Release, provider, runtime and its version of the cells with an exporter."""
+        """Release, provider, runtime and its version of the cells with an exporter, as they were installed together;
+        none where all are looked at on one runtime.
+        """
+        if self._moved_to is not None:
+            return frozenset()
         by = ("torch", "provider", "runtime", "runtime_version")
         exporters = {"exporter": EXPORTERS}
         return frozenset((torch or "", *more) for torch, *more in self._dataset.counted(by, {}, exporters))
@@ -368,10 +372,8 @@ def load(dataset: Dataset, *, runtimes: bool = False) -> Rows:
 
 def move_to_runtime(dataset: DatasetT, runtime: Runtime) -> DatasetT:
     """The same dataset with every file as it ends on one release of a runtime."""
-    moved, rows = copy(dataset), load(dataset).on(runtime)
-    moved.beside = {"rows": rows}
-    # a table says of no release that its cells were run on the runtime installed beside it
-    rows.__dict__["run_on"] = frozenset()
+    moved = copy(dataset)
+    moved.beside = {"rows": load(dataset).on(runtime)}
     return moved
 
 

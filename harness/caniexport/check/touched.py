@@ -36,8 +36,8 @@ class KnownFailures:
 
     ``cases`` are the known failures that touch it, or that fail as its export does; ``may_touch`` names those that
     may, ``unseen`` operators of which nothing is known, ``written_by`` the exporter of its file where the point has
-    another one. ``error`` is what its export raised here, empty where it wrote
-    a file. ``place`` is the point, ``notes`` say what was assumed.
+    another one. ``error`` is what its export raised here, empty where it wrote a file. ``place`` is the point,
+    ``notes`` say what was assumed.
     """
 
     word: TouchWord

@@ -76,7 +76,7 @@ def show(found: Policy, console: Console) -> None:
         said = "- (18?): nothing fails up to there, but not every file was run on that runtime"
         console.print(said, soft_wrap=True)
     if any(rule.unmeasured for rule in found.rules):
-        said = "- cases 425 (318?): of 318 not every file was run there, so more of them may work at no opset"
+        said = "- cases N (M?): of M of them not every file was run there, so more than are told may work at no opset"
         console.print(said, soft_wrap=True)
     for note in found.notes:
         console.print(f"- {note}", soft_wrap=True)
