@@ -27,7 +27,7 @@ from pathlib import Path
 import caniexport
 from caniexport.corpus.lint import torch_operators
 from caniexport.match.errors import KnownError, index_errors
-from caniexport.match.evidence import speaks_alone
+from caniexport.match.evidence import read_error, speaks_alone
 from caniexport.match.sentences import anchor, find_parts, index_parts, normal
 from caniexport.operators import operator_key, operator_keys
 
@@ -186,7 +186,7 @@ def without_measured_of_others(
     others = {
         part
         for item in known
-        for reason in (item.evidence.reasons if item.key else ())
+        for reason in (read_error(item.seen.text).reasons if item.key else ())
         for part, _ in find_parts(index, normal(reason.text))
         if item.key not in operator_keys(chosen[part])
     }

@@ -17,6 +17,7 @@ _FAMILIES = (
     ("_native_multi_head_attention", "multihead_attention", "multi_head_attention_forward", "mha"),
     ("_transformer_encoder_layer_fwd", "transformer_encoder_layer", "transformer_encoder"),
     ("nms", "non_max_suppression", "batched_nms"),
+    ("roi_align", "roialign"),
     ("grid_sampler", "grid_sample", "grid_sampler_2d", "grid_sampler_3d", "cudnn_grid_sampler"),
     ("affine_grid_generator", "affine_grid"),
     ("adaptive_avg_pool2d", "_adaptive_avg_pool2d", "adaptive", "adaptive pool", "adaptive pooling"),
@@ -52,7 +53,9 @@ _FAMILIES = (
     ("layer_norm", "native_layer_norm", "layernorm", "layer_normalization"),
     ("group_norm", "native_group_norm", "groupnorm", "group_normalization"),
     ("instance_norm", "instancenorm1d", "instancenorm2d", "instancenorm3d", "instance_normalization"),
-    ("batch_norm", "_native_batch_norm_legit_no_training", "native_batch_norm", "batchnorm", "batchnorm1d",
+    ("batch_norm", "_native_batch_norm_legit_no_training", "_native_batch_norm_legit_functional",
+        "native_batch_norm", "native_batch_norm_inference", "_native_batch_norm_training_functional",
+        "batchnorm", "batchnorm1d",
         "batchnorm2d", "batchnorm3d", "batch_normalization", "sync_batch_norm"),
     ("_weight_norm", "_weight_norm_interface", "weight_norm", "parametrizations.weight_norm"),
     ("lrn", "local_response_norm"),
@@ -108,7 +111,7 @@ _FAMILIES = (
 )  # fmt: skip
 _NAMESPACE = re.compile(
     r"^(?:torch\.ops\.|ops\.)?(?:torch\.nn\.functional\.|torch\.nn\.|torch\.tensor\.|torch\.|tensor\.|nn\.functional\.|nn\.|f\."
-    r"|aten(?:::|\.)|prims(?:::|\.)|math(?:::|\.)|onnx::|ai\.onnx[:.]|::|_c\._nn\.|(?:tfl?|tosa|stablehlo|mhlo)::|torchvision(?:\.ops\.|::|\.)|x\.|self\.)",
+    r"|aten(?:::|\.)|prims(?:::|\.)|math(?:::|\.)|onnx::|ai\.onnx[:.]|::|_caffe2::|com\.microsoft(?:::|\.)|_c\._nn\.|(?:tfl?|tosa|stablehlo|mhlo)::|torchvision(?:\.ops\.|::|\.)|x\.|self\.)",
 )
 #: parts of torch whose functions have the part in their operators' names
 _PART = re.compile(r"^(linalg|fft|special)\.")

@@ -26,8 +26,10 @@ from caniexport.match.evidence import (
     spelled,
     split_words,
 )
+from caniexport.match.mentions import CODE_WORD, OF_TORCH, read_mentions, read_said, torch_names
 from caniexport.match.seen import SeenError, read_seen
 from caniexport.match.sentences import Part, find_parts, index_parts, normal, read_parts
+from caniexport.match.told import Told, read_told
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter
@@ -61,11 +63,8 @@ _MENTIONED = re.compile(
 )
 #: the number of a value that has its operator's name (``_fft_c2r_35``)
 _VALUE = re.compile(r"^(_?[a-z]\w*_\w*[a-z]\w*?)_\d+$")
-#: a function of torch, and a word of a sentence that may be one
-_OF_TORCH = re.compile(r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?:\w+\.)*(\w+)")
+#: a word of a sentence that may be a function of torch
 _WORD = re.compile(r"(?<![\w.])[a-z]\w{2,}(?![\w.])")
-#: one that no word of a sentence is (GLU, fft_rfftn)
-_CODE_WORD = re.compile(r"(?<![\w.])(?:[A-Z]{3,}|[a-z]\w*_\w+)(?![\w.])")
 #: how the names of operators end in prose, and in code
 _PROSE = {"pooling": "pool", "padding": "pad", "sampling": "sample", "isation": "ization"}
 _IN_PROSE = re.compile(r"(?:pooling|padding|sampling|isation)(?![a-z])")
@@ -98,7 +97,7 @@ _MOST_OF_IT = 0.8
 _NAMED = frozenset(name.value for name in Exporter if name is not Exporter.DEFAULT)
 #: what it counts that a case has the operator's name: of cases with one error it is about that, the others meet it
 _HAS_ITS_NAME = {"the same error": 0.25, "the same cause": 0.25, "the same operator": 1.0, "a similar error": 0.0}
-_NUMBER = re.compile(r"\b\d+\b")
+_NUMBER = re.compile(r"(?<!index: )(?<!Got: )(?<!Expected: )\b\d+\b")
 #: the dimensions in an operator's name
 _DIMENSIONS = re.compile(r"(?<=[a-z])[123]d$")
 #: what is said of an opset beside the error's own line
@@ -159,30 +158,20 @@ class ErrorMatch:
 
 @dataclass(frozen=True)
 class KnownError:
-    """One error of the dataset."""
+    """One error of the dataset, and what it says."""
 
     seen: SeenError
-    evidence: ErrorEvidence
+    told: Told
 
     @cached_property
     def key(self) -> str:
         """The key of the operator that fails; empty where none is named."""
-        return operator_key(self.evidence.operator) if self.evidence.operator else ""
+        return operator_key(self.told.operator) if self.told.operator else ""
 
     @cached_property
     def name(self) -> str:
         """That operator as it is written."""
-        return operator_name(self.evidence.operator)
-
-    @cached_property
-    def lines(self) -> tuple[str, ...]:
-        """The first lines of its reasons, with their names."""
-        return tuple(dict.fromkeys(reason.exact for reason in self.evidence.reasons if reason.exact))
-
-    @cached_property
-    def patterns(self) -> tuple[str, ...]:
-        """The patterns of its reasons that tell enough."""
-        return tuple(dict.fromkeys(reason.pattern for reason in self.evidence.reasons if reason.tells))
+        return operator_name(self.told.operator)
 
 
 @dataclass(frozen=True)
@@ -207,22 +196,22 @@ class ErrorIndex:
     @cached_property
     def cases_by_line(self) -> Mapping[str, frozenset[str]]:
         """The cases that have a line, its names included."""
-        return _gather((line, item.seen.cases) for item in self.known for line in item.lines)
+        return _gather((line, item.seen.cases) for item in self.known for line in item.told.lines)
 
     @cached_property
     def cases_by_pattern(self) -> Mapping[tuple[str, str], frozenset[str]]:
         """The cases that have a pattern with an operator."""
-        return _gather(((pattern, item.key), item.seen.cases) for item in self.known for pattern in item.patterns)
+        return _gather(((pattern, item.key), item.seen.cases) for item in self.known for pattern in item.told.patterns)
 
     @cached_property
     def operator_by_clause(self) -> Mapping[str, str]:
         """The operator of the clauses that are said of one operator only, and more than once."""
         found: dict[str, list[KnownError]] = defaultdict(list)
         for item in self.known:
-            for clause in item.evidence.clauses:
+            for clause in item.told.clauses:
                 found[clause].append(item)
         return {
-            clause: items[0].evidence.operator
+            clause: items[0].told.operator
             for clause, items in found.items()
             if len(items) > 1 and items[0].key and len({item.key for item in items}) == 1
         }
@@ -234,7 +223,7 @@ class ErrorIndex:
         """
         cases: dict[str, set[str]] = defaultdict(set)
         for item in self.known:
-            for word in item.evidence.words:
+            for word in item.told.words:
                 cases[word] |= item.seen.cases
         every = len({case for case, _ in self.entries})
         return {word: round(1000 * math.log(1 + every / len(found))) for word, found in cases.items()}
@@ -252,7 +241,7 @@ class ErrorIndex:
     @cached_property
     def weights(self) -> Mapping[frozenset[str], int]:
         """How much the words of each known error say together."""
-        return {item.evidence.words: self.weigh(item.evidence.words) for item in self.known}
+        return {item.told.words: self.weigh(item.told.words) for item in self.known}
 
     @cached_property
     def purity(self) -> Mapping[tuple[str, str], float]:
@@ -263,7 +252,7 @@ class ErrorIndex:
             for place in item.seen.places:
                 if place.variant == PLAIN:
                     every[place.case] += place.cells
-                    told = (*item.patterns, *item.evidence.kinds)
+                    told = (*item.told.patterns, *item.told.kinds)
                     of.update(dict.fromkeys(((place.case, words) for words in told), place.cells))
         return {key: cells / (every[key[0]] + _FEW_CELLS) for key, cells in of.items()}
 
@@ -282,14 +271,14 @@ class ErrorIndex:
         found: dict[str, Counter[str]] = defaultdict(Counter)
         for item in self.known:
             for place in item.seen.places:
-                for words in {*item.patterns, *item.evidence.kinds} if place.exporter in _NAMED else ():
+                for words in {*item.told.patterns, *item.told.kinds} if place.exporter in _NAMED else ():
                     found[words][place.exporter] += place.cells
         return found
 
     @cached_property
     def cases_with_pattern(self) -> Counter[str]:
         """How many cases have a pattern."""
-        found = _gather((pattern, item.seen.cases) for item in self.known for pattern in item.patterns)
+        found = _gather((pattern, item.seen.cases) for item in self.known for pattern in item.told.patterns)
         return Counter({pattern: len(cases) for pattern, cases in found.items()})
 
     def patterns_in(self, pattern: str) -> tuple[str, ...]:
@@ -298,7 +287,7 @@ class ErrorIndex:
 
     @cached_property
     def _telling_patterns(self) -> tuple[str, ...]:
-        every = dict.fromkeys(pattern for item in self.known for pattern in item.patterns)
+        every = dict.fromkeys(pattern for item in self.known for pattern in item.told.patterns)
         return tuple(pattern for pattern in every if speaks_alone(pattern))
 
     @cached_property
@@ -333,7 +322,8 @@ def index_errors(dataset: Dataset) -> ErrorIndex:
 def _index(dataset: Dataset) -> ErrorIndex:
     rows = load(dataset)
     entries = {key: entry for key, entry in rows.catalogue.items() if entry.corpus != CANARY}
-    known = tuple(KnownError(seen, read_error(seen.text)) for seen in read_seen(dataset, entries, rows.torch))
+    seen = read_seen(dataset, entries, rows.torch)
+    known = tuple(map(KnownError, seen, read_told(error.text for error in seen)))
     listed = operator_keys(str(row["op"]) for row in dataset.records("declared", {}))
     return ErrorIndex(entries, known, _claimed(dataset), listed, index_parts(read_parts()))
 
@@ -358,6 +348,9 @@ def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     if not leads and not evidence.operators:
         evidence = _with_words(where, evidence)
         leads = [*_by_operator(where, evidence), *_by_name(where, evidence)]
+    if not evidence.operators and not any(_speaks_alike(evidence, item) for item in where.known):
+        evidence = _with_code(where, evidence, text)
+        leads += _by_operator(where, evidence)
     best: dict[str, Lead] = {}
     for lead in leads:
         if lead.case not in best or _preferred(lead) < _preferred(best[lead.case]):
@@ -388,7 +381,7 @@ def gave_it(where: ErrorIndex, evidence: ErrorEvidence) -> str:
 
 def _leads(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> list[Lead]:
     """Every case that shares something with a text, as often as it does."""
-    said = (*_by_called(where, evidence), *_by_claims(where, evidence, text))
+    said = (*_by_called(where, evidence), *_by_claims(where, evidence, text), *_by_name(where, evidence))
     return [*_by_errors(where, evidence), *_by_operator(where, evidence), *said]
 
 
@@ -408,17 +401,18 @@ def _with_mentioned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Er
         return evidence
     found = [match.group(match.lastindex or 0) for match in _MENTIONED.finditer(text)]
     found += [value[1] for name in found if (value := _VALUE.match(name))]
-    found += _OF_TORCH.findall("\n".join(reason.line for reason in evidence.reasons))
+    found += OF_TORCH.findall("\n".join(reason.line for reason in evidence.reasons))
     known = [spelled(name) for name in found if operator_key(name) in where.by_operator]
     of_attributes = [op for name in read_attributes(text) for _, ops in where.sentences.get(name, ()) for op in ops]
-    return replace(evidence, operators=tuple(dict.fromkeys(known or of_attributes)))
+    of_one = read_said(normal("\n".join(reason.text for reason in evidence.reasons)))
+    return replace(evidence, operators=tuple(dict.fromkeys(of_one or known or of_attributes)))
 
 
 def _with_warned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> ErrorEvidence:
     """Of a text that only warns, the functions of torch that the lines shown call: what they take or give is fixed."""
     if evidence.operators or not all(reason.warns for reason in evidence.reasons):
         return evidence
-    of_torch = frozenset(evidence.called) & frozenset(_OF_TORCH.findall(text))
+    of_torch = frozenset(evidence.called) & frozenset(OF_TORCH.findall(text))
     called = (name for name in evidence.called if name in of_torch and name not in _WORDS_TOO)
     known = dict.fromkeys(name for name in called if operator_key(name) in where.operators)
     return replace(evidence, operators=tuple(map(spelled, known)))
@@ -446,13 +440,20 @@ def _with_words(where: ErrorIndex, evidence: ErrorEvidence) -> ErrorEvidence:
     """Where nothing else is known of a text: the operators that its words name (``torch.outer``, «unbind fails»)."""
     lines = "\n".join(reason.line for reason in evidence.reasons)
     of_torch = (
-        name if operator_key(name) in where.operators else _meant(where, name) for name in _OF_TORCH.findall(lines)
+        name if operator_key(name) in where.operators else _meant(where, name) for name in OF_TORCH.findall(lines)
     )
     words = (word for word in (*_joined(lines), *_WORD.findall(lines)) if word not in _WORDS_TOO)
-    of_code = (word for word in map(str.casefold, _CODE_WORD.findall(lines)) if word not in _WORDS_TOO)
+    of_code = (word for word in map(str.casefold, CODE_WORD.findall(lines)) if word not in _WORDS_TOO)
     known = [*filter(None, of_torch), *(word for word in words if operator_key(word) in where.by_operator)]
     known += [word for word in of_code if operator_key(word) in where.operators]
     return replace(evidence, operators=tuple(map(spelled, dict.fromkeys(known))))
+
+
+def _with_code(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> ErrorEvidence:
+    """Where nothing else is known of a text: the operators whose names its code, its files and its nodes have."""
+    every = where.operators | torch_names()
+    known = (name for name in read_mentions(text, evidence) if operator_key(name) in every)
+    return replace(evidence, operators=tuple(dict.fromkeys(map(spelled, known))))
 
 
 def _joined(lines: str) -> Iterator[str]:
@@ -482,7 +483,7 @@ def _by_errors(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
         confidence = _compare(where, evidence, item, first)
         if confidence is None:
             continue
-        like = _likeness(where, evidence.words, item.evidence.words) + _RAISED * _raises_alike(evidence, item)
+        like = _likeness(where, evidence.words, item.told.words) + _RAISED * _raises_alike(evidence, item)
         like += _rarely(where, evidence, item)
         for place in item.seen.places:
             entry = where.entries.get((place.case, place.variant))
@@ -499,9 +500,9 @@ def _whatever_operator(evidence: ErrorEvidence, item: KnownError) -> bool:
     names none, or one of those that an operator of one's own has.
     """
     for reason in evidence.reasons:
-        if item.key == "" and reason.tells and not reason.names_operator and reason.exact in item.lines:
+        if item.key == "" and reason.tells and not reason.names_operator and reason.exact in item.told.lines:
             return True
-        if _OF_ONES_OWN.search(reason.line) and reason.pattern in item.patterns:
+        if _OF_ONES_OWN.search(reason.line) and reason.pattern in item.told.patterns:
             return True
     return False
 
@@ -542,7 +543,7 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, first
     # a key is of several operators that are alike: the same error is of the very one
     is_it = agrees and item.name == operator_name(evidence.operator)
     if evidence.only_named:
-        return Confidence.SIMILAR if set(evidence.kinds) & set(item.evidence.kinds) else None
+        return Confidence.SIMILAR if set(evidence.kinds) & set(item.told.kinds) else None
     for reason in evidence.reasons:
         line = _same_line(reason, item)
         if line:
@@ -558,9 +559,9 @@ def _compare(where: ErrorIndex, evidence: ErrorEvidence, item: KnownError, first
             return Confidence.CAUSE if is_it and (few or _is_rule(evidence)) else Confidence.SIMILAR
     if first and not agrees:
         return None
-    if any(clause in evidence.patterns for clause in item.evidence.clauses):
+    if any(clause in evidence.patterns for clause in item.told.clauses):
         return Confidence.SIMILAR
-    return Confidence.SIMILAR if _likeness(where, evidence.words, item.evidence.words) >= _ALIKE else None
+    return Confidence.SIMILAR if _likeness(where, evidence.words, item.told.words) >= _ALIKE else None
 
 
 def _is_rule(evidence: ErrorEvidence) -> bool:
@@ -570,7 +571,7 @@ def _is_rule(evidence: ErrorEvidence) -> bool:
 
 def _same_line(reason: Reason, item: KnownError) -> str:
     """The line of a known error that the reason is; one that was cut off is its beginning."""
-    for line in item.lines:
+    for line in item.told.lines:
         if line == reason.exact:
             return line
         shorter, longer = sorted((line, reason.exact), key=len)
@@ -583,9 +584,9 @@ def _same_line(reason: Reason, item: KnownError) -> str:
 
 def _same_pattern(reason: Reason, item: KnownError) -> str:
     """The pattern of a known error that the reason has, or has among other words."""
-    if reason.pattern in item.patterns:
+    if reason.pattern in item.told.patterns:
         return reason.pattern
-    return next((known for known in item.patterns if speaks_alone(known) and known in reason.pattern), "")
+    return next((known for known in item.told.patterns if speaks_alone(known) and known in reason.pattern), "")
 
 
 def _by_operator(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
@@ -610,7 +611,7 @@ def _by_called(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
 def _by_name(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
     """Cases that are named after a function of torch in the text which is no operator (``torch.vmap``)."""
     lines = "\n".join(reason.line for reason in evidence.reasons)
-    for name in frozenset(_OF_TORCH.findall(lines)) if not evidence.operators else ():
+    for name in frozenset(OF_TORCH.findall(lines)) if not evidence.operators else ():
         plain = (entry for (_, variant), entry in where.entries.items() if variant == PLAIN)
         named = [entry for entry in plain if name in entry.case.split("-")]
         for entry in named if len(named) <= _MOST_CASES else ():

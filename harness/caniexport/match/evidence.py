@@ -52,7 +52,7 @@ _FRAME = re.compile(
     r'^\s*(?:File "[^"\n]*", line \d+.*|\S+\.(?:py|cpp|cc|h)\(\d+\): .*|frame #\d+: .*|#\d+ +0x.*|\^+|~+\^*~*)\s*$',
     re.MULTILINE,
 )
-_GRAPH = re.compile(r"^[ \t]*(?:graph\(|%[^\s,:]+ : |return \(|block\d+\(|-> \(|\}).*\n?", re.MULTILINE)
+_GRAPH = re.compile(r"^[ \t*>]*(?:graph\(|%[^\s,:]+ : |return \(|block\d+\(|-> \(|\}).*\n?", re.MULTILINE)
 #: what a value's node takes and gives
 _NODE_DUMP = re.compile(r"^[ \t]*Inputs:\s*\n\s*#0: .*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 #: an operator that a line of code only asks for
@@ -67,7 +67,7 @@ _OUTER_NODE = re.compile(
     r"Non-zero status code returned while running \w+ node\. Name:'[^']*' Status Message: (?=Non-zero status code)"
 )
 #: where ONNX Runtime refuses a file; each version writes it in its own way
-_OF_MODEL = re.compile(r"\S*model\.cc:\d+\s+onnxruntime::Model::Model\([^)]*\)\s*")
+_OF_MODEL = re.compile(r"(?:Load model from [^\n]{1,200}? failed:\s*)?\S*model\.cc:\d+\s+onnxruntime::Model::Model\([^)]*\)\s*")
 #: from here on a text only advises
 _ADVICE = re.compile(
     r"Next steps:.*?(?=## Exception summary|<class '|\ncaused by |\Z)"
@@ -93,6 +93,8 @@ _RAISING = re.compile(
 )
 #: a line that a log marks as a note or a warning
 _LOGGED = re.compile(r"^(?:[WI]\d{4} [\d:.]+ |[\d-]+ [\d:.]+ \[[VIW]:onnxruntime:).*$", re.MULTILINE)
+#: the number that a text in other words has
+_NUMBER = "NUMBER"
 #: what older releases say, and a paste without its first line; what is missing then, and the words that are measured
 _OTHER_WORDS = (
     (
@@ -104,7 +106,7 @@ _OTHER_WORDS = (
         "UserError: Constraints violated (size)! For more information, run with TORCH_LOGS=+dynamic",
     ),
     (
-        re.compile(r"The following call raised this error:"),
+        re.compile(r"The following call raised this error:|\bsym_node\.py\", line \d+, in guard_\w+"),
         "data-dependent",
         "GuardOnDataDependentSymNode: Could not guard on data-dependent expression",
     ),
@@ -119,9 +121,9 @@ _OTHER_WORDS = (
         "TypeError: scaled_dot_product_attention(): argument 'is_causal' must be bool, not Tensor",
     ),
     (
-        re.compile(r"unsupported model IR version:? ?\d+(?!,? max supported IR version:? ?\d)", re.IGNORECASE),
+        re.compile(r"unsupported model IR version\b:? ?(\d*)(?!\d*,? max supported IR version:? ?\d)", re.IGNORECASE),
         "Unsupported model IR version: N",
-        "InvalidArgument: Unsupported model IR version: N, max supported IR version: N",
+        "InvalidArgument: Unsupported model IR version: NUMBER, max supported IR version: N",
     ),
     # what other libraries of C++ say of a key that a map has not
     (
@@ -210,14 +212,17 @@ _RULES = tuple(
         r"(?:UnsupportedOperator|DynamicOutputShape|DataDependentOutput)Exception(?:'>)?: (?P<op>\w+\.\w+)",
         r"Error when translating node .{0,300}?target=(?:torch\.ops\.)?(?P<op>\w+\.\w+)",
         r"(?:Unknown|unsupported) builtin(?: op)?:? (?P<op>\w+(?:::|\.)[\w.]*\w)",
-        r"No ONNX function found for <(?:built-in )?function (?P<op>\w+)",
+        r"(?:No ONNX function found for|call_function target:) <(?:built-in )?function (?P<op>\w+)",
         r"\b(?P<op>(?:aten|prims|torchvision)_\w+)\(\) (?:takes|got|missing)",
         r"\b(?P<op>[a-z]\w*)\(\): (?:argument '|Expected )",
         r"operation_type='(?P<op>[A-Z]\w+)'",
         r"\b(?P<op>[a-z]\w*)_shape_inference\.hpp",
         r"find plugin:? (?P<op>\w+)",
         r'In Node, \("[^"]*", (?P<op>\w+)',
-        r"\bAdapter (?:(?:To|From) Version \$\d+ )?[Ff]or (?P<op>[A-Z]\w+)",
+        r"\bof type (?P<op>[A-Z]\w+)\.",
+        r"[Ll]ayer with '?(?P<op>[A-Z]\w+)'? [Tt]ype\b",
+        r"\b(?P<op>[a-z]\w*_\w+) is deprecated, and will be removed",
+        r"\bAdapter (?:(?:To|From|For Current) Version \$\d+ )?[Ff]or (?P<op>(?!Current )[A-Z]\w+)",
         r"\b(?P<op>[A-Z]\w+) is not implemented",
         r"(?:of|in|for) node '?\(?(?:[^()\s']*/)?(?P<op>[A-Z][A-Za-z]+)(?:_\d+)?[)']",
         r"KeyError: '(?P<op>_?[a-z]\w*_\w+)'",
@@ -247,7 +252,7 @@ _RULES = tuple(
         r"(?:while running|executing) (?P<op>[A-Z]\w+) node",
         r"while running Node: (?:[\w/]*/)?(?P<op>[A-Za-z]\w*?)(?:_\d+)?\s",
         r"variable length with (?P<op>[A-Z]\w+)",
-        r"op_?type: ?\"?(?:aten_)?(?P<op>(?<=aten_)\w+|[A-Z]\w*)",
+        r"op_?type: ?\"?(?:_?aten_)?(?P<op>(?<=aten_)\w+|[A-Z]\w*)",
         r"(?:\(|function |error: ?)import(?P<op>[A-Z]\w+)",
         r"\b(?:Op|OpType|Optype|op_type)\b:? ?\(?\"?(?P<op>[A-Z]\w+)\)?",
         r"No (?:Op|[Ss]chema) registered for '?(?P<op>\w+)",
@@ -262,7 +267,7 @@ _RULES = tuple(
         r"\b(?P<op>aten(?:::|\.)\w+)",
         r"\btorch\.operator:? ['\"]?(?P<op>onnx\.[A-Z]\w+)",
         r"<function _symbolic_(?P<op>[a-z]\w+)\.<locals>",
-        r"\b(?P<op>(?:prims|torchvision|onnx|prim|quantized|higher_order)::(?!\w*_\d+\b)\w+)",
+        r"\b(?P<op>(?:prims|torchvision|onnx|prim|quantized|higher_order|_caffe2)::(?!\w*_\d+\b)\w+)",
         r"torch\.ops\.(?P<op>\w+\.\w+)",
         r"\b_?(?P<op>aten_[a-z]\w+?)(?:_(?:onnx|scalar|tensor|dim|complex|bool|int))*\b",
     )
@@ -383,8 +388,7 @@ class Reason:
     @cached_property
     def clauses(self) -> frozenset[str]:
         """The parts of the pattern that say something by themselves."""
-        parts = (part.strip().casefold() for part in _CLAUSES.split(self.pattern))
-        return frozenset(filter(speaks_alone, parts))
+        return clauses_of(self.pattern)
 
     @cached_property
     def exact(self) -> str:
@@ -432,6 +436,12 @@ class ErrorEvidence:
         return split_words("\n".join(f"{reason.kind} {reason.text}" for reason in self.reasons))
 
 
+@lru_cache(maxsize=100_000)
+def clauses_of(pattern: str) -> frozenset[str]:
+    """The parts of a pattern that say something by themselves."""
+    return frozenset(filter(speaks_alone, (part.strip().casefold() for part in _CLAUSES.split(pattern))))
+
+
 def speaks_alone(words: str) -> bool:
     """Whether a part of a line says something by itself."""
     return len(words) >= _LEAST_CLAUSE and len(words.split()) >= _CLAUSE_WORDS
@@ -474,7 +484,8 @@ def read_error(text: str) -> ErrorEvidence:
 
 def _measured_words(text: str) -> str:
     """A text, and behind it the measured words for what it says in others."""
-    told = [words for pattern, known, words in _OTHER_WORDS if known not in text and pattern.search(text)]
+    found = ((pattern.search(text), words) for pattern, known, words in _OTHER_WORDS if known not in text)
+    told = (words.replace(_NUMBER, match[1]) if match.lastindex else words for match, words in found if match)
     return "\n".join((text, *told))
 
 

@@ -76,22 +76,28 @@ def read_seen(
 
 def _of_cells(dataset: Dataset, releases: Sequence[str], column: str) -> Iterator[tuple[str, SeenAt]]:
     """Failures by their error, wrong values by what the exporter warned of."""
-    by = (column, "case", "variant")
+    by = (column, "case", "variant", "status")
     error = column == "message_id"
     taken = [status.value for status in Status if status.value not in _SILENT] if error else [Status.MISMATCH.value]
     failing = {"status": tuple(taken)}
     measures = {"newest": _newest(releases), "cells": "count(*)"}
-    found = sorted(dataset.grouped(by, measures, failing), key=lambda row: -row[-2])
+    newest: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for message_id, case, variant, _, place, cells in dataset.kept_groups(by, measures, failing):
+        if message_id and case:
+            key = (message_id, case, variant or PLAIN)
+            known_place, known_cells = newest.get(key, (-1, 0))
+            newest[key] = (max(place, known_place), cells + known_cells)
     harmless = set() if error else _harmless(dataset)
-    for message_id, case, variant, place, cells in found:
-        if message_id and case and (message_id, case) not in harmless:
-            yield message_id, SeenAt(case, variant or PLAIN, *_cell(place, releases), cells=cells)
+    for (message_id, case, variant), (place, cells) in sorted(newest.items(), key=lambda item: (-item[1][0], item[0])):
+        if (message_id, case) not in harmless:
+            yield message_id, SeenAt(case, variant, *_cell(place, releases), cells=cells)
 
 
 def _harmless(dataset: Dataset) -> set[tuple[str, str]]:
     """Warnings that a case has where it works, too: they do not say why it has wrong values elsewhere."""
     working = {"status": tuple(status.value for status in WORKS)}
-    return {(warning, case) for warning, case, _ in dataset.grouped(("warning_id", "case"), {"n": "count(*)"}, working)}
+    by = ("warning_id", "case", "status")
+    return {(warning, case) for warning, case, *_ in dataset.kept_groups(by, {"n": "count(*)"}, working)}
 
 
 def _of_runtimes(dataset: Dataset) -> Iterator[tuple[str, SeenAt]]:

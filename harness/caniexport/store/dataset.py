@@ -213,6 +213,12 @@ class Dataset:
         """For each group of cells: its columns ``by``, then the measures (SQL over columns of ``CELLS``)."""
         return self._cells.grouped_cells(by, measures, where or {}, on)
 
+    def kept_groups(
+        self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where | None = None
+    ) -> list[tuple[Any, ...]]:
+        """The same of all cells, worked out once for a state of the files; the filters are on the columns ``by``."""
+        return self._cells.kept_groups(by, measures, where or {})
+
     def counted(
         self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where | None = None
     ) -> list[tuple[Any, ...]]:

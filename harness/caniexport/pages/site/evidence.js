@@ -8,7 +8,7 @@ window.makeReader = data => {
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, revived(item)]))
   }
   const constants = revived(data.constants)
-  const {operators, messages, evidence, errors} = constants
+  const {operators, messages, evidence, mentions, errors} = constants
   const rules = revived(data.rules)
 
   // --- what Python's own functions do
@@ -96,8 +96,10 @@ window.makeReader = data => {
     }
   }
   const _measured_words = text => {
-    const told = evidence._OTHER_WORDS.filter(([pattern, known]) => !text.includes(known) && match(pattern, text))
-    return [text, ...told.map(([, , words]) => words)].join('\n')
+    const found = evidence._OTHER_WORDS.filter(([, known]) => !text.includes(known)).map(
+      ([pattern, , words]) => [match(pattern, text), words])
+    const told = found.filter(([at]) => at).map(([at, words]) => words.replace(evidence._NUMBER, at[1] ?? evidence._NUMBER))
+    return [text, ...told].join('\n')
   }
   const misspelt = word => {
     const [every, last] = [[...word].map((_, at) => at), word.length - 1]
@@ -175,6 +177,14 @@ window.makeReader = data => {
   const _quoted = text => findall(evidence._QUOTED_OPERATOR, text).map(({groups}) => spelled(groups.op))
   const _listed = text => findall(evidence._LISTS, text).flatMap(({groups}) =>
     findall(evidence._LISTED, groups.names).map(item => spelled(item[0])))
+  const node_in_name = new RegExp(`(?<![A-Z])(?:${data.long_nodes.join('|')})(?![a-z])`, 'gu')
+  const read_mentions = (text, read) => {
+    const patterns = [...mentions._IN_CODE, ...read.reasons.some(reason => reason.kind) ? [] : [mentions._METHOD]]
+    const found = [...patterns, mentions.CODE_WORD, node_in_name, mentions._LAST_FUNCTION].flatMap(
+      pattern => findall(pattern, text).map(item => item[1] ?? item[0]))
+    return unique(found)
+  }
+  const read_said = said => mentions._SAID_OF.filter(([words]) => said.includes(words)).map(([, op]) => op)
   const read_attributes = text =>
     findall(evidence._ATTRIBUTE, text).map(({groups}) => groups.name || groups.before)
   const _onnx_named = text => {
@@ -198,6 +208,6 @@ window.makeReader = data => {
 
   return {
     casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
-    mended, misspelt, read_attributes, read_error, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
+    mended, misspelt, read_attributes, read_error, read_mentions, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   }
 }

@@ -18,7 +18,7 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.standings import workarounds
 from caniexport.answers.support import Support
 from caniexport.answers.torch_operators import name_keys
-from caniexport.match import errors, evidence, question, search, words
+from caniexport.match import errors, evidence, mentions, question, search, words
 from caniexport.match.errors import Confidence, ErrorIndex, KnownError, own_words
 from caniexport.match.evidence import node_names
 from caniexport.match.search import SearchIndex
@@ -36,7 +36,7 @@ from caniexport.pages.site.paths import addressing, case_file, op_file, upgrade_
 from caniexport.pages.views import torch_op, upgrade
 from caniexport.pages.views.hits import BESIDE, Place, working_fixes
 
-_MODULES = (operators, messages, evidence, errors, words, question, search, names)
+_MODULES = (operators, messages, evidence, mentions, errors, words, question, search, names)
 #: characters of an error's first line that are shown
 _SHOWN = 220
 
@@ -98,7 +98,7 @@ def _words_of_fixes(kept: Kept, data: Mapping[str, Any]) -> dict[str, Any]:
 def searched(where: SearchIndex) -> dict[str, Any]:
     """What ``match.js`` reads to find what :func:`caniexport.match.search.find` finds."""
     cases = {entry.case: entry for entry in where.words.entries.values()}
-    spoken = _Table(_by_use(word for item in where.errors.known for word in item.evidence.words))
+    spoken = _Table(_by_use(word for item in where.errors.known for word in item.told.words))
     own = [sorted(spoken.numbers(sorted(own_words(entry)))) for entry in cases.values()]
     described = ("case", "title", "theme", "ops", "sources")
     return {
@@ -110,7 +110,9 @@ def searched(where: SearchIndex) -> dict[str, Any]:
         "own": own,
         "claimed": [sorted(where.errors.claimed.get(case, ())) for case in cases],
         "nodes": sorted(node_names()),
+        "long_nodes": mentions.long_nodes(),
         "listed": sorted(where.errors.listed),
+        "of_torch": sorted(mentions.torch_names()),
         "sentences": sorted(part for parts in where.errors.sentences.values() for part in parts),
         "spoken": list(spoken),
         "rarity": [where.errors.rarity.get(word, 0) for word in spoken],
@@ -197,13 +199,12 @@ def _errors(where: ErrorIndex, spoken: _Table) -> dict[str, Any]:
 
 def _told(item: KnownError) -> tuple[Sequence[str], ...]:
     """The exceptions that an error names, its lines, its patterns, and the patterns that tell too little alone."""
-    every = dict.fromkeys(reason.pattern for reason in item.evidence.reasons)
-    return item.evidence.kinds, item.lines, item.patterns, [text for text in every if text not in item.patterns]
+    return item.told.kinds, item.told.lines, item.told.patterns, item.told.others
 
 
 def _said(item: KnownError, told: _Table, spoken: _Table) -> tuple[object, ...]:
     """What an error says, in numbers; those of its words as steps from one to the next."""
-    numbers = sorted(spoken.numbers(item.evidence.words))
+    numbers = sorted(spoken.numbers(item.told.words))
     steps = tuple(number - before for number, before in zip(numbers, [0, *numbers], strict=False))
     return item.name, *(tuple(told.numbers(part)) for part in _told(item)), steps
 

@@ -3,9 +3,9 @@
 window.makeSearch = data => {
   const {
     casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
-    mended, misspelt, read_attributes, read_error, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
+    mended, misspelt, read_attributes, read_error, read_mentions, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   } = window.makeReader(data)
-  const {errors, words, search, names, question: reading} = constants
+  const {errors, mentions, words, search, names, question: reading} = constants
   const CONFIDENCE = data.confidence
   const PLAIN = 'plain'
   const round = value => Number(value.toFixed(4))
@@ -107,6 +107,10 @@ window.makeSearch = data => {
       read = _with_words(read)
       shared = [..._by_operator(read), ..._by_name(read)]
     }
+    if (!read.operators.length && !said.some(item => _speaks_alike(read, item))) {
+      read = _with_code(read, text)
+      shared.push(..._by_operator(read))
+    }
     const best = new Map()
     for (const lead of shared) {
       const before = best.get(lead.case)
@@ -119,7 +123,7 @@ window.makeSearch = data => {
   }
   const _with_line = read => new Set(read.reasons.filter(reason => !reason.warns).map(
     reason => cases_by_line.get(reason.exact)).filter(cases => cases?.size <= errors._MOST_CASES).flatMap(cases => [...cases]))
-  const _leads = (read, text) => [..._by_errors(read), ..._by_operator(read), ..._by_called(read), ..._by_claims(read, text)]
+  const _leads = (read, text) => [..._by_errors(read), ..._by_operator(read), ..._by_called(read), ..._by_claims(read, text), ..._by_name(read)]
   const _with_mentioned = (read, text) => {
     if (read.operators.length || !read.reasons.length) return read
     const by_clause = clause => data.operator_by_clause[clause]
@@ -129,16 +133,18 @@ window.makeSearch = data => {
     if (said.some(item => _speaks_alike(read, item))) return read
     const found = findall(errors._MENTIONED, text).map(item => item[2] ?? item[1] ?? item[0])
     found.push(...found.flatMap(name => match(errors._VALUE, name)?.slice(1, 2) ?? []))
-    found.push(...findall(errors._OF_TORCH, read.reasons.map(reason => reason.line).join('\n')).map(item => item[1]))
+    found.push(...findall(mentions.OF_TORCH, read.reasons.map(reason => reason.line).join('\n')).map(item => item[1]))
     const named = found.filter(name => by_operator.has(operator_key(name))).map(spelled)
     const of_attribute = name => data.sentences.filter(([part]) => part === name).flatMap(([, ops]) => ops)
-    return {...read, operators: unique(named.length ? named : read_attributes(text).flatMap(of_attribute))}
+    const of_one = read_said(split(casefold(read.reasons.map(reason => reason.text).join('\n'))).join(' '))
+    const called_so = named.length ? named : read_attributes(text).flatMap(of_attribute)
+    return {...read, operators: unique(of_one.length ? of_one : called_so)}
   }
   const listed = new Set(data.listed)
   const is_known = key => listed.has(key) || by_operator.has(key)
   const _with_warned = (read, text) => {
     if (read.operators.length || !read.reasons.every(reason => reason.warns)) return read
-    const of_torch = findall(errors._OF_TORCH, text).map(item => item[1])
+    const of_torch = findall(mentions.OF_TORCH, text).map(item => item[1])
     const called = read.called.filter(name => of_torch.includes(name) && !errors._WORDS_TOO.includes(name))
     const known = called.filter(name => is_known(operator_key(name)))
     return {...read, operators: unique(known).map(spelled)}
@@ -161,13 +167,18 @@ window.makeSearch = data => {
   }
   const _with_words = read => {
     const lines_read = read.reasons.map(reason => reason.line).join('\n')
-    const of_torch = findall(errors._OF_TORCH, lines_read).map(item => is_known(operator_key(item[1])) ? item[1] : _meant(item[1]))
+    const of_torch = findall(mentions.OF_TORCH, lines_read).map(item => is_known(operator_key(item[1])) ? item[1] : _meant(item[1]))
     const every = [..._joined(lines_read), ...findall(errors._WORD, lines_read).map(item => item[0])]
-    const of_code = findall(errors._CODE_WORD, lines_read).map(item => casefold(item[0]))
+    const of_code = findall(mentions.CODE_WORD, lines_read).map(item => casefold(item[0]))
     const [said_in, short] = [every, of_code].map(found => found.filter(word => !errors._WORDS_TOO.includes(word)))
     const found = [...of_torch.filter(Boolean), ...said_in.filter(word => by_operator.has(operator_key(word)))]
     found.push(...short.filter(word => is_known(operator_key(word))))
     return {...read, operators: unique(found).map(spelled)}
+  }
+  const of_torch = new Set(data.of_torch)
+  const _with_code = (read, text) => {
+    const known = read_mentions(text, read).filter(name => is_known(operator_key(name)) || of_torch.has(operator_key(name)))
+    return {...read, operators: unique(known.map(spelled))}
   }
   const CONFIDENCES = Object.values(CONFIDENCE)
   const SURE = [CONFIDENCE.EXACT, CONFIDENCE.CAUSE]
@@ -256,7 +267,7 @@ window.makeSearch = data => {
   }
   const _by_name = read => {
     const lines_read = read.reasons.map(reason => reason.line).join('\n')
-    const names = read.operators.length ? [] : unique(findall(errors._OF_TORCH, lines_read).map(item => item[1]))
+    const names = read.operators.length ? [] : unique(findall(mentions.OF_TORCH, lines_read).map(item => item[1]))
     const named = names.map(name => data.cases.filter(entry => entry.case.split('-').includes(name)))
     return named.filter(entries => entries.length <= errors._MOST_CASES).flat().map(
       entry => Lead(entry, CONFIDENCE.SIMILAR, CONFIDENCE.SIMILAR, 0, PLAIN))

@@ -1,0 +1,96 @@
+"""Names in a text that may be operators', where no sentence says which one fails: in its code, its files and its nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from caniexport import home
+from caniexport.match.evidence import ErrorEvidence, node_names
+from caniexport.operators import operator_keys
+
+#: a function of torch
+OF_TORCH = re.compile(r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?:\w+\.)*(?!Size\b)(\w+)")
+#: a word of code that no word of a sentence is (GLU, fft_rfftn)
+CODE_WORD = re.compile(r"(?<![\w.])(?:[A-Z]{3,}|[a-z]\w*_\w+)(?![\w.])")
+#: what something «does not support», functions that are called, files of a library's own code, and nodes (``lstm_3``)
+_IN_CODE = (
+    re.compile(
+        r"\b([A-Za-z]\w+)(?: \(\w+\))? (?:(?:does|do|is|are|can) ?(?:not|n't|n.t)|cannot|not|un)"
+        r" ?(?:yet |be )*(?:support|implement|convert|export)"
+    ),
+    OF_TORCH,
+    re.compile(r"<(?:built-in )?(?:function|method) (\w+)"),
+    re.compile(r"\b(\w+_)\(\)"),
+    re.compile(r"\b(?!(?:to|size|dim|shape)\b)(\w+)\(\)(?! (?:got|missing|takes|is|has|from))"),
+    re.compile(r"[/\\](\w+)\.(?:cpp|cc|cuh?|hpp)\b"),
+    re.compile(r"\bnode \(?'?([a-z]\w*?)_\d+\b"),
+    re.compile(r"(?:[/_]|\b)([A-Z][A-Za-z]*)_\d+(?:_output_\d+)?\b"),
+    re.compile(r"/([A-Z][A-Za-z]*)_output_\d+\b"),
+)
+#: what a line of code calls, the sizes of tensors left out
+_METHOD = re.compile(r"\.(?!(?:to|size|dim|shape)\b)(\w+)\(")
+#: the function of torch's in which a traceback ends
+_LAST_FUNCTION = re.compile(
+    r"torch[/\\](?:nn[/\\])?functional\.py\", line \d+, in (\w+)\s(?!.*\n\s*File \")", re.DOTALL
+)
+#: what torch says of one operator alone, in its sources in C++ (``sentences.txt`` has those in Python)
+_SAID_OF = (
+    ("is invalid for input of size", "aten::view"),
+    ("cannot view a tensor with shape", "aten::view"),
+    ("view size is not compatible with input tensor", "aten::view"),
+    ("the expanded size of the tensor", "aten::expand"),
+    ("split_with_sizes expects split_sizes to sum exactly", "aten::split"),
+    ("stack expects each tensor to be equal size", "aten::stack"),
+    ("sizes of tensors must match except in dimension", "aten::cat"),
+    ("tensors must have same number of dimensions: got", "aten::cat"),
+    ("shapes cannot be multiplied", "aten::matmul"),
+    ("expected more than 1 value per channel when training", "aten::batch_norm"),
+    ("running_mean should contain", "aten::batch_norm"),
+    ("given normalized_shape=", "aten::layer_norm"),
+    ("expected number of channels in input to be divisible by num_groups", "aten::group_norm"),
+    ("given groups=", "aten::conv2d"),
+    ("calculated padded input size per channel", "aten::conv2d"),
+    ("selected index k out of range", "aten::topk"),
+    ("does not match the length of the desired ordering of dimensions", "aten::permute"),
+    ("rois in roialign cannot have non-negative size", "torchvision::roi_align"),
+    ("padding size should be less than the corresponding input dimension", "aten::reflection_pad2d"),
+)
+
+
+def read_mentions(text: str, evidence: ErrorEvidence) -> tuple[str, ...]:
+    """Every name in a text that may be an operator's; methods that are called only where the text has no exception."""
+    return tuple(dict.fromkeys(_mentions(text, any(reason.kind for reason in evidence.reasons))))
+
+
+def _mentions(text: str, has_exception: bool) -> Iterator[str]:
+    for pattern in (*_IN_CODE, *(() if has_exception else (_METHOD,))):
+        yield from pattern.findall(text)
+    yield from CODE_WORD.findall(text)
+    yield from _node_in_name().findall(text)
+    yield from _LAST_FUNCTION.findall(text)
+
+
+def read_said(said: str) -> list[str]:
+    """The operators that a text's reasons, in lower case and in one line, speak of without their names."""
+    return [op for words, op in _SAID_OF if words in said]
+
+
+@lru_cache(maxsize=1)
+def torch_names() -> frozenset[str]:
+    """The keys of all operators that torch has (``cases/torch_operators.txt``)."""
+    lines = home.packaged_list("torch_operators.txt").splitlines()
+    return operator_keys(line for line in lines if not line.startswith("#"))
+
+
+def long_nodes() -> tuple[str, ...]:
+    """ONNX's operators whose names have more than one capital, the longest first."""
+    names = (name for name in node_names() if len(re.findall("[A-Z]", name)) > 1)
+    return tuple(sorted(names, key=lambda name: (-len(name), name)))
+
+
+@lru_cache(maxsize=1)
+def _node_in_name() -> re.Pattern[str]:
+    """Such a name, also as part of another one (``LSTMCell``, ``weight_DequantizeLinear``)."""
+    return re.compile(rf"(?<![A-Z])(?:{'|'.join(long_nodes())})(?![a-z])")
