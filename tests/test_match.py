@@ -708,3 +708,60 @@ def test_what_numpy_tells_any_program_is_called_the_same_error_as_nothing(index,
 
     assert found.leads
     assert Confidence.EXACT not in {lead.confidence for lead in found.leads}
+
+
+@pytest.mark.parametrize(
+    ("text", "operator"),
+    [
+        ("noise.normal_() in stylegan2 can't be supported in ONNX", "aten::normal"),
+        ("torch.fft.rfftn, torch.fft.irfftn are not supported", "aten::fft_rfftn"),
+        ("col2im: If Trt does not have col2im support then I think I won't need it", "Col2Im"),
+        ("if not (self.training and torch.rand(1).item() <= self.layer_drop):", "aten::rand"),
+        ("Unknown call_function target: <function sym_not at 0x7f97e189a830>", "sym_not"),
+        ("ROIs in ROIAlign cannot have non-negative size, csrc/pytorch/cpu/roi_align.cpp", "torchvision::roi_align"),
+        ("OnnxRuntimeException: bound to different types in node (lstm_3).", "LSTM"),
+        ("TransposeDQWeights Missing required scale: wte.weight_transposed_DequantizeLinear", "DequantizeLinear"),
+        ("Error merging shape info for output. '/trunk/Concat_3_output_0' source:{4} target:{5}.", "Concat"),
+        ("Try match Slice_Slice_704:out0 failed, catch exception!", "Slice"),
+        ("MNN Converter NOT_SUPPORTED_OP: [ Clip ]", "Clip"),
+        ("[ ERROR ]  List of operations\n[ ERROR ]      Upsample (1)\n[ ERROR ]          2", "Upsample"),
+        ("adapt_upsample_9_8: Assertion `false` failed: unavailable input: scale", "Upsample"),
+        ("tensort7 load onnx resize ops error", "Resize"),
+        ("FusedLeakyReLUFunction is not proper for an export", "prim::PythonOp"),
+        ("No Adapter For Current Version $9 for MaxPool", "MaxPool"),
+        ("RuntimeError: shape '[1, 124]' is invalid for input of size 15872", "aten::view"),
+        ("Failed to find reference implementation for `Add_1079` Layer with `MVN` Type", "MVN"),
+        ("OnnxImportException: error while parsing layer onnx::Transpose_170 of type LSTM.", "LSTM"),
+    ],
+)
+def test_where_no_sentence_names_an_operator_its_code_its_files_and_its_nodes_do(index, text, operator):
+    assert operator_key(match_error(index, text).evidence.operator) == operator_key(operator)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Cannot view a tensor with shape torch.Size([1, 4096, 8, 32]) and strides (1048576, 32, 131072, 1)",
+        "Constraints violated (batch)!\nNot all values of batch = L['x'].size()[0] are valid, inferred to be 3.",
+        "SymbolicValueError: Rank must be 0 or 1, not None (type 'Tensor') in the TorchScript graph.",
+    ],
+)
+def test_a_size_or_a_tensor_is_no_operator(index, text):
+    assert {operator_key(op) for op in match_error(index, text).evidence.operators}.isdisjoint({"size", "tensor"})
+
+
+@pytest.mark.parametrize("number", [9, 10, 11])
+def test_the_number_of_a_format_that_is_too_new_tells_the_case(index, number):
+    for text in (
+        f"unsupported model IR version {number}",
+        f"Unsupported model IR version: {number}, max supported IR version: {number - 1}",
+    ):
+        assert match_error(index, text).leads[0].case == f"ir-version-{number}-too-new"
+
+
+def test_of_an_attribute_that_is_not_constant_the_node_that_made_it_is_not_what_fails(index):
+    said = "Failed to export an ONNX attribute 'onnx::{}', since it's not constant, please try to make things"
+    cases = {op: [lead.case for lead in match_error(index, said.format(op)).leads[:3]] for op in ("Div", "Gather")}
+    assert cases["Gather"][0] == "max-pool-of-input-size"
+    assert "max-pool-of-input-size" in cases["Div"]
+    assert match_error(index, said.format("Div")).evidence.operators == ()

@@ -26,7 +26,7 @@ from caniexport.match.evidence import (
     spelled,
     split_words,
 )
-from caniexport.match.mentions import CODE_WORD, OF_TORCH, read_mentions, read_said, torch_names
+from caniexport.match.mentions import CODE_WORD, OF_TORCH, every_operator, read_mentions, read_said
 from caniexport.match.seen import SeenError, read_seen
 from caniexport.match.sentences import Part, find_parts, index_parts, normal, read_parts
 from caniexport.match.told import Told, read_told
@@ -59,7 +59,7 @@ _LONG_LINE = 12
 _MENTIONED = re.compile(
     r"\b(?:_?[a-z]\w*_\w+|[A-Z][a-z]+(?:[A-Z]\w*)|[A-Z]{3,})\b"
     r"|\b(\w+)\(\) (?:got|missing|takes)"
-    r"|['`\"]((?:\w+[.:]+)*\w+)['`\"]"
+    r"|['`\"](?!(?:Tensor|Size)\b)((?:\w+[.:]+)*\w+)['`\"]"
 )
 #: the number of a value that has its operator's name (``_fft_c2r_35``)
 _VALUE = re.compile(r"^(_?[a-z]\w*_\w*[a-z]\w*?)_\d+$")
@@ -84,6 +84,8 @@ _OF_NUMPY = re.compile(
     r"cannot reshape array of size|operands could not be broadcast together|could not broadcast input array"
     r"|setting an array element|only integers, slices|is out of bounds for axis"
 )
+#: what is said of an attribute, with the node that made its value
+_MADE_BY = re.compile(r"Failed to export an ONNX attribute '")
 #: what is said of an operator that nobody has registered
 _OF_ONES_OWN = re.compile(r"is not a registered function/op|Couldn't export Python operator|unrecognized namespace")
 #: what the share of the words asked for counts, and that of a known error's, beside the share of both
@@ -254,14 +256,21 @@ class ErrorIndex:
                     every[place.case] += place.cells
                     told = (*item.told.patterns, *item.told.kinds)
                     of.update(dict.fromkeys(((place.case, words) for words in told), place.cells))
-        return {key: cells / (every[key[0]] + _FEW_CELLS) for key, cells in of.items()}
+        few = {case: 0 if case in self.of_environment else _FEW_CELLS for case in every}
+        return {key: cells / (every[key[0]] + few[key[0]]) for key, cells in of.items()}
+
+    @cached_property
+    def of_environment(self) -> frozenset[str]:
+        """The cases of what is installed together: each was measured once, and its one error is what it is about."""
+        places = (place for item in self.known for place in item.seen.places)
+        return frozenset(place.case for place in places if not (place.torch or place.runtime))
 
     def purity_in(self, case: str, reason: Reason) -> float:
         """The share of the errors of a case's failing form that are a reason's."""
         if not reason.text:
             return self.purity.get((case, reason.kind), 0.0)
         known = self.patterns_in(reason.pattern)
-        named = reason.names_operator
+        named = reason.names_operator or case in self.of_environment
         telling = (pattern for pattern in known if named or self.cases_with_pattern[pattern] <= _TOO_MANY)
         return max((self.purity.get((case, pattern), 0.0) for pattern in telling), default=0.0)
 
@@ -341,14 +350,14 @@ def _claimed(dataset: Dataset) -> Mapping[str, frozenset[str]]:
 def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     """The cases that an error text is about. Where it names an operator, cases of other operators are left out."""
     said, text = text, mended(text)
-    read = _with_warned(where, read_error(text), text)
+    read = _with_warned(where, _without_maker(where, read_error(text)), text)
     # without a misspelt word a text is an exporter's own
     evidence = _with_mentioned(where, _with_right(where, read) if text != said else read, text)
     leads = _leads(where, evidence, text)
     if not leads and not evidence.operators:
         evidence = _with_words(where, evidence)
         leads = [*_by_operator(where, evidence), *_by_name(where, evidence)]
-    if not evidence.operators and not any(_speaks_alike(evidence, item) for item in where.known):
+    if evidence.reasons and not evidence.operators and not any(_speaks_alike(evidence, item) for item in where.known):
         evidence = _with_code(where, evidence, text)
         leads += _by_operator(where, evidence)
     best: dict[str, Lead] = {}
@@ -418,6 +427,14 @@ def _with_warned(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Error
     return replace(evidence, operators=tuple(map(spelled, known)))
 
 
+def _without_maker(where: ErrorIndex, evidence: ErrorEvidence) -> ErrorEvidence:
+    """Of an attribute that is not constant the text names only what made it: told where a case ends with just that."""
+    key = operator_key(evidence.operator) if evidence.operator else ""
+    made = [reason for reason in evidence.reasons if _MADE_BY.search(reason.line)]
+    known = any((reason.pattern, key) in where.cases_by_pattern for reason in made)
+    return replace(evidence, operators=()) if made and not known else evidence
+
+
 def _with_right(where: ErrorIndex, evidence: ErrorEvidence) -> ErrorEvidence:
     """Before an operator of torch that nobody knows the one that is meant: it is misspelt by a letter."""
     meant = _meant(where, evidence.operator) if evidence.operator.startswith("aten::") else ""
@@ -451,7 +468,7 @@ def _with_words(where: ErrorIndex, evidence: ErrorEvidence) -> ErrorEvidence:
 
 def _with_code(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> ErrorEvidence:
     """Where nothing else is known of a text: the operators whose names its code, its files and its nodes have."""
-    every = where.operators | torch_names()
+    every = where.operators | every_operator()
     known = (name for name in read_mentions(text, evidence) if operator_key(name) in every)
     return replace(evidence, operators=tuple(dict.fromkeys(map(spelled, known))))
 

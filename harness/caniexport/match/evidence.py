@@ -67,7 +67,10 @@ _OUTER_NODE = re.compile(
     r"Non-zero status code returned while running \w+ node\. Name:'[^']*' Status Message: (?=Non-zero status code)"
 )
 #: where ONNX Runtime refuses a file; each version writes it in its own way
-_OF_MODEL = re.compile(r"(?:Load model from [^\n]{1,200}? failed:\s*)?\S*model\.cc:\d+\s+onnxruntime::Model::Model\([^)]*\)\s*")
+_OF_MODEL = re.compile(
+    r"(?:(?:Load model from [^\n]{1,200}? failed|Failed to load model with error):\s*)?"
+    r"\S*model\.cc:\d+\s+onnxruntime::Model::Model\([^)]*\)\s*"
+)
 #: from here on a text only advises
 _ADVICE = re.compile(
     r"Next steps:.*?(?=## Exception summary|<class '|\ncaused by |\Z)"
@@ -121,7 +124,9 @@ _OTHER_WORDS = (
         "TypeError: scaled_dot_product_attention(): argument 'is_causal' must be bool, not Tensor",
     ),
     (
-        re.compile(r"unsupported model IR version\b:? ?(\d*)(?!\d*,? max supported IR version:? ?\d)", re.IGNORECASE),
+        re.compile(
+            r"unsupported model IR version\b(?!:? ?\d+,? max supported IR version:? ?\d)(?::? ?(\d+))?", re.IGNORECASE
+        ),
         "Unsupported model IR version: N",
         "InvalidArgument: Unsupported model IR version: NUMBER, max supported IR version: N",
     ),
@@ -139,7 +144,8 @@ _BEHIND_IT = re.compile(r"(.) ")
 _REFUSED = re.compile(
     r"(?:n't|\bnot|\bun|\bnot yet) ?support(?:s|ed|ing)?:? (?:the )?(?:ONNX )?opt?set(?:[_ ]version)?[ =:]*\d"
     r"|\bopset(?:[_ ]version)?[ =:]*\d[^\n]{0,120}\bunsupported (?:opset )?version\b"
-    r"|(?:^|[^\w\s,]\s*|\n\s*)(?:ONNX )?opset(?: version)? \d+ is(?:n't| not) (?:yet )?supported",
+    r"|(?:^|[^\w\s,]\s*|\n\s*)(?:ONNX )?opset(?: version)? \d+ is(?:n't| not) (?:yet )?supported"
+    r"|\bopset(?: version)? \d+ (?:is )?only supported\b",
     re.IGNORECASE,
 )
 #: words of the sentences that name operators, which people misspell by a letter
@@ -220,6 +226,11 @@ _RULES = tuple(
         r"find plugin:? (?P<op>\w+)",
         r'In Node, \("[^"]*", (?P<op>\w+)',
         r"\bof type (?P<op>[A-Z]\w+)\.",
+        r"NOT_SUPPORTED_OP: \[ ?(?P<op>\w+)",
+        r"['\"]onnx\.(?P<op>[A-Z]\w+)['\"]",
+        r"\b(?P<op>[A-Z]\w+): (?:Type|Version) mismatch\b",
+        r"\b(?P<op>[A-Z]\w+) mode \w+ for node\b",
+        r"\badapt_(?P<op>[a-z]\w*?)_\d+_\d+\b",
         r"[Ll]ayer with '?(?P<op>[A-Z]\w+)'? [Tt]ype\b",
         r"\b(?P<op>[a-z]\w*_\w+) is deprecated, and will be removed",
         r"\bAdapter (?:(?:To|From|For Current) Version \$\d+ )?[Ff]or (?P<op>(?!Current )[A-Z]\w+)",
@@ -318,7 +329,7 @@ _TOOLS = (
 )
 _NO_OPERATOR = frozenset("onnx onnxruntime model node graph torch the operator op type none version of for "
                          "loop_body default prim::constant prim::param prim::return assertion "
-                         "modelproto graphproto nodeproto this plugin fallbackpluginimporter "
+                         "modelproto graphproto nodeproto tensor this plugin fallbackpluginimporter "
                          "exporting converter inputs shuffle elementwise".split())  # fmt: skip
 _INPUT = re.compile(r"input: \S+")
 #: parts of a line that say something by themselves
@@ -485,7 +496,7 @@ def read_error(text: str) -> ErrorEvidence:
 def _measured_words(text: str) -> str:
     """A text, and behind it the measured words for what it says in others."""
     found = ((pattern.search(text), words) for pattern, known, words in _OTHER_WORDS if known not in text)
-    told = (words.replace(_NUMBER, match[1]) if match.lastindex else words for match, words in found if match)
+    told = (words.replace(_NUMBER, (*match.groups(), "N")[0] or "N") for match, words in found if match)
     return "\n".join((text, *told))
 
 

@@ -1,4 +1,4 @@
-"""Names in a text that may be operators', where no sentence says which one fails: in its code, its files and its nodes."""
+"""Names in a text that may be operators', where no sentence says which fails: in its code, its files, its nodes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,15 @@ _IN_CODE = (
         r"\b([A-Za-z]\w+)(?: \(\w+\))? (?:(?:does|do|is|are|can) ?(?:not|n't|n.t)|cannot|not|un)"
         r" ?(?:yet |be )*(?:support|implement|convert|export)"
     ),
+    re.compile(r"\btorch\.((?:fft|linalg|special)\.\w+)"),
     OF_TORCH,
     re.compile(r"<(?:built-in )?(?:function|method) (\w+)"),
+    re.compile(r"\b(?:onnx|aten)::(\w+)"),
+    re.compile(r"^\W*(?:ERROR\W+)?([A-Z]\w+) \(\d+\)\s*$", re.MULTILINE),
+    re.compile(
+        r"\b(?!(?:[Aa](?:ll|ny|nd)|[Oo](?:r|ne)|[Nn]ot?|[Ii]f|[Ww]here)\b)"
+        r"([A-Za-z]\w+) (?:ops?|operators?|layers?|nodes?)\b"
+    ),
     re.compile(r"\b(\w+_)\(\)"),
     re.compile(r"\b(?!(?:to|size|dim|shape)\b)(\w+)\(\)(?! (?:got|missing|takes|is|has|from))"),
     re.compile(r"[/\\](\w+)\.(?:cpp|cc|cuh?|hpp)\b"),
@@ -35,6 +42,8 @@ _METHOD = re.compile(r"\.(?!(?:to|size|dim|shape)\b)(\w+)\(")
 _LAST_FUNCTION = re.compile(
     r"torch[/\\](?:nn[/\\])?functional\.py\", line \d+, in (\w+)\s(?!.*\n\s*File \")", re.DOTALL
 )
+#: a function with a gradient of its own, as people name theirs
+_FUNCTION = re.compile(r"\b[A-Z]\w+Function\b")
 #: what torch says of one operator alone, in its sources in C++ (``sentences.txt`` has those in Python)
 _SAID_OF = (
     ("is invalid for input of size", "aten::view"),
@@ -54,6 +63,7 @@ _SAID_OF = (
     ("calculated padded input size per channel", "aten::conv2d"),
     ("selected index k out of range", "aten::topk"),
     ("does not match the length of the desired ordering of dimensions", "aten::permute"),
+    ("[shuffle]: ", "Reshape"),
     ("rois in roialign cannot have non-negative size", "torchvision::roi_align"),
     ("padding size should be less than the corresponding input dimension", "aten::reflection_pad2d"),
 )
@@ -66,8 +76,9 @@ def read_mentions(text: str, evidence: ErrorEvidence) -> tuple[str, ...]:
 
 def _mentions(text: str, has_exception: bool) -> Iterator[str]:
     for pattern in (*_IN_CODE, *(() if has_exception else (_METHOD,))):
-        yield from pattern.findall(text)
+        yield from (name.replace(".", "_") for name in pattern.findall(text))
     yield from CODE_WORD.findall(text)
+    yield from ("prim::PythonOp" for _ in _FUNCTION.findall(text)[:1])
     yield from _node_in_name().findall(text)
     yield from _LAST_FUNCTION.findall(text)
 
@@ -78,10 +89,10 @@ def read_said(said: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def torch_names() -> frozenset[str]:
-    """The keys of all operators that torch has (``cases/torch_operators.txt``)."""
+def every_operator() -> frozenset[str]:
+    """The keys of all operators that torch has (``cases/torch_operators.txt``), and of ONNX's."""
     lines = home.packaged_list("torch_operators.txt").splitlines()
-    return operator_keys(line for line in lines if not line.startswith("#"))
+    return operator_keys(line for line in lines if not line.startswith("#")) | operator_keys(node_names())
 
 
 def long_nodes() -> tuple[str, ...]:

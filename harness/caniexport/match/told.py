@@ -1,4 +1,4 @@
-"""What each error of a dataset says, read once and kept: reading them all takes seconds, and a command begins anew each time.
+"""What each error of a dataset says, read once and kept: to read them all takes seconds, and a command begins anew.
 
 Kept in the user's cache folder (:mod:`caniexport.store.summary`) under everything that the reading depends on: the code
 that reads, its lists, Python. Nothing rests on it: what is not kept is read.
@@ -94,4 +94,4 @@ def _kept() -> Mapping[str, list[Any]]:
 
 
 def _keep(records: Mapping[str, list[Any]]) -> None:
-    summary.keep(_key(), zlib.compress(json.dumps(records, ensure_ascii=False).encode("utf-8", "surrogateescape"), 3))
+    summary.keep(_key(), zlib.compress(json.dumps(records).encode(), 3))

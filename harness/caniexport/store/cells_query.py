@@ -52,9 +52,7 @@ class CellsQuery(Query):
         """Measures (SQL) over groups of cells."""
         return self._ask(self._source(where, on), group_text(by, measures), sql.fetch)
 
-    def kept_groups(
-        self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where
-    ) -> list[tuple[Any, ...]]:
+    def kept_groups(self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where) -> list[tuple[Any, ...]]:
         """Measures (SQL) over groups of all cells, from the summary; the filters are on the columns ``by``."""
         text = f"SELECT * FROM ({group_text(by, measures)})"
         return self._ask(lambda: self._written(text, CELL, where), "{}", sql.fetch)

@@ -98,7 +98,7 @@ window.makeReader = data => {
   const _measured_words = text => {
     const found = evidence._OTHER_WORDS.filter(([, known]) => !text.includes(known)).map(
       ([pattern, , words]) => [match(pattern, text), words])
-    const told = found.filter(([at]) => at).map(([at, words]) => words.replace(evidence._NUMBER, at[1] ?? evidence._NUMBER))
+    const told = found.filter(([at]) => at).map(([at, words]) => words.replace(evidence._NUMBER, at[1] || 'N'))
     return [text, ...told].join('\n')
   }
   const misspelt = word => {
@@ -180,9 +180,9 @@ window.makeReader = data => {
   const node_in_name = new RegExp(`(?<![A-Z])(?:${data.long_nodes.join('|')})(?![a-z])`, 'gu')
   const read_mentions = (text, read) => {
     const patterns = [...mentions._IN_CODE, ...read.reasons.some(reason => reason.kind) ? [] : [mentions._METHOD]]
-    const found = [...patterns, mentions.CODE_WORD, node_in_name, mentions._LAST_FUNCTION].flatMap(
-      pattern => findall(pattern, text).map(item => item[1] ?? item[0]))
-    return unique(found)
+    const all = of => of.flatMap(pattern => findall(pattern, text).map(item => (item[1] ?? item[0]).replaceAll('.', '_')))
+    const own = match(mentions._FUNCTION, text) ? ['prim::PythonOp'] : []
+    return unique([...all([...patterns, mentions.CODE_WORD]), ...own, ...all([node_in_name, mentions._LAST_FUNCTION])])
   }
   const read_said = said => mentions._SAID_OF.filter(([words]) => said.includes(words)).map(([, op]) => op)
   const read_attributes = text =>

@@ -112,7 +112,7 @@ def searched(where: SearchIndex) -> dict[str, Any]:
         "nodes": sorted(node_names()),
         "long_nodes": mentions.long_nodes(),
         "listed": sorted(where.errors.listed),
-        "of_torch": sorted(mentions.torch_names()),
+        "every_operator": sorted(mentions.every_operator()),
         "sentences": sorted(part for parts in where.errors.sentences.values() for part in parts),
         "spoken": list(spoken),
         "rarity": [where.errors.rarity.get(word, 0) for word in spoken],

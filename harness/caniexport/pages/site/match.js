@@ -73,14 +73,21 @@ window.makeSearch = data => {
     if (entry.variant !== PLAIN) continue
     for (const key of entry.case.keys) by_operator.set(key, [...by_operator.get(key) ?? [], entry.case])
   }
-  const purity = (entry, told) => (shares.get(`${entry.case}\n${told}`) ?? 0) / ((every.get(entry.case) ?? 0) + errors._FEW_CELLS)
+  const of_environment = new Set(known.flatMap(({places}) =>
+    places.filter(place => !(place.torch || place.runtime)).map(place => place.entry.case.case)))
+  const purity = (entry, told) => {
+    const few = of_environment.has(entry.case) ? 0 : errors._FEW_CELLS
+    return (shares.get(`${entry.case}\n${told}`) ?? 0) / (((every.get(entry.case) ?? 0) + few) || 1)
+  }
   const patterns_in = pattern =>
     [pattern, ...[...telling_patterns].filter(item => item !== pattern && pattern.includes(item))]
   const purity_in = reason => {
     if (!reason.text) return entry => purity(entry, reason.kind)
-    const telling = patterns_in(reason.pattern).filter(pattern =>
+    const every_pattern = patterns_in(reason.pattern)
+    const telling = every_pattern.filter(pattern =>
       reason.names_operator || (cases_with_pattern.get(pattern)?.size ?? 0) <= errors._TOO_MANY)
-    return entry => Math.max(0, ...telling.map(pattern => purity(entry, pattern)))
+    const patterns_for = entry => of_environment.has(entry.case) ? every_pattern : telling
+    return entry => Math.max(0, ...patterns_for(entry).map(pattern => purity(entry, pattern)))
   }
 
   // --- sentences.py
@@ -100,14 +107,14 @@ window.makeSearch = data => {
     ({case: entry, confidence, why, score, variant, torch: '', exporter: '', opset: null, runtime: '', text: ''})
   const match_error = said_as => {
     const text = mended(said_as)
-    const as_read = _with_warned(read_error(text), text)
+    const as_read = _with_warned(_without_maker(read_error(text)), text)
     let read = _with_mentioned(text === said_as ? as_read : _with_right(as_read), text)
     let shared = _leads(read, text)
     if (!shared.length && !read.operators.length) {
       read = _with_words(read)
       shared = [..._by_operator(read), ..._by_name(read)]
     }
-    if (!read.operators.length && !said.some(item => _speaks_alike(read, item))) {
+    if (read.reasons.length && !read.operators.length && !said.some(item => _speaks_alike(read, item))) {
       read = _with_code(read, text)
       shared.push(..._by_operator(read))
     }
@@ -149,6 +156,12 @@ window.makeSearch = data => {
     const known = called.filter(name => is_known(operator_key(name)))
     return {...read, operators: unique(known).map(spelled)}
   }
+  const _without_maker = read => {
+    const key = read.operators.length ? operator_key(read.operators[0]) : ''
+    const made = read.reasons.filter(reason => match(errors._MADE_BY, reason.line))
+    const is_known = made.some(reason => cases_by_pattern.has(`${reason.pattern}\n${key}`))
+    return made.length && !is_known ? {...read, operators: []} : read
+  }
   const _with_right = read => {
     const found = read.operators[0]?.startsWith('aten::') ? _meant(read.operators[0]) : ''
     return found ? {...read, operators: [found, ...read.operators]} : read
@@ -175,9 +188,9 @@ window.makeSearch = data => {
     found.push(...short.filter(word => is_known(operator_key(word))))
     return {...read, operators: unique(found).map(spelled)}
   }
-  const of_torch = new Set(data.of_torch)
+  const every_operator = new Set(data.every_operator)
   const _with_code = (read, text) => {
-    const known = read_mentions(text, read).filter(name => is_known(operator_key(name)) || of_torch.has(operator_key(name)))
+    const known = read_mentions(text, read).filter(name => is_known(operator_key(name)) || every_operator.has(operator_key(name)))
     return {...read, operators: unique(known.map(spelled))}
   }
   const CONFIDENCES = Object.values(CONFIDENCE)
