@@ -109,12 +109,17 @@ _OTHER_WORDS = (
         "UserError: Constraints violated (size)! For more information, run with TORCH_LOGS=+dynamic",
     ),
     (
+        re.compile(r"Constraints violated \("),
+        "Not all values",
+        "UserError: Constraints violated (size)! For more information, run with TORCH_LOGS=+dynamic",
+    ),
+    (
         re.compile(r"The following call raised this error:|\bsym_node\.py\", line \d+, in guard_\w+"),
         "data-dependent",
         "GuardOnDataDependentSymNode: Could not guard on data-dependent expression",
     ),
     (
-        re.compile(r"Mutating module attribute \w+ during export"),
+        re.compile(r"Mutating module attribute (?:\w+ )?during export"),
         "is mutated in the forward method",
         "RuntimeError: Constant buffer is mutated in the forward method. Pls register it as buffer",
     ),
@@ -145,7 +150,7 @@ _REFUSED = re.compile(
     r"(?:n't|\bnot|\bun|\bnot yet) ?support(?:s|ed|ing)?:? (?:the )?(?:ONNX )?opt?set(?:[_ ]version)?[ =:]*\d"
     r"|\bopset(?:[_ ]version)?[ =:]*\d[^\n]{0,120}\bunsupported (?:opset )?version\b"
     r"|(?:^|[^\w\s,]\s*|\n\s*)(?:ONNX )?opset(?: version)? \d+ is(?:n't| not) (?:yet )?supported"
-    r"|\bopset(?: version)? \d+ (?:is )?only supported\b",
+    r"|\bopset(?: version)? \d+ (?:is )?only supported\b|\bhighest opset version supported is \d",
     re.IGNORECASE,
 )
 #: words of the sentences that name operators, which people misspell by a letter
@@ -208,10 +213,10 @@ _RULES = tuple(
     for text in (
         r"OpOverload(?:Packet)?\(op='(?P<op>[\w.]+)'",
         r"Unsupported FX nodes: \{'call_\w+': \['" + _OP,
-        r"(?P<op>\w+(?:::\w+)?)'? to ONNX opset version",
+        r"(?P<op>(?!support\b)\w+(?:::\w+)?)'? (?:support )?to ONNX opset version",
         r"(?:Cannot find|No) (?:symbolic|ONNX function|operator overload)[^\n]{0,30}? (?:for|of) '?" + _OP,
         r"Exporting (?:the|to) operator '?(?P<op>(?:\w*::)?\w+)'? to\b",
-        r"(?:ONNX export failed on|with unrecognized namespace) (?:ATen operator )?(?P<op>(?!an )\w+(?:::\w+)?)",
+        r"(?:ONNX export failed on|with unrecognized namespace) (?:ATen operator |RNN/GRU/)?(?P<op>(?!an )\w+(?:::\w+)?)",
         r"(?<!\w)(?P<op>[Aa]daptive pool(?:ing)?)\b",
         r"ONNX export of (?:operator )?'?(?:(?:torch|nn|functional|F)\.)*(?P<op>(?:\w+::)?\w+)",
         r"Couldn't export (?:Python )?operator (?P<op>[\w:]+)",
@@ -295,7 +300,7 @@ _LISTS = re.compile(
     r"(?::?[ \t]*(?:\n[-*=>\d.)\t ]*['\"\[(]*[A-Za-z_][\w.:]*['\"\]),:]*[-=\t ]*(?:[(:x ]*\d+[)x]?)?(?=\n|$))+)?)",
     re.ASCII,
 )
-_LISTED = re.compile(r"(?<![\w.:])[A-Za-z_]\w+(?:(?:::|\.)\w+)*", re.ASCII)
+_LISTED = re.compile(r"(?<![\w.:])[A-Za-z_]\w+(?:(?:::?|\.)\w+)*", re.ASCII)
 #: how tools tell which attribute they mean
 _ATTRIBUTE = re.compile(
     r"\b[Aa]ttr(?:s|ibutes?)?\b(?:\.\w+)?(?: not \w+)?[\s:(\[]*['\"]?(?P<name>[a-z]\w+)"
@@ -308,7 +313,7 @@ _ONNX_NAMED = re.compile(
     r"|(?:[\[('\"/]|(?<!prim)::|parse|import|\b(?:ONNX|onnx)[ .]|\bI[A-Z]\w*Layer "
     r"|\b(?:[Oo]ps?|[Oo]perators?|[Oo]perations?|[Nn]odes?|[Ll]ayers?|[Kk]ernels?(?: for)?|type):? )"
     r"(?P<op>(?!I[A-Z]\w*Layer)[A-Z]\w*?)(?:_\d+|Base)?\b(?!-| folding)"
-    r"|\b(?P<before>[A-Z]\w*?)(?:_\d+)? (?:[Nn]odes?|[Ll]ayers?|ops?|operators?|kernels?|not|is not) ?\b"
+    r"|\b(?P<before>[A-Z]\w*?)(?:_\d+)?(?= (?:[Nn]odes?|[Ll]ayers?|ops?|operators?|kernels?|not|is not) ?\b)"
     r"|\b(?P<alone>(?:[A-Z][a-z]+){2,}[A-Z]*|[A-Z]+[a-z]*[A-Z]\w*?)(?:_\d+)?\b",
     re.ASCII,
 )

@@ -13,7 +13,7 @@ from caniexport.operators import operator_keys
 #: a function of torch
 OF_TORCH = re.compile(r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?:\w+\.)*(?!Size\b)(\w+)")
 #: a word of code that no word of a sentence is (GLU, fft_rfftn)
-CODE_WORD = re.compile(r"(?<![\w.])(?:[A-Z]{3,}|[a-z]\w*_\w+)(?![\w.])")
+CODE_WORD = re.compile(r"(?<![\w./\\])(?:[A-Z]{3,}|[a-z]\w*_\w+)(?![\w.=])")
 #: what something «does not support», functions that are called, files of a library's own code, and nodes (``lstm_3``)
 _IN_CODE = (
     re.compile(
@@ -27,9 +27,17 @@ _IN_CODE = (
     re.compile(r"^\W*(?:ERROR\W+)?([A-Z]\w+) \(\d+\)\s*$", re.MULTILINE),
     re.compile(
         r"\b(?!(?:[Aa](?:ll|ny|nd)|[Oo](?:r|ne)|[Nn]ot?|[Ii]f|[Ww]here)\b)"
-        r"([A-Za-z]\w+) (?:ops?|operators?|layers?|nodes?)\b"
+        r"([A-Za-z]\w+)(?= (?:ops?|operators?|layers?|nodes?)\b)"
     ),
     re.compile(r"\b(\w+_)\(\)"),
+    re.compile(r"\berror in (\w+):"),
+    re.compile(r"\bopset ?\d+ (\w+)"),
+    re.compile(r"['`](?!(?:Tensor|Size|size|shape)\b)(\w+)['`]"),
+    re.compile(r"\b(?!ATen\b)([A-Z]+[a-z]*[A-Z]\w*)\b"),
+    re.compile(
+        r"(?<=[a-z] )(?!(?:If|And|Or|Not|Where|Shape|Size|Sum|Mean|Max|Min|Log|Sign|Round|Constant|Optional)\b)"
+        r"([A-Z][a-z]{3,})\b"
+    ),
     re.compile(r"\b(?!(?:to|size|dim|shape)\b)(\w+)\(\)(?! (?:got|missing|takes|is|has|from))"),
     re.compile(r"[/\\](\w+)\.(?:cpp|cc|cuh?|hpp)\b"),
     re.compile(r"\bnode \(?'?([a-z]\w*?)_\d+\b"),
@@ -64,6 +72,7 @@ _SAID_OF = (
     ("selected index k out of range", "aten::topk"),
     ("does not match the length of the desired ordering of dimensions", "aten::permute"),
     ("[shuffle]: ", "Reshape"),
+    ("expect branches to return tensors with same metadata", "higher_order::cond"),
     ("rois in roialign cannot have non-negative size", "torchvision::roi_align"),
     ("padding size should be less than the corresponding input dimension", "aten::reflection_pad2d"),
 )
