@@ -216,10 +216,12 @@ _RULES = tuple(
         r"(?P<op>(?!support\b)\w+(?:::\w+)?)'? (?:support )?to ONNX opset version",
         r"(?:Cannot find|No) (?:symbolic|ONNX function|operator overload)[^\n]{0,30}? (?:for|of) '?" + _OP,
         r"Exporting (?:the|to) operator '?(?P<op>(?:\w*::)?\w+)'? to\b",
-        r"(?:ONNX export failed on|with unrecognized namespace) (?:ATen operator |RNN/GRU/)?(?P<op>(?!an )\w+(?:::\w+)?)",
+        r"(?:ONNX export failed on|with unrecognized namespace) (?:ATen operator |RNN/GRU/)?"
+        r"(?P<op>(?!an )\w+(?:::\w+)?)",
         r"(?<!\w)(?P<op>[Aa]daptive pool(?:ing)?)\b",
         r"ONNX export of (?:operator )?'?(?:(?:torch|nn|functional|F)\.)*(?P<op>(?:\w+::)?\w+)",
         r"Couldn't export (?:Python )?operator (?P<op>[\w:]+)",
+        r"Couldn't export (?P<op>\w+) function",
         r"(?:UnsupportedOperator|DynamicOutputShape|DataDependentOutput)Exception(?:'>)?: (?P<op>\w+\.\w+)",
         r"Error when translating node .{0,300}?target=(?:torch\.ops\.)?(?P<op>\w+\.\w+)",
         r"(?:Unknown|unsupported) builtin(?: op)?:? (?P<op>\w+(?:::|\.)[\w.]*\w)",

@@ -11,13 +11,13 @@ from caniexport.match.evidence import ErrorEvidence, node_names
 from caniexport.operators import operator_keys
 
 #: a function of torch
-OF_TORCH = re.compile(r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?:\w+\.)*(?!Size\b)(\w+)")
+OF_TORCH = re.compile(r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?!(?:jit|onnx|export|fx|_dynamo)\.)(?:\w+\.)*(?!Size\b)(\w+)")
 #: a word of code that no word of a sentence is (GLU, fft_rfftn)
 CODE_WORD = re.compile(r"(?<![\w./\\])(?:[A-Z]{3,}|[a-z]\w*_\w+)(?![\w.=])")
 #: what something «does not support», functions that are called, files of a library's own code, and nodes (``lstm_3``)
 _IN_CODE = (
     re.compile(
-        r"\b([A-Za-z]\w+)(?: \(\w+\))? (?:(?:does|do|is|are|can) ?(?:not|n't|n.t)|cannot|not|un)"
+        r"\b([A-Za-z]\w+)(?: \(\w+\))? (?:(?:does|do|is|are|can) ?(?:not|n't|n.t)|cannot|not|un|is only)"
         r" ?(?:yet |be )*(?:support|implement|convert|export)"
     ),
     re.compile(r"\btorch\.((?:fft|linalg|special)\.\w+)"),
@@ -35,7 +35,7 @@ _IN_CODE = (
     re.compile(r"['`](?!(?:Tensor|Size|size|shape)\b)(\w+)['`]"),
     re.compile(r"\b(?!ATen\b)([A-Z]+[a-z]*[A-Z]\w*)\b"),
     re.compile(
-        r"(?<=[a-z] )(?!(?:If|And|Or|Not|Where|Shape|Size|Sum|Mean|Max|Min|Log|Sign|Round|Constant|Optional)\b)"
+        r"(?<![\w.])[a-z]+ (?!(?:Where|Shape|Size|Mean|Sign|Round|Constant|Optional|Tensor)\b)"
         r"([A-Z][a-z]{3,})\b"
     ),
     re.compile(r"\b(?!(?:to|size|dim|shape)\b)(\w+)\(\)(?! (?:got|missing|takes|is|has|from))"),
