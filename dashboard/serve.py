@@ -168,7 +168,7 @@ async def _icon(_: Request) -> FileResponse:
 
 
 def _prepare(kept: Any) -> None:
-    """Make what the next pages need while the browser loads the app: the search's index above all."""
+    """Make what the next pages need while the browser loads the app: the search's index first."""
     if kept not in _PREPARED:
         _PREPARED.add(kept)
         later = threading.Timer(_PAUSE, _index, (kept,))
@@ -189,6 +189,9 @@ def _index(kept: Any) -> None:
             first = next(iter(kept.rows().catalogue.values()), None)
             if first is not None:
                 page("case", {"case": first.case}, kept)
+            # what compares all releases takes seconds
+            for name in _COMPARING:
+                page(name, {}, kept)
         except CaniexportError:
             pass  # the page that asks says what is wrong
         finally:
@@ -203,6 +206,7 @@ def _index(kept: Any) -> None:
 _PAUSE = 2.0
 #: seconds for which the making of an index holds the interpreter
 _SHORT = 0.0005
+_COMPARING = ("alerts", "runs")
 _ONE = threading.Lock()
 _PREPARED: weakref.WeakSet[Any] = weakref.WeakSet()
 
