@@ -298,3 +298,12 @@ def test_the_fixes_of_a_name_are_of_its_cases_and_by_the_exporters_that_are_name
 def test_a_table_of_every_fix_says_at_which_release_its_words_hold(small):
     assert read(small, "workarounds").startswith(f"At torch 2.15.0 {CHOOSE}.")
     assert read(small, "workarounds", torch="2.8").startswith("At torch 2.8.0.")
+
+
+@pytest.mark.published
+def test_an_alert_is_told_by_its_cause_not_by_what_wraps_it(published):
+    told = {row.split("/plain")[0].split(" ")[-1]: row for row in rows_of(published, "alerts") if "● open" in row}
+
+    assert len(told) > 50
+    assert not [row for row in told.values() if "This is step" in row or "Next steps" in row]
+    assert "TypeError: float() argument must be a string or a real number" in told["integers-times-dynamic-size"]

@@ -9,6 +9,7 @@ from caniexport.alerts import feed
 from caniexport.alerts.group import AlertKind, Member
 from caniexport.alerts.report import Report, ReportedAlert
 from caniexport.answers.annotations import annotation
+from caniexport.answers.outcomes import short_cause
 from caniexport.answers.signs import EXPORTER_SHORT
 
 _CELLS = 5
@@ -42,10 +43,8 @@ def cell(member: Member) -> str:
     return f"{member.name}, {where}{provider}: {member.before} → {member.after}"
 
 
-def first_line(text: str | None) -> str:
-    """The first line of a message, cut."""
-    line = (text or "").strip().split("\n")[0]
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+def _cause(item: ReportedAlert) -> str:
+    return short_cause(item.text or "", _LONGEST)
 
 
 def markdown(found: Report) -> str:
@@ -61,7 +60,7 @@ def markdown(found: Report) -> str:
         lines.append(f"| {' | '.join(map(str, cells))} |")
     for item in found.alerts:
         lines += ["", f"<details><summary>{escape(item.alert.title, quote=False)}</summary>", ""]
-        lines += [f"    {first_line(item.text)}", ""] if item.text else []
+        lines += [f"    {_cause(item)}", ""] if item.text else []
         lines += [f"- {_md(cell(member))}" for member in item.alert.members[:_CELLS]]
         more = len(item.alert.members) - _CELLS
         lines += [f"- and {more} more"] if more > 0 else []
@@ -87,7 +86,7 @@ def github(found: Report) -> str:
             level = "notice"
         else:
             level = "warning"
-        said = [*filter(None, [first_line(item.text)]), *map(cell, alert.members[:_CELLS]), f"id {alert.id}"]
+        said = [*filter(None, [_cause(item)]), *map(cell, alert.members[:_CELLS]), f"id {alert.id}"]
         lines.append(annotation(level, alert.title, "\n".join(said)))
     for finding in found.findings:
         lines.append(
@@ -104,7 +103,7 @@ def atom(found: Report) -> str:
 
 
 def _entry(item: ReportedAlert, updated: str) -> feed.FeedEntry:
-    said = [*filter(None, [first_line(item.text)]), *(cell(member) for member in item.alert.members)]
+    said = [*filter(None, [_cause(item)]), *(cell(member) for member in item.alert.members)]
     published = f"{item.since.isoformat()}T00:00:00+00:00"
     return feed.FeedEntry(item.alert.id, item.alert.title, item.alert.kind.value, published, updated, said)
 

@@ -133,6 +133,7 @@ def show(found: Report, console: Console) -> None:
 def _alert(item: ReportedAlert, console: Console) -> None:
     from caniexport.alerts import formats
     from caniexport.alerts.group import AlertKind
+    from caniexport.answers.outcomes import short_cause
 
     alert = item.alert
     good = alert.kind in (AlertKind.FIXED, AlertKind.WORKAROUND_OBSOLETE)
@@ -140,7 +141,7 @@ def _alert(item: ReportedAlert, console: Console) -> None:
     state = "" if not alert.kind.stops else "  new" if item.new else f"  {item.state.value} since {item.since}"
     console.print(f"{alert.title}{state}  [{alert.id}]", style=f"bold {style}", soft_wrap=True)
     if item.text:
-        console.print(f"    {formats.first_line(item.text)}", soft_wrap=True)
+        console.print(f"    {short_cause(item.text)}", soft_wrap=True)
     for member in alert.members[:_SHOWN]:
         console.print(f"  {formats.cell(member)}", soft_wrap=True)
     if len(alert.members) > _SHOWN:

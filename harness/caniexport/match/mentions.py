@@ -11,7 +11,9 @@ from caniexport.match.evidence import ErrorEvidence, node_names
 from caniexport.operators import operator_keys
 
 #: a function of torch
-OF_TORCH = re.compile(r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?!(?:jit|onnx|export|fx|_dynamo)\.)(?:\w+\.)*(?!Size\b)(\w+)")
+OF_TORCH = re.compile(
+    r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?!(?:jit|onnx|export|fx|_dynamo)\.)(?:\w+\.)*(?!Size\b)(\w+)"
+)
 #: a word of code that no word of a sentence is (GLU, fft_rfftn)
 CODE_WORD = re.compile(r"(?<![\w./\\])(?:[A-Z]{3,}|[a-z]\w*_\w+)(?![\w.=])")
 #: what something «does not support», functions that are called, files of a library's own code, and nodes (``lstm_3``)

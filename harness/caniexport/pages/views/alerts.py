@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from itertools import groupby
-from textwrap import shorten
 from typing import Any
 
 from markupsafe import Markup
@@ -22,6 +21,7 @@ from caniexport.alerts.report import Report, report
 from caniexport.answers.filters import Filters
 from caniexport.answers.lived import NOT_MENDED, SPANS, count_lived
 from caniexport.answers.matrix import table
+from caniexport.answers.outcomes import short_cause
 from caniexport.answers.select import Rows
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, Verdict
@@ -34,6 +34,8 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 from caniexport.store import Dataset
 
+#: characters of a cause
+_LONGEST = 200
 _EXPORTERS = [member.value for member in Exporter]
 _NAMED = tuple(name for name in _EXPORTERS if name != Exporter.DEFAULT.value)
 _STATES = [state.value for state in AlertStage]
@@ -111,15 +113,11 @@ def _cells(step: Step, verdicts: Iterable[Verdict]) -> int:
 
 
 def _by_step(found: Sequence[ReleaseAlert]) -> list[tuple[ReleaseAlert, list[tuple[ReleaseAlert, str, str]]]]:
-    """The alerts of each release with what became of each and its text's first line; newest release first."""
+    """The alerts of each release with what became of each and its cause; newest release first."""
     grouped = (list(mine) for _, mine in groupby(found, key=lambda item: (item.torch, item.before)))
-    return [(mine[0], [(item, life(item), first_line(item.text)) for item in mine]) for mine in grouped]
-
-
-def first_line(text: str | None) -> str:
-    """The first line of a text that has something in it, as far as a table has room for it."""
-    lines = [line for line in (text or "").splitlines() if line.strip()]
-    return shorten(lines[0], 200) if lines else ""
+    return [
+        (mine[0], [(item, life(item), short_cause(item.text or "", _LONGEST)) for item in mine]) for mine in grouped
+    ]
 
 
 def life(item: ReleaseAlert) -> str:
@@ -136,7 +134,10 @@ def entries(found: ReleaseAlerts) -> list[FeedEntry]:
 
 def _entry(item: ReleaseAlert) -> FeedEntry:
     became = " ".join(filter(None, (looks.STATE[item.state].word, life(item))))
-    lines = [f"torch {item.torch} against {item.before}: {became}", *filter(None, [first_line(item.text)])]
+    lines = [
+        f"torch {item.torch} against {item.before}: {became}",
+        *filter(None, [short_cause(item.text or "", _LONGEST)]),
+    ]
     lines += [
         f"{member.name}, {EXPORTER_SHORT.get(member.place.exporter, member.place.exporter)}, "
         f"{'its own opset' if member.place.opset is None else f'opset {member.place.opset}'}: "
