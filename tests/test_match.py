@@ -765,3 +765,31 @@ def test_of_an_attribute_that_is_not_constant_the_node_that_made_it_is_not_what_
     assert cases["Gather"][0] == "max-pool-of-input-size"
     assert "max-pool-of-input-size" in cases["Div"]
     assert match_error(index, said.format("Div")).evidence.operators == ()
+
+
+def test_what_the_checker_says_of_a_file_that_fails_is_searched(index):
+    text = "ValidationError: Graph must be in single static assignment (SSA) form, however '24' has been used as output"
+    cases = {lead.case for lead in match_error(index, f"onnx.checker.{text} names multiple times.").leads}
+
+    assert {"input-as-only-output", "input-handed-through", "output-named-as-an-operator"} <= cases
+
+
+@pytest.mark.parametrize("blob", ["a_" * 20_000, "\n" * 30_000, " " * 40_000, "A" * 40_000, "/x" * 20_000])
+def test_bytes_and_gaps_in_a_text_change_nothing(index, blob):
+    said = "RuntimeError: Exporting the operator aten::cross to ONNX opset version 11 is not supported."
+    found = match_error(index, f"{blob}\n{said}")
+
+    assert found.evidence.operator == "aten::cross"
+    assert found.leads[0].case == match_error(index, said).leads[0].case
+
+
+@pytest.mark.parametrize(
+    ("said", "measured"),
+    [
+        ("attempting to mutate attribute corr_pyramid", "is mutated in the forward method"),
+        ("index: 2 Got: 96 Expected: 256", "Got invalid dimensions for input"),
+        ('File "sym_node.py", line 536, in guard_bool', "Could not guard on data-dependent expression"),
+    ],
+)
+def test_what_is_said_in_other_words_is_read_as_what_is_measured(said, measured):
+    assert any(measured in reason.line for reason in read_error(said).reasons)

@@ -98,6 +98,7 @@ class Rows:
         self._moved_to = on
         self._kept_cases: dict[str, list[tuple[MeasuredCell, str | None]]] = {}
         self._kept_reads: dict[Any, list[MeasuredCell]] = {}
+        self._read_ahead: dict[str, list[MeasuredCell]] = {}
 
     def on(self, runtime: Runtime) -> Rows:
         """The same cells as they end on one release of a runtime; a file that it has not run was not measured."""
@@ -132,6 +133,16 @@ class Rows:
     def cells(self, **where: Iterable[Any]) -> list[MeasuredCell]:
         """The measured cells whose columns have one of these values; environment cases are not among them."""
         return [cell for cell in self._read(where) if cell.exporter != NO_EXPORTER]
+
+    def read_ahead(self, cases: Iterable[str]) -> None:
+        """Read all cells of some cases at once: each question about one of them then asks no file."""
+        asked = [case for case in dict.fromkeys(cases) if case not in self._read_ahead]
+        if len(self._read_ahead) + len(asked) > _MOST_CASES:
+            self._read_ahead.clear()
+        found: dict[str, list[MeasuredCell]] = {case: [] for case in asked}
+        for cell in self._read({"case": asked}) if asked else ():
+            found[cell.case].append(cell)
+        self._read_ahead |= found
 
     def with_files(self, **where: Iterable[Any]) -> list[tuple[MeasuredCell, str | None]]:
         """The same cells, each with the content hash of its exported file."""
@@ -206,6 +217,9 @@ class Rows:
 
     def _read(self, where: dict[str, Iterable[Any]]) -> list[MeasuredCell]:
         taken = _taken(where)
+        ahead = self._read_ahead.get(next(iter(taken.get("case", ())), "")) if len(taken.get("case", ())) == 1 else None
+        if ahead is not None:
+            return [cell for cell in ahead if all(getattr(cell, name) in values for name, values in taken.items())]
         key = frozenset((name, frozenset(values)) for name, values in taken.items())
         found = self._kept_reads.pop(key, None)
         if found is None:

@@ -62,7 +62,7 @@ _MENTIONED = re.compile(
     r"|['`\"](?!(?:Tensor|Size)\b)((?:\w+[.:]+)*\w+)['`\"]"
 )
 #: the number of a value that has its operator's name (``_fft_c2r_35``)
-_VALUE = re.compile(r"^(_?[a-z]\w*_\w*[a-z]\w*?)_\d+$")
+_VALUE = re.compile(r"^(_?[a-z]\w{0,60}_\w{1,60})_\d+$")
 #: a word of a sentence that may be a function of torch
 _WORD = re.compile(r"(?<![\w.])[a-z]\w{2,}(?![\w.])")
 #: how the names of operators end in prose, and in code

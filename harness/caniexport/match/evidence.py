@@ -49,7 +49,8 @@ _WRAPPERS = re.compile(
     r"|Failed to translate node|^Error (?:when calling function|calling operator|constructing node)"
 )
 _FRAME = re.compile(
-    r'^\s*(?:File "[^"\n]*", line \d+.*|\S+\.(?:py|cpp|cc|h)\(\d+\): .*|frame #\d+: .*|#\d+ +0x.*|\^+|~+\^*~*)\s*$',
+    r'^[ \t]*(?:File "[^"\n]*", line \d+.*|\S+\.(?:py|cpp|cc|h)\(\d+\): .*|frame #\d+: .*|#\d+ +0x.*|\^+|~+\^*~*)'
+    r"[ \t]*$",
     re.MULTILINE,
 )
 _GRAPH = re.compile(r"^[ \t*>]*(?:graph\(|%[^\s,:]+ : |return \(|block\d+\(|-> \(|\}).*\n?", re.MULTILINE)
@@ -109,6 +110,11 @@ _OTHER_WORDS = (
         "UserError: Constraints violated (size)! For more information, run with TORCH_LOGS=+dynamic",
     ),
     (
+        re.compile(r"\bindex: ?\d Got: ?\d+ Expected: ?\d+"),
+        "Got invalid dimensions",
+        "InvalidArgument: Got invalid dimensions for input: x for the following indices",
+    ),
+    (
         re.compile(r"Constraints violated \("),
         "Not all values",
         "UserError: Constraints violated (size)! For more information, run with TORCH_LOGS=+dynamic",
@@ -119,7 +125,7 @@ _OTHER_WORDS = (
         "GuardOnDataDependentSymNode: Could not guard on data-dependent expression",
     ),
     (
-        re.compile(r"Mutating module attribute (?:\w+ )?during export"),
+        re.compile(r"Mutating module attribute (?:\w+ )?during export|\bmutate attribute \w+"),
         "is mutated in the forward method",
         "RuntimeError: Constant buffer is mutated in the forward method. Pls register it as buffer",
     ),
@@ -149,7 +155,7 @@ _BEHIND_IT = re.compile(r"(.) ")
 _REFUSED = re.compile(
     r"(?:n't|\bnot|\bun|\bnot yet) ?support(?:s|ed|ing)?:? (?:the )?(?:ONNX )?opt?set(?:[_ ]version)?[ =:]*\d"
     r"|\bopset(?:[_ ]version)?[ =:]*\d[^\n]{0,120}\bunsupported (?:opset )?version\b"
-    r"|(?:^|[^\w\s,]\s*|\n\s*)(?:ONNX )?opset(?: version)? \d+ is(?:n't| not) (?:yet )?supported"
+    r"|(?:^|[^\w\s,][ \t]*|\n[ \t]*)(?:ONNX )?opset(?: version)? \d+ is(?:n't| not) (?:yet )?supported"
     r"|\bopset(?: version)? \d+ (?:is )?only supported\b|\bhighest opset version supported is \d",
     re.IGNORECASE,
 )
@@ -171,6 +177,8 @@ _MISSPELT = (
     *((misspelt(word), word) for word in _SPELLED),
     (re.compile(r"(?<=export )python(?= operator)"), "Python"),
 )
+#: what no word is, and what no gap is: bytes that were printed, an emptied log
+_BLOB = re.compile(r"(\S{400})\S+|(\s)\s{199,}")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 #: a line that was broken for its length, and quotes as a text processor sets them
 _BROKEN_LINE = re.compile(r"\\\n\s*")
@@ -188,7 +196,7 @@ _SHOWN_LINE = re.compile(
 _CALL = re.compile(r"\btorch(?:\.\w+)*\.(?P<function>\w+)\(|\.(?P<method>\w+)\(|\[[^\]]*:[^\]]*\]")
 _SYMBOLIC = re.compile(
     r"(?:symbolic_(?:opset\d+|helper|caffe2)|onnx[/\\]symbolic)\."
-    r'(?:py(?:", line \d+, in |\(\d+\): )|(?!py\b))(?P<op>\w+)'
+    r'(?:py(?:", line \d+,? in |\(\d+\): )|(?!py\b))(?P<op>\w+)'
 )
 _REFERENCE = re.compile(
     r'torch/(?:_refs|_decomp|_meta_registrations)[\w/]*\.py(?:", line \d+, in |:\d+ in )(?:meta_)?(?P<op>[a-z]\w+?)'
@@ -213,7 +221,7 @@ _RULES = tuple(
     for text in (
         r"OpOverload(?:Packet)?\(op='(?P<op>[\w.]+)'",
         r"Unsupported FX nodes: \{'call_\w+': \['" + _OP,
-        r"(?P<op>(?!support\b)\w+(?:::\w+)?)'? (?:support )?to ONNX opset version",
+        r"\b(?P<op>(?!support\b)\w+(?:::\w+)?)'? (?:support )?to ONNX opset version",
         r"(?:Cannot find|No) (?:symbolic|ONNX function|operator overload)[^\n]{0,30}? (?:for|of) '?" + _OP,
         r"Exporting (?:the|to) operator '?(?P<op>(?:\w*::)?\w+)'? to\b",
         r"(?:ONNX export failed on|with unrecognized namespace) (?:ATen operator |RNN/GRU/)?"
@@ -241,7 +249,8 @@ _RULES = tuple(
         r"[Ll]ayer with '?(?P<op>[A-Z]\w+)'? [Tt]ype\b",
         r"\b(?P<op>[a-z]\w*_\w+) is deprecated, and will be removed",
         r"\bAdapter (?:(?:To|From|For Current) Version \$\d+ )?[Ff]or (?P<op>(?!Current )[A-Z]\w+)",
-        r"\b(?P<op>[A-Z]\w+) is not implemented",
+        r"\b(?P<op>[A-Z]\w+)(?: version \d+)? is not implemented",
+        r"\b(?P<op>[A-Z]\w+) was a removed\b",
         r"(?:of|in|for) node '?\(?(?:[^()\s']*/)?(?P<op>[A-Z][A-Za-z]+)(?:_\d+)?[)']",
         r"KeyError: '(?P<op>_?[a-z]\w*_\w+)'",
         r"(?:translate|[Uu]nsupported|[Uu]nknown|[Uu]nrecognized) op(?:erator)?:? '?(?P<op>[A-Z]\w+)",
@@ -277,7 +286,7 @@ _RULES = tuple(
         r"No importer registered for op: (?P<op>\w+)",
         r"UNSUPPORTED_NODE: (?!Assertion)(?P<op>[A-Z]\w+)",
         r"(?:does not support|[Uu]nsupported|not supported)[^\n]{0,40}? (?:ONNX )?op(?:erator|eration|type)?s?:? '?\"?"
-        r"(?P<op>[A-Z]\w+)",
+        r"(?P<op>(?:[a-z]\w*\.)*[A-Z]\w+)",
         r"Unimplemented\((?P<op>[A-Z]\w+)\)",
         r"(?:While executing|Failed running) %?\w+ : .{0,80}?call_\w+\[target=(?:torch\.)?(?:ops\.)?"
         r"(?P<op>[\w.]+)",
@@ -350,6 +359,8 @@ _SYMBOL = re.compile(r"(?<=\b[su])\d+\b")
 #: whose method it is, and which arguments it lacks, in what Python says of a call
 _OWNER = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?=\w+\(\) (?:missing|takes|got) )")
 _ARGUMENTS = re.compile(r"(?<=\bmissing )\d+ (?=required \w[\w-]* arguments?)|(?<=required positional argument)s?: .*")
+#: which file and which node an error of shapes is of
+_BEFORE = re.compile(r"^Load model from .{1,200}? failed: ?|^Node:\S* Output:\S* (?=\[ShapeInferenceError\])")
 _QUOTED = re.compile(r"-?\b\d+(?:\.\d+)*\b|0x[0-9a-f…]+|%\S+")
 
 
@@ -385,7 +396,7 @@ class Reason:
 
     @cached_property
     def _bare(self) -> str:
-        return _ARGUMENTS.sub("", _OWNER.sub("", _SYMBOL.sub("N", _RUNTIME.sub("", self.line))))
+        return _BEFORE.sub("", _ARGUMENTS.sub("", _OWNER.sub("", _SYMBOL.sub("N", _RUNTIME.sub("", self.line)))))
 
     @cached_property
     def _naming(self) -> re.Match[str] | None:
@@ -489,7 +500,7 @@ def is_kind(text: str) -> bool:
 def read_error(text: str) -> ErrorEvidence:
     """Read an error text as it was pasted; an empty one gives no evidence."""
     narrow = _SPACED.sub(lambda run: _BEHIND_IT.sub(r"\1", run[0]), _ANSI.sub("", text))
-    whole = _measured_words(_ends(_BROKEN_LINE.sub("", narrow).translate(_QUOTES)))
+    whole = _measured_words(both_ends(_BROKEN_LINE.sub("", narrow).translate(_QUOTES)))
     cleaned = _clean(whole)
     reasons = _reasons(cleaned)
     inner = (match["kind"] for reason in reasons for match in _INNER_KIND.finditer(reason.text))
@@ -508,15 +519,17 @@ def _measured_words(text: str) -> str:
 
 
 def mended(text: str) -> str:
-    """A text whose misspelt words are right, and behind it torch's own words where it says in others that an opset is
-    refused.
+    """A text whose misspelt words are right and whose blobs are cut, and behind it torch's own words where it says in
+    others that an opset is refused.
     """
+    text = _BLOB.sub(r"\1\2", text)
     for pattern, word in _MISSPELT:
         text = pattern.sub(word, text)
     return f"{text}\nValueError: {_REFUSAL}: N" if _REFUSAL not in text and _REFUSED.search(text) else text
 
 
-def _ends(text: str) -> str:
+def both_ends(text: str) -> str:
+    """A text, of one that is very long its two ends."""
     return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]}\n{text[-LONGEST:]}"
 
 
@@ -654,6 +667,8 @@ def spelled(op: str) -> str:
         return op.rpartition(":")[2] if op.startswith(("ai.onnx", "org.pytorch.aten")) else op.replace(":", "::")
     if op.startswith(("torch.", "nn.")):
         return f"aten::{op.rpartition('.')[2]}"
+    if "." in op and op.rpartition(".")[2][:1].isupper():
+        return "::".join(op.rpartition(".")[::2])
     if "." in op:
         namespace, *names = op.replace(".PyCapsule", "").split(".")
         return f"{namespace}::{names[0]}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from caniexport import home
-from caniexport.match.evidence import ErrorEvidence, node_names
+from caniexport.match.evidence import ErrorEvidence, both_ends, node_names
 from caniexport.operators import operator_keys
 
 #: a function of torch
@@ -26,16 +26,17 @@ _IN_CODE = (
     OF_TORCH,
     re.compile(r"<(?:built-in )?(?:function|method) (\w+)"),
     re.compile(r"\b(?:onnx|aten)::(\w+)"),
-    re.compile(r"^\W*(?:ERROR\W+)?([A-Z]\w+) \(\d+\)\s*$", re.MULTILINE),
+    re.compile(r"^[^\w\n]*(?:ERROR[^\w\n]+)?([A-Z]\w+) \(\d+\)[ \t]*$", re.MULTILINE),
     re.compile(
         r"\b(?!(?:[Aa](?:ll|ny|nd)|[Oo](?:r|ne)|[Nn]ot?|[Ii]f|[Ww]here)\b)"
         r"([A-Za-z]\w+)(?= (?:ops?|operators?|layers?|nodes?)\b)"
     ),
     re.compile(r"\b(\w+_)\(\)"),
     re.compile(r"\berror in (\w+):"),
+    re.compile(r"\b(\w+): list index out of range"),
     re.compile(r"\bopset ?\d+ (\w+)"),
     re.compile(r"['`](?!(?:Tensor|Size|size|shape)\b)(\w+)['`]"),
-    re.compile(r"\b(?!ATen\b)([A-Z]+[a-z]*[A-Z]\w*)\b"),
+    re.compile(r"\b(?!ATen\b|[A-Z]+\b)([A-Z]+[a-z]*[A-Z]\w*)\b"),
     re.compile(
         r"(?<![\w.])[a-z]+ (?!(?:Where|Shape|Size|Mean|Sign|Round|Constant|Optional|Tensor)\b)"
         r"([A-Z][a-z]{3,})\b"
@@ -48,10 +49,9 @@ _IN_CODE = (
 )
 #: what a line of code calls, the sizes of tensors left out
 _METHOD = re.compile(r"\.(?!(?:to|size|dim|shape)\b)(\w+)\(")
-#: the function of torch's in which a traceback ends
-_LAST_FUNCTION = re.compile(
-    r"torch[/\\](?:nn[/\\])?functional\.py\", line \d+, in (\w+)\s(?!.*\n\s*File \")", re.DOTALL
-)
+#: the function of torch's in which a traceback ends: that of its last frame
+_LAST_FUNCTION = re.compile(r"torch[/\\](?:nn[/\\])?functional\.py\", line \d+, in (\w+)")
+_FILE = 'File "'
 #: a function with a gradient of its own, as people name theirs
 _FUNCTION = re.compile(r"\b[A-Z]\w+Function\b")
 #: what torch says of one operator alone, in its sources in C++ (``sentences.txt`` has those in Python)
@@ -74,6 +74,7 @@ _SAID_OF = (
     ("selected index k out of range", "aten::topk"),
     ("does not match the length of the desired ordering of dimensions", "aten::permute"),
     ("[shuffle]: ", "Reshape"),
+    ("non concat axis dimensions must match", "Concat"),
     ("expect branches to return tensors with same metadata", "higher_order::cond"),
     ("rois in roialign cannot have non-negative size", "torchvision::roi_align"),
     ("padding size should be less than the corresponding input dimension", "aten::reflection_pad2d"),
@@ -82,7 +83,7 @@ _SAID_OF = (
 
 def read_mentions(text: str, evidence: ErrorEvidence) -> tuple[str, ...]:
     """Every name in a text that may be an operator's; methods that are called only where the text has no exception."""
-    return tuple(dict.fromkeys(_mentions(text, any(reason.kind for reason in evidence.reasons))))
+    return tuple(dict.fromkeys(_mentions(both_ends(text), any(reason.kind for reason in evidence.reasons))))
 
 
 def _mentions(text: str, has_exception: bool) -> Iterator[str]:
@@ -91,7 +92,7 @@ def _mentions(text: str, has_exception: bool) -> Iterator[str]:
     yield from CODE_WORD.findall(text)
     yield from ("prim::PythonOp" for _ in _FUNCTION.findall(text)[:1])
     yield from _node_in_name().findall(text)
-    yield from _LAST_FUNCTION.findall(text)
+    yield from _LAST_FUNCTION.findall(text[max(text.rfind(_FILE), 0) :])
 
 
 def read_said(said: str) -> list[str]:

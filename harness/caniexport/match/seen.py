@@ -59,8 +59,8 @@ def read_seen(
 ) -> list[SeenError]:
     """Every error of a dataset; texts that differ in numbers only are one, told by the newest of them."""
     by_id: dict[str, dict[tuple[str, str], SeenAt]] = defaultdict(dict)
-    warned = _of_cells(dataset, releases, "warning_id")
-    for message_id, place in (*_of_cells(dataset, releases, "message_id"), *_of_runtimes(dataset), *warned):
+    beside = (*_of_cells(dataset, releases, "checker_id"), *_of_cells(dataset, releases, "warning_id"))
+    for message_id, place in (*_of_cells(dataset, releases, "message_id"), *_of_runtimes(dataset), *beside):
         if (place.case, place.variant) in entries:
             by_id[message_id].setdefault((place.case, place.variant), place)
     texts = dataset.messages(by_id)
@@ -75,11 +75,11 @@ def read_seen(
 
 
 def _of_cells(dataset: Dataset, releases: Sequence[str], column: str) -> Iterator[tuple[str, SeenAt]]:
-    """Failures by their error, wrong values by what the exporter warned of."""
+    """Failures by their error, wrong values by what was warned of, both by what the checker said of the file."""
     by = (column, "case", "variant", "status")
-    error = column == "message_id"
-    taken = [status.value for status in Status if status.value not in _SILENT] if error else [Status.MISMATCH.value]
-    failing = {"status": tuple(taken)}
+    fails = [status.value for status in Status if status.value not in _SILENT]
+    taken = {"message_id": fails, "warning_id": [Status.MISMATCH.value], "checker_id": [*fails, Status.MISMATCH.value]}
+    failing = {"status": tuple(taken[column])}
     measures = {"newest": _newest(releases), "cells": "count(*)"}
     newest: dict[tuple[str, str, str], tuple[int, int]] = {}
     for message_id, case, variant, _, place, cells in dataset.kept_groups(by, measures, failing):
@@ -87,16 +87,16 @@ def _of_cells(dataset: Dataset, releases: Sequence[str], column: str) -> Iterato
             key = (message_id, case, variant or PLAIN)
             known_place, known_cells = newest.get(key, (-1, 0))
             newest[key] = (max(place, known_place), cells + known_cells)
-    harmless = set() if error else _harmless(dataset)
+    harmless = set() if column == "message_id" else _harmless(dataset, column)
     for (message_id, case, variant), (place, cells) in sorted(newest.items(), key=lambda item: (-item[1][0], item[0])):
         if (message_id, case) not in harmless:
             yield message_id, SeenAt(case, variant, *_cell(place, releases), cells=cells)
 
 
-def _harmless(dataset: Dataset) -> set[tuple[str, str]]:
-    """Warnings that a case has where it works, too: they do not say why it has wrong values elsewhere."""
+def _harmless(dataset: Dataset, column: str) -> set[tuple[str, str]]:
+    """What a case is warned of where it works, too: it does not say why the case fails elsewhere."""
     working = {"status": tuple(status.value for status in WORKS)}
-    by = ("warning_id", "case", "status")
+    by = (column, "case", "status")
     return {(warning, case) for warning, case, *_ in dataset.kept_groups(by, {"n": "count(*)"}, working)}
 
 

@@ -64,7 +64,7 @@ window.makeReader = data => {
   const Reason = (kind, text) => {
     const line = splitlines(text).map(strip).find(Boolean) ?? ''
     const symbols = sub(evidence._SYMBOL, sub(evidence._RUNTIME, line, ''), 'N')
-    const bare = sub(evidence._ARGUMENTS, sub(evidence._OWNER, symbols, ''), '')
+    const bare = sub(evidence._BEFORE, sub(evidence._ARGUMENTS, sub(evidence._OWNER, symbols, ''), ''), '')
     const naming = evidence._RULES.map(rule => match(rule, bare)).find(found => found && !is_helper(found.groups.op))
     const [start, end] = naming?.indices.groups.op ?? []
     const said = naming
@@ -78,7 +78,7 @@ window.makeReader = data => {
   const read_error = text => {
     const narrow = sub(evidence._ANSI, text, '').replace(evidence._SPACED, run => run.replace(evidence._BEHIND_IT, '$1'))
     const joined = sub(evidence._BROKEN_LINE, narrow, '')
-    const whole = _measured_words(_ends(joined.replace(/[^]/gu, letter => evidence._QUOTES[letter] ?? letter)))
+    const whole = _measured_words(both_ends(joined.replace(/[^]/gu, letter => evidence._QUOTES[letter] ?? letter)))
     const found = _reasons(_clean(whole))
     const inner = found.flatMap(reason => findall(evidence._INNER_KIND, reason.text).map(item => item.groups.kind))
     const kinds = unique([...found.map(reason => reason.kind).filter(Boolean), ...inner])
@@ -109,11 +109,11 @@ window.makeReader = data => {
     return new RegExp(`\\b(?!${word}\\b)(?:${[...changed, ...longer, ...turned].join('|')})\\b`)
   }
   const mended = said => {
-    const text = evidence._MISSPELT.reduce((text, [pattern, word]) => sub(pattern, text, word), said)
+    const text = evidence._MISSPELT.reduce((text, [pattern, word]) => sub(pattern, text, word), said.replace(evidence._BLOB, '$1$2'))
     return !text.includes(evidence._REFUSAL) && match(evidence._REFUSED, text)
       ? `${text}\nValueError: ${evidence._REFUSAL}: N` : text
   }
-  const _ends = text => text.length <= 2 * evidence.LONGEST ? text
+  const both_ends = text => text.length <= 2 * evidence.LONGEST ? text
     : `${text.slice(0, evidence.LONGEST)}\n${text.slice(-evidence.LONGEST)}`
   const _clean = text => {
     const {_WHAT, _OUTER_NODE, _OF_MODEL, _LOG_PREFIX, _ADVICE, _NODE_DUMP, _CAUSED_BY, _FRAME, _GRAPH, _ASKED_FOR} = evidence
@@ -178,11 +178,13 @@ window.makeReader = data => {
   const _listed = text => findall(evidence._LISTS, text).flatMap(({groups}) =>
     findall(evidence._LISTED, groups.names).map(item => spelled(item[0])))
   const node_in_name = new RegExp(`(?<![A-Z])(?:${data.long_nodes.join('|')})(?![a-z])`, 'gu')
-  const read_mentions = (text, read) => {
+  const read_mentions = (whole, read) => {
+    const text = both_ends(whole)
     const patterns = [...mentions._IN_CODE, ...read.reasons.some(reason => reason.kind) ? [] : [mentions._METHOD]]
     const all = of => of.flatMap(pattern => findall(pattern, text).map(item => (item[1] ?? item[0]).replaceAll('.', '_')))
     const own = match(mentions._FUNCTION, text) ? ['prim::PythonOp'] : []
-    return unique([...all([...patterns, mentions.CODE_WORD]), ...own, ...all([node_in_name, mentions._LAST_FUNCTION])])
+    const last = findall(mentions._LAST_FUNCTION, text.slice(Math.max(text.lastIndexOf(mentions._FILE), 0))).map(item => item[1])
+    return unique([...all([...patterns, mentions.CODE_WORD]), ...own, ...all([node_in_name]), ...last])
   }
   const read_said = said => mentions._SAID_OF.filter(([words]) => said.includes(words)).map(([, op]) => op)
   const read_attributes = text =>
@@ -200,6 +202,7 @@ window.makeReader = data => {
     const last = separator => op.slice(op.lastIndexOf(separator) + 1)
     if (op.includes(':')) return /^(?:ai\.onnx|org\.pytorch\.aten)/.test(op) ? last(':') : op.replaceAll(':', '::')
     if (/^(?:torch|nn)\./.test(op)) return `aten::${last('.')}`
+    if (/\.\p{Lu}[^.]*$/u.test(op)) return `${op.slice(0, op.lastIndexOf('.'))}::${last('.')}`
     if (op.includes('.')) return op.replaceAll('.PyCapsule', '').split('.').slice(0, 2).join('::')
     const namespaced = match(evidence._NAMESPACED, op)
     if (namespaced?.index === 0) return `${namespaced.groups.namespace}::${namespaced.groups.name}`
