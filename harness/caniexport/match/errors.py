@@ -29,7 +29,7 @@ from caniexport.match.evidence import (
 from caniexport.match.mentions import CODE_WORD, OF_TORCH, every_operator, read_mentions, read_said
 from caniexport.match.seen import SeenError, read_seen
 from caniexport.match.sentences import Part, find_parts, index_parts, normal, read_parts
-from caniexport.match.told import Told, read_told
+from caniexport.match.told import ToldError, read_told
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter
@@ -163,7 +163,7 @@ class KnownError:
     """One error of the dataset, and what it says."""
 
     seen: SeenError
-    told: Told
+    told: ToldError
 
     @cached_property
     def key(self) -> str:

@@ -30,7 +30,7 @@ _OTHERS = 3
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldError:
     """What an error text says.
 
     ``operator`` is the one that fails, ``kinds`` the exceptions, ``lines`` the first lines of its reasons with their
@@ -50,7 +50,7 @@ class Told:
         return frozenset(clause for pattern in (*self.patterns, *self.others) for clause in clauses_of(pattern))
 
 
-def read_told(texts: Iterable[str]) -> list[Told]:
+def read_told(texts: Iterable[str]) -> list[ToldError]:
     """What each of these error texts says."""
     every = list(texts)
     names = [hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:24] for text in every]
@@ -63,22 +63,22 @@ def read_told(texts: Iterable[str]) -> list[Told]:
     return [new[name] if name in new else _told(kept[name]) for name in names]
 
 
-def tell(text: str) -> Told:
+def tell(text: str) -> ToldError:
     """What one error text says."""
     read = read_error(text)
     patterns = tuple(dict.fromkeys(reason.pattern for reason in read.reasons if reason.tells))
     others = dict.fromkeys(reason.pattern for reason in read.reasons if reason.pattern not in patterns)
     lines = tuple(dict.fromkeys(reason.exact for reason in read.reasons if reason.exact))
-    return Told(read.operator, read.kinds, lines, patterns, tuple(others), read.words)
+    return ToldError(read.operator, read.kinds, lines, patterns, tuple(others), read.words)
 
 
-def _record(told: Told) -> list[Any]:
+def _record(told: ToldError) -> list[Any]:
     return [told.operator, told.kinds, told.lines, told.patterns, told.others, sorted(told.words)]
 
 
-def _told(record: list[Any]) -> Told:
+def _told(record: list[Any]) -> ToldError:
     operator, kinds, lines, patterns, others, words = record
-    return Told(operator, tuple(kinds), tuple(lines), tuple(patterns), tuple(others), frozenset(words))
+    return ToldError(operator, tuple(kinds), tuple(lines), tuple(patterns), tuple(others), frozenset(words))
 
 
 @lru_cache(maxsize=1)
