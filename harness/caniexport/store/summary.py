@@ -3,8 +3,8 @@
 Every answer needs to know which releases, exporters, opsets and runtimes there are, and those about many cases how each
 cell ended: folding a million cells takes a third of a second, and a command begins anew each time. Both are written
 when they are first asked for, under everything they depend on: the query, and path, size, times and inode of every
-parquet file of the dataset. They are about half a megabyte in all. ``CANIEXPORT_CACHE`` names another folder; empty, nothing is
-written.
+parquet file of the dataset. They are about half a megabyte in all. ``CANIEXPORT_CACHE`` names another folder; empty,
+nothing is written.
 
 Nothing rests on it: where a file is not what was written, or cannot be, the dataset's own files answer.
 """
