@@ -57,7 +57,6 @@ _FUNCTION = re.compile(r"\b[A-Z]\w+Function\b")
 #: what torch says of one operator alone, in its sources in C++ (``sentences.txt`` has those in Python)
 _SAID_OF = (
     ("is invalid for input of size", "aten::view"),
-    ("cannot view a tensor with shape", "aten::view"),
     ("view size is not compatible with input tensor", "aten::view"),
     ("the expanded size of the tensor", "aten::expand"),
     ("split_with_sizes expects split_sizes to sum exactly", "aten::split"),
