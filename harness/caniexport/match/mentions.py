@@ -48,7 +48,7 @@ _IN_CODE = (
     re.compile(r"/([A-Z][A-Za-z]*)_output_\d+\b"),
 )
 #: what a line of code calls, the sizes of tensors left out
-_METHOD = re.compile(r"\.(?!(?:to|size|dim|shape)\b)(\w+)\(")
+_METHOD = re.compile(r"\.(?!(?:to|[Ss]ize|dim|shape)\b)(\w+)\(")
 #: the function of torch's in which a traceback ends: that of its last frame
 _LAST_FUNCTION = re.compile(r"torch[/\\](?:nn[/\\])?functional\.py\", line \d+, in (\w+)")
 _FILE = 'File "'
