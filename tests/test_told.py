@@ -44,6 +44,13 @@ def test_a_new_text_is_read_alone(cache, read):
     assert read == TEXTS
 
 
+def test_what_is_asked_for_stays_kept_where_much_else_is(cache, read):
+    told.read_told([f"ValueError: text number {'x' * number}" for number in range(20)])
+    for texts in (TEXTS[:1], TEXTS[:2], TEXTS[:2]):
+        told.read_told(texts)
+    assert read[20:] == TEXTS[:2]
+
+
 @pytest.mark.parametrize("damage", [b"", b"\x00" * 40, b"not what was written"])
 def test_what_was_kept_and_has_changed_is_read_again(cache, read, damage):
     first = told.read_told(TEXTS)

@@ -98,7 +98,6 @@ class Rows:
         self._moved_to = on
         self._kept_cases: dict[str, list[tuple[MeasuredCell, str | None]]] = {}
         self._kept_reads: dict[Any, list[MeasuredCell]] = {}
-        self._read_ahead: dict[str, list[MeasuredCell]] = {}
 
     def on(self, runtime: Runtime) -> Rows:
         """The same cells as they end on one release of a runtime; a file that it has not run was not measured."""
@@ -132,24 +131,17 @@ class Rows:
 
     def cells(self, **where: Iterable[Any]) -> list[MeasuredCell]:
         """The measured cells whose columns have one of these values; environment cases are not among them."""
+        kept = self._of_kept_case(_taken(where))
+        if kept is not None:
+            return [cell for cell, _ in kept]
         return [cell for cell in self._read(where) if cell.exporter != NO_EXPORTER]
-
-    def read_ahead(self, cases: Iterable[str]) -> None:
-        """Read all cells of some cases at once: each question about one of them then asks no file."""
-        asked = [case for case in dict.fromkeys(cases) if case not in self._read_ahead]
-        if len(self._read_ahead) + len(asked) > _MOST_CASES:
-            self._read_ahead.clear()
-        found: dict[str, list[MeasuredCell]] = {case: [] for case in asked}
-        for cell in self._read({"case": asked}) if asked else ():
-            found[cell.case].append(cell)
-        self._read_ahead |= found
 
     def with_files(self, **where: Iterable[Any]) -> list[tuple[MeasuredCell, str | None]]:
         """The same cells, each with the content hash of its exported file."""
         taken = _taken(where)
-        kept = self._kept_cases.get(next(iter(taken.get("case", ())), ""))
-        if kept is not None and len(taken["case"]) == 1:
-            return [pair for pair in kept if all(getattr(pair[0], name) in values for name, values in taken.items())]
+        kept = self._of_kept_case(taken)
+        if kept is not None:
+            return kept
         rows = self._dataset.select((*COLUMNS, "bundle"), taken, runtimes=self._runtimes, on=self._moved_to)
         named = [row for row in rows if row[1] is not None]
         found = zip(cells(row[:-1] for row in named), (row[-1] for row in named), strict=True)
@@ -157,12 +149,31 @@ class Rows:
 
     def of_case(self, case: str) -> list[tuple[MeasuredCell, str | None]]:
         """All cells of a case with their files, kept for the questions about it that a page goes on to ask."""
-        if case not in self._kept_cases:
-            found = self.with_files(case=(case,))
-            if len(self._kept_cases) >= _MOST_CASES:
-                self._kept_cases.clear()
-            self._kept_cases[case] = found
-        return self._kept_cases[case]
+        kept = self._kept_cases.get(case)
+        if kept is None:
+            kept = self.keep_cases((case,)).get(case)
+        # another thread may have kept it, or dropped it, meanwhile
+        return kept if kept is not None else self.with_files(case=(case,))
+
+    def keep_cases(self, cases: Iterable[str]) -> dict[str, list[tuple[MeasuredCell, str | None]]]:
+        """Read those of some cases that are not kept, at once: a question about one of them then asks no file."""
+        new: dict[str, list[tuple[MeasuredCell, str | None]]] = {
+            case: [] for case in cases if case not in self._kept_cases
+        }
+        for pair in self.with_files(case=new) if new else ():
+            new[pair[0].case].append(pair)
+        if len(self._kept_cases) + len(new) > _MOST_CASES:
+            self._kept_cases.clear()
+        self._kept_cases |= new
+        return new
+
+    def _of_kept_case(self, taken: Where) -> list[tuple[MeasuredCell, str | None]] | None:
+        """The cells with these values of one case that is kept; ``None`` where another is asked for, or several."""
+        cases = tuple(taken.get("case", ()))
+        kept = self._kept_cases.get(cases[0]) if len(cases) == 1 else None
+        if kept is None:
+            return None
+        return [pair for pair in kept if all(getattr(pair[0], name) in values for name, values in taken.items())]
 
     def grouped(
         self, by: Sequence[str], measures: Mapping[str, str], where: Mapping[str, Iterable[Any]]
@@ -217,9 +228,6 @@ class Rows:
 
     def _read(self, where: dict[str, Iterable[Any]]) -> list[MeasuredCell]:
         taken = _taken(where)
-        ahead = self._read_ahead.get(next(iter(taken.get("case", ())), "")) if len(taken.get("case", ())) == 1 else None
-        if ahead is not None:
-            return [cell for cell in ahead if all(getattr(cell, name) in values for name, values in taken.items())]
         key = frozenset((name, frozenset(values)) for name, values in taken.items())
         found = self._kept_reads.pop(key, None)
         if found is None:

@@ -98,7 +98,7 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     asked = {**_named_release(rows, text), **asked}
     match = match_error(where, text)
     gave = gave_it(where, match.evidence)
-    rows.read_ahead(lead.case for lead in match.leads[:_LOOKED_AT])
+    rows.keep_cases(lead.case for lead in match.leads[:_LOOKED_AT])
     told = _OPSET.search(text)
     opset = asked.get("opset") or (told[1] if told else "")
     answered = _helping_first([_answered(rows, lead, asked, opset, gave) for lead in match.leads[:_LOOKED_AT]])[:_MOST]

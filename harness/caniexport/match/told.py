@@ -57,9 +57,9 @@ def read_told(texts: Iterable[str]) -> list[ToldError]:
     kept = _kept()
     new = {name: tell(text) for name, text in zip(names, every, strict=True) if name not in kept}
     if new:
-        room = _OTHERS * len(every)
-        others = {name: record for name, record in kept.items() if name not in new}
-        _keep({**(others if len(others) <= room else {}), **{name: _record(told) for name, told in new.items()}})
+        asked = frozenset(names) if len(kept) > _OTHERS * len(every) else frozenset(kept)
+        stays = {name: record for name, record in kept.items() if name in asked}
+        _keep({**stays, **{name: _record(told) for name, told in new.items()}})
     return [new[name] if name in new else _told(kept[name]) for name in names]
 
 

@@ -123,7 +123,7 @@ def keep(name: str, data: bytes) -> None:
         return
     path = where / f"{name}-{hashlib.sha256(data).hexdigest()[:32]}.z"
     put(path, lambda made: made.write_bytes(data))
-    for older in where.glob(f"{name}-*.z"):
+    for older in where.glob(f"{name}-*.z") if path.exists() else ():
         if older != path:
             with contextlib.suppress(OSError):
                 older.unlink()
