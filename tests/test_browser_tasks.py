@@ -25,6 +25,12 @@ class Reader:
         self.actions += 1
         found.click()
 
+    def follows(self, card):
+        """Click a card of the front page, which has a box of the same name, and wait for the page behind it."""
+        self.click(self.page.get_by_role("link", name=card))
+        self.page.locator("#root header.page h1", has_not_text="Can I export it?").wait_for()
+        drawn(self.page)
+
     def say(self, box, text):
         """Type or paste a text, and press Enter."""
         self.actions += 2
@@ -58,9 +64,7 @@ def test_my_export_fails(reader):
 
 
 def test_is_my_workaround_still_needed(reader):
-    reader.click(reader.page.get_by_role("link", name="Is this workaround still needed?"))
-    reader.page.wait_for_url("**/workarounds")
-    drawn(reader.page)
+    reader.follows("Is this workaround still needed?")
     reader.say(reader.page.get_by_label("Search", exact=True), "stack_rewrite")
     reader.page.wait_for_url("**q=stack_rewrite**")
 
@@ -115,9 +119,7 @@ def test_a_table_is_shown_where_one_is_asked_for(reader):
     ],
 )
 def test_the_page_behind_a_card_takes_the_whole_question_in_its_first_box(reader, card, line, answer, end):
-    reader.click(reader.page.get_by_role("link", name=card))
-    reader.page.locator("#root header.page h1", has_not_text="Can I export it?").wait_for()
-    drawn(reader.page)
+    reader.follows(card)
     box = reader.page.locator(".st-key-url-q input")
     others = reader.page.locator("[class*=st-key-bar-] :is(input, button):visible")
     assert box.bounding_box()["y"] <= others.first.bounding_box()["y"]
@@ -130,9 +132,7 @@ def test_the_page_behind_a_card_takes_the_whole_question_in_its_first_box(reader
 
 
 def test_the_page_of_the_table_takes_the_whole_question_in_its_first_box(reader):
-    reader.click(reader.page.get_by_role("link", name="Show me the table"))
-    reader.page.wait_for_url("**/matrix")
-    drawn(reader.page)
+    reader.follows("Show me the table")
     reader.say(reader.page.locator(".st-key-url-q input"), "geometry table 2.0 to 2.8")
     reader.page.wait_for_url("**/matrix?torch=2.0.1..2.8.0&q=geometry")
     row = reader.page.locator("#root .matrix tbody tr", has_text="torch.cross before a convolution").first
