@@ -16,7 +16,8 @@ from caniexport.answers.select import load, select
 from caniexport.answers.targets import Statuses
 from caniexport.answers.touching import TouchJudge, TouchWord, known_graphs
 from caniexport.cli import main
-from caniexport.match.errors import Confidence, index_errors, match_error
+from caniexport.match.error_index import index_errors
+from caniexport.match.errors import Confidence, match_error
 from caniexport.match.evidence import read_error
 from caniexport.match.search import search
 from caniexport.match.sentences import find_parts, normal, read_parts

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import caniexport
-from caniexport.match.errors import Confidence, ErrorIndex, ErrorMatch, index_errors, match_error
+from caniexport.match.error_index import ErrorIndex, index_errors
+from caniexport.match.errors import Confidence, ErrorMatch, match_error
 from caniexport.operators import operator_key, operator_keys
 
 FILES = (

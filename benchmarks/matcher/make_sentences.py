@@ -26,7 +26,7 @@ from pathlib import Path
 
 import caniexport
 from caniexport.corpus.lint import torch_operators
-from caniexport.match.errors import KnownError, index_errors
+from caniexport.match.error_index import KnownError, index_errors
 from caniexport.match.evidence import read_error, speaks_alone
 from caniexport.match.sentences import anchor, find_parts, index_parts, normal
 from caniexport.operators import operator_key, operator_keys

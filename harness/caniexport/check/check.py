@@ -16,7 +16,7 @@ from caniexport.check.kept import kept_answer
 from caniexport.check.run import prepare
 from caniexport.check.subject import Options, UnusableModel, subject
 from caniexport.home import Home
-from caniexport.match.errors import index_errors
+from caniexport.match.error_index import index_errors
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.status import WORKS, Stage, Status
 from caniexport.store import Dataset

@@ -10,7 +10,8 @@ from functools import cached_property
 from caniexport import versions
 from caniexport.answers.reading import Rows, load
 from caniexport.answers.rows import MeasuredCell
-from caniexport.match.errors import Confidence, ErrorIndex, Lead, index_errors, match_error
+from caniexport.match.error_index import ErrorIndex, index_errors
+from caniexport.match.errors import Confidence, Lead, match_error
 from caniexport.match.evidence import read_error
 from caniexport.match.judged import CaseAt, FixAt, judge_case
 from caniexport.model.case import PLAIN

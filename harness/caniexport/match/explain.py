@@ -16,7 +16,8 @@ from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import exporter_name
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import operators_beside
-from caniexport.match.errors import Confidence, ErrorMatch, Lead, gave_it, index_errors, match_error
+from caniexport.match.error_index import exporter_of, index_errors
+from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.judged import CaseAt, FixAt, judge_case
 from caniexport.match.question import read_release
 from caniexport.model.case import PLAIN
@@ -97,7 +98,7 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     rows, where = load(dataset), index_errors(dataset)
     asked = {**_named_release(rows, text), **asked}
     match = match_error(where, text)
-    gave = gave_it(where, match.evidence)
+    gave = exporter_of(where, match.evidence)
     rows.keep_cases(lead.case for lead in match.leads[:_LOOKED_AT])
     told = _OPSET.search(text)
     opset = asked.get("opset") or (told[1] if told else "")

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from caniexport import names
-from caniexport.match.errors import Confidence, ErrorIndex, ErrorMatch, Lead, index_errors, match_error
+from caniexport.match.error_index import ErrorIndex, index_errors
+from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import is_kind, read_error
 from caniexport.match.question import AskedQuestion, read_plain, read_question
 from caniexport.match.words import WordIndex, find_by_words, find_with_every, index_words

@@ -8,7 +8,7 @@ window.makeReader = data => {
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, revived(item)]))
   }
   const constants = revived(data.constants)
-  const {operators, messages, evidence, mentions, errors} = constants
+  const {operators, messages, evidence, mentions} = constants
   const rules = revived(data.rules)
 
   // --- what Python's own functions do

@@ -18,8 +18,9 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.standings import workarounds
 from caniexport.answers.support import Support
 from caniexport.answers.torch_operators import name_keys
-from caniexport.match import errors, evidence, mentions, question, search, words
-from caniexport.match.errors import Confidence, ErrorIndex, KnownError, own_words
+from caniexport.match import alike, complete, error_index, errors, evidence, mentions, question, search, words
+from caniexport.match.error_index import ErrorIndex, KnownError
+from caniexport.match.errors import Confidence, own_words
 from caniexport.match.evidence import node_names
 from caniexport.match.search import SearchIndex
 from caniexport.match.seen import SeenAt
@@ -36,7 +37,20 @@ from caniexport.pages.site.paths import addressing, case_file, op_file, upgrade_
 from caniexport.pages.views import torch_op, upgrade
 from caniexport.pages.views.hits import BESIDE, Place, working_fixes
 
-_MODULES = (operators, messages, evidence, mentions, errors, words, question, search, names)
+_MODULES = (
+    operators,
+    messages,
+    evidence,
+    mentions,
+    alike,
+    complete,
+    error_index,
+    errors,
+    words,
+    question,
+    search,
+    names,
+)
 #: characters of an error's first line that are shown
 _SHOWN = 220
 

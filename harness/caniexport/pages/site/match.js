@@ -5,7 +5,7 @@ window.makeSearch = data => {
     casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
     mended, misspelt, read_attributes, read_error, read_mentions, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   } = window.makeReader(data)
-  const {errors, mentions, words, search, names, question: reading} = constants
+  const {alike, complete, error_index, errors, mentions, words, search, names, question: reading} = constants
   const CONFIDENCE = data.confidence
   const PLAIN = 'plain'
   const round = value => Number(value.toFixed(4))
@@ -14,7 +14,7 @@ window.makeSearch = data => {
     return place < 0 ? 0 : mine[place] < theirs[place] ? -1 : 1
   }
 
-  // --- errors.py: the index
+  // --- error_index.py
   const unshortened = texts => {
     let before = ''
     return texts.map(text => (before = before.slice(0, parseInt(text)) + text.slice(text.indexOf('|') + 1)))
@@ -76,7 +76,7 @@ window.makeSearch = data => {
   const of_environment = new Set(known.flatMap(({places}) =>
     places.filter(place => !(place.torch || place.runtime)).map(place => place.entry.case.case)))
   const purity = (entry, told) => {
-    const few = of_environment.has(entry.case) ? 0 : errors._FEW_CELLS
+    const few = of_environment.has(entry.case) ? 0 : error_index._FEW_CELLS
     return (shares.get(`${entry.case}\n${told}`) ?? 0) / (((every.get(entry.case) ?? 0) + few) || 1)
   }
   const patterns_in = pattern =>
@@ -85,7 +85,7 @@ window.makeSearch = data => {
     if (!reason.text) return entry => purity(entry, reason.kind)
     const every_pattern = patterns_in(reason.pattern)
     const telling = every_pattern.filter(pattern =>
-      reason.names_operator || (cases_with_pattern.get(pattern)?.size ?? 0) <= errors._TOO_MANY)
+      reason.names_operator || (cases_with_pattern.get(pattern)?.size ?? 0) <= error_index._TOO_MANY)
     const patterns_for = entry => of_environment.has(entry.case) ? every_pattern : telling
     return entry => Math.max(0, ...patterns_for(entry).map(pattern => purity(entry, pattern)))
   }
@@ -102,7 +102,7 @@ window.makeSearch = data => {
     return unique(pairs).flatMap(pair => (parts_by_anchor.get(pair) ?? []).filter(([part]) => line.includes(part)))
   }
 
-  // --- errors.py: a text against it
+  // --- errors.py, complete.py and alike.py: a text against it
   const Lead = (entry, confidence, why, score, variant) =>
     ({case: entry, confidence, why, score, variant, torch: '', exporter: '', opset: null, runtime: '', text: ''})
   const match_error = said_as => {
@@ -111,11 +111,11 @@ window.makeSearch = data => {
     let read = _with_mentioned(text === said_as ? as_read : _with_right(as_read), text)
     let shared = _leads(read, text)
     if (!shared.length && !read.operators.length) {
-      read = _with_words(read)
+      read = add_named(read)
       shared = [..._by_operator(read), ..._by_name(read)]
     }
-    if (read.reasons.length && !read.operators.length && !said.some(item => _speaks_alike(read, item))) {
-      read = _with_code(read, text)
+    if (read.reasons.length && !read.operators.length && !said.some(item => speaks_alike(read, item))) {
+      read = add_mentioned(read, text)
       shared.push(..._by_operator(read))
     }
     const best = new Map()
@@ -137,9 +137,9 @@ window.makeSearch = data => {
     const by_sentence = read.reasons.flatMap(reason => find_parts(reason.text)).flatMap(([, ops]) => ops)
     const told = by_sentence.length ? by_sentence : read.clauses.filter(by_clause).sort().map(by_clause)
     if (told.length) return {...read, operators: unique(told)}
-    if (said.some(item => _speaks_alike(read, item))) return read
-    const found = findall(errors._MENTIONED, text).map(item => item[2] ?? item[1] ?? item[0])
-    found.push(...found.flatMap(name => match(errors._VALUE, name)?.slice(1, 2) ?? []))
+    if (said.some(item => speaks_alike(read, item))) return read
+    const found = findall(complete._MENTIONED, text).map(item => item[2] ?? item[1] ?? item[0])
+    found.push(...found.flatMap(name => match(complete._VALUE, name)?.slice(1, 2) ?? []))
     found.push(...findall(mentions.OF_TORCH, read.reasons.map(reason => reason.line).join('\n')).map(item => item[1]))
     const named = found.filter(name => by_operator.has(operator_key(name))).map(spelled)
     const of_attribute = name => data.sentences.filter(([part]) => part === name).flatMap(([, ops]) => ops)
@@ -152,13 +152,13 @@ window.makeSearch = data => {
   const _with_warned = (read, text) => {
     if (read.operators.length || !read.reasons.every(reason => reason.warns)) return read
     const of_torch = findall(mentions.OF_TORCH, text).map(item => item[1])
-    const called = read.called.filter(name => of_torch.includes(name) && !errors._WORDS_TOO.includes(name))
+    const called = read.called.filter(name => of_torch.includes(name) && !complete._WORDS_TOO.includes(name))
     const known = called.filter(name => is_known(operator_key(name)))
     return {...read, operators: unique(known).map(spelled)}
   }
   const _without_maker = read => {
     const key = read.operators.length ? operator_key(read.operators[0]) : ''
-    const made = read.reasons.filter(reason => match(errors._MADE_BY, reason.line))
+    const made = read.reasons.filter(reason => match(complete._MADE_BY, reason.line))
     const is_known = made.some(reason => cases_by_pattern.has(`${reason.pattern}\n${key}`))
     return made.length && !is_known ? {...read, operators: []} : read
   }
@@ -168,28 +168,28 @@ window.makeSearch = data => {
   }
   const _meant = written => {
     const key = operator_key(written)
-    if (key.length < errors._LEAST_NAME || is_known(key)) return ''
+    if (key.length < complete._LEAST_NAME || is_known(key)) return ''
     const pattern = misspelt(key)
     const near = [...by_operator.keys()].filter(known => pattern.test(known))
     return near.length === 1 ? by_operator.get(near[0]).flatMap(entry => entry.ops).find(op => operator_key(op) === near[0]) : ''
   }
   const _joined = lines_read => {
-    const prose = casefold(lines_read).replace(errors._IN_PROSE, ending => errors._PROSE[ending])
+    const prose = casefold(lines_read).replace(complete._IN_PROSE, ending => complete._PROSE[ending])
     const said_in = split(prose.replaceAll('-', ' '))
     return [4, 3, 2].flatMap(many => said_in.slice(many - 1).map((_, start) => said_in.slice(start, start + many).join('_')))
   }
-  const _with_words = read => {
+  const add_named = read => {
     const lines_read = read.reasons.map(reason => reason.line).join('\n')
     const of_torch = findall(mentions.OF_TORCH, lines_read).map(item => is_known(operator_key(item[1])) ? item[1] : _meant(item[1]))
-    const every = [..._joined(lines_read), ...findall(errors._WORD, lines_read).map(item => item[0])]
+    const every = [..._joined(lines_read), ...findall(complete._WORD, lines_read).map(item => item[0])]
     const of_code = findall(mentions.CODE_WORD, lines_read).map(item => casefold(item[0]))
-    const [said_in, short] = [every, of_code].map(found => found.filter(word => !errors._WORDS_TOO.includes(word)))
+    const [said_in, short] = [every, of_code].map(found => found.filter(word => !complete._WORDS_TOO.includes(word)))
     const found = [...of_torch.filter(Boolean), ...said_in.filter(word => by_operator.has(operator_key(word)))]
     found.push(...short.filter(word => is_known(operator_key(word))))
     return {...read, operators: unique(found).map(spelled)}
   }
   const every_operator = new Set(data.every_operator)
-  const _with_code = (read, text) => {
+  const add_mentioned = (read, text) => {
     const known = read_mentions(text, read).filter(name => is_known(operator_key(name)) || every_operator.has(operator_key(name)))
     return {...read, operators: unique(known.map(spelled))}
   }
@@ -220,13 +220,13 @@ window.makeSearch = data => {
   const _whatever_operator = (read, item) => read.reasons.some(reason =>
     (item.key === '' && reason.tells && !reason.names_operator && item.lines.includes(reason.exact))
     || (match(errors._OF_ONES_OWN, reason.line) && item.patterns.includes(reason.pattern)))
-  const _speaks_alike = (read, item) =>
-    read.reasons.some(reason => _same_line(reason, item) || (reason.tells && _same_pattern(reason, item)))
+  const speaks_alike = (read, item) =>
+    read.reasons.some(reason => same_line(reason, item) || (reason.tells && same_pattern(reason, item)))
   const _raises_alike = (read, item) => {
     const raised = read.reasons.filter(reason => !reason.warns)
-    return (raised.length ? raised : read.reasons).some(reason => _same_line(reason, item))
+    return (raised.length ? raised : read.reasons).some(reason => same_line(reason, item))
   }
-  const _rarely = (read, item) => Math.max(0, ...(read.reasons.length > 1 ? read.reasons : []).map(reason => _same_line(reason, item)).filter(Boolean).map(
+  const _rarely = (read, item) => Math.max(0, ...(read.reasons.length > 1 ? read.reasons : []).map(reason => same_line(reason, item)).filter(Boolean).map(
     line => 1 / cases_by_line.get(line).size))
   const _as_far_as = (confidence, entry, variant, first) => {
     const about = !first || entry.first_key.has(first)
@@ -238,14 +238,14 @@ window.makeSearch = data => {
     const is_it = agrees && item.name === operator_name(read.operators[0])
     if (read.only_named) return read.kinds.some(kind => item.kinds.includes(kind)) ? CONFIDENCE.SIMILAR : null
     for (const reason of read.reasons) {
-      const line = _same_line(reason, item)
+      const line = same_line(reason, item)
       if (line) {
         const of_one = cases_by_line.get(line)?.size === 1 && (!item.key || line === reason.exact)
         if (is_it && of_one && line === reason.exact && !_is_rule(read) && !reason.warns) return CONFIDENCE.CAUSE
         const told = is_it ? _is_rule(read) : !first && of_one && !match(errors._OF_NUMPY, line)
         return told && !reason.warns ? CONFIDENCE.EXACT : CONFIDENCE.SIMILAR
       }
-      const pattern = reason.tells ? _same_pattern(reason, item) : ''
+      const pattern = reason.tells ? same_pattern(reason, item) : ''
       if (pattern) {
         const few = cases_by_pattern.get(`${pattern}\n${item.key}`).size <= errors._MOST_CASES
         return is_it && (few || _is_rule(read)) ? CONFIDENCE.CAUSE : CONFIDENCE.SIMILAR
@@ -256,13 +256,13 @@ window.makeSearch = data => {
     return _likeness(spoken, item) >= errors._ALIKE ? CONFIDENCE.SIMILAR : null
   }
   const _is_rule = read => /::| /.test(read.operators[0] ?? '')
-  const _same_line = (reason, item) => item.lines.find(line => {
+  const same_line = (reason, item) => item.lines.find(line => {
     if (line === reason.exact) return true
     const [shorter, longer] = line.length <= reason.exact.length ? [line, reason.exact] : [reason.exact, line]
     const begins = longer.startsWith(shorter) || reason.exact.includes(line)
-    return (shorter.length >= errors._LEAST_BEGINNING && begins) || (reason.alone && line.includes(reason.exact))
+    return (shorter.length >= alike._LEAST_BEGINNING && begins) || (reason.alone && line.includes(reason.exact))
   })
-  const _same_pattern = (reason, item) => item.patterns.includes(reason.pattern) ? reason.pattern
+  const same_pattern = (reason, item) => item.patterns.includes(reason.pattern) ? reason.pattern
     : item.patterns.find(pattern => telling_patterns.has(pattern) && reason.pattern.includes(pattern))
   const _by_operator = read => read.operators.flatMap((op, position) => {
     const key = operator_key(op)

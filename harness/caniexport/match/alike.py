@@ -1,0 +1,34 @@
+"""Whether a known error has a line of a text, or its pattern: the same words with other names and numbers."""
+
+from __future__ import annotations
+
+from caniexport.match.error_index import KnownError
+from caniexport.match.evidence import ErrorEvidence, Reason, speaks_alone
+
+#: characters from which the beginning of a line stands for the whole
+_LEAST_BEGINNING = 48
+
+
+def speaks_alike(evidence: ErrorEvidence, item: KnownError) -> bool:
+    """Whether a known error has a line or a pattern of the text's."""
+    return any(same_line(reason, item) or (reason.tells and same_pattern(reason, item)) for reason in evidence.reasons)
+
+
+def same_line(reason: Reason, item: KnownError) -> str:
+    """The line of a known error that the reason is; one that was cut off is its beginning."""
+    for line in item.told.lines:
+        if line == reason.exact:
+            return line
+        shorter, longer = sorted((line, reason.exact), key=len)
+        if len(shorter) >= _LEAST_BEGINNING and (longer.startswith(shorter) or line in reason.exact):
+            return line
+        if speaks_alone(reason.exact) and reason.exact in line:
+            return line
+    return ""
+
+
+def same_pattern(reason: Reason, item: KnownError) -> str:
+    """The pattern of a known error that the reason has, or has among other words."""
+    if reason.pattern in item.told.patterns:
+        return reason.pattern
+    return next((known for known in item.told.patterns if speaks_alone(known) and known in reason.pattern), "")
