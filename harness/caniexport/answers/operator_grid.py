@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from caniexport import versions
+from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import TOLD, OperatorRow, OperatorsSummary, last_run, passed_text
 from caniexport.model.status import WORKS, Status
 
@@ -76,14 +77,37 @@ class ListedEntry:
     torch: str
 
 
-def every_operator(summary: OperatorsSummary) -> list[ListedEntry]:
-    """Every operator that has a call that was measured, by name."""
+@dataclass(frozen=True)
+class FailingOperators:
+    """The operators of the database of which no opset passes every call by an exporter in a release.
+
+    ``told`` is that in words: «By dynamo, 120 of 520 operators of torch do not pass …».
+    """
+
+    exporter: str
+    torch: str
+    entries: tuple[ListedEntry, ...]
+    told: str
+
+
+def failing_operators(every: Sequence[ListedEntry], exporter: str, torch: str) -> FailingOperators:
+    """Of the operators as they are in a release, those that fail by an exporter."""
+    asked = [entry for entry in every if entry.torch == torch and exporter in entry.now]
+    found = tuple(entry for entry in asked if entry.now[exporter] is not Status.PASS)
+    counted = f"{len(found)} of {len(asked)} operators of torch do not pass every call at any opset"
+    return FailingOperators(exporter, torch, found, f"By {EXPORTER_SHORT[exporter]}, {counted} in torch {torch}")
+
+
+def every_operator(summary: OperatorsSummary, until: str = "") -> list[ListedEntry]:
+    """Every operator that has a call that was measured, by name, as it is in a release; without one in the newest."""
+    releases = summary.releases[: summary.releases.index(until) + 1] if until else summary.releases
     found: dict[str, dict[str, dict[str, _ToldEnd]]] = defaultdict(lambda: defaultdict(dict))
     dtypes = {}
     for op, dtype, exporter, torch, opsets, *worst in summary.fetch(_TOLD_ROWS, [list(TOLD), _WORDS]):
-        found[op][exporter][torch] = _ToldEnd(tuple(opsets or ()), *worst)
-        dtypes[op] = dtype
-    return [_entry(op, dtypes[op], found[op], summary.releases) for op in sorted(found)]
+        if torch in releases:
+            found[op][exporter][torch] = _ToldEnd(tuple(opsets or ()), *worst)
+            dtypes[op] = dtype
+    return [_entry(op, dtypes[op], found[op], releases) for op in sorted(found)]
 
 
 class _ToldEnd(NamedTuple):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from caniexport import home as homes
-from caniexport.answers.signs import EXPORTER_SHORT
+from caniexport import versions
+from caniexport.answers.signs import EXPORTER_SHORT, STATUS, word
 from caniexport.cli import output
 from caniexport.cli.options import json_option, open_dataset
 from caniexport.model.made_cases import OPERATORS
@@ -17,6 +18,7 @@ from caniexport.model.status import Exporter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from caniexport.answers.operator_grid import FailingOperators
     from caniexport.answers.operator_lists import ListedOperator
     from caniexport.answers.operator_score import ReleaseScore
     from caniexport.answers.torch_operators import OperatorHistory, OperatorPlace, OperatorsSummary
@@ -39,10 +41,17 @@ _SHOWN = (Exporter.DYNAMO.value, Exporter.TRACE.value)
     type=click.Choice(_LISTS),
     help=f"A list of operators of the newest release instead: {', '.join(_LISTS)}.",
 )
+@click.option(
+    "--fails",
+    type=click.Choice(("dynamo", "trace")),
+    help="The operators of which no opset passes every call by this exporter, instead of one.",
+)
 @click.option("--torch", metavar="VERSION", help="The release: of a list, or of the first line about NAME.")
 @click.option("--all", "every", is_flag=True, help="Every line.")
 @json_option
-def command(name: str | None, which: str | None, torch: str | None, every: bool, as_json: bool) -> None:
+def command(
+    name: str | None, which: str | None, fails: str | None, torch: str | None, every: bool, as_json: bool
+) -> None:
     """Say since when an operator of torch exports, with which dtype, exporter and opset.
 
     NAME is any spelling: torch.nn.functional.grid_sample, F.grid_sample, aten::grid_sampler, or an ONNX operator. The
@@ -54,14 +63,16 @@ def command(name: str | None, which: str | None, torch: str | None, every: bool,
     from caniexport.answers import torch_operators as answers
     from caniexport.answers.operator_findings import findings_by_operator
 
-    if name and which:
-        raise click.UsageError("an operator's NAME is wanted, or --list")
+    if sum(map(bool, (name, which, fails))) > 1:
+        raise click.UsageError("an operator's NAME is wanted, or --list, or --fails")
     home = homes.find().of_corpus(OPERATORS)
     summary = answers.OperatorsSummary(home.published)
     if which:
         tests = lists.read_tests(home.cases)
         found = lists.listed(summary, open_dataset(), lists.OperatorList(which), torch, tests)
         output.answer(found, partial(_show_list, every=every), as_json)
+    elif fails:
+        output.answer(_failing(summary, fails, torch), partial(show_failing, every=every), as_json)
     elif name:
         found_by_hand = findings_by_operator(home.cases)
         dataset = open_dataset()
@@ -87,6 +98,29 @@ def _at(summary: OperatorsSummary, dataset: Dataset, name: str, torch: str) -> s
         return f"Nothing was measured of {name} at torch {asked.torch}.{notes}"
     nearest = f" torch {asked.torch} itself was not measured for it." if found.torch != asked.torch else ""
     return f"{found.told}{nearest}{notes}\n"
+
+
+def _failing(summary: OperatorsSummary, exporter: str, torch: str | None) -> FailingOperators:
+    from caniexport.answers.operator_grid import every_operator, failing_operators
+    from caniexport.answers.select import exporter_names
+
+    release = versions.resolve(versions.public(torch), summary.releases) if torch else summary.releases[-1]
+    return failing_operators(every_operator(summary, release), exporter_names((exporter,))[0], release)
+
+
+def show_failing(found: FailingOperators, console: Console, *, every: bool = False) -> None:
+    """Print how many operators fail by an exporter, and of each how its calls end."""
+    console.print(f"{found.told}.", style="bold", soft_wrap=True)
+    made = output.grid("operator", "dtype", "calls that pass", "ends", "passed")
+    for item in found.entries if every else found.entries[:_FEW]:
+        status = item.now[found.exporter]
+        ended = output.marked(f"{STATUS[status].sign} {word(status)}", STATUS[status])
+        share, until = item.share.get(found.exporter) or "none", item.passed.get(found.exporter, "")
+        made.add_row(item.op, item.dtype, share, ended, until)
+    console.print(made)
+    left = len(found.entries) - _FEW
+    more = f"{left} more: `caniexport op --fails {EXPORTER_SHORT[found.exporter]} --torch {found.torch} --all`. "
+    console.print(f"{more if left > 0 and not every else ''}`caniexport op NAME` tells more of one.", soft_wrap=True)
 
 
 def _show_scores(found: Sequence[ReleaseScore], console: Console, *, models: int) -> None:

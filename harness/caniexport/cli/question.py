@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from caniexport.answers.filters import read_filters
 from caniexport.cli import output
+from caniexport.cli.op import show_failing
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.names import some
 
 if TYPE_CHECKING:
     from caniexport.answers.operator_at import OperatorAt
+    from caniexport.answers.operator_grid import FailingOperators
     from caniexport.answers.wanted import NamedCases
     from caniexport.cli.output import Console
     from caniexport.match.asked import Understood
@@ -50,6 +52,10 @@ def show_question(
     asks = understand(found.question or AskedQuestion(found.query), load(dataset))
     if asks.unknown:
         raise UnknownName("; ".join(asks.unknown))
+    failing = _failing(dataset, found.query, asks)
+    if failing is not None:
+        output.answer(QuestionAnswer(asks.told, (), failing), partial(_show, show=show_failing), as_json)
+        return
     operator = _operator(dataset, asks) if asks.answer not in ("upgrade", "matrix") else None
     if operator is not None:
         output.answer(QuestionAnswer(asks.told, (), operator), partial(_show, show=show_operator_at), as_json)
@@ -78,6 +84,21 @@ def answer_at_point(
 def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
     console.print(f"Read as: {told.read_as}.", highlight=False, soft_wrap=True)
     show(told.answer, console)
+
+
+def _failing(dataset: Dataset, query: str, asks: Understood) -> FailingOperators | None:
+    """The operators that fail by the exporter that is named, where operators are asked for and none is named."""
+    from caniexport.answers.operator_grid import every_operator, failing_operators
+    from caniexport.answers.torch_operators import operators_beside
+    from caniexport.match.asked import asked_exporter
+
+    exporter = asked_exporter(query, asks)
+    summary = operators_beside(dataset) if exporter else None
+    if summary is None:
+        return None
+    asked = asks.setting.get("torch", "")
+    release = asked if asked in summary.releases else summary.releases[-1]
+    return failing_operators(every_operator(summary, release), exporter, release)
 
 
 def _operator(dataset: Dataset, asks: Understood) -> OperatorAt | None:

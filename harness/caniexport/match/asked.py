@@ -10,11 +10,14 @@ from typing import Literal
 from caniexport import versions
 from caniexport.answers import points
 from caniexport.answers.reading import Rows
-from caniexport.answers.select import opsets
-from caniexport.match.question import AskedQuestion
+from caniexport.answers.select import exporter_names, opsets
+from caniexport.match.question import OPERATORS, AskedQuestion
 from caniexport.model.errors import UnknownName
+from caniexport.model.status import Exporter
 from caniexport.names import plural
 
+#: the exporters that torch's own calls are asked of
+_CALLED_BY = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 #: the answer that a question is given: what becomes of one release on another, how fixes stand, a table of cases, or
 #: how each case that was found ends
 Answer = Literal["upgrade", "workarounds", "matrix", "cases"]
@@ -58,6 +61,14 @@ def understand(question: AskedQuestion, rows: Rows) -> Understood:
     return Understood(
         _answer(question, setting, before), question.words, setting, before, after, told, tuple(unknown), tuple(notes)
     )
+
+
+def asked_exporter(query: str, asks: Understood) -> str:
+    """The exporter whose failing operators a question asks for; empty where it asks for something else."""
+    if asks.words or asks.answer != "matrix" or not OPERATORS.search(query):
+        return ""
+    asked = exporter_names((asks.setting.get("exporter", Exporter.DYNAMO.value),))
+    return next((name for name in asked if name in _CALLED_BY), "")
 
 
 def _answer(question: AskedQuestion, setting: Mapping[str, str], before: str) -> Answer:

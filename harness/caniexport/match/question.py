@@ -85,6 +85,8 @@ _ASKS = re.compile(
     r"^\W*(?:is|are|does|do|did|can|could|may|will|why|which|what|when|where|how|since)\b(?!['\u2019])|\?\s*$",
     re.IGNORECASE,
 )
+#: what asks for operators, not for cases
+OPERATORS = re.compile(r"\b(?:operators?|ops)\b", re.IGNORECASE)
 #: words of a sentence that no case is looked for by
 _FILLING = frozenset(
     "a about an and any are as at be but by can case cases could do does export exported exporter exporting exports "
@@ -95,7 +97,7 @@ _FILLING = frozenset(
     "newest latest highest why fail fails failing opsets "
     "operators ops currently some all every between choose choosing pick decide better recommended safe safely than "
     "then only just also run runs running code team help think needing "
-    "ok okay fine did".split()
+    "ok okay fine did by unsupported can't cannot couldn't doesn't don't isn't aren't won't".split()
 )
 _SIGNS = frozenset(("", "-", "=", "&", "/", "+", "->", "\u2192", "\u2013"))
 _OUTER = "?!,;:()\"'`\u201c\u201d\u2018\u2019"
@@ -156,7 +158,9 @@ def read_question(query: str) -> AskedQuestion | None:
         "".join(runtime[:1]), bool(named or opsets or runtime or is_switched), tuple(others),
     )  # fmt: skip
     is_setting = given.named or given.releases
-    is_asked = given.words and _ASKS.search(query) and not _COMPLAINS.search(query)
+    is_looked_for = given.words and not _COMPLAINS.search(query)
+    is_listed = given.exporter and not given.words and OPERATORS.search(query)
+    is_asked = _ASKS.search(query) and (is_looked_for or is_listed)
     return given if is_setting or given.asks or is_asked else None
 
 

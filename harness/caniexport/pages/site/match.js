@@ -395,7 +395,9 @@ window.makeSearch = data => {
     const asks = _intention(text, kind, releases)
     const is_named = named || opsets.length > 0 || runtime.length > 0 || is_switched
     const words = _words_of(text.left)
-    const is_asked = words && match(reading._ASKS, query) && !match(reading._COMPLAINS, query)
+    const is_looked_for = words && !match(reading._COMPLAINS, query)
+    const is_listed = exporter && !words && match(reading.OPERATORS, query)
+    const is_asked = match(reading._ASKS, query) && (is_looked_for || is_listed)
     return is_named || releases.length || asks || is_asked ? {
       words, asks, kind: asks === 'matrix' && kind === 'move' ? 'range' : kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
       named: is_named, others,

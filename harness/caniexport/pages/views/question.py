@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,19 +12,18 @@ from markupsafe import Markup
 from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_at import OperatorAt, operator_without_case
+from caniexport.answers.operator_grid import FailingOperators
 from caniexport.answers.reasons import why
-from caniexport.answers.select import exporter_names
 from caniexport.answers.standings import workarounds
 from caniexport.answers.wanted import name_cases
 from caniexport.corpus.verdicts import Workaround
 from caniexport.match import search as searching
-from caniexport.match.asked import Understood, understand
+from caniexport.match.asked import Understood, asked_exporter, understand
 from caniexport.match.errors import Lead
 from caniexport.match.question import Intention, read_for, read_question
 from caniexport.match.search import SearchHits
 from caniexport.match.words import choose_main
 from caniexport.model.case import PLAIN
-from caniexport.model.status import Exporter
 from caniexport.pages import links
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
@@ -34,12 +32,9 @@ from caniexport.pages.setting import PARTS, Setting
 from caniexport.pages.views import matrix, torch_op, upgrade
 from caniexport.pages.views import workarounds as workarounds_page
 from caniexport.pages.views.hits import BESIDE, SHOWN, PlacedHit, tell_hit
-from caniexport.pages.views.torch_op import FailingOperators
 
 #: the pages whose search takes a whole question, and what they answer
 _INTENTIONS: Mapping[str, Intention] = {"upgrade": "upgrade", "workarounds": "workarounds", "matrix": "matrix"}
-#: what asks for operators, not for cases
-_OPERATORS = re.compile(r"\b(?:operators?|ops)\b", re.IGNORECASE)
 #: cases without a fix that a decision names
 _NAMED = 3
 _PAGES: Mapping[str, tuple[Callable[[Form, Kept], Page], str]] = {
@@ -113,7 +108,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
     # nothing is decided where the reader's own setting, which the question does not replace, is not known
     asks = replace(asks, unknown=(*asks.unknown, *(set(form.mine.missing) - set(asks.setting))))
     is_known = not asks.unknown and (found.hits or not asks.words or asks.answer == "upgrade")
-    about = {"replaced": _replaced(asks), "failing": _failing(kept, found.query, asks)}
+    about = {"replaced": _replaced(asks), "failing": _failing(kept, found.query, asks), "newest": kept.rows().torch[-1]}
     with links.carrying(inner.mine.address):
         if asks.answer in _PAGES and is_known:
             draw, label = _PAGES[asks.answer]
@@ -132,10 +127,8 @@ def _replaced(asks: Understood) -> list[str]:
 
 def _failing(kept: Kept, query: str, asks: Understood) -> FailingOperators | None:
     """What is said first where operators are asked for and none is named: how many fail by the exporter."""
-    if asks.words or asks.answer != "matrix" or not _OPERATORS.search(query):
-        return None
-    exporters = exporter_names((asks.setting.get("exporter", Exporter.DYNAMO.value),))
-    return torch_op.failing(kept, exporters[0])
+    exporter = asked_exporter(query, asks)
+    return torch_op.failing(kept, exporter, asks.setting.get("torch", "")) if exporter else None
 
 
 def _asked(asks: Understood, setting: Mapping[str, str], kept: Kept) -> dict[str, str]:

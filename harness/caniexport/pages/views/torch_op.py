@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from markupsafe import Markup
 
 from caniexport import home as homes
 from caniexport.answers.operator_findings import OperatorFinding, read_findings
-from caniexport.answers.operator_grid import ListedEntry, every_operator, operator_lines
+from caniexport.answers.operator_grid import (
+    FailingOperators,
+    ListedEntry,
+    every_operator,
+    failing_operators,
+    operator_lines,
+)
 from caniexport.answers.operator_lists import OperatorList, listed, read_tests
 from caniexport.answers.operator_score import ReleaseScore, read_used, scores
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import STANDS_FOR, OperatorPlace, OperatorsSummary, torch_operator
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
-from caniexport.model.status import Exporter, Status
+from caniexport.model.status import Exporter
 from caniexport.operators import operator_key
 from caniexport.pages.charts import Series, lines_chart
 from caniexport.pages.kept import Kept
@@ -45,25 +50,13 @@ def page_names(kept: Kept, documented: Iterable[str]) -> dict[str, str]:
     return {op: by_key.get(operator_key(op), op) for op in (summary.operators if summary else ())}
 
 
-@dataclass(frozen=True)
-class FailingOperators:
-    """The operators of the database of which no opset passes every call by an exporter, and that in words."""
-
-    exporter: str
-    entries: tuple[ListedEntry, ...]
-    told: str
-
-
-def failing(kept: Kept, exporter: str) -> FailingOperators | None:
-    """The operators that fail by an exporter in the newest release; ``None`` where that is not known."""
+def failing(kept: Kept, exporter: str, torch: str = "") -> FailingOperators | None:
+    """The operators that fail by an exporter in a release, or the newest; ``None`` where that is not known."""
     summary = kept.operators()
     if summary is None or exporter not in EXPORTERS:
         return None
-    newest = summary.releases[-1]
-    every = [entry for entry in kept.answer(_every) if entry.torch == newest and exporter in entry.now]
-    found = tuple(entry for entry in every if entry.now[exporter] is not Status.PASS)
-    told = f"By {EXPORTER_SHORT[exporter]}, {len(found)} of {len(every)} operators of torch do not pass every call"
-    return FailingOperators(exporter, found, f"{told} at any opset in torch {newest}")
+    release = torch if torch in summary.releases else summary.releases[-1]
+    return failing_operators(kept.answer(_every, release), exporter, release)
 
 
 def table(kept: Kept, documented: Iterable[str], fails: str = "", *, mine: str = "") -> Markup:
@@ -74,7 +67,7 @@ def table(kept: Kept, documented: Iterable[str], fails: str = "", *, mine: str =
     if summary is None:
         return Markup()
     found = failing(kept, fails)
-    every = found.entries if found else kept.answer(_every)
+    every = found.entries if found else kept.answer(_every, summary.releases[-1])
     return render(
         "op_table.html",
         every=every,
@@ -176,8 +169,8 @@ def _pairs(name: str, between: str, place: OperatorPlace) -> str:
     return "; ".join(f"{key or 'all'}{between}{value}" for key, value in found.items())
 
 
-def _every(kept: Kept) -> list[ListedEntry]:
-    return every_operator(_summary(kept))
+def _every(kept: Kept, torch: str) -> list[ListedEntry]:
+    return every_operator(_summary(kept), torch)
 
 
 def _scores(kept: Kept) -> list[ReleaseScore]:
