@@ -40,7 +40,7 @@ from caniexport.match import search as searching  # noqa: E402
 from caniexport.model.errors import CaniexportError  # noqa: E402
 from caniexport.pages import links  # noqa: E402
 from caniexport.pages.charts import drawn_picture  # noqa: E402
-from caniexport.pages.form import Page  # noqa: E402
+from caniexport.pages.form import Page, read_address  # noqa: E402
 from caniexport.pages.page import PAGES, find_dataset, page, read  # noqa: E402
 from caniexport.pages.render import prepare, render  # noqa: E402
 from caniexport.pages.views import case, matrix, runs  # noqa: E402
@@ -63,11 +63,9 @@ def _page(name: str) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _asked(request: Request) -> dict[str, str]:
-    """The parameters of an address; a form writes those with several values one after the other."""
-    found: dict[str, str] = {}
-    for name, value in parse_qsl(request.url.query):
-        found[name] = f"{found[name]},{value}" if name in found else value[: searching.LONGEST]
-    return found
+    """The parameters of an address, as far as the longest text is looked at."""
+    found = read_address(parse_qsl(request.url.query))
+    return {name: value[: searching.LONGEST + 1] for name, value in found.items()}
 
 
 def _document(name: str, asked: dict[str, str]) -> tuple[str, int]:

@@ -53,7 +53,7 @@ def _take(kept: Kept) -> None:
     _forget()
     if file is None:
         return
-    asked = dict(st.query_params)
+    asked = widgets.address()
     found, good, said = told(file.name, file.getvalue(), kept.rows().catalogue.values(), LONGEST)
     decision = decided(kept, file.name, file.getvalue(), asked) if good else ""
     parts = (f"For this file: {decision}" if decision else "", said.replace("`", "'"), _BELOW if found else "")

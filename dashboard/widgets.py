@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from caniexport.pages.form import Field
+from caniexport.pages.form import Field, read_address
 
 _MARKDOWN = set("\\`*_{}[]()<>#+-.!|~$:^&")
 
@@ -19,6 +19,12 @@ def draw(bars: Sequence[Sequence[Field]], beside: Callable[[], None] | None = No
                 _DRAWN[field.kind](field)
             if beside and bar is bars[-1]:
                 beside()
+
+
+def address() -> dict[str, str]:
+    """The parameters of the address as it is now."""
+    asked = st.query_params
+    return read_address((name, value) for name in asked for value in asked.get_all(name))
 
 
 def plain(said: str) -> str:

@@ -168,6 +168,20 @@ def test_the_filters_of_a_page_are_a_form_that_asks_for_the_same_again(ask):
     assert re.findall(r"<table.*?</table>", again, re.DOTALL) == re.findall(r"<table.*?</table>", body, re.DOTALL) != []
 
 
+def test_a_form_with_several_values_of_a_filter_asks_for_what_one_with_commas_does(ask):
+    table = re.compile(r"<table.*?</table>", re.DOTALL)
+    with_commas, several, last = (
+        table.findall(ask("/workarounds", f"q=cross&torch=2.8&{query}")[2])
+        for query in (
+            "exporter=torchscript-trace,dynamo",
+            "opset=&exporter=torchscript-trace&profile=&exporter=&exporter=dynamo",
+            "exporter=dynamo",
+        )
+    )
+
+    assert several == with_commas != last
+
+
 def test_the_first_page_that_is_opened_has_the_index_of_the_search_made(ask, monkeypatch):
     made = threading.Event()
     index = searching.index

@@ -136,6 +136,16 @@ def test_the_filters_show_the_setting_as_it_was_written(draw):
     assert "on 2 torch releases" in words(app)
 
 
+def test_several_values_of_a_parameter_are_those_with_commas_between_them_and_empty_ones_are_none(draw):
+    """As a form of the first document has them in its address."""
+    plainly = draw("matrix", rows="cases", exporter=f"{TRACE},dynamo")
+    repeated = draw("matrix", rows="cases", exporter=[TRACE, "", "dynamo", TRACE], torch="", opset="", unknown="")
+
+    assert list(repeated.pills(key="url-exporter").value) == [TRACE, "dynamo"]
+    assert markup(repeated) == markup(plainly)
+    assert [item.value for item in repeated.warning] == []
+
+
 def test_every_page_is_of_the_packages_of_the_setting(draw):
     matrix = markup(draw("matrix", rows="cases", profile="period"))
     assert re.findall(r"<th[^>]*>([\d.]+)</th>", matrix.split("</thead>")[0]) == ["2.8.0"]

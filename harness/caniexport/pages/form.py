@@ -30,6 +30,18 @@ PARAMETERS = frozenset(
 ) | {f"{prefix}{name}" for prefix in ("", setting.MINE) for name in setting.NAMES}
 
 
+def read_address(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The parameters of an address: several values of one, as a form writes them, are one with commas between them.
+
+    Empty values are left out.
+    """
+    found: dict[str, list[str]] = {}
+    for name, value in pairs:
+        if value and value not in found.setdefault(name, []):
+            found[name].append(value)
+    return {name: ",".join(values) for name, values in found.items() if values}
+
+
 @dataclass(frozen=True)
 class Field:
     """One filter; a ``combo`` takes one of the known names, or what is typed.
