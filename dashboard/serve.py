@@ -35,7 +35,6 @@ from streamlit.starlette import App  # noqa: E402
 
 from caniexport import names, pages  # noqa: E402
 from caniexport.answers.documents import all_claims  # noqa: E402
-from caniexport.answers.frames import cells_frame  # noqa: E402
 from caniexport.match import search as searching  # noqa: E402
 from caniexport.model.errors import CaniexportError  # noqa: E402
 from caniexport.pages import links  # noqa: E402
@@ -146,8 +145,7 @@ def _table(asked: dict[str, str], kind: str) -> bytes:
     names.require("format", kind, ("csv", "parquet"))
     kept = source()
     form = read("matrix", asked, kept)
-    kept = kept.of(form.mine.profile)
-    frame = cells_frame(kept, matrix.shown_filters(form, kept))
+    frame = matrix.shown_cells(form, find_dataset("matrix", form, kept))
     return frame.to_csv(index=False).encode() if kind == "csv" else frame.to_parquet(index=False)
 
 

@@ -8,6 +8,7 @@ import html
 import io
 import re
 import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 
@@ -277,6 +278,21 @@ def test_the_cells_that_a_matrix_shows_can_be_kept(ask):
     assert {row["exporter"] for row in rows} == {"torchscript-trace"}
     assert "/cells?format=csv" in ask("/matrix", asked)[2]
     assert ask("/cells", f"{asked}&format=xls")[0] == 404
+
+
+@pytest.mark.parametrize(
+    "asked", ["", "by=opset&torch=1.10..2.15&", "by=exporter&", "by=opset&torch=1.10..2.15&fixes=1&"]
+)
+def test_the_cells_to_keep_are_those_of_the_rows_that_are_shown(ask, asked):
+    shown = read(ask("/matrix", f"rows=cases&{asked}status=mismatch")[2])
+    body = ask("/cells", f"rows=cases&{asked}status=mismatch&format=csv")[2]
+    rows = list(csv.DictReader(io.StringIO(body)))
+    counted = Counter(row["status"] for row in rows)
+
+    assert len(counted) > 1
+    for status, number in counted.items():
+        assert re.search(rf"{'refused' if status == 'unsupported' else status}\s+{number}\b", shown), status
+    assert ask("/cells", "rows=cases&q=nothing-like-this&format=csv")[2].count("\n") == 1
 
 
 def test_a_case_or_an_operator_that_is_not_there_is_not_found_and_the_nearest_is_named(ask):

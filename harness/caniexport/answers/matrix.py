@@ -100,7 +100,7 @@ def table(dataset: Dataset, filters: Filters, by: By = By.TORCH) -> Table:
     """
     notes: list[str] = []
     rows = load(dataset, runtimes=by is By.RUNTIME)
-    selection = select(rows, _narrowed(filters, by, rows.torch, notes))
+    selection = select(rows, narrowed(filters, by, rows.torch, notes))
     if by is By.TORCH:
         columns, lines, together = _along_releases(selection)
     else:
@@ -118,7 +118,7 @@ def table(dataset: Dataset, filters: Filters, by: By = By.TORCH) -> Table:
     return Table(by, columns, tuple(lines), environments, tuple(notes), missing, rows.count)
 
 
-def _narrowed(filters: Filters, by: By, releases: Sequence[str], notes: list[str]) -> Filters:
+def narrowed(filters: Filters, by: By, releases: Sequence[str], notes: list[str]) -> Filters:
     """What a table is about where the filters leave it open; each assumption is noted."""
     if by is not By.TORCH and not filters.torch and releases:
         filters = replace(filters, torch=(releases[-1],))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from caniexport import versions
 from caniexport.answers import defaults
@@ -22,6 +22,9 @@ from caniexport.store import Dataset
 from caniexport.store.elsewhere import On, Runtime
 from caniexport.store.onnx_graph import Graph
 from caniexport.store.sql import Where
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Key = tuple[str, str]
 DatasetT = TypeVar("DatasetT", bound=Dataset)
@@ -146,6 +149,10 @@ class Rows:
         named = [row for row in rows if row[1] is not None]
         found = zip(cells(row[:-1] for row in named), (row[-1] for row in named), strict=True)
         return [(cell, bundle) for cell, bundle in found if cell.exporter != NO_EXPORTER]
+
+    def frame(self, **where: Iterable[Any]) -> pd.DataFrame:
+        """The same cells, and those of environment cases, with all columns of the row contract and ``origin``."""
+        return self._dataset.frame(_taken(where), runtimes=self._runtimes, on=self._moved_to)
 
     def of_case(self, case: str) -> list[tuple[MeasuredCell, str | None]]:
         """All cells of a case with their files, kept for the questions about it that a page goes on to ask."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from caniexport.store import elsewhere, sql
 from caniexport.store.elsewhere import On
 from caniexport.store.gates import Quarantined
 from caniexport.store.parts import Part
-from caniexport.store.query import Query, Source, group_text, names
+from caniexport.store.query import ORDER, Query, Source, group_text, names, with_origin
 from caniexport.store.summary import WrittenSummary
 from caniexport.store.which_row import CELL
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: columns by which cells are counted in the written summary, in its column ``cells``
 COUNTED_BY = (
@@ -45,6 +48,14 @@ class CellsQuery(Query):
         each; ``on`` asks how it ends on one runtime.
         """
         return self._rows(wanted, (lambda: self.speaking(where)) if runtimes else self._source(where, on))
+
+    def table(
+        self, wanted: Sequence[str], where: sql.Where, *, runtimes: bool = False, on: On | None = None
+    ) -> pa.Table:
+        """The same rows as a table, with their ``origin``."""
+        source = (lambda: self.speaking(where)) if runtimes else self._source(where, on)
+        text = f"SELECT {names((*wanted, 'origin'))} FROM ({{}}) ORDER BY {ORDER['cells']}"
+        return self._ask(source, text, sql.fetch_arrow).cast(with_origin("cells", wanted))
 
     def grouped_cells(
         self, by: Sequence[str], measures: Mapping[str, str], where: sql.Where, on: On | None

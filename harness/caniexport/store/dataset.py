@@ -199,6 +199,10 @@ class Dataset:
         """
         return self._cells.cells(wanted, where or {}, runtimes=runtimes, on=on)
 
+    def frame(self, where: sql.Where, *, runtimes: bool = False, on: On | None = None) -> pd.DataFrame:
+        """The same rows as a frame, with all of their columns and ``origin``."""
+        return to_frame(self._cells.table(columns_of("cells"), where, runtimes=runtimes, on=on))
+
     def runtimes(self) -> list[Runtime]:
         """The releases of runtimes that ran files of the corpus."""
         columns = ("runtime", "runtime_version", "provider")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from caniexport.store.parts import Part
 
 #: the order in which rows are given
-_ORDER = {
+ORDER = {
     "cells": 'torch, "case", variant, exporter, opset, provider, runtime, runtime_version',
     "runs": "line, filename",
 }
@@ -100,10 +100,9 @@ class Query:
         columns = ", ".join(map(sql.name, (*wanted, "origin")))
         found = [self._ask(lambda: self._all_of(alone, where), f"SELECT {columns} FROM ({{}})", sql.fetch_arrow)]
         if others:
-            text = f"SELECT {columns} FROM ({{}}) ORDER BY {_ORDER[self._table]}"
+            text = f"SELECT {columns} FROM ({{}}) ORDER BY {ORDER[self._table]}"
             found.append(self._ask(lambda: self._one_each(others, where), text, sql.fetch_arrow))
-        kinds = [*(schema(self._table).field(name) for name in wanted), pa.field("origin", pa.string())]
-        return pa.concat_tables(found).cast(pa.schema(kinds))
+        return pa.concat_tables(found).cast(with_origin(self._table, wanted))
 
     def speaking(self, where: sql.Where) -> tuple[str, list[Any]]:
         """The rows with these values as a relation, one per identity, with the values of its parameters."""
@@ -122,7 +121,7 @@ class Query:
 
     def _rows(self, wanted: Sequence[str], source: Source) -> list[tuple[Any, ...]]:
         columns = ", ".join(sql.shown(name) for name in wanted)
-        return self._ask(source, f"SELECT {columns} FROM ({{}}) ORDER BY {_ORDER[self._table]}", sql.fetch)
+        return self._ask(source, f"SELECT {columns} FROM ({{}}) ORDER BY {ORDER[self._table]}", sql.fetch)
 
     def _ask(self, source: Source, around: str, fetch: Callable[[str, Sequence[Any]], Found]) -> Found:
         """Ask once; where a file turns out to be damaged, without it again."""
@@ -220,6 +219,13 @@ def group_text(by: Sequence[str], measures: Mapping[str, str]) -> str:
     """A query for each group of the rows of a relation, which is to be put in: its columns, then the measures."""
     asked = ", ".join([names(by), *(f"{text} AS {sql.name(name)}" for name, text in measures.items())])
     return f"SELECT {asked} FROM ({{}}) GROUP BY {names(by)} ORDER BY {names(by)}"
+
+
+def with_origin(table: str, wanted: Sequence[str]) -> pa.Schema:
+    """The schema of these columns of a table, and of the origin of a row."""
+    import pyarrow as pa
+
+    return pa.schema([*(schema(table).field(name) for name in wanted), pa.field("origin", pa.string())])
 
 
 def names(wanted: Sequence[str]) -> str:

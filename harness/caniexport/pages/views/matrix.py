@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from caniexport.answers.filters import Filters
+from caniexport.answers.frames import matrix_frame
 from caniexport.answers.gathered import by_exporter, by_operator, by_theme
 from caniexport.answers.matrix import By, Table, table
 from caniexport.answers.select import Rows
@@ -27,6 +29,9 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.overview import careful_fixes
 from caniexport.pages.render import render
 from caniexport.pages.setting import Setting
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: the exporters of a matrix that names none
 _DEFAULT = (Exporter.TRACE.value, Exporter.DYNAMO.value)
@@ -119,11 +124,12 @@ def page(form: Form, kept: Kept) -> Page:
     return form.page(TITLE, lead, body, about=(asked.theme, asked.query), folds=True, searches=True)
 
 
-def shown_filters(form: Form, kept: Kept) -> Filters:
-    """The filters of the cells that a matrix shows, for a reader who saves them."""
+def shown_cells(form: Form, kept: Kept) -> pd.DataFrame:
+    """The cells of the lines that a matrix shows, for a reader who saves them."""
     asked = _asked(form, kept.rows())
-    filters = asked.filters(matching(kept, asked.query) if asked.query else ())
-    return filters if filters.exporters or asked.by is By.EXPORTER else replace(filters, exporters=_DEFAULT)
+    matched = matching(kept, asked.query) if asked.query else ()
+    frame = matrix_frame(kept, asked.filters(matched), asked.by)
+    return frame if matched or not asked.query else frame[:0]
 
 
 def _body(form: Form, kept: Kept, asked: MatrixParameters, shown: Table) -> Markup:
