@@ -72,6 +72,32 @@ def test_a_fix_that_leaves_an_exporter_names_both_and_is_none_of_the_one_that_it
     assert all(">dynamo</a>" not in line for line in of_dynamo)
 
 
+@pytest.mark.parametrize(
+    ("query", "near"),
+    [
+        ("cross-no-symbolic/stack_rewrit", ["cross-no-symbolic", "stack_rewrite"]),
+        ("x[crosss]", ["aten::cross", "cross-no-symbolic"]),
+        ("**rol** [x](javascript:alert(1))", ["aten::roll", "roll-negative"]),
+        ("[*]", []),
+    ],
+)
+@pytest.mark.parametrize("name", ["workarounds", "matrix"])
+def test_words_with_the_signs_of_a_pattern_that_nothing_has_leave_the_page_and_name_what_is_near(
+    small, name, query, near
+):
+    found = page(name, {"q": query, "torch": "2.8"}, small)
+
+    assert {field.name: field.one for bar in found.bars for field in bar}["q"] == query
+    assert f"has all of these words: {query}" in read(small, name, q=query)
+    links = re.findall(rf'<a href="\./{name}\?q=[^"]*&amp;torch=2.8">([^<]*)</a>', str(found.body))
+    assert links[: len(near)] == near
+    assert bool(links) == bool(near)
+
+
+def test_a_pattern_is_one_of_names_where_it_takes_some(small):
+    assert any("/ stack_rewrite" in row for row in rows_of(small, "workarounds", q="cross*"))
+
+
 def test_what_is_needed_stands_first_where_nothing_is_searched_for(small):
     words = [row.split()[1] for row in rows_of(small, "workarounds", torch="2.15.0")[1:]]
 

@@ -29,6 +29,7 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.overview import careful_fixes
 from caniexport.pages.render import render
 from caniexport.pages.setting import Setting
+from caniexport.pages.unfound import unfound
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,9 +117,10 @@ def page(form: Form, kept: Kept) -> Page:
     rows = kept.rows()
     asked = _asked(form, rows)
     matched = matching(kept, asked.query) if asked.query else ()
-    nothing = f"No case has all of these words: {asked.query}" if asked.query and not matched else ""
-    shown = None if nothing else kept.answer(table, asked.filters(matched), asked.by)
-    body = render("nothing.html", nothing=nothing) if shown is None else _body(form, kept, asked, shown)
+    if asked.query and not matched:
+        body = unfound(form, kept, "matrix", "case", asked.query)
+    else:
+        body = _body(form, kept, asked, kept.answer(table, asked.filters(matched), asked.by))
     runtime = "the runtime chosen" if asked.mine.of("runtime") else "the onnxruntime beside it"
     lead = _LEAD.format(runtime) + _LEADS[asked.rows]
     return form.page(TITLE, lead, body, about=(asked.theme, asked.query), folds=True, searches=True)

@@ -26,6 +26,7 @@ from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 from caniexport.pages.setting import NAMES
 from caniexport.pages.undecided import undecided
+from caniexport.pages.unfound import unfound
 
 TITLE = "Is this workaround still needed?"
 _EXPORTERS = [member.value for member in Exporter]
@@ -55,7 +56,7 @@ def page(form: Form, kept: Kept) -> Page:
     if not_known := undecided(form, "workarounds", ("provider", *NAMES)):
         body = not_known
     elif query and not matched:
-        body = render("nothing.html", nothing=f"No fix has all of these words: {query}")
+        body = unfound(form, kept, "workarounds", "fix", query)
     else:
         asked = replace(filters, cases=tuple(matched), variants=variants)
         body = _table(form, kept, asked, words, careful, order, matched)
@@ -139,11 +140,13 @@ def _told_release(form: Form, answer: Workarounds) -> str:
 
 
 def _named(kept: Kept, query: str) -> Filters | None:
-    """What ``caniexport workaround`` takes the words for, where they are a name."""
+    """What ``caniexport workaround`` takes the words for, where they are a name or a pattern that takes some."""
     try:
-        return read_filters("workaround", what_is_named(kept, query, fixes=True))
+        found = read_filters("workaround", what_is_named(kept, query, fixes=True))
+        select(kept.rows(), found)
     except UnknownName:
         return None
+    return found
 
 
 def name_fixes(kept: Kept, query: str) -> Filters:

@@ -1,0 +1,43 @@
+"""What stands instead of a table of which no row has the words that were looked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from markupsafe import Markup
+
+from caniexport import names
+from caniexport.answers.select import Rows
+from caniexport.model.case import PLAIN
+from caniexport.operators import spellings
+from caniexport.pages.form import Form
+from caniexport.pages.kept import Kept
+from caniexport.pages.render import render
+
+#: nearest names that are told
+_SHOWN = 5
+#: what may be a name of a case, fix, operator or theme
+_NAME = re.compile(r"[\w:.-]{3,}")
+
+
+def unfound(form: Form, kept: Kept, page: str, what: str, query: str) -> Markup:
+    """That no such thing (``case``, ``fix``) has these words, with the nearest names as links."""
+    near = kept.answer(_near, query)
+    return render("unfound.html", what=what, query=query, page=page, near=near, asked=form.asked)
+
+
+def _near(kept: Kept, query: str) -> Sequence[str]:
+    """The known names most like each name in the text, those that are the most like theirs first."""
+    known = _known(kept.rows())
+    near = [names.nearest(part, known) for part in _NAME.findall(query)]
+    together = (name for nth in zip_longest(*near) for name in nth if name)
+    return list(dict.fromkeys(together))[:_SHOWN]
+
+
+def _known(rows: Rows) -> list[str]:
+    entries = rows.catalogue.values()
+    named = [name for entry in entries for name in (entry.case, entry.theme, entry.variant)]
+    every = dict.fromkeys((*named, *spellings(op for entry in entries for op in entry.ops)))
+    return [name for name in every if name and name != PLAIN]
