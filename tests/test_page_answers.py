@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 import re
 from pathlib import Path
+from urllib.parse import parse_qsl
 
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from dashboard_data import build
@@ -13,6 +15,8 @@ from dashboard_data import build
 from caniexport.cli import main
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
+from caniexport.store import writer
+from caniexport.store.schema import to_arrow
 
 ROOT = Path(__file__).resolve().parents[1]
 CHOOSE = "(the newest; choose «My torch»)"
@@ -96,6 +100,30 @@ def test_words_with_the_signs_of_a_pattern_that_nothing_has_leave_the_page_and_n
 
 def test_a_pattern_is_one_of_names_where_it_takes_some(small):
     assert any("/ stack_rewrite" in row for row in rows_of(small, "workarounds", q="cross*"))
+
+
+def test_alerts_that_the_filter_of_their_state_hides_are_counted_with_a_link_that_shows_them(small):
+    asked = {"torch": "2.0.1", "q": "fix"}
+    shown = read(small, "alerts", **asked, state="open,acknowledged,resolved")
+
+    assert "✓ resolved 1" in shown
+    assert "Hidden by" not in shown
+    assert "No alert passes these filters. Hidden by «State»: 1 resolved. Show them, too" in read(
+        small, "alerts", **asked
+    )
+    link = re.search(r'href="\./alerts\?([^"]*)">Show them', str(page("alerts", asked, small).body))[1]
+    assert read(small, "alerts", **dict(parse_qsl(html.unescape(link)))) == shown
+
+
+def test_runs_that_the_gate_did_not_judge_are_counted_beside_those_that_passed(small, tmp_path):
+    file = build(tmp_path) / "results" / "environments.parquet"
+    rows = pq.read_table(file).to_pylist()
+    writer.write(file, "environments", to_arrow("environments", [{**row, "gate": None} for row in rows[:1]] + rows[1:]))
+    above = [str(page("runs", {}, kept).above) for kept in (small, Kept.open(file.parent, None))]
+
+    assert "None. 4 of 4 runs passed the checks of the gate.</p>" in above[0]
+    assert "None. 3 of 4 runs passed the checks of the gate. 1 was not judged, or no verdict was kept" in above[1]
+    assert "Rows of runs that were not judged are used." in above[1]
 
 
 def test_what_is_needed_stands_first_where_nothing_is_searched_for(small):

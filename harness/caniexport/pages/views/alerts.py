@@ -55,12 +55,15 @@ def page(form: Form, kept: Kept) -> Page:
     here = None
     if kept.rows().local and not form.whole:
         here = kept.answer(_against_published, people, datetime.now(UTC).date())
-    shown = [item for item in found.alerts if _taken(item, asked)]
+    taken = [item for item in found.alerts if _taken(item, asked)]
+    shown = [item for item in taken if item.state.value in asked["state"]]
     body = render(
         "alerts.html",
         found=found,
         shown=_by_step(shown),
         states=Counter(item.state for item in shown),
+        hidden=Counter(looks.STATE[item.state].word for item in taken if item.state.value not in asked["state"]),
+        every={**form.asked, "state": ",".join(_STATES)},
         whole=form.whole,
         here=here,
         summary=formats.summary(here) if here else "",
@@ -168,11 +171,11 @@ def _filters(form: Form, found: ReleaseAlerts, rows: Rows) -> dict[str, Sequence
 
 
 def _taken(item: ReleaseAlert, asked: dict[str, Sequence[str]]) -> bool:
+    """Whether the filters take an alert, in whatever state it is."""
     text = "\n".join((*item.alert.names, item.text or "", item.note, item.alert.id)).casefold()
     return (
         item.torch in asked["torch"]
         and item.alert.kind.value in asked["kind"]
-        and item.state.value in asked["state"]
         and any(member.place.exporter in asked["exporter"] for member in item.alert.members)
         and all(word in text for word in asked["q"])
     )

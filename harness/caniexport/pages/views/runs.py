@@ -23,10 +23,16 @@ from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 from caniexport.pages.views import alerts
+from caniexport.store.gates import GOOD
 
-_LEAD = "Each release was measured by a run in an environment of its own. Rows are used of runs that passed the gate."
+_LEAD = "Each release was measured by a run in an environment of its own. Rows of runs that the gate quarantined are left out."
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime", "numpy")
 _COLUMNS = ("Python", *_PACKAGES, "platform", "processor", "measured (UTC)", "cells", "run", "gate")
+#: why the gate has said nothing of a run, by where its rows are
+_UNJUDGED = {
+    "published": "or no verdict was kept when they were published",
+    "local": "for they were measured on this machine and the gate has not looked at them yet",
+}
 #: a row of environments: what it is of, its packages, its cells, what the gate said of it
 _Environment = tuple[str, dict[str, str], list[str], Mapping[str, Any]]
 
@@ -38,7 +44,15 @@ def page(form: Form, kept: Kept) -> Page:
     running = sorted((row for row in found if not row["torch"]), key=_runtime)
     compared = None if form.whole else _compared(form, kept)
     left_out = [row for row in found if row["quarantined"]]
-    above = render("runs_above.html", left_out=left_out, notes=kept.rows().notes, whole=form.whole)
+    above = render(
+        "runs_above.html",
+        left_out=left_out,
+        runs=len(found),
+        passed=sum(row["gate"] == GOOD for row in found),
+        unjudged=[(_count_unjudged(found, origin), why) for origin, why in _UNJUDGED.items()],
+        notes=kept.rows().notes,
+        whole=form.whole,
+    )
     body = render(
         "runs.html",
         whole=form.whole,
@@ -54,6 +68,10 @@ def page(form: Form, kept: Kept) -> Page:
         agreement=kept.answer(_agreement),
     )
     return form.page("Runs and environments", _LEAD, body, above, is_live=True, folds=True)
+
+
+def _count_unjudged(found: Iterable[Mapping[str, Any]], origin: str) -> int:
+    return sum(row["gate"] is None and row["origin"] == origin for row in found)
 
 
 def _agreement(kept: Kept) -> Markup:

@@ -120,7 +120,7 @@ def _table(
         decision=decide_for_words(form, kept, filters, answer) if filters.cases else "",
         at=_told_release(form, answer),
         shown=[EXPORTER_SHORT[name] for name in filters.exporters if not form.mine.of("exporter")],
-        seen=Counter(item.word for item in every),
+        seen=Counter(item.word for item in found),
         found=_sorted(found, order, rows.torch) if order else _as_found(found, matched),
         leaves=leaves,
         columns=_COLUMNS,
