@@ -25,7 +25,7 @@ from caniexport.pages.render import render
 from caniexport.pages.views import alerts
 from caniexport.store.gates import GOOD
 
-_LEAD = "Each release was measured by a run in an environment of its own. Rows of runs that the gate quarantined are left out."
+_LEAD = "Each release was measured by a run in an environment of its own. Rows that the gate quarantined are left out."
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime", "numpy")
 _COLUMNS = ("Python", *_PACKAGES, "platform", "processor", "measured (UTC)", "cells", "run", "gate")
 #: why the gate has said nothing of a run, by where its rows are
