@@ -55,7 +55,10 @@ _FONT = re.compile(r"\./static/media/SourceSansVF-Upright[\w.-]+\.woff2")
 
 def _page(name: str) -> Callable[[Request], Awaitable[Response]]:
     async def reply(request: Request) -> Response:
-        text, status = await to_thread.run_sync(_document, name, _asked(request))
+        asked = _asked(request)
+        if kind := asked.pop("format", ""):
+            return await _kept_table(name, asked, kind)
+        text, status = await to_thread.run_sync(_document, name, asked)
         return HTMLResponse(text, status, headers={"cache-control": "no-store"})
 
     return reply
@@ -112,6 +115,20 @@ def _font(index: Path) -> str:
 def _asset(path: Path) -> Markup:
     """A file of ours or of Streamlit's, as it is."""
     return Markup(path.read_text(encoding="utf-8"))
+
+
+async def _kept_table(name: str, asked: dict[str, str], kind: str) -> Response:
+    """The table of a page, to save: its own rows, with the filters of its address."""
+    try:
+        names.require("format", kind, ("csv",))
+        sheet = (await to_thread.run_sync(page, name, asked, source())).sheet
+        text = await to_thread.run_sync(lambda: sheet.csv if sheet else "")
+    except CaniexportError as error:
+        return PlainTextResponse(f"{error}\n", status_code=404)
+    if sheet is None:
+        return PlainTextResponse("this page has no table to save\n", status_code=404)
+    headers = {"content-disposition": f'attachment; filename="{name}.csv"', "cache-control": "no-store"}
+    return PlainTextResponse(text, headers=headers, media_type="text/csv")
 
 
 async def _script(request: Request) -> Response:

@@ -26,6 +26,7 @@ from caniexport.match import search as searching
 from caniexport.pages import grid, links
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import PAGES
+from caniexport.pages.sheet import Sheet
 from dashboard import serve
 
 
@@ -293,6 +294,49 @@ def test_the_cells_to_keep_are_those_of_the_rows_that_are_shown(ask, asked):
     for status, number in counted.items():
         assert re.search(rf"{'refused' if status == 'unsupported' else status}\s+{number}\b", shown), status
     assert ask("/cells", "rows=cases&q=nothing-like-this&format=csv")[2].count("\n") == 1
+
+
+#: pages with a filter, and a column of what they give to keep that has this value alone then
+KEPT = [
+    ("upgrade", "from=1.10.2&to=2.15.0", "from", "torch 1.10.2"),
+    ("workarounds", "word=needed&torch=1.10.2", "status", "needed"),
+    ("claims", "outcome=reproduced", "outcome", "reproduced"),
+    ("declared", "exporter=trace", "exporter", "torchscript-trace"),
+    ("alerts", "torch=2.0.1&state=open", "torch", "2.0.1"),
+    ("op", "op=aten::cross&exporter=dynamo", "exporter", "dynamo"),
+]
+
+
+@pytest.mark.parametrize(("name", "asked", "column", "value"), KEPT)
+def test_the_rows_of_a_page_can_be_kept_as_they_are_filtered(ask, name, asked, column, value):
+    shown = html.unescape(ask(f"/{name}", asked)[2])
+    (link,) = re.findall(r'href="\./([^"]*format=csv)" download', shown)
+    path, _, query = link.partition("?")
+    status, headers, body = ask(f"/{path}", query)
+    rows = list(csv.DictReader(io.StringIO(body)))
+
+    assert (status, path) == (200, name)
+    assert f'filename="{name}.csv"'.encode() in headers[b"content-disposition"]
+    assert all(row[column].startswith(value) for row in rows)
+    case = next(key for key in rows[0] if key.startswith("case") and "pass" not in key)
+    assert all(re.split("[/;]", row[case])[0] in shown for row in rows)
+    if name in ("claims", "declared", "workarounds"):
+        (table,) = re.findall("<table.*</table>", shown, re.DOTALL)
+        assert len(rows) == table.count("<tr") - 1
+
+
+def test_a_page_without_a_table_has_none_to_keep_and_an_empty_one_has_its_heads(ask):
+    assert "format=csv" not in ask("/glossary")[2]
+    assert ask("/glossary", "format=csv")[0] == ask("/claims", "format=xls")[0] == 404
+    assert ask("/claims", "q=nothing+like+this&format=csv")[2].startswith("outcome,why not,the source says")
+    assert ask("/claims", "q=nothing+like+this&format=csv")[2].count("\n") == 1
+
+
+def test_a_text_of_the_dataset_never_becomes_a_formula():
+    given = ["=1+1", "+1", "-1", "@x", "\t=1", 'a "b", c\nd', -1, ""]
+    kept = list(csv.reader(io.StringIO(Sheet(("text",), lambda: [[text] for text in given]).csv)))
+
+    assert kept == [["text"], ["'=1+1"], ["'+1"], ["'-1"], ["'@x"], ["'\t=1"], ['a "b", c\nd'], ["-1"], [""]]
 
 
 def test_a_case_or_an_operator_that_is_not_there_is_not_found_and_the_nearest_is_named(ask):

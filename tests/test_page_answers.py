@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import re
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -361,3 +363,22 @@ def test_an_alert_is_told_by_its_cause_not_by_what_wraps_it(published):
     assert len(told) > 50
     assert not [row for row in told.values() if "This is step" in row or "Next steps" in row]
     assert "TypeError: float() argument must be a string or a real number" in told["integers-times-dynamic-size"]
+
+
+@pytest.mark.published
+@pytest.mark.parametrize(
+    ("asked", "column", "value"),
+    [
+        ({}, "operator", "abs"),
+        ({"fails": "dynamo"}, "dynamo: passes at opset", ""),
+        ({"list": "silent"}, "how it ends", "Mismatch"),
+        ({"op": "acos"}, "case or operator", "acos"),
+    ],
+)
+def test_the_operators_of_a_page_can_be_kept(published, asked, column, value):
+    shown = page("op", asked, published)
+    kept = list(csv.DictReader(io.StringIO(shown.sheet.csv)))
+
+    assert any(value in re.split("[:|]", row[column]) for row in kept)
+    assert "op" in asked or len(kept) == str(shown.body).count("<tr data-words=")
+    assert "format=csv" in shown.keeps

@@ -17,6 +17,7 @@ from caniexport.answers.select import Rows, exporter_name
 from caniexport.model.errors import UnknownName
 from caniexport.pages import setting
 from caniexport.pages.setting import Setting
+from caniexport.pages.sheet import Sheet
 
 APP = "Can I export it?"
 #: longest value of a parameter that is looked at
@@ -108,6 +109,7 @@ class Page:
     ``about`` is what was asked, where the heading does not have it; ``read_as`` the parameters that a line of words was
     read as, which belong into the address instead of it.
     ``mine`` is the reader's setting, which its links take along; ``shows_mine``: whether its filters show it whole.
+    ``sheet`` is its table for a reader who keeps it, at the address ``keeps``; a page without one has neither.
     """
 
     title: str
@@ -125,6 +127,8 @@ class Page:
     shows_mine: bool = False
     about: str = ""
     read_as: Mapping[str, str] | None = None
+    sheet: Sheet | None = None
+    keeps: str = ""
 
     @property
     def chosen(self) -> tuple[str, ...]:

@@ -72,7 +72,10 @@ def page(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False
     with links.carrying(form.mine.address):
         found = _VIEWS[name](form, find_dataset(name, form, kept))
         if line.found:
-            return replace(found, body=search.answer(form, kept, line.query, line.found), warnings=tuple(form.warnings))
+            body = search.answer(form, kept, line.query, line.found)
+            return replace(found, body=body, warnings=tuple(form.warnings), sheet=None)
+        if found.sheet and not whole:
+            found = replace(found, keeps=links.page(name, **{**line.asked, "format": "csv"}))
     return found if line.asked is asked else replace(found, read_as=line.asked)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import MatrixRow, table
 from caniexport.answers.standings import workarounds
 from caniexport.pages.kept import Kept
+from caniexport.pages.sheet import as_csv
 from caniexport.store.schema import columns
 
 if TYPE_CHECKING:
@@ -89,25 +88,7 @@ def _fixes(kept: Kept) -> list[dict[str, Any]]:
 
 def _compressed(path: Path, rows: list[dict[str, Any]]) -> None:
     """The rows as CSV in gzip, which spreadsheets and pandas read; the same rows give the same bytes."""
-    path.write_bytes(gzip.compress(_csv(rows).encode(), mtime=0))
-
-
-def _csv(rows: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _names(rows), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _plain(value) for name, value in row.items()} for row in rows)
-    return text.getvalue()
-
-
-def _names(rows: list[dict[str, Any]]) -> list[str]:
-    """Every column that a row has."""
-    return list(dict.fromkeys(name for row in rows for name in row))
-
-
-def _plain(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula is marked as text."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
+    path.write_bytes(gzip.compress(as_csv(rows).encode(), mtime=0))
 
 
 def _tables(kept: Kept) -> Iterable[tuple[str, pa.Table]]:

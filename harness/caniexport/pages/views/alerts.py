@@ -32,6 +32,7 @@ from caniexport.pages.charts import Series, bars_chart
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
+from caniexport.pages.sheet import Sheet, joined
 from caniexport.store import Dataset
 
 #: characters of a cause
@@ -40,6 +41,10 @@ _EXPORTERS = [member.value for member in Exporter]
 _NAMED = tuple(name for name in _EXPORTERS if name != Exporter.DEFAULT.value)
 _STATES = [state.value for state in AlertStage]
 _DEFAULT = (AlertStage.OPEN.value, AlertStage.ACKNOWLEDGED.value)
+_COLUMNS = (
+    *("torch", "against", "state", "since", "note", "case / form", "text", "what", "before → after"),
+    *("exporter", "done by", "cells"),
+)
 TITLE = "What did a release break?"
 _LEAD = (
     "What a release made worse than the one before it, one alert for each cause. Every exporter is looked at "
@@ -72,7 +77,26 @@ def page(form: Form, kept: Kept) -> Page:
         chart=_chart(found),
         lived=kept.answer(_lived),
     )
-    return form.page(TITLE, _LEAD, body, folds=True)
+    return form.page(TITLE, _LEAD, body, folds=True, sheet=Sheet(_COLUMNS, lambda: map(_row, shown)))
+
+
+def _row(item: ReleaseAlert) -> tuple[object, ...]:
+    """An alert as it is kept, in the order of the columns."""
+    members = item.alert.members
+    return (
+        item.torch,
+        item.before,
+        looks.STATE[item.state].word,
+        life(item),
+        item.note,
+        joined(item.alert.names),
+        short_cause(item.text or "", _LONGEST),
+        item.alert.kind.value,
+        joined(dict.fromkeys(f"{member.before} → {member.after}" for member in members)),
+        joined(dict.fromkeys(member.place.exporter for member in members)),
+        joined(item.by),
+        len(members),
+    )
 
 
 def releases(kept: Kept, people: Noted) -> ReleaseAlerts:

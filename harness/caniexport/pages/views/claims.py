@@ -10,6 +10,7 @@ from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
+from caniexport.pages.sheet import Sheet
 
 _TITLE = "What the sources say, and what was measured"
 _LEAD = (
@@ -19,6 +20,10 @@ _LEAD = (
 )
 #: what differs from its source first
 _ORDER = {"not-reproduced": 0, "partly": 1, "reproduced": 2, "not-measured": 3, "pending": 4}
+_COLUMNS = (
+    *("outcome", "why not", "the source says", "about", "source", "what was measured"),
+    *("case", "form", "cell"),
+)
 
 
 def page(form: Form, kept: Kept) -> Page:
@@ -34,7 +39,14 @@ def page(form: Form, kept: Kept) -> Page:
     shown = [claim for claim in found.claims if _has(claim, query)]
     shown.sort(key=lambda claim: _ORDER.get(claim.outcome, 0))
     seen = Counter(word for claim in shown for word in (claim.outcome, claim.why_not) if word)
-    return form.page(_TITLE, _LEAD, render("claims.html", claims=shown, seen=seen, with_case=True), folds=True)
+    body = render("claims.html", claims=shown, seen=seen, with_case=True)
+    return form.page(_TITLE, _LEAD, body, folds=True, sheet=Sheet(_COLUMNS, lambda: map(_row, shown)))
+
+
+def _row(claim: JudgedClaim) -> tuple[object, ...]:
+    """A row as it is kept, in the order of the columns."""
+    said = (claim.outcome, claim.why_not, claim.says, claim.versions, claim.source, claim.reason)
+    return (*said, claim.case, claim.variant, *(claim.cells[:1] or ("",)))
 
 
 def _has(claim: JudgedClaim, query: str) -> bool:

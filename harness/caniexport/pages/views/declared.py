@@ -12,6 +12,7 @@ from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
+from caniexport.pages.sheet import Sheet, joined
 from caniexport.pages.views import torch_op
 
 _TITLE = "Declared against measured"
@@ -20,6 +21,7 @@ _LEAD = (
     "A registered rule is not yet a passing export."
 )
 _EXPORTERS = (Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value)
+_COLUMNS = ("torch", "operator", "exporter", "so", "torch declares opsets", "cases pass at opsets", "cases")
 
 
 def page(form: Form, kept: Kept) -> Page:
@@ -39,7 +41,13 @@ def page(form: Form, kept: Kept) -> Page:
     seen = Counter(item.agreement for item in shown)
     about = {"torch": torch, "newest": torch == releases[0], "known": bool(found), "seen": seen, "found": shown}
     body = render("declared.html", **about, has_calls=partial(torch_op.has_calls, kept))
-    return form.page(_TITLE, _LEAD, body, folds=True)
+    return form.page(_TITLE, _LEAD, body, folds=True, sheet=Sheet(_COLUMNS, lambda: map(_row, shown)))
+
+
+def _row(item: Declared) -> tuple[object, ...]:
+    """A row as it is kept, in the order of the columns."""
+    so = looks.AGREEMENT[item.agreement].word
+    return item.torch, item.op, item.exporter, so, item.declared, item.passing, joined(item.cases)
 
 
 def _has(item: Declared, query: str) -> bool:

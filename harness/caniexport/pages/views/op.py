@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from markupsafe import Markup
 
-from caniexport import names
+from caniexport import names, versions
 from caniexport.answers.gathered import by_exporter
-from caniexport.answers.matrix import table
+from caniexport.answers.matrix import MatrixRow, table
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.match.errors import Confidence, Lead
 from caniexport.pages import grid, looks
@@ -19,6 +20,7 @@ from caniexport.pages.grid import Cells
 from caniexport.pages.kept import Kept
 from caniexport.pages.overview import careful_fixes, cases
 from caniexport.pages.render import render
+from caniexport.pages.sheet import Sheet
 from caniexport.pages.views import torch_op
 from caniexport.pages.views.hits import BESIDE, tell_hit
 from caniexport.pages.views.matrix import count_statuses
@@ -36,12 +38,15 @@ def page(form: Form, kept: Kept) -> Page:
     which = form.one_of("list", tuple(torch_op.LISTS), "list")
     if which:
         lead = f"Operators of torch: {torch_op.LISTS[which]}."
-        return form.page("Operators", lead, torch_op.one_list(kept, which, counted))
+        body = torch_op.one_list(kept, which, counted)
+        return form.page("Operators", lead, body, sheet=torch_op.list_sheet(kept, which))
     in_database = torch_op.names(kept, asked) if asked else ()
     if in_database and asked not in counted:
         asked = torch_op.page_names(kept, counted)[in_database[0]]
         if asked not in counted:
-            return form.page(in_database[0], _LEAD, torch_op.timeline(kept, in_database), back=True, folds=True)
+            body = torch_op.timeline(kept, in_database)
+            sheet = _sheet(kept, (), in_database)
+            return form.page(in_database[0], _LEAD, body, back=True, folds=True, sheet=sheet)
     op = asked if asked in counted else form.one_of("op", sorted(counted), "operator")
     if not op:
         near = names.nearest(asked, counted) if asked else []
@@ -53,7 +58,8 @@ def page(form: Form, kept: Kept) -> Page:
             torch_op.table(kept, counted, fails, mine=form.mine.told),
             render("ops.html", counted=counted, near=near),
         ]
-        return form.page("Operators", lead, Markup().join(parts[::-1] if near else parts))
+        body = Markup().join(parts[::-1] if near else parts)
+        return form.page("Operators", lead, body, sheet=torch_op.sheet(kept, fails))
     hits = [
         tell_hit(kept, Lead(item, Confidence.OPERATOR, f"operator {op}", 1.0)) for item in entries if op in item.ops
     ]
@@ -82,4 +88,23 @@ def page(form: Form, kept: Kept) -> Page:
         seen=seen,
         looked=looks.statuses(seen),
     )
-    return form.page(op, _LEAD, body + torch_op.timeline(kept, in_database, told=True), back=True, folds=True)
+    body += torch_op.timeline(kept, in_database, told=True)
+    sheet = _sheet(kept, shown.lines, in_database)
+    return form.page(op, _LEAD, body, back=True, folds=True, sheet=sheet)
+
+
+def _sheet(kept: Kept, lines: Sequence[MatrixRow], in_database: Sequence[str]) -> Sheet:
+    """The matrix of the cases and torch's own calls over the releases, for a reader who keeps them."""
+    summary = kept.operators()
+    own = summary.releases if summary and in_database else ()
+    releases = versions.ordered({*own, *(torch for line in lines for torch in line.places)})
+
+    def rows() -> Iterator[tuple[object, ...]]:
+        for line in lines:
+            places = (line.places[torch].text if torch in line.places else "" for torch in releases)
+            yield ("documented failure", line.case, line.title, "", "", line.exporter, *places)
+        for op, dtype, call, exporter, told in torch_op.timeline_rows(kept, in_database):
+            places = (told.get(torch, "") for torch in releases)
+            yield ("torch's own calls", op, "", dtype, call, exporter, *places)
+
+    return Sheet(("row of", "case or operator", "title", "dtype", "form", "exporter", *releases), rows)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 
 from markupsafe import Markup
 
@@ -12,6 +13,7 @@ from caniexport.answers.operator_findings import OperatorFinding, read_findings
 from caniexport.answers.operator_grid import (
     FailingOperators,
     ListedEntry,
+    OperatorCell,
     every_operator,
     failing_operators,
     operator_lines,
@@ -27,6 +29,7 @@ from caniexport.operators import operator_key
 from caniexport.pages.charts import Series, lines_chart
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
+from caniexport.pages.sheet import Sheet
 from caniexport.pages.timeline import share_class, shown_timeline
 
 EXPORTERS = (Exporter.DYNAMO.value, Exporter.TRACE.value)
@@ -39,6 +42,7 @@ LISTS = {
     OperatorList.UNDECLARED_PASSES.value: "passes, and is not declared",
     OperatorList.ONNXSCRIPT.value: "what onnxscript's own tests expect",
 }
+_LIST_ROW = ("op", "dtype", "form", "exporter", "opset", "torch", "said")
 #: operators of one name that are shown
 _MOST = 4
 
@@ -66,8 +70,7 @@ def table(kept: Kept, documented: Iterable[str], fails: str = "", *, mine: str =
     summary = kept.operators()
     if summary is None:
         return Markup()
-    found = failing(kept, fails)
-    every = found.entries if found else kept.answer(_every, summary.releases[-1])
+    found, every = _entries(kept, fails)
     return render(
         "op_table.html",
         every=every,
@@ -81,6 +84,51 @@ def table(kept: Kept, documented: Iterable[str], fails: str = "", *, mine: str =
         lists=LISTS,
         chart=_score_chart(kept.answer(_scores), summary.releases),
     )
+
+
+def _entries(kept: Kept, fails: str) -> tuple[FailingOperators | None, Sequence[ListedEntry]]:
+    """The operators that fail by an exporter where one is named, and those that the table has."""
+    found = failing(kept, fails)
+    return found, found.entries if found else kept.answer(_every, _summary(kept).releases[-1])
+
+
+def sheet(kept: Kept, fails: str = "") -> Sheet:
+    """The table of all operators, or of those that fail by an exporter, for a reader who keeps it."""
+    told = ("passes at opset", "since", "how it ends", "calls that pass", "it did")
+    names = [f"{EXPORTER_SHORT[exporter]}: {name}" for exporter in EXPORTERS for name in told]
+    found = partial(_entries, kept, fails)
+    return Sheet(
+        ("operator", "dtype", *names, "last in"), lambda: map(_entry_row, found()[1] if kept.operators() else ())
+    )
+
+
+def _entry_row(item: ListedEntry) -> tuple[object, ...]:
+    found = [item.op, item.dtype]
+    for exporter in EXPORTERS:
+        ends = item.now[exporter].value if exporter in item.now else ""
+        found += [item.passing.get(exporter, ""), item.since.get(exporter, ""), ends]
+        found += [item.share.get(exporter, ""), item.passed.get(exporter, "")]
+    return (*found, item.torch)
+
+
+def list_sheet(kept: Kept, which: str) -> Sheet:
+    """One of the lists, for a reader who keeps it."""
+    columns = ("operator", "dtype", "form", "exporter", "opset", "torch", "how it ends")
+    return Sheet(columns, lambda: map(attrgetter(*_LIST_ROW), kept.answer(_listed, which) if kept.operators() else ()))
+
+
+def timeline_rows(kept: Kept, ops: Sequence[str]) -> Iterator[tuple[str, str, str, str, dict[str, str]]]:
+    """The lines of these operators over the releases: operator, dtype, form, exporter, and by release the opsets at
+    which every call passes of those that were asked, or how many do.
+    """
+    summary = kept.operators()
+    for op in ops if summary else ():
+        for line in operator_lines(_summary(kept), op):
+            yield op, line.dtype, line.form, line.exporter, {torch: _told(cell) for torch, cell in line.cells.items()}
+
+
+def _told(cell: OperatorCell) -> str:
+    return f"{cell.status.value} {cell.share or cell.opsets}"
 
 
 def _score_chart(scores: Sequence[ReleaseScore], releases: Sequence[str]) -> Markup:

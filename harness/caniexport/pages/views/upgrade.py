@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -17,11 +17,13 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upgrade import Upgrade, upgrade
 from caniexport.answers.wanted import name_cases
 from caniexport.home import NEWEST
-from caniexport.model.status import Exporter
+from caniexport.model.status import Exporter, Status
+from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import PROFILE_WORDS
+from caniexport.pages.sheet import Sheet, joined
 from caniexport.pages.undecided import undecided
 from caniexport.profiles import PERIOD
 
@@ -33,6 +35,10 @@ _OWN = "the default call's"
 #: signs of an operator list in the title of a tab, and in all
 _IN_A_TAB = 60
 LONGEST = 4000
+_COLUMNS = (
+    *("from", "to", "what changes", "case", "title", "before", "after"),
+    *("done by", "text", "told", "works there"),
+)
 _LISTS = (
     ("drop", "Workarounds that may go", "needed before; the failing form works afterwards"),
     ("add", "Workarounds to add", "what they fix breaks on the way"),
@@ -80,7 +86,22 @@ def page(form: Form, kept: Kept) -> Page:
         given["kept"] = (called(found.kept), _at(found.kept.place, form.mine.profile)) if found.kept else ()
     about = (f"torch {found.before.torch} to {found.after.torch}", named[:_IN_A_TAB]) if found else ()
     body = render("upgrade.html", **given)
-    return form.page(TITLE, _LEAD, body, about=about, takes_file=True, folds=True, searches=True)
+    sheet = Sheet(_COLUMNS, lambda: _rows(found) if found else ())
+    return form.page(TITLE, _LEAD, body, about=about, takes_file=True, folds=True, searches=True, sheet=sheet)
+
+
+def _rows(found: Upgrade) -> Iterator[tuple[object, ...]]:
+    """What changes as it is kept, in the order of the columns; of a further way of calling what gets worse by it."""
+    ways = [(found.after.text, found.groups)]
+    if found.kept:
+        ways.append((called(found.kept).replace("`", ""), found.kept_groups))
+    for to, groups in ways:
+        for group in groups:
+            for change in group.changes:
+                ends = (change.before or Status.NOT_RUN, change.after or Status.NOT_RUN)
+                what = (looks.VERDICT[group.verdict].word, change.case, change.title, *(end.value for end in ends))
+                said = (change.blamed if change.axes else "", group.cause, change.told, joined(change.fixes))
+                yield (found.before.text, to, *what, *said)
 
 
 def _asked_of(form: Form) -> set[str]:

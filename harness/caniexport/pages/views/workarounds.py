@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from markupsafe import Markup
@@ -23,8 +23,9 @@ from caniexport.model.status import Exporter
 from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
-from caniexport.pages.render import render
+from caniexport.pages.render import opset_name, render
 from caniexport.pages.setting import NAMES
+from caniexport.pages.sheet import Sheet
 from caniexport.pages.undecided import undecided
 from caniexport.pages.unfound import unfound
 
@@ -41,6 +42,11 @@ _COLUMNS = {
     "since": "since when",
     "kind": "kind",
 }
+#: columns of the table that a reader keeps
+_KEPT = (
+    *("status", "exporter", "to exporter", "torch", "opset", "case", "fix", "note", "caution"),
+    *("since when", "kind"),
+)
 #: of columns that stand in one: a phone has room for three
 _HEADS = (("word", "exporter"), ("fix",), ("since",), ("kind",))
 
@@ -53,13 +59,17 @@ def page(form: Form, kept: Kept) -> Page:
     order = form.one_of("sort", [*_COLUMNS, "statement"], "order") or ("" if query else "word")
     matched = _matched(kept, query) if query else {}
     variants = name_fixes(kept, query).variants if query else ()
+    found: list[Standing] = []
     if not_known := undecided(form, "workarounds", ("provider", *NAMES)):
         body = not_known
     elif query and not matched:
         body = unfound(form, kept, "workarounds", "fix", query)
     else:
         asked = replace(filters, cases=tuple(matched), variants=variants)
-        body = _table(form, kept, asked, words, careful, order, matched)
+        answer = kept.answer(workarounds, asked)
+        found = [item for item in _every(kept, asked, answer, careful) if not words or item.word.value in words]
+        found = _sorted(found, order, kept.rows().torch) if order else _as_found(found, matched)
+        body = _table(form, kept, asked, answer, found, order, tuple(matched))
     return form.page(
         TITLE,
         "A fix is needed where the failing form fails and the fix works, and obsolete where both work.",
@@ -67,7 +77,35 @@ def page(form: Form, kept: Kept) -> Page:
         about=(query,),
         folds=True,
         searches=True,
+        sheet=Sheet(_KEPT, lambda: _rows(kept, found)),
     )
+
+
+def _rows(kept: Kept, found: Sequence[Standing]) -> Iterator[tuple[object, ...]]:
+    """The fixes as they are kept, in the order of the columns."""
+    leaves = _leaves(kept)
+    for item in found:
+        to = leaves.get((item.case, item.variant), "")
+        opset = opset_name(item.opset) if item.torch else ""
+        caution = "known to be wrong or partial" if item.caution else ""
+        said = (item.note, caution, item.statement, item.kind)
+        yield (item.word.value, item.exporter, to, item.torch, opset, item.case, item.variant, *said)
+
+
+def _leaves(kept: Kept) -> dict[tuple[str, str], str]:
+    """By fix that leaves its exporter: the one that it goes to."""
+    return {key: entry.leaves_for for key, entry in kept.rows().catalogue.items() if entry.leaves_for}
+
+
+def _every(kept: Kept, filters: Filters, answer: Workarounds, careful: bool) -> list[Standing]:
+    """The fixes asked for, of whatever word."""
+    leaves = _leaves(kept)
+    return [
+        item
+        for item in (*answer.standings, *(answer.cautions if careful or filters.variants else ()))
+        # to go where one is already is no fix
+        if leaves.get((item.case, item.variant)) != item.exporter
+    ]
 
 
 def _matched(kept: Kept, query: str) -> Mapping[str, str]:
@@ -100,35 +138,25 @@ def _table(
     form: Form,
     kept: Kept,
     filters: Filters,
-    words: tuple[str, ...],
-    careful: bool,
+    answer: Workarounds,
+    found: Sequence[Standing],
     order: str,
-    matched: Mapping[str, str],
+    matched: tuple[str, ...],
 ) -> Markup:
-    answer = kept.answer(workarounds, filters)
-    rows = kept.rows()
-    leaves = {key: entry.leaves_for for key, entry in rows.catalogue.items() if entry.leaves_for}
-    every = [
-        item
-        for item in (*answer.standings, *(answer.cautions if careful or filters.variants else ()))
-        # to go where one is already is no fix
-        if leaves.get((item.case, item.variant)) != item.exporter
-    ]
-    found = [item for item in every if not words or item.word.value in words]
     return render(
         "workarounds.html",
         decision=decide_for_words(form, kept, filters, answer) if filters.cases else "",
         at=_told_release(form, answer),
         shown=[EXPORTER_SHORT[name] for name in filters.exporters if not form.mine.of("exporter")],
         seen=Counter(item.word for item in found),
-        found=_sorted(found, order, rows.torch) if order else _as_found(found, matched),
-        leaves=leaves,
+        found=found,
+        leaves=_leaves(kept),
         columns=_COLUMNS,
         heads=_HEADS,
-        only=(", ".join(filters.variants), tuple(matched)) if filters.variants else (),
+        only=(", ".join(filters.variants), matched) if filters.variants else (),
         order=order,
         asked={name: value for name, value in form.asked.items() if name != "sort"},
-        titles={entry.case: entry.title for entry in rows.catalogue.values()},
+        titles={entry.case: entry.title for entry in kept.rows().catalogue.values()},
         notes=[item.split(" (--")[0] for item in answer.notes],
     )
 
