@@ -169,6 +169,20 @@ def test_folded_filters_say_what_is_set(small):
     assert page("matrix", {}, small).chosen == ()
 
 
+@pytest.mark.published
+@pytest.mark.parametrize("status", ["", "mismatch"])
+def test_a_table_by_opset_counts_what_was_not_measured_as_one_by_torch_does(published, status):
+    asked = {"theme": "pooling", "torch": "1.13..2.15", "opset": "17", "status": status}
+    counts = [
+        re.findall(r"([\w ]+?) (\d+) (?=[^\w\s]|what)", read(published, "matrix", by=by, **asked).split("ended:")[1])
+        for by in ("torch", "opset")
+    ]
+
+    assert counts[0][:4] == counts[1][:4]
+    assert "not measured" in dict((name.strip(), count) for name, count in counts[1][:5])
+    assert "not measured: 1.13.1, 2.0.1" in str(page("matrix", {**asked, "by": "opset"}, published).body)
+
+
 def test_the_signs_of_a_table_explain_its_numbers_and_what_is_counted(small):
     said = read(small, "matrix", rows="cases")
 

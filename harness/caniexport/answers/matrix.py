@@ -284,13 +284,13 @@ def _row(selection: CaseSelection, key: _LineKey, places: dict[str, Summary], *,
 
 def _summary(cells: list[MeasuredCell], selection: CaseSelection, offered: Offers, by: By) -> Summary:
     """How the cells of one place are said: over opsets, over releases, or counted where both differ."""
-    if not cells:
-        return summary.NOTHING
-    releases = {cell.torch for cell in cells}
     if by is By.OPSET:
         if len(selection.torch) == 1 and len(cells) == 1:
             return summary.counted(cells)
         return summary.over_releases(cells, selection.torch)
+    if not cells:
+        return summary.NOTHING
+    releases = {cell.torch for cell in cells}
     if len(releases) > 1 or len({cell.opset for cell in cells}) < len(cells):
         return summary.counted(cells)
     opsets = offered.get((cells[0].torch, cells[0].exporter), ())

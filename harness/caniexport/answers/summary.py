@@ -28,7 +28,7 @@ class Summary:
     colour follows, ``not_run`` where nothing was measured; ``at`` lists, for each status, where it was seen (opsets,
     or releases); ``local`` says that rows of this machine are among them, ``mixed`` that published ones are too.
     ``refused`` lists where it works while onnx's checker refuses the file; the texts then have a mark, for other
-    consumers may mind.
+    consumers may mind. ``missing`` are, of a place along releases, those that were not measured there.
     """
 
     text: str
@@ -38,6 +38,7 @@ class Summary:
     local: bool = False
     refused: tuple[str, ...] = ()
     mixed: bool = False
+    missing: tuple[str, ...] = ()
 
 
 NOTHING = Summary(NOT_MEASURED, NOT_MEASURED, Status.NOT_RUN)
@@ -73,7 +74,7 @@ def over_releases(cells: Sequence[MeasuredCell], releases: Sequence[str]) -> Sum
     ``✓ ≥2.0.1 ✗`` reads: passes from 2.0.1 to the newest release, fails with an error before.
     """
     if not cells:
-        return NOTHING
+        return replace(NOTHING, missing=tuple(releases) if len(releases) > 1 else ())
     by_index = {releases.index(cell.torch): cell.status for cell in cells}
     at = _at((cell.torch, cell.status) for cell in sorted(cells, key=lambda cell: releases.index(cell.torch)))
 
@@ -82,8 +83,9 @@ def over_releases(cells: Sequence[MeasuredCell], releases: Sequence[str]) -> Sum
             return "all"
         return _release_spans(indices, releases)
 
-    missing = len(by_index) < len(releases)
-    said = _said(by_index, text, missing, at, any(cell.local for cell in cells))
+    missing = tuple(torch for index, torch in enumerate(releases) if index not in by_index)
+    said = _said(by_index, text, bool(missing), at, any(cell.local for cell in cells))
+    said = replace(said, missing=missing)
     said = _mixed(_marked(said, _refused((cell.torch, cell) for cell in cells)), cells)
     if Status.UNSUPPORTED not in by_index.values() or said.status is Status.UNSUPPORTED:
         return said

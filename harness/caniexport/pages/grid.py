@@ -331,6 +331,8 @@ def _worst_beside(place: Summary) -> Status | None:
 def _told(place: Summary) -> str:
     """What a place of a table says when pointed at: each status with where it was seen."""
     lines = [f"{word(Status(status))}: {', '.join(where)}" for status, where in place.at.items()]
+    if place.missing and place.at:
+        lines.append(f"{word(Status.NOT_RUN)}: {', '.join(place.missing)}")
     if place.refused:
         lines.append(f"onnx's checker refuses the file that works: {', '.join(place.refused)}")
     if place.local:

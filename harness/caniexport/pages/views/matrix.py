@@ -200,11 +200,15 @@ def _operators(kept: Kept, asked: MatrixParameters) -> tuple[str, ...]:
 
 
 def count_statuses(shown: Table) -> Counter[Status]:
-    """How many cells of a table ended how; a place where nothing was measured counts once."""
+    """How many cells of a table ended how. A place where nothing was measured counts once; along releases each release
+    that was not measured there counts.
+    """
     seen: Counter[Status] = Counter()
     for line in shown.lines:
         for place in line.places.values():
-            seen.update({Status(status): len(where) for status, where in place.at.items()} or [Status.NOT_RUN])
+            seen.update({Status(status): len(where) for status, where in place.at.items()})
+            if missing := len(place.missing) or not place.at:
+                seen[Status.NOT_RUN] += missing
     return seen
 
 
@@ -272,7 +276,8 @@ def _summary(shown: Table, asked: MatrixParameters, torch: str) -> str:
     others = missing + len(beside)
     of = f"{len(cases)} of " if others else ""
     counted = f"{of}{plural(len(cases) + others, 'case')} {at}{by}"
-    return f"{counted}. A place holds one measurement for each opset; these, by how they ended:"
+    each = "release" if asked.by is By.OPSET else "opset"
+    return f"{counted}. A place holds one measurement for each {each}; these, by how they ended:"
 
 
 def _one(value: str) -> tuple[str, ...]:
