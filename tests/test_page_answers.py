@@ -179,8 +179,18 @@ def test_a_table_by_opset_counts_what_was_not_measured_as_one_by_torch_does(publ
     ]
 
     assert counts[0][:4] == counts[1][:4]
-    assert "not measured" in dict((name.strip(), count) for name, count in counts[1][:5])
+    assert "not measured" in {name.strip() for name, _ in counts[1][:5]}
     assert "not measured: 1.13.1, 2.0.1" in str(page("matrix", {**asked, "by": "opset"}, published).body)
+
+
+@pytest.mark.published
+def test_a_fix_without_the_row_of_its_case_names_it(published):
+    asked = {"theme": "pooling", "torch": "1.13..2.15", "opset": "17", "fixes": "1", "rows": "cases"}
+    some, whole = rows_of(published, "matrix", status="mismatch", **asked), rows_of(published, "matrix", **asked)
+
+    assert any(row.startswith("adaptive-avg-pool-fixed-7x7-swap-at-14x14 ↳ avg_pool_7x7") for row in some)
+    assert any(row.startswith("↳ avg_pool_7x7") for row in whole)
+    assert not any(row.startswith("adaptive-avg-pool-fixed-7x7-swap-at-14x14 ↳") for row in whole)
 
 
 def test_the_signs_of_a_table_explain_its_numbers_and_what_is_counted(small):

@@ -7,7 +7,7 @@ a cell when it is pointed at or stepped to (nav.js): tens of thousands of them t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import count, groupby
@@ -213,7 +213,8 @@ def of_lines(
         mine = list(of_theme)
         blocks = groupby(mine, key=lambda line: (line.case, line.variant))
         beside = plural(len({line.case for line in mine}), "case")
-        found = [_block(list(block), made, careful or {}, shown) for _, block in blocks]
+        cases = {line.case for line in mine if line.variant == PLAIN}
+        found = [_block(list(block), made, careful or {}, shown, cases) for _, block in blocks]
         made.parts.append(GridPart(theme or "no theme", beside, found))
     return made
 
@@ -243,15 +244,20 @@ def of_gathered(
 
 
 def _block(
-    lines: list[MatrixRow], made: GridTable, careful: Mapping[str, tuple[str, ...]], shown: Sequence[str]
+    lines: list[MatrixRow],
+    made: GridTable,
+    careful: Mapping[str, tuple[str, ...]],
+    shown: Sequence[str],
+    cases: Collection[str],
 ) -> GridBlock:
-    """The lines of one variant."""
+    """The lines of one variant; a fix carries the name of its case where that is none of ``cases``, which have rows."""
     first = lines[0]
     title = first.title or first.case
     is_fix = first.variant != PLAIN
     address = links.page("case", case=first.case, variant=_variant(first))
     rows = [_row(line, made, is_hidden=bool(shown) and line.exporter not in shown) for line in lines]
-    name = f"↳ {first.variant}" if is_fix else title
+    of = "" if first.case in cases else f"{first.case} "
+    name = f"{of}↳ {first.variant}" if is_fix else title
     bad = () if is_fix else careful.get(first.case, ())
     hint = "" if made.bare else f"{first.case}\n{title}"
     return GridBlock(name, address, hint, "", is_fix, rows, bad, first.case)
