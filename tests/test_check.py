@@ -227,6 +227,19 @@ def test_a_number_among_the_arguments_becomes_another_one():
     assert numbers == {"y = 3 instead of 2": (3, 0.5, True), "z = 2.0 instead of 0.5": (2, 2.0, True)}
 
 
+def arrays_in(inputs):
+    return [isinstance(item, np.ndarray) and item.shape == () for item in inputs]
+
+
+def test_an_array_without_axes_stays_one_in_every_further_set():
+    """As a number of numpy's it would be no input of the file, which takes it."""
+    given = np.array(3), np.array(2.5, "float32"), np.array(True)
+    found = sets_of(*given)
+    assert {"negative integers", "values with the opposite sign", "zeros", "flags of which none is set"} <= set(found)
+    assert {words: arrays_in(inputs) for words, inputs in found.items()} == dict.fromkeys(found, [True] * 3)
+    assert arrays_in([*second_inputs.widened(given), *second_inputs.nudged(given, given)]) == [True] * 6
+
+
 def test_constant_inputs_alone_are_nudged_to_see_what_rounding_does():
     given = (np.array([1.0, -50.0], "float32"),)
     zeros, many = (np.zeros(4, "float32"),), (np.arange(4, dtype="float32"),)

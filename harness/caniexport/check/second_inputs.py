@@ -92,12 +92,17 @@ def _parts(item: Any) -> Iterator[Any]:
 
 
 def _changed(item: Any, change: _Change, seed: int = 0) -> Any:
-    """A nest with every array changed; ``change`` is told a number that is another one for each array."""
+    """A nest with every array changed; ``change`` is told a number that is another one for each array.
+
+    An array without axes stays one: numpy calculates a number of its own from it, which is no input of a file.
+    """
+    import numpy as np
+
     if isinstance(item, (list, tuple)):
         return type(item)([_changed(part, change, seed * 31 + place + 1) for place, part in enumerate(item)])
     if isinstance(item, dict):
         return {key: _changed(part, change, seed * 31 + place + 1) for place, (key, part) in enumerate(item.items())}
-    return change(item, seed) if hasattr(item, "dtype") and item.size else item
+    return np.asarray(change(item, seed)) if hasattr(item, "dtype") and item.size else item
 
 
 def _drawn(item: Any, seed: int) -> Any:
