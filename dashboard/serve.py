@@ -94,6 +94,7 @@ def _document(name: str, asked: dict[str, str]) -> tuple[str, int]:
         "style": _asset(_ASSETS / "style.css") + _asset(_ASSETS / "plain.css"),
         "scripts": [_asset(_ASSETS / name) for name in ("cells.js", "first.js")],
         "font": _font(INDEX),
+        "longest": searching.LONGEST + 1,
     }
     with links.carrying(found.mine.address):
         text = render("reply.html", page=found, pages=PAGES, progress=progress, problems=problems, app=app, **given)

@@ -90,11 +90,11 @@ def _switch(field: Field) -> None:
 
 
 def _words(field: Field) -> None:
+    """A line of text of any length: Streamlit drops one that is longer than it is told without a word."""
     st.text_input(
         field.label,
         key=_key(field, field.one),
         placeholder=field.text,
-        max_chars=field.longest,
         on_change=_take,
         args=(field,),
         width=field.width,
@@ -124,7 +124,8 @@ def _take(field: Field) -> None:
         case None:
             value = ""
     if field.kind == "words":
-        value = st.session_state[key] = field.tidy(value)
+        # one more than is read: that there was more is said
+        value = st.session_state[key] = field.tidy(value)[: field.longest + 1]
     if value and not is_default:
         st.query_params[field.name] = value
     elif field.name in st.query_params:

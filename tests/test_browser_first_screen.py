@@ -85,6 +85,15 @@ def test_what_is_not_there_is_answered_with_links_to_what_is_meant(visit, path, 
     page.wait_for_url(f"**{near}")
 
 
+def test_a_long_text_that_is_pasted_into_a_search_is_looked_for_or_said_to_be_too_long(visit):
+    page = visit("/claims")
+    page.get_by_label("Search", exact=True).fill("of this name is nothing " * 130)
+    page.get_by_label("Search", exact=True).press("Enter")
+
+    page.get_by_text("the text in «Search» is too long").wait_for()
+    page.get_by_text("No claim passes these filters").wait_for()
+
+
 def test_the_focus_is_seen_on_the_links_between_the_pages(visit):
     page = visit("/about")
     link = page.get_by_role("link", name="Matrix", exact=True).first

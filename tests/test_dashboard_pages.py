@@ -286,6 +286,29 @@ def test_a_legend_counts_the_rows_that_the_filters_leave(draw, page, asked):
     assert '<details class="signs">' not in markup(draw(page, q="of this name is nothing"))
 
 
+@pytest.mark.parametrize("page", ["claims", "declared", "alerts"])
+def test_a_text_that_is_too_long_to_be_looked_for_is_said_to_be(draw, page):
+    text = "of this name is nothing " * 130
+    app = draw(page)
+    app.text_input(key="url-q").set_value(text).run()
+
+    (said,) = (item.value.replace("\\", "") for item in app.warning)
+    assert said == "the text in «Search» is too long: only its first 300 characters are read"
+    assert app.text_input(key="url-q").value == text[:300]
+    assert "passes these filters" in words(app)
+    app.text_input(key="url-q").set_value("of this name is nothing").run()
+    assert not app.warning
+
+
+@pytest.mark.parametrize("page", ["matrix", "workarounds"])
+def test_a_long_text_is_read_as_the_error_that_it_is_by_the_search_of_each_page(draw, page):
+    app = draw(page)
+    app.text_input(key="url-q").set_value(f"{'at line 7 ' * 300}\nRuntimeError: {CROSS.format(12)}").run()
+
+    assert "Read as the error" in words(app)
+    assert "works there: stack_rewrite" in " ".join(words(app).split())
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_texts_of_the_dataset_and_of_the_url_never_become_tags(draw, page):
     asked = dict.fromkeys(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -105,6 +106,38 @@ def test_every_link_of_every_page_takes_the_setting_along(pages_home, monkeypatc
     for link in pages:
         mine = "my_torch=" if link.startswith("./case") else "torch="
         assert f"{mine}2.0..2.8" in link
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "unknown"),
+    [
+        ("upgrade", {"before": "2.0.1", "after": "2.8.0"}, ["before", "after"]),
+        ("runs", {"before": "2.0.1", "after": "2.8.0"}, []),
+        ("alerts", {"theme": "geometry", "torch": "2.8", "opset": "14", "runtime": "onnxruntime"}, ["theme"]),
+        ("about", {"q": "cross", "my_torch": "2.8"}, ["q"]),
+        ("case", {"case": "numpy-2-breaks", "variant": "numpy_2_0", "exporter": "dynamo", "script": "1"}, []),
+        ("case", {"case": "cross-no-symbolic", "fixes": "1"}, ["fixes"]),
+    ],
+)
+def test_a_parameter_that_only_another_page_takes_is_named_as_one_that_nobody_knows(draw, name, asked, unknown):
+    said = [item.value.replace("\\", "") for item in draw(name, **asked).warning]
+
+    assert [re.match(r"unknown parameter '(\w+)'", warning)[1] for warning in said] == unknown
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_link_has_a_parameter_that_its_page_does_not_take(pages_home, monkeypatch, name):
+    monkeypatch.setenv(VARIABLE, str(pages_home))
+    kept = Kept.open(pages_home / "results", None)
+    one = {"case": {"case": "cross-no-symbolic", "torch": "2.8.0"}, "op": {"op": "aten::cross"}}
+    texts = [str(page(name, given, kept).body) for given in ({}, one.get(name, {"torch": "2.8", "q": "cross"}))]
+    links = {html.unescape(link) for text in texts for link in re.findall(r'href="\./([^"#]*)', text)}
+
+    for link in links:
+        there, _, query = link.partition("?")
+        if there not in ("cells", "script"):
+            warnings = page(there or "search", dict(parse_qsl(query)), kept).warnings
+            assert not [said for said in warnings if "unknown parameter" in said], link
 
 
 def test_the_matrix_has_the_releases_and_exporters_of_the_setting_alone(draw):

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from caniexport import names, versions
 from caniexport.answers.select import Rows, exporter_name
+from caniexport.match import search as searching
 from caniexport.model.errors import UnknownName
 from caniexport.pages import setting
 from caniexport.pages.setting import Setting
@@ -24,11 +25,8 @@ APP = "Can I export it?"
 LONGEST = 300
 
 
-#: parameters that an address may have though a page does not read them: those of others, which links take along
-PARAMETERS = frozenset(
-    "after before by careful case embed exporter fails fixes from is kind op ops opset outcome picture plain provider "
-    "q rows script sort source state status theme to torch variant word".split()
-) | {f"{prefix}{name}" for prefix in ("", setting.MINE) for name in setting.NAMES}
+#: parameters that every page takes: a reader's setting, and what Streamlit or the first document make of an address
+_EVERYWHERE = frozenset(("embed", "plain", *setting.NAMES, *(f"{setting.MINE}{name}" for name in setting.NAMES)))
 
 
 def read_address(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -204,6 +202,10 @@ class Form:
         self.read.add(name)
         return self.asked.get(name, "")[:longest]
 
+    def take(self, *names: str) -> None:
+        """Know these parameters, though they mean nothing for what the page is asked about."""
+        self.read.update(names)
+
     def one_of(self, name: str, known: Sequence[str], kind: str = "") -> str:
         """A parameter that must be one of the known names; empty where it is not given or was reported as unknown."""
         return "".join(self.several_of(name, known, kind)[:1])
@@ -275,9 +277,15 @@ class Form:
         longest: int = LONGEST,
         tidy: Callable[[str], str] = str,
     ) -> str:
-        """A line of text."""
+        """A line of text; of one that is too long the beginning, which is said."""
         value = (self.text(name, longest),)
+        if len(self.asked.get(name, "")) > longest:
+            self.warnings.append(f"the text in «{label}» is too long: only its first {longest:,} characters are read")
         return self._add(Field("words", name, label, value, text=text, width=width, longest=longest, tidy=tidy)).one
+
+    def question(self, name: str, label: str, text: str, *, width: int) -> str:
+        """A line that takes a pasted error, too."""
+        return self.words(name, label, text, width=width, longest=searching.LONGEST, tidy=searching.shorten)
 
     def _add(self, made: Field) -> Field:
         if not self.bars:
@@ -290,7 +298,7 @@ class Form:
     ) -> Page:
         """The page with the filters read so far; ``more`` are the switches of :class:`Page`."""
         bars = tuple(tuple(bar) for bar in self.bars)
-        known = PARAMETERS | self.read
+        known = _EVERYWHERE | self.read
         unknown = [str(names.unknown("parameter", name, sorted(known))) for name in self.asked if name not in known]
         warnings = tuple(dict.fromkeys((*self.warnings, *unknown)))
         is_shown = self._chosen.issuperset(self.mine.address)

@@ -181,6 +181,7 @@ class SeenText:
 def page(form: Form, kept: Kept) -> Page:
     """The page of the case that is asked for, or the list of all."""
     known = list(dict.fromkeys(case for case, _ in kept.rows().catalogue))
+    form.take("variant", "provider", "script", "picture")
     try:
         case = names.require("case", form.text("case").partition("/")[0], known)
     except UnknownName:

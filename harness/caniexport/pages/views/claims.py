@@ -30,6 +30,7 @@ def page(form: Form, kept: Kept) -> Page:
     """The claims that the filters take."""
     known = kept.answer(all_claims)
     if not known:
+        form.take(*form.asked)
         nothing = "The dataset holds no claims yet; caniexport measure judges them when it ends."
         return form.page(_TITLE, _LEAD, render("nothing.html", nothing=nothing))
     query = form.words("q", "Search", "text of the claim, case, record")

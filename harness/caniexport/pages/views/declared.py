@@ -28,6 +28,7 @@ def page(form: Form, kept: Kept) -> Page:
     """The operators that the filters take."""
     releases = kept.rows().torch[::-1]
     if not releases:
+        form.take(*form.asked)
         return form.page(_TITLE, _LEAD, render("nothing.html", nothing="No torch release has been measured yet."))
     agreements = {item.name.lower().replace("_", "-"): item for item in looks.AGREEMENT}
     query = form.words("q", "Search", "operator or case")

@@ -153,7 +153,7 @@ def matching(kept: Kept, query: str) -> tuple[str, ...]:
 def _asked(form: Form, rows: Rows) -> MatrixParameters:
     narrowed = form.text("theme") or form.text("q")
     many = len({case for case, _ in rows.catalogue}) >= _MANY
-    query = form.words("q", "Search", "pooling table 2.0 to 2.15", width=420)
+    query = form.question("q", "Search", "pooling table 2.0 to 2.15", width=420)
     down = form.tabs("rows", "Rows", list(_LEADS), "themes" if many and not narrowed else "cases")
     by = By(form.tabs("by", "Columns", list(_BY), By.TORCH.value, _BY))
     entries = rows.catalogue.values()

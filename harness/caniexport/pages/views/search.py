@@ -58,23 +58,12 @@ _BESIDE_EACH_OTHER, _LEAST_THEMES = 2, 12
 
 def page(form: Form, kept: Kept) -> Page:
     """What is found of what is asked for, or what stands there before."""
-    query = "" if form.whole else _query(form)
+    query = "" if form.whole else form.question("q", LABEL, EXAMPLE, width=990)
     if not form.whole:
         form.choose_setting(kept.of(form.mine.profile).rows())
     found = searching.find(kept.of(form.mine.profile).answer(searching.index), query) if query else None
     body = answer(form, kept, query, found) if found else _start(form, kept.at(form.mine))
     return form.page(APP, _LEAD, body, about=(query[:_IN_A_TAB],), folds=bool(query), searches=True)
-
-
-def _query(form: Form) -> str:
-    return form.words(
-        "q",
-        LABEL,
-        EXAMPLE,
-        width=990,
-        longest=searching.LONGEST,
-        tidy=searching.shorten,
-    )
 
 
 def _start(form: Form, kept: Kept) -> Markup:

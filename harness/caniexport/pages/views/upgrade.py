@@ -17,6 +17,7 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upgrade import Upgrade, upgrade
 from caniexport.answers.wanted import name_cases
 from caniexport.home import NEWEST
+from caniexport.match import search as searching
 from caniexport.model.status import Exporter, Status
 from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
@@ -51,10 +52,11 @@ def page(form: Form, kept: Kept) -> Page:
     """What changes between the two points that are asked for."""
     releases = list(kept.rows().torch)
     if not releases:
+        form.take(*form.asked)
         return form.page(TITLE, _LEAD, render("nothing.html", nothing="No torch release has been measured yet."))
     opsets = [str(opset) for opset in sorted(kept.rows().offered_opsets)]
     mine = form.mine.of("torch") or _last_two(kept, form.mine.profile)
-    form.words("q", "Your versions and operators", _EXAMPLE, width=990, longest=LONGEST)
+    form.words("q", "Your versions and operators", _EXAMPLE, width=990, longest=searching.LONGEST)
     form.bar()
     own = {name: form.mine.one(name) for name in ("opset", "exporter") if len(form.mine.of(name)) == 1}
     if form.mine.of("exporter") == exporter_names(("TorchScript",)):

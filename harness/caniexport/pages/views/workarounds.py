@@ -53,7 +53,7 @@ _HEADS = (("word", "exporter"), ("fix",), ("since",), ("kind",))
 
 def page(form: Form, kept: Kept) -> Page:
     """The fixes that the filters take."""
-    query = form.words("q", "Search", "stack_rewrite torch 2.8 opset 18 trace", width=420)
+    query = form.question("q", "Search", "stack_rewrite torch 2.8 opset 18 trace", width=420)
     filters, words, careful = _filters(form, kept)
     # what was searched for comes first, and else what is needed
     order = form.one_of("sort", [*_COLUMNS, "statement"], "order") or ("" if query else "word")
