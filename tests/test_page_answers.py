@@ -406,3 +406,39 @@ def test_the_operators_of_a_page_can_be_kept(published, asked, column, value):
     assert any(value in re.split("[:|]", row[column]) for row in kept)
     assert "op" in asked or len(kept) == str(shown.body).count("<tr data-words=")
     assert "format=csv" in shown.keeps
+
+
+@pytest.mark.published
+@pytest.mark.parametrize(
+    ("op", "exporter", "sign", "told"),
+    [
+        (
+            "matmul",
+            "dynamo",
+            "○ its cases alone",
+            "bfloat16-matmul , fails; torch's own calls pass at opset 18, 20, 26",
+        ),
+        (
+            "roll",
+            "dynamo",
+            "○ its cases alone",
+            "roll-by-half-the-size , fails; torch's own calls pass at opset 18, 20, 26",
+        ),
+        ("chunk", "dynamo", "○ its cases alone", "chunk-of-dynamic-axis , fails; torch's own calls pass"),
+        (
+            "dropout",
+            "trace",
+            "○ its cases alone",
+            "dropout-reference-in-training , fails; torch's own calls pass at opset 8",
+        ),
+        ("dropout", "dynamo", "✗ no case passes", "fails; torch's own calls fail, too"),
+        ("zeros", "dynamo", "· one case", "the one case, scatter-into-zeros-of-known-size , fails"),
+        ("detach", "dynamo", "· one case", "the one case, data-attribute , fails"),
+    ],
+)
+def test_a_special_call_that_fails_is_no_failure_of_its_operator(published, op, exporter, sign, told):
+    rows = rows_of(published, "declared", torch="2.15.0", q=f"aten::{op}", exporter=exporter)
+    (row,) = [row for row in rows if row.startswith(f"aten::{op} {exporter} ")]
+
+    assert f"{exporter} {sign} " in row
+    assert told in row

@@ -43,6 +43,7 @@ from caniexport.answers.filters import CaseFilterNames, FilterNames, read_filter
 from caniexport.answers.frames import cells_frame
 from caniexport.answers.model_file import read_model
 from caniexport.answers.operator_findings import findings_by_operator
+from caniexport.answers.own_calls import declared_beside_calls
 from caniexport.answers.points import parse
 from caniexport.answers.select import exporter_names, load
 from caniexport.answers.shown import Answers
@@ -197,7 +198,7 @@ def claims(dataset: Dataset, source: str | Iterable[str] = (), **filters: Unpack
 
 def declared(dataset: Dataset, **filters: Unpack[FilterNames]) -> list[rules.Declared]:
     """Torch's own operator tables against the measured cells, differences first; the newest release by default."""
-    return rules.declared(dataset, rules.about_newest(dataset, read_filters("declared", filters)))
+    return declared_beside_calls(dataset, rules.about_newest(dataset, read_filters("declared", filters)))
 
 
 def runtimes(dataset: Dataset, corpus: str = "") -> list[releases.RuntimeLine]:

@@ -31,6 +31,8 @@ class Agreement(StrEnum):
     NEVER_PASSES = "declared, no case passes"
     LATER = "passes at fewer opsets than declared"
     UNDECLARED = "passes, not declared"
+    OWN_CALLS = "declared, its cases fail, torch's own calls pass"
+    ONE_CASE = "declared, the one case fails"
     AGREES = "agrees"
     NEITHER = "not declared, no case passes"
     UNTRIED = "not tried: torch itself refuses its cases"
@@ -43,7 +45,8 @@ class Declared:
     ``declared`` and ``passing`` are opsets as text (``9-14``, empty for none): those with a rule in the release's
     table, and those at which the failing form of some case that uses the operator passes. ``cases`` are the cases
     that were looked at. A case that torch itself refuses has not asked the exporter: it counts for neither, and where
-    there is no other the operator is ``UNTRIED``.
+    there is no other the operator is ``UNTRIED``. ``calls`` says how torch's own calls end where no case passes
+    (:mod:`caniexport.answers.own_calls`).
     """
 
     torch: str
@@ -53,6 +56,7 @@ class Declared:
     passing: str
     cases: tuple[str, ...]
     agreement: Agreement
+    calls: str = ""
 
 
 def about_newest(dataset: Dataset, filters: Filters) -> Filters:
@@ -76,6 +80,11 @@ def declared(dataset: Dataset, filters: Filters) -> list[Declared]:
                 if not asked or operator_key(op) in asked:
                     grouped[cell.torch, cell.exporter, op].append(cell)
     found = [_compared(*key, cells, tables) for key, cells in grouped.items() if tables.has(key[0], key[1])]
+    return differences_first(found)
+
+
+def differences_first(found: Iterable[Declared]) -> list[Declared]:
+    """The same in the order in which they are told."""
     order = list(Agreement)
     return sorted(
         found, key=lambda item: (order.index(item.agreement), versions.parse(item.torch), item.exporter, item.op)

@@ -32,12 +32,13 @@ def command(name: str | None, as_json: bool, **given: tuple[str, ...]) -> None:
     An operator of the corpus counts as passing at an opset where the failing form of some case that uses it passes.
     Without --torch it is about the newest release measured.
     """
-    from caniexport.answers import declared as answers
+    from caniexport.answers.declared import about_newest
+    from caniexport.answers.own_calls import declared_beside_calls
 
     dataset = open_dataset()
     filters = read_filters("declared", with_named(dataset, name, given))
     bare = not (name or any(given.values()))
-    found = answers.declared(dataset, answers.about_newest(dataset, filters))
+    found = declared_beside_calls(dataset, about_newest(dataset, filters))
     output.answer(found, partial(show, bare=bare), as_json)
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 
-from caniexport.answers.declared import Declared, declared
+from caniexport.answers.declared import Declared
 from caniexport.answers.filters import Filters
+from caniexport.answers.own_calls import declared_beside_calls
 from caniexport.model.status import Exporter
 from caniexport.pages import looks
 from caniexport.pages.form import Form, Page
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
 from caniexport.pages.sheet import Sheet, joined
-from caniexport.pages.views import torch_op
 
 _TITLE = "Declared against measured"
 _LEAD = (
@@ -21,7 +20,16 @@ _LEAD = (
     "A registered rule is not yet a passing export."
 )
 _EXPORTERS = (Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value)
-_COLUMNS = ("torch", "operator", "exporter", "so", "torch declares opsets", "cases pass at opsets", "cases")
+_COLUMNS = (
+    "torch",
+    "operator",
+    "exporter",
+    "so",
+    "torch declares opsets",
+    "cases pass at opsets",
+    "cases",
+    "torch's own calls",
+)
 
 
 def page(form: Form, kept: Kept) -> Page:
@@ -37,18 +45,18 @@ def page(form: Form, kept: Kept) -> Page:
     exporters = tuple(name for name in form.mine.of("exporter") if name in _EXPORTERS) or _EXPORTERS
     wanted = {agreements[name] for name in form.pills("is", "Show", list(agreements), shown=names)}
     form.choose_setting(kept.rows(), ("torch", "exporter"), _EXPORTERS)
-    found = kept.answer(declared, Filters(torch=(torch,), exporters=exporters))
+    found = kept.answer(declared_beside_calls, Filters(torch=(torch,), exporters=exporters))
     shown = [item for item in found if _has(item, query) and (not wanted or item.agreement in wanted)]
     seen = Counter(item.agreement for item in shown)
     about = {"torch": torch, "newest": torch == releases[0], "known": bool(found), "seen": seen, "found": shown}
-    body = render("declared.html", **about, has_calls=partial(torch_op.has_calls, kept))
+    body = render("declared.html", **about)
     return form.page(_TITLE, _LEAD, body, folds=True, sheet=Sheet(_COLUMNS, lambda: map(_row, shown)))
 
 
 def _row(item: Declared) -> tuple[object, ...]:
     """A row as it is kept, in the order of the columns."""
     so = looks.AGREEMENT[item.agreement].word
-    return item.torch, item.op, item.exporter, so, item.declared, item.passing, joined(item.cases)
+    return item.torch, item.op, item.exporter, so, item.declared, item.passing, joined(item.cases), item.calls
 
 
 def _has(item: Declared, query: str) -> bool:

@@ -170,12 +170,6 @@ def names(kept: Kept, name: str) -> tuple[str, ...]:
         return ()
 
 
-def has_calls(kept: Kept, name: str) -> bool:
-    """Whether torch's own calls of an operator were measured."""
-    summary = kept.operators()
-    return bool(summary and summary.called(name))
-
-
 def has_page(kept: Kept, name: str) -> bool:
     """Whether an operator has a page: it is in the database, or a case is about it."""
     return bool(names(kept, name)) or any(name in entry.ops for entry in kept.rows().catalogue.values())
