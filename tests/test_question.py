@@ -12,7 +12,7 @@ from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.match import search
 from caniexport.match.asked import understand
-from caniexport.match.question import read_question
+from caniexport.match.question import AskedQuestion, read_question
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
 
@@ -240,3 +240,17 @@ def test_the_search_of_a_page_answers_what_another_page_has(kept):
     unknown = page("workarounds", {"q": "cross torch 3.0"}, kept)
     assert "torch 3.0 has not been measured (nearest measured: 2.15.0)" in unknown.warnings
     assert "decision" not in unknown.body
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "value"),
+    [
+        ("what breaks if I go from 1.13 opset 14 to 2.9 opset 18", "to_opset", "18"),
+        ("LSTM dynamo vs trace torch 2.9", "exporter", "trace,dynamo"),
+        ("where does onnxruntime disagree with eager", "status", "mismatch"),
+        ("LSTM torch 2.9 legacy exporter", "exporter", "TorchScript"),
+        ("CUDA error: 2.00 GiB were asked for, is that cross?", "releases", ()),
+    ],
+)
+def test_no_part_of_a_question_is_lost(query, field, value):
+    assert getattr(read_question(query) or AskedQuestion(""), field) == value

@@ -11,6 +11,7 @@ from small_dataset import append, cell, write
 from caniexport.answers.decision import decide
 from caniexport.answers.filters import Filters
 from caniexport.answers.points import parse
+from caniexport.answers.select import load
 from caniexport.answers.upgrade import upgrade
 from caniexport.cli import main
 from caniexport.model.errors import UnknownName
@@ -146,3 +147,44 @@ def test_the_command_ends_with_1_where_something_breaks_and_with_0_where_not(loc
     assert "cross: fail → pass" in good.output
     assert "works there: cross/stack_rewrite" in bad.output
     assert [group["verdict"] for group in data["groups"]] == ["fixed"]
+
+
+@pytest.mark.published
+def test_the_default_call_is_told_by_its_own_cells_which_pass_dynamic_axes(results):
+    found = upgrade(results, {"torch": "2.8"}, {"torch": "2.9"}, Filters())
+    sentence = decide(found)
+    cells = {
+        (cell.case, cell.torch): cell
+        for cell in load(results).cells(torch=("2.8.0", "2.9.1"), exporter=("default",), variant=("plain",))
+    }
+    worse = {
+        case
+        for case, torch in cells
+        if torch == "2.8.0" and cells[case, torch].works and not cells.get((case, "2.9.1"), cells[case, torch]).works
+    }
+
+    assert worse <= set(found.target.breaks)
+    assert "index-put-inplace-assign" in worse
+    assert "index-put-inplace-assign" in found.target.by_name
+    assert "of them work with dynamic_shapes= in place of dynamic_axes=" in sentence
+    change = next(
+        change for group in found.groups for change in group.changes if change.case == "index-put-inplace-assign"
+    )
+    assert (change.by_default, change.axes) == (True, "exporter")
+
+
+@pytest.mark.published
+def test_what_only_dynamic_axes_break_is_told_where_an_opset_is_named(results):
+    sentence = decide(upgrade(results, {"torch": "2.8"}, {"torch": "2.9", "opset": "18"}, Filters(ops=("index_put",))))
+
+    assert "fail with dynamic_axes= (bool-index-put-by-indices, index-put-inplace-assign" in sentence
+
+
+@pytest.mark.published
+def test_where_most_fails_at_both_ends_nobody_is_told_to_move(results):
+    named = {"exporter": "dynamo"}
+    cases = ("bilstm-by-two-lstms", "lstm-dynamic-batch", "lstm-packed-unsorted", "lstm-beside-gru")
+    sentence = decide(upgrade(results, {"torch": "2.8", **named}, {"torch": "2.9", **named}, Filters(cases=cases)))
+
+    assert sentence.startswith("Moving to torch 2.9.1")
+    assert "fail there as they do before" in sentence

@@ -88,8 +88,8 @@ class Judged:
         return any(right and not name.startswith("operator ") for name, right in self.claims)
 
 
-def fetch(package: str, version: str, cache: Path) -> Path:
-    """The folder of the Python files of a release, downloaded and unpacked once."""
+def fetch(package: str, version: str, cache: Path) -> Path | None:
+    """The folder of the Python files of a release, downloaded and unpacked once; ``None`` where it is not to be had."""
     into = cache.resolve() / f"{package}-{version}"
     if into.exists():
         return into
@@ -97,7 +97,9 @@ def fetch(package: str, version: str, cache: Path) -> Path:
         constraint = Path(scratch) / "constraint.txt"
         constraint.write_text(_CONSTRAINT, encoding="utf-8")
         line = ["pip", "-qq", "download", "--no-deps", "--dest", scratch, f"{package}=={version}"]
-        subprocess.run(line, check=True, env={**os.environ, "PIP_CONSTRAINT": str(constraint)})
+        done = subprocess.run(line, check=False, env={**os.environ, "PIP_CONSTRAINT": str(constraint)})
+        if done.returncode:
+            return None
         constraint.unlink()
         (archive,) = Path(scratch).iterdir()
         unpacked = Path(scratch) / "unpacked"
@@ -229,10 +231,13 @@ def main() -> int:
     fragments: list[Fragment] = [json.loads(line) for line in FRAGMENTS.read_text(encoding="utf-8").splitlines()]
     fragments = [one for one in fragments if not asked.only or one["package"] in asked.only]
     found: dict[str, list[tuple[Judged, dict[str, Any]]]] = {half: [] for half in HALVES}
-    changed = []
+    changed, missing = [], []
     dataset = Dataset.open(ROOT / "results", None)
     for package, version in sorted({(one["package"], one["version"]) for one in fragments}):
         folder = fetch(package, version, asked.cache)
+        if folder is None:
+            missing.append(f"{package} {version}")
+            continue
         answer = scan(dataset, folder)
         for fragment in (one for one in fragments if (one["package"], one["version"]) == (package, version)):
             if is_unchanged(fragment, folder):
@@ -241,6 +246,8 @@ def main() -> int:
                 changed.append(fragment["id"])
     for half, everything in found.items():
         print("\n".join(report(half, everything, asked.misses)))
+    if missing:
+        print(f"not to be had, and left out: {', '.join(missing)}")
     if changed:
         print(f"not what was labelled: {', '.join(changed)}")
     return 1 if changed else 0

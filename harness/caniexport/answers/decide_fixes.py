@@ -27,10 +27,11 @@ _FIX = {
 _FREE, _NEEDED = "no workaround is needed, the failing form works", "a workaround is still needed"
 _BROKEN = "none of the workarounds measured helps"
 _PARTLY = "not measured with every exporter; where it was, the failing form works"
+_BY_DEFAULT = "the default call fails, while with every exporter that is named the failing form works"
 _NOTHING = "nothing was measured there"
 _MENDED, _HARMED = "the failing form works since a release", "the fix does harm"
 _STILL = (_NEEDED, _BROKEN, _HARMED)
-_ORDER = (_MENDED, *_STILL, _FREE, _PARTLY, _NOTHING)
+_ORDER = (_MENDED, *_STILL, _BY_DEFAULT, _FREE, _PARTLY, _NOTHING)
 
 
 def decide_workarounds(found: Workarounds, beside: str = "") -> str:
@@ -148,6 +149,7 @@ def _title(items: Sequence[Standing]) -> str:
 def _need(standings: list[Standing]) -> str:
     """Whether a case needs a workaround, by the standings of its fixes with every exporter."""
     # a default call is at an opset of its own
+    by_default = [item for item in standings if item.opset is None]
     standings = [item for item in standings if item.opset is not None] or standings
     words = {item.word for item in standings}
     if Workaround.NEEDED in words:
@@ -157,6 +159,8 @@ def _need(standings: list[Standing]) -> str:
     plain = {item.exporter: works(item.plain.status) if item.plain else None for item in standings}
     if not any(plain.values()):
         return _NOTHING
+    if any(item.plain is not None and works(item.plain.status) is False for item in by_default):
+        return _BY_DEFAULT
     return _FREE if all(plain.values()) else _PARTLY
 
 

@@ -25,7 +25,8 @@ _NAMED = 3
 def decide(found: Upgrade) -> str:
     """``Move to torch 2.9.1 with `dynamo=False`: nothing breaks … By default, dynamo since 2.9.1, 3 break: …``."""
     first, *others = order_ways(found)
-    lead = _move(found.before, first) if first.clean and not first.is_thin else f"Moving to torch {first.place.torch}"
+    is_good = first.clean and not (first.is_thin or first.silent or first.mostly_fails)
+    lead = _move(found.before, first) if is_good else f"Moving to torch {first.place.torch}"
     if first.place.torch == found.before.torch:
         lead = f"At torch {first.place.torch}{_packages(found.before, first.place)}"
     parts = (f"{lead}{_way(found, first)}: {_told(first)}.", *(_other(found, other) for other in others))
@@ -176,7 +177,9 @@ def _told_of_cases(target: UpgradeTarget) -> str:
     silent = worse if target.silent else ""
     fail = f"{len(target.fail)} fail at both ends" if target.fail else ""
     mended = f"{len(target.mended)} mended" if target.mended else ""
-    beside = "".join(f"; {text}" for text in (mended, fail, unmeasured) if text)
+    axes = f"{len(target.by_axes)} of the others fail with dynamic_axes= ({some(target.by_axes, _NAMED)})"
+    by_axes = axes if target.by_axes else ""
+    beside = "".join(f"; {text}" for text in (by_axes, mended, fail, unmeasured) if text)
     if not target.breaks:
         but = f", but {silent}" if silent else ""
         every = target.compared + len(target.unmeasured)
@@ -184,6 +187,11 @@ def _told_of_cases(target: UpgradeTarget) -> str:
         if target.is_thin:
             few = f"only {target.compared} of {plural(every, 'case')} were measured there"
             return f"{few}, and none of them breaks{but}{beside}"
+        if target.mostly_fails:
+            of = f"{len(target.fail)} of {plural(target.compared, 'measured case')} fail there as they do before"
+            rest = "; ".join(text for text in (silent, by_axes, mended, unmeasured) if text)
+            named = f"{of} ({some(target.fail, _NAMED)}), and nothing that works breaks"
+            return f"{named}{f'; {rest}' if rest else ''}"
         return f"nothing breaks of what was measured{but} ({plural(target.compared, 'case')}{beside})"
     verb = "breaks" if len(target.breaks) == 1 else "break"
     of = f"{len(target.breaks)} of {plural(target.compared, 'measured case')}"
@@ -191,11 +199,16 @@ def _told_of_cases(target: UpgradeTarget) -> str:
 
 
 def _helped(target: UpgradeTarget) -> str:
+    """How many have a workaround, and how many work with dynamic_shapes."""
+    several = len(target.breaks) > 1
+    how = "with dynamic_shapes= in place of dynamic_axes="
+    by_name = f"; {len(target.by_name)} of them work {how}" if several else f"; it works {how}"
+    named = by_name if target.by_name else ""
     if not target.workarounds:
-        return ", and no workaround is known there"
+        return named or ", and no workaround is known there"
     if not target.without:
-        return ", each with a workaround there" if len(target.breaks) > 1 else ", with a workaround there"
-    return f"; {len(target.workarounds)} with a workaround there"
+        return f"{', each' if several else ','} with a workaround there{named}"
+    return f"; {len(target.workarounds)} with a workaround there{named}"
 
 
 def _told_of_model(target: UpgradeTarget, found: ModelStanding) -> str:

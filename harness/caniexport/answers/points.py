@@ -22,7 +22,11 @@ from caniexport.store.elsewhere import Runtime
 AXES = ("torch", "opset", "exporter", "packages", "runtime", "provider")
 #: the axes that a point names as such; packages are named one by one
 _NAMED = tuple(axis for axis in AXES if axis != "packages")
-_FIELDS = {"runtime": ("runtime", "runtime_version"), "packages": ("profile", "packages")}
+_FIELDS = {
+    "exporter": ("exporter", "by_default"),
+    "runtime": ("runtime", "runtime_version"),
+    "packages": ("profile", "packages"),
+}
 #: packages that a point may name; onnxruntime is its runtime
 _PACKAGES = tuple(name for name in HELPERS if name != "onnxruntime")
 _CPU = "cpu"
@@ -35,7 +39,8 @@ _SHORT = {"ort": _ORT}
 class MeasuredPoint:
     """One point of the measured space, complete; ``runtime`` is empty where nothing is known of one.
 
-    ``notes`` say what was filled in, and from where.
+    ``notes`` say what was filled in, and from where. ``by_default`` is whether neither exporter nor opset was named:
+    the call is then the release's default one, which was measured as such.
     """
 
     torch: str
@@ -47,6 +52,7 @@ class MeasuredPoint:
     notes: tuple[str, ...] = ()
     profile: str = NEWEST
     packages: tuple[tuple[str, str], ...] = ()
+    by_default: bool = False
 
     @property
     def text(self) -> str:
@@ -176,7 +182,9 @@ class Places:
         opset = self._opset(torch, exporter, asked.get("opset"), notes)
         runtime = self._runtime(torch, self._asked_runtime(torch, asked), asked.get("provider"), notes)
         shown = tuple((name, beside.packages[name]) for name in _PACKAGES[:3] if name in beside.packages)
-        return MeasuredPoint(torch, exporter, opset, *runtime, tuple(notes), beside.profile, shown)
+        named = {asked.get(axis) or Exporter.DEFAULT.value for axis in ("exporter", "opset")}
+        by_default = named == {Exporter.DEFAULT.value}
+        return MeasuredPoint(torch, exporter, opset, *runtime, tuple(notes), beside.profile, shown, by_default)
 
     def _asked_runtime(self, torch: str, asked: Mapping[str, str]) -> str | None:
         """The runtime asked for; that of an installation only where it ran the files of this profile."""

@@ -341,6 +341,11 @@ class Rows:
         return defaults.offers(self._places)
 
     @cached_property
+    def worked(self) -> frozenset[tuple[str, str, int | None]]:
+        """Torch, exporter and opset wherever some case works."""
+        return frozenset(place[:3] for place in self._places if place.works)
+
+    @cached_property
     def _written(self) -> list[DefaultFiles]:
         by = ("torch", "exporter_effective", "opset_effective")
         rows = self._dataset.counted(by, {"files": "sum(cells)"}, {"exporter": (Exporter.DEFAULT.value,)})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
-from caniexport import names, versions
+from caniexport import home, names, versions
 from caniexport.answers.filters import Filters
 from caniexport.answers.reading import CatalogueEntry, Key, Rows, load
 from caniexport.answers.rows import MeasuredCell
@@ -23,7 +23,8 @@ __all__ = ["DEFAULT_OPSET", "CaseSelection", "CatalogueEntry", "Key", "Rows", "l
 DEFAULT_OPSET = "default"
 #: who else may know of an operator that no case is about
 _TORCHSCRIPT = "torchscript"
-_OTHERWISE = "`caniexport op {}`: how torch's own calls of it end; `caniexport check`: a model of your own"
+_CALLS = "`caniexport op {}`: how torch's own calls of it end; "
+_MODEL = "`caniexport check`: a model of your own"
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,19 @@ def refuse_uncovered(text: str, rows: Rows) -> None:
     """Raises :class:`UnknownName` for an operator that no case is about, with who else knows of it."""
     if _is_operator(text, rows):
         told = f"{text!r} is no case, and an operator that no case of the corpus is about"
-        raise UnknownName(f"{told} ({_OTHERWISE.format(text)})")
+        raise UnknownName(f"{told} ({_otherwise(text)})")
+
+
+@lru_cache(maxsize=1)
+def torch_operators() -> frozenset[str]:
+    """The keys of all operators that torch has (``cases/torch_operators.txt``)."""
+    lines = home.packaged_list("torch_operators.txt").splitlines()
+    return operator_keys(line for line in lines if not line.startswith("#"))
+
+
+def _otherwise(name: str) -> str:
+    """Who else knows of an operator: torch's own calls are of torch's operators alone, not of another library's."""
+    return f"{_CALLS.format(name) if operator_key(name) in torch_operators() else ''}{_MODEL}"
 
 
 def _is_operator(text: str, rows: Rows) -> bool:
@@ -220,7 +233,7 @@ def _with_ops(
     for text in asked:
         if operator_key(text) not in known:
             if _is_operator(text, rows):
-                raise UnknownName(f"op {text!r}: no case of the corpus is about it ({_OTHERWISE.format(text)})")
+                raise UnknownName(f"op {text!r}: no case of the corpus is about it ({_otherwise(text)})")
             raise names.unknown("op", text, spellings(spelled))
         wanted.add(operator_key(text))
     return {key: item for key, item in taken.items() if wanted & {operator_key(op) for op in item.ops}}

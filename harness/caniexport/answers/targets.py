@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from caniexport import versions
 from caniexport.answers.along import Along
@@ -15,7 +16,7 @@ from caniexport.answers.touching import ModelStanding, TouchJudge, TouchWord
 from caniexport.corpus.verdicts import REGRESSIONS, ComparedCell, Verdict, compare, works
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
-from caniexport.model.status import Exporter, FixKind, Status
+from caniexport.model.status import MEASURED, Exporter, FixKind, Status
 from caniexport.store.elsewhere import Runtime
 from caniexport.store.onnx_graph import Graph
 
@@ -44,8 +45,10 @@ class UpgradeTarget:
     ``breaks`` are the cases that stop working there, ``workarounds`` one fix for each that has one, ``without`` those
     that have none; ``mended`` start to work there, ``fail`` fail at both ends; ``unmeasured`` were not measured there:
     nothing is known of them; ``compared`` counts those that were measured at both ends; ``silent`` fail with an error
-    at the source, and with wrong values or a crash there. ``model`` is what is known of the model that was asked
-    about: ``breaks`` are then the known failures that touch it.
+    at the source, and with wrong values or a crash there. ``by_name`` are those of ``breaks`` that work where the same
+    exporter is named, which takes ``dynamic_shapes`` then; ``by_axes`` are cases that work, and fail by the default
+    call of the release, which gives ``dynamic_axes`` to the same exporter at its own opset. ``model`` is what is known
+    of the model that was asked about: ``breaks`` are then the known failures that touch it.
     """
 
     place: MeasuredPoint
@@ -60,6 +63,8 @@ class UpgradeTarget:
     compared: int
     model: ModelStanding | None = None
     silent: tuple[str, ...] = ()
+    by_name: tuple[str, ...] = ()
+    by_axes: tuple[str, ...] = ()
 
     @property
     def clean(self) -> bool:
@@ -72,6 +77,11 @@ class UpgradeTarget:
     def is_thin(self) -> bool:
         """Whether most of what works at the source was not measured there."""
         return len(self.unmeasured) > self.compared
+
+    @property
+    def mostly_fails(self) -> bool:
+        """Whether more of what was measured fails at both ends than works there."""
+        return len(self.fail) > self.working
 
     @property
     def working(self) -> int:
@@ -92,7 +102,7 @@ def other_places(rows: Rows, left: MeasuredPoint, right: MeasuredPoint) -> list[
     for exporter in dict.fromkeys((left.exporter, right.exporter)):
         offered = rows.offers.get((right.torch, exporter), ())
         opsets = (rows.choice(right.torch, exporter).opset, max(offered, default=None))
-        found += [replace(right, exporter=exporter, opset=opset, notes=()) for opset in opsets if opset in offered]
+        found += [_called(right, exporter, opset) for opset in opsets if opset in offered]
     return list(dict.fromkeys(found))
 
 
@@ -104,11 +114,34 @@ def kept_place(rows: Rows, left: MeasuredPoint, right: MeasuredPoint, pinned: Ma
         opset = right.opset
     else:
         opset = left.opset if left.opset in offered else rows.choice(right.torch, exporter).opset
-    return (
-        right
-        if (exporter, opset) == (right.exporter, right.opset)
-        else replace(right, exporter=exporter, opset=opset, notes=())
-    )
+    return _called(right, exporter, opset)
+
+
+def _called(place: MeasuredPoint, exporter: str, opset: int | None) -> MeasuredPoint:
+    """A place, called with an exporter and opset that are named; itself where it has both."""
+    if (exporter, opset) == (place.exporter, place.opset):
+        return place
+    return replace(place, exporter=exporter, opset=opset, notes=(), by_default=False)
+
+
+def written_as(rows: Rows, place: MeasuredPoint) -> tuple[tuple[str, int | None], ...]:
+    """The exporter and opset of the cells that tell of a place, the most telling first: of a default call it is the
+    one that names neither, which gives ``dynamic_axes`` to whatever exporter is the default.
+    """
+    named = (place.exporter, place.opset)
+    own = rows.default_exporters.get(place.torch), rows.choice(place.torch, place.exporter).opset
+    return ((Exporter.DEFAULT.value, None), named) if place.by_default and named == own else (named,)
+
+
+def telling_calls(
+    rows: Rows, place: MeasuredPoint, variant: str, plain: Callable[[tuple[str, int | None]], Status | None]
+) -> tuple[tuple[str, int | None], ...]:
+    """As :func:`written_as`; of a fix only the first, where ``plain``, its failing form, ends otherwise by the others:
+    what was not measured by the default call is then not known of it.
+    """
+    called = written_as(rows, place)
+    ends = {works(plain(one)) for one in called} - {None} if variant != PLAIN else set()
+    return called[:1] if len(ends) > 1 else called
 
 
 def default_since(rows: Rows, left: MeasuredPoint, place: MeasuredPoint) -> str:
@@ -176,7 +209,19 @@ class TargetJudge:
         ]
         mended = [case for case, before, after in known if works(after) and not works(before)]
         target = self._target(place, breaks, mended, fail, unmeasured, len(known) - len(unmeasured), None)
-        return replace(target, silent=tuple(silent))
+        working = [case for case, before, after in known if works(before) and works(after)]
+        return replace(target, silent=tuple(silent), by_axes=self._failing_by_axes(working, place))
+
+    def _failing_by_axes(self, cases: Sequence[str], place: MeasuredPoint) -> tuple[str, ...]:
+        """Those of the cases that fail by the default call, where a place is called as that is but for the opset."""
+        if place.by_default or place.exporter != Exporter.DYNAMO.value or "dynamo" in self._called(place):
+            return ()
+        own = self._selection.rows.choice(place.torch, place.exporter).opset
+        default = replace(place, opset=own, by_default=True)
+        return tuple(case for case in cases if works(self._statuses.at(case, PLAIN, default)) is False)
+
+    def _called(self, place: MeasuredPoint) -> str:
+        return call(self._selection.rows, place)
 
     def _of_model(self, place: MeasuredPoint, found: ModelStanding) -> UpgradeTarget:
         named = [touch.case for touch in found.touches]
@@ -207,7 +252,15 @@ class TargetJudge:
             tuple(unmeasured),
             compared,
             model,
+            by_name=tuple(case for case in breaks if self._works_by_name(case, place)),
         )
+
+    def _works_by_name(self, case: str, place: MeasuredPoint) -> bool:
+        """Whether a case works where the exporter of a default call, dynamo, is named."""
+        by_name = replace(place, by_default=False)
+        if by_name == place or place.exporter != Exporter.DYNAMO.value:
+            return False
+        return bool(works(self._statuses.at(case, PLAIN, by_name)))
 
     def _fix(self, case: str, place: MeasuredPoint) -> str | None:
         fixes = self._fixes.get(case, ())
@@ -223,12 +276,17 @@ class Statuses:
 
     def at(self, case: str, variant: str, place: MeasuredPoint) -> Status | None:
         """The status of a variant at a place; ``None`` where it was not measured."""
-        along = self._on(place)
-        return along.at(place.torch, place.exporter, place.provider, case, variant).get(place.opset)
-
-    def _on(self, place: MeasuredPoint) -> Along:
-        """What is known along releases: as installed together where that is the place's runtime, else on that one."""
         rows = self._selection.rows.under(place.profile)
+        along = self._on(rows, place)
+
+        def end(variant: str, called: tuple[str, int | None]) -> Status | None:
+            return along.at(place.torch, called[0], place.provider, case, variant).get(called[1])
+
+        ends = (end(variant, called) for called in telling_calls(rows, place, variant, partial(end, PLAIN)))
+        return next((status for status in ends if status in MEASURED), None)
+
+    def _on(self, rows: Rows, place: MeasuredPoint) -> Along:
+        """What is known along releases: as installed together where that is the place's runtime, else on that one."""
         own = rows.own_runtimes.get((place.torch, place.provider))
         on = None if own == place.on or not place.runtime else place.on
         key = place.profile, on

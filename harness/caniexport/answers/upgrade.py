@@ -15,13 +15,13 @@ from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.rows import MeasuredCell, compared, told
 from caniexport.answers.select import CaseSelection, CatalogueEntry, Rows, load, select
 from caniexport.answers.shown import Shown
-from caniexport.answers.targets import TargetJudge, UpgradeTarget, kept_place, other_places
+from caniexport.answers.targets import TargetJudge, UpgradeTarget, kept_place, other_places, telling_calls
 from caniexport.answers.torch_operators import operators_beside
 from caniexport.corpus.verdicts import IMPROVEMENTS, REGRESSIONS, ComparedCell, Verdict, Workaround, compare, workaround
 from caniexport.home import NEWEST
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
-from caniexport.model.status import MEASURED, FixKind, Status
+from caniexport.model.status import MEASURED, Exporter, FixKind, Status
 from caniexport.store.elsewhere import Runtime
 from caniexport.store.onnx_graph import Graph
 
@@ -49,6 +49,8 @@ ORDER = (
 )
 #: what is worse afterwards, for a build that should stop
 _WORSE = REGRESSIONS | {Verdict.WITHDRAWN}
+#: how the cells of an exporter that is named call it
+_BY_NAME = "`dynamo=True, opset_version={}`, and dynamic_shapes= in place of dynamic_axes="
 _Key = tuple[str, str, str, str, int | None, str, Runtime]
 
 
@@ -57,7 +59,8 @@ class CaseChange:
     """One case whose answer differs between the two points; ``axes`` did it (:mod:`caniexport.answers.blame`).
 
     ``told`` is what the status afterwards leaves out: that repetitions differ, or that onnx's checker refuses the file
-    that works.
+    that works. ``named_so`` is how the same exporter is called that it works with there, where the default call fails;
+    ``by_default`` whether the cell afterwards is that of the default call.
     """
 
     case: str
@@ -67,6 +70,8 @@ class CaseChange:
     axes: str
     fixes: tuple[str, ...]
     told: str = ""
+    named_so: str = ""
+    by_default: bool = False
 
     @property
     def blamed(self) -> str:
@@ -216,7 +221,8 @@ def _other(
 
 def _grid_between(rows: Rows, selection: CaseSelection, left: MeasuredPoint, right: MeasuredPoint) -> _Grid:
     """The cells at two points, and wherever only some of what differs between them is moved."""
-    return _Grid({at: _between(_rows_at(rows, *at), selection, left, right) for at in _surroundings(rows, left, right)})
+    around = _surroundings(rows, left, right)
+    return _Grid(rows, {at: _between(_rows_at(rows, *at), selection, left, right) for at in around})
 
 
 def _changes(
@@ -239,7 +245,8 @@ def _with_newest_packages(places: Places, place: MeasuredPoint) -> MeasuredPoint
     if place.profile == NEWEST:
         return None
     opset = "default" if place.opset is None else str(place.opset)
-    return places.fill({"torch": place.torch, "exporter": place.exporter, "opset": opset, "profile": NEWEST})
+    named = {} if place.by_default else {"exporter": place.exporter, "opset": opset}
+    return places.fill({"torch": place.torch, "profile": NEWEST, **named})
 
 
 def _touched(target: UpgradeTarget) -> set[str]:
@@ -274,6 +281,9 @@ def _rows_at(rows: Rows, profile: str, runtime: Runtime) -> Rows:
 def _between(rows: Rows, selection: CaseSelection, left: MeasuredPoint, right: MeasuredPoint) -> list[MeasuredCell]:
     """The cells, on one runtime, at the two points and wherever only some axes are moved."""
     where = {axis: {getattr(left, axis), getattr(right, axis)} for axis in ("torch", "opset", "exporter")}
+    if left.by_default or right.by_default:
+        where["exporter"] |= {Exporter.DEFAULT.value}
+        where["opset"] |= {None}
     if "case" in selection.where():
         where["case"] = {case for case, _ in selection.catalogue}
     return rows.cells(**where)
@@ -282,7 +292,8 @@ def _between(rows: Rows, selection: CaseSelection, left: MeasuredPoint, right: M
 class _Grid:
     """Cells by everything that places them; one whose file was not run at a place is not there."""
 
-    def __init__(self, measured: Mapping[tuple[str, Runtime], Iterable[MeasuredCell]]) -> None:
+    def __init__(self, rows: Rows, measured: Mapping[tuple[str, Runtime], Iterable[MeasuredCell]]) -> None:
+        self._rows = rows
         self._cells: dict[_Key, MeasuredCell] = {
             (cell.case, cell.variant, cell.torch, cell.exporter, cell.opset, *surroundings): cell
             for surroundings, cells in measured.items()
@@ -291,8 +302,15 @@ class _Grid:
         }
 
     def cell(self, case: str, variant: str, place: MeasuredPoint) -> MeasuredCell | None:
-        key = (case, variant, place.torch, place.exporter, place.opset, place.profile, place.on)
-        return self._cells.get(key)
+        def found(variant: str, called: tuple[str, int | None]) -> MeasuredCell | None:
+            return self._cells.get((case, variant, place.torch, *called, place.profile, place.on))
+
+        def plain(called: tuple[str, int | None]) -> Status | None:
+            cell = found(PLAIN, called)
+            return cell.status if cell else None
+
+        called = telling_calls(self._rows.under(place.profile), place, variant, plain)
+        return next(filter(None, (found(variant, one) for one in called)), None)
 
     def outcome(self, case: str, variant: str, place: MeasuredPoint) -> ComparedCell:
         return compared(self.cell(case, variant, place))
@@ -325,6 +343,8 @@ def _change(
     fixes: Mapping[str, Sequence[CatalogueEntry]],
 ) -> _ChangesFound:
     before, after = grid.cell(entry.case, PLAIN, left), grid.cell(entry.case, PLAIN, right)
+    named_so = _named_so(entry.case, grid, right) if verdict in _WORSE else ""
+    axes = blame(verdict, left, right, partial(grid.outcome, entry.case, PLAIN)) if verdict in ORDER else ""
     helping = [
         f"{entry.case}/{fix.variant}"
         for fix in fixes.get(entry.case, ())
@@ -337,12 +357,22 @@ def _change(
             entry.title,
             before.status if before else None,
             after.status if after else None,
-            blame(verdict, left, right, partial(grid.outcome, entry.case, PLAIN)) if verdict in ORDER else "",
+            "exporter" if named_so else axes,
             tuple(helping),
             told(after) if after and (after.unstable or after.works) else "",
+            named_so,
+            after is not None and after.exporter == Exporter.DEFAULT.value,
         ),
         after,
     )
+
+
+def _named_so(case: str, grid: _Grid, place: MeasuredPoint) -> str:
+    """How the exporter of a default call that fails is called by its name, where that works."""
+    by_name = replace(place, by_default=False)
+    if place == by_name or place.exporter != Exporter.DYNAMO.value or not _works(grid.cell(case, PLAIN, by_name)):
+        return ""
+    return "" if _works(grid.cell(case, PLAIN, place)) else _BY_NAME.format(place.opset)
 
 
 def _works(cell: MeasuredCell | None) -> bool:

@@ -30,11 +30,14 @@ ShowWhy = Callable[[Any, Any], None]
 
 @dataclass(frozen=True)
 class QuestionAnswer:
-    """What a question was read as, what of it nobody knows, and the answer."""
+    """What a question was read as, what of it nobody knows, the answer, and which opsets a release takes that is asked
+    about without more words.
+    """
 
     read_as: str
     unknown: tuple[str, ...]
     answer: Any
+    opsets: str = ""
 
 
 def show_question(
@@ -69,7 +72,7 @@ def show_question(
     left = f" (no case has {', '.join(found.left_out)} as well, which is left out)" if found.left_out else ""
     if asks.answer == "upgrade" and (others := _named(dataset, asks.words).others):
         left = f" (nothing is narrowed by {', '.join(others)}: no case is about an operator or theme of this name)"
-    told = QuestionAnswer("; ".join((f"{asks.told}{left}", *asks.notes)), asks.unknown, answer)
+    told = QuestionAnswer("; ".join((f"{asks.told}{left}", *asks.notes)), asks.unknown, answer, asks.opsets)
     output.answer(told, partial(_show, show=show), as_json)
 
 
@@ -83,6 +86,8 @@ def answer_at_point(
 
 def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
     console.print(f"Read as: {told.read_as}.", highlight=False, soft_wrap=True)
+    if told.opsets:
+        console.print(f"{told.opsets[:1].upper()}{told.opsets[1:]}.", style="bold", soft_wrap=True)
     show(told.answer, console)
 
 
@@ -130,7 +135,7 @@ def _answer(
     from caniexport.answers.reading import load, move_to_runtime
     from caniexport.match.words import choose_main
 
-    named = {name: (_as_option(value),) for name, value in asks.setting.items() if name != "runtime"} | {
+    named = {name: _as_options(value) for name, value in asks.setting.items() if name != "runtime"} | {
         name: values for name, values in given.items() if values
     }
     if asks.answer == "upgrade":
@@ -145,12 +150,12 @@ def _answer(
     return _workarounds(dataset, {**named, **_of_words(dataset, asks.words, main)}, main, show_why)
 
 
-def _as_option(value: str) -> str:
-    """A span of a setting as options have it: ``2.0.1..2.15.0`` is ``>=2.0.1,<=2.15.0``, ``14..18`` is ``14-18``."""
+def _as_options(value: str) -> tuple[str, ...]:
+    """A setting as options have it: ``2.0.1..2.15.0`` is ``>=2.0.1,<=2.15.0``, ``14..18`` is ``14-18``."""
     low, is_span, high = value.partition("..")
     if not is_span:
-        return value
-    return f"{low}-{high}" if low.isdigit() else f">={low},<={high}"
+        return tuple(value.split(","))
+    return (f"{low}-{high}" if low.isdigit() else f">={low},<={high}",)
 
 
 def _support(dataset: Dataset, cases: tuple[str, ...]) -> tuple[Any, Any]:
@@ -176,8 +181,12 @@ def _upgrade(dataset: Dataset, asks: Understood) -> tuple[Any, Any]:
     from caniexport.answers.upgrade import upgrade
     from caniexport.cli.upgrade import show
 
-    before = {"torch": asks.before, **{name: value for name, value in asks.setting.items() if name != "torch"}}
-    after = {"torch": asks.after, **{name: value for name, value in asks.setting.items() if name == "runtime"}}
+    # between several exporters an upgrade is called as by default
+    setting = {name: value for name, value in asks.setting.items() if "," not in value}
+    to_opset = setting.pop("to_opset", "")
+    before = {**setting, "torch": asks.before}
+    after = {name: value for name, value in setting.items() if name == "runtime"}
+    after |= {"torch": asks.after, **({"opset": to_opset} if to_opset else {})}
     return upgrade(dataset, before, after, _named(dataset, asks.words).filters), show
 
 

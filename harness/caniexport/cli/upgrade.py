@@ -280,6 +280,8 @@ def _group(group: ChangeGroup, console: Console) -> None:
             console.print(f"      {change.told}", soft_wrap=True)
         if change.fixes:
             console.print(f"      works there: {', '.join(change.fixes)}", soft_wrap=True)
+        if change.named_so:
+            console.print(f"      works there called with {change.named_so}", soft_wrap=True)
     if len(group.changes) > _SHOWN:
         console.print(f"  and {len(group.changes) - _SHOWN} more (--json has all)")
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from caniexport import versions
 from caniexport.answers import points
+from caniexport.answers.opset_ranges import tell_opsets
 from caniexport.answers.reading import Rows
 from caniexport.answers.select import exporter_names, opsets
 from caniexport.match.question import OPERATORS, AskedQuestion
@@ -25,10 +26,11 @@ Answer = Literal["upgrade", "workarounds", "matrix", "cases"]
 
 @dataclass(frozen=True)
 class Understood:
-    """A question with the names that a dataset knows. ``setting`` is what it names of torch, opset, exporter and
-    runtime, each as an address has it; ``before`` and ``after`` are the releases of a move, empty where none is asked
-    for. ``told`` is all of it in words; ``unknown`` says what of it nobody knows, and the nearest; ``notes`` which
-    release answers for one that was not measured.
+    """A question with the names that a dataset knows. ``setting`` is what it names of torch, opset, exporter,
+    runtime and status, each as an address has it; ``before`` and ``after`` are the releases of a move, empty where
+    none is asked for. ``told`` is all of it in words; ``unknown`` says what of it nobody knows, and the nearest;
+    ``notes`` which release answers for one that was not measured; ``opsets`` which the one release takes that is asked
+    about without more words.
     """
 
     answer: Answer
@@ -39,6 +41,7 @@ class Understood:
     told: str
     unknown: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    opsets: str = ""
 
 
 def understand(question: AskedQuestion, rows: Rows) -> Understood:
@@ -56,18 +59,25 @@ def understand(question: AskedQuestion, rows: Rows) -> Understood:
         "runtime": _known(_runtime, question.runtime, rows, unknown),
     }
     setting = {name: value for name, value in setting.items() if value.strip(".")}
+    if before and question.to_opset:
+        setting["to_opset"] = _known(_opset, question.to_opset, rows, unknown)
+    if question.status and _answer(question, setting, before) == "matrix":
+        setting["status"] = question.status
     unknown += [f"{item} is not looked at: packages are chosen as «My packages»" for item in question.others]
     told = _told(question, setting, before, after)
+    answer = _answer(question, setting, before)
+    is_release = answer == "matrix" and not question.words and setting.get("torch", "") in rows.torch
     return Understood(
-        _answer(question, setting, before), question.words, setting, before, after, told, tuple(unknown), tuple(notes)
-    )
+        answer, question.words, setting, before, after, told, tuple(unknown), tuple(notes),
+        tell_opsets(rows, setting["torch"]) if is_release else "",
+    )  # fmt: skip
 
 
 def asked_exporter(query: str, asks: Understood) -> str:
     """The exporter whose failing operators a question asks for; empty where it asks for something else."""
     if asks.words or asks.answer != "matrix" or not OPERATORS.search(query):
         return ""
-    asked = exporter_names((asks.setting.get("exporter", Exporter.DYNAMO.value),))
+    asked = exporter_names(asks.setting.get("exporter", Exporter.DYNAMO.value).split(","))
     return next((name for name in asked if name in _CALLED_BY), "")
 
 
@@ -132,7 +142,8 @@ def _runtime(text: str, rows: Rows) -> str:
 def _told(question: AskedQuestion, setting: Mapping[str, str], before: str, after: str) -> str:
     """``from torch 1.13.1 to torch 2.9.1, opset 17, words: cross``."""
     parts = [f"from torch {before} to torch {after}"] if before else []
-    parts += [f"{name} {value.replace('==', ' ')}" for name, value in setting.items()]
+    shown = {name.replace("_", " "): value.replace("==", " ").replace(",", " and ") for name, value in setting.items()}
+    parts += [f"{name} {value}" for name, value in shown.items()]
     parts += {"workarounds": ["is a workaround needed"], "matrix": ["as a table"]}.get(question.asks, [])
     words = question.words.split()
     if words:

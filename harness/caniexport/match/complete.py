@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from caniexport.match.alike import speaks_alike
 from caniexport.match.error_index import ErrorIndex
-from caniexport.match.evidence import ErrorEvidence, mended, misspelt, read_attributes, read_error, spelled
+from caniexport.match.evidence import ErrorEvidence, both_ends, mended, misspelt, read_attributes, read_error, spelled
 from caniexport.match.mentions import CODE_WORD, OF_TORCH, every_operator, read_mentions, read_said
+from caniexport.match.prose import read_words
 from caniexport.match.sentences import find_parts, normal
 from caniexport.operators import operator_key
 
@@ -108,13 +109,16 @@ def _meant(where: ErrorIndex, op: str) -> str:
     return next(op for entry in where.by_operator[near[0]] for op in entry.ops if operator_key(op) == near[0])
 
 
-def add_named(where: ErrorIndex, evidence: ErrorEvidence) -> ErrorEvidence:
-    """Where nothing else is known of a text: the operators that its words name (``torch.outer``, «unbind fails»)."""
-    lines = "\n".join(reason.line for reason in evidence.reasons)
+def add_named(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> ErrorEvidence:
+    """Where nothing else is known of a text: the operators that its words name (``torch.outer``, «unbind fails»). Of
+    one without an exception all of its lines count.
+    """
+    lines = both_ends(text) if evidence.is_prose else "\n".join(reason.line for reason in evidence.reasons)
     of_torch = (
         name if operator_key(name) in where.operators else _meant(where, name) for name in OF_TORCH.findall(lines)
     )
-    words = (word for word in (*_joined(lines), *_WORD.findall(lines)) if word not in _WORDS_TOO)
+    said = read_words(lines) if evidence.is_prose else _WORD.findall(lines)
+    words = (word for word in (*_joined(lines), *said) if word not in _WORDS_TOO)
     of_code = (word for word in map(str.casefold, CODE_WORD.findall(lines)) if word not in _WORDS_TOO)
     known = [*filter(None, of_torch), *(word for word in words if operator_key(word) in where.by_operator)]
     known += [word for word in of_code if operator_key(word) in where.operators]

@@ -16,6 +16,7 @@ from caniexport.match.complete import add_mentioned, add_named, read_completed
 from caniexport.match.error_index import ErrorIndex, KnownError
 from caniexport.match.evidence import LEAST_WORDS, ErrorEvidence, Reason, split_words
 from caniexport.match.mentions import OF_TORCH
+from caniexport.match.prose import find_phrase
 from caniexport.model.case import PLAIN
 from caniexport.operators import operator_key, operator_keys, operator_name
 
@@ -108,8 +109,8 @@ def match_error(where: ErrorIndex, text: str) -> ErrorMatch:
     text, evidence = read_completed(where, text)
     leads = _leads(where, evidence, text)
     if not leads and not evidence.operators:
-        evidence = add_named(where, evidence)
-        leads = [*_by_operator(where, evidence), *_by_name(where, evidence)]
+        evidence = add_named(where, evidence, text)
+        leads = [*_by_operator(where, evidence), *_by_name(where, evidence), *_by_phrase(where, evidence, text)]
     if evidence.reasons and not evidence.operators and not any(speaks_alike(evidence, item) for item in where.known):
         evidence = add_mentioned(where, evidence, text)
         leads += _by_operator(where, evidence)
@@ -262,6 +263,13 @@ def _by_name(where: ErrorIndex, evidence: ErrorEvidence) -> Iterator[Lead]:
         named = [entry for entry in plain if name in entry.case.split("-")]
         for entry in named if len(named) <= _MOST_CASES else ():
             yield Lead(entry, Confidence.SIMILAR, Confidence.SIMILAR.value, 0.0)
+
+
+def _by_phrase(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Iterator[Lead]:
+    """The case that the words of a text without an exception mean."""
+    entry = where.entries.get((find_phrase(text), PLAIN)) if evidence.is_prose else None
+    if entry is not None:
+        yield Lead(entry, Confidence.SIMILAR, Confidence.SIMILAR.value, 0.0)
 
 
 def _by_claims(where: ErrorIndex, evidence: ErrorEvidence, text: str) -> Iterator[Lead]:

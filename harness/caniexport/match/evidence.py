@@ -225,11 +225,12 @@ _RULES = tuple(
         r"(?:Cannot find|No) (?:symbolic|ONNX function|operator overload)[^\n]{0,30}? (?:for|of) '?" + _OP,
         r"Exporting (?:the|to) operator '?(?P<op>(?:\w*::)?\w+)'? to\b",
         r"(?:ONNX export failed on|with unrecognized namespace) (?:ATen operator |RNN/GRU/)?"
-        r"(?P<op>(?!an )\w+(?:::\w+)?)",
+        r"(?P<op>(?!an )\w+(?:(?:::|\.)\w+)*)",
         r"(?<!\w)(?P<op>[Aa]daptive pool(?:ing)?)\b",
         r"ONNX export of (?:operator )?'?(?:(?:torch|nn|functional|F)\.)*(?P<op>(?:\w+::)?\w+)",
         r"Couldn't export (?:Python )?operator (?P<op>[\w:]+)",
         r"Couldn't export (?P<op>\w+) function",
+        r"when tracing in-place operator (?P<op>\w+)",
         r"(?:UnsupportedOperator|DynamicOutputShape|DataDependentOutput)Exception(?:'>)?: (?P<op>\w+\.\w+)",
         r"Error when translating node .{0,300}?target=(?:torch\.ops\.)?(?P<op>\w+\.\w+)",
         r"(?:Unknown|unsupported) builtin(?: op)?:? (?P<op>\w+(?:::|\.)[\w.]*\w)",
@@ -453,6 +454,11 @@ class ErrorEvidence:
     def clauses(self) -> frozenset[str]:
         """The parts of all reasons that say something by themselves."""
         return frozenset(clause for reason in self.reasons for clause in reason.clauses)
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether the text names no exception: somebody tells of a failure in words of their own."""
+        return not any(reason.kind for reason in self.reasons)
 
     @property
     def only_named(self) -> bool:

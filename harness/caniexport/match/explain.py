@@ -19,6 +19,7 @@ from caniexport.answers.torch_operators import operators_beside
 from caniexport.match.error_index import exporter_of, index_errors
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.judged import CaseAt, FixAt, judge_case
+from caniexport.match.plain_causes import tell_cause
 from caniexport.match.question import read_release
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
@@ -118,12 +119,20 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     answer = ErrorAnswer(
         "", reason, operators, leads, others, tables, notes, tool, measured, match.alike, match.verbatim
     )
+    cause = None if leads and leads[0].lead.confidence in _SURE else tell_cause(dataset, text, _release_of(rows, asked))
+    if cause is not None:
+        kept = answer if cause.leads else replace(answer, leads=(), others=(), alike=0, verbatim=frozenset())
+        return replace(kept, decision=cause.told, notes=())
     if match.evidence.only_named:
         return replace(answer, decision=_only_named(match))
     if not reasons and not leads and not operator:
         return replace(answer, decision=_NO_SENTENCE)
     other = bool(measured and asked.get("torch") and measured.passes(opset))
     return replace(answer, decision=_decision(answer, bool(asked.get("torch")), beside_operator=other))
+
+
+def _release_of(rows: Rows, asked: Mapping[str, str]) -> str:
+    return Places(rows).fill({"torch": asked["torch"]}).torch if asked.get("torch") else ""
 
 
 def _named_release(rows: Rows, text: str) -> dict[str, str]:
@@ -225,17 +234,37 @@ def _as_called(rows: Rows, asked: Mapping[str, str], opset: str, gave: str) -> d
 def _seen(rows: Rows, lead: Lead, named: Mapping[str, str]) -> dict[str, str]:
     """Where an error was last seen; where only the operator is shared, the newest place at which the case fails."""
     if lead.torch and lead.exporter in _NAMED:
-        return _point(_ended_alike(rows, lead, named.get("opset", "")) or lead.torch, lead.exporter, lead.opset)
+        torch = _ended_alike(rows, lead, named.get("opset", "")) or lead.torch
+        return _point(torch, lead.exporter, _taken_opset(rows, lead))
     cells = [
         cell for cell in rows.cells(case=(lead.case,), variant=(PLAIN,), provider=("cpu",)) if _is_meant(cell, named)
     ]
-    failing = [cell for cell in cells if cell.status in _FAILS]
+    every = [cell for cell in cells if cell.status in _FAILS]
+    # at an opset that a release does not take a case fails whatever it is about
+    failing = [cell for cell in every if _is_taken(rows, cell)] or every
     if not failing:
         return {}
     newest = max(
         failing, key=lambda cell: (rows.torch.index(cell.torch), -EXPORTERS.index(cell.exporter), cell.opset or 0)
     )
     return _point(newest.torch, newest.exporter, newest.opset)
+
+
+def _is_taken(rows: Rows, cell: MeasuredCell) -> bool:
+    return cell.opset in rows.offers.get((cell.torch, cell.exporter), ())
+
+
+def _taken_opset(rows: Rows, lead: Lead) -> int | None:
+    """The opset at which an error was seen; the newest that the release takes and where the case ends alike, in place
+    of one that it does not take.
+    """
+    where = {"torch": (lead.torch,), "exporter": (lead.exporter,), "provider": ("cpu",)}
+    cells = [cell for cell in rows.cells(case=(lead.case,), variant=(lead.variant,), **where) if not cell.works]
+    seen = next((cell for cell in cells if cell.opset == lead.opset), None)
+    if seen is None or _is_taken(rows, seen):
+        return lead.opset
+    alike = [cell.opset for cell in cells if _is_taken(rows, cell) and cell.signature == seen.signature]
+    return max(filter(None, alike), default=rows.choice(lead.torch, lead.exporter).opset)
 
 
 def _ended_alike(rows: Rows, lead: Lead, opset: str) -> str:
@@ -318,7 +347,8 @@ def _nobody(answer: ErrorAnswer) -> str:
     """That no case has the error, or that some end with the same words, which several causes share."""
     if not answer.verbatim:
         return "No measured case has just this error"
-    return f"{plural(len(answer.verbatim), 'measured case')} end with these words, which several causes can have"
+    verb = "ends" if len(answer.verbatim) == 1 else "end"
+    return f"{plural(len(answer.verbatim), 'measured case')} {verb} with these words, which several causes can have"
 
 
 def _only_named(match: ErrorMatch) -> str:

@@ -6,21 +6,21 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from caniexport import home
+from caniexport.answers.select import torch_operators
 from caniexport.match.evidence import ErrorEvidence, both_ends, node_names
 from caniexport.operators import operator_keys
 
 #: a function of torch
 OF_TORCH = re.compile(
-    r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?!(?:jit|onnx|export|fx|_dynamo)\.)(?:\w+\.)*(?!Size\b)(\w+)"
+    r"\b(?:torch|nn|F|functional|[Tt]ensor)\.(?!(?:jit|onnx|export|fx|_dynamo)\.|geometric\b)(?:\w+\.)*(?!Size\b)(\w+)"
 )
 #: a word of code that no word of a sentence is (GLU, fft_rfftn)
 CODE_WORD = re.compile(r"(?<![\w./\\])(?:[A-Z]{3,}|[a-z]\w*_\w+)(?![\w.=])")
 #: what something «does not support», functions that are called, files of a library's own code, and nodes (``lstm_3``)
 _IN_CODE = (
     re.compile(
-        r"\b([A-Za-z]\w+)(?: \(\w+\))? (?:(?:does|do|is|are|can) ?(?:not|n't|n.t)|cannot|not|un|is only)"
-        r" ?(?:yet |be )*(?:support|implement|convert|export)"
+        r"\b([A-Za-z]\w+)(?: \(\w+\))? (?:(?:does|do|is|are|can) ?(?:currently )?(?:not|n't|n.t)|cannot|not|un|is only)"
+        r" ?(?:yet |be )*(?:support|implement|convert|export|compatible)"
     ),
     re.compile(r"\btorch\.((?:fft|linalg|special)\.\w+)"),
     OF_TORCH,
@@ -47,6 +47,8 @@ _IN_CODE = (
     re.compile(r"(?:[/_]|\b)([A-Z][A-Za-z]*)_\d+(?:_output_\d+)?\b"),
     re.compile(r"/([A-Z][A-Za-z]*)_output_\d+\b"),
 )
+#: a part of a tensor that is written to
+_WRITTEN = re.compile(r"\w\[[^\]\n=]{1,60}\] = ")
 #: what a line of code calls, the sizes of tensors left out
 _METHOD = re.compile(r"\.(?!(?:to|[Ss]ize|dim|shape)\b)(\w+)\(")
 #: the function of torch's in which a traceback ends: that of its last frame
@@ -89,6 +91,7 @@ def _mentions(text: str, has_exception: bool) -> Iterator[str]:
     for pattern in (*_IN_CODE, *(() if has_exception else (_METHOD,))):
         yield from (name.replace(".", "_") for name in pattern.findall(text))
     yield from CODE_WORD.findall(text)
+    yield from ("aten::index_put_" for _ in _WRITTEN.findall(text)[:1])
     yield from ("prim::PythonOp" for _ in _FUNCTION.findall(text)[:1])
     yield from _node_in_name().findall(text)
     yield from _LAST_FUNCTION.findall(text[max(text.rfind(_FILE), 0) :])
@@ -102,8 +105,7 @@ def read_said(said: str) -> list[str]:
 @lru_cache(maxsize=1)
 def every_operator() -> frozenset[str]:
     """The keys of all operators that torch has (``cases/torch_operators.txt``), and of ONNX's."""
-    lines = home.packaged_list("torch_operators.txt").splitlines()
-    return operator_keys(line for line in lines if not line.startswith("#")) | operator_keys(node_names())
+    return torch_operators() | operator_keys(node_names())
 
 
 def long_nodes() -> tuple[str, ...]:

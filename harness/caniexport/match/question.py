@@ -33,13 +33,15 @@ _OPSET = re.compile(
     r"(?:\s*(?:\.\.\.?|-|\u2013|to)\s*(?P<high>\d{1,2}))?(?![\w.-])",
     re.IGNORECASE,
 )
-_DYNAMO = re.compile(rf"{_NAME}(?:dynamo\s*[=:]\s*true|dynamo_export|torch\.export|dynamo){_END}", re.IGNORECASE)
+_DYNAMO = re.compile(
+    rf"{_NAME}(?:dynamo\s*[=:]\s*true|dynamo_export|torch\.export|(?:torch)?dynamo){_END}", re.IGNORECASE
+)
 _SWITCH = re.compile(rf"{_NAME}dynamo\s*[=:]\s*(?:true|false){_END}", re.IGNORECASE)
 _TRACE = re.compile(
     rf"{_NAME}(?:dynamo\s*[=:]\s*false|torchscript-trace|(?:torch\.)?jit\.trace|trac(?:e|ed|ing)){_END}", re.IGNORECASE
 )
 _SCRIPT = re.compile(rf"{_NAME}(?:torchscript-script|(?:torch\.)?jit\.script|script(?:ed|ing)?){_END}", re.IGNORECASE)
-_TORCHSCRIPT = re.compile(rf"{_NAME}torch\s?script{_END}", re.IGNORECASE)
+_TORCHSCRIPT = re.compile(rf"{_NAME}(?:torch\s?script|(?:legacy|old)\s+exporter|legacy){_END}", re.IGNORECASE)
 #: from one release to another, each of which may be named as torch's
 _MOVE = re.compile(
     rf"{_TORCH}(?P<low>{_VERSION})\s*(?:to|->|\u2192|=>|into|until|towards)\s*{_TORCH}(?P<high>{_VERSION}){_END}",
@@ -60,7 +62,10 @@ _TO = re.compile(
 _NAMED_RELEASE = re.compile(
     rf"{_NAME}(?:py)?torch(?:\s+(?:version|release))?{_SIGN}(?P<one>{_VERSION}){_END}", re.IGNORECASE
 )
-_BARE_RELEASE = re.compile(rf"{_NAME}v?(?P<one>[1-9]\.\d{{1,2}}(?:\.\d{{1,2}})?(?:\+\w+)?){_END}", re.IGNORECASE)
+_BARE_RELEASE = re.compile(
+    rf"{_NAME}v?(?P<one>[1-9]\.\d{{1,2}}(?:\.\d{{1,2}})?(?:\+\w+)?){_END}(?!\s*(?:[GMK]i?B|%|m?s|seconds|x)\b)",
+    re.IGNORECASE,
+)
 _UPGRADE = re.compile(
     rf"{_NAME}(?:(?:upgrad|downgrad|migrat|updat)(?:e|es|ed|ing)?|mov(?:e|ing)(?:\s+to)?|bump|which\s+(?:py)?torch){_END}",
     re.IGNORECASE,
@@ -85,8 +90,15 @@ _ASKS = re.compile(
     r"^\W*(?:is|are|does|do|did|can|could|may|will|why|which|what|when|where|how|since)\b(?!['\u2019])|\?\s*$",
     re.IGNORECASE,
 )
+_MISMATCH = "mismatch"
 #: what asks for operators, not for cases
 OPERATORS = re.compile(r"\b(?:operators?|ops)\b", re.IGNORECASE)
+#: what asks for wrong values, which no error tells of, and what is said beside it
+_WRONG = re.compile(
+    rf"{_NAME}(?:disagree\w*|wrong\s+(?:values?|results?|numbers?|outputs?)|silent(?:ly)?|mismatch(?:es)?|differs?){_END}",
+    re.IGNORECASE,
+)
+_BESIDE_WRONG = re.compile(rf"{_NAME}(?:onnx\s?runtime|ort|eager|gives?|computes?|wrong|with){_END}", re.IGNORECASE)
 #: words of a sentence that no case is looked for by
 _FILLING = frozenset(
     "a about an and any are as at be but by can case cases could do does export exported exporter exporting exports "
@@ -97,7 +109,8 @@ _FILLING = frozenset(
     "newest latest highest why fail fails failing opsets "
     "operators ops currently some all every between choose choosing pick decide better recommended safe safely than "
     "then only just also run runs running code team help think needing "
-    "ok okay fine did by unsupported can't cannot couldn't doesn't don't isn't aren't won't".split()
+    "ok okay fine did by unsupported breaks break breaking broke better best worse than many much write written writes "
+    "produce produces get gets after before can't cannot couldn't doesn't don't isn't aren't won't".split()
 )
 _SIGNS = frozenset(("", "-", "=", "&", "/", "+", "->", "\u2192", "\u2013"))
 _OUTER = "?!,;:()\"'`\u201c\u201d\u2018\u2019"
@@ -109,7 +122,8 @@ class AskedQuestion:
 
     ``kind`` says how they are meant: each for itself, as a range, or as a move. ``named`` is whether a part of a
     setting was named as such: a number or a word alone may be meant otherwise. ``others`` are versions that are not
-    looked at.
+    looked at, ``status`` how the cells end that are asked for, ``to_opset``
+    the opset behind a move where it is another one.
     """
 
     words: str
@@ -121,6 +135,8 @@ class AskedQuestion:
     runtime: str = ""
     named: bool = False
     others: tuple[str, ...] = ()
+    status: str = ""
+    to_opset: str = ""
 
 
 class _Text:
@@ -140,8 +156,9 @@ class _Text:
 def read_question(query: str) -> AskedQuestion | None:
     """What a query asks in words; ``None`` where it has nothing but words to look for."""
     if len(query.split()) == 1 and not any(sign.isdigit() for sign in query):
-        return None
-    if _COMPLAINS.search(query) and not _ASKS.search(query):
+        return AskedQuestion("", "matrix") if OPERATORS.fullmatch(query.strip()) else None
+    only_complains = _COMPLAINS.search(query) and not _ASKS.search(query)
+    if only_complains and not OPERATORS.search(query):
         return None
     text = _Text(query)
     runtime = [f"{_runtime(item['name'])}=={item['version']}" for item in text.take(_RUNTIME)]
@@ -150,17 +167,23 @@ def read_question(query: str) -> AskedQuestion | None:
     is_switched = bool(_SWITCH.search(text.left))
     exporter = _exporter(text)
     kind, releases, named = _releases(text)
-    asks = _intention(text, kind, releases)
+    status = _MISMATCH if _ASKS.search(query) and text.take(_WRONG) else ""
+    if status:
+        text.take(_BESIDE_WRONG)
+    asks = _intention(text, kind, releases) or ("matrix" if status else "")
     if asks == "matrix" and kind == "move":
         kind = "range"
     given = AskedQuestion(
         _words(text.left), asks, kind, releases, "".join(opsets[:1]), exporter,
-        "".join(runtime[:1]), bool(named or opsets or runtime or is_switched), tuple(others),
+        "".join(runtime[:1]), bool(named or opsets or runtime or is_switched), tuple(others), status,
+        "".join(opsets[1:2]) if kind == "move" else "",
     )  # fmt: skip
     is_setting = given.named or given.releases
     is_looked_for = given.words and not _COMPLAINS.search(query)
     is_listed = given.exporter and not given.words and OPERATORS.search(query)
-    is_asked = _ASKS.search(query) and (is_looked_for or is_listed)
+    if only_complains:
+        return given if is_listed else None
+    is_asked = is_listed or (is_looked_for and _ASKS.search(query))
     return given if is_setting or given.asks or is_asked else None
 
 
@@ -198,9 +221,8 @@ def _opset(found: re.Match[str]) -> str:
 
 
 def _exporter(text: _Text) -> str:
-    """The exporter that is named, as a setting has it; the first of several."""
-    found = [name for pattern, name in _EXPORTERS if text.take(pattern)]
-    return "".join(found[:1])
+    """The exporters that are named, as a setting has them."""
+    return ",".join(name for pattern, name in _EXPORTERS if text.take(pattern))
 
 
 def _releases(text: _Text) -> tuple[Literal["each", "range", "move"], tuple[str, ...], bool]:

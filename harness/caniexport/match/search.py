@@ -14,6 +14,7 @@ from caniexport import names
 from caniexport.match.error_index import ErrorIndex, index_errors
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import is_kind, read_error
+from caniexport.match.plain_causes import PATTERNS
 from caniexport.match.question import AskedQuestion, read_plain, read_question
 from caniexport.match.words import WordIndex, find_by_words, find_with_every, index_words
 from caniexport.store import Dataset
@@ -146,7 +147,9 @@ def _of_error(query: str, match: ErrorMatch) -> SearchHits:
 
 def is_error(query: str) -> bool:
     """Whether a query reads like the text of an error rather than like words to look for."""
-    return "\n" in query.strip() or bool(_ERROR.search(query)) or is_kind(query) or len(query) > _LONG
+    is_long = "\n" in query.strip() or len(query) > _LONG
+    is_raised = bool(_ERROR.search(query)) or is_kind(query)
+    return is_long or is_raised or any(pattern.search(query) for pattern in PATTERNS)
 
 
 def shorten(query: str) -> str:

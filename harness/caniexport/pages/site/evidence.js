@@ -182,7 +182,9 @@ window.makeReader = data => {
     const text = both_ends(whole)
     const patterns = [...mentions._IN_CODE, ...read.reasons.some(reason => reason.kind) ? [] : [mentions._METHOD]]
     const all = of => of.flatMap(pattern => findall(pattern, text).map(item => (item[1] ?? item[0]).replaceAll('.', '_')))
-    const own = match(mentions._FUNCTION, text) ? ['prim::PythonOp'] : []
+    const own = [
+      ...match(mentions._WRITTEN, text) ? ['aten::index_put_'] : [], ...match(mentions._FUNCTION, text) ? ['prim::PythonOp'] : [],
+    ]
     const last = findall(mentions._LAST_FUNCTION, text.slice(Math.max(text.lastIndexOf(mentions._FILE), 0))).map(item => item[1])
     return unique([...all([...patterns, mentions.CODE_WORD]), ...own, ...all([node_in_name]), ...last])
   }
@@ -210,7 +212,7 @@ window.makeReader = data => {
   }
 
   return {
-    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
+    both_ends, casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
     mended, misspelt, read_attributes, read_error, read_mentions, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   }
 }

@@ -18,7 +18,19 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.standings import workarounds
 from caniexport.answers.support import Support
 from caniexport.answers.torch_operators import name_keys
-from caniexport.match import alike, complete, error_index, errors, evidence, mentions, question, search, words
+from caniexport.match import (
+    alike,
+    complete,
+    error_index,
+    errors,
+    evidence,
+    mentions,
+    plain_causes,
+    prose,
+    question,
+    search,
+    words,
+)
 from caniexport.match.error_index import ErrorIndex, KnownError
 from caniexport.match.errors import Confidence, own_words
 from caniexport.match.evidence import node_names
@@ -42,6 +54,8 @@ _MODULES = (
     messages,
     evidence,
     mentions,
+    prose,
+    plain_causes,
     alike,
     complete,
     error_index,

@@ -2,10 +2,10 @@
 // everything that Python knows of errors and cases, as index.py wrote it.
 window.makeSearch = data => {
   const {
-    casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
+    both_ends, casefold, clauses_of, constants, findall, head, is_kind, lstrip, match, operator_key, operator_keys, operator_name,
     mended, misspelt, read_attributes, read_error, read_mentions, read_said, remembered, rstrip, speaks_alone, spelled, split, split_words, strip, unique,
   } = window.makeReader(data)
-  const {alike, complete, error_index, errors, mentions, words, search, names, question: reading} = constants
+  const {alike, complete, error_index, errors, mentions, plain_causes, prose, words, search, names, question: reading} = constants
   const CONFIDENCE = data.confidence
   const PLAIN = 'plain'
   const round = value => Number(value.toFixed(4))
@@ -111,8 +111,8 @@ window.makeSearch = data => {
     let read = _with_mentioned(text === said_as ? as_read : _with_right(as_read), text)
     let shared = _leads(read, text)
     if (!shared.length && !read.operators.length) {
-      read = add_named(read)
-      shared = [..._by_operator(read), ..._by_name(read)]
+      read = add_named(read, text)
+      shared = [..._by_operator(read), ..._by_name(read), ..._by_phrase(read, text)]
     }
     if (read.reasons.length && !read.operators.length && !said.some(item => speaks_alike(read, item))) {
       read = add_mentioned(read, text)
@@ -178,10 +178,20 @@ window.makeSearch = data => {
     const said_in = split(prose.replaceAll('-', ' '))
     return [4, 3, 2].flatMap(many => said_in.slice(many - 1).map((_, start) => said_in.slice(start, start + many).join('_')))
   }
-  const add_named = read => {
-    const lines_read = read.reasons.map(reason => reason.line).join('\n')
+  const read_words = text => findall(prose._WORD, casefold(text)).flatMap(([word]) => [word, ...prose._ENDINGS.filter(
+    ([ending]) => word.endsWith(ending) && word.length - ending.length >= prose._LEAST).map(
+    ([ending, instead]) => word.slice(0, word.length - ending.length) + instead)])
+  const _by_phrase = (read, text) => {
+    const [, found] = (is_prose(read) && prose.PHRASES.find(([phrase]) => match(phrase, text))) || []
+    const entry = entries.find(({case: {case: name}, variant}) => name === found && variant === PLAIN)
+    return entry ? [Lead(entry.case, CONFIDENCE.SIMILAR, CONFIDENCE.SIMILAR, 0, PLAIN)] : []
+  }
+  const is_prose = read => !read.reasons.some(reason => reason.kind)
+  const add_named = (read, text) => {
+    const lines_read = is_prose(read) ? both_ends(text) : read.reasons.map(reason => reason.line).join('\n')
     const of_torch = findall(mentions.OF_TORCH, lines_read).map(item => is_known(operator_key(item[1])) ? item[1] : _meant(item[1]))
-    const every = [..._joined(lines_read), ...findall(complete._WORD, lines_read).map(item => item[0])]
+    const said = is_prose(read) ? read_words(lines_read) : findall(complete._WORD, lines_read).map(item => item[0])
+    const every = [..._joined(lines_read), ...said]
     const of_code = findall(mentions.CODE_WORD, lines_read).map(item => casefold(item[0]))
     const [said_in, short] = [every, of_code].map(found => found.filter(word => !complete._WORDS_TOO.includes(word)))
     const found = [...of_torch.filter(Boolean), ...said_in.filter(word => by_operator.has(operator_key(word)))]
@@ -382,9 +392,15 @@ window.makeSearch = data => {
       return found
     },
   })
+  const NOTHING_ASKED = {
+    words: '', asks: '', kind: 'each', releases: [], opset: '', exporter: '', runtime: '', named: false, others: [], status: '', to_opset: '',
+  }
   const read_question = query => {
-    if (split(query).length === 1 && !/\p{Nd}/u.test(query)) return null
-    if (match(reading._COMPLAINS, query) && !match(reading._ASKS, query)) return null
+    if (split(query).length === 1 && !/\p{Nd}/u.test(query)) {
+      return match(reading.OPERATORS, query)?.[0] === strip(query) ? {...NOTHING_ASKED, asks: 'matrix'} : null
+    }
+    const only_complains = match(reading._COMPLAINS, query) && !match(reading._ASKS, query)
+    if (only_complains && !match(reading.OPERATORS, query)) return null
     const text = taker(query)
     const runtime = text.take(reading._RUNTIME).map(({groups}) => `${_runtime(groups.name)}==${groups.version}`)
     const others = text.take(reading._OTHER).map(item => split(item[0]).join(' '))
@@ -392,27 +408,29 @@ window.makeSearch = data => {
     const is_switched = Boolean(match(reading._SWITCH, text.left))
     const exporter = _exporter(text)
     const [kind, releases, named] = _releases(text)
-    const asks = _intention(text, kind, releases)
+    const status = match(reading._ASKS, query) && text.take(reading._WRONG).length ? reading._MISMATCH : ''
+    if (status) text.take(reading._BESIDE_WRONG)
+    const asks = _intention(text, kind, releases) || (status ? 'matrix' : '')
     const is_named = named || opsets.length > 0 || runtime.length > 0 || is_switched
     const words = _words_of(text.left)
     const is_looked_for = words && !match(reading._COMPLAINS, query)
     const is_listed = exporter && !words && match(reading.OPERATORS, query)
-    const is_asked = match(reading._ASKS, query) && (is_looked_for || is_listed)
-    return is_named || releases.length || asks || is_asked ? {
+    const is_asked = is_listed || (is_looked_for && match(reading._ASKS, query))
+    return (only_complains ? is_listed : is_named || releases.length || asks || is_asked) ? {
       words, asks, kind: asks === 'matrix' && kind === 'move' ? 'range' : kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
-      named: is_named, others,
+      named: is_named, others, status, to_opset: kind === 'move' ? opsets[1] ?? '' : '',
     } : null
   }
   const read_plain = query => {
     const words = match(reading._COMPLAINS, query) ? '' : _words_of(query)
-    return words ? {words, asks: '', kind: 'each', releases: [], opset: '', exporter: '', runtime: '', named: false, others: []} : null
+    return words ? {...NOTHING_ASKED, words} : null
   }
   const _runtime = name => {
     const folded = casefold(name)
     return folded.startsWith('o') && folded !== 'openvino' ? 'onnxruntime' : folded
   }
   const _opset = ({least, low, high}) => least ? `>=${low}` : high ? `${low}..${high}` : low
-  const _exporter = text => reading._EXPORTERS.filter(([pattern]) => text.take(pattern).length).map(([, name]) => name)[0] ?? ''
+  const _exporter = text => reading._EXPORTERS.filter(([pattern]) => text.take(pattern).length).map(([, name]) => name).join()
   const _releases = text => {
     for (const [pattern, kind] of reading._BETWEEN) {
       const [first] = text.take(pattern)
@@ -481,6 +499,7 @@ window.makeSearch = data => {
     ({...found, error: true, hits: told.leads, ops: told.evidence.operators.slice(0, search._MOST_OPERATORS)})
   const is_error = query =>
     strip(query).includes('\n') || Boolean(match(search._ERROR, query)) || is_kind(query) || query.length > search._LONG
+    || plain_causes.PATTERNS.some(pattern => match(pattern, query))
   const shorten = query => {
     if (!is_error(query)) return split(query).join(' ')
     const read = read_error(query)

@@ -1,0 +1,112 @@
+"""Errors whose cause the text tells whole, so that no case is needed: what is missing or older beside torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from caniexport.answers.opset_ranges import tell_opsets, tell_releases
+from caniexport.answers.reading import load
+from caniexport.answers.runtimes import runtimes
+from caniexport.store import Dataset
+
+_TOO_NEW = re.compile(r"\bOpset (?P<opset>\d+) is under development\b[^\n]{0,160}\btill opset (?P<most>\d+)")
+_FRAMEWORK = re.compile(r"No module named '?onnxscript\._framework_apis\.torch_(?P<major>\d+)_(?P<minor>\d+)")
+_REFUSED = re.compile(r"Unsupported ONNX opset version: (?P<opset>\d+)")
+_GONE = re.compile(r"\btorch\.onnx\b.{0,3} has no attribute ['\"]?dynamo_export")
+_MEMORY = re.compile(r"\bout of memory\b|\bstd::bad_alloc\b|\bMemoryError\b|\bCannot allocate memory\b", re.IGNORECASE)
+_MISSING = re.compile(r"No module named ['\"]?(?P<name>[A-Za-z_][\w.]*\w)")
+#: what torch.onnx and the runs of its files need, and what for
+_NEEDED = {
+    "onnxscript": "torch.onnx.export needs it for `dynamo=True`, the default since torch 2.9",
+    "onnx": "torch.onnx.export and whatever reads the file need it",
+    "onnxruntime": "it runs the file",
+}
+_ORT = "onnxruntime"
+
+
+@dataclass(frozen=True)
+class PlainCause:
+    """The cause and what to do, as one or two sentences. ``leads`` is whether cases that end alike tell more of it."""
+
+    told: str
+    leads: bool = False
+
+
+def tell_cause(dataset: Dataset, text: str, torch: str = "") -> PlainCause | None:
+    """The cause at a release of torch, or whichever it was; ``None`` where the text does not tell it whole."""
+    for pattern, tell in _CAUSES:
+        found = pattern.search(text)
+        if found:
+            return PlainCause(tell(dataset, found, torch), leads=pattern is _REFUSED)
+    return None
+
+
+def _tell_refused(dataset: Dataset, found: re.Match[str], torch: str) -> str:
+    """An opset that a release of torch does not take: which it takes, and from which release on this one is taken."""
+    rows, opset = load(dataset), int(found["opset"])
+    takes = tell_opsets(rows, torch) if torch else ""
+    here = f"{takes}: ask for one of these" if takes else ""
+    told = "; ".join(filter(None, (here, tell_releases(rows, opset))))
+    return f"{told[:1].upper()}{told[1:]}." if told else f"No measured release of torch takes opset {opset}."
+
+
+def _tell_gone(_: Dataset, __: re.Match[str], ___: str) -> str:
+    """The name under which torch 2.1 to 2.8 have their exporter."""
+    return (
+        "torch.onnx.dynamo_export is in torch 2.1 to 2.8 alone: call `torch.onnx.export(..., dynamo=True)`, which "
+        "torch 2.5 and newer take."
+    )
+
+
+def _tell_memory(_: Dataset, __: re.Match[str], ___: str) -> str:
+    """Too little memory where it ran."""
+    return (
+        "The memory where this ran was not enough: it is no failure of an operator, and no case is about it. Export on "
+        "the CPU, with a smaller example, or under torch.no_grad()."
+    )
+
+
+def _tell_too_new(dataset: Dataset, found: re.Match[str], _: str) -> str:
+    """An opset that is newer than the runtime: which of those measured take it."""
+    opset, most = int(found["opset"]), int(found["most"])
+    lines = [line for line in runtimes(dataset) if line.runtime == _ORT and line.provider == "cpu" and line.max_opset]
+    as_old = [line.version for line in lines if line.max_opset == most]
+    newer = [line.version for line in lines if (line.max_opset or 0) >= opset]
+    old = f", as onnxruntime {' and '.join(dict.fromkeys((as_old[0], as_old[-1])))} do" if as_old else ""
+    instead = f", or run it on onnxruntime {newer[0]} or newer, the first measured that takes it" if newer else ""
+    older = f"The runtime is older than the file: it takes opset {most} at most{old}, and the file has opset {opset}."
+    return f"{older} Export with `opset_version={most}`{instead}."
+
+
+def _tell_framework(dataset: Dataset, found: re.Match[str], _: str) -> str:
+    """An onnxscript that is older than the torch beside it: the one that was measured with this torch."""
+    asked = f"{found['major']}.{found['minor']}"
+    beside = [
+        (item.torch, item.packages["onnxscript"])
+        for item in load(dataset).installed
+        if item.torch.startswith(f"{asked}.") and "onnxscript" in item.packages
+    ]
+    measured = f" (measured with torch {beside[-1][0]}: {beside[-1][1]})" if beside else ""
+    older = f"onnxscript is older than torch {asked}, which asks for a part that it has not"
+    return f"{older}: `pip install -U onnxscript`{measured}."
+
+
+def _tell_missing(_: Dataset, found: re.Match[str], __: str) -> str:
+    """A package that is not installed."""
+    name = found["name"]
+    needed = f": `pip install {name}`; {_NEEDED[name]}" if name in _NEEDED else ""
+    return f"The module {name} is not installed where this ran{needed}. It is no failure of an export."
+
+
+_CAUSES: tuple[tuple[re.Pattern[str], Callable[[Dataset, re.Match[str], str], str]], ...] = (
+    (_TOO_NEW, _tell_too_new),
+    (_REFUSED, _tell_refused),
+    (_GONE, _tell_gone),
+    (_FRAMEWORK, _tell_framework),
+    (_MISSING, _tell_missing),
+    (_MEMORY, _tell_memory),
+)
+#: what tells a text with such a cause from words to look for
+PATTERNS = tuple(pattern for pattern, _ in _CAUSES)

@@ -1,0 +1,138 @@
+"""Errors whose cause the text tells whole, and texts in people's own words: answered on the published dataset."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from caniexport.answers.opset_ranges import tell_opsets, tell_releases
+from caniexport.answers.select import load
+from caniexport.cli import main
+from caniexport.match.error_index import index_errors
+from caniexport.match.errors import match_error
+from caniexport.match.explain import explain_error
+from caniexport.match.prose import PHRASES
+from caniexport.match.search import search
+from caniexport.model.case import PLAIN
+
+pytestmark = pytest.mark.published
+
+OPSET_22 = (
+    "ONNX Runtime only *guarantees* support for models stamped with official released onnx opset versions. Opset 22 is "
+    "under development and support for this is limited. Current official support for domain ai.onnx is till opset 21."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (OPSET_22, "it takes opset 21 at most, as onnxruntime 1.18.1 and 1.20.1 do, and the file has opset 22."),
+        (OPSET_22, "or run it on onnxruntime 1.21.1 or newer"),
+        ("ModuleNotFoundError: No module named 'onnxscript'", "`pip install onnxscript`"),
+        ("No module named 'onnxscript._framework_apis.torch_2_9'", "onnxscript is older than torch 2.9"),
+        ("ModuleNotFoundError: No module named 'mmcv.onnx'", "The module mmcv.onnx is not installed where this ran."),
+        ("AttributeError: module 'torch.onnx' has no attribute 'dynamo_export'", "in torch 2.1 to 2.8 alone"),
+        ("CUDA out of memory. Tried to allocate 2.00 GiB", "The memory where this ran was not enough"),
+    ],
+)
+def test_a_cause_that_the_text_tells_whole_is_the_answer_and_no_case_is(results, text, told):
+    answer = explain_error(results, text, {})
+
+    assert told in answer.decision
+    assert answer.leads == ()
+    assert search(results, text).error
+
+
+def test_a_refused_opset_is_answered_with_those_that_the_release_takes_and_the_releases_that_take_it(results):
+    decision = explain_error(results, "ValueError: Unsupported ONNX opset version: 19", {"torch": "1.13"}).decision
+
+    assert decision.startswith("Torch 1.13.1 takes opset 7-17 by trace: ask for one of these; opset 19 is taken from")
+    rows = load(results)
+    for torch, opset in (("2.1.2", 18), ("2.8.0", 26)):
+        works = [cell for cell in rows.cells(torch=(torch,), opset=(opset,), exporter=("dynamo",)) if cell.works]
+        assert works
+        assert f"{opset} by dynamo" in tell_opsets(rows, torch)
+    # the exporter of torch 2.5 writes opset 18 alone, though it does not refuse others
+    assert "torch 2.6.0 on by dynamo" in tell_releases(rows, 19)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TypeError: export() got an unexpected keyword argument 'enable_onnx_checker'",
+        "TypeError: export() got an unexpected keyword argument 'use_external_data_format'",
+        "RuntimeError: The size of tensor a (7) must match the size of tensor b (5) at non-singleton dimension 1",
+        "UserError: Constraints violated (batch)! For more information, run with TORCH_LOGS=+dynamic",
+    ],
+)
+def test_no_case_is_judged_at_an_opset_that_its_release_does_not_take(results, text):
+    offers = load(results).offers
+
+    for lead in explain_error(results, text, {}).leads:
+        assert lead.at.opset is None or lead.at.opset in offers[lead.at.torch, lead.at.exporter]
+
+
+def test_every_phrase_means_a_case_that_there_is(results):
+    cases = {case for case, variant in load(results).catalogue if variant == PLAIN}
+
+    assert {case for _, case in PHRASES} <= cases
+
+
+@pytest.mark.parametrize(
+    ("text", "case"),
+    [
+        (
+            "The exported model only takes the batch size fixed to 1 when I run it in onnxruntime.",
+            "dynamic-axes-batch-2",
+        ),
+        ("How do I get a dynamic batch in the exported file?", "dynamic-axes-batch-2"),
+        (
+            "The recognition model should take variable length lines, how can that be exported?",
+            "dynamic-axes-size",
+        ),
+        ("When I export with onnx the ceil_mode of the pooling is lost", "max-pool-ceil-mode"),
+    ],
+)
+def test_what_people_say_in_their_own_words_leads_to_its_case(results, text, case):
+    assert match_error(index_errors(results), text).leads[0].case.startswith(case)
+
+
+@pytest.mark.parametrize(
+    ("text", "operator"),
+    [
+        ("My model uses Dropouts in inference mode too, how can I export it?", "aten::dropout"),
+        ("the export fails alike, the mask has to be expanded before hidden_states[~mask] = 0.0", "aten::index_put_"),
+        ("TracerWarning: There are 2 live references to the data region being modified when tracing in-place operator "
+         "index_put_. This might cause the trace to be incorrect", "aten::index_put_"),
+    ],
+)  # fmt: skip
+def test_an_operator_in_peoples_own_words_is_found(results, text, operator):
+    assert match_error(index_errors(results), text).evidence.operators[0] == operator
+
+
+@pytest.mark.parametrize(
+    ("query", "torch"),
+    [
+        ("which operators does dynamo not export?", "2.15.0"),
+        ("operators that dynamo does not export", "2.15.0"),
+        ("operators dynamo cannot export in 2.9", "2.9.1"),
+        ("which operators fail with dynamo", "2.15.0"),
+        ("what ops can't dynamo export on 2.9", "2.9.1"),
+    ],
+)
+def test_which_operators_an_exporter_does_not_export_is_answered_by_their_number_and_names(query, torch):
+    asked = CliRunner().invoke(main, ["why", query])
+    listed = CliRunner().invoke(main, ["op", "--fails", "dynamo", "--torch", torch, "--all"])
+    told = re.search(rf"By dynamo, (\d+) of \d+ operators of torch .* in torch {re.escape(torch)}", asked.output)
+
+    assert told[0] in listed.output
+    lines = [line for line in listed.output.splitlines() if " ✗ " in line or " ≠ " in line or " ☠ " in line]
+    assert len(lines) == int(told[1])
+
+
+def test_which_opsets_a_release_takes_is_said_before_its_table():
+    said = CliRunner().invoke(main, ["why", "what is the highest opset for torch 2.1"]).output
+
+    assert "Torch 2.1.2 takes opset 7-19 by trace, opset 18 by dynamo." in said
