@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from caniexport import names
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.corpus.verdicts import Workaround
 from caniexport.scan.judge import SiteFinding
@@ -13,11 +14,15 @@ from caniexport.scan.site import Sureness
 
 #: of a workaround with this word: one, and several
 _SAID = {
+    Workaround.HARMFUL: ("does harm", "do harm"),
+    Workaround.BROKEN: ("does not help", "do not help"),
     Workaround.NEEDED: ("is still needed", "are still needed"),
     Workaround.OBSOLETE: ("can go", "can go"),
-    Workaround.BROKEN: ("does not help", "do not help"),
-    Workaround.HARMFUL: ("does harm", "do harm"),
 }
+#: of what export calls are given: words that come before all else, the worst first
+_AT_FAULT = (Workaround.HARMFUL, Workaround.BROKEN)
+#: arguments that are told by name
+_MOST = 4
 
 
 def workarounds(found: SourceScan) -> list[SiteFinding]:
@@ -26,10 +31,26 @@ def workarounds(found: SourceScan) -> list[SiteFinding]:
 
 
 def decide(found: SourceScan) -> str:
-    """``9 workarounds were found: 2 are still needed; 3 cannot be judged (…). Held against torch 2.8.0, …``."""
-    told = workarounds(found)
+    """``9 workarounds were found: 2 are still needed; 3 cannot be judged (…). Held against torch 2.8.0, …``.
+
+    What does harm in the export calls themselves is the first sentence.
+    """
+    told, at_fault = workarounds(found), "".join(f"{said}. " for said in _settings_at_fault(found))
     if not told:
-        return f"No workaround for an export was found, at {point(found)}."
+        return f"{at_fault}No workaround for an export was found, at {point(found)}."
+    return f"{at_fault}{_counted(found, told)}"
+
+
+def _settings_at_fault(found: SourceScan) -> Iterator[str]:
+    """``1 argument of an export call does harm: enable_onnx_checker``, for each word that is bad."""
+    for word in _AT_FAULT:
+        bad = [item.site.argument for item in found.findings if item.is_setting and item.word is word]
+        if bad:
+            whole = "1 argument of an export call" if len(bad) == 1 else f"{len(bad)} arguments of export calls"
+            yield f"{whole} {_SAID[word][len(bad) > 1]}: {names.some(list(dict.fromkeys(bad)), _MOST)}"
+
+
+def _counted(found: SourceScan, told: Sequence[SiteFinding]) -> str:
     counts = Counter(item.word for item in told if item.word in _SAID)
     known = [f"{counts[word]} {_SAID[word][counts[word] > 1]}" for word in _SAID if counts[word]]
     rest = [item for item in told if item.word not in _SAID]

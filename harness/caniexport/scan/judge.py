@@ -190,8 +190,15 @@ class Judge:
             return self._by_operator(site)
         if not site.fixes:
             return SiteFinding(site, Workaround.UNKNOWN, NOTHING, False, "", ())
-        measured = [fix for fix in site.fixes if fix in self.seen.rows.catalogue and fix[1] != PLAIN]
-        return self._by_fixes(site, measured) if measured else self._by_case(site, [case for case, _ in site.fixes])
+        fixes = self._of_gate(site)
+        measured = [fix for fix in fixes if fix in self.seen.rows.catalogue and fix[1] != PLAIN]
+        return self._by_fixes(site, measured) if measured else self._by_case(site, [case for case, _ in fixes])
+
+    def _of_gate(self, site: Site) -> Sequence[tuple[str, str]]:
+        """The fixes of a site; within a gate, or of one, those of cases that end otherwise on its two sides, if any."""
+        gate = site.condition
+        reasons = [fix for fix in site.fixes if gate is not None and self._ends_otherwise(fix[0], gate)]
+        return reasons or site.fixes
 
     def _by_case(self, site: Site, cases: Iterable[str]) -> SiteFinding:
         """The form itself was not measured: it is needed where the failing form fails, and not where that works.
@@ -303,16 +310,32 @@ class Judge:
         only_trace, only_dynamo = self._only(newest, _TRACE, _DYNAMO), self._only(newest, _DYNAMO, _TRACE)
         text = (
             f"it depends on the model: at torch {newest} {len(only_trace)} cases work with the TorchScript exporter "
-            f"only, {len(only_dynamo)} with dynamo only"
+            f"only, {len(only_dynamo)} with dynamo only{self._opsets_apart(newest)}"
         )
         evidence = [Evidence(case, PLAIN, "works with the TorchScript exporter only") for case in only_trace]
         evidence += [Evidence(case, PLAIN, "works with dynamo only") for case in only_dynamo]
         return SiteFinding(site, Workaround.UNKNOWN, text, True, "", tuple(evidence))
 
+    def _taken(self, torch: str, exporter: str) -> int | None:
+        """The opset at which an exporter is looked at: the one asked for, or its own where it does not take that."""
+        rows = self.seen.rows
+        return rows.opset(torch, exporter, self.opset if self.opset in rows.offers.get((torch, exporter), ()) else None)
+
+    def _opsets_apart(self, torch: str) -> str:
+        """What is said of two exporters that are looked at by different opsets."""
+        trace, dynamo = self._taken(torch, _TRACE), self._taken(torch, _DYNAMO)
+        if self.opset is None or trace == dynamo:
+            return ""
+        refusing = "dynamo" if dynamo != self.opset else "the TorchScript exporter"
+        return f" (at opset {trace}, and dynamo at opset {dynamo}: of {refusing} nothing is measured at {self.opset})"
+
     def _only(self, torch: str, one: str, other: str) -> list[str]:
-        """Cases whose failing form works with one exporter and not with the other, at the release's own opset."""
+        """Cases whose failing form works with one exporter and not with the other, each at the opset that it takes."""
         cases = [entry.case for entry in self._plain]
-        good = {name: {case: self._plain_works(case, name)[torch] for case in cases} for name in (one, other)}
+        good = {
+            name: {case: self._plain_works(case, name, self._taken(torch, name))[torch] for case in cases}
+            for name in (one, other)
+        }
         return [case for case in cases if good[one][case] and good[other][case] is False]
 
     def _opset_pin(self, site: Site) -> SiteFinding:

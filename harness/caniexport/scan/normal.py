@@ -78,6 +78,12 @@ def functions(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef, Scope]]:
     yield from _below(tree, Scope(known))
 
 
+def top_level(tree: ast.AST) -> tuple[Sequence[ast.AST], Scope]:
+    """The statements of a file that are in no function, with what they see."""
+    known = {node.name: node for node in getattr(tree, "body", ()) if isinstance(node, ast.FunctionDef)}
+    return getattr(tree, "body", ()), Scope(known)
+
+
 def _below(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.FunctionDef, Scope]]:
     left = [(node, scope)]
     while left:
@@ -352,7 +358,12 @@ class TermReader:
     _generatorexp = _listcomp
 
     def _lambda(self, node: ast.Lambda) -> CodeTerm:
-        return self.term(node.body)
+        before = dict(self.values)
+        for item in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+            self.values[item.arg] = self.table.variable()
+        found = self.term(node.body)
+        self.values = before
+        return found
 
     def _subscript(self, node: ast.Subscript) -> CodeTerm:
         term, line = self.term(node.value), node.lineno

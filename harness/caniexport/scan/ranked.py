@@ -12,7 +12,7 @@ from functools import cached_property
 
 from caniexport.scan.files import ParsedFile
 from caniexport.scan.forms import FixForm, Knowledge, Profile, find, narrowed, unique
-from caniexport.scan.normal import TermReader, functions
+from caniexport.scan.normal import TermReader, functions, top_level
 from caniexport.scan.stated import Told, ToldPlace
 from caniexport.scan.terms import CONSTANT, VARIABLE, CodeTerm
 
@@ -32,10 +32,11 @@ class OnLines:
 
 
 def lines_of(source: ParsedFile, known: Knowledge, check: Callable[[], None]) -> OnLines:
-    """What the functions of a file have on their lines."""
+    """What the functions of a file, and its statements outside them, have on their lines."""
     pieces: set[tuple[int, int]] = set()
     operators: set[tuple[int, str]] = set()
-    read = [TermReader(scope, check=check).read(function.body) for function, scope in functions(source.tree)]
+    blocks = [(function.body, scope) for function, scope in functions(source.tree)] + [top_level(source.tree)]
+    read = [TermReader(scope, check=check).read(block) for block, scope in blocks]
     candidates = narrowed(known.candidates, (term for terms in read for term in terms))
     for terms in read:
         check()
@@ -191,7 +192,7 @@ class Ranking:
         seen = _PlaceSeen(here, calls, there, others - calls, frozenset(), frozenset(), frozenset())
         cases = {case for number in there & self._telling for case in self._failing_of[number]}
         found = [self._candidate(self.known.profiles[case], seen) for case in cases]
-        good = [item for item in found if item and item.form >= _SHARE and item.failing >= 1.0]
+        good = [item for item in found if item and item.form >= _SHARE and max(item.failing, item.left_out) >= 1.0]
         return sorted(good, key=lambda item: -item.score)
 
     @cached_property

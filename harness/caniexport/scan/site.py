@@ -32,7 +32,8 @@ class Sureness(StrEnum):
 
 @dataclass(frozen=True)
 class Site:
-    """One place. ``name`` is the operator, argument, number or option; ``condition`` is a gate's.
+    """One place. ``name`` is the operator, argument, number or option; ``condition`` is a gate's, and of a rewrite that
+    of the gate around it.
 
     ``ops`` are the functions that only one branch of a gate calls, where the gate has to do with an export.
     ``fixes`` are the fixes of the corpus that it is, or is nearest to, the best first; ``told`` is how that is seen,
@@ -53,3 +54,9 @@ class Site:
     told: str = ""
     of: str = ""
     sure: Sureness = Sureness.SAME
+
+    @property
+    def argument(self) -> str:
+        """Of what an export call is given: ``opset_version=11``, and the name alone where that is all that counts."""
+        word = {SiteKind.OPSET: "opset_version=", SiteKind.FALLBACK: "operator_export_type="}.get(self.kind, "")
+        return f"{word}{self.name}"

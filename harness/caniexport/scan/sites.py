@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from caniexport.scan import backends, exports, gates
 from caniexport.scan.files import SECONDS, TOO_DEEP, Clock, ParsedFile, Skipped, SourceFile, TooLong, Unreadable
 from caniexport.scan.gates import Condition, dotted
 from caniexport.scan.normal import blocks, blocks_of, operator_of
-from caniexport.scan.ranked import Ranking
+from caniexport.scan.ranked import OnLines, Ranking, lines_of
 from caniexport.scan.site import Site, SiteKind, Sureness
 from caniexport.scan.stated import asks_for_export, ends, exporting
 from caniexport.scan.workarounds import StatedWorkaround, rules_of_functions, text_at, workarounds, written_rules
@@ -164,6 +164,7 @@ class _Finder(ast.NodeVisitor):
     inside: int = 0
     clock: Clock = field(default_factory=Clock)
     near: list[StatedWorkaround] = field(default_factory=list)
+    lines: OnLines = field(default_factory=lambda: OnLines((), ()))
     left_out: str = ""
     source: ParsedFile = field(init=False)
 
@@ -171,7 +172,8 @@ class _Finder(ast.NodeVisitor):
         """The sites of the file, by line."""
         self.source, self.clock = source, clock
         try:
-            self.near = workarounds(self.source, self.ranking, self.clock.check)
+            self.lines = lines_of(self.source, self.ranking.known, self.clock.check)
+            self.near = workarounds(self.source, self.ranking, self.lines, self.clock.check)
         except TooLong:
             self.left_out = f"its rewrites take more than {SECONDS:.0f} s to find"
         self.clock = Clock()
@@ -313,13 +315,15 @@ class _Finder(ast.NodeVisitor):
             ops: tuple[str, ...] = ()
             fixes = self._arguments_in([test, *body, *orelse]) or self._of_opset(body)
             about = self.inside or fixes or self._about_export(test, body, orelse)
+            chosen = self._chosen(found, body, orelse)
             if about:
                 named = bool(self.functions) and _is_named_for_export(self.functions[-1])
                 asked = self.inside or asks_for_export(test)
                 called = _called if asked else _called_of_torch if named else _called_by_none
                 ops = tuple(sorted(called(body) ^ called(orelse)))
                 fixes = fixes or self._beside(test, [*body, *orelse])
-            told = "a branch in an export" if about else ""
+            told = "a branch in an export" if about else "the rewrite that it chooses" if chosen else ""
+            fixes = fixes or chosen
             self._add(test, SiteKind.GATE, name=found.text, condition=found, ops=ops, fixes=fixes, told=told)
 
     def _of_opset(self, body: Sequence[ast.AST]) -> tuple[tuple[str, str], ...]:
@@ -356,6 +360,22 @@ class _Finder(ast.NodeVisitor):
         # a gate around much more than the workaround is about that, too
         beside = (item.site.fixes for item in near if last - first <= _NEAR + item.last - item.first)
         return next((found for found in beside if found), ())
+
+    def _chosen(
+        self, gate: Condition, body: Sequence[ast.AST], orelse: Sequence[ast.AST]
+    ) -> tuple[tuple[str, str], ...]:
+        """The fixes of a rewrite in one of a gate's branches, whatever its author says: of one that is found by itself,
+        or that takes the place of the failing form in the other branch.
+        """
+        sides = [lines_between(block) for block in (body, orelse) if block]
+        inside = [item for item in self.near if _is_sure(item) and any(_holds(side, item) for side in sides)]
+        for item in inside:
+            self.found = [replace(site, condition=gate) if site == item.site else site for site in self.found]
+        if inside or len(sides) < 2:
+            return inside[0].site.fixes if inside else ()
+        pairs = (sides, sides[::-1]) if all(last - first <= _NEAR for first, last in sides) else ()
+        best = (self.ranking.choose(self.lines, ours, other) for ours, other in pairs)
+        return next((((found[0].case, found[0].variant),) for found in best if found), ())
 
     def _about_export(self, test: ast.AST, body: Sequence[ast.AST], orelse: Sequence[ast.AST]) -> bool:
         nodes = [test, *body, *orelse]
@@ -423,6 +443,22 @@ class _Finder(ast.NodeVisitor):
         site = Site(self.source.path, line, kind, text_at(self.source, line), **more)  # type: ignore[arg-type]  # fields of Site
         if site not in self.found:
             self.found.append(site)
+
+
+def lines_between(block: Sequence[ast.AST]) -> tuple[int, int]:
+    """The first and the last line of statements or expressions."""
+    first = min(getattr(node, "lineno", 0) for node in block)
+    return first, max(getattr(node, "end_lineno", None) or first for node in block)
+
+
+def _is_sure(item: StatedWorkaround) -> bool:
+    return bool(item.site.fixes) and item.site.sure is Sureness.SAME and not item.site.runtime
+
+
+def _holds(side: tuple[int, int], item: StatedWorkaround) -> bool:
+    """Whether a workaround is in a branch that has little else."""
+    first, last = side
+    return first <= item.first and item.last <= last and last - first <= _NEAR + item.last - item.first
 
 
 def _is_named_for_export(function: ast.FunctionDef) -> bool:

@@ -257,14 +257,22 @@ def _in_name(known: Collection[str], name: str) -> Iterator[str]:
 
 def names_around(tree: ast.AST, known: Collection[str]) -> Callable[[int], frozenset[str]]:
     """The operators that the names of the functions and classes around a line have, by line."""
-    kinds = (ast.FunctionDef, ast.ClassDef)
-    nodes = [node for node in every_statement(tree) if isinstance(node, kinds)]
+    every = ((node, _made(node)) for node in every_statement(tree) if isinstance(node, ast.stmt))
+    nodes = [(node, name) for node, name in every if name]
 
     def around(line: int) -> frozenset[str]:
-        names = (node.name for node in nodes if node.lineno <= line <= (node.end_lineno or 0))
+        names = (name for node, name in nodes if node.lineno <= line <= (node.end_lineno or 0))
         return frozenset(operator for name in names for operator in _in_name(known, name))
 
     return around
+
+
+def _made(node: ast.stmt) -> str:
+    """The name of a function or class that a statement makes; empty for any other."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return node.name
+    is_lambda = isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda)
+    return _last(node.targets[0]) if isinstance(node, ast.Assign) and is_lambda else ""
 
 
 #: what edits files of ONNX, or only calls an exporter, imports no torch

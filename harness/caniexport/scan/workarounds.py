@@ -11,7 +11,7 @@ from caniexport.scan import backends
 from caniexport.scan.files import ParsedFile
 from caniexport.scan.normal import blocks, dotted, every_statement, operator_of
 from caniexport.scan.project import is_test
-from caniexport.scan.ranked import Candidate, Formed, OnLines, Ranking, lines_of
+from caniexport.scan.ranked import Candidate, Formed, OnLines, Ranking
 from caniexport.scan.site import Site, SiteKind, Sureness
 from caniexport.scan.stated import Told, ToldPlace, builds_graphs, ends, names_around, places, span, speaks_of_export
 
@@ -33,9 +33,10 @@ class StatedWorkaround:
     last: int
 
 
-def workarounds(source: ParsedFile, ranking: Ranking, check: Callable[[], None]) -> list[StatedWorkaround]:
-    """Every workaround of a file; of several reasons for one place the best."""
-    lines = lines_of(source, ranking.known, check)
+def workarounds(
+    source: ParsedFile, ranking: Ranking, lines: OnLines, check: Callable[[], None]
+) -> list[StatedWorkaround]:
+    """Every workaround of a file, which has ``lines``; of several reasons for one place the best."""
     by_path = backends.of_path(source.path)
     around = names_around(source.tree, ranking.known.operators)
     stated = []
