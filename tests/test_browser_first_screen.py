@@ -227,6 +227,15 @@ def test_a_row_of_workarounds_says_all_but_its_kind_within_a_phone(visit):
     assert "trace, 18" in row.locator("td").first.inner_text()
 
 
+def test_an_alert_says_what_and_where_within_a_phone(visit):
+    page = visit("/alerts?state=open,acknowledged,resolved", 390)
+
+    for where in (".stays", "tbody tr:not(.theme) td:nth-child(2)", "tbody tr:not(.theme) td:nth-child(3)"):
+        for box in page.locator(f"#root .alerts {where}").all():
+            found = box.bounding_box()
+            assert found["x"] + found["width"] <= 390, where
+
+
 def test_the_operator_stays_beside_what_is_said_of_it_and_all_fits_a_tablet(visit):
     page = visit("/declared", 390)
     box, row = page.locator("#root .scroll"), page.locator("#root .declared tbody tr").first

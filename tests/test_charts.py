@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from caniexport.answers.gathered import Gathered, Share
-from caniexport.pages.charts import Series, bars_chart, drawn_picture, share_chart
+from caniexport.pages.charts import HeatCell, Series, bars_chart, drawn_picture, heat_chart, share_chart
 
 COLUMNS = ("2.8.0", "2.9.1")
 
 
-def drawn(markup):
-    return drawn_picture(re.search(r"picture\?name=(\w+)", markup)[1])
+def drawn(markup, of="src"):
+    return drawn_picture(re.search(rf'{of}="./picture\?name=(\w+)', markup)[1])
 
 
 def test_the_share_that_works_is_a_line_for_each_exporter_with_its_numbers_beside_it():
@@ -38,3 +38,22 @@ def test_bars_go_up_and_down():
 
     assert re.findall(r'<td class="number">([^<]*)</td>', made) == ["3", "0", "-2", "-1"]
     assert "mended" in drawn(made)
+
+
+def test_a_phone_gets_a_picture_that_its_window_holds():
+    releases = [f"2.{number}.0" for number in range(30)]
+    series = [Series(f"dynamo, {name}", tuple(range(30))) for name in ("all operators", "by use in models")]
+    made = bars_chart(releases, series, "many")
+
+    names = [set(re.findall(r">(2\.\d+\.0)</text>", drawn(made, of))) for of in ("src", "srcset")]
+    assert names[0] == set(releases)
+    assert 5 < len(names[1]) < 30
+    assert float(re.search(r'width="(\d+)', drawn(made, "srcset"))[1]) <= 358
+
+
+def test_a_long_name_beside_a_table_of_colours_is_whole_in_a_wider_font_too():
+    name = "tensorrt-rtx 1.7.1.12 (parse and build)"
+    picture = drawn(heat_chart([HeatCell(name, name, "100", "#aad0f0", "#14191d")], [name], [name], "colours"))
+
+    # a letter of 10 pixels is up to 6.3 wide in the fonts that browsers take
+    assert float(re.search(r'transform="translate\((\d+)', picture)[1]) > 6.3 * len(name) * 0.9

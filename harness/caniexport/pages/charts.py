@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 _HEIGHT = 170
 #: letters of a name that is written level above its column
 _SHORT = 8
-#: wide enough for the names of thirty releases
-_WIDTH = 900
+#: wide enough for the names of thirty releases; what fits the window of a phone, which leaves some of them out
+_WIDTH, _NARROW = 900, 290
+#: names are measured larger than they are drawn, for a reader's font may be wider than the one here
+_MEASURED = 13
 #: read on light and on dark; series differ in their marks, too
 _COLOURS = ("#2f7fc1", "#d9772b", "#8a6fc4", "#2a9d95")
 #: texts follow the page's theme
@@ -38,7 +40,7 @@ _STYLE = (
 
 _LEFT_OUT = re.compile(
     r' (?:aria-[a-z]+|role|class|font-family|font-size|pointer-events|xlink:href|stroke-miterlimit)="[^"]*"'
-    r'| opacity="1"| fill="#000"|<path d="(?:M0,0[hv][^"]*Z)?"(?: display="none")?/>'
+    r'|<text[^>]* opacity="0"[^>]*>[^<]*</text>| opacity="1"| fill="#000"|<path d="(?:M0,0[hv][^"]*Z)?"(?: display="none")?/>'
 )
 _DECIMALS = re.compile(r"\d+\.\d{3,}")
 
@@ -86,7 +88,7 @@ def lines_chart(columns: Sequence[str], series: Sequence[Series], caption: str) 
 def heat_chart(cells: Sequence[HeatCell], rows: Sequence[str], columns: Sequence[str], caption: str) -> Markup:
     """A table of colours, each with its words; ``rows`` and ``columns`` are in their order. Its numbers stand apart."""
     name = _kept_as(_drawn_heat, tuple(cells), tuple(rows), tuple(columns))
-    return render("chart.html", caption=caption, picture=name, columns=())
+    return render("chart.html", caption=caption, picture=name, narrow="", columns=())
 
 
 def drawn_picture(name: str) -> str | None:
@@ -120,14 +122,14 @@ def _shares(line: Gathered, columns: Sequence[str]) -> list[float | None]:
 
 
 def _figure(caption: str, columns: Sequence[str], series: Sequence[Series], mark: str) -> Markup:
-    name = _kept_as(_drawn, tuple(columns), tuple(series), mark)
-    return render("chart.html", caption=caption, picture=name, columns=columns, series=series)
+    wide, narrow = (_kept_as(_drawn, tuple(columns), tuple(series), mark, width) for width in (_WIDTH, _NARROW))
+    return render("chart.html", caption=caption, picture=wide, narrow=narrow, columns=columns, series=series)
 
 
 @lru_cache(maxsize=64)
-def _drawn(columns: tuple[str, ...], series: tuple[Series, ...], mark: str) -> str:
+def _drawn(columns: tuple[str, ...], series: tuple[Series, ...], mark: str, width: int) -> str:
     """The picture as SVG; the same numbers are drawn once."""
-    return _as_svg(_lines(columns, series) if mark == "line" else _bars(columns, series))
+    return _as_svg((_lines if mark == "line" else _bars)(columns, series, width))
 
 
 def _as_svg(chart: alt.TopLevelMixin) -> str:
@@ -146,10 +148,11 @@ def _drawn_heat(cells: tuple[HeatCell, ...], rows: tuple[str, ...], columns: tup
 
     data = alt.InlineData(values=[cell._asdict() for cell in cells])
     angle = -35 if max(map(len, columns), default=0) > _SHORT else 0
-    top = alt.Axis(orient="top", labelAngle=angle, labelLimit=300)
+    top = alt.Axis(orient="top", labelAngle=angle, labelLimit=400, labelFontSize=_MEASURED)
+    side = alt.Axis(labelLimit=400, labelFontSize=_MEASURED)
     at = {
         "x": alt.X("column:N", sort=list(columns), title=None, axis=top),
-        "y": alt.Y("row:N", sort=list(rows), title=None, axis=alt.Axis(labelLimit=300)),
+        "y": alt.Y("row:N", sort=list(rows), title=None, axis=side),
     }
     base = alt.Chart(data)
     boxes = base.mark_rect(stroke="#88939a", strokeOpacity=0.3).encode(**at, fill=alt.Fill("colour:N", scale=None))
@@ -178,40 +181,41 @@ def _base(columns: Sequence[str], series: Sequence[Series]) -> alt.Chart:
     return alt.Chart(data).encode(x=alt.X("release:N", sort=list(columns), title=None, axis=axis))
 
 
-def _coloured(series: Sequence[Series]) -> alt.Color:
+def _coloured(series: Sequence[Series], width: int) -> alt.Color:
     import altair as alt
 
     names = [item.name for item in series]
     scale = alt.Scale(domain=names, range=list(_COLOURS[: len(names)]))
-    # the names are drawn smaller than they are measured, for a reader's font may be wider
-    return alt.Color("series:N", scale=scale, legend=alt.Legend(orient="top", title=None, labelFontSize=13))
+    columns = 0 if width == _WIDTH else 2
+    legend = alt.Legend(orient="top", title=None, labelFontSize=_MEASURED, columns=columns)
+    return alt.Color("series:N", scale=scale, legend=legend)
 
 
-def _finished(chart: alt.Chart | alt.LayerChart) -> alt.TopLevelMixin:
-    sized = chart.properties(width=_WIDTH, height=_HEIGHT, background="transparent")
+def _finished(chart: alt.Chart | alt.LayerChart, width: int) -> alt.TopLevelMixin:
+    sized = chart.properties(width=width, height=_HEIGHT, background="transparent")
     quiet: alt.TopLevelMixin = sized.configure_view(stroke=None).configure_axis(
-        gridColor="#88939a", gridOpacity=0.25, labelOverlap=False
+        gridColor="#88939a", gridOpacity=0.25, labelOverlap="parity" if width == _NARROW else False
     )
     return quiet
 
 
-def _lines(columns: Sequence[str], series: Sequence[Series]) -> alt.TopLevelMixin:
+def _lines(columns: Sequence[str], series: Sequence[Series], width: int) -> alt.TopLevelMixin:
     import altair as alt
 
     value = alt.Y("value:Q", title=None, scale=alt.Scale(domain=[0, 100]))
     names = [item.name for item in series]
     shape = alt.Shape("series:N", scale=alt.Scale(domain=names))
     dash = alt.StrokeDash("series:N", scale=alt.Scale(domain=names))
-    base = _base(columns, series).encode(y=value, color=_coloured(series))
+    base = _base(columns, series).encode(y=value, color=_coloured(series, width))
     points = base.mark_point(filled=True, opacity=1).encode(shape=shape)
-    return _finished(base.mark_line(strokeWidth=2).encode(strokeDash=dash) + points)
+    return _finished(base.mark_line(strokeWidth=2).encode(strokeDash=dash) + points, width)
 
 
-def _bars(columns: Sequence[str], series: Sequence[Series]) -> alt.TopLevelMixin:
+def _bars(columns: Sequence[str], series: Sequence[Series], width: int) -> alt.TopLevelMixin:
     import altair as alt
 
-    base = _base(columns, series).encode(y=alt.Y("value:Q", title=None), color=_coloured(series))
+    base = _base(columns, series).encode(y=alt.Y("value:Q", title=None), color=_coloured(series, width))
     if all((value or 0) >= 0 for item in series for value in item.numbers):
         # beside each other, in the order of the legend
         base = base.encode(xOffset=alt.XOffset("series:N", sort=[item.name for item in series]))
-    return _finished(base.mark_bar())
+    return _finished(base.mark_bar(), width)

@@ -36,7 +36,7 @@ _HERE = Path(__file__).resolve().parent
 #: a folder that this wrote has it; no other folder is replaced
 _MARK = "search-index.js"
 #: a picture of numbers in a page
-_PICTURE = re.compile(r'src="[./]*picture/(\w+)\.svg"')
+_PICTURE = re.compile(r'src(?:set)?="[./]*picture/(\w+)\.svg"')
 #: ends of cells, rows and items that HTML needs none of, for what follows ends them: 2 MB of 39
 _NO_END = re.compile(r"</(?:li|td|th|tr|dd|dt)>\s*(?=<(?:li|td|th|tr|dd|dt)\b|</(?:ul|ol|tr|tbody|thead|table|dl)>)")
 #: pages between two words on how far it is
