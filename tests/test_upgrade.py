@@ -188,3 +188,20 @@ def test_where_most_fails_at_both_ends_nobody_is_told_to_move(results):
 
     assert sentence.startswith("Moving to torch 2.9.1")
     assert "fail there as they do before" in sentence
+
+
+@pytest.mark.published
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ("latest", ["2.15.0"]),
+        ("torch==2.8.0", ["2.8.0"]),
+        ("2.8.1", ["2.8.0"]),
+        ("2.5..2.8", ["2.5.1", "2.6.0", "2.7.1", "2.8.0"]),
+    ],
+)
+def test_a_release_is_understood_as_people_write_it(asked, shown):
+    told = CliRunner().invoke(main, ["table", "--case", "cross-no-symbolic", "--torch", asked, "--exporter", "legacy"])
+
+    assert told.output.splitlines()[0].split() == ["case", "exporter", *shown]
+    assert ("torch 2.8.1 was not measured; 2.8.0 is answered" in told.output) == (asked == "2.8.1")

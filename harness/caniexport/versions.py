@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
 
+#: what names the newest release
+_LATEST = ("latest", "newest")
+
+
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Version:
     """Read ``2.9``, ``2.9.1+cu128``, ``2.10.0.dev20260101``, ``2.9rc1``; raises :class:`UnknownName` otherwise."""
@@ -48,6 +52,7 @@ def resolve(asked: str, measured: Iterable[str], what: str = "torch") -> str:
     Raises :class:`UnknownName` naming ``what`` it is a version of and the measured neighbours on both sides.
     """
     known = ordered(measured)
+    asked = _bare(asked, known)
     want = parse(asked)
     series = [text for text in known if _in_series(parse(text), want)]
     if series:
@@ -58,9 +63,16 @@ def resolve(asked: str, measured: Iterable[str], what: str = "torch") -> str:
     raise UnknownName(f"{what} {asked} has not been measured ({_neighbours(want, known)})")
 
 
+def _bare(asked: str, known: Sequence[str]) -> str:
+    """A version without its package's name (``torch==2.8.0``); the newest release for ``latest`` and ``newest``."""
+    if asked.casefold() in _LATEST:
+        return next((text for text in reversed(known) if not parse(text).is_prerelease), asked)
+    return asked.casefold().removeprefix("torch==")
+
+
 def is_range(asked: str) -> bool:
-    """Whether a text asks for every version within it (``>=2.4,<2.10``), not for one."""
-    return asked[:1] in tuple("<>=!~")
+    """Whether a text asks for every version within it (``>=2.4,<2.10``, ``1.13..2.8``), not for one."""
+    return asked[:1] in tuple("<>=!~") or ".." in asked
 
 
 def resolve_each(asked: str, measured: Iterable[str], what: str = "torch") -> list[str]:
@@ -68,6 +80,9 @@ def resolve_each(asked: str, measured: Iterable[str], what: str = "torch") -> li
     known = ordered(measured)
     if not is_range(asked):
         return [resolve(asked, known, what)]
+    if ".." in asked:
+        first, last = sorted(known.index(resolve(end.strip("."), known, what)) for end in asked.split(".."))
+        return known[first : last + 1]
     found = [text for text in known if within(text, asked)]
     if not found:
         span = f"{known[0]} to {known[-1]}" if known else "nothing yet"
@@ -96,7 +111,9 @@ def resolve_patch(asked: str, measured: Iterable[str]) -> str:
 
 def resolve_told(asked: str, measured: Iterable[str]) -> tuple[str, str]:
     """As :func:`resolve_patch`, and what is to be said where another patch release, or one of a range, answers."""
-    found = resolve_patch(asked, measured)
+    known = ordered(measured)
+    asked = _bare(asked, known)
+    found = resolve_patch(asked, known)
     if is_range(asked):
         return found, f"torch {found}, the newest measured within {asked}"
     want = parse(asked)

@@ -105,9 +105,17 @@ def select(rows: Rows, filters: Filters) -> CaseSelection:
     )
 
 
+#: what people call exporters besides
+_ALSO = {
+    **dict.fromkeys(("torchdynamo", "torch.export", "dynamo_export", "dynamo=true", "fx"), Exporter.DYNAMO.value),
+    **dict.fromkeys(("legacy", "tracing", "jit.trace", "dynamo=false"), Exporter.TRACE.value),
+    **dict.fromkeys(("scripting", "jit.script"), Exporter.SCRIPT.value),
+}
+
+
 def exporter_name(text: str) -> str:
     """``trace`` and ``script`` for the long names; ``TorchScript`` is the traced one, as ``dynamo=False`` exports."""
-    short = {name: long for long, name in EXPORTER_SHORT.items()} | {_TORCHSCRIPT: Exporter.TRACE.value}
+    short = {name: long for long, name in EXPORTER_SHORT.items()} | {_TORCHSCRIPT: Exporter.TRACE.value} | _ALSO
     return short.get(text.casefold(), text)
 
 

@@ -10,7 +10,7 @@ import click
 from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import CLAIM, WHY_NOT
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, json_option, open_dataset, several, with_named
+from caniexport.cli.options import filter_options, json_option, open_dataset, several, with_measured, with_named
 from caniexport.cli.output import labelled, legend, styled
 from caniexport.names import plural
 
@@ -34,6 +34,7 @@ def command(name: str | None, sources: tuple[str, ...], as_json: bool, **given: 
     from caniexport.answers.documents import claims
 
     dataset = open_dataset()
+    given = with_measured(dataset, given)
     bare = not (name or sources or any(given.values()))
     found = claims(dataset, read_filters("claims", with_named(dataset, name, given)), sources)
     output.answer(found, partial(show, bare=bare), as_json)

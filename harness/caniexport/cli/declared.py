@@ -10,7 +10,7 @@ import click
 from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, json_option, open_dataset, with_named
+from caniexport.cli.options import filter_options, json_option, open_dataset, with_measured, with_named
 
 if TYPE_CHECKING:
     from caniexport.answers.declared import Declared
@@ -36,6 +36,7 @@ def command(name: str | None, as_json: bool, **given: tuple[str, ...]) -> None:
     from caniexport.answers.own_calls import declared_beside_calls
 
     dataset = open_dataset()
+    given = with_measured(dataset, given)
     filters = read_filters("declared", with_named(dataset, name, given))
     bare = not (name or any(given.values()))
     found = declared_beside_calls(dataset, about_newest(dataset, filters))

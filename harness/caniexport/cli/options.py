@@ -165,7 +165,7 @@ def open_for(
 
     dataset = open_dataset()
     if install is None:
-        return dataset, dict(given)
+        return dataset, with_measured(dataset, given)
     context = click.get_current_context()
     named = {"profile": dataset.profile} if _is_named(context, "profile") else {}
     own = Places(load(dataset)).own({**install.point, **named})
@@ -173,6 +173,21 @@ def open_for(
     for line in (f"read: {install.text}", *install.notes, *own.lines):
         tell(line)
     return dataset.of(own.measured.profile), {**given, "torch": (own.measured.torch,)}
+
+
+def with_measured(dataset: Dataset, given: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """The filters with, for an unmeasured patch release of torch, the nearest of its minor version, which is told."""
+    from caniexport.answers.select import load
+
+    def nearest(asked: str) -> str:
+        if asked == "all" or versions.is_range(asked):
+            return asked
+        found, told = versions.resolve_told(asked, load(dataset).torch)
+        if told:
+            tell(told)
+        return found if told else asked
+
+    return {**given, "torch": tuple(nearest(text) for text in given["torch"])} if given.get("torch") else dict(given)
 
 
 def _is_named(context: click.Context, option: str) -> bool:

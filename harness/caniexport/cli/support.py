@@ -10,7 +10,7 @@ import click
 from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import EXPORTER_SHORT, STATUS, word
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, json_option, open_dataset, with_named
+from caniexport.cli.options import filter_options, json_option, open_dataset, with_measured, with_named
 
 if TYPE_CHECKING:
     from caniexport.answers.supported import CaseSupport
@@ -29,6 +29,7 @@ def command(name: str | None, as_json: bool, **given: tuple[str, ...]) -> None:
     from caniexport.answers.supported import supported
 
     dataset = open_dataset()
+    given = with_measured(dataset, given)
     asked = read_filters("support", with_named(dataset, name, given))
     output.answer(supported(dataset, asked), show, as_json)
 

@@ -11,7 +11,7 @@ from caniexport import names
 from caniexport.answers.filters import read_filters
 from caniexport.answers.signs import EXPORTER_SHORT, NOT_MEASURED, REFUSED, STATUS, word
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, json_option, open_dataset
+from caniexport.cli.options import filter_options, json_option, open_dataset, with_measured
 from caniexport.cli.output import grid, marked
 from caniexport.model.status import Status
 
@@ -55,7 +55,9 @@ def command(by: str, as_json: bool, **given: tuple[str, ...]) -> None:
     from caniexport.answers.matrix import By, table
     from caniexport.answers.themes import themes
 
-    dataset, filters = open_dataset(), read_filters("table", given)
+    dataset = open_dataset()
+    given = with_measured(dataset, given)
+    filters = read_filters("table", given)
     bare = by == By.TORCH.value and not any(values for name, values in given.items() if name != "torch")
     overview = themes(dataset, filters) if bare and not as_json else None
     if overview is not None and overview.themes:

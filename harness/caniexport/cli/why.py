@@ -16,7 +16,7 @@ from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.answers.filters import Filters, read_filters
 from caniexport.answers.signs import CLAIM, EXPORTER_SHORT, REFUSED, STATUS, word
 from caniexport.cli import output
-from caniexport.cli.options import filter_options, install_options, json_option, open_for, read_install, tell
+from caniexport.cli.options import filter_options, install_options, json_option, open_for, read_install, with_measured
 from caniexport.cli.output import labelled, styled
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
@@ -88,8 +88,7 @@ def command(
         return
     text = sys.stdin.read() if case == "-" else case
     dataset, placed = open_for(read_install(lock, here, given["torch"]), given)
-    given = {**placed, "torch": given["torch"]} if along == "torch" else placed
-    given = {**given, "torch": tuple(_patch(dataset, text) for text in given["torch"])}
+    given = with_measured(dataset, {**placed, "torch": given["torch"]}) if along == "torch" else placed
     if case != "-" and len(text.split()) > 1:
         found = find(dataset, text)
         if found.question is not None or (found.hits and not found.error):
@@ -114,18 +113,6 @@ def command(
         output.answer_each(history(dataset, asked, along), show_history, as_json)
     else:
         output.answer_each(why(dataset, asked), show, as_json)
-
-
-def _patch(dataset: Dataset, asked: str) -> str:
-    """For an unmeasured patch release the nearest of its minor version, which is told; anything else as it is."""
-    from caniexport.answers.select import load
-
-    if asked == "all" or versions.is_range(asked):
-        return asked
-    found, told = versions.resolve_told(asked, load(dataset).torch)
-    if told:
-        tell(told)
-    return found if told else asked
 
 
 def _find_operator(dataset: Dataset, name: str, torch: Sequence[str]) -> OperatorAt | None:
