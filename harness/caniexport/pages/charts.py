@@ -40,7 +40,8 @@ _STYLE = (
 
 _LEFT_OUT = re.compile(
     r' (?:aria-[a-z]+|role|class|font-family|font-size|pointer-events|xlink:href|stroke-miterlimit)="[^"]*"'
-    r'|<text[^>]* opacity="0"[^>]*>[^<]*</text>| opacity="1"| fill="#000"|<path d="(?:M0,0[hv][^"]*Z)?"(?: display="none")?/>'
+    r'|<text[^>]* opacity="0"[^>]*>[^<]*</text>'
+    r'| opacity="1"| fill="#000"|<path d="(?:M0,0[hv][^"]*Z)?"(?: display="none")?/>'
 )
 _DECIMALS = re.compile(r"\d+\.\d{3,}")
 
