@@ -286,6 +286,28 @@ def test_a_legend_counts_the_rows_that_the_filters_leave(draw, page, asked):
     assert '<details class="signs">' not in markup(draw(page, q="of this name is nothing"))
 
 
+@pytest.mark.parametrize(
+    ("page", "asked", "near"),
+    [
+        ("case", "cross-no-symbolik", "cross-no-symbolic"),
+        ("op", "aten::croos", "aten::cross"),
+        ("case", "ata", None),
+    ],
+)
+def test_the_nearest_to_what_is_not_there_are_said_once_as_links_and_none_where_nothing_is_like_it(
+    draw, page, asked, near
+):
+    app = draw(page, **{page: asked})
+    (said,) = (item.value.replace("\\", "") for item in app.warning)
+
+    assert ("Did you mean" in words(app)) == bool(near)
+    if near:
+        assert re.fullmatch(f"unknown (case|operator) '{asked}'", said)
+        assert re.search(rf"Did you mean\s+{near}\b", words(app))
+    else:
+        assert said.startswith("unknown case 'ata' (known: ")
+
+
 @pytest.mark.parametrize("page", ["claims", "declared", "alerts"])
 def test_a_text_that_is_too_long_to_be_looked_for_is_said_to_be(draw, page):
     text = "of this name is nothing " * 130

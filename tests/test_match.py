@@ -52,6 +52,14 @@ def test_an_operator_has_one_key_by_every_name(name):
 
 
 @pytest.mark.parametrize(
+    ("name", "near"),
+    [("foo", []), ("elo", ["aten::elu"]), ("too", ["ir-version-9-too-new"]), ("9", ["7", "17"]), ("77", ["27"])],
+)
+def test_a_short_name_is_near_a_whole_one_and_a_number_the_numbers_beside_it(name, near):
+    assert names.nearest(name, ["onnx-for-speed", "ir-version-9-too-new", "aten::elu", "27", "7", "17"]) == near
+
+
+@pytest.mark.parametrize(
     ("typo", "meant"),
     [("corss", "aten::cross"), ("gridsmaple", "GridSample"), ("adaptive_avgpool2d", "adaptive_avg_pool2d")],
 )

@@ -11,6 +11,8 @@ from rapidfuzz.distance import OSA
 from caniexport.model.errors import UnknownName
 
 _SHOWN = 5
+#: letters of a name that is too short for a typo of it to be told from another word
+_SHORT = 3
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
@@ -18,11 +20,14 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     same letters, then in order.
 
     A name is compared with the whole of a known one, with its last part and with each word of it: ``corss`` is one typo
-    from ``aten::cross`` and from ``cross-no-symbolic``. Where nothing is like the name, its own last part is compared:
-    ``F.grid_smple``.
+    from ``aten::cross`` and from ``cross-no-symbolic``; one of up to three letters with the whole and the last part.
+    Where nothing is like the name, its own last part is compared: ``F.grid_smple``. The nearest to a number are the
+    numbers on both sides.
     """
     names = list(dict.fromkeys(known))
     folded = name.casefold().strip()
+    if numbers := _numbers_beside(folded, names):
+        return numbers
     most = max(1, len(folded) // 3)
     ranked = sorted(
         (typos, len(_words(item)), OSA.distance(name, item), place)
@@ -43,7 +48,18 @@ def _typos(folded: str, known: str) -> int:
         return 0
     if folded and (folded in whole or whole in _words(folded)):
         return 1
-    return min(int(OSA.distance(folded, word)) for word in (whole, _last(whole), *words))
+    compared = (whole, _last(whole), *(words if len(folded) > _SHORT else ()))
+    return min(int(OSA.distance(folded, word)) for word in compared)
+
+
+def _numbers_beside(name: str, known: Iterable[str]) -> list[str]:
+    """The known numbers next to one, below and above; none where the name is no number."""
+    if not name.isdecimal():
+        return []
+    numbers = sorted((item for item in known if item.isdecimal()), key=int)
+    below = [item for item in numbers if int(item) < int(name)]
+    above = [item for item in numbers if int(item) > int(name)]
+    return [*below[-1:], *above[:1]]
 
 
 def _words(name: str) -> list[str]:

@@ -206,12 +206,15 @@ class Form:
         """Know these parameters, though they mean nothing for what the page is asked about."""
         self.read.update(names)
 
-    def one_of(self, name: str, known: Sequence[str], kind: str = "") -> str:
+    def one_of(self, name: str, known: Sequence[str], kind: str = "", *, linked: bool = False) -> str:
         """A parameter that must be one of the known names; empty where it is not given or was reported as unknown."""
-        return "".join(self.several_of(name, known, kind)[:1])
+        return "".join(self.several_of(name, known, kind, linked=linked)[:1])
 
-    def several_of(self, name: str, known: Sequence[str], kind: str = "") -> tuple[str, ...]:
-        """A parameter of names with commas between them, in the order of ``known``; unknown ones are reported."""
+    def several_of(self, name: str, known: Sequence[str], kind: str = "", *, linked: bool = False) -> tuple[str, ...]:
+        """A parameter of names with commas between them, in the order of ``known``; unknown ones are reported.
+
+        ``linked``: the page itself has the nearest names, as links.
+        """
         found = set()
         items = [item for part in self.text(name).split(",") if (item := part.strip())]
         for item in items:
@@ -224,7 +227,8 @@ class Form:
                     value = names.require(kind or name, given, known)
                 found.add(value)
             except UnknownName as error:
-                self.warnings.append(str(error))
+                is_told = linked and names.nearest(item, known)
+                self.warnings.append(f"unknown {kind or name} {item!r}" if is_told else str(error))
         if items and not found:
             self._missing[name] = setting.near(name, items[0], known)
         return tuple(item for item in known if item in found)
@@ -238,9 +242,10 @@ class Form:
         text: str = "any",
         shown: Mapping[str, str] | None = None,
         width: int = 150,
+        linked: bool = False,
     ) -> str:
         """A list to choose from, and ``text`` for none; gives the name, empty for none."""
-        asked = self.one_of(name, known, label.lower())
+        asked = self.one_of(name, known, label.lower(), linked=linked)
         return self._add(Field("select", name, label, (asked,), tuple(known), shown or {}, text=text, width=width)).one
 
     def tabs(

@@ -528,7 +528,8 @@ window.makeSearch = data => {
     const parts = [whole, ..._words(whole)]
     if (parts.includes(folded)) return 0
     if (folded && (whole.includes(folded) || _words(folded).includes(whole))) return 1
-    return Math.min(...[...parts, _last(whole)].map(word => distance(folded, word)))
+    const compared = [_last(whole), ...[...folded].length > names._SHORT ? parts : [whole]]
+    return Math.min(...compared.map(word => distance(folded, word)))
   }
   const _words = name => name.split(/[-_:./\s]+/).filter(Boolean)
   // letters to change, add, leave out or swap, each pair swapped once

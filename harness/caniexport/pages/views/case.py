@@ -185,7 +185,7 @@ def page(form: Form, kept: Kept) -> Page:
     try:
         case = names.require("case", form.text("case").partition("/")[0], known)
     except UnknownName:
-        return _listing(form, kept, names.nearest(form.text("case"), known))
+        return _listing(form, kept)
     newest, kept = kept.of(NEWEST), _with_packages(form, kept)
     subject = _subject(kept, case)
     given: dict[str, Any] = {
@@ -249,11 +249,12 @@ def _with_packages(form: Form, kept: Kept) -> Kept:
     return kept.of(form.one_of(PROFILE, kept.rows().profiles, "packages") or kept.profile)
 
 
-def _listing(form: Form, kept: Kept, near: Sequence[str]) -> Page:
-    entries = cases(kept)
-    form.select("case", "Case", [entry.case for entry in entries], text="choose one", width=420)
+def _listing(form: Form, kept: Kept) -> Page:
+    entries, asked = cases(kept), form.text("case")
+    known = [entry.case for entry in entries]
+    form.select("case", "Case", known, text="choose one", width=420, linked=True)
     found = kept.answer(overview)
-    body = render("cases.html", entries=entries, found=found, near=near if form.text("case") else ())
+    body = render("cases.html", entries=entries, found=found, near=names.nearest(asked, known) if asked else ())
     return form.page("Cases", f"Each is one documented failure with its fixes. {found.told}", body)
 
 

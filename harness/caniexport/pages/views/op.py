@@ -47,7 +47,7 @@ def page(form: Form, kept: Kept) -> Page:
             body = torch_op.timeline(kept, in_database)
             sheet = _sheet(kept, (), in_database)
             return form.page(in_database[0], _LEAD, body, back=True, folds=True, sheet=sheet)
-    op = asked if asked in counted else form.one_of("op", sorted(counted), "operator")
+    op = asked if asked in counted else form.one_of("op", sorted(counted), "operator", linked=True)
     if not op:
         near = names.nearest(asked, counted) if asked else []
         lead = "Every operator of torch, and those that a case is about, with the number of cases."
