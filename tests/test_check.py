@@ -267,6 +267,19 @@ def test_a_module_that_a_process_writes_for_itself_is_no_file_of_the_users(tmp_p
     assert read & {"made_for_this_process.py", "users_own.py"} == {"users_own.py"}
 
 
+@pytest.mark.parametrize(
+    ("words", "other", "told"),
+    [
+        ("zeros", ([0.0], [False]), "zeros"),
+        ("flags of which none is set", ([1.0], [False]), "flags of which none is set (mask)"),
+        ("mask:0 of size 2", ([1.0], [True, True]), "mask:0 of size 2"),
+    ],
+)
+def test_inputs_that_differ_in_some_arguments_name_them(words, other, told):
+    given = np.array([1.0]), np.array([True])
+    assert inside.with_changed(words, given, tuple(map(np.array, other)), ("x", "mask")) == told
+
+
 def test_arrays_in_nests_are_changed_where_they_are():
     given = {"boxes": [np.array([3, 1, 2]), None], "scale": 2}
     found = sets_of(given)["negative integers"][0]

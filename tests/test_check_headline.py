@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from caniexport.answers.support import Support
@@ -14,6 +16,7 @@ from caniexport.model.status import Status
 
 TRACE, SCRIPT, DYNAMO, DEFAULT = "torchscript-trace", "torchscript-script", "dynamo", "default"
 FIX = FixAt("gathered", "rewrite", "", caution=False, code="", word=Workaround.NEEDED)
+REFUTED = replace(FIX, refuted="torchscript-trace, opset 18: fail for this model")
 
 
 def line(exporter, status, text="on every measured release", otherwise=()):
@@ -62,8 +65,57 @@ def test_exporters_that_one_cause_stops_are_named_together_with_the_innermost_wo
     lines = [line(TRACE, Status.PASS), line(DYNAMO, Status.FAIL), line(DEFAULT, Status.FAIL)]
     assert said(lines, failures) == (
         "works by trace; with the default call and by dynamo aten::scaled_dot_product_attention stops it "
-        "(only 4D query, key, and value are supported)"
+        "(only 4D query, key, and value are supported): the way out is dynamo=False"
     )
+
+
+@pytest.mark.parametrize(
+    ("torch", "works", "text", "way"),
+    [
+        ("2.15.0", TRACE, "on every measured release, opset ≥ 9", "dynamo=False (opset ≥ 9)"),
+        ("2.15.0", SCRIPT, "on every measured release", "torch.jit.script with dynamo=False"),
+        ("2.15.0", DYNAMO, "on every measured release, opset ≥ 21", "another opset_version (opset ≥ 21)"),
+        ("2.8.0", TRACE, "on every measured release, opset ≥ 20", "another opset_version (opset ≥ 20)"),
+        ("2.8.0", SCRIPT, "on every measured release", "torch.jit.script"),
+        ("2.8.0", DYNAMO, "on every measured release", "the dynamo exporter"),
+    ],
+)
+def test_where_the_default_call_fails_and_no_fix_is_known_the_call_that_works_is_the_way_out(torch, works, text, way):
+    lines = [Support(works, Status.PASS, text, (), torch), Support(DEFAULT, Status.MISMATCH, "", (), torch)]
+    assert said(lines).endswith(f"; with the default call wrong values without an error: the way out is {way}")
+
+
+def test_what_fails_beside_a_default_call_that_works_has_no_way_out():
+    lines = [line(DYNAMO, Status.MISMATCH), line(DEFAULT, Status.PASS)]
+    assert said(lines) == "works with the default call; by dynamo wrong values without an error"
+
+
+def test_what_torch_says_of_its_own_arguments_is_told_behind_the_operator():
+    message = "TorchExportError: step 1/3\ncaused by TypeError: zeros(): argument 'size' failed to unpack the object"
+    failures = [failing(DYNAMO, operator="aten::zeros", message=message)]
+    told = "by dynamo aten::zeros stops it (zeros(): argument 'size' failed to unpack the object)"
+    assert said([line(DYNAMO, Status.FAIL)], failures) == told
+
+
+def test_a_fix_that_the_models_own_rows_refute_anywhere_is_not_named():
+    """At one opset nothing speaks against it, at another one it is refuted."""
+    here, there = (Match("pooled", "", "the same error", "2.15.0", Status.FAIL, (fix,)) for fix in (FIX, REFUTED))
+    failures = [
+        failing(TRACE, operator="aten::x", matches=(here,)),
+        failing(TRACE, operator="aten::y", matches=(there,), opsets=(7,)),
+    ]
+    assert (
+        said([line(TRACE, Status.FAIL)], failures[:1])
+        == "by trace aten::x stops it, as pooled does; gathered helps there"
+    )
+    assert said([line(TRACE, Status.FAIL)], failures) == "by trace aten::x stops it"
+
+
+def test_a_fix_named_for_an_opset_that_does_more_is_told_with_what_it_does():
+    more = replace(FIX, variant="opset_17", kind="raise-opset", note="opset 17 without complex values", does_more=True)
+    match = Match("stft", "", "the same cause", "2.15.0", Status.FAIL, (more,))
+    told = "by trace STFT stops it, as stft does; opset_17 (opset 17 without complex values) helps there"
+    assert said([line(TRACE, Status.FAIL)], [failing(TRACE, operator="STFT", matches=(match,))]) == told
 
 
 def test_of_several_failures_that_at_the_usual_opset_is_told():
@@ -111,9 +163,18 @@ def test_wrong_values_are_told_with_the_inputs_that_show_them():
     given = failing(TRACE, Status.MISMATCH, "compare", differs=("as given", "zeros"))
     many = failing(TRACE, Status.MISMATCH, "compare", differs=("zeros", "b", "c", "d", "e"))
     lines = [line(TRACE, Status.MISMATCH)]
-    assert said(lines, [one]) == "by trace wrong values without an error (zeros; negative integers)"
-    assert said(lines, [many]) == "by trace wrong values without an error (zeros; b; c; and 2 more)"
-    assert said(lines, [given]) == "by trace wrong values without an error (for the inputs given too)"
+    wrong = "by trace wrong values without an error"
+    assert said(lines, [one]) == f"{wrong} (for inputs that the check made: zeros; negative integers)"
+    assert said(lines, [many]) == f"{wrong} (for inputs that the check made: zeros; b; c; and 2 more)"
+    assert said(lines, [given]) == f"{wrong} (for the inputs given too)"
+    assert said(lines, [one, replace(given, where=(Where("2.15.0", TRACE, (7,)),))]) == said(lines, [given])
+
+
+def test_an_error_that_inputs_of_the_checks_own_alone_bring_is_told_so():
+    told = {"stage": "run", "operator": "Gather", "message": "input set 7 (negative integers): Fail: out of bounds"}
+    found = said([line(TRACE, Status.FAIL)], [failing(TRACE, **told, differs=("negative integers",))])
+    assert found.endswith(" (for inputs that the check made: negative integers)")
+    assert "the check made" not in said([line(TRACE, Status.FAIL)], [failing(TRACE, **told, differs=("as given",))])
 
 
 def test_a_release_that_was_not_measured_is_told_beside_what_works():
@@ -150,8 +211,20 @@ def test_a_model_that_does_not_run_itself_is_told_so():
 
 
 def test_a_limit_of_the_check_is_not_told_as_the_models_failure():
-    failures = [failing(DYNAMO, stage="run", hint="a limit of this check", is_ours=True)]
-    assert said([line(DYNAMO, Status.FAIL)], failures) == "by dynamo not judged: a limit of this check"
+    failures = [
+        failing(name, Status.SKIP, "run", hint="a limit of this check", is_ours=True) for name in (DYNAMO, SCRIPT)
+    ]
+    assert said([line(DYNAMO, Status.SKIP)], failures) == "by dynamo not judged: a limit of this check"
+    lines = [line(TRACE, Status.PASS), line(SCRIPT, Status.SKIP)]
+    assert said(lines, failures) == "works by trace; by script not judged: a limit of this check"
+
+
+def test_an_exporters_failure_is_told_and_not_its_cell_that_was_not_judged():
+    failures = [
+        failing(TRACE, Status.SKIP, "run", hint="a limit of this check", is_ours=True),
+        failing(TRACE, operator="aten::x", opsets=(7,)),
+    ]
+    assert said([line(TRACE, Status.FAIL)], failures) == "by trace aten::x stops it"
 
 
 def test_that_a_model_cannot_be_scripted_is_told_where_nothing_else_was_asked():

@@ -14,23 +14,18 @@ from caniexport.answers.matrix import Table, table
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import load, select
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.support import supports
-from caniexport.check.found import Failure, Where, Works
+from caniexport.answers.support import Support, supports
+from caniexport.check.found import NOT_JUDGED, Failure, Where, Works
 from caniexport.check.headline import headline
 from caniexport.check.inside import GIVEN
+from caniexport.check.limits import limit
 from caniexport.check.matching import Corpus, FailurePoint, failing_operator
-from caniexport.check.widen import USUAL_OPSET
+from caniexport.check.widen import USUAL_OPSET, default_exporter
 from caniexport.model.status import EXPORTERS, MEASURED, WORKS, Exporter, Stage, Status
 from caniexport.store import Dataset
 
-#: what a run says that ends for how it was fed, and why
-_OUR_LIMITS = {
-    "the file takes ": "the file's inputs could not be told from one another, so that it was not run",
-    "Actual: (tensor(float)) , expected: (tensor(double))": (
-        "a Python number is an input of the file, in double precision, and could only be fed in single"
-    ),
-}
 _SET = re.compile(r"input set (\d+)")
+_QUOTES = re.compile(r" ?[\[(%]")
 _STAGES = [stage.value for stage in Stage]
 
 
@@ -96,8 +91,10 @@ def answer(
     asked = replace(asked, torch=tuple(known), opsets=tuple(n for n in asked.opsets if int(n) in rows.opsets))
     selection = select(rows, asked)
     cells = [cell for cell in selection.cells if cell.status in MEASURED]
-    failures = tuple(_failures(cells, mine, Corpus(corpus), notes))
-    works = tuple(_works(cells))
+    left_out = [cell for cell in selection.cells if cell.status is Status.SKIP]
+    explain = _Explain(mine, Corpus(corpus), cells, notes)
+    failures = (*explain.failures(cells), *explain.failures(left_out))
+    works = tuple(_works(cells, left_out))
     return Checked(
         target,
         headline(works, failures, lost, is_rough=notes.is_rough),
@@ -110,7 +107,7 @@ def answer(
         table(mine, asked),
         problems,
         tuple(_notes(notes, cells, asked)),
-        (*_findings(_judged(cells, mine), asked), *lost),
+        (*_findings(cells, asked, failures), *lost),
     )
 
 
@@ -147,70 +144,103 @@ def _gaps(cells: Sequence[MeasuredCell]) -> Iterable[str]:
         yield f"opsets measured: {'; '.join(told)}; those between two alike are not (--opset 9-20: all)"
 
 
-def _works(cells: Sequence[MeasuredCell]) -> Iterable[Works]:
+def _works(cells: Sequence[MeasuredCell], left_out: Sequence[MeasuredCell]) -> Iterable[Works]:
+    """Where each variant works; an exporter of which nothing could be judged says that alone."""
+    judged, silent = _by_variant(cells), _by_variant(left_out)
+    for key in dict.fromkeys((*judged, *silent)):
+        lines = {line.exporter: line for line in supports(judged.get(key, ()))}
+        for cell in silent.get(key, ()):
+            lines.setdefault(cell.exporter, Support(cell.exporter, Status.SKIP, NOT_JUDGED, (), cell.torch))
+        yield Works(*key, tuple(lines[name] for name in EXPORTERS if name in lines))
+
+
+def _by_variant(cells: Iterable[MeasuredCell]) -> dict[tuple[str, str], list[MeasuredCell]]:
     grouped: dict[tuple[str, str], list[MeasuredCell]] = defaultdict(list)
     for cell in cells:
         grouped[cell.case, cell.variant].append(cell)
-    for (case, variant), found in grouped.items():
-        yield Works(case, variant, tuple(supports(found)))
+    return grouped
 
 
-def _failures(cells: Sequence[MeasuredCell], mine: Dataset, corpus: Corpus, notes: ModelNotes) -> list[Failure]:
-    """Every way of failing, the earliest stage first; refused opsets are in the table, and no failure."""
-    failing = [cell for cell in cells if cell.status not in WORKS and cell.status is not Status.UNSUPPORTED]
-    texts = mine.messages(cell.message_id for cell in failing)
-    grouped: dict[tuple[str, ...], list[MeasuredCell]] = defaultdict(list)
-    for cell in failing:
-        words = _words(cell, texts.get(cell.message_id or "", ""))
-        # one operator fails in the two kinds of exporters for two reasons, and what helps in one may not in the other
-        kind = str((cell.exporter_effective or cell.exporter) == Exporter.DYNAMO.value)
-        grouped[cell.case, cell.variant, cell.stage, cell.status.value, kind, words].append(cell)
-    return sorted((_failure(group, mine, corpus, cells, notes) for group in grouped.values()), key=_rank)
-
-
-def _words(cell: MeasuredCell, message: str) -> str:
-    """What tells a failure from another: the operator, whose sentence releases word differently; else the signature.
-
-    A mismatch's numbers differ by opset, and are one way of failing.
+@dataclass(frozen=True)
+class _Explain:
+    """Tells the ways of failing among a model's rows; ``cells`` are all that were judged, against which fixes are
+    held.
     """
+
+    mine: Dataset
+    corpus: Corpus
+    cells: Sequence[MeasuredCell]
+    notes: ModelNotes
+
+    def failures(self, cells: Sequence[MeasuredCell]) -> list[Failure]:
+        """Every way of failing, the earliest stage first; refused opsets are in the table, and no failure."""
+        failing = [cell for cell in cells if cell.status not in WORKS and cell.status is not Status.UNSUPPORTED]
+        texts = self.mine.messages(cell.message_id for cell in failing)
+        return sorted((self._failure(group) for group in _grouped(failing, texts, self.notes.given)), key=_rank)
+
+    def _failure(self, group: Sequence[MeasuredCell]) -> Failure:
+        shown = max(group, key=_telling)
+        message = self.mine.message(shown.message_id or "") or ""
+        warnings = _warnings(self.mine, shown)
+        differs = _sets_in(message, self.notes.sets)
+        point = FailurePoint(
+            shown.torch, shown.exporter, shown.opset, shown.stage, shown.status, message, warnings, GIVEN in differs
+        )
+        is_ours = shown.status is Status.SKIP
+        return Failure(
+            shown.case,
+            shown.variant,
+            shown.stage,
+            shown.status,
+            point.operator,
+            _SET.sub(lambda found: _set_named(int(found[1]), self.notes.sets), message),
+            warnings,
+            tuple(_where(group)),
+            () if is_ours else self.corpus.matches(point, self._own(shown)),
+            limit(message) if is_ours else _hint(point),
+            differs,
+            is_ours,
+            Where(shown.torch, shown.exporter, (shown.opset,)),
+        )
+
+    def _own(self, shown: MeasuredCell) -> list[MeasuredCell]:
+        """The judged cells of the same model on the same release."""
+        key = shown.torch, shown.case, shown.variant
+        return [cell for cell in self.cells if (cell.torch, cell.case, cell.variant) == key]
+
+
+def _grouped(failing: Sequence[MeasuredCell], texts: Mapping[str, str], given: int) -> list[list[MeasuredCell]]:
+    """The cells of each way of failing: those with the same operator, whose sentence releases word differently; where
+    none is named, or an export of one release has several sentences of one operator, those with the same. Wrong values
+    are told apart by whether any of the first ``given`` sets of inputs has them.
+    """
+    keys = {cell: _key(cell, texts.get(cell.message_id or "", ""), given) for cell in failing}
+    sentences: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    for cell, key in keys.items():
+        sentences[key, cell.torch].add(_sentence(cell))
+    grouped: dict[tuple[object, ...], list[MeasuredCell]] = defaultdict(list)
+    for cell, key in keys.items():
+        grouped[key, _sentence(cell) if len(sentences[key, cell.torch]) > 1 else ""].append(cell)
+    return list(grouped.values())
+
+
+def _sentence(cell: MeasuredCell) -> str:
+    """The exception of an export and its first words, without what they quote of the graph."""
+    is_told = cell.stage == Stage.EXPORT.value and cell.signature
+    return _QUOTES.split(cell.signature or "")[0] if is_told else ""
+
+
+def _key(cell: MeasuredCell, message: str, given: int) -> tuple[object, ...]:
+    """What tells a failure from another. One operator fails in the two kinds of exporters for two reasons, and what
+    helps in one may not in the other.
+    """
+    exporter = cell.exporter_effective or cell.exporter
+    exporter = default_exporter(cell.torch) if exporter == Exporter.DEFAULT.value else exporter
     if cell.status is Status.MISMATCH:
-        return ""
-    return failing_operator(message) or cell.signature or ""
-
-
-def _failure(
-    group: Sequence[MeasuredCell], mine: Dataset, corpus: Corpus, cells: Sequence[MeasuredCell], notes: ModelNotes
-) -> Failure:
-    shown = max(group, key=_telling)
-    message = mine.message(shown.message_id or "") or ""
-    warnings = _warnings(mine, shown)
-    differs = _sets_in(message, notes.sets)
-    point = FailurePoint(
-        shown.torch, shown.exporter, shown.opset, shown.stage, shown.status, message, warnings, GIVEN in differs
-    )
-    own = [cell for cell in cells if (cell.torch, cell.case, cell.variant) == (shown.torch, shown.case, shown.variant)]
-    limit = _our_limit(message)
-    matches = () if limit else corpus.matches(point, own)
-    where = tuple(_where(group))
-    return Failure(
-        shown.case,
-        shown.variant,
-        shown.stage,
-        shown.status,
-        point.operator,
-        _SET.sub(lambda found: _set_named(int(found[1]), notes.sets), message),
-        warnings,
-        where,
-        matches,
-        f"{limit}: a limit of this check" if limit else _hint(point),
-        differs,
-        bool(limit),
-    )
-
-
-def _our_limit(message: str) -> str:
-    """Why a cell says nothing about the model; empty where it does."""
-    return next((why for text, why in _OUR_LIMITS.items() if text in message), "")
+        words = GIVEN if any(int(number) < given for number in _SET.findall(message)) else ""
+    else:
+        words = failing_operator(message) or cell.signature or ""
+    return cell.case, cell.variant, cell.stage, cell.status, exporter == Exporter.DYNAMO.value, words
 
 
 def _telling(cell: MeasuredCell) -> tuple[object, ...]:
@@ -254,7 +284,7 @@ def _where(group: Iterable[MeasuredCell]) -> list[Where]:
 def _rank(failure: Failure) -> tuple[object, ...]:
     worst = failure.status is not Status.MISMATCH
     cells = sum(len(place.opsets) for place in failure.where)
-    return failure.case, failure.variant, worst, _STAGES.index(failure.stage), -cells
+    return failure.case, failure.variant, worst, not failure.is_as_given, _STAGES.index(failure.stage), -cells
 
 
 def _hint(point: FailurePoint) -> str:
@@ -267,22 +297,25 @@ def _hint(point: FailurePoint) -> str:
     return ""
 
 
-def _judged(cells: Sequence[MeasuredCell], mine: Dataset) -> list[MeasuredCell]:
-    """The cells that say something about the model."""
-    texts = mine.messages(cell.message_id for cell in cells if cell.status is Status.FAIL)
-    return [cell for cell in cells if not _our_limit(texts.get(cell.message_id or "", ""))]
-
-
-def _findings(cells: Sequence[MeasuredCell], asked: Filters) -> Iterable[str]:
-    """Wrong values anywhere; a release, or an exporter or opset that was named, with which nothing works."""
+def _findings(cells: Sequence[MeasuredCell], asked: Filters, failures: Sequence[Failure]) -> Iterable[str]:
+    """Wrong values anywhere; a release, its default call, or an exporter or opset that was named, with which nothing
+    works. ``cells`` are those that say something about the model.
+    """
     for torch in versions.ordered({cell.torch for cell in cells}):
         here = [cell for cell in cells if cell.torch == torch]
         wrong = sorted({cell.exporter for cell in here if cell.status is Status.MISMATCH}, key=EXPORTERS.index)
         if wrong:
-            yield f"torch {torch}: wrong values without an error with {', '.join(wrong)}"
+            ways = [item for item in failures if item.status is Status.MISMATCH and _is_on(item, torch)]
+            made = " (for inputs that the check made)" if all(item.is_as_made for item in ways) else ""
+            yield f"torch {torch}: wrong values without an error with {', '.join(wrong)}{made}"
         if not any(cell.works for cell in here):
-            yield f"torch {torch}: no cell works"
+            left_out = any(item.is_ours and _is_on(item, torch) for item in failures)
+            of_those = " of those that could be judged" if left_out else ""
+            yield f"torch {torch}: no cell works{of_those}"
             continue
+        bare = [cell for cell in here if cell.exporter == Exporter.DEFAULT.value]
+        if bare and not any(cell.works or cell.status is Status.MISMATCH for cell in bare) and not asked.exporters:
+            yield f"torch {torch}: the default call does not work"
         for exporter in asked.exporters:
             tried = [cell for cell in here if cell.exporter == exporter]
             if tried and not any(cell.works for cell in tried):
@@ -291,6 +324,10 @@ def _findings(cells: Sequence[MeasuredCell], asked: Filters) -> Iterable[str]:
             tried = [cell for cell in here if str(cell.opset) == opset]
             if tried and not any(cell.works for cell in tried):
                 yield f"torch {torch}: nothing works at opset {opset}"
+
+
+def _is_on(failure: Failure, torch: str) -> bool:
+    return any(place.torch == torch for place in failure.where)
 
 
 def _lost(problems: Mapping[str, str]) -> tuple[str, ...]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from caniexport.answers.support import Support
+from caniexport.check.inside import GIVEN
 from caniexport.check.matching import Match
 from caniexport.model.status import Status
 
 #: begins the line of an exception that another one was raised from
 _CAUSE = "caused by "
+#: stands where an exporter's line says where a model works, of one whose every cell is a limit of the check
+NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Failure:
     ``operator`` is the one that the error names, empty for none; ``message`` the text at the newest of the places,
     ``warnings`` what the exporter warned of there; ``hint`` is what can be done without changing the model. ``differs``
     are the sets of inputs that the text names, in words; ``is_ours`` says that it is a limit of this check, and says
-    nothing about the model.
+    nothing about the model. ``shown`` is the cell of which the text is, and at which the fixes are judged.
     """
 
     case: str
@@ -43,6 +46,17 @@ class Failure:
     hint: str = ""
     differs: tuple[str, ...] = ()
     is_ours: bool = False
+    shown: Where | None = None
+
+    @property
+    def is_as_given(self) -> bool:
+        """Whether inputs that the user gave show it."""
+        return any(words.startswith(GIVEN) for words in self.differs)
+
+    @property
+    def is_as_made(self) -> bool:
+        """Whether inputs alone show it that nobody gave: the check made them."""
+        return bool(self.differs) and not self.is_as_given
 
 
 @dataclass(frozen=True)

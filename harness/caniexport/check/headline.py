@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.support import EVERYWHERE
-from caniexport.check.found import last_cause
-from caniexport.check.inside import GIVEN
-from caniexport.check.widen import USUAL_OPSET
+from caniexport.check.found import NOT_JUDGED, last_cause
+from caniexport.check.widen import USUAL_OPSET, default_exporter
 from caniexport.match.errors import Confidence
 from caniexport.match.evidence import read_error
-from caniexport.model.status import WORKS, Exporter, Stage, Status
+from caniexport.model.status import WORKS, Exporter, FixKind, Stage, Status
 
 if TYPE_CHECKING:
     from caniexport.answers.support import Support
@@ -53,6 +53,7 @@ def headline(
     """
     if not works:
         return problems[0] if problems else "nothing was measured"
+    failures = [_without_refuted(failure, _refuted(failures)) for failure in failures]
     wrong = [failure for failure in failures if failure.status is Status.MISMATCH]
     rough = (_ROUGH,) if is_rough and wrong and all(map(_is_near, wrong)) else ()
     return "; ".join((_of_one(works[0], failures) if len(works) == 1 else _of_several(works), *rough, *problems))
@@ -80,18 +81,53 @@ def _of_several(works: Sequence[Works]) -> str:
     return f"{count} of {len(works)} variants work with one exporter at least"
 
 
+def _refuted(failures: Sequence[Failure]) -> set[tuple[str, str]]:
+    """Case and variant of every fix that the model's own rows refute anywhere."""
+    matches = (match for failure in failures for match in failure.matches)
+    return {(match.case, fix.variant) for match in matches for fix in match.fixes if fix.refuted}
+
+
+def _without_refuted(failure: Failure, refuted: Container[tuple[str, str]]) -> Failure:
+    """The failure with fixes that nothing refutes, in no place: the first line knows no places."""
+    matches = (
+        replace(match, fixes=tuple(fix for fix in match.fixes if (match.case, fix.variant) not in refuted))
+        for match in failure.matches
+    )
+    return replace(failure, matches=tuple(matches))
+
+
 def _clauses(lines: Sequence[Support], failures: Sequence[Failure]) -> Iterator[str]:
     works = [line for line in lines if line.status in WORKS]
     told = [_by(line.exporter) + _limits(line) for line in works]
     if told:
         yield "works " + " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
-    stopped: dict[str, list[str]] = defaultdict(list)
+    stopped: dict[tuple[str, str], list[str]] = defaultdict(list)
     for line in lines:
         # few models can be scripted: that one cannot is told below
-        if line not in works and (line.exporter != Exporter.SCRIPT.value or len(lines) == 1):
-            stopped[_reason(line, _failure_of(line, failures))].append(_by(line.exporter))
-    for reason, ways in stopped.items():
-        yield f"{' and '.join(ways)} {reason}"
+        is_told = line.exporter != Exporter.SCRIPT.value or len(lines) == 1 or line.status is Status.SKIP
+        if line not in works and is_told:
+            stopped[_reason(line, _failure_of(line, failures))].append(line.exporter)
+    for (reason, help_), exporters in stopped.items():
+        out = _way_out(works) if Exporter.DEFAULT.value in exporters else ""
+        yield f"{' and '.join(map(_by, exporters))} {reason}{help_ or out}"
+
+
+def _way_out(works: Sequence[Support]) -> str:
+    """``: the way out is dynamo=False (opset ≥ 9)``: the first call that works beside the bare one; empty for none."""
+    if not works:
+        return ""
+    line = works[0]
+    return f": the way out is {_call(line.exporter, default_exporter(line.newest))}{_limits(line)}"
+
+
+def _call(exporter: str, bare: str) -> str:
+    """How an exporter is asked for, where ``bare`` is that of the bare call."""
+    if exporter == bare:
+        return "another opset_version"
+    if exporter == Exporter.DYNAMO.value:
+        return "the dynamo exporter"
+    call = ["dynamo=False"] if bare == Exporter.DYNAMO.value else []
+    return " with ".join([*(["torch.jit.script"] if exporter == Exporter.SCRIPT.value else []), *call])
 
 
 def _limits(line: Support) -> str:
@@ -108,38 +144,47 @@ def _by(exporter: str) -> str:
 
 def _failure_of(line: Support, failures: Sequence[Failure]) -> Failure | None:
     """The failure of the exporter on the release that its line is about, at the opset nearest to the usual one: at the
-    ends of what an exporter takes much fails for itself.
+    ends of what an exporter takes much fails for itself. Of wrong values those of the inputs given come first.
     """
     places = ((failure, place) for failure in failures for place in failure.where)
-    mine = [(failure, place) for failure, place in places if place.exporter == line.exporter]
+    is_ours = line.status is Status.SKIP
+    mine = [item for item in places if item[1].exporter == line.exporter and item[0].is_ours == is_ours]
     newest = [item for item in mine if item[1].torch == line.newest and item[0].status is line.status]
-    found = min(newest or mine[:1], key=lambda item: _far_from_usual(item[1]), default=None)
+    found = min(newest or mine[:1], key=lambda item: _telling(*item), default=None)
     return found[0] if found else None
+
+
+def _telling(failure: Failure, place: Where) -> tuple[bool, int]:
+    return failure.status is Status.MISMATCH and failure.is_as_made, _far_from_usual(place)
 
 
 def _far_from_usual(place: Where) -> int:
     return min(abs((opset or USUAL_OPSET) - USUAL_OPSET) for opset in place.opsets)
 
 
-def _reason(line: Support, failure: Failure | None) -> str:
+def _reason(line: Support, failure: Failure | None) -> tuple[str, str]:
+    """Why a line does not work, and what helps there; empty where nothing is known to."""
     if line.status in _ENDS:
-        return _ENDS[line.status] + (_told_sets(failure.differs) if failure else "")
+        return _ENDS[line.status] + (_told_sets(failure) if failure else ""), ""
     if failure is None:
-        return "an error"
+        return "an error", ""
     if failure.is_ours:
-        return f"not judged: {failure.hint}"
+        return f"{NOT_JUDGED}: {failure.hint}", ""
     help_ = _help(failure)
-    return _lead(failure) + help_ if help_ else stopped_by(failure)
+    return (_lead(failure), help_) if help_ else (stopped_by(failure), "")
 
 
 def stopped_by(failure: Failure) -> str:
     """``aten::x stops it (only 4D query, key, and value are supported)``: the operator, and the innermost cause."""
     lead = _lead(failure)
     words = _cause(failure.message)
-    is_named = failure.operator and failure.operator.split("::")[-1] in words
+    name = failure.operator.split("::")[-1]
+    # what torch's own arguments are wrong for is more than that the exporter has no rule
+    is_named = name and name in words and not words.startswith(f"{name}(): ")
+    sets = _told_sets(failure) if failure.is_as_made else ""
     if not words or (is_named and failure.stage == Stage.EXPORT.value):
-        return lead
-    return f"{lead} ({textwrap.shorten(words, _MOST_WORDS, placeholder=' …')})"
+        return f"{lead}{sets}"
+    return f"{lead} ({textwrap.shorten(words, _MOST_WORDS, placeholder=' …')}){sets}"
 
 
 def _cause(message: str) -> str:
@@ -158,14 +203,15 @@ def _lead(failure: Failure) -> str:
     return f"{failure.operator} stops it" if failure.operator else f"an error at {failure.stage}"
 
 
-def _told_sets(differs: Sequence[str]) -> str:
-    """For which inputs; the others need no names where those given are among them."""
-    if not differs:
-        return ""
-    if any(words.startswith(GIVEN) for words in differs):
+def _told_sets(failure: Failure) -> str:
+    """For which inputs; the others need no names where those given are among them, and nobody gave them else."""
+    if failure.is_as_given:
         return " (for the inputs given too)"
-    further = len(differs) - _MOST_SETS
-    return f" ({'; '.join(differs[:_MOST_SETS])}{f'; and {further} more' if further > 0 else ''})"
+    if not failure.is_as_made:
+        return ""
+    further = len(failure.differs) - _MOST_SETS
+    more = f"; and {further} more" if further > 0 else ""
+    return f" (for inputs that the check made: {'; '.join(failure.differs[:_MOST_SETS])}{more})"
 
 
 def _help(failure: Failure) -> str:
@@ -178,5 +224,8 @@ def _help(failure: Failure) -> str:
                 own = match.torch in {place.torch for place in failure.where}
                 where = "there" if own else f"on torch {match.torch}, the nearest that was measured"
                 other = ", with other values" if fix.changes_values else ""
-                return f", as {match.case} does; {fix.variant} helps {where}{other}"
+                # the name of one that raises the opset says nothing of what else it does
+                is_named = not (fix.does_more and fix.kind == FixKind.RAISE_OPSET.value)
+                what = "" if is_named or not fix.note else f" ({fix.note})"
+                return f", as {match.case} does; {fix.variant}{what} helps {where}{other}"
     return ""

@@ -183,7 +183,7 @@ class Factory:
                 problem = trial.problem(other)
                 if not problem:
                     seen.append(other)
-                    yield True, text, other
+                    yield True, with_changed(text, given, other, names), other
                     break
             if problem:
                 yield False, "{} ({})".format(alternatives[-1][0], problem), given
@@ -445,6 +445,13 @@ def _farthest(outputs: List[Any], others: List[Any]) -> float:
     if any(one.shape != two.shape or one.dtype.kind != "f" for one, two in pairs):
         return float("inf")
     return max([float(np.abs(one - two).max()) for one, two in pairs] or [0.0])
+
+
+def with_changed(text: str, given: Tuple[Any, ...], other: Tuple[Any, ...], names: Sequence[str]) -> str:
+    """``flags of which none is set (mask)``: with the arguments that are others, where these are not all of them."""
+    changed = [name for name, one, two in zip(names, given, other) if different((one,), (two,))]
+    is_told = len(changed) == len(names) or any(name in re.split(r"[^0-9A-Za-z_]", text) for name in changed)
+    return text if is_told else "{} ({})".format(text, ", ".join(changed))
 
 
 def _first_line(error: BaseException) -> str:

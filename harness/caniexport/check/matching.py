@@ -10,6 +10,7 @@ from functools import cached_property
 from caniexport import versions
 from caniexport.answers.reading import Rows, load
 from caniexport.answers.rows import MeasuredCell
+from caniexport.corpus.verdicts import Workaround
 from caniexport.match.error_index import ErrorIndex, index_errors
 from caniexport.match.errors import Confidence, Lead, match_error
 from caniexport.match.evidence import read_error
@@ -148,7 +149,18 @@ class Corpus:
         written_by = at.exporter
         if at.exporter == Exporter.DEFAULT.value:
             written_by = self._rows.default_exporters.get(at.torch, Exporter.TRACE.value)
-        return replace(at, fixes=tuple(_held_against(fix, at, written_by, own) for fix in at.fixes))
+        seen = (self._with_more_told(fix, at, written_by) for fix in at.fixes)
+        return replace(at, fixes=tuple(_held_against(fix, at, written_by, own) for fix in seen))
+
+    def _with_more_told(self, fix: FixAt, at: CaseAt, written_by: str) -> FixAt:
+        """Of a fix that goes to another exporter or opset whether that is all it does."""
+        exporter, opset = fix.exporter or written_by, fix.opset or at.opset
+        moves = exporter != written_by or fix.kind == FixKind.RAISE_OPSET.value
+        if not moves or fix.word is not Workaround.NEEDED:
+            return fix
+        place = {"case": (at.entry.case,), "torch": (at.torch,), "exporter": (exporter,)}
+        there = _own_cells(self._rows.cells(variant=(PLAIN,), provider=("cpu",), **place), opset)
+        return replace(fix, does_more=bool(there) and not any(cell.works for cell in there))
 
 
 def _fits(lead: Lead, at: CaseAt, point: FailurePoint) -> bool:
@@ -177,9 +189,12 @@ def _match(lead: Lead, at: CaseAt) -> Match:
 def _held_against(fix: FixAt, at: CaseAt, written_by: str, own: Iterable[MeasuredCell]) -> FixAt:
     """A fix that is another exporter or opset than those of the point says what the model's own cells do there.
 
-    They say nothing about one that rewrites the model, nor about an option of the same exporter, ``written_by``.
+    They say nothing about one that rewrites the model, there too, nor about an option of the same exporter,
+    ``written_by``.
     """
     exporter, opset = fix.exporter or written_by, fix.opset or at.opset
+    if fix.does_more:
+        return fix
     if exporter == written_by and (fix.kind != FixKind.RAISE_OPSET.value or opset == at.opset):
         return fix
     there = _own_cells([cell for cell in own if cell.exporter == exporter], opset)

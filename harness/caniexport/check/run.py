@@ -21,6 +21,7 @@ from packaging.utils import canonicalize_name
 from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.check.environments import Environment, NoEnvironment, environment, fitting
+from caniexport.check.limits import told_as_measured
 from caniexport.check.session import CheckSession
 from caniexport.check.subject import UnusableModel
 from caniexport.check.widen import Point, ReleaseQuestion
@@ -321,7 +322,7 @@ class _Measuring:
     def _take_kept(self) -> None:
         """Rows that an earlier check of the same model has left in the same environment."""
         torch, dataset = self._question.release.torch, Dataset.open(None, self._place.local)
-        done = done_cells(dataset, self._question.release, _PROVIDER)
+        done = done_cells(dataset, self._question.release, _PROVIDER, also=(Status.SKIP,))
         keys = {cell.key: cell for cells in self._cells.values() for cell in cells if cell.key in done}
         kept = {(cell.case, cell.variant, cell.exporter, cell.opset) for cell in keys.values()}
         columns = ("case", "variant", "exporter", "opset", "status", "stage")
@@ -421,11 +422,12 @@ class _Measuring:
     def _take(self, told: Iterator[tuple[Mapping[str, Any], Mapping[str, str]]], expected: int) -> None:
         """Write rows as they come, and say what the first of a point came out with."""
         count = 0
-        for row, texts in told:
+        for measured, texts in told:
             count += 1
+            row = told_as_measured(measured, texts)
             with self._lock:
                 assert self._journal is not None
-                self._journal.cell(dict(row), dict(texts))
+                self._journal.cell(row, dict(texts))
                 self._note(*(row[name] for name in ("case", "variant", "exporter", "opset", "status", "stage")))
                 self._tell(row)
                 self._hear(row)
@@ -435,7 +437,8 @@ class _Measuring:
     def _tell(self, row: Mapping[str, Any]) -> None:
         short = EXPORTER_SHORT[row["exporter"]]
         where = "the default call" if row["opset"] is None else f"{short}, opset {row['opset']}"
-        end = row["status"] if Status(row["status"]) in WORKS else f"{row['status']} at {row['stage']}"
+        word = "not judged" if row["status"] == Status.SKIP.value else row["status"]
+        end = word if Status(row["status"]) in WORKS else f"{word} at {row['stage']}"
         self._say(f"torch {row['torch']}: {where}: {end} ({time.monotonic() - self._began:.1f} s)")
 
 

@@ -46,7 +46,7 @@ class ReleaseQuestion:
         )
         by_dynamo = [Exporter.DYNAMO.value]
         by_trace = [Exporter.TRACE.value, Exporter.SCRIPT.value]
-        first = by_dynamo if versions.parse(self.release.torch) >= versions.parse(_DYNAMO_SINCE) else by_trace
+        first = by_dynamo if default_exporter(self.release.torch) == Exporter.DYNAMO.value else by_trace
         lanes = [[Exporter.DEFAULT.value, *first], by_trace if first is by_dynamo else by_dynamo]
         taken = [tuple(name for name in lane if name in wanted and self.release.opsets(name)) for lane in lanes]
         return [lane for lane in taken if lane]
@@ -98,6 +98,12 @@ class ReleaseQuestion:
         else:
             taken = [opset for opset in opsets if opset <= self.release.torchscript[1]] or opsets
         return [opset for opset in taken if self.highest is None or opset <= self.highest] or taken
+
+
+def default_exporter(torch: str) -> str:
+    """The exporter that a release's bare call is."""
+    is_dynamo = versions.parse(torch) >= versions.parse(_DYNAMO_SINCE)
+    return Exporter.DYNAMO.value if is_dynamo else Exporter.TRACE.value
 
 
 def _outcome(statuses: Sequence[Status]) -> tuple[Status, ...]:

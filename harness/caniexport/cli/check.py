@@ -25,6 +25,7 @@ from caniexport.cli.options import (
 )
 from caniexport.cli.output import styled
 from caniexport.corpus.verdicts import Workaround
+from caniexport.model.status import Status
 
 if TYPE_CHECKING:
     from caniexport.check.answer import Checked
@@ -88,7 +89,8 @@ def command(
     MODULE:FACTORY (or FILE.py:FACTORY) names a function without arguments that returns (module, inputs): a tuple is one
     set of arguments, a list several sets, of which the first is exported and all are run. It is imported from the
     working directory, in the environment of each release. A case file or a folder of them is taken as well. Exit code
-    1: wrong values, a release in which nothing works, or an exporter or opset that was named and does not work there.
+    1: wrong values, a release in which nothing works or whose default call does not, or an exporter or opset that was
+    named and does not work there.
     """
     from caniexport.check.check import check
     from caniexport.check.run import CheckRequest
@@ -125,6 +127,8 @@ def axes(texts: Iterable[str]) -> dict[str, dict[int, str]]:
 
 def show(found: Checked, console: Console) -> None:
     """Print the answer in one line, where it works, then each way of failing with what the corpus knows of it."""
+    from caniexport.check.found import NOT_JUDGED
+
     _heading(found, console)
     several = len(found.works) > 1
     for item in found.works:
@@ -141,7 +145,8 @@ def show(found: Checked, console: Console) -> None:
         named = f"{failure.case}/{failure.variant}: " if several else ""
         sign = STATUS[failure.status]
         operator = failure.operator or "no operator named"
-        console.print(styled(f"{sign.sign} {named}{failure.status.value} at {failure.stage}: {operator}", sign))
+        word = NOT_JUDGED if failure.is_ours else failure.status.value
+        console.print(styled(f"{sign.sign} {named}{word} at {failure.stage}: {operator}", sign))
         _failure(failure, console)
     _remarks(found, console)
 
@@ -172,7 +177,8 @@ def _works(lines: Sequence[object], releases: Sequence[str], console: Console) -
     for line in lines:
         assert isinstance(line, Support)
         rest = f" ({line.otherwise_text})" if line.otherwise_text else ""
-        text = line.told.replace(EVERYWHERE, f"on torch {releases[0]}") if len(releases) == 1 else line.told
+        told = line.text if line.status is Status.SKIP else line.told
+        text = told.replace(EVERYWHERE, f"on torch {releases[0]}") if len(releases) == 1 else told
         console.print(f"  {EXPORTER_SHORT[line.exporter]:8} {STATUS[line.status].sign} {text}{rest}", soft_wrap=True)
 
 
@@ -205,7 +211,7 @@ def _shortened(message: str) -> str:
 
 def _match(match: Match, failure: Failure, console: Console) -> None:
     console.print(f"    {match.case}: {match.title} ({match.why})", soft_wrap=True)
-    place = failure.where[0]
+    place = failure.shown or failure.where[0]
     opset = "" if place.opsets == (None,) else f", opset {place.opsets[-1]}"
     words = [fix for fix in match.fixes if not fix.caution][:_MOST_FIXES]
     if words:

@@ -38,7 +38,8 @@ class FixAt:
     ``caution`` marks one that is known to be wrong or partial, ``changes_values`` one that computes another function.
     ``exporter`` and ``opset`` are what its file was found
     to be written with there, empty and ``None`` where no file was. ``refuted`` says what of a user's own rows shows
-    that it does not help their model; empty where nothing does.
+    that it does not help their model; empty where nothing does. ``does_more`` marks one that goes to another
+    exporter or opset where the failing form fails too: what helps is what it writes otherwise.
     """
 
     variant: str
@@ -51,6 +52,7 @@ class FixAt:
     opset: int | None = None
     refuted: str = ""
     changes_values: bool = False
+    does_more: bool = False
 
     @property
     def told(self) -> str:

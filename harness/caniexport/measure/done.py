@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from caniexport.machine.turns import turn
 from caniexport.model.rows import cell_key
-from caniexport.model.status import MEASURED
+from caniexport.model.status import MEASURED, Status
 from caniexport.store import Dataset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from caniexport.bundles.runtime_releases import RuntimeRelease
     from caniexport.measure.job import Job, JobOptions
@@ -29,10 +29,11 @@ def measured_before(options: JobOptions) -> Dataset:
     return Dataset.open(options.home.published if options.missing else None, options.local)
 
 
-def done_cells(dataset: Dataset, release: Release, provider: str) -> frozenset[str]:
-    """Keys of the cells that have a row measured with the same pins."""
+def done_cells(dataset: Dataset, release: Release, provider: str, also: Collection[Status] = ()) -> frozenset[str]:
+    """Keys of the cells that have a row measured with the same pins, or one of the statuses ``also``."""
     same = {row["env_id"] for row in dataset.records("environments", {"spec": (release.spec,)})}
-    where = {"torch": (release.torch,), "provider": (provider,), "env_id": same, "status": _MEASURED}
+    taken = _MEASURED | {status.value for status in also}
+    where = {"torch": (release.torch,), "provider": (provider,), "env_id": same, "status": taken}
     return frozenset(cell_key(*row) for row in dataset.select(_CELL, where, runtimes=True))
 
 

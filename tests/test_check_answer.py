@@ -1,0 +1,230 @@
+"""What a check says of rows, as they were kept of real models: what is one failure, a finding, or neither."""
+
+from __future__ import annotations
+
+import pytest
+from small_dataset import append, cell, environment
+
+from caniexport.answers.filters import Filters
+from caniexport.check.answer import ModelNotes, answer
+from caniexport.check.limits import limit, told_as_measured
+from caniexport.store import Dataset
+
+DEFAULT, TRACE, SCRIPT, DYNAMO = "default", "torchscript-trace", "torchscript-script", "dynamo"
+TORCH = "2.15.0"
+SDPA = "aten::scaled_dot_product_attention"
+NOT_FED = "ValueError: the file takes 2 input(s) (x, n), the module 1"
+TEXTS = {
+    "4d": (
+        "ConversionError: Failed to convert the exported program to an ONNX model. This is step 3/3 of exporting the "
+        "model to ONNX. Next steps:\n<class 'torch.onnx._internal.exporter._errors.GraphConstructionError'>: Error "
+        "when calling function 'TracedOnnxFunction(<function aten_scaled_dot_product_attention at 0>)'\n"
+        "caused by AssertionError: only 4D query, key, and value are supported"
+    ),
+    "sdpa-opset": (
+        f"UnsupportedOperatorError: Exporting the operator '{SDPA}' to ONNX opset version 13 is not supported. Support "
+        "for this operator was added in version 14, try exporting with this version"
+    ),
+    "complex": (
+        "SymbolicValueError: STFT does not currently support complex types  [Caused by the value '54 defined in (%54 : "
+        "Float(*, *, device=cpu) = onnx::Reshape[allowzero=0](%43, %53), scope: m.Spec:: # functional.py:679:0\n)' "
+        "(type 'Tensor') in the TorchScript graph. The containing node has kind 'onnx::Reshape'.]"
+    ),
+    "stft-opset": (
+        "UnsupportedOperatorError: Exporting the operator 'aten::stft' to ONNX opset version 7 is not supported. "
+        "Support for this operator was added in version 17, try exporting with this version"
+    ),
+    "zeros": (
+        "TorchExportError: Failed to export the model with torch.export. This is step 1/3 of exporting the model to "
+        "ONNX. Next steps:\ncaused by TypeError: zeros(): argument 'size' failed to unpack the object at pos 2 with "
+        'error "type must be tuple of ints,but got FakeTensor"'
+    ),
+    "not-fed": NOT_FED,
+    "data-dependent": (
+        "TorchExportError: Failed to export the model with torch.export. This is step 1/3 of exporting the model to "
+        "ONNX. Next steps:\ncaused by GuardOnDataDependentSymNode: Could not extract specialized integer from "
+        "data-dependent expression u0 (unhinted: u0). (Size-like symbols: none)"
+    ),
+    "converted": (
+        "TracerWarning: Converting a tensor to a Python boolean might cause the trace to be incorrect. We can't record "
+        "the data flow of Python values, so this value will be treated as a constant in the future."
+    ),
+    "branch": "input set 1, output 0: 6 of 6 values differ, most at [0, 0]: expected -9.0, onnxruntime gave -3.0",
+    "masked": "input set 2, output 0: 160 of 160 values differ, most at [0, 0, 2]: expected 0.0, onnxruntime gave 0.7",
+}
+SIGNATURES = {
+    "4d": "export|AssertionError|only 4D query, key, and value are supported",
+    "sdpa-opset": "export|UnsupportedOperatorError|Exporting the operator '…' to ONNX opset version N is",
+    "complex": "export|SymbolicValueError|STFT does not currently support complex types [Caused by the value 'N",
+    "stft-opset": "export|UnsupportedOperatorError|Exporting the operator '…' to ONNX opset version N is",
+    "zeros": "export|TypeError|zeros(): argument '…' failed to unpack the object at pos N with error '…'",
+}
+PASSED = ("pass", "done", None)
+
+
+def failed(text, stage="export", status="fail"):
+    return status, stage, text
+
+
+def row(exporter, opset, outcome):
+    """A row of the model; of the default call, as torch 2.15 has it, dynamo writes the file."""
+    status, stage, text = outcome
+    told = {"status": status, "stage": stage, "message_id": text, "signature": SIGNATURES.get(text, text)}
+    told |= {"warning_id": "converted"} if text == "branch" else {}
+    written = None if stage == "export" else DYNAMO if exporter == DEFAULT else exporter
+    return cell(TORCH, "m", "plain", exporter, opset) | told | {"exporter_effective": written}
+
+
+@pytest.fixture
+def checked(tmp_path, results):
+    """What is answered to rows: by exporter and opset how each ended."""
+
+    def found(ends, **notes):
+        rows = [row(exporter, opset, end) for (exporter, opset), end in ends.items()]
+        append(tmp_path / "rows", *rows, texts=TEXTS, environments=[environment(TORCH)])
+        mine = Dataset.open(None, tmp_path / "rows")
+        return answer("m", mine, results, Filters(("m",), torch=(TORCH,)), {}, ModelNotes(**notes))
+
+    return found
+
+
+def by_exporter(exporter, outcome, opsets):
+    return {(exporter, opset): outcome for opset in opsets}
+
+
+SDPA3 = {
+    (DEFAULT, None): failed("4d"),
+    **by_exporter(DYNAMO, failed("4d"), (14, 18, 26)),
+    **by_exporter(TRACE, failed("sdpa-opset"), (7, 13)),
+    **by_exporter(TRACE, PASSED, (14, 18, 23)),
+    (SCRIPT, 18): PASSED,
+}
+
+
+def places(failure):
+    return {(place.exporter, *place.opsets) for place in failure.where}
+
+
+def test_the_default_call_fails_as_the_exporter_that_it_is(checked):
+    found = checked(SDPA3)
+    by_dynamo, by_trace = found.failures
+    assert places(by_dynamo) == {(DYNAMO, 14, 18, 26), (DEFAULT, None)}
+    assert places(by_trace) == {(TRACE, 7, 13)}
+    assert by_dynamo.matches[0].case == "sdpa-three-dims"
+    assert found.headline == (
+        "works by trace (opset ≥ 14) and by script; with the default call and by dynamo "
+        f"{SDPA} stops it, as sdpa-three-dims does; trace helps there"
+    )
+
+
+def test_two_sentences_of_one_operator_on_one_release_are_two_failures(checked):
+    ends = by_exporter(DYNAMO, failed("4d"), (14, 18)) | by_exporter(DYNAMO, failed("sdpa-opset"), (26,))
+    assert [places(failure) for failure in checked(ends).failures] == [{(DYNAMO, 14, 18)}, {(DYNAMO, 26)}]
+
+
+def test_a_default_call_that_does_not_work_is_a_finding_where_it_was_asked_for(checked):
+    assert checked(SDPA3).findings == (f"torch {TORCH}: the default call does not work",)
+
+
+@pytest.mark.parametrize("outcome", [PASSED, ("degraded", "done", None)])
+def test_a_default_call_that_works_is_none(checked, outcome):
+    assert checked({**SDPA3, (DEFAULT, None): outcome}).findings == ()
+
+
+def test_a_release_in_which_nothing_works_is_one_finding(checked):
+    ends = {(DEFAULT, None): failed("zeros"), **by_exporter(DYNAMO, failed("zeros"), (18,))}
+    assert checked(ends).findings == (f"torch {TORCH}: no cell works",)
+
+
+def test_another_exporter_is_the_way_out_of_a_default_call_without_a_fix(checked):
+    ends = {(DEFAULT, None): failed("zeros"), **by_exporter(DYNAMO, failed("zeros"), (14, 18, 26))}
+    found = checked(ends | by_exporter(TRACE, failed("complex"), (7, 8)) | by_exporter(TRACE, PASSED, (9, 18, 23)))
+    assert found.headline.startswith(
+        "works by trace (opset ≥ 9); with the default call and by dynamo aten::zeros stops it (zeros(): argument"
+    )
+    assert found.headline.endswith(": the way out is dynamo=False (opset ≥ 9)")
+    assert found.findings == (f"torch {TORCH}: the default call does not work",)
+
+
+def test_a_fix_that_raises_the_opset_and_does_more_is_not_refuted_by_the_opset_alone(checked):
+    """``opset_17`` leaves complex values out, too: its failing form fails at opset 17 as it does at 7."""
+    ends = by_exporter(TRACE, failed("stft-opset"), (7,)) | by_exporter(TRACE, failed("complex"), (18, 23))
+    found = checked(
+        {(DEFAULT, None): PASSED, **by_exporter(DYNAMO, PASSED, (18,)), **ends, (SCRIPT, 18): failed("complex")}
+    )
+    assert [failure.operator for failure in found.failures] == ["STFT", "aten::stft"]
+    fixes = [fix for failure in found.failures for match in failure.matches for fix in match.fixes]
+    raised = [fix for fix in fixes if fix.variant == "opset_17"]
+    assert [(fix.does_more, fix.refuted, fix.helps) for fix in raised] == [(True, "", True)] * 2
+    assert found.headline.endswith("opset_17 (export at opset 17 with return_complex=False) helps there")
+
+
+def test_a_rewrite_for_another_exporter_is_not_refuted_by_what_the_model_does_there_as_it_is(checked):
+    """``cond`` is torch.cond, by dynamo: the branch that it takes the place of fails there too."""
+    ends = by_exporter(TRACE, failed("branch", "compare", "mismatch"), (7, 18, 23))
+    found = checked(ends | by_exporter(DYNAMO, failed("data-dependent"), (14, 18, 26)), **SETS)
+    (case,) = [item for failure in found.failures for item in failure.matches if item.case == "branch-on-value"][:1]
+    fixes = {fix.variant: fix for fix in case.fixes}
+    assert (fixes["cond"].does_more, fixes["cond"].refuted) == (True, "")
+
+
+def test_the_cell_that_the_fixes_are_judged_at_is_named(checked):
+    found = checked(by_exporter(TRACE, failed("complex"), (18, 23)))
+    assert found.failures[0].shown is not None
+    assert found.failures[0].shown.opsets == (18,)
+
+
+SETS = {"given": 2, "sets": ("as given", "as given, set 2", "flags of which none is set (mask)")}
+NOT_JUDGED = row(SCRIPT, 18, failed("not-fed", "run"))
+
+
+def test_a_file_that_could_not_be_fed_is_kept_as_left_out():
+    assert told_as_measured(NOT_JUDGED, TEXTS)["status"] == "skip"
+    failing = row(TRACE, 7, failed("stft-opset"))
+    assert told_as_measured(failing, TEXTS) == failing
+    assert limit(NOT_FED).endswith("so that it was not run: a limit of this check")
+
+
+def test_what_was_not_judged_is_no_failure_refutes_nothing_and_no_finding_counts_it(checked):
+    ends = {(DEFAULT, None): failed("zeros"), (SCRIPT, 18): failed("not-fed", "run", "skip")}
+    found = checked(ends | by_exporter(TRACE, failed("branch", "compare", "mismatch"), (7, 18, 23)), **SETS)
+    (works,) = found.works
+    script = next(line for line in works.lines if line.exporter == SCRIPT)
+    ours = found.failures[-1]
+    assert (script.status.value, script.text, script.otherwise) == ("skip", "not judged", ())
+    assert (ours.is_ours, ours.matches, ours.hint) == (True, (), limit(NOT_FED))
+    assert f"by script not judged: {limit(NOT_FED)}" in found.headline
+    assert found.findings == (
+        f"torch {TORCH}: wrong values without an error with {TRACE}",
+        f"torch {TORCH}: no cell works of those that could be judged",
+    )
+    assert not [
+        fix for item in found.failures for match in item.matches for fix in match.fixes if SCRIPT in fix.refuted
+    ]
+
+
+def test_where_nothing_else_was_measured_what_was_not_judged_is_no_finding(checked):
+    found = checked({(SCRIPT, 18): failed("not-fed", "run", "skip")})
+    assert (found.headline, found.findings) == (f"by script not judged: {limit(NOT_FED)}", ())
+
+
+def test_wrong_values_of_inputs_that_nobody_gave_are_told_so(checked):
+    wrong = failed("masked", "compare", "mismatch")
+    found = checked({(DEFAULT, None): wrong, (DYNAMO, 18): wrong, **by_exporter(TRACE, PASSED, (14, 18, 23))}, **SETS)
+    assert found.headline == (
+        "works by trace; with the default call and by dynamo wrong values without an error (for inputs that the check "
+        "made: flags of which none is set (mask)): the way out is dynamo=False"
+    )
+    assert found.findings == (
+        f"torch {TORCH}: wrong values without an error with dynamo, default (for inputs that the check made)",
+    )
+
+
+def test_wrong_values_of_the_inputs_given_are_another_failure(checked):
+    given, made = failed("branch", "compare", "mismatch"), failed("masked", "compare", "mismatch")
+    found = checked({(TRACE, 7): given, (TRACE, 18): made, (TRACE, 23): PASSED}, **SETS)
+    assert [(failure.is_as_given, places(failure)) for failure in found.failures] == [
+        (True, {(TRACE, 7)}),
+        (False, {(TRACE, 18)}),
+    ]
+    assert found.findings == (f"torch {TORCH}: wrong values without an error with {TRACE}",)
