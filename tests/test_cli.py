@@ -166,7 +166,8 @@ def test_a_fix_that_nobody_knows_is_answered_with_the_nearest(run):
 def test_an_operator_that_no_case_is_about_is_told_apart_from_a_typo(run, command):
     result = run(command, "NMS")
     assert result.exit_code == 2
-    assert "an operator that no case of the corpus is about (`caniexport op NMS`" in result.stderr
+    assert "an operator that no case of the corpus is about (`caniexport check`" in result.stderr
+    assert "an operator that no case of the corpus is about (`caniexport op SDPA`" in run(command, "SDPA").stderr
 
 
 def test_workaround_says_since_when_and_at_which_opset(run):

@@ -458,7 +458,7 @@ class ErrorEvidence:
     @property
     def is_prose(self) -> bool:
         """Whether the text names no exception: somebody tells of a failure in words of their own."""
-        return not any(reason.kind for reason in self.reasons)
+        return bool(self.reasons) and not any(reason.kind for reason in self.reasons)
 
     @property
     def only_named(self) -> bool:

@@ -186,7 +186,7 @@ window.makeSearch = data => {
     const entry = entries.find(({case: {case: name}, variant}) => name === found && variant === PLAIN)
     return entry ? [Lead(entry.case, CONFIDENCE.SIMILAR, CONFIDENCE.SIMILAR, 0, PLAIN)] : []
   }
-  const is_prose = read => !read.reasons.some(reason => reason.kind)
+  const is_prose = read => read.reasons.length > 0 && !read.reasons.some(reason => reason.kind)
   const add_named = (read, text) => {
     const lines_read = is_prose(read) ? both_ends(text) : read.reasons.map(reason => reason.line).join('\n')
     const of_torch = findall(mentions.OF_TORCH, lines_read).map(item => is_known(operator_key(item[1])) ? item[1] : _meant(item[1]))
