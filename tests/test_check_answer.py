@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
+from rich.console import Console
 from small_dataset import append, cell, environment
 
 from caniexport.answers.filters import Filters
 from caniexport.check.answer import ModelNotes, answer
 from caniexport.check.limits import limit, told_as_measured
+from caniexport.cli.check import show
 from caniexport.store import Dataset
 
 DEFAULT, TRACE, SCRIPT, DYNAMO = "default", "torchscript-trace", "torchscript-script", "dynamo"
@@ -201,6 +205,21 @@ def test_what_was_not_judged_is_no_failure_refutes_nothing_and_no_finding_counts
     assert not [
         fix for item in found.failures for match in item.matches for fix in match.fixes if SCRIPT in fix.refuted
     ]
+
+
+def printed(found):
+    console = Console(width=200, record=True, file=io.StringIO())
+    show(found, console)
+    return console.export_text()
+
+
+def test_what_was_not_judged_is_printed_apart_from_what_fails(checked):
+    not_fed = {(SCRIPT, 18): failed("not-fed", "run", "skip")}
+    alone, beside = printed(checked(not_fed)), printed(checked({**not_fed, (DEFAULT, None): failed("zeros")}))
+    assert "  script   s not judged\n" in alone
+    assert "Where it fails" not in alone
+    assert "\n\nWhat could not be judged:\n\ns not judged at run: no operator named\n" in alone
+    assert beside.index("Where it fails") < beside.index("aten::zeros\n") < beside.index("What could not be judged")
 
 
 def test_where_nothing_else_was_measured_what_was_not_judged_is_no_finding(checked):

@@ -138,10 +138,10 @@ def show(found: Checked, console: Console) -> None:
     if several or len(found.releases) > 1:
         console.print()
         table.show(found.table, console)
-    if found.failures:
-        console.print("\nWhere it fails, wrong values first:")
+    heads = {False: "Where it fails, wrong values first:", True: "What could not be judged:"}
     for failure in found.failures:
-        console.print()
+        head = heads.pop(failure.is_ours, "")
+        console.print(f"\n{head}\n" if head else "")
         named = f"{failure.case}/{failure.variant}: " if several else ""
         sign = STATUS[failure.status]
         operator = failure.operator or "no operator named"
