@@ -185,10 +185,15 @@ def _point(given: dict[str, tuple[str, ...]]) -> dict[str, str]:
 
 
 def show(item: Why, console: Console) -> None:
-    """Print one variant's answer."""
+    """Print one variant's answer: how it ends, then what of."""
+    from caniexport.answers.decision import decide_why
+
     entry = item.entry
     console.print(f"{entry.case}/{entry.variant}", style="bold")
-    for line in (entry.title, f"fix ({entry.kind}): {entry.note}" if entry.note else ""):
+    if item.groups:
+        console.print(decide_why([item]), soft_wrap=True)
+    about = f"about: {entry.title}" if entry.title else ""
+    for line in (about, f"fix ({entry.kind}): {entry.note}" if entry.note else ""):
         if line:
             console.print(line)
     if entry.caution:
