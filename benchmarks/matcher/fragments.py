@@ -148,7 +148,7 @@ def judge(fragment: Fragment, answer: dict[str, Any]) -> Judged:
         and (first <= finding["site"]["line"] <= last or finding["site"]["line"] in fragment.get("registered", ()))
     )
     right = {name.partition("/")[0] for name in (fragment["answer"], *fragment["also"]) if "/" in name}
-    if fragment["answer"] == _OTHER_BACKEND:
+    if _OTHER_BACKEND in (fragment["answer"], *fragment["also"]):
         right.add(_OTHER_BACKEND)
     right |= {f"operator {_family(name)}" for name in fragment["operators"]}
     claimed = [(name, finding) for finding in inside for name in [_claim(finding)] if name]

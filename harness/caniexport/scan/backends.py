@@ -84,6 +84,8 @@ def of_test(test: ast.expr) -> str:
         if isinstance(item, ast.Compare) and len(item.ops) == 1 and isinstance(item.ops[0], ast.Eq | ast.In):
             parts = ast.walk(item.comparators[0])
             texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+            if own := _of_node(_dotted(item.left), texts):
+                return own
             about = _WORD.findall(_dotted(item.left).lower())
             asked = {"format", "backend", "target", "runtime", "fmt", "platform"} & set(about)
             names = [_NAMES.get(text.lower(), "") for text in texts]
@@ -94,10 +96,18 @@ def of_test(test: ast.expr) -> str:
     return ""
 
 
+def _of_node(asked: str, texts: Sequence[str]) -> str:
+    """The runtime of whose own nodes a test asks: ``node.op == "DeformAttnPlugin_TRT"``."""
+    return next(filter(None, map(of_name, texts)), "") if asked.endswith((".op", ".op_type")) else ""
+
+
 def of_branch(block: Sequence[ast.stmt]) -> str:
-    """The runtime whose own operators a branch calls."""
-    names = (_dotted(item) for node in block for item in ast.walk(node) if isinstance(item, ast.Attribute))
-    return "caffe2" if any(name.startswith(_OPS) for name in names) else ""
+    """The runtime whose own operators a branch calls: ``torch.ops.nvidia.DeformAttnPlugin_TRT``."""
+    listed = [_dotted(item) for node in block for item in ast.walk(node) if isinstance(item, ast.Attribute)]
+    if any(name.startswith(_OPS) for name in listed):
+        return "caffe2"
+    own = (of_name(name.rpartition(".")[2]) for name in listed if name.startswith("torch.ops."))
+    return next(filter(None, own), "")
 
 
 def _dotted(node: ast.AST) -> str:

@@ -17,9 +17,10 @@ from caniexport.scan import backends, exports, gates
 from caniexport.scan.files import SECONDS, TOO_DEEP, Clock, ParsedFile, Skipped, SourceFile, TooLong, Unreadable
 from caniexport.scan.gates import Condition, dotted
 from caniexport.scan.normal import blocks, blocks_of, operator_of
+from caniexport.scan.project import is_test
 from caniexport.scan.ranked import OnLines, Ranking, lines_of
 from caniexport.scan.site import Site, SiteKind, Sureness
-from caniexport.scan.stated import asks_for_export, ends, exporting
+from caniexport.scan.stated import asks_for_export, ends, exporting, is_scripted_for_values
 from caniexport.scan.workarounds import StatedWorkaround, rules_of_functions, text_at, workarounds, written_rules
 
 #: torch's own, and what projects call theirs
@@ -28,6 +29,8 @@ _REGISTERING = ("register_custom_op_symbolic", "register_symbolic", "_onnx_symbo
 _ABOUT_EXPORT = ("onnx", "symbolic", "is_tracing", "is_exporting")
 #: fixes of which the corpus has the call, not the code around it
 _OWN_RULE = (("route-autograd-function-symbolic", "symbolic"),)
+_SCRIPTED = (("branch-on-value", "script_first"),)
+_INLINED = (("route-autograd-function-symbolic", "inlined"),)
 _OWN_NODE = (("route-new-onnx-op", "plain"),)
 _OPSETS = (("opset-range-by-torch-version", "opset_in_range"),)
 #: domains whose nodes ONNX Runtime has
@@ -46,8 +49,9 @@ def find(sources: Sequence[SourceFile], ranking: Ranking) -> tuple[list[Site], l
     with _without_collector():
         derived, flags = _version_names(sources, skipped)
         ruled = _classes_with_rules(sources, skipped)
+        autograd = frozenset(head["name"] for source in sources for head in _AUTOGRAD.finditer(source.text))
         for source in sources:
-            finder = _Finder(flags, derived, ranking, ruled)
+            finder = _Finder(flags, derived, ranking, ruled, autograd)
             sites += _tried(source, skipped, finder.look) or ()
             if finder.left_out:
                 skipped.setdefault(source.path, finder.left_out)
@@ -95,6 +99,8 @@ def _ruled_classes(source: ParsedFile, _: Clock) -> list[ast.ClassDef]:
 #: the first line of a class that is made of others
 _HEAD = re.compile(r"^class (?P<name>\w+)\((?P<bases>[^)\n]*)", re.MULTILINE)
 _NAME = re.compile(r"\w+")
+#: the first line of an autograd function
+_AUTOGRAD = re.compile(r"^class (?P<name>\w+)\((?:torch\.)?(?:autograd\.)?Function\)", re.MULTILINE)
 
 
 def _tried(source: SourceFile, skipped: dict[str, str], act: Callable[[ParsedFile, Clock], _T]) -> _T | None:
@@ -159,6 +165,7 @@ class _Finder(ast.NodeVisitor):
     derived: frozenset[str]
     ranking: Ranking
     ruled: frozenset[str] = frozenset()
+    autograd: frozenset[str] = frozenset()
     found: list[Site] = field(default_factory=list)
     functions: list[ast.FunctionDef] = field(default_factory=list)
     inside: int = 0
@@ -215,6 +222,8 @@ class _Finder(ast.NodeVisitor):
         return values
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        if is_scripted_for_values(node) and not is_test(self.source.path):
+            self._add(node, SiteKind.STATED, fixes=_SCRIPTED, told="its being scripted where it is traced")
         self.functions.append(node)
         self.generic_visit(node)
         self.functions.pop()
@@ -225,7 +234,9 @@ class _Finder(ast.NodeVisitor):
         self.inside += about
         rest = () if isinstance(node.body[-1], ast.Raise) else self._rest.get(id(node), ())
         if way is not None:
-            self._calls_rule(node, node.body if way else node.orelse or rest)
+            sides = (node.body, node.orelse or rest) if way else (node.orelse or rest, node.body)
+            self._calls_rule(node, sides[0])
+            self._leaves_out_function(node, *sides)
         self._gate(node.test, node.body, node.orelse or rest)
         self.generic_visit(node)
         self.inside -= about
@@ -237,6 +248,15 @@ class _Finder(ast.NodeVisitor):
         if name:
             told = "a branch that calls a function with a rule"
             self._add(node, SiteKind.SYMBOLIC, name=name, fixes=_OWN_RULE, told=told)
+
+    def _leaves_out_function(self, node: ast.If, exported: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> None:
+        """A branch on tracing or exporting that computes without an autograd function what the other one applies."""
+        if not exported or not asks_for_export(node.test) or isinstance(exported[0], ast.Raise):
+            return
+        applied = _applied(other) & self.autograd
+        if applied and not _applied(exported):
+            told = "a branch that leaves out an autograd function"
+            self._add(node, SiteKind.STATED, name=min(applied), fixes=_INLINED, told=told)
 
     @cached_property
     def _rest(self) -> Mapping[int, Sequence[ast.stmt]]:
@@ -507,6 +527,12 @@ _OF_VALUES = frozenset(name for kind in (str, list, dict, set, float) for name i
 def _is_of_tensors(name: str) -> bool:
     """Whether a call by this name may be one of a tensor's methods, or of a function imported by its own name."""
     return name.split(".")[-1] not in _OF_VALUES
+
+
+def _applied(block: Iterable[ast.stmt]) -> set[str]:
+    """The names before ``.apply(…)`` in a block."""
+    calls = (dotted(item.func) for node in block for item in ast.walk(node) if isinstance(item, ast.Call))
+    return {name.split(".")[-2] for name in calls if name.endswith(".apply") and name.count(".")}
 
 
 def _called_by_none(_: Iterable[ast.AST]) -> set[str]:

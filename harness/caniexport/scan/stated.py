@@ -50,6 +50,7 @@ _HARD = re.compile(
     r"|\bcrash|\bbakes?\b|\bno (?:onnx )?(?:lowering|symbolic|rule|support|equivalent)",
     re.IGNORECASE,
 )
+_WORKAROUND = re.compile(r"work-? ?a?rounds?\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!])\s|\n\s*\n")
 #: what a test that asks for an export has, and one for scripting or compiling alone has not
 _ASKS = re.compile(r"onnx|export|trac", re.IGNORECASE)
@@ -118,6 +119,15 @@ _CODE = re.compile(
     r"(?:operator|op|operators|instead of|replacement (?:for|of)|replace|replaces|of using|use of|using)"
     r" (?:the |a |an )?[`'\"]?([A-Za-z_]\w*)"
 )
+#: what is written to a slice is copied there
+_SLICES_ASSIGNED = re.compile(r"\b(?:strided )?slice[ -]assign\w*", re.IGNORECASE)
+#: what authors call operators otherwise
+_OTHER_NAMES = (
+    (
+        re.compile(r"\b(?:fused|flash|sdpa?)[ _-]?att(?:entio)?n|\bsdpa\b", re.IGNORECASE),
+        operator_of("scaled_dot_product_attention"),
+    ),
+)
 _PLAIN_WORD = re.compile(r"[A-Za-z_]\w{2,}")
 _QUOTED_COMMENT = re.compile(r"^\s*\\?#.*$", re.MULTILINE)
 _COMMENT_LINE = re.compile(r"^\s*#")
@@ -125,6 +135,8 @@ _COMMENT_LINE = re.compile(r"^\s*#")
 _OF_TORCH = re.compile(r"^(torch(\.(Tensor|nn\.functional|functional|linalg|fft|special|ops\.\w+))?|F)\.\w+$")
 #: lines behind a comment that it is about, at most
 _BEHIND = 14
+#: lines above a branch's first statement that may be its comment
+_ABOVE = 5
 #: names of functions, classes and decorators that put a function in the place of an operator
 _REPLACING = re.compile(r"register_rewriter|PatchingSpec|(?<![a-z])patch|rewriter", re.IGNORECASE)
 
@@ -330,7 +342,7 @@ class _PlaceFinder:
                 end += 1
             block = [line.strip().lstrip("#").strip() for line in lines[number : end + 1]]
             following = _trailing(lines[end + 1]) if end + 1 < len(lines) else ""
-            if _EXPORT.search(" ".join([*block, following])):
+            if _EXPORT.search(" ".join([*block, following])) or _blames_runtime(" ".join(block)):
                 yield from self._commented(number + 1, end + 2, [*block, following])
             number = end + 1
 
@@ -361,10 +373,12 @@ class _PlaceFinder:
         if not self.onnx and not _is_on_export(_TRACING.sub("", said)) and not backends.of_text(said):
             return  # tracing of another kind: fx, torch.compile, a graph of its own
         named = self.named(telling, quoted)
-        named |= self._swapped(node)
+        swapped = self._swapped(node)
+        named |= swapped
+        exchanged = swapped if swapped and _assigns_attribute(node) else set()
         yield ToldPlace(
             line, min(first, node.lineno), last, Told.COMMENT, said, named,
-            quoted=quoted, runtime=backends.of_text(said), avoided=self.avoided(telling),
+            quoted=quoted, runtime=backends.of_text(said), avoided=self.avoided(telling) | exchanged,
             blamed=self.blamed(filter(_STRONG.search, _SENTENCE.split(said))),
         )  # fmt: skip
 
@@ -420,9 +434,6 @@ class _PlaceFinder:
         last = node.end_lineno or node.lineno
         for decorator in node.decorator_list:
             yield from self._replaced(decorator, node)
-            if _last(decorator).endswith("script_if_tracing") and _branches_on_values(node):
-                said = "scripted where it is traced, for its branch on values"
-                yield ToldPlace(node.lineno, decorator.lineno, last, Told.PATCH, said)
         if _NAMED_FOR_EXPORT.search(node.name) and not exports:
             named = set(_in_name(self.known, node.name))
             said = node.name.replace("_", " ")
@@ -530,7 +541,10 @@ class _PlaceFinder:
         # what is said in the branch that is taken elsewhere is about that one
         behind = span(node.body)[1] if way is False else first
         own = (line for number, line in lines if _STRONG.search(line) or number == first or behind < number <= end)
-        comments = filter(None, map(_comment_of, own))
+        comments = list(filter(None, map(_comment_of, own)))
+        # the whole comments of the branch itself, of which only lines on an export are read otherwise
+        block = " ".join(map(_comment_of, self.source.lines[here[0] - _ABOVE : here[1]])) if here else ""
+        runtime = runtime or (backends.of_text(block) if _AT_FAULT.search(block) else "")
         said = " ".join([inside, *comments, *_messages(node)])
         shown, chosen = frozenset(_in_name(self.known, inside)), self._chosen_names(ours)
         yield ToldPlace(
@@ -554,7 +568,7 @@ class _PlaceFinder:
 
     def avoided(self, said: str) -> frozenset[str]:
         """The operators of which a text says that they fail, or that something takes their place."""
-        said = _UNDONE.sub(" ", _without_equals(said))
+        said = _UNDONE.sub(" ", _without_equals(_SLICES_ASSIGNED.sub("`copy_`", said)))
         found = (match for pattern in _AVOIDED for match in pattern.finditer(said))
         told = {
             match["name"] for match in found if match["code"] != match["name"] or match["name"].lower() not in _ENGLISH
@@ -567,12 +581,13 @@ class _PlaceFinder:
 
     def named(self, said: str, quoted: Iterable[str]) -> frozenset[str]:
         """The operators that a text names: by a word that is no English, or written as code."""
-        said = _UNDONE.sub(" ", said)
+        said = _UNDONE.sub(" ", _SLICES_ASSIGNED.sub("`copy_`", said))
         words = _PLAIN_WORD.findall(said)
         found = {operator_of(word) for word in words if word.lower() not in _ENGLISH}
         lower = [word.lower() for word in words]
         found |= {operator_of("_".join(lower[start : start + 2])) for start in range(len(lower) - 1)}
         found |= {operator_of("_".join(lower[start : start + 3])) for start in range(len(lower) - 2)}
+        found |= {operator for sign, operator in _OTHER_NAMES if sign.search(said)}
         for groups in _CODE.findall(said):
             found |= {operator_of(word.strip(".")) for word in groups if word.strip(".")}
         for line in quoted:
@@ -626,6 +641,40 @@ def ends(block: Sequence[ast.stmt]) -> bool:
     return isinstance(block[-1], ast.Return | ast.Raise | ast.Continue)
 
 
+def is_scripted_for_values(function: ast.FunctionDef) -> bool:
+    """Whether a function is scripted where it is traced, and has what a tracer bakes: a branch on values, or a
+    calculation with sizes.
+    """
+    scripted = any(_last(decorator).endswith("script_if_tracing") for decorator in function.decorator_list)
+    return scripted and (_branches_on_values(function) or _computes_with_sizes(function))
+
+
+def _assigns_attribute(node: ast.stmt) -> bool:
+    """Whether a statement puts a new object in the place of a part of another: ``layer.act = SiLU()``."""
+    made = (item for item in ast.walk(node) if isinstance(item, ast.Assign) and isinstance(item.value, ast.Call))
+    return any(isinstance(target, ast.Attribute) for item in made for target in item.targets)
+
+
+def _computes_with_sizes(function: ast.FunctionDef) -> bool:
+    """Whether a function calculates with the size of an axis: ``time % x.shape[2]``, ``y.size(1) - n``."""
+    names = {
+        target.id
+        for item in ast.walk(function)
+        if isinstance(item, ast.Assign) and _is_size(item.value)
+        for target in item.targets
+        if isinstance(target, ast.Name)
+    }
+    sums = (item for item in ast.walk(function) if isinstance(item, ast.BinOp | ast.Compare))
+    parts = (part for item in sums for part in ast.walk(item))
+    return any(_is_size(part) or (isinstance(part, ast.Name) and part.id in names) for part in parts)
+
+
+def _is_size(node: ast.AST) -> bool:
+    if isinstance(node, ast.Subscript):
+        return _last(node.value) == "shape"
+    return isinstance(node, ast.Call) and _last(node.func) == "size" and bool(node.args)
+
+
 def _branches_on_values(function: ast.FunctionDef) -> bool:
     """Whether a function has a branch on values that are computed."""
     tests = (item.test for item in ast.walk(function) if isinstance(item, ast.If | ast.While))
@@ -672,6 +721,11 @@ def _without_equals(said: str) -> str:
     ``flatten``.
     """
     return _SWAPPED.sub(lambda seen: " " if operator_of(seen["used"]) == operator_of(seen["name"]) else seen[0], said)
+
+
+def _blames_runtime(said: str) -> bool:
+    """Whether a comment says that something fails in another runtime, or is there because of one."""
+    return bool(_HARD.search(said) or _WORKAROUND.search(said)) and bool(backends.of_text(said))
 
 
 def _only_tells(node: ast.stmt) -> bool:

@@ -150,6 +150,21 @@ def _speaks_around(source: ParsedFile, line: int) -> bool:
     )
 
 
+def _reimplemented(source: ParsedFile, line: int) -> frozenset[str]:
+    """The operators of torch that the function around a line is another implementation of, by its docstring."""
+    around = [node for node in every_statement(source.tree) if _is_around(node, line)]
+    said = " ".join(ast.get_docstring(node) or "" for node in around if isinstance(node, ast.FunctionDef))
+    return frozenset(operator_of(match["name"]) for match in _ANOTHER.finditer(said))
+
+
+#: what a function says that is written in the place of an operator
+_ANOTHER = re.compile(
+    r"(?:alternative|replacement|re-?implementation|own implementation)(?: implementation| version)? (?:to|of|for)"
+    r" [`'\"]*torch\.(?:\w+\.)*(?P<name>\w+)",
+    re.IGNORECASE,
+)
+
+
 def _is_around(node: ast.AST, line: int) -> bool:
     kinds = (ast.FunctionDef, ast.ClassDef)
     return isinstance(node, kinds) and node.lineno <= line <= (node.end_lineno or node.lineno)
@@ -176,7 +191,8 @@ def _formed(source: ParsedFile, found: Formed, by_path: str, names: frozenset[st
     leads = ranking.known.profiles[found.forms[0].case].leads
     beside = bool(leads & (names or frozenset())) and size >= _FEWEST and _speaks_around(source, found.line)
     known = of and (names is not None or distinct)
-    sure = Sureness.SAME if known or beside or (written and size >= _WHOLE) else Sureness.SIMILAR
+    said = bool(leads & _reimplemented(source, found.line))
+    sure = Sureness.SAME if known or beside or said or (written and size >= _WHOLE) else Sureness.SIMILAR
     return Site(
         source.path, found.line, SiteKind.SHAPE, text_at(source, found.line), found.fixes[0][0], fixes=found.fixes,
         told="its form", of=of, runtime=by_path, sure=sure,
