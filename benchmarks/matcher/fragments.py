@@ -17,9 +17,9 @@ lines joined by newlines) and what it is:
 The packages' code is not in the repository: it is fetched with ``pip download``, without dependencies. Whole packages
 are scanned, since a gate's flag may be made in another file. A finding counts for a fragment if its line lies in it,
 and claims the case that it names first, or of a finding that is sure of the operator only that operator; one that is
-only similar claims nothing. Recall: the share of fragments with a known case (or another backend) that
-some claim has right. Precision: the share of claims within any fragment that are right. Findings elsewhere are not
-judged.
+only similar claims nothing (``listed`` counts it, as ``--all`` tells it). Recall: the share of fragments with a
+known case (or another backend) that some claim has right. Precision: the share of claims within any fragment that are
+right. Findings elsewhere are not judged.
 """
 
 from __future__ import annotations
@@ -68,11 +68,14 @@ Finding = dict[str, Any]
 
 @dataclass(frozen=True)
 class Judged:
-    """A fragment, the findings in it, and of each finding that names a case whether it is right."""
+    """A fragment, the findings in it, and of each finding that names a case whether it is right. ``is_similar``: a
+    finding that claims nothing has the right case.
+    """
 
     fragment: Fragment
     findings: tuple[Finding, ...]
     claims: tuple[tuple[str, bool], ...]
+    is_similar: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -153,8 +156,15 @@ def judge(fragment: Fragment, answer: dict[str, Any]) -> Judged:
     right |= {f"operator {_family(name)}" for name in fragment["operators"]}
     claimed = [(name, finding) for finding in inside for name in [_claim(finding)] if name]
     return Judged(
-        fragment, inside, tuple((name, name in right or _has_case(finding, right)) for name, finding in claimed)
+        fragment,
+        inside,
+        tuple((name, name in right or _has_case(finding, right)) for name, finding in claimed),
+        any(finding["site"]["sure"] == _SIMILAR and right & _cases(finding) for finding in inside),
     )
+
+
+def _cases(finding: Finding) -> set[str]:
+    return {case for case, _ in finding["site"]["fixes"]}
 
 
 def _family(operator: str) -> str:
@@ -207,6 +217,7 @@ def report(half: str, everything: Sequence[tuple[Judged, dict[str, Any]]], misse
     yield f"{half}: {len(everything)} fragments of {len({one.fragment['package'] for one, _ in everything})} packages"
     yield f"  recall     {_share([one.is_found for one in known])} of fragments that the corpus knows"
     yield f"  by case    {_share([one.has_case for one in known])} of them by the case, not by its operator alone"
+    yield f"  listed     {_share([one.is_found or one.is_similar for one in known])} of them, with what --all lists"
     yield f"  precision  {_share(claims)} of claims"
     yield f"  gates      {_share([gate_is_right(one) for one in measured])} of measured ones judged right"
     yield f"  opsets     {_share(calls)} of export calls"
