@@ -193,3 +193,14 @@ def {name}(y, x):
     said = text.format(name="atan2", said="It is an alternative implementation of torch.atan2")
     assert [item.site.sure.value for item in scanned(said) if not item.is_lesser] == ["the same"]
     assert not [item for item in scanned(text.format(name="atan2", said="")) if not item.is_lesser]
+
+
+def test_a_table_outside_of_functions_takes_the_place_of_no_operator(scanned):
+    text = """
+import torch
+
+if hasattr(models, "Router"):
+    # models 5.0 replaced the ``nn.Linear`` gate with a router, which is mapped to ONNX Gemm
+    TABLE[models.Router] = ["Gemm"]
+"""
+    assert not [item for item in scanned(text) if not item.is_lesser]

@@ -35,13 +35,15 @@ def lines_of(source: ParsedFile, known: Knowledge, check: Callable[[], None]) ->
     """What the functions of a file, and its statements outside them, have on their lines."""
     pieces: set[tuple[int, int]] = set()
     operators: set[tuple[int, str]] = set()
-    blocks = [(function.body, scope) for function, scope in functions(source.tree)] + [top_level(source.tree)]
-    read = [TermReader(scope, check=check).read(block) for block, scope in blocks]
-    candidates = narrowed(known.candidates, (term for terms in read for term in terms))
-    for terms in read:
+    inside = [TermReader(scope, check=check).read(function.body) for function, scope in functions(source.tree)]
+    block, seen = top_level(source.tree)
+    outside = TermReader(seen, check=check).read(block)
+    candidates = narrowed(known.candidates, (term for terms in (*inside, outside) for term in terms))
+    for terms in (*inside, outside):
         check()
         for number, on in find(terms, candidates).items():
             pieces |= {(line, number) for line in on}
+    for terms in inside:  # tables and settings outside of functions are no model's operators
         operators |= {(term.line, term.op) for term in unique(terms) if term.op not in (VARIABLE, CONSTANT)}
     return OnLines(tuple(sorted(pieces)), tuple(sorted(operators)))
 
