@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, narrowed, table
+from caniexport.answers.pandas_extra import import_pandas
 from caniexport.answers.select import load, select
 from caniexport.store import Dataset
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def import_pandas(what: str) -> ModuleType:
-    """Pandas; raises :class:`ModuleNotFoundError` that says what to install."""
-    try:
-        import pandas
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"{what} needs pandas: pip install 'caniexport[frames]'", name=error.name) from None
-    return pandas
 
 
 def cells_frame(dataset: Dataset, filters: Filters) -> pd.DataFrame:

@@ -24,7 +24,7 @@ class Shown:
 
     def to_pandas(self) -> pd.DataFrame:
         """The table's rows; raises :class:`ModuleNotFoundError`, which names the extra, without pandas."""
-        from caniexport.answers.frames import import_pandas
+        from caniexport.answers.pandas_extra import import_pandas
         from caniexport.answers.plain import plain
 
         frame: pd.DataFrame = import_pandas("to_pandas()").DataFrame(plain(as_table(self).rows))
