@@ -89,7 +89,7 @@ def test_what_is_not_there_is_named_with_the_nearest(cwd, target, said, monkeypa
     ("words", "said"),
     [
         (["--release", "2.99"], "no torch release '2.99' in the table"),
-        (["--exporter", "tracing"], "unknown exporter"),
+        (["--exporter", "tracer"], "unknown exporter"),
         (["--opset", "39"], "opset 39: these releases and exporters are asked for 7 to 28"),
         (["--opset", "9", "--exporter", "default"], "the default exporter asks for no opset"),
         (["--dynamic", "x=0"], "NAME:AXIS or NAME:AXIS=LABEL is wanted"),

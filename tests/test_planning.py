@@ -222,7 +222,8 @@ def test_an_operator_where_a_case_is_wanted_is_answered_with_its_cases(home):
 
 
 def test_an_operator_that_is_known_and_no_case_is_about_is_told_apart_from_a_typo(home):
-    assert "no case of the corpus is about it (`caniexport op NMS`" in run("table", "--op", "NMS").output
+    assert "no case of the corpus is about it (`caniexport check`" in run("table", "--op", "NMS").output
+    assert "no case of the corpus is about it (`caniexport op SDPA`" in run("table", "--op", "SDPA").output
     asked = run("why", "NMS")
     assert (asked.exit_code, "nearest" in asked.output) == (2, False)
     assert "'NMS' is no case, and an operator that no case of the corpus is about" in asked.output
@@ -245,7 +246,8 @@ def test_the_newest_target_is_the_newest_release_where_nothing_breaks(home):
     found = data("upgrade", "--from", "torch=1.12.1,exporter=trace,opset=14", "--plan")
     assert found["newest"]["place"]["torch"] == "2.15.0"
 
-    append(home / "results-local", cell("2.15.0", "cross", "plain", "torchscript-trace", 20) | {"status": "crash"})
+    for exporter, opset in (("torchscript-trace", 20), ("default", None)):
+        append(home / "results-local", cell("2.15.0", "cross", "plain", exporter, opset) | {"status": "crash"})
     found = data("upgrade", "--from", "torch=2.8.0", "--plan")
     assert found["newest"]["place"]["torch"] == "2.8.0"
     assert found["held"][0]["breaks"] == ["cross"]
@@ -253,7 +255,8 @@ def test_the_newest_target_is_the_newest_release_where_nothing_breaks(home):
 
 
 def test_where_every_newer_release_breaks_something_the_one_that_breaks_fewest_is_told(home):
-    broken = [cell("2.15.0", "cross", "plain", "torchscript-trace", opset) | {"status": "crash"} for opset in (18, 20)]
+    places = [("torchscript-trace", 18), ("torchscript-trace", 20), ("default", None)]
+    broken = [cell("2.15.0", "cross", "plain", *place) | {"status": "crash"} for place in places]
     append(home / "results-local", *broken)
 
     first = run("upgrade", "--from", "torch=2.8.0", "--plan").output.splitlines()[0]
@@ -283,7 +286,8 @@ def test_what_failed_before_and_is_silently_wrong_there_is_no_break_and_is_told(
 
 def test_a_wanted_target_is_told_with_one_fix_for_each_case_and_the_setting_that_needs_none(home):
     crash = {"status": "crash", "stage": "run"}
-    append(home / "results-local", cell("2.15.0", "cross", "plain", "torchscript-trace", 20) | crash)
+    for exporter, opset in (("torchscript-trace", 20), ("default", None)):
+        append(home / "results-local", cell("2.15.0", "cross", "plain", exporter, opset) | crash)
 
     reply = run("upgrade", "--from", "torch=2.8.0", "--to", "torch=2.15.0", "--plan")
     found = data("upgrade", "--from", "torch=2.8.0", "--to", "torch=2.15.0", "--plan")

@@ -174,7 +174,7 @@ def test_the_command_gives_json(tmp_path):
         (["cross-no-symbolic", "--scan", "."], "no case or other filter"),
         (["--scan", ".", "--theme", "pooling"], "no case or other filter"),
         (["--scan", ".", "--opset", "9-11"], "a number is wanted"),
-        (["--scan", ".", "--exporter", "tracing"], "unknown exporter"),
+        (["--scan", ".", "--exporter", "tracer"], "unknown exporter"),
         (["--scan", ".", "--torch", "7.7"], "7.7"),
     ],
 )

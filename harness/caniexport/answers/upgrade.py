@@ -309,7 +309,7 @@ class _Grid:
             cell = found(PLAIN, called)
             return cell.status if cell else None
 
-        called = telling_calls(self._rows.under(place.profile), place, variant, plain)
+        called = telling_calls(self._rows, place, variant, plain)
         return next(filter(None, (found(variant, one) for one in called)), None)
 
     def outcome(self, case: str, variant: str, place: MeasuredPoint) -> ComparedCell:
