@@ -27,6 +27,7 @@ def printed(thing, width=100, **options):
     st.lists(_TEXTS.map(str.strip), min_size=1, max_size=3), st.lists(_TEXTS, max_size=6), st.sampled_from([12, 100])
 )
 @example(["", "", ""], ["aaaa字字"], 12)
+@example(["", "", ""], ["aaaaaaaa"], 12)
 def test_a_table_reads_as_from_rich(names, cells, width):
     grid = Grid(names, 2)
     for at, text in enumerate(cells):

@@ -89,7 +89,9 @@ class Grid:
         whole = cell_len(self._rows[0][widest].text) <= left
         # rich narrows a column further where a sign two cells wide does not fit its end
         single = all(cell_len(row[widest].text) == len(row[widest].text) for row in self._rows)
-        return widest if whole and single and left > max(others, default=0) + self._gap else None
+        # and narrows it more than is too much beside a column without a sign
+        filled = all(others)
+        return widest if whole and single and filled and left > max(others, default=0) + self._gap else None
 
     def _line(self, row: Sequence[Styled], widths: Sequence[int]) -> str:
         # most texts are as wide as they are long
