@@ -177,8 +177,8 @@ def _told_of_cases(target: UpgradeTarget) -> str:
     silent = worse if target.silent else ""
     fail = f"{len(target.fail)} fail at both ends" if target.fail else ""
     mended = f"{len(target.mended)} mended" if target.mended else ""
-    axes = f"{len(target.by_axes)} of the others fail with dynamic_axes= ({some(target.by_axes, _NAMED)})"
-    by_axes = axes if target.by_axes else ""
+    named = f"{len(target.by_axes)} of the others fail with dynamic_axes= ({some(target.by_axes, _NAMED)})"
+    by_axes = named if target.by_axes else ""
     beside = "".join(f"; {text}" for text in (by_axes, mended, fail, unmeasured) if text)
     if not target.breaks:
         but = f", but {silent}" if silent else ""
@@ -201,9 +201,8 @@ def _told_of_cases(target: UpgradeTarget) -> str:
 def _helped(target: UpgradeTarget) -> str:
     """How many have a workaround, and how many work with dynamic_shapes."""
     several = len(target.breaks) > 1
-    how = "with dynamic_shapes= in place of dynamic_axes="
-    by_name = f"; {len(target.by_name)} of them work {how}" if several else f"; it works {how}"
-    named = by_name if target.by_name else ""
+    who = "it works" if not several else "1 works" if len(target.by_name) == 1 else f"{len(target.by_name)} work"
+    named = f"; {who} with dynamic_shapes= in place of dynamic_axes=" if target.by_name else ""
     if not target.workarounds:
         return named or ", and no workaround is known there"
     if not target.without:

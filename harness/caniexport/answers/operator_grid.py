@@ -98,6 +98,12 @@ def failing_operators(every: Sequence[ListedEntry], exporter: str, torch: str) -
     return FailingOperators(exporter, torch, found, f"By {EXPORTER_SHORT[exporter]}, {counted} in torch {torch}")
 
 
+def failing_at(summary: OperatorsSummary, exporter: str, torch: str = "") -> FailingOperators:
+    """The operators that fail by an exporter in a release, or in the newest where that was not measured."""
+    release = torch if torch in summary.releases else summary.releases[-1]
+    return failing_operators(every_operator(summary, release), exporter, release)
+
+
 def every_operator(summary: OperatorsSummary, until: str = "") -> list[ListedEntry]:
     """Every operator that has a call that was measured, by name, as it is in a release; without one in the newest."""
     releases = summary.releases[: summary.releases.index(until) + 1] if until else summary.releases

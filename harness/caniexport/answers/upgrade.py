@@ -344,7 +344,9 @@ def _change(
 ) -> _ChangesFound:
     before, after = grid.cell(entry.case, PLAIN, left), grid.cell(entry.case, PLAIN, right)
     named_so = _named_so(entry.case, grid, right) if verdict in _WORSE else ""
-    axes = blame(verdict, left, right, partial(grid.outcome, entry.case, PLAIN)) if verdict in ORDER else ""
+    axes = "exporter" if named_so else ""
+    if verdict in ORDER and not named_so:
+        axes = blame(verdict, left, right, partial(grid.outcome, entry.case, PLAIN))
     helping = [
         f"{entry.case}/{fix.variant}"
         for fix in fixes.get(entry.case, ())
@@ -357,7 +359,7 @@ def _change(
             entry.title,
             before.status if before else None,
             after.status if after else None,
-            "exporter" if named_so else axes,
+            axes,
             tuple(helping),
             told(after) if after and (after.unstable or after.works) else "",
             named_so,

@@ -101,11 +101,11 @@ def _at(summary: OperatorsSummary, dataset: Dataset, name: str, torch: str) -> s
 
 
 def _failing(summary: OperatorsSummary, exporter: str, torch: str | None) -> FailingOperators:
-    from caniexport.answers.operator_grid import every_operator, failing_operators
-    from caniexport.answers.select import exporter_names
+    from caniexport.answers.operator_grid import failing_at
+    from caniexport.answers.select import exporter_name
 
-    release = versions.resolve(versions.public(torch), summary.releases) if torch else summary.releases[-1]
-    return failing_operators(every_operator(summary, release), exporter_names((exporter,))[0], release)
+    release = versions.resolve(torch, summary.releases) if torch else ""
+    return failing_at(summary, exporter_name(exporter), release)
 
 
 def show_failing(found: FailingOperators, console: Console, *, every: bool = False) -> None:

@@ -93,17 +93,13 @@ def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
 
 def _failing(dataset: Dataset, query: str, asks: Understood) -> FailingOperators | None:
     """The operators that fail by the exporter that is named, where operators are asked for and none is named."""
-    from caniexport.answers.operator_grid import every_operator, failing_operators
+    from caniexport.answers.operator_grid import failing_at
     from caniexport.answers.torch_operators import operators_beside
     from caniexport.match.asked import asked_exporter
 
     exporter = asked_exporter(query, asks)
     summary = operators_beside(dataset) if exporter else None
-    if summary is None:
-        return None
-    asked = asks.setting.get("torch", "")
-    release = asked if asked in summary.releases else summary.releases[-1]
-    return failing_operators(every_operator(summary, release), exporter, release)
+    return None if summary is None else failing_at(summary, exporter, asks.setting.get("torch", ""))
 
 
 def _operator(dataset: Dataset, asks: Understood) -> OperatorAt | None:

@@ -124,7 +124,7 @@ def _find_operator(dataset: Dataset, name: str, torch: Sequence[str]) -> Operato
     is_case = any(name.partition("/")[0].casefold() == case.casefold() for case, _ in rows.catalogue)
     if is_case or len(torch) > 1:
         return None
-    at = versions.resolve(versions.public(torch[0]), rows.torch) if torch else ""
+    at = versions.resolve(torch[0], rows.torch) if torch else ""
     return find_operator(dataset, name, at)
 
 
