@@ -442,3 +442,18 @@ def test_a_special_call_that_fails_is_no_failure_of_its_operator(published, op, 
 
     assert f"{exporter} {sign} " in row
     assert told in row
+
+
+@pytest.mark.published
+def test_where_an_error_tells_its_cause_no_case_stands_below_the_sentence(published):
+    said = read(published, "search", q="ModuleNotFoundError: No module named 'onnxscript'")
+
+    assert "pip install onnxscript" in said
+    assert "with this error, its operator or words like it" not in said
+    assert "no measured error is like them" not in said
+
+
+@pytest.mark.published
+def test_the_opsets_of_a_release_do_not_stand_between_operators_and_their_table(published):
+    assert "takes opset" not in read(published, "search", q="which operators does dynamo not export in 2.9?")
+    assert "Torch 2.9.1 takes opset" in read(published, "search", q="what is the highest opset for torch 2.9")

@@ -70,7 +70,8 @@ class ErrorAnswer:
     ``tables`` say which rules torch itself lists for the operator, ``operator`` how torch's own calls of it end at the
     point's release, where they were measured. ``notes`` tell what was assumed. ``tool`` is the program beside torch and
     ONNX Runtime that gave the error, where the text shows one. ``alike`` counts the cases that share as much as the
-    first, ``verbatim`` are those that end with the same words.
+    first, ``verbatim`` are those that end with the same words. ``is_whole``: the text tells its cause, and no case is
+    needed.
     """
 
     decision: str
@@ -84,6 +85,7 @@ class ErrorAnswer:
     operator: OperatorAt | None = None
     alike: int = 0
     verbatim: frozenset[str] = frozenset()
+    is_whole: bool = False
 
 
 #: a lead at its point, and what was assumed of the point
@@ -121,7 +123,11 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
     )
     cause = None if leads and leads[0].lead.confidence in _SURE else tell_cause(dataset, text, _release_of(rows, asked))
     if cause is not None:
-        kept = answer if cause.leads else replace(answer, leads=(), others=(), alike=0, verbatim=frozenset())
+        kept = (
+            answer
+            if cause.leads
+            else replace(answer, leads=(), others=(), alike=0, verbatim=frozenset(), is_whole=True)
+        )
         return replace(kept, decision=cause.told, notes=())
     if match.evidence.only_named:
         return replace(answer, decision=_only_named(match))

@@ -97,8 +97,9 @@ def answer(form: Form, kept: Kept, query: str, found: SearchHits) -> Markup:
     if found.question is not None:
         return question.answer(form, kept, found)
     kept = kept.at(form.mine)
-    hits = [tell_hit(kept, hit, with_fixes=True) for hit in found.hits[:SHOWN]]
     told = explain_error(kept, query, _point(form.mine)) if found.error else None
+    shown = () if told is not None and told.is_whole else found.hits[:SHOWN]
+    hits = [tell_hit(kept, hit, with_fixes=True) for hit in shown]
     named = _OPSET.search(query) if found.error and not form.mine.of("opset") else None
     ops = [op for op in found.ops if torch_op.has_page(kept, op)] if found.error else _operators(kept, query, found.ops)
     given = {"found": found, "ops": ops, "hits": hits, "query": query, "questions": _QUESTIONS, "answer": told}
