@@ -2,8 +2,8 @@
 
 Its providers do what onnxruntime's do: CUDA is compiled in, cannot be loaded (unless ``CUDA_WORKS`` is set), and its
 sessions are made on the CPU with no more than a line in the log; where it works, it computes in TF32 unless that is
-turned off as NVIDIA's libraries have it. OpenVINO leaves nodes to the CPU. Words that begin with "cpu" are faults of
-the CPU provider alone, "drift" is one of every other.
+turned off as NVIDIA's libraries have it, and "illegal" makes every later run of the process fail. OpenVINO leaves nodes
+to the CPU. Words that begin with "cpu" are faults of the CPU provider alone, "drift" is one of every other.
 
 The faults are real ones: the process really gets SIGSEGV, really sleeps, really aborts. Bundles and archives are the
 real thing too.
@@ -20,6 +20,8 @@ from caniexport.runner.archive import ArchiveEntry
 _PACKAGE = """
 import json, mmap, os, signal, time
 import numpy as np
+
+spoilt = ""
 
 __version__ = "9.9.9"
 
@@ -90,6 +92,11 @@ class InferenceSession:
         return [_Input()]
 
     def run(self, outputs, feeds):
+        global spoilt
+        if self.word.startswith("illegal") and self.asked == "CUDAExecutionProvider":
+            spoilt = "CUDA failure 700: an illegal memory access was encountered ; GPU=0"
+        if spoilt and self.asked == "CUDAExecutionProvider":
+            raise RuntimeError(spoilt)
         if self.word == "oom":
             raise RuntimeError("CUDA failure 2: out of memory ; GPU=0 ; expr=cudaMalloc((void**)&p, size);")
         if self.word == "abort":

@@ -86,6 +86,22 @@ def test_tf32_is_off_on_cuda_and_every_row_says_so(tmp_path, packages, monkeypat
     assert facts(tmp_path / "out")["relu"]["cpu"]["max_abs_error"] == 0
 
 
+def test_an_error_that_cuda_keeps_is_charged_to_the_bundle_that_made_it_alone(tmp_path, packages, monkeypatch):
+    monkeypatch.setenv("CUDA_WORKS", "1")
+    archive(tmp_path / "b.zip", "relu", "illegal", "near", "refuse", "illegal2", "wrong")
+
+    done = run(tmp_path / "b.zip", tmp_path / "out", packages, "--timeout", "5", provider="cuda")
+
+    assert done.returncode == 0, done.stderr
+    found, messages = rows(tmp_path / "out")
+    assert ends(tmp_path / "out") == {
+        **{"relu": ("done", "pass"), "illegal": ("run", "fail"), "near": ("done", "pass")},
+        **{"refuse": ("load", "fail"), "illegal2": ("run", "fail"), "wrong": ("compare", "mismatch")},
+    }
+    assert "an illegal memory access" in messages[found["illegal"]["message_id"]]
+    assert json.loads(found["illegal"]["facts"])["cpu"]["status"] == "pass"
+
+
 def test_the_tolerances_are_those_that_the_page_states():
     lines = re.findall(r"^\| `(\w+)` \| ([\d.e-]+), ([\d.e-]+) \|", DOCS.read_text(encoding="utf-8"), re.M)
 

@@ -6,6 +6,9 @@ It writes lines to the pipe that was its standard output; what the runtime print
     at run
     row 17 {"row": {…}, "messages": {…}}
 
+A failure after which the device cannot be used ends the process without a row, unless it was the first bundle's: the
+supervisor runs it again as the first of a new one, and no later bundle is charged with it.
+
 Where outputs are held against the CPU provider's, the row comes before that as ``so-far`` already: what then ends the
 process is not charged to the provider.
 """
@@ -18,12 +21,15 @@ import sys
 from pathlib import Path
 from typing import Any, List
 
-from caniexport.model.status import Stage
+from caniexport.model.status import Stage, Status
 from caniexport.runner import adapters, beside, one
 from caniexport.runner.adapters.base import Unavailable
 from caniexport.runner.archive import Archive
 from caniexport.worker.process import limit_memory
 from caniexport.worker.process_tree import die_with_parent
+
+#: how a bundle ends that may have left the device unusable
+_MAY_SPOIL = (Status.FAIL.value, Status.OOM.value)
 
 
 class _Lines:
@@ -66,8 +72,13 @@ def serve(arguments: List[str]) -> int:
         entry = archive.entries[place]
         ran = one.run(adapter, archive, entry, announce)
         outcome = ran.outcome
+        spoilt = outcome.row["status"] in _MAY_SPOIL and not adapter.still_works()
+        if spoilt and place != places[0]:
+            return 1
         if cpu is not None and beside.wanted(outcome):
             lines.write("so-far", place, json.dumps(outcome._asdict()))
             outcome = beside.compared(cpu, archive, entry, ran)
         lines.write("row", place, json.dumps(outcome._asdict()))
+        if spoilt:
+            return 1
     return 0

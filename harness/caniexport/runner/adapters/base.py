@@ -97,6 +97,10 @@ class Adapter(ABC):
         """The words of an error's text that say why, for its signature; empty where they are its first line."""
         return ""
 
+    def still_works(self) -> bool:
+        """Whether the device can be used after a failure: some failures make every later call in the process fail."""
+        return True
+
     def beside(self) -> Optional["Adapter"]:
         """The same runtime's CPU provider, in this process and started: outputs are held against its outputs too.
 

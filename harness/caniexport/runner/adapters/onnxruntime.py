@@ -21,6 +21,7 @@ PACKAGES = (
     "onnxruntime-directml",
     "onnxruntime-training",
 )
+_ON_A_GPU = ("cuda", "tensorrt")
 _PLUGIN = "onnxruntime_ep_openvino"
 #: OpenVINO computes in bfloat16 where the CPU can: errors of 1e-2 that are no bugs. Its plugin knows this option alone
 #: (precision and INFERENCE_PRECISION_HINT are ignored without an error).
@@ -46,7 +47,7 @@ class OnnxRuntime(Adapter):
                 "{} are installed together: both unpack into one folder, so neither is what it says. "
                 "Keep one environment for each".format(" and ".join(" ".join(item) for item in sorted(have.items()))),
             )
-        gpu = self.provider in ("cuda", "tensorrt")
+        gpu = self.provider in _ON_A_GPU
         if gpu:
             # products of float32 in float32, as on the CPU; read when CUDA starts
             os.environ["NVIDIA_TF32_OVERRIDE"] = "0"
@@ -74,6 +75,16 @@ class OnnxRuntime(Adapter):
     def reason(self, text: str) -> str:
         """onnxruntime's first line says it, unless it is OpenVINO that speaks through it."""
         return openvino_text.reason(text) if self.provider == "openvino" else ""
+
+    def still_works(self) -> bool:
+        """CUDA keeps an error such as an illegal memory access, and gives it to whatever comes later."""
+        if self.provider not in _ON_A_GPU:
+            return True
+        try:
+            placement.require(self._way)
+        except Unavailable:
+            return False
+        return True
 
     def beside(self) -> Optional[Adapter]:
         """The CPU provider of the same package: it is in the process already."""
