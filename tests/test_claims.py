@@ -471,3 +471,20 @@ def test_a_case_of_which_no_document_says_anything_has_no_claims(tmp_path):
     (tmp_path / "claims" / "vectors.toml").unlink()
 
     assert read_documents(loaded) == {"cross-no-symbolic": DocumentedCase(), "old-numpy": DocumentedCase()}
+
+
+def test_a_claim_about_a_gpu_is_judged_by_how_the_files_end_there(replayed):
+    claim = "torch='==1.10.*', status='mismatch', needs='cuda'"
+    files = [cell(bundle="b", opset=9), cell(bundle="c", opset=11), cell(bundle="d", opset=13)]
+    there = [run("1.31.1", "mismatch", provider="cuda"), run("1.31.1", bundle="c", provider="cuda")]
+
+    found = replayed(claim, files, [run("1.31.1", "mismatch", bundle="d"), *there])
+
+    assert found["outcome"] == "partly"
+    assert found["reason"] == (
+        "1 of 2 runs of 2 cells on onnxruntime 1.31.1 (cuda), torch 1.10.2 as documented; "
+        "instead onnxruntime 1.31.1 (cuda), torch 1.10.2, opset 11: pass"
+    )
+    assert found["cells"] == ["1.10.2/cross-no-symbolic/plain/torchscript-trace/11"]
+    unasked = replayed(claim, files, [run("1.31.1", "mismatch")])
+    assert (unasked["outcome"], unasked["reason"]) == ("not-measured", "needs cuda, on which nothing was measured")

@@ -41,8 +41,9 @@ class Claim:
     range ``"9-10"``, a bound ``">=11"`` or empty, ``exporter`` one exporter or empty for both TorchScript ones and
     dynamo. The claim is reproduced when every measured cell so selected has one of ``status`` (and ``stage``, and
     ``message`` in its text, and at least these ``ops`` counts, and these ``facts``, where they are given).
-    ``needs`` names what cannot be measured here at all (``"cuda"``, ``"tensorrt"``). ``runtime`` names versions of a
-    runtime (``"onnxruntime>=1.8,<1.21"``): the claim is then judged on how the files of its cells end on these.
+    ``runtime`` names versions of a runtime (``"onnxruntime>=1.8,<1.21"``), ``needs`` one of its providers (``"cuda"``):
+    the claim is then judged on how the files of its cells end on these. Where ``needs`` is another word (``"the model
+    on a GPU"``), nothing here can measure it.
     ``finding`` is what was found when the measurement disagreed with the source, in one sentence, and ``why_not`` the
     reviewed word for it. ``record`` is needed only where the case has several.
     """

@@ -63,6 +63,8 @@ ADJUDICATED = (REPRODUCED, PARTLY, NOT_REPRODUCED)
 _EXPORTERS = frozenset({Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value})
 #: providers that a claim is about when it names none
 _EVERYWHERE = frozenset({"cpu", "none", None})
+#: whose provider a claim needs that names no runtime
+_RUNTIME = "onnxruntime"
 #: columns that adjudication reads
 COLUMNS = (
     "torch",
@@ -146,8 +148,8 @@ def adjudicate_dataset(
 
 
 def naming_a_runtime(documents: DocumentedCases) -> list[str]:
-    """The cases that have a claim about versions of a runtime: it is judged on the runs of their bundles."""
-    return [case for case, said in documents.items() if any(claim.runtime for claim in said.claims)]
+    """The cases that have a claim about a runtime or a provider: it is judged on the runs of their bundles."""
+    return [case for case, said in documents.items() if any(map(_on_runs, said.claims))]
 
 
 def _words(claim: Claim, only_record: str) -> dict[str, Any]:
@@ -198,13 +200,22 @@ def _verdict(
 
 
 def _on_its_runtime(item: LoadedCase, claim: Claim, rows: list[Row], told: Replays) -> list[Row]:
-    """The cells as they end on the versions of a runtime that the claim names; as they are where it names none."""
-    if not claim.runtime:
+    """The cells as they end on the provider and the versions of a runtime that the claim names; else as they are."""
+    if not _on_runs(claim):
         return rows
-    wanted = replays.named(claim.runtime)
+    wanted = _runtime(claim)
     fix = attributes(item.cls).get(claim.variant)
     asks = isinstance(fix, Fix) and fix.kind == FixKind.RUNTIME_OPTION.value
     return [moved for row in rows for moved in told.of(row, wanted, asks=asks)]
+
+
+def _on_runs(claim: Claim) -> bool:
+    """Whether the claim is about a runtime or a provider: it is judged on the runs of files."""
+    return bool(claim.runtime or claim.needs)
+
+
+def _runtime(claim: Claim) -> replays.Named:
+    return replays.named(claim.runtime or _RUNTIME, claim.needs)
 
 
 def _left(item: LoadedCase, claim: Claim, chosen: Sequence[Row], reach: Reach) -> str:
@@ -256,10 +267,9 @@ def _selects(item: LoadedCase, claim: Claim, row: Row) -> bool:
 def _selects_place(item: LoadedCase, claim: Claim, row: Row) -> bool:
     """All but the opset."""
     variant, available = _judged_on(item, claim)
-    provider = {claim.needs} if claim.needs else _EVERYWHERE
     return (
         row["variant"] == variant
-        and row["provider"] in provider
+        and row["provider"] in {claim.needs or None, *_EVERYWHERE}
         and _takes_exporter(claim, row)
         and _takes_torch(item, claim.torch, row)
         and _takes_torch(item, available, row)
@@ -398,7 +408,7 @@ def _count(rows: Sequence[Row], claim: Claim) -> str:
     """How many cells, or runs of how many cells' files, on which versions."""
     cells = len(set(map(_cell_id, rows)))
     told = f"{cells} cell{'' if cells == 1 else 's'}"
-    if claim.runtime:
+    if _on_runs(claim):
         told = f"{len(rows)} run{'' if len(rows) == 1 else 's'} of {told}"
     where = _where(rows, claim)
     return f"{told} on {where}" if where else told
@@ -408,10 +418,10 @@ def _where(rows: Sequence[Row], claim: Claim) -> str:
     """``torch 2.1.2-2.4.1``; the versions of the runtime first where the claim is about these."""
     torch = release_runs(row["torch"] for row in rows if row["torch"])
     parts = [f"torch {torch}"] if torch else []
-    if claim.runtime:
+    if _on_runs(claim):
         found = versions.ordered(row["runtime_version"] for row in rows if row["runtime_version"])
         ends = found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
-        parts.insert(0, f"{replays.named(claim.runtime).name} {ends}")
+        parts.insert(0, f"{_runtime(claim).name} {ends}{f' ({claim.needs})' if claim.needs else ''}")
     return ", ".join(parts)
 
 

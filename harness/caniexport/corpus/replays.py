@@ -21,24 +21,26 @@ Row = Mapping[str, Any]
 #: a cell that ends here never reaches a runtime, and says nothing about one
 _BEFORE = frozenset({Stage.RESOLVE.value, Stage.IMPORT.value, Stage.EAGER.value, Stage.EXPORT.value})
 #: what a run says instead of the cell
-_MOVED = ("runtime", "runtime_version", "stage", "status", "signature", "message_id", "unstable")
+_MOVED = ("runtime", "runtime_version", "provider", "stage", "status", "signature", "message_id", "unstable")
 #: columns that are read of a run
-COLUMNS = ("bundle", "session", "provider", *_MOVED)
+COLUMNS = ("bundle", "session", *_MOVED)
 #: refusals that say how old a runtime is, and nothing about the case
 _TOO_OLD = frozenset({Refusal.IR, Refusal.OPSET})
 _CPU = "cpu"
 
 
 class Named(NamedTuple):
-    """Versions of a runtime: ``onnxruntime``, ``>=1.8,<1.21``."""
+    """Versions of a runtime on a provider: ``onnxruntime``, ``>=1.8,<1.21``, ``cpu``."""
 
     name: str
     specifier: str
+    provider: str
 
     def takes(self, row: Row) -> bool:
-        """Whether a row is of one of these versions."""
+        """Whether a row is of one of these versions, on this provider."""
         version = row["runtime_version"]
-        return bool(row["runtime"] == self.name and version and versions.within(version, self.specifier))
+        here = row["runtime"] == self.name and row["provider"] == self.provider
+        return bool(here and version and versions.within(version, self.specifier))
 
     @property
     def releases(self) -> list[str]:
@@ -47,13 +49,16 @@ class Named(NamedTuple):
         return [version for version in every if versions.within(version, self.specifier)]
 
 
-def named(text: str) -> Named:
-    """The versions that ``onnxruntime>=1.8,<1.21`` means. Raises :class:`UnknownName` for another text."""
+def named(text: str, provider: str = "") -> Named:
+    """The versions that ``onnxruntime>=1.8,<1.21`` means. Raises :class:`UnknownName` for another text.
+
+    ``provider`` is cpu where it is empty.
+    """
     found = re.fullmatch(r"([a-z][a-z-]*[a-z])\s*([<>=!~].*)?", text)
     known = {item.runtime for item in RUNTIMES}
     if found is None or found[1] not in known:
         raise UnknownName(f"{text!r} names no runtime of the table (onnxruntime>=1.8,<1.21 does)")
-    wanted = Named(found[1], (found[2] or "").strip())
+    wanted = Named(found[1], (found[2] or "").strip(), provider or _CPU)
     versions.within("1.0", wanted.specifier)
     return wanted
 
@@ -78,13 +83,13 @@ class Replays:
         moved = [
             _on(row, run)
             for run in self._runs.get((row["bundle"] or "", asks), ())
-            if run["provider"] == _CPU and wanted.takes(run) and not _is_own(row, run)
+            if wanted.takes(run) and not _is_own(row, run)
         ]
         return [item for item in own + moved if refusal(item["stage"], item["signature"]) not in _TOO_OLD]
 
 
 def _is_own(row: Row, run: Row) -> bool:
-    return bool(row["runtime"] == run["runtime"] and row["runtime_version"] == run["runtime_version"])
+    return all(row[name] == run[name] for name in ("runtime", "runtime_version", "provider"))
 
 
 def _on(row: Row, run: Row) -> Row:
