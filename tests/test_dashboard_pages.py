@@ -58,6 +58,17 @@ def test_the_case_page_shows_every_form_as_code_and_the_command_that_repeats_the
     )
 
 
+def test_a_fix_is_asked_for_as_the_terminal_names_it_and_an_unknown_one_is_named(draw):
+    place = {"torch": "1.10.2", "opset": "14"}
+
+    asked = draw("case", case="cross-no-symbolic/stack_rewrite", **place)
+    wrong = draw("case", case="cross-no-symbolic/stack_rewrte", **place)
+
+    assert "--case cross-no-symbolic/stack_rewrite " in " ".join(codes(asked))
+    assert [item.value for item in asked.warning] == []
+    assert any("'stack_rewrte' (nearest: stack_rewrite" in item.value.replace("\\", "") for item in wrong.warning)
+
+
 def test_a_script_that_cannot_be_written_says_why(draw):
     app = draw("case", case="cross-no-symbolic", torch="1.10.2", opset="14", script="1")
 

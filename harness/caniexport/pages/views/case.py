@@ -182,8 +182,11 @@ def page(form: Form, kept: Kept) -> Page:
     """The page of the case that is asked for, or the list of all."""
     known = list(dict.fromkeys(case for case, _ in kept.rows().catalogue))
     form.take("variant", "provider", "script", "picture")
+    name, _, fix = form.text("case").partition("/")
+    if fix:  # as the terminal names a fix: case/fix
+        form.asked = {"variant": fix, **form.asked}
     try:
-        case = names.require("case", form.text("case").partition("/")[0], known)
+        case = names.require("case", name, known)
     except UnknownName:
         return _listing(form, kept)
     newest, kept = kept.of(NEWEST), _with_packages(form, kept)
