@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -15,12 +16,19 @@ from caniexport.cli.options import json_option, open_dataset, several
 if TYPE_CHECKING:
     from caniexport.answers.contributed import ContributedRun
     from caniexport.answers.node_tests import OperatorLine
+    from caniexport.answers.provider_runs import ProviderRuns
     from caniexport.answers.runtimes import RuntimeLine
     from caniexport.cli.output import Console
 
-_Line = TypeVar("_Line", "OperatorLine", "RuntimeLine", "ContributedRun")
+_Line = TypeVar("_Line", "OperatorLine", "RuntimeLine", "ContributedRun", "ProviderRuns")
 #: files of a contributed run that are named
 _SHOWN = 5
+#: providers on which there is nothing beside: the CPU's own, and none
+_NOT_ELSEWHERE = ("cpu", "none")
+#: letters of a message that are shown
+_WORDS = 160
+#: operators and cases of a provider that are shown
+_MOST = 25
 #: operators with their opsets that fit beside each other
 _WIDEST = 14
 #: short heads for the reasons of a refusal, and the columns after them: fourteen columns in a hundred characters
@@ -33,24 +41,37 @@ _NOTHING = "No bundle has been run by a further runtime yet: `caniexport measure
 @several("--runtime", "names", metavar="NAME", text="Only this runtime; globs work.")
 @click.option("--corpus", type=click.Choice(["onnx-node"]), help="ONNX's own node tests in place of exported files.")
 @several("--op", "operators", metavar="NAME", text="Node tests of this operator, by opset; globs.")
+@click.option("--provider", metavar="NAME", help="What runs on a provider, and what it leaves to the CPU: cuda.")
 @click.option("--contributed", is_flag=True, help="Only the runs that others handed in.")
 @json_option
 def command(
-    names: tuple[str, ...], corpus: str | None, operators: tuple[str, ...], contributed: bool, as_json: bool
+    names: tuple[str, ...],
+    corpus: str | None,
+    operators: tuple[str, ...],
+    provider: str | None,
+    contributed: bool,
+    as_json: bool,
 ) -> None:
     """Show what each runtime release takes: highest opset and IR version, and how the exported files end on it.
 
     All of it is measured: the ceilings with the smallest model of each opset and IR version, the rest with the
     bundles that torch releases exported, the same file on every runtime. With --op (Resize), how many of ONNX's own
     tests of an operator pass, by the opset of their files. Runs that others handed in are counted once a sample of
-    their files was run here too and agrees; --contributed shows all of them.
+    their files was run here too and agrees; --contributed shows all of them. With --provider, the operators of
+    exported files that a provider such as CUDA leaves to the CPU, and the cases whose files end otherwise there.
     """
     from caniexport.answers import node_tests
     from caniexport.answers.contributed import contributed_runs
+    from caniexport.answers.provider_runs import provider_runs
     from caniexport.answers.runtimes import runtimes
 
     if contributed:
         output.answer(_of(names, contributed_runs(open_dataset())), show_contributed, as_json)
+    elif provider:
+        dataset = open_dataset()
+        have = [name for (name,) in dataset.run_groups(("provider",), {}) if name not in _NOT_ELSEWHERE]
+        asked = known.require("provider", provider, sorted(have))
+        output.answer(_of(names, provider_runs(dataset, asked, corpus or "")), show_provider, as_json)
     elif operators:
         output.answer(_of(names, node_tests.operators(open_dataset(), operators)), show_operators, as_json)
     else:
@@ -81,6 +102,31 @@ def show_operators(lines: list[OperatorLine], console: Console) -> None:
     console.print(made)
     console.print("\n- ONNX's own node tests that pass, of all with a row, by the opset of their files")
     console.print("- tests of random values, of types that numpy has not and of sequences are not counted")
+
+
+def show_provider(found: list[ProviderRuns], console: Console) -> None:
+    """Print, for each release, its sentence, the operators left to the CPU, and the cases that end otherwise there."""
+    for runs in found:
+        console.print(runs.told, soft_wrap=True)
+        made = output.grid("left to the CPU", "files", "of", "nodes", "in cases such as")
+        for left in runs.left[:_MOST]:
+            made.add_row(left.operator, f"{left.files:,}", f"{left.of:,}", f"{left.nodes:,}", ", ".join(left.cases[:2]))
+        console.print()
+        console.print(made)
+        if len(runs.left) > _MOST:
+            console.print(f"- and {len(runs.left) - _MOST} further operators: --json has them")
+        for end in dict.fromkeys(item.end for item in runs.apart):
+            mine = [item for item in runs.apart if item.end is end]
+            console.print(f"\nFiles that {end.value}, by case:")
+            for item in mine[:_MOST]:
+                text = shorten(item.text, _WORDS)
+                console.print(f"  {item.case}/{item.variant}: {item.files} files; {text}", soft_wrap=True)
+            if len(mine) > _MOST:
+                console.print(f"  and {len(mine) - _MOST} further: --json has them")
+    console.print("\n- of: files with the operator that ran there; a node that a provider has no kernel for, or is")
+    console.print(
+        "  told to leave (shapes, small integers), runs on the CPU, and its tensors are copied there and back"
+    )
 
 
 def show_contributed(runs: list[ContributedRun], console: Console) -> None:

@@ -1,0 +1,178 @@
+"""What a provider of a runtime does with the exported files: what runs there, what is left to the CPU, what differs.
+
+On every provider but the CPU's a row says which nodes ran elsewhere, and how the same file ended on the CPU provider of
+the same package: what is wrong on both is the file's doing, what is wrong on one is the provider's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from caniexport import versions
+from caniexport.bundles import node_tests, probes
+from caniexport.model.status import WORKS, Status
+
+if TYPE_CHECKING:
+    from caniexport.store import Dataset
+
+#: what is not an exported file
+_NO_FILES = (probes.CORPUS, node_tests.CORPUS)
+_COLUMNS = ("runtime", "runtime_version", "provider", "device", "corpus", "case", "variant", "bundle")
+_ENDS = ("stage", "status", "message_id", "facts")
+_LEFT = re.compile(r"CPUExecutionProvider: ([^;\n]+)")
+_LOST = frozenset({Status.FAIL.value, Status.CRASH.value, Status.TIMEOUT.value, Status.OOM.value})
+#: a row says nothing of the provider then
+_SAYS_NOTHING = frozenset({Status.SKIP.value, Status.INVALID.value, Status.NOT_RUN.value})
+_CASES = 4
+
+
+class ProviderEnd(StrEnum):
+    """How a file ends on a provider, beside how it ends on the CPU."""
+
+    WHOLE = "run wholly there"
+    PARTLY = "leave nodes to the CPU"
+    ABSENT = "run on the CPU alone"
+    FAILS = "fail there and not on the CPU"
+    VALUES = "give other values than on the CPU"
+    BOTH = "fail or are wrong on the CPU too"
+
+
+@dataclass(frozen=True)
+class LeftOperator:
+    """An ONNX operator that the provider leaves to the CPU.
+
+    files  files with a node of it on the CPU; ``of`` files that have the operator and were run there
+    nodes  those nodes in all these files
+    cases  some of the cases, the one with most files first
+    """
+
+    operator: str
+    files: int
+    of: int
+    nodes: int
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ProviderCase:
+    """A form of a case whose files fail on the provider alone, or give other values there; ``text`` is one message."""
+
+    case: str
+    variant: str
+    end: ProviderEnd
+    files: int
+    text: str
+
+
+@dataclass(frozen=True)
+class ProviderRuns:
+    """A release of a runtime on a provider: files by how they end, operators that are left out, cases that differ."""
+
+    runtime: str
+    version: str
+    provider: str
+    device: str
+    ends: dict[ProviderEnd, int]
+    left: tuple[LeftOperator, ...]
+    apart: tuple[ProviderCase, ...]
+
+    @property
+    def told(self) -> str:
+        """The sentence about all of its files."""
+        where = f"{self.runtime} {self.version} on {self.provider}"
+        where += f" ({self.device})" if self.device != "cpu" else ""
+        parts = [f"{self.ends[end]:,} {end.value}" for end in ProviderEnd if self.ends.get(end)]
+        return f"{where}: of {sum(self.ends.values()):,} files, {', '.join(parts)}."
+
+
+@dataclass
+class _Gathered:
+    ends: Counter[ProviderEnd] = field(default_factory=Counter)
+    ran: dict[str, str] = field(default_factory=dict)
+    left: dict[str, dict[str, tuple[str, int]]] = field(default_factory=lambda: defaultdict(dict))
+    apart: dict[tuple[str, str, ProviderEnd], list[str]] = field(default_factory=lambda: defaultdict(list))
+
+
+def provider_runs(dataset: Dataset, provider: str, corpus: str = "") -> list[ProviderRuns]:
+    """Every release of a runtime that ran files on a provider such as ``cuda``, oldest first.
+
+    corpus  ``onnx-node`` for ONNX's own tests; else the files that torch exported
+    """
+    rows = dataset.run_groups((*_COLUMNS, *_ENDS), {}, {"provider": (provider,)})
+    rows = [row for row in rows if _is_of(row[4], corpus) and row[5] and row[9] not in _SAYS_NOTHING]
+    rows.sort(key=lambda row: (row[0], versions.parse(row[1] or "0"), *row[4:8]))
+    texts = dataset.messages({row[10] for row in rows})
+    found: dict[tuple[str, str, str, str], _Gathered] = defaultdict(_Gathered)
+    for name, version, _, device, _, case, variant, bundle, stage, status, message, facts in rows:
+        gathered, text = found[name, version or "", provider, device or ""], texts.get(message or "", "")
+        end = _end(stage, status, json.loads(facts or "{}").get("cpu", {}))
+        gathered.ends[end] += 1
+        if end in (ProviderEnd.FAILS, ProviderEnd.VALUES):
+            gathered.apart[case, variant, end].append(text)
+        else:
+            gathered.ran[bundle] = variant
+        for operator, nodes in _left(text):
+            gathered.left[operator][bundle] = case, nodes
+    ran = {name: form for gathered in found.values() for name, form in gathered.ran.items()}
+    operators = _operators(dataset, ran, corpus)
+    return [
+        ProviderRuns(*of, dict(gathered.ends), _ranked(gathered, operators), _differing(gathered))
+        for of, gathered in found.items()
+    ]
+
+
+def _end(stage: str, status: str, cpu: Mapping[str, Any]) -> ProviderEnd:
+    works_on_cpu = cpu.get("status") in WORKS
+    if cpu.get("agrees") is False:
+        return ProviderEnd.VALUES
+    if status in _LOST and stage != "compare":
+        return ProviderEnd.FAILS if works_on_cpu or cpu.get("status") == Status.MISMATCH else ProviderEnd.BOTH
+    if status == Status.MISMATCH:
+        return ProviderEnd.VALUES if works_on_cpu else ProviderEnd.BOTH
+    if status == Status.UNSUPPORTED:
+        return ProviderEnd.ABSENT
+    return ProviderEnd.PARTLY if status == Status.DEGRADED else ProviderEnd.WHOLE
+
+
+def _left(text: str) -> Iterable[tuple[str, int]]:
+    """The operators that a row's text says are on the CPU, with how many nodes: ``Gather*2, Relu``."""
+    for words in _LEFT.findall(text):
+        for word in words.split(", "):
+            operator, _, count = word.partition("*")
+            yield operator.strip(), int(count) if count.isdigit() else 1
+
+
+def _is_of(corpus: str, wanted: str) -> bool:
+    return corpus == wanted if wanted else corpus not in _NO_FILES
+
+
+def _operators(dataset: Dataset, variants: Mapping[str, str], corpus: str) -> dict[str, frozenset[str]]:
+    """The operators of files: as their cells have them, or that which the variant of a node test names."""
+    if corpus:
+        return {bundle: frozenset({node_tests.about(form).operator}) for bundle, form in variants.items()}
+    rows = dataset.grouped(("bundle",), {"ops": "any_value(ops)"}, {"bundle": list(variants)}) if variants else ()
+    return {bundle: frozenset(part.partition("*")[0] for part in (ops or "").split()) for bundle, ops in rows}
+
+
+def _ranked(gathered: _Gathered, operators: Mapping[str, frozenset[str]]) -> tuple[LeftOperator, ...]:
+    having = Counter(name for bundle in gathered.ran for name in operators.get(bundle, ()))
+    found = []
+    for operator, files in gathered.left.items():
+        cases = Counter(case for case, _ in files.values())
+        top = tuple(case for case, _ in cases.most_common(_CASES))
+        nodes = sum(count for _, count in files.values())
+        found.append(LeftOperator(operator, len(files), max(having[operator], len(files)), nodes, top))
+    return tuple(sorted(found, key=lambda item: (-item.files, item.operator)))
+
+
+def _differing(gathered: _Gathered) -> tuple[ProviderCase, ...]:
+    found = [
+        ProviderCase(*place, len(texts), Counter(texts).most_common(1)[0][0]) for place, texts in gathered.apart.items()
+    ]
+    return tuple(sorted(found, key=lambda item: (item.end, -item.files, item.case, item.variant)))

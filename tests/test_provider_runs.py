@@ -1,0 +1,98 @@
+"""What a provider beside the CPU's does with the exported files: left to the CPU, failing there alone, other values."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+from click.testing import CliRunner
+from store_rows import cell, environment
+
+from caniexport.answers.provider_runs import ProviderEnd, provider_runs
+from caniexport.cli import main
+from caniexport.home import VARIABLE
+from caniexport.model.journal import Journal
+from caniexport.model.rows import RUNS
+from caniexport.store import Dataset
+
+TEXTS = {
+    "left": "2 of 5 nodes run elsewhere; CPUExecutionProvider: Gather*2",
+    "none": "no node runs on CUDAExecutionProvider; CPUExecutionProvider: Gather",
+    "no kernel": "Fail: Non-zero status code returned while running GridSample node",
+    "values": "input set 0, output 0: 3 of 4 values differ",
+}
+#: bundle -> stage, status, message, how the CPU provider ends, whether the values agree
+ENDS = {
+    "whole": ("done", "pass", None, "pass", True),
+    "partly": ("done", "degraded", "left", "pass", True),
+    "absent": ("place", "unsupported", "none", "pass", None),
+    "fails": ("run", "fail", "no kernel", "pass", None),
+    "fails-twice": ("run", "fail", "no kernel", "fail", None),
+    "values": ("compare", "mismatch", "values", "pass", False),
+    "wrong-twice": ("compare", "mismatch", "values", "mismatch", True),
+    "apart": ("done", "pass", None, "mismatch", False),
+}
+
+
+def named(word, digits=24):
+    return hashlib.sha256(word.encode()).hexdigest()[:digits]
+
+
+def row(bundle, stage, status, message, cpu, agrees):
+    facts = {"tf32": "off", "cpu": {"status": cpu, **({} if agrees is None else {"agrees": agrees})}}
+    return {
+        **dict.fromkeys(column.name for column in RUNS),
+        **{"run_id": "run-2", "env_id": "env-2", "measured_at": "2026-01-03T00:00:00Z", "corpus": "documented"},
+        **{"case": f"case-{bundle}", "variant": "plain", "bundle": named(bundle), "runtime": "onnxruntime"},
+        **{"runtime_version": "1.31.1", "provider": "cuda", "device": "NVIDIA H100", "stage": stage},
+        **{"status": status, "message_id": message and named(message, 16), "facts": json.dumps(facts)},
+    }
+
+
+@pytest.fixture
+def home(tmp_path):
+    (tmp_path / "cases").mkdir()
+    texts = {named(word, 16): text for word, text in TEXTS.items()}
+    with Journal(tmp_path / "results-local" / "journal", "measured") as journal:
+        journal.environment(environment())
+        journal.environment(environment(env_id="env-2", run_id="run-2", release="onnxruntime==1.31.1", torch=None))
+        for opset, bundle in enumerate(ENDS, start=9):
+            journal.cell(cell(case=f"case-{bundle}", bundle=named(bundle), opset=opset, ops="Gather*3 Relu"), {})
+        for bundle, end in ENDS.items():
+            journal.run(row(bundle, *end), texts)
+        journal.run({**row("probe", *ENDS["fails"]), "corpus": "probe"}, texts)
+    return tmp_path
+
+
+def test_files_are_told_apart_by_how_they_end_on_the_provider_and_on_the_cpu(home):
+    (found,) = provider_runs(Dataset.open(None, home / "results-local"), "cuda")
+
+    assert found.ends == {
+        **{ProviderEnd.WHOLE: 1, ProviderEnd.PARTLY: 1, ProviderEnd.ABSENT: 1, ProviderEnd.FAILS: 1},
+        **{ProviderEnd.VALUES: 2, ProviderEnd.BOTH: 2},
+    }
+    assert found.told.startswith(
+        "onnxruntime 1.31.1 on cuda (NVIDIA H100): of 8 files, 1 run wholly there, 1 leave nodes to the CPU"
+    )
+    (gather,) = found.left
+    assert (gather.operator, gather.files, gather.nodes) == ("Gather", 2, 3)
+    assert gather.of == 5, "of those that ran there: whole, in part, not at all, and wrong or failing on both"
+    assert {(item.case, item.end) for item in found.apart} == {
+        ("case-fails", ProviderEnd.FAILS),
+        ("case-values", ProviderEnd.VALUES),
+        ("case-apart", ProviderEnd.VALUES),
+    }
+
+
+def test_the_command_says_what_is_left_to_the_cpu_and_what_ends_otherwise(home, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(home))
+
+    shown = CliRunner().invoke(main, ["runtimes", "--provider", "CUDA"])
+    unknown = CliRunner().invoke(main, ["runtimes", "--provider", "rocm"])
+
+    assert shown.exit_code == 0, shown.output
+    assert "Gather" in shown.stdout and "case-absent" in shown.stdout
+    assert "case-fails/plain: 1 files; Fail: Non-zero status code" in shown.stdout
+    assert unknown.exit_code == 2
+    assert "unknown provider 'rocm' (known: cuda)" in unknown.stderr
