@@ -15,6 +15,7 @@ from caniexport import home as homes
 from caniexport import versions
 from caniexport.alerts.between import Between, RunRows, between, runs
 from caniexport.answers.agreement import agreement
+from caniexport.answers.provider_runs import provider_runs
 from caniexport.audit import saved
 from caniexport.measure.progress import RowCount
 from caniexport.pages import live
@@ -25,6 +26,8 @@ from caniexport.pages.render import render
 from caniexport.pages.views import alerts
 from caniexport.store.gates import GOOD
 
+#: providers on which there is nothing beside: the CPU's own, and none
+_NOT_ELSEWHERE = frozenset({"cpu", "none"})
 _LEAD = "Each release was measured by a run in an environment of its own. Rows that the gate quarantined are left out."
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime", "numpy")
 _COLUMNS = ("Python", *_PACKAGES, "platform", "processor", "measured (UTC)", "cells", "run", "gate")
@@ -66,6 +69,7 @@ def page(form: Form, kept: Kept) -> Page:
         ),
         audit=kept.answer(saved.last),
         agreement=kept.answer(_agreement),
+        elsewhere=kept.answer(_elsewhere),
     )
     return form.page("Runs and environments", _LEAD, body, above, is_live=True, folds=True)
 
@@ -85,6 +89,12 @@ def _agreement(kept: Kept) -> Markup:
     cells = [HeatCell(one, other, said, *_shade(said)) for (one, other), said in shares.items()]
     picture = heat_chart(cells, names, names, caption)
     return render("agreement.html", picture=picture, names=names, shares=shares, found=found, caption=caption)
+
+
+def _elsewhere(kept: Kept) -> Markup:
+    """What each provider beside the CPU's does with the files that torch exported."""
+    providers = sorted({name for (name,) in kept.run_groups(("provider",), {})} - _NOT_ELSEWHERE)
+    return render("provider_runs.html", found=[runs for name in providers for runs in provider_runs(kept, name)])
 
 
 def _shade(said: str) -> tuple[str, str]:
