@@ -42,6 +42,9 @@ _FILES = {
     "([operators.md](operators.md))",
 }
 
+#: what the published rows add to the meaning of a column
+_BESIDE = {"bundle": "; older rows have all 64, so compare the first 24"}
+
 
 def dictionary() -> str:
     """The data dictionary."""
@@ -50,7 +53,10 @@ def dictionary() -> str:
         f"{SCHEMA_VERSION} of the row contract. Written by `python docs/make_dictionary.py` from the code that writes "
         "and reads them; [glossary.md](glossary.md) explains the words.\n",
         "```python\nimport duckdb\n\n# every release, as a pandas frame; the files do not all have every column\n"
-        "cells = duckdb.sql(\"FROM read_parquet('results/cells/*.parquet', union_by_name=true)\").df()\n```\n",
+        "cells = duckdb.sql(\"FROM read_parquet('results/cells/*.parquet', union_by_name=true)\").df()\n\n"
+        "# how their files end on every runtime that ran them\n"
+        "runs = duckdb.sql(\"FROM read_parquet('results/runs/*.parquet', union_by_name=true)\").df()\n"
+        'on_runtimes = duckdb.sql("SELECT * FROM cells JOIN runs ON cells.bundle[:24] = runs.bundle[:24]")\n```\n',
     ]
     parts += ["\n".join(_table(name)) for name in TABLES]
     terms = {term.name: term for term in TERMS}
@@ -63,7 +69,7 @@ def _table(name: str) -> Iterator[str]:
     yield f"{_FILES[name][0].upper()}{_FILES[name][1:]}. One row for each ({', '.join(KEYS[name])}).\n"
     yield "| column | type | meaning |\n| --- | --- | --- |"
     for column in TABLES[name]:
-        yield f"| `{column.name}` | {column.type} | {column.meaning} |"
+        yield f"| `{column.name}` | {column.type} | {column.meaning}{_BESIDE.get(column.name, '')} |"
     yield ""
 
 

@@ -64,6 +64,18 @@ def test_every_rule_of_a_word_names_tests_that_are_there():
     assert [name for file, name in named if f"def {name}(" not in (tests / file).read_text(encoding="utf-8")] == []
 
 
+def test_the_join_beside_the_columns_finds_the_files_of_old_and_new_releases_on_a_runtime():
+    import duckdb
+
+    (condition,) = re.findall(r"JOIN runs ON ([^\"]*)", DATA)
+    rows = {name: f"read_parquet('{ROOT}/results/{name}/*.parquet', union_by_name=true)" for name in ("cells", "runs")}
+    joined = f"FROM {rows['cells']} cells JOIN {rows['runs']} runs ON {condition} WHERE runs.runtime_version = '1.26.0'"
+
+    found = {torch for (torch,) in duckdb.sql(f"SELECT DISTINCT torch {joined}").fetchall()}
+
+    assert {"1.13.1", "2.8.0", "2.9.1", "2.15.0"} <= found
+
+
 def test_a_page_without_an_option_a_command_or_a_word_is_found_out():
     assert "policy --runtime-version" in make_commands.left_out(PAGE.replace("`--runtime-version", "`--gone"))
     assert "command alerts" in make_commands.left_out(PAGE.replace("## alerts\n", "## gone\n"))

@@ -281,7 +281,7 @@ def test_what_failed_before_and_is_silently_wrong_there_is_no_break_and_is_told(
 
     assert found["target"]["breaks"] == []
     assert found["target"]["silent"] == ["turned"]
-    assert "nothing breaks of what was measured, but 1 that failed before now give wrong values or crash" in first
+    assert "nothing breaks of what was measured, but 1 that failed before now gives wrong values or crashes" in first
 
 
 def test_a_wanted_target_is_told_with_one_fix_for_each_case_and_the_setting_that_needs_none(home):

@@ -82,6 +82,24 @@ def test_a_point_compared_with_itself_changes_nothing(local):
     found = ask(local, "2.8.0", "2.8.0")
 
     assert (found.groups, found.drop, found.add, found.lost) == ((), (), (), ())
+    assert decide(found).startswith("Nothing changes: both points are torch 2.8.0, torchscript-trace, opset 18")
+    assert not found.breaks
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("2.8.0", "2.8.7", "torch 2.8.7 was not measured; 2.8.0 is answered"),
+        ("2.8.7", "2.8.0", "torch 2.8.7 was not measured; 2.8.0 is answered"),
+        ("2.8.0", "torch=2.8.0,numpy=2.0", "not measured with numpy 2.0 (measured with 1.26.4, older)"),
+    ],
+)
+def test_two_points_that_the_same_cells_answer_are_no_all_clear(local, before, after, said):
+    found = ask(local, before, after)
+
+    assert decide(found).startswith("Nothing is known of what changes: the same measured cells answer for both")
+    assert said.casefold() in decide(found).casefold()
+    assert found.breaks
 
 
 def test_a_case_that_was_not_measured_at_one_point_is_no_verdict_and_is_named(local):
@@ -131,6 +149,41 @@ def test_where_nothing_was_measured_nothing_is_said_to_be_well(local):
 
 def test_a_release_that_was_not_measured_is_told_in_the_first_line(local):
     assert "Torch 2.8.7 was not measured; 2.8.0 is answered." in decide(ask(local, "2.0.1", "2.8.7"))
+    kept = ask(local, "torch=2.8.0,exporter=trace", "2.15.7")
+    assert "Torch 2.15.7 was not measured; 2.15.0 is answered." in decide(kept)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("2.0.1", "torch=2.8.0,opset=99", "Trace of torch 2.8.0 was not measured at opset 99 (at 7-24 it was)."),
+        ("torch=1.12.1,opset=17", "2.8.0", "No file of opset 17 by trace of torch 1.12.1 works (of 7-16 some do)."),
+        ("torch=2.0.1,exporter=dynamo", "2.15.0", "Dynamo was not measured with torch 2.0.1."),
+    ],
+)
+def test_an_opset_or_exporter_that_a_point_does_not_have_is_told_in_the_first_line(local, before, after, said):
+    assert said in decide(ask(local, before, after))
+
+
+def test_where_nothing_works_at_either_end_nothing_is_said_to_be_spared(results):
+    told = decide(upgrade(results, parse("2.12,opset=28"), parse("2.15,opset=28"), Filters()))
+
+    assert "cases fail there as they do before" in told
+    assert "and nothing works there" in told
+    assert "no file of opset 28 by dynamo of torch 2.15.0 works (of 13-26 some do)" in told
+
+
+def test_the_packages_of_both_lock_files_are_those_of_what_was_measured_nearest(tmp_path, results):
+    """A runtime beside the torch of another profile than the newest is none that was asked for by itself."""
+    lock = tmp_path / "requirements.txt"
+    lock.write_text("torch==2.9.1\nonnxscript==0.6.0\nonnxruntime==1.23.2\nonnx~=1.19\n")
+
+    reply = CliRunner().invoke(main, ["upgrade", "--from", "2.8", "--to-lock", str(lock)])
+
+    assert "→ torch 2.9.1, dynamo, opset 20, onnx 1.19.1, onnxscript 0.5.6" in reply.output
+    assert "Not measured with onnxscript 0.6.0 (measured with 0.5.6, older)." in reply.output
+    assert "- read: requirements.txt (4 packages): torch 2.9.1, onnxscript 0.6.0, onnxruntime 1.23.2" in reply.output
+    assert "onnx~=1.19 names no one version, not used" in reply.output
 
 
 def test_the_command_ends_with_1_where_something_breaks_and_with_0_where_not(local, tmp_path, monkeypatch):

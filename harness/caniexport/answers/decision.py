@@ -24,14 +24,25 @@ _NAMED = 3
 
 def decide(found: Upgrade) -> str:
     """``Move to torch 2.9.1 with `dynamo=False`: nothing breaks … By default, dynamo since 2.9.1, 3 break: …``."""
+    if found.is_one_place:
+        return _one_place(found)
     first, *others = order_ways(found)
     is_good = first.clean and not (first.is_thin or first.silent or first.mostly_fails)
     lead = _move(found.before, first) if is_good else f"Moving to torch {first.place.torch}"
     if first.place.torch == found.before.torch:
         lead = f"At torch {first.place.torch}{_packages(found.before, first.place)}"
     parts = (f"{lead}{_way(found, first)}: {_told(first)}.", *(_other(found, other) for other in others))
-    said = (*parts, _stay(found.before, found.stay), _not_measured(found.before, first.place))
+    said = (*parts, _stay(found.before, found.stay), _not_measured(found.before, found.after))
     return " ".join(filter(None, said))
+
+
+def _one_place(found: Upgrade) -> str:
+    """Of two points that the same cells answer: that nothing tells them apart, or that they are the same."""
+    if not found.is_told_apart:
+        said = f"Nothing is known of what changes: the same measured cells answer for both, {found.after.text}."
+        return f"{said} {_not_measured(found.before, found.after)}"
+    same = f"Nothing changes: both points are {found.after.text}."
+    return " ".join(filter(None, [same, _not_measured(found.after)]))
 
 
 def order_ways(found: Upgrade) -> list[UpgradeTarget]:
@@ -92,7 +103,7 @@ def _decide_least(found: Plan) -> str:
 
 def _not_measured(*places: MeasuredPoint) -> str:
     """What of the points asked for was not measured, and what is answered in its place."""
-    notes = dict.fromkeys(note for place in places for note in place.notes if "not measured" in note)
+    notes = dict.fromkeys(note for place in places for note in place.limits)
     return f"{_capital('; '.join(notes))}." if notes else ""
 
 
@@ -173,7 +184,8 @@ def _told_of_cases(target: UpgradeTarget) -> str:
     unmeasured = f"{len(target.unmeasured)} not measured there" if target.unmeasured else ""
     if not target.compared:
         return f"nothing of this was measured at both ends{'; ' + unmeasured if unmeasured else ''}"
-    worse = f"{len(target.silent)} that failed before now give wrong values or crash ({some(target.silent, _NAMED)})"
+    now = "gives wrong values or crashes" if len(target.silent) == 1 else "give wrong values or crash"
+    worse = f"{len(target.silent)} that failed before now {now} ({some(target.silent, _NAMED)})"
     silent = worse if target.silent else ""
     fail = f"{len(target.fail)} fail at both ends" if target.fail else ""
     mended = f"{len(target.mended)} mended" if target.mended else ""
@@ -190,7 +202,8 @@ def _told_of_cases(target: UpgradeTarget) -> str:
         if target.mostly_fails:
             of = f"{len(target.fail)} of {plural(target.compared, 'measured case')} fail there as they do before"
             rest = "; ".join(text for text in (silent, by_axes, mended, unmeasured) if text)
-            named = f"{of} ({some(target.fail, _NAMED)}), and nothing that works breaks"
+            spared = "nothing that works breaks" if target.working or target.mended else "nothing works there"
+            named = f"{of} ({some(target.fail, _NAMED)}), and {spared}"
             return f"{named}{f'; {rest}' if rest else ''}"
         return f"nothing breaks of what was measured{but} ({plural(target.compared, 'case')}{beside})"
     verb = "breaks" if len(target.breaks) == 1 else "break"

@@ -12,6 +12,7 @@ from caniexport import names, versions
 from caniexport.answers.installed import Installed, VersionDifference, differences, helpers_of, nearest
 from caniexport.answers.reading import Rows
 from caniexport.answers.select import exporter_name, require_exporter
+from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
@@ -30,6 +31,8 @@ _FIELDS = {
 #: packages that a point may name; onnxruntime is its runtime
 _PACKAGES = tuple(name for name in HELPERS if name != "onnxruntime")
 _CPU = "cpu"
+#: in a note that limits the answer: something else than what was asked for is answered, or nothing
+_LIMITS = ("not measured", "no file of opset")
 _ORT = "onnxruntime"
 #: other names of a runtime
 _SHORT = {"ort": _ORT}
@@ -65,6 +68,15 @@ class MeasuredPoint:
     def assumed(self) -> str:
         """What was left out and filled in, in one line; empty where nothing was."""
         return f"assumed for torch {self.torch}: {'; '.join(self.notes)}" if self.notes else ""
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What of the point asked for was not measured, or works nowhere, and what is answered in its place."""
+        return tuple(note for note in self.notes if any(words in note for words in _LIMITS))
+
+    def is_same(self, other: MeasuredPoint) -> bool:
+        """Whether both are answered from the same measured cells."""
+        return replace(self, notes=()) == replace(other, notes=())
 
     @property
     def on(self) -> Runtime:
@@ -235,13 +247,30 @@ class Places:
         if asked and asked != Exporter.DEFAULT.value:
             if not asked.isdigit():
                 raise UnknownName(f"opset {asked!r}: a number, or default, is wanted")
+            notes += filter(None, (self._untaken(torch, exporter, int(asked)),))
             return int(asked)
         choice = self._rows.choice(torch, exporter)
         if choice.opset is None:
             choice = self._newest.choice(torch, exporter)
-        if choice.opset is not None:
+        if choice.opset is None:
+            notes.append(f"{EXPORTER_SHORT[exporter]} was not measured with torch {torch}")
+        else:
             notes.append(f"opset {choice.opset}, {choice.why}")
         return choice.opset
+
+    def _untaken(self, torch: str, exporter: str, opset: int) -> str:
+        """What is to be said of an opset of which a release's exporter writes no file that works; else nothing."""
+        known = {place[2] for place in self._rows.asked if place[:2] == (torch, exporter)}
+        working = {place[2] for place in self._rows.worked if place[:2] == (torch, exporter)}
+        who = f"{EXPORTER_SHORT[exporter]} of torch {torch}"
+        if not known:
+            return f"{EXPORTER_SHORT[exporter]} was not measured with torch {torch}"
+        if opset not in known:
+            return f"{who} was not measured at opset {opset} (at {versions.opset_text(known)} it was)"
+        if opset not in working:
+            others = f" (of {versions.opset_text(working)} some do)" if working else ""
+            return f"no file of opset {opset} by {who} works{others}"
+        return ""
 
     def _runtime(self, torch: str, asked: str | None, provider: str | None, notes: list[str]) -> Runtime:
         own = self._rows.own_runtimes

@@ -341,6 +341,11 @@ class Rows:
         return defaults.offers(self._places)
 
     @cached_property
+    def asked(self) -> frozenset[tuple[str, str, int | None]]:
+        """Torch, exporter and opset wherever anything was asked for, were it refused."""
+        return frozenset(place[:3] for place in self._places)
+
+    @cached_property
     def worked(self) -> frozenset[tuple[str, str, int | None]]:
         """Torch, exporter and opset wherever some case works."""
         return frozenset(place[:3] for place in self._places if place.works)

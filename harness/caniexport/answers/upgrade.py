@@ -138,12 +138,24 @@ class Upgrade(Shown):
     other: UpgradeTarget | None = None
 
     @property
+    def is_one_place(self) -> bool:
+        """Whether the same measured cells answer for both points, and not a model's own."""
+        return self.target.model is None and self.before.is_same(self.after)
+
+    @property
+    def is_told_apart(self) -> bool:
+        """Whether the two points are the same as asked, where the same measured cells answer for both."""
+        return not self.is_one_place or self.before.limits == self.after.limits
+
+    @property
     def breaks(self) -> bool:
-        """Whether something that worked does not work afterwards, or nothing was measured there; of a model, whether it
-        is not known to be spared.
+        """Whether something that worked does not work afterwards, or nothing was measured that tells; of a model,
+        whether it is not known to be spared.
         """
         if self.target.model is not None:
             return not self.target.is_known
+        if not self.is_told_apart:
+            return True
         return not self.target.compared or any(group.verdict in _WORSE for group in self.groups)
 
 

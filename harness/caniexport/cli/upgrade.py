@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from caniexport.answers.touching import ModelStanding, Touch
     from caniexport.answers.upgrade import ChangeGroup, FixChange, Upgrade
     from caniexport.cli.output import Console
+    from caniexport.locks import LockedInstall
     from caniexport.store import Dataset
 
 _SHOWN = 12
@@ -78,10 +79,11 @@ def command(
     from caniexport.answers.points import parse
     from caniexport.answers.wanted import wanted
 
-    if to_lock is not None:
-        after = _point_of(to_lock, after)
-    if after is None and not plan:
+    named = None if after is None else parse(after)
+    if named is None and to_lock is None and not plan:
         raise click.UsageError("Missing option '--to' (or --plan, which proposes one)")
+    there = _target_install(to_lock, named or {})
+    target = named if there is None else {**there.point, **(named or {})}
     dataset = open_dataset()
     file = _file(model, dataset)
     asked = wanted(dataset, read_filters("upgrade", given), op_list, case_list)
@@ -94,8 +96,8 @@ def command(
     if before is None and "torch" not in point:
         said = " (the file names no torch release that was measured)" if file else ""
         raise click.UsageError(f"Missing option '--from'{said}")
-    found = _answer(dataset, point, after, asked.filters, file, plan=plan)
-    told = [f"read: {installed.text}", *installed.notes] if installed else []
+    found = _answer(dataset, point, target, asked.filters, file, plan=plan)
+    told = [line for one in (installed, there) if one for line in (f"read: {one.text}", *one.notes)]
     found = replace(found, notes=(*(file.notes if file else ()), *told, *asked.notes, *found.notes))
     if factory is not None:
         from caniexport.cli.upgrade_measured import measured
@@ -108,13 +110,11 @@ def command(
         click.get_current_context().exit(1)
 
 
-def _point_of(lock: Path, after: str | None) -> str:
-    """What a lock file installs as a point; what ``after`` names goes before it."""
-    from caniexport.answers.points import parse
+def _target_install(lock: Path | None, named: Mapping[str, str]) -> LockedInstall | None:
+    """What the lock file of the target installs; a release of torch that is ``named`` stands for the version there."""
     from caniexport.locks import read_lock
 
-    named = parse(after or "")
-    return ",".join(f"{name}={value}" for name, value in {**read_lock(lock).point, **named}.items())
+    return None if lock is None else read_lock(lock, named.get("torch", ""))
 
 
 def _file(path: Path | None, dataset: Dataset) -> ModelFile | None:
@@ -144,20 +144,19 @@ def _setting(point: Mapping[str, str]) -> dict[str, str]:
 def _answer(
     dataset: Dataset,
     before: Mapping[str, str],
-    after: str | None,
+    after: Mapping[str, str] | None,
     filters: Filters,
     file: ModelFile | None,
     *,
     plan: bool,
 ) -> Upgrade | Plan:
     from caniexport.answers.plan import plan as make_plan
-    from caniexport.answers.points import parse
     from caniexport.answers.upgrade import upgrade
 
     graph = file.graph if file else None
     if plan:
-        return make_plan(dataset, before, None if after is None else parse(after), filters, graph)
-    return upgrade(dataset, before, parse(after or ""), filters, graph)
+        return make_plan(dataset, before, after, filters, graph)
+    return upgrade(dataset, before, after or {}, filters, graph)
 
 
 def show(found: Upgrade | Plan, console: Console, first: Sequence[str] = ()) -> None:
