@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from caniexport import home as homes
-from caniexport.answers.operator_at import calls_pass
+from caniexport.answers.operator_at import calls_pass, operator_at
 from caniexport.answers.operator_findings import read_findings, to_look_at
 from caniexport.answers.operator_score import read_used, scores
 from caniexport.answers.torch_operators import OperatorRow, OperatorsSummary, summary_path
@@ -104,6 +104,31 @@ def test_ten_operators_have_ten_spellings():
 @pytest.mark.parametrize(("op", "spelling"), [(op, name) for op, text in SPELLINGS.items() for name in text.split()])
 def test_every_spelling_leads_to_the_operator(names, op, spelling):
     assert op in names.named(spelling)
+
+
+@pytest.mark.parametrize(
+    ("name", "op"),
+    [
+        ("linalg.norm", "linalg.norm"),
+        ("torch.linalg.norm", "linalg.norm"),
+        ("linalg.svd", "linalg.svd"),
+        ("torch.svd", "svd"),
+        ("inverse", "linalg.inv"),
+    ],
+)
+def test_of_two_operators_alike_the_one_of_this_name_is_told_where_the_newest_release_has_it(published, name, op):
+    found = operator_at(published, name, "2.15.0")
+
+    assert found is not None
+    assert found.op == op
+    assert found.told.startswith("On torch 2.15.0 ")
+
+
+def test_a_release_in_which_an_operator_was_not_measured_is_named_before_the_one_that_answers(published):
+    found = operator_at(published, "conv3d", "1.8.1")
+
+    assert found is not None
+    assert found.told.startswith("Torch 1.8.1 was not measured for it. On torch 2.2.2 torch's own calls")
 
 
 def test_every_spelling_leads_to_one_page_of_the_static_copy(kept):

@@ -108,12 +108,26 @@ def test_the_nearest_patch_answers_for_one_that_was_not_measured(understood, hom
 
 def test_a_word_that_no_case_has_is_left_out_and_named(shown):
     body, _ = shown("cross blorp torch 2.8")
-    assert "no case has blorp as well, which is left out" in body
+    assert "no case is about blorp as well, which is left out" in body
     assert "is obsolete at torch 2.8.0" in body
 
     body, _ = shown("corss torch 2.8")
     assert "No measured case has all of these words" in body
     assert ">aten::cross</a>" in body
+
+
+def test_beside_an_operator_a_word_of_a_cases_code_hides_none_of_its_cases(results):
+    found = search.search(results, "is LSTM with batch_first ok in pytorch 2.9?")
+
+    assert found.left_out == ("batch_first",)
+    assert {"lstm-dynamic-batch", "bilstm-by-two-lstms", "lstm-packed-unsorted"} <= {hit.case for hit in found.hits}
+
+
+def test_of_several_operators_each_has_its_cases_though_one_case_has_them_all(results):
+    found = [hit.case for hit in search.search(results, "unique and nonzero in torch 2.7 trace").hits]
+
+    assert found[0] == "unique-consecutive-no-rule"
+    assert {"unique-int32", "nonzero-node-layout", "masked-select-no-rule"} <= set(found)
 
 
 def test_of_several_operators_that_no_case_has_together_each_has_its_cases(kept, shown):

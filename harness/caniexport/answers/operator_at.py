@@ -54,13 +54,15 @@ class ExporterEnd:
 class OperatorAt:
     """What torch's own calls of an operator come to at a release.
 
-    ``torch`` is the one asked for, or the nearest older that was measured; the operator is told by ``dtype``.
+    ``torch`` is the one ``asked`` for, or the nearest that was measured, an older one first; the operator is told by
+    ``dtype``.
     """
 
     op: str
     torch: str
     dtype: str
     ends: tuple[ExporterEnd, ...]
+    asked: str
 
     def passes(self, opset: str) -> bool:
         """Whether they pass by every exporter at an opset, or at an older one; dynamo's files are made at its own."""
@@ -71,7 +73,14 @@ class OperatorAt:
 
     @property
     def told(self) -> str:
-        """The sentence that says by which exporter and at which opset it can be exported, and by which it cannot."""
+        """By which exporter and at which opset it can be exported, and by which it cannot; first that the release asked
+        for was not measured, where another one answers.
+        """
+        nearest = f"Torch {self.asked} was not measured for it. " if self.asked != self.torch else ""
+        return f"{nearest}{self._ending}"
+
+    @property
+    def _ending(self) -> str:
         calls = f"torch's own calls of {self.op} ({self.dtype})"
         good = " and ".join(f"{self._who(end)} {end.exporting}" for end in self.ends if end.passing)
         bad = "; ".join(f"{self._who(end)} {end.failing}" for end in self.ends if not end.passing)
@@ -93,7 +102,7 @@ def operator_at(summary: OperatorsSummary, name: str, torch: str) -> OperatorAt 
         older = [release for release in measured if versions.parse(release) <= versions.parse(torch)]
         at = (older or measured)[-1 if older else 0] if measured else ""
         ends = tuple(_end(line.exporter, line.cells, at) for line in told if at in line.cells)
-        return OperatorAt(op, at, told[0].dtype, ends) if ends else None
+        return OperatorAt(op, at, told[0].dtype, ends, torch) if ends else None
     return None
 
 

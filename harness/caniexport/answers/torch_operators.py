@@ -22,7 +22,7 @@ from caniexport.model.errors import StoreError
 from caniexport.model.made_cases import OPERATORS
 from caniexport.model.releases import table
 from caniexport.model.status import WORKS, Exporter, Status
-from caniexport.operators import operator_key
+from caniexport.operators import operator_key, operator_name
 from caniexport.store import Dataset, sql
 
 _SUMMARY = "operators.parquet"
@@ -215,11 +215,21 @@ class OperatorsSummary:
         return found
 
     def called(self, name: str) -> list[str]:
-        """The operators that are called so, in whatever spelling; none where none is."""
+        """The operators that are called so, in whatever spelling; none where none is.
+
+        First what the newest release has, and of that what has this very name.
+        """
         key = operator_key(name)
         found = [op for op in self.operators if key in name_keys(op)]
         found = found or [op for op in self.operators if operator_key(op.rpartition(".")[2]) == key]
-        return sorted(found, key=lambda op: (self.likeness(op, name), op.startswith("masked."), len(op)))
+        bare, spelled = name.removeprefix("torch."), operator_name(name)
+
+        def order(op: str) -> tuple[bool, bool, bool, tuple[bool, ...], bool, int]:
+            is_gone, *unlike = self.likeness(op, name)
+            is_other = operator_name(op) != spelled
+            return is_gone, op != bare, is_other, tuple(unlike), op.startswith("masked."), len(op)
+
+        return sorted(found, key=order)
 
     def likeness(self, op: str, name: str) -> tuple[bool, bool, bool]:
         """What an operator lacks of what a name most likely means."""

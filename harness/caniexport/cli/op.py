@@ -96,8 +96,7 @@ def _at(summary: OperatorsSummary, dataset: Dataset, name: str, torch: str) -> s
     notes = "".join(f" {note[:1].upper()}{note[1:]}." for note in asked.notes if "not measured" in note)
     if found is None:
         return f"Nothing was measured of {name} at torch {asked.torch}.{notes}"
-    nearest = f" torch {asked.torch} itself was not measured for it." if found.torch != asked.torch else ""
-    return f"{found.told}{nearest}{notes}\n"
+    return f"{found.told}{notes}\n"
 
 
 def _failing(summary: OperatorsSummary, exporter: str, torch: str | None) -> FailingOperators:

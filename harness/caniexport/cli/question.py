@@ -69,7 +69,7 @@ def show_question(
         near = f" (nearest: {', '.join(found.near)})" if found.near else ""
         raise UnknownName(f"no measured case has all of these words: {asks.words}{near}")
     answer, show = _answer(dataset, found, asks, given, show_why)
-    left = f" (no case has {', '.join(found.left_out)} as well, which is left out)" if found.left_out else ""
+    left = f" (no case is about {', '.join(found.left_out)} as well, which is left out)" if found.left_out else ""
     if asks.answer == "upgrade" and (others := _named(dataset, asks.words).others):
         left = f" (nothing is narrowed by {', '.join(others)}: no case is about an operator or theme of this name)"
     told = QuestionAnswer("; ".join((f"{asks.told}{left}", *asks.notes)), asks.unknown, answer, asks.opsets)

@@ -16,7 +16,7 @@ from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import is_kind, read_error
 from caniexport.match.plain_causes import PATTERNS
 from caniexport.match.question import AskedQuestion, read_plain, read_question
-from caniexport.match.words import WordIndex, find_by_words, find_with_every, index_words
+from caniexport.match.words import WordIndex, find_asked, find_with_every, index_words
 from caniexport.store import Dataset
 
 _KIND = r"\w*(?:Error|Exception|Fail|InvalidArgument|InvalidGraph|NotImplemented)"
@@ -124,18 +124,18 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     left_out = tuple(word for word in every if kept and word not in kept)
     if not words:
         return SearchHits(query, False, (), question=question)
-    found = _of_words(where, query, words, find_by_words(where.words, words))
+    found = _of_words(where, query, words, find_asked(where.words, words))
     return replace(found, question=replace(question, words=words), left_out=left_out)
 
 
 def _words_together(where: SearchIndex, every: Sequence[str]) -> list[str]:
     """Those of the words that some case has together, the one that weighs the most among them."""
-    if find_by_words(where.words, " ".join(every)):
+    if find_asked(where.words, " ".join(every)):
         return list(every)
-    leads = {word: find_by_words(where.words, word) for word in dict.fromkeys(every)}
+    leads = {word: find_asked(where.words, word) for word in dict.fromkeys(every)}
     kept: list[str] = []
     for word in sorted((word for word in leads if leads[word]), key=lambda word: -leads[word][0].score):
-        if find_by_words(where.words, " ".join((*kept, word))):
+        if find_asked(where.words, " ".join((*kept, word))):
             kept.append(word)
     return kept
 

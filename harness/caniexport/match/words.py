@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, zip_longest
@@ -18,9 +18,10 @@ from caniexport.store import Dataset
 _WHOLE, _BEGINS, _FAILING = 2.0, 1.2, 0.5
 #: the share of the best score from which on a case is about the words
 _ABOUT = 0.5
-#: operators of which no case has all
+#: operators that a question asks about one by one
 _SEVERAL = 2
 _OPERATOR = "operator "
+_CODE = "its code"
 #: words between names of operators, though ONNX has operators of these names
 _JOINING = ("and", "or", "not")
 #: (text in lower case, its weight, what it is)
@@ -45,6 +46,10 @@ class WordIndex:
         return word in self.operators or operator_key(word) in self.operators
 
 
+#: finds the cases that have every one of some words
+_Find = Callable[[WordIndex, Sequence[str]], tuple[Lead, ...]]
+
+
 def index_words(dataset: Dataset) -> WordIndex:
     """The words of a dataset's catalogue; the cases that check an environment are left out."""
     entries = {key: entry for key, entry in load(dataset).catalogue.items() if entry.corpus != CANARY}
@@ -57,21 +62,45 @@ def find_by_words(where: WordIndex, query: str) -> tuple[Lead, ...]:
     operators, the cases of each operator in turn.
     """
     parts = query.casefold().split()
+    return _with_every(where, parts) or _each_in_turn(where, parts, _with_every)
+
+
+def find_asked(where: WordIndex, query: str) -> tuple[Lead, ...]:
+    """As :func:`find_by_words`, of what a question is about: of several operators every case of each, after those of
+    all of them; beside an operator a word that a case has in its code alone does not find it.
+    """
+    parts = query.casefold().split()
+    return _once(chain(_about_every(where, parts), _each_in_turn(where, parts, _about_every)))
+
+
+def _about_every(where: WordIndex, parts: Sequence[str]) -> tuple[Lead, ...]:
+    """The cases that have every word, where one is an operator and not the only word, in more than their code."""
     found = _with_every(where, parts)
+    if len(parts) == 1 or not any(map(where.is_operator, parts)):
+        return found
+    return tuple(lead for lead in found if _CODE not in lead.why.split(", "))
+
+
+def _each_in_turn(where: WordIndex, parts: Sequence[str], find: _Find) -> tuple[Lead, ...]:
+    """The cases of each operator, the best of each first; none of less than two operators."""
     parts = [part for part in parts if part not in _JOINING]
     named = [part for part in dict.fromkeys(parts) if where.is_operator(part)]
-    if found or len(named) < _SEVERAL:
-        return found
+    if len(named) < _SEVERAL:
+        return ()
     others = [part for part in parts if part not in named]
-    each = [_with_every(where, [part, *others]) for part in named]
+    each = [find(where, [part, *others]) for part in named]
     if not all(each):
         # words that some of the operators' cases lack say nothing of several
-        each = [_with_every(where, [part]) for part in named]
-    found_once: dict[str, Lead] = {}
-    for lead in chain.from_iterable(zip_longest(*each)):
-        if lead is not None:
-            found_once.setdefault(lead.case, lead)
-    return tuple(found_once.values())
+        each = [find(where, [part]) for part in named]
+    return _once(lead for lead in chain.from_iterable(zip_longest(*each)) if lead is not None)
+
+
+def _once(leads: Iterable[Lead]) -> tuple[Lead, ...]:
+    """Of the leads to one case the first."""
+    found: dict[str, Lead] = {}
+    for lead in leads:
+        found.setdefault(lead.case, lead)
+    return tuple(found.values())
 
 
 def find_with_every(where: WordIndex, query: str) -> tuple[Lead, ...]:
@@ -129,5 +158,5 @@ def _texts(item: CatalogueEntry) -> Iterable[_Text]:
     if item.variant != PLAIN:
         named += [(item.variant, 6.0, f"fix {item.variant}"), (item.note, 4.0, f"fix {item.variant}")]
         named += [(item.kind, 4.0, f"a fix of kind {item.kind}")]
-    named += [(item.code, 1.0, "its code")]
+    named += [(item.code, 1.0, _CODE)]
     return ((text.casefold(), weight, what) for text, weight, what in named)

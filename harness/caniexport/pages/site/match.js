@@ -340,14 +340,22 @@ window.makeSearch = data => {
   }
 
   // --- words.py
-  const find_by_words = query => {
-    const every = split(casefold(query)), found = _with_every(every)
+  const find_asked = query => {
+    const parts = split(casefold(query)), seen = new Set()
+    return [..._about_every(parts), ..._each_in_turn(parts, _about_every)].filter(lead => !seen.has(lead.case) && seen.add(lead.case))
+  }
+  const _about_every = parts => {
+    const found = _with_every(parts)
+    if (parts.length === 1 || !parts.some(is_operator)) return found
+    return found.filter(lead => !lead.why.split(', ').includes(words._CODE))
+  }
+  const _each_in_turn = (every, find) => {
     const parts = every.filter(part => !words._JOINING.includes(part))
     const named = unique(parts).filter(is_operator)
-    if (found.length || named.length < words._SEVERAL) return found
+    if (named.length < words._SEVERAL) return []
     const others = parts.filter(part => !named.includes(part))
-    const narrowed = named.map(part => _with_every([part, ...others]))
-    const each = narrowed.every(leads => leads.length) ? narrowed : named.map(part => _with_every([part]))
+    const narrowed = named.map(part => find([part, ...others]))
+    const each = narrowed.every(leads => leads.length) ? narrowed : named.map(part => find([part]))
     const turns = Array.from({length: Math.max(...each.map(leads => leads.length))}, (_, at) => each.map(leads => leads[at]))
     const seen = new Set()
     return turns.flat().filter(lead => lead && !seen.has(lead.case) && seen.add(lead.case))
@@ -482,10 +490,10 @@ window.makeSearch = data => {
     }
   }
   const _words_together = every => {
-    if (find_by_words(every.join(' ')).length) return every
-    const scored = unique(every).map(word => [word, find_by_words(word)[0]?.score]).filter(([, score]) => score !== undefined)
+    if (find_asked(every.join(' ')).length) return every
+    const scored = unique(every).map(word => [word, find_asked(word)[0]?.score]).filter(([, score]) => score !== undefined)
     return scored.sort(([, mine], [, theirs]) => theirs - mine).reduce((kept, [word]) =>
-      find_by_words([...kept, word].join(' ')).length ? [...kept, word] : kept, [])
+      find_asked([...kept, word].join(' ')).length ? [...kept, word] : kept, [])
   }
   const _of_question = (found, question) => {
     const every = split(question.words)
@@ -493,7 +501,7 @@ window.makeSearch = data => {
     const words = every.filter(word => kept.includes(word) || !kept.length).join(' ')
     if (!words) return {...found, question}
     const left_out = every.filter(word => kept.length && !kept.includes(word))
-    return {..._of_words(found, words, find_by_words(words)), question: {...question, words}, left_out}
+    return {..._of_words(found, words, find_asked(words)), question: {...question, words}, left_out}
   }
   const _of_error = (found, told) =>
     ({...found, error: true, hits: told.leads, ops: told.evidence.operators.slice(0, search._MOST_OPERATORS)})

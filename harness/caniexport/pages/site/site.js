@@ -65,7 +65,7 @@
       exporter && `exporter ${exporter}`, runtime && `runtime ${runtime.replace('==', ' ')}`]
     const told = [move && `from torch ${move[0]} to torch ${move[1]}`, ...setting, asks === 'workarounds' && 'is a workaround needed',
       asks === 'matrix' && 'as a table', words && `word${words.includes(' ') ? 's' : ''}: ${words}`].filter(Boolean).join(', ')
-    const left = found.left_out.length ? `; no case has ${found.left_out.join(', ')} as well, which is left out` : ''
+    const left = found.left_out.length ? `; no case is about ${found.left_out.join(', ')} as well, which is left out` : ''
     return element('p', 'hint read-as', 'Read as: ', element('b', '', told || found.query), `${left}.`)
   }
   const upgrade_of = ([before, after], {words, opset, exporter, runtime}) => {
