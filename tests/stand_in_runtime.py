@@ -53,7 +53,7 @@ class InferenceSession:
             self.word = self.word[3:] if self.asked == "CPUExecutionProvider" else "relu"
         left = {"split": ["Gather", "Relu"], "left": ["Gather", "Gather"]}.get(self.word, [])
         self.nodes = [("CPUExecutionProvider", op) for op in left]
-        if self.word != "left":
+        if self.word not in ("left", "folded"):
             self.nodes.append((self.asked, "Relu"))
         if self.asked != "CPUExecutionProvider" and left and options.strict:
             raise RuntimeError("1 : FAIL : fallback to CPU EP has been explicitly disabled by the user.")
@@ -79,6 +79,9 @@ class InferenceSession:
         return list(dict.fromkeys([self.asked, "CPUExecutionProvider"]))
 
     def end_profiling(self):
+        if vars(self).get("profiled"):
+            return ""  # as the real one: a session is profiled once
+        self.profiled = True
         events = [
             {"cat": "Node", "name": f"n{i}_kernel_time", "args": {"provider": provider, "op_name": op}}
             for i, (provider, op) in enumerate(self.nodes)
@@ -135,14 +138,14 @@ def install(folder: Path, *distributions: str) -> Path:
 def bundle(word: str) -> list[tuple[str, bytes]]:
     """Names and contents of the bundle whose model is this word: three numbers in, those above zero out.
 
-    "reuse", whose outputs are always the same memory, has a second input set.
+    "reuse", whose outputs are always the same memory, and "folded", which has no node, have a second input set.
     """
     _, _, files = next(probes.probes())
     again = [
         ("test_data_set_1/input_0.pb", probes._tensor([3.0, -4.0, 5.0])),
         ("test_data_set_1/output_0.pb", probes._tensor([3.0, 0.0, 5.0])),
     ]
-    return [("model.onnx", word.encode()), *files[1:], *(again if word == "reuse" else [])]
+    return [("model.onnx", word.encode()), *files[1:], *(again if word in ("reuse", "folded") else [])]
 
 
 def archive(path: Path, *words: str, spoilt: str = "") -> list[ArchiveEntry]:

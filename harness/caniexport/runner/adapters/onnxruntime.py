@@ -108,7 +108,13 @@ def _gpu(provider: str) -> placement.Way:
         onnxruntime.preload_dlls()  # CUDA's libraries where they are Python packages
     names = [runtimes.PROVIDERS[name] for name in (provider, "cuda")]
     asked = list(dict.fromkeys(names))
-    return placement.Way(asked[0], asked, [{} for _ in asked])
+    return placement.Way(asked[0], asked, [_options(name) for name in asked])
+
+
+def _options(provider: str) -> Dict[str, str]:
+    """CUDA's own switch of TF32, where the release has it: the variable alone is not always obeyed."""
+    version = tuple(int(part) for part in runtimes.version().split(".")[:2])
+    return {"use_tf32": "0"} if provider == runtimes.PROVIDERS["cuda"] and version >= (1, 18) else {}
 
 
 def _openvino() -> placement.Way:

@@ -100,11 +100,13 @@ class _Placed(AdapterSession):
         self._session = session
         self._folder = folder  # with the profile; it is removed with the session
         self._provider = provider
+        self._looked = False
         self.input_names = [item.name for item in session.get_inputs()]
 
     def run(self, feeds: Dict[str, Any]) -> List[Any]:
         outputs = list(self._session.run(None, feeds))
-        if not self.placement:
+        if not self._looked:
+            self._looked = True
             self._look()
         return outputs
 
