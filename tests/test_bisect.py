@@ -116,6 +116,7 @@ def test_what_is_known_at_both_ends_of_an_interval_makes_no_environment(tmp_path
         (["cross-no-symbolic/stack"], "nearest: stack_rewrite"),
         (["cross-no-symbolic", "--opset", "14"], "--opset is for every exporter but the default one"),
         (["cross-no-symbolic", "--exporter", "trace"], "--opset is for every exporter but the default one"),
+        (["cross-no-symbolic", "--exporter", "trace", "--opset", "99"], "opset 99 has not been measured"),
         (["cross-no-symbolic", "--exporter", "tracer"], "unknown exporter"),
         (["cross-no-symbolic", "--axis", "onnxruntime"], "one axis at a time: onnxruntime, torch were named"),
     ],

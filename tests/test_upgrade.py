@@ -139,6 +139,36 @@ def test_a_point_that_cannot_be_understood_is_refused_with_the_nearest_right_one
         ask(local, point, "2.8.0")
 
 
+@pytest.mark.parametrize(
+    ("point", "axes"),
+    [
+        ("torch==2.8.0+cu126", {"torch": "2.8.0+cu126"}),
+        ("pytorch=2.8,opset==17", {"torch": "2.8", "opset": "17"}),
+        ("pytorch 2.8", {"torch": "2.8"}),
+        ("torch v2.8,onnxruntime-gpu==1.20.1", {"torch": "v2.8", "runtime": "onnxruntime==1.20.1"}),
+        ("torch=>=2.6", {"torch": ">=2.6"}),
+    ],
+)
+def test_a_point_is_read_as_requirement_files_and_people_write_it(point, axes):
+    assert parse(point) == axes
+
+
+def test_a_list_that_names_nothing_or_nothing_known_is_no_all_clear(local, tmp_path, monkeypatch):
+    (tmp_path / "cases").mkdir()
+    monkeypatch.setenv("CANIEXPORT_HOME", str(tmp_path))
+    path = tmp_path / "ops.txt"
+    ask_about = ["upgrade", "--from", "1.12.1", "--to", "2.0.1", "--ops", str(path)]
+
+    path.write_text("# none yet\n")
+    empty = CliRunner().invoke(main, ask_about)
+    path.write_text("GELU\n")
+    unknown = CliRunner().invoke(main, ask_about)
+
+    assert (empty.exit_code, unknown.exit_code) == (2, 1)
+    assert "ops.txt: it names no operator" in empty.output
+    assert "nothing is known of GELU" in unknown.output
+
+
 def test_where_nothing_was_measured_nothing_is_said_to_be_well(local):
     found = ask(local, "2.0.1", "torch=2.8.0,opset=99")
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from packaging.utils import canonicalize_name
-
 from caniexport import names, versions
 from caniexport.answers.installed import Installed, VersionDifference, differences, helpers_of, nearest
 from caniexport.answers.reading import Rows
@@ -17,7 +15,7 @@ from caniexport.bundles.runtime_releases import RUNTIMES
 from caniexport.home import NEWEST
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
-from caniexport.profiles import HELPERS, find_profile
+from caniexport.profiles import HELPERS, find_profile, package_name
 from caniexport.store.elsewhere import Runtime
 
 AXES = ("torch", "opset", "exporter", "packages", "runtime", "provider")
@@ -34,6 +32,8 @@ _CPU = "cpu"
 #: in a note that limits the answer: something else than what was asked for is answered, or nothing
 _LIMITS = ("not measured", "no file of opset")
 _ORT = "onnxruntime"
+#: in front of a release: ``pytorch 2.6``
+_TORCH_NAME = re.compile(r"(?:py)?torch[\s-]+(?=v?\d)", re.IGNORECASE)
 #: other names of a runtime
 _SHORT = {"ort": _ORT}
 
@@ -139,16 +139,16 @@ def parse(text: str) -> dict[str, str]:
 def _part(part: str) -> tuple[str, str]:
     axis, equals, value = (item.strip() for item in part.partition("="))
     if not equals:
-        axis, value = "torch", part
+        axis, value = "torch", _TORCH_NAME.sub("", part)
+    value = value.lstrip("= ")
     if not value:
         raise UnknownName(f"{part!r}: nothing is given after =")
-    if axis.casefold() in _NAMED:
-        return axis.casefold(), value
-    if canonicalize_name(axis) in (*_PACKAGES, "profile"):
-        return str(canonicalize_name(axis)), value.lstrip("=")
+    axis = package_name(axis) if axis else axis
+    if axis in (*_NAMED, *_PACKAGES, "profile"):
+        return axis, value
     runtimes = (*_SHORT, *dict.fromkeys(release.runtime for release in RUNTIMES))
     name = names.require("axis", axis, (*_NAMED, *_PACKAGES, "profile", *runtimes))
-    return "runtime", f"{_SHORT.get(name, name)}=={value.lstrip('=')}"
+    return "runtime", f"{_SHORT.get(name, name)}=={value}"
 
 
 class Places:

@@ -134,7 +134,10 @@ def read_ops(path: Path) -> list[str]:
         lines = read_list(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"{path}: cannot be read as a list of operators ({error})") from error
-    return [text for text in (line.split("#")[0].strip() for line in lines) if text]
+    found = [text for text in (line.split("#")[0].strip() for line in lines) if text]
+    if not found:
+        raise CorpusError(f"{path}: it names no operator (one a line is wanted: aten::cross, GridSample)")
+    return found
 
 
 def _listed(path: Path | None) -> dict[str, tuple[str, ...]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from caniexport import names, versions
-from caniexport.answers.select import load, require_exporter
+from caniexport.answers.select import load, require_exporter, require_opsets
 from caniexport.bisect.probe import BisectedCell, Prober, known
 from caniexport.bisect.run import Bisection, bisect
 from caniexport.home import Home
@@ -89,6 +89,8 @@ def _asked(question: Question, axis: str, home: Home, dataset: Dataset) -> Bisec
         raise UnknownName(
             f"--opset is for every exporter but the default one, which asks for none (exporter {exporter})"
         )
+    if question.opset is not None and (known_opsets := load(dataset).opsets):
+        require_opsets((str(question.opset),), known_opsets)
     held = "" if axis == "torch" else _held(question.torch, dataset)
     return BisectedCell(case, variant, corpus[case].case_hash(variant), exporter, question.opset, axis, held)
 

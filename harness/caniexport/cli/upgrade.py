@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _SHOWN = 12
 #: places where something breaks that a plan tells, and cases of each
 _PLACES, _NAMED = 12, 4
-_NOTHING = "No case of the corpus is about what is listed: nothing documented is known to change."
+_NOTHING = "No case of the corpus is about what is listed: nothing is known of what changes."
 
 
 @click.command("upgrade")
@@ -89,7 +89,7 @@ def command(
     asked = wanted(dataset, read_filters("upgrade", given), op_list, case_list)
     if asked.nothing:
         output.report({"notes": asked.notes}, [*asked.notes, _NOTHING], as_json)
-        return
+        click.get_current_context().exit(1)
     installed = read_install(lock, here, [*filter(None, [parse(before or "").get("torch")])])
     point = {**(file.point if file else {}), **(installed.point if installed else {}), **parse(before or "")}
     point = {**_setting(point), **point}
