@@ -54,6 +54,7 @@ QUESTIONS = {
     "what will 2.9 break": ("", "upgrade", "move", ("", "2.9"), "", "", ""),
     "what changed in torch 2.9": ("", "upgrade", "move", ("", "2.9"), "", "", ""),
     "what's new in 2.9": ("", "upgrade", "move", ("", "2.9"), "", "", ""),
+    "which workarounds can I remove at torch 2.9": ("", "workarounds", "each", ("2.9",), "", "", ""),
     "which operators fail with dynamo on 2.9": ("", "", "each", ("2.9",), "", "dynamo", ""),
     "choose between 2.5 and 2.9 for cross at opset 17": ("cross", "upgrade", "move", ("2.5", "2.9"), "17", "", ""),
     "where opset 16": ("where", "", "each", (), "16", "", ""),

@@ -128,6 +128,8 @@ def test_of_several_operators_each_has_its_cases_though_one_case_has_them_all(re
 
     assert found[0] == "unique-consecutive-no-rule"
     assert {"unique-int32", "nonzero-node-layout", "masked-select-no-rule"} <= set(found)
+    both = search.search(results, "unique nonzero, torch 2.7")
+    assert [hit.case for hit in both.hits] == ["unique-consecutive-no-rule"]
 
 
 def test_of_several_operators_that_no_case_has_together_each_has_its_cases(kept, shown):

@@ -200,7 +200,8 @@ def _told_of_cases(target: UpgradeTarget) -> str:
             few = f"only {target.compared} of {plural(every, 'case')} were measured there"
             return f"{few}, and none of them breaks{but}{beside}"
         if target.mostly_fails:
-            of = f"{len(target.fail)} of {plural(target.compared, 'measured case')} fail there as they do before"
+            fails = "fails there as it does" if len(target.fail) == 1 else "fail there as they do"
+            of = f"{len(target.fail)} of {plural(target.compared, 'measured case')} {fails} before"
             rest = "; ".join(text for text in (silent, by_axes, mended, unmeasured) if text)
             spared = "nothing that works breaks" if target.working or target.mended else "nothing works there"
             named = f"{of} ({some(target.fail, _NAMED)}), and {spared}"

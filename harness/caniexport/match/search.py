@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from caniexport import names
 from caniexport.match.error_index import ErrorIndex, index_errors
@@ -30,6 +31,8 @@ _SENTENCE = 3
 _LONG, _MOST_NAMES = 120, 8
 #: operators that an error names, of which pages are told
 _MOST_OPERATORS = 3
+#: what stands between things that are listed
+_LISTS = re.compile(r"[,&+]|\b(?:and|or)\b", re.IGNORECASE)
 #: how an error is found that is surely one, though the text has a setting, too
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 
@@ -119,23 +122,25 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     """The cases that have the words of a question; those words are left out that no case has beside the others."""
     every = question.words.split()
     # an upgrade is about each of them
-    kept = every if question.asks == "upgrade" else _words_together(where, every)
+    listed = bool(every and _LISTS.search(query, query.find(every[0]), query.rfind(every[-1])))
+    kept = every if question.asks == "upgrade" else _words_together(where, every, listed=listed)
     words = " ".join(word for word in every if word in kept or not kept)
     left_out = tuple(word for word in every if kept and word not in kept)
     if not words:
         return SearchHits(query, False, (), question=question)
-    found = _of_words(where, query, words, find_asked(where.words, words))
+    found = _of_words(where, query, words, find_asked(where.words, words, listed=listed))
     return replace(found, question=replace(question, words=words), left_out=left_out)
 
 
-def _words_together(where: SearchIndex, every: Sequence[str]) -> list[str]:
+def _words_together(where: SearchIndex, every: Sequence[str], *, listed: bool) -> list[str]:
     """Those of the words that some case has together, the one that weighs the most among them."""
-    if find_asked(where.words, " ".join(every)):
+    find = partial(find_asked, where.words, listed=listed)
+    if find(" ".join(every)):
         return list(every)
-    leads = {word: find_asked(where.words, word) for word in dict.fromkeys(every)}
+    leads = {word: find(word) for word in dict.fromkeys(every)}
     kept: list[str] = []
     for word in sorted((word for word in leads if leads[word]), key=lambda word: -leads[word][0].score):
-        if find_asked(where.words, " ".join((*kept, word))):
+        if find(" ".join((*kept, word))):
             kept.append(word)
     return kept
 

@@ -65,12 +65,15 @@ def find_by_words(where: WordIndex, query: str) -> tuple[Lead, ...]:
     return _with_every(where, parts) or _each_in_turn(where, parts, _with_every)
 
 
-def find_asked(where: WordIndex, query: str) -> tuple[Lead, ...]:
-    """As :func:`find_by_words`, of what a question is about: of several operators every case of each, after those of
-    all of them; beside an operator a word that a case has in its code alone does not find it.
+def find_asked(where: WordIndex, query: str, *, listed: bool = False) -> tuple[Lead, ...]:
+    """As :func:`find_by_words`, of what a question is about: beside an operator a word that a case has in its code
+    alone does not find it, and of several operators that are ``listed`` every case of each, after those of all of them.
     """
     parts = query.casefold().split()
-    return _once(chain(_about_every(where, parts), _each_in_turn(where, parts, _about_every)))
+    found = _about_every(where, parts)
+    if not listed and _with_every(where, parts):
+        return found
+    return _once(chain(found, _each_in_turn(where, parts, _about_every)))
 
 
 def _about_every(where: WordIndex, parts: Sequence[str]) -> tuple[Lead, ...]:

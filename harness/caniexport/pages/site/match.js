@@ -340,9 +340,10 @@ window.makeSearch = data => {
   }
 
   // --- words.py
-  const find_asked = query => {
-    const parts = split(casefold(query)), seen = new Set()
-    return [..._about_every(parts), ..._each_in_turn(parts, _about_every)].filter(lead => !seen.has(lead.case) && seen.add(lead.case))
+  const find_asked = (query, listed) => {
+    const parts = split(casefold(query)), found = _about_every(parts), seen = new Set()
+    if (!listed && _with_every(parts).length) return found
+    return [...found, ..._each_in_turn(parts, _about_every)].filter(lead => !seen.has(lead.case) && seen.add(lead.case))
   }
   const _about_every = parts => {
     const found = _with_every(parts)
@@ -489,19 +490,21 @@ window.makeSearch = data => {
       sources: named(entry => entry.sources), near: hits.length ? [] : nearest(words, known_names),
     }
   }
-  const _words_together = every => {
-    if (find_asked(every.join(' ')).length) return every
-    const scored = unique(every).map(word => [word, find_asked(word)[0]?.score]).filter(([, score]) => score !== undefined)
+  const _words_together = (every, listed) => {
+    if (find_asked(every.join(' '), listed).length) return every
+    const scored = unique(every).map(word => [word, find_asked(word, listed)[0]?.score]).filter(([, score]) => score !== undefined)
     return scored.sort(([, mine], [, theirs]) => theirs - mine).reduce((kept, [word]) =>
-      find_asked([...kept, word].join(' ')).length ? [...kept, word] : kept, [])
+      find_asked([...kept, word].join(' '), listed).length ? [...kept, word] : kept, [])
   }
   const _of_question = (found, question) => {
-    const every = split(question.words)
-    const kept = question.asks === 'upgrade' ? every : _words_together(every)
+    const every = split(question.words), {query} = found
+    const named = query.slice(query.indexOf(every[0]), Math.max(query.lastIndexOf(every.at(-1)), 0))
+    const listed = every.length > 0 && Boolean(match(search._LISTS, named))
+    const kept = question.asks === 'upgrade' ? every : _words_together(every, listed)
     const words = every.filter(word => kept.includes(word) || !kept.length).join(' ')
     if (!words) return {...found, question}
     const left_out = every.filter(word => kept.length && !kept.includes(word))
-    return {..._of_words(found, words, find_asked(words)), question: {...question, words}, left_out}
+    return {..._of_words(found, words, find_asked(words, listed)), question: {...question, words}, left_out}
   }
   const _of_error = (found, told) =>
     ({...found, error: true, hits: told.leads, ops: told.evidence.operators.slice(0, search._MOST_OPERATORS)})
