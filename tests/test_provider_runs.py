@@ -31,7 +31,7 @@ ENDS = {
     "fails-twice": ("run", "fail", "no kernel", "fail", None),
     "values": ("compare", "mismatch", "values", "pass", False),
     "wrong-twice": ("compare", "mismatch", "values", "mismatch", True),
-    "apart": ("done", "pass", None, "mismatch", False),
+    "only": ("done", "pass", None, "mismatch", False),
 }
 
 
@@ -70,18 +70,18 @@ def test_files_are_told_apart_by_how_they_end_on_the_provider_and_on_the_cpu(hom
 
     assert found.ends == {
         **{ProviderEnd.WHOLE: 1, ProviderEnd.PARTLY: 1, ProviderEnd.ABSENT: 1, ProviderEnd.FAILS: 1},
-        **{ProviderEnd.VALUES: 2, ProviderEnd.BOTH: 2},
+        **{ProviderEnd.VALUES: 1, ProviderEnd.ONLY: 1, ProviderEnd.BOTH: 2},
     }
     assert found.told.startswith(
         "onnxruntime 1.31.1 on cuda (NVIDIA H100): of 8 files, 1 run wholly there, 1 leave nodes to the CPU"
     )
     (gather,) = found.left
     assert (gather.operator, gather.files, gather.nodes) == ("Gather", 2, 3)
-    assert gather.of == 5, "of those that ran there: whole, in part, not at all, and wrong or failing on both"
+    assert gather.of == 4, "of those that work: wholly there, in part, on the CPU alone, and there alone"
     assert {(item.case, item.end) for item in found.apart} == {
         ("case-fails", ProviderEnd.FAILS),
         ("case-values", ProviderEnd.VALUES),
-        ("case-apart", ProviderEnd.VALUES),
+        ("case-only", ProviderEnd.ONLY),
     }
 
 
@@ -93,6 +93,6 @@ def test_the_command_says_what_is_left_to_the_cpu_and_what_ends_otherwise(home, 
 
     assert shown.exit_code == 0, shown.output
     assert "Gather" in shown.stdout and "case-absent" in shown.stdout
-    assert "case-fails/plain: 1 files; Fail: Non-zero status code" in shown.stdout
+    assert "case-fails/plain: 1 file; Fail: Non-zero status code" in shown.stdout
     assert unknown.exit_code == 2
     assert "unknown provider 'rocm' (known: cuda)" in unknown.stderr

@@ -12,11 +12,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from caniexport import versions
 from caniexport.bundles import node_tests, probes
-from caniexport.model.status import WORKS, Status
+from caniexport.model.status import WORKS, Stage, Status
 
 if TYPE_CHECKING:
     from caniexport.store import Dataset
@@ -26,7 +26,6 @@ _NO_FILES = (probes.CORPUS, node_tests.CORPUS)
 _COLUMNS = ("runtime", "runtime_version", "provider", "device", "corpus", "case", "variant", "bundle")
 _ENDS = ("stage", "status", "message_id", "facts")
 _LEFT = re.compile(r"CPUExecutionProvider: ([^;\n]+)")
-_LOST = frozenset({Status.FAIL.value, Status.CRASH.value, Status.TIMEOUT.value, Status.OOM.value})
 #: a row says nothing of the provider then
 _SAYS_NOTHING = frozenset({Status.SKIP.value, Status.INVALID.value, Status.NOT_RUN.value})
 _CASES = 4
@@ -38,9 +37,14 @@ class ProviderEnd(StrEnum):
     WHOLE = "run wholly there"
     PARTLY = "leave nodes to the CPU"
     ABSENT = "run on the CPU alone"
-    FAILS = "fail there and not on the CPU"
-    VALUES = "give other values than on the CPU"
+    ONLY = "work there and not on the CPU"
+    FAILS = "fail there and work on the CPU"
+    VALUES = "are wrong there and right on the CPU"
     BOTH = "fail or are wrong on the CPU too"
+
+
+#: ends of which the cases are named
+_APART = (ProviderEnd.FAILS, ProviderEnd.VALUES, ProviderEnd.ONLY)
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,10 @@ class LeftOperator:
 
 @dataclass(frozen=True)
 class ProviderCase:
-    """A form of a case whose files fail on the provider alone, or give other values there; ``text`` is one message."""
+    """A form of a case whose files end otherwise on the provider than on the CPU.
+
+    ``text`` is one message: the provider's, or the CPU's where the file works on the provider alone.
+    """
 
     case: str
     variant: str
@@ -111,12 +118,13 @@ def provider_runs(dataset: Dataset, provider: str, corpus: str = "") -> list[Pro
     found: dict[tuple[str, str, str, str], _Gathered] = defaultdict(_Gathered)
     for name, version, _, device, _, case, variant, bundle, stage, status, message, facts in rows:
         gathered, text = found[name, version or "", provider, device or ""], texts.get(message or "", "")
-        end = _end(stage, status, json.loads(facts or "{}").get("cpu", {}))
+        cpu = json.loads(facts or "{}").get("cpu", {})
+        end = _end(stage, status, cpu.get("status") in WORKS)
         gathered.ends[end] += 1
-        if end in (ProviderEnd.FAILS, ProviderEnd.VALUES):
-            gathered.apart[case, variant, end].append(text)
-        else:
+        if status in WORKS or end is ProviderEnd.ABSENT:
             gathered.ran[bundle] = variant
+        if end in _APART:
+            gathered.apart[case, variant, end].append(cpu.get("signature", "") if end is ProviderEnd.ONLY else text)
         for operator, nodes in _left(text):
             gathered.left[operator][bundle] = case, nodes
     ran = {name: form for gathered in found.values() for name, form in gathered.ran.items()}
@@ -127,17 +135,15 @@ def provider_runs(dataset: Dataset, provider: str, corpus: str = "") -> list[Pro
     ]
 
 
-def _end(stage: str, status: str, cpu: Mapping[str, Any]) -> ProviderEnd:
-    works_on_cpu = cpu.get("status") in WORKS
-    if cpu.get("agrees") is False:
-        return ProviderEnd.VALUES
-    if status in _LOST and stage != "compare":
-        return ProviderEnd.FAILS if works_on_cpu or cpu.get("status") == Status.MISMATCH else ProviderEnd.BOTH
-    if status == Status.MISMATCH:
-        return ProviderEnd.VALUES if works_on_cpu else ProviderEnd.BOTH
-    if status == Status.UNSUPPORTED:
+def _end(stage: str, status: str, works_on_cpu: bool) -> ProviderEnd:
+    if stage == Stage.PLACE and status == Status.UNSUPPORTED:
         return ProviderEnd.ABSENT
-    return ProviderEnd.PARTLY if status == Status.DEGRADED else ProviderEnd.WHOLE
+    if status in WORKS:
+        whole = ProviderEnd.PARTLY if status == Status.DEGRADED else ProviderEnd.WHOLE
+        return whole if works_on_cpu else ProviderEnd.ONLY
+    if not works_on_cpu:
+        return ProviderEnd.BOTH
+    return ProviderEnd.VALUES if status == Status.MISMATCH else ProviderEnd.FAILS
 
 
 def _left(text: str) -> Iterable[tuple[str, int]]:
@@ -175,4 +181,4 @@ def _differing(gathered: _Gathered) -> tuple[ProviderCase, ...]:
     found = [
         ProviderCase(*place, len(texts), Counter(texts).most_common(1)[0][0]) for place, texts in gathered.apart.items()
     ]
-    return tuple(sorted(found, key=lambda item: (item.end, -item.files, item.case, item.variant)))
+    return tuple(sorted(found, key=lambda item: (_APART.index(item.end), -item.files, item.case, item.variant)))

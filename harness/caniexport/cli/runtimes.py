@@ -12,6 +12,7 @@ from caniexport import names as known
 from caniexport import versions
 from caniexport.cli import output
 from caniexport.cli.options import json_option, open_dataset, several
+from caniexport.names import plural
 
 if TYPE_CHECKING:
     from caniexport.answers.contributed import ContributedRun
@@ -105,9 +106,17 @@ def show_operators(lines: list[OperatorLine], console: Console) -> None:
 
 
 def show_provider(found: list[ProviderRuns], console: Console) -> None:
-    """Print, for each release, its sentence, the operators left to the CPU, and the cases that end otherwise there."""
+    """Print, for each release, its sentence, what ends otherwise there, and the operators left to the CPU."""
     for runs in found:
         console.print(runs.told, soft_wrap=True)
+        for end in dict.fromkeys(item.end for item in runs.apart):
+            mine = [item for item in runs.apart if item.end is end]
+            console.print(f"\nFiles that {end.value}, by case:")
+            for item in mine[:_MOST]:
+                said = f"{plural(item.files, 'file')}; {shorten(item.text, _WORDS)}"
+                console.print(f"  {item.case}/{item.variant}: {said}", soft_wrap=True)
+            if len(mine) > _MOST:
+                console.print(f"  and {len(mine) - _MOST} further: --json has them")
         made = output.grid("left to the CPU", "files", "of", "nodes", "in cases such as")
         for left in runs.left[:_MOST]:
             made.add_row(left.operator, f"{left.files:,}", f"{left.of:,}", f"{left.nodes:,}", ", ".join(left.cases[:2]))
@@ -115,18 +124,8 @@ def show_provider(found: list[ProviderRuns], console: Console) -> None:
         console.print(made)
         if len(runs.left) > _MOST:
             console.print(f"- and {len(runs.left) - _MOST} further operators: --json has them")
-        for end in dict.fromkeys(item.end for item in runs.apart):
-            mine = [item for item in runs.apart if item.end is end]
-            console.print(f"\nFiles that {end.value}, by case:")
-            for item in mine[:_MOST]:
-                text = shorten(item.text, _WORDS)
-                console.print(f"  {item.case}/{item.variant}: {item.files} files; {text}", soft_wrap=True)
-            if len(mine) > _MOST:
-                console.print(f"  and {len(mine) - _MOST} further: --json has them")
-    console.print("\n- of: files with the operator that ran there; a node that a provider has no kernel for, or is")
-    console.print(
-        "  told to leave (shapes, small integers), runs on the CPU, and its tensors are copied there and back"
-    )
+    console.print("\n- of: files with the operator that work; a node that a provider has no kernel for, or is told to")
+    console.print("  leave (shapes, small integers), runs on the CPU, and its tensors are copied there and back")
 
 
 def show_contributed(runs: list[ContributedRun], console: Console) -> None:
