@@ -59,6 +59,7 @@ def test_rows_are_filtered_as_on_the_command_line(here):
     ("filters", "words"),
     [
         ({"status": "mismach"}, "unknown status 'mismach' .nearest: mismatch"),
+        ({"status": "zzzzzzzz"}, "unknown status 'zzzzzzzz' .known: pass, degraded, .*, not_run, invalid"),
         ({"case": "cros"}, "unknown case 'cros' .nearest: cross"),
         ({"cases": "cross"}, "unknown filter of cells 'cases' .nearest: case"),
         ({"torch": "2.9"}, "torch 2.9 has not been measured .nearest measured: 2.8.0, 2.15.0"),

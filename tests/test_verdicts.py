@@ -353,7 +353,14 @@ def test_text_that_is_no_version_is_refused_with_examples():
 
 @pytest.mark.parametrize(
     ("text", "taken"),
-    [("14", {14}), ("9-11", {9, 10, 11}), (">=17", {17, 18}), ("<9", {7, 8}), ("7, 17-18", {7, 17, 18})],
+    [
+        ("14", {14}),
+        ("9-11", {9, 10, 11}),
+        ("11-9", {9, 10, 11}),
+        (">=17", {17, 18}),
+        ("<9", {7, 8}),
+        ("7, 17-18", {7, 17, 18}),
+    ],
 )
 def test_opsets_are_named_one_by_one_or_as_ranges(text, taken):
     assert {opset for opset in range(7, 19) if versions.opset_in(opset, text)} == taken

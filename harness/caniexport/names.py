@@ -11,6 +11,8 @@ from rapidfuzz.distance import OSA
 from caniexport.model.errors import UnknownName
 
 _SHOWN = 5
+#: so many names are listed where none is like the one asked for: all themes
+_LISTED = 60
 #: letters of a name that is too short for a typo of it to be told from another word
 _SHORT = 3
 
@@ -92,7 +94,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownName:
         hint = f"nearest: {', '.join(near)}"
     elif not names:
         hint = "none is known: nothing has been measured yet"
-    elif len(names) <= 2 * _SHOWN:
+    elif len(names) <= _LISTED:
         hint = f"known: {', '.join(names)}"
     else:
         hint = f"{len(names)} are known, none of them like it"

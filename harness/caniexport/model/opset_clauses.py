@@ -11,7 +11,7 @@ _COMPARE = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operato
 
 
 def opset_in(opset: int, text: str) -> bool:
-    """Whether an opset is within ``14``, ``9-14``, ``>=11``, ``<11``, or several with commas; empty takes all."""
+    """Whether an opset is within ``14``, ``9-14``, ``14-9``, ``>=11``, ``<11``, or several with commas; all by none."""
     clauses = [clause.strip() for clause in text.split(",") if clause.strip()]
     return not clauses or any(_clause_takes(clause, opset) for clause in clauses)
 
@@ -19,7 +19,8 @@ def opset_in(opset: int, text: str) -> bool:
 def _clause_takes(clause: str, opset: int) -> bool:
     span = re.match(r"(\d+)\s*-\s*(\d+)$", clause)
     if span:
-        return int(span.group(1)) <= opset <= int(span.group(2))
+        low, high = sorted(map(int, span.groups()))
+        return low <= opset <= high
     bound = re.match(r"(>=|<=|==|>|<)?\s*(\d+)$", clause)
     if not bound:
         raise UnknownName("{!r} is not an opset (14, 9-14, >=11 are)".format(clause))
