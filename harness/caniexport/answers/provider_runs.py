@@ -124,7 +124,7 @@ def provider_runs(dataset: Dataset, provider: str, corpus: str = "") -> list[Pro
         if status in WORKS or end is ProviderEnd.ABSENT:
             gathered.ran[bundle] = variant
         if end in _APART:
-            gathered.apart[case, variant, end].append(cpu.get("signature", "") if end is ProviderEnd.ONLY else text)
+            gathered.apart[case, variant, end].append(_said(cpu) if end is ProviderEnd.ONLY else text)
         for operator, nodes in _left(text):
             gathered.left[operator][bundle] = case, nodes
     ran = {name: form for gathered in found.values() for name, form in gathered.ran.items()}
@@ -133,6 +133,11 @@ def provider_runs(dataset: Dataset, provider: str, corpus: str = "") -> list[Pro
         ProviderRuns(*of, dict(gathered.ends), _ranked(gathered, operators), _differing(gathered))
         for of, gathered in found.items()
     ]
+
+
+def _said(cpu: Mapping[str, str]) -> str:
+    """What the CPU provider said, without the stage and the exception's name."""
+    return cpu.get("signature", "").split("|", 2)[-1]
 
 
 def _end(stage: str, status: str, works_on_cpu: bool) -> ProviderEnd:
