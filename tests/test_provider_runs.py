@@ -9,7 +9,10 @@ import pytest
 from click.testing import CliRunner
 from store_rows import cell, environment
 
+from caniexport.answers.decision import decide_why
+from caniexport.answers.filters import Filters
 from caniexport.answers.provider_runs import ProviderEnd, provider_runs
+from caniexport.answers.reasons import why
 from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.model.journal import Journal
@@ -96,3 +99,17 @@ def test_the_command_says_what_is_left_to_the_cpu_and_what_ends_otherwise(home, 
     assert "case-fails/plain: 1 file; Fail: Non-zero status code" in shown.stdout
     assert unknown.exit_code == 2
     assert "unknown provider 'rocm' (known: cuda)" in unknown.stderr
+
+
+def test_why_says_first_what_another_provider_does_to_a_file_that_works_on_the_cpu(home, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(home))
+    dataset = Dataset.open(None, home / "results-local")
+
+    def said(bundle):
+        return decide_why(why(dataset, Filters(cases=(f"case-{bundle}",))))
+
+    there = "On cuda (onnxruntime 1.31.1) the same files"
+    assert said("values").endswith(f"pass by trace 14. {there} give wrong values: trace 14.")
+    assert said("fails").endswith(f"{there} fail: trace 12.")
+    for bundle in ("whole", "partly", "absent", "only"):
+        assert "cuda" not in said(bundle), bundle

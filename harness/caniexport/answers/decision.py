@@ -126,7 +126,8 @@ def _ends(item: Why) -> str:
         called = (EXPORTER_SHORT.get(group.exporter, group.exporter), versions.opset_text(group.opsets))
         told[_ending(group, item.messages)].append(" ".join(dict.fromkeys(called)))
     said = [f"{ending} by {', '.join(who)}{cause}" for (ending, cause), who in told.items()]
-    return f"{name} at torch {newest}: {'; '.join(said)}."
+    elsewhere = "".join(f" {_capital(words)}." for words in item.elsewhere)
+    return f"{name} at torch {newest}: {'; '.join(said)}.{elsewhere}"
 
 
 def _ending(group: FailureGroup, messages: Sequence[str]) -> tuple[str, str]:

@@ -34,6 +34,8 @@ _RUN = (
     "env_id",
     "unstable",
 )
+#: providers that are the CPU's, or none
+_ON_CPU = frozenset({"cpu", "none", None})
 _STATUS = {status.value: status for status in Status}
 
 
@@ -126,6 +128,31 @@ def side_by_side(cells: Iterable[MeasuredCell]) -> tuple[RuntimeOutcome, ...]:
         reasons = Counter(_reason(cell.stage, cell.signature) for cell in mine if not cell.works)
         found.append(RuntimeOutcome(f"{name} {version}", provider, dict(counts), dict(reasons.most_common())))
     return tuple(found)
+
+
+#: what a provider does to a file that works on the CPU, as a sentence has it
+_OTHERWISE = {Status.MISMATCH: "give wrong values", Status.UNSUPPORTED: ""}
+
+
+def otherwise_elsewhere(
+    cells: Iterable[MeasuredCell], moved: Iterable[MeasuredCell]
+) -> Mapping[str, list[MeasuredCell]]:
+    """What other providers do to files of these cells that work on the CPU, and to which.
+
+    ``on cuda (onnxruntime 1.31.1) the same files give wrong values``; of each provider its newest release speaks.
+    """
+    works = {place_of(cell) for cell in cells if cell.works}
+    there = [cell for cell in moved if cell.provider not in _ON_CPU and place_of(cell) in works]
+    newest: dict[tuple[str, str], str] = {}
+    for cell in sorted(there, key=lambda cell: versions.parse(cell.runtime_version or "0")):
+        newest[cell.provider or "", cell.runtime or ""] = cell.runtime_version or ""
+    found: dict[str, list[MeasuredCell]] = defaultdict(list)
+    for cell in there:
+        version = newest[cell.provider or "", cell.runtime or ""]
+        said = "" if cell.works else _OTHERWISE.get(cell.status, "fail")
+        if said and cell.runtime_version == version:
+            found[f"on {cell.provider} ({cell.runtime} {version}) the same files {said}"].append(cell)
+    return found
 
 
 @lru_cache(maxsize=4096)

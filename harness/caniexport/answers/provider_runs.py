@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _NO_FILES = (probes.CORPUS, node_tests.CORPUS)
 _COLUMNS = ("runtime", "runtime_version", "provider", "device", "corpus", "case", "variant", "bundle")
 _ENDS = ("stage", "status", "message_id", "facts")
+#: providers on which there is nothing beside: the CPU's own, and none
+_ON_CPU = frozenset({"cpu", "none"})
 _LEFT = re.compile(r"CPUExecutionProvider: ([^;\n]+)")
 #: a row says nothing of the provider then
 _SAYS_NOTHING = frozenset({Status.SKIP.value, Status.INVALID.value, Status.NOT_RUN.value})
@@ -90,12 +92,16 @@ class ProviderRuns:
     apart: tuple[ProviderCase, ...]
 
     @property
+    def place(self) -> str:
+        """``onnxruntime 1.31.1 on cuda (NVIDIA H100)``."""
+        where = f"{self.runtime} {self.version} on {self.provider}"
+        return where + (f" ({self.device})" if self.device not in ("", "cpu") else "")
+
+    @property
     def told(self) -> str:
         """The sentence about all of its files."""
-        where = f"{self.runtime} {self.version} on {self.provider}"
-        where += f" ({self.device})" if self.device != "cpu" else ""
         parts = [f"{self.ends[end]:,} {end.value}" for end in ProviderEnd if self.ends.get(end)]
-        return f"{where}: of {sum(self.ends.values()):,} files, {', '.join(parts)}."
+        return f"{self.place}: of {sum(self.ends.values()):,} files, {', '.join(parts)}."
 
 
 @dataclass
@@ -106,12 +112,14 @@ class _Gathered:
     apart: dict[tuple[str, str, ProviderEnd], list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
-def provider_runs(dataset: Dataset, provider: str, corpus: str = "") -> list[ProviderRuns]:
+def provider_runs(dataset: Dataset, provider: str, corpus: str = "", case: str = "") -> list[ProviderRuns]:
     """Every release of a runtime that ran files on a provider such as ``cuda``, oldest first.
 
     corpus  ``onnx-node`` for ONNX's own tests; else the files that torch exported
+    case    the files of this case alone
     """
-    rows = dataset.run_groups((*_COLUMNS, *_ENDS), {}, {"provider": (provider,)})
+    where = {"provider": (provider,), **({"case": (case,)} if case else {})}
+    rows = dataset.run_groups((*_COLUMNS, *_ENDS), {}, where)
     rows = [row for row in rows if _is_of(row[4], corpus) and row[5] and row[9] not in _SAYS_NOTHING]
     rows.sort(key=lambda row: (row[0], versions.parse(row[1] or "0"), *row[4:8]))
     texts = dataset.messages({row[10] for row in rows})
@@ -133,6 +141,11 @@ def provider_runs(dataset: Dataset, provider: str, corpus: str = "") -> list[Pro
         ProviderRuns(*of, dict(gathered.ends), _ranked(gathered, operators), _differing(gathered))
         for of, gathered in found.items()
     ]
+
+
+def elsewhere(dataset: Dataset) -> list[str]:
+    """The providers beside the CPU's that ran files."""
+    return sorted({name for (name,) in dataset.run_groups(("provider",), {})} - _ON_CPU)
 
 
 def _said(cpu: Mapping[str, str]) -> str:

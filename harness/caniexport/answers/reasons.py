@@ -13,10 +13,18 @@ from caniexport import versions
 from caniexport.answers.declared import Declared, of_case
 from caniexport.answers.documents import JudgedClaim, all_claims
 from caniexport.answers.filters import Filters
-from caniexport.answers.on_runtimes import Files, RuntimeOutcome, on_runtimes, place_of, side_by_side
+from caniexport.answers.on_runtimes import (
+    Files,
+    RuntimeOutcome,
+    on_runtimes,
+    otherwise_elsewhere,
+    place_of,
+    side_by_side,
+)
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell, told
 from caniexport.answers.select import CatalogueEntry, Key, load, select
 from caniexport.answers.shown import Answers, Shown
+from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.upstream import SourceState, upstream
 from caniexport.home import NEWEST
 from caniexport.model.case import PLAIN
@@ -77,7 +85,8 @@ class Detail:
 class Why(Shown):
     """Why one variant of a case stands as it does; ``detail`` is one of its cells, one that does not work if any.
 
-    ``runtimes`` is how the same files end on every runtime that has run them (empty where no other has); ``declared``
+    ``runtimes`` is how the same files end on every runtime that has run them (empty where no other has); ``elsewhere``
+    what other providers do to those of the newest release that work on the CPU, in a sentence each; ``declared``
     is what torch's own operator tables say, for the newest release among the cells; ``sources`` what became of the
     case's sources upstream.
     """
@@ -90,6 +99,7 @@ class Why(Shown):
     declared: tuple[Declared, ...]
     cells: int
     runtimes: tuple[RuntimeOutcome, ...] = ()
+    elsewhere: tuple[str, ...] = ()
     sources: tuple[SourceState, ...] = ()
 
 
@@ -136,7 +146,20 @@ def _why(
     declared = tuple(of_case(dataset, entry, [newest] if newest else []))
     moved = on_runtimes(dataset, cells, {(entry.case, entry.variant): entry}, files)
     runtimes = side_by_side([*cells, *moved]) if moved else ()
-    return Why(entry, tuple(groups), tuple(messages), detail, bears, declared, len(cells), runtimes)
+    elsewhere = _elsewhere([cell for cell in cells if cell.torch == newest], moved)
+    return Why(entry, tuple(groups), tuple(messages), detail, bears, declared, len(cells), runtimes, elsewhere)
+
+
+def _elsewhere(cells: list[MeasuredCell], moved: list[MeasuredCell]) -> tuple[str, ...]:
+    """``on cuda (onnxruntime 1.31.1) the same files give wrong values: dynamo 18-26``."""
+    found = []
+    for said, mine in otherwise_elsewhere(cells, moved).items():
+        by_exporter: dict[str, list[int | None]] = defaultdict(list)
+        for cell in mine:
+            by_exporter[EXPORTER_SHORT.get(cell.exporter, cell.exporter)].append(cell.opset)
+        who = (" ".join(dict.fromkeys((name, versions.opset_text(opsets)))) for name, opsets in by_exporter.items())
+        found.append(f"{said}: {', '.join(who)}")
+    return tuple(found)
 
 
 def _alike(cells: list[MeasuredCell]) -> list[list[MeasuredCell]]:

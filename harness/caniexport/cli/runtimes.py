@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 _Line = TypeVar("_Line", "OperatorLine", "RuntimeLine", "ContributedRun", "ProviderRuns")
 #: files of a contributed run that are named
 _SHOWN = 5
-#: providers on which there is nothing beside: the CPU's own, and none
-_NOT_ELSEWHERE = ("cpu", "none")
 #: letters of a message that are shown
 _WORDS = 160
 #: operators and cases of a provider that are shown
@@ -63,15 +61,14 @@ def command(
     """
     from caniexport.answers import node_tests
     from caniexport.answers.contributed import contributed_runs
-    from caniexport.answers.provider_runs import provider_runs
+    from caniexport.answers.provider_runs import elsewhere, provider_runs
     from caniexport.answers.runtimes import runtimes
 
     if contributed:
         output.answer(_of(names, contributed_runs(open_dataset())), show_contributed, as_json)
     elif provider:
         dataset = open_dataset()
-        have = [name for (name,) in dataset.run_groups(("provider",), {}) if name not in _NOT_ELSEWHERE]
-        asked = known.require("provider", provider, sorted(have))
+        asked = known.require("provider", provider, elsewhere(dataset))
         output.answer(_of(names, provider_runs(dataset, asked, corpus or "")), show_provider, as_json)
     elif operators:
         output.answer(_of(names, node_tests.operators(open_dataset(), operators)), show_operators, as_json)

@@ -62,7 +62,7 @@ def of(kept: Kept, shown: Why) -> CellEvidence | None:
         Status(row["status"]),
         row,
         kept.message(name) or f"(the text {name} is missing in the dataset)" if name else None,
-        _facts(row, detail),
+        [*_facts(row, detail), ("on other providers", "; ".join(shown.elsewhere))],
         _packages(detail),
         on_runtimes(shown.runtimes),
         detail.warnings,

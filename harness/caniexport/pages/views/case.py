@@ -17,6 +17,7 @@ from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.documents import JudgedClaim, all_claims
 from caniexport.answers.filters import Filters
 from caniexport.answers.profile_differences import ProfileDifference, differences_beside_torch
+from caniexport.answers.provider_runs import ProviderEnd, elsewhere, provider_runs
 from caniexport.answers.reasons import Why, why
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry, Rows, exporter_name
@@ -42,6 +43,8 @@ from caniexport.profiles import PERIOD
 from caniexport.reproduce.find import of_answer
 
 _EXPORTERS = [member.value for member in Exporter]
+#: how files end on a provider that work on the CPU, and the sign of it
+_WORSE = {ProviderEnd.VALUES: Status.MISMATCH, ProviderEnd.FAILS: Status.FAIL}
 #: providers of a cell that was measured on the processor, or whose file no runtime ran
 _ON_CPU = ("cpu", None, "none")
 
@@ -283,7 +286,25 @@ def _above(kept: Kept, subject: Subject, decision: str) -> Markup:
     row = {name: found[0].get(name) if found else None for name in ("description", "aten_ops", "onnx_ops", "records")}
     supports = kept.supports(subject.case, PLAIN) if subject.cells else ()
     sources = kept.sources(subject.case)
-    return render("case_above.html", decision=decision, subject=subject, row=row, supports=supports, sources=sources)
+    worse = kept.answer(_on_other_providers, subject.case)
+    return render(
+        "case_above.html",
+        **{"decision": decision, "subject": subject, "row": row, "supports": supports, "sources": sources},
+        elsewhere=worse,
+    )
+
+
+def _on_other_providers(kept: Kept, case: str) -> list[tuple[Status, str]]:
+    """What another provider does to files of the case that work on the CPU: a sentence for each form, with its sign."""
+    found = []
+    for provider in elsewhere(kept):
+        for runs in provider_runs(kept, provider, case=case):
+            for item in runs.apart:
+                if item.end in _WORSE:
+                    form = "the failing form" if item.variant == PLAIN else item.variant
+                    said = f"{runs.place}: {names.plural(item.files, 'file')} of {form} {item.end.value}"
+                    found.append((_WORSE[item.end], said))
+    return found
 
 
 def _claims(kept: Kept, case: str) -> list[JudgedClaim]:

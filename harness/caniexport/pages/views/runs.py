@@ -15,7 +15,7 @@ from caniexport import home as homes
 from caniexport import versions
 from caniexport.alerts.between import Between, RunRows, between, runs
 from caniexport.answers.agreement import agreement
-from caniexport.answers.provider_runs import provider_runs
+from caniexport.answers.provider_runs import elsewhere, provider_runs
 from caniexport.audit import saved
 from caniexport.measure.progress import RowCount
 from caniexport.pages import live
@@ -26,8 +26,6 @@ from caniexport.pages.render import render
 from caniexport.pages.views import alerts
 from caniexport.store.gates import GOOD
 
-#: providers on which there is nothing beside: the CPU's own, and none
-_NOT_ELSEWHERE = frozenset({"cpu", "none"})
 _LEAD = "Each release was measured by a run in an environment of its own. Rows that the gate quarantined are left out."
 _PACKAGES = ("onnx", "onnxscript", "onnxruntime", "numpy")
 _COLUMNS = ("Python", *_PACKAGES, "platform", "processor", "measured (UTC)", "cells", "run", "gate")
@@ -93,8 +91,7 @@ def _agreement(kept: Kept) -> Markup:
 
 def _elsewhere(kept: Kept) -> Markup:
     """What each provider beside the CPU's does with the files that torch exported."""
-    providers = sorted({name for (name,) in kept.run_groups(("provider",), {})} - _NOT_ELSEWHERE)
-    return render("provider_runs.html", found=[runs for name in providers for runs in provider_runs(kept, name)])
+    return render("provider_runs.html", found=[runs for name in elsewhere(kept) for runs in provider_runs(kept, name)])
 
 
 def _shade(said: str) -> tuple[str, str]:
