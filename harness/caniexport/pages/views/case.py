@@ -299,9 +299,9 @@ def _on_other_providers(kept: Kept, case: str) -> list[tuple[Status, str]]:
     found = []
     for provider in elsewhere(kept):
         for runs in provider_runs(kept, provider, case=case):
-            for item in runs.apart:
+            for item in sorted(runs.apart, key=lambda item: item.variant != PLAIN):
                 if item.end in _WORSE:
-                    form = "the failing form" if item.variant == PLAIN else item.variant
+                    form = "the failing form" if item.variant == PLAIN else f"the fix {item.variant}"
                     said = f"{runs.place}: {names.plural(item.files, 'file')} of {form} {item.end.value}"
                     found.append((_WORSE[item.end], said))
     return found
