@@ -26,6 +26,7 @@ from caniexport.pages.page import page as page_of
 from caniexport.pages.render import render
 
 ROOT = Path(__file__).resolve().parents[1]
+STYLE = Path(pages.__file__).with_name("style.css")
 SCRIPTS = [Path(pages.__file__).with_name(name) for name in ("cells.js", "nav.js")]
 
 
@@ -140,7 +141,7 @@ class TestInABrowser:
         shown, (light,) = _drawn(published, Cells.SEEN)
         page = chromium.new_context(viewport={"width": 1200, "height": 800}).new_page()
         page.set_content(
-            f'<style>.scroll{{height:700px;overflow:auto}}</style><div class="stHtml">{light}</div>'
+            f'<style>{STYLE.read_text(encoding="utf-8")} .scroll{{height:700px;overflow:auto}}</style><div class="stHtml">{light}</div>'
             + "".join(f"<script>{path.read_text(encoding='utf-8')}</script>" for path in SCRIPTS)
         )
         yield page, shown
