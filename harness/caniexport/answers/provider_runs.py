@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from caniexport import versions
 from caniexport.bundles import node_tests, probes
+from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Stage, Status
 
 if TYPE_CHECKING:
@@ -92,16 +93,15 @@ class ProviderRuns:
     apart: tuple[ProviderCase, ...]
 
     @property
-    def place(self) -> str:
-        """``onnxruntime 1.31.1 on cuda (NVIDIA H100)``."""
-        where = f"{self.runtime} {self.version} on {self.provider}"
-        return where + (f" ({self.device})" if self.device not in ("", "cpu") else "")
-
-    @property
     def told(self) -> str:
         """The sentence about all of its files."""
         parts = [f"{self.ends[end]:,} {end.value}" for end in ProviderEnd if self.ends.get(end)]
-        return f"{self.place}: of {sum(self.ends.values()):,} files, {', '.join(parts)}."
+        where = place_of(self.runtime, self.version, self.provider, self.device)
+        return f"{where}: of {sum(self.ends.values()):,} files, {', '.join(parts)}."
+
+
+#: runtime, version, provider, device
+_Of = tuple[str, str, str, str]
 
 
 @dataclass
@@ -112,19 +112,48 @@ class _Gathered:
     apart: dict[tuple[str, str, ProviderEnd], list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
-def provider_runs(dataset: Dataset, provider: str, corpus: str = "", case: str = "") -> list[ProviderRuns]:
+def provider_runs(dataset: Dataset, provider: str, corpus: str = "") -> list[ProviderRuns]:
     """Every release of a runtime that ran files on a provider such as ``cuda``, oldest first.
 
     corpus  ``onnx-node`` for ONNX's own tests; else the files that torch exported
-    case    the files of this case alone
     """
-    where = {"provider": (provider,), **({"case": (case,)} if case else {})}
+    found = _gather(dataset, {"provider": (provider,)}, corpus)
+    ran = {name: form for gathered in found.values() for name, form in gathered.ran.items()}
+    operators = _operators(dataset, ran, corpus)
+    return [
+        ProviderRuns(*of, dict(gathered.ends), _ranked(gathered, operators), _differing(gathered))
+        for of, gathered in found.items()
+    ]
+
+
+def worse_elsewhere(dataset: Dataset, case: str) -> list[tuple[str, ProviderCase]]:
+    """What another provider does to files of a case that work on the CPU, the failing form first; and where.
+
+    ``onnxruntime 1.31.1 on cuda (NVIDIA H100)``.
+    """
+    found = _gather(dataset, {"provider": elsewhere(dataset), "case": (case,)}, "")
+    worse = [
+        (place_of(*of), item)
+        for of, gathered in found.items()
+        for item in _differing(gathered)
+        if item.end is not ProviderEnd.ONLY
+    ]
+    return sorted(worse, key=lambda pair: (pair[0], pair[1].variant != PLAIN))
+
+
+def place_of(runtime: str, version: str, provider: str, device: str) -> str:
+    """``onnxruntime 1.31.1 on cuda (NVIDIA H100)``."""
+    return f"{runtime} {version} on {provider}" + (f" ({device})" if device not in ("", "cpu") else "")
+
+
+def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str) -> dict[_Of, _Gathered]:
+    """By runtime, version, provider and device: how each file ended."""
     rows = dataset.run_groups((*_COLUMNS, *_ENDS), {}, where)
     rows = [row for row in rows if _is_of(row[4], corpus) and row[5] and row[9] not in _SAYS_NOTHING]
     rows.sort(key=lambda row: (row[0], versions.parse(row[1] or "0"), *row[4:8]))
     texts = dataset.messages({row[10] for row in rows})
-    found: dict[tuple[str, str, str, str], _Gathered] = defaultdict(_Gathered)
-    for name, version, _, device, _, case, variant, bundle, stage, status, message, facts in rows:
+    found: dict[_Of, _Gathered] = defaultdict(_Gathered)
+    for name, version, provider, device, _, case, variant, bundle, stage, status, message, facts in rows:
         gathered, text = found[name, version or "", provider, device or ""], texts.get(message or "", "")
         cpu = json.loads(facts or "{}").get("cpu", {})
         end = _end(stage, status, cpu.get("status") in WORKS)
@@ -135,12 +164,7 @@ def provider_runs(dataset: Dataset, provider: str, corpus: str = "", case: str =
             gathered.apart[case, variant, end].append(_said(cpu) if end is ProviderEnd.ONLY else text)
         for operator, nodes in _left(text):
             gathered.left[operator][bundle] = case, nodes
-    ran = {name: form for gathered in found.values() for name, form in gathered.ran.items()}
-    operators = _operators(dataset, ran, corpus)
-    return [
-        ProviderRuns(*of, dict(gathered.ends), _ranked(gathered, operators), _differing(gathered))
-        for of, gathered in found.items()
-    ]
+    return found
 
 
 def elsewhere(dataset: Dataset) -> list[str]:

@@ -17,7 +17,7 @@ from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.documents import JudgedClaim, all_claims
 from caniexport.answers.filters import Filters
 from caniexport.answers.profile_differences import ProfileDifference, differences_beside_torch
-from caniexport.answers.provider_runs import ProviderEnd, elsewhere, provider_runs
+from caniexport.answers.provider_runs import ProviderEnd, worse_elsewhere
 from caniexport.answers.reasons import Why, why
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import DEFAULT_OPSET, CatalogueEntry, Rows, exporter_name
@@ -43,8 +43,6 @@ from caniexport.profiles import PERIOD
 from caniexport.reproduce.find import of_answer
 
 _EXPORTERS = [member.value for member in Exporter]
-#: how files end on a provider that work on the CPU, and the sign of it
-_WORSE = {ProviderEnd.VALUES: Status.MISMATCH, ProviderEnd.FAILS: Status.FAIL}
 #: providers of a cell that was measured on the processor, or whose file no runtime ran
 _ON_CPU = ("cpu", None, "none")
 
@@ -296,15 +294,14 @@ def _above(kept: Kept, subject: Subject, decision: str) -> Markup:
 
 def _on_other_providers(kept: Kept, case: str) -> list[tuple[Status, str]]:
     """What another provider does to files of the case that work on the CPU: a sentence for each form, with its sign."""
-    found = []
-    for provider in elsewhere(kept):
-        for runs in provider_runs(kept, provider, case=case):
-            for item in sorted(runs.apart, key=lambda item: item.variant != PLAIN):
-                if item.end in _WORSE:
-                    form = "the failing form" if item.variant == PLAIN else f"the fix {item.variant}"
-                    said = f"{runs.place}: {names.plural(item.files, 'file')} of {form} {item.end.value}"
-                    found.append((_WORSE[item.end], said))
-    return found
+    return [
+        (
+            Status.MISMATCH if item.end is ProviderEnd.VALUES else Status.FAIL,
+            f"{place}: {names.plural(item.files, 'file')} of "
+            f"{'the failing form' if item.variant == PLAIN else f'the fix {item.variant}'} {item.end.value}",
+        )
+        for place, item in worse_elsewhere(kept, case)
+    ]
 
 
 def _claims(kept: Kept, case: str) -> list[JudgedClaim]:
