@@ -111,7 +111,9 @@ def _clause(need: str, cases: Sequence[tuple[str, list[Standing]]], fix: str, ev
             _HARMED: f"{fix} does harm",
         }[need]
         if len(cases) > _DESCRIBED:
-            return f"{verb} for {len(cases)} of {every} cases: {named}"
+            # what was filtered by its word leaves no others to count
+            others = f" of {every}" if len(cases) < every else ""
+            return f"{verb} for {len(cases)}{others} cases: {named}"
         each = [f"{case}{_by_whom(need, items)}{_title(items)}" for case, items in cases]
         return f"{verb} for {' and '.join(each)}"
     return f"{need}: {named}"
