@@ -140,10 +140,9 @@ class TestInABrowser:
     def page(self, chromium, published):
         shown, (light,) = _drawn(published, Cells.SEEN)
         page = chromium.new_context(viewport={"width": 1200, "height": 800}).new_page()
-        page.set_content(
-            f'<style>{STYLE.read_text(encoding="utf-8")} .scroll{{height:700px;overflow:auto}}</style><div class="stHtml">{light}</div>'
-            + "".join(f"<script>{path.read_text(encoding='utf-8')}</script>" for path in SCRIPTS)
-        )
+        style = STYLE.read_text(encoding="utf-8") + ".scroll{height:700px;overflow:auto}"
+        scripts = "".join(f"<script>{path.read_text(encoding='utf-8')}</script>" for path in SCRIPTS)
+        page.set_content(f'<style>{style}</style><div class="stHtml">{light}</div>{scripts}')
         yield page, shown
         page.context.close()
 

@@ -22,7 +22,8 @@ from caniexport.store import Dataset
 TEXTS = {
     "left": "2 of 5 nodes run elsewhere; CPUExecutionProvider: Gather*2",
     "none": "no node runs on CUDAExecutionProvider; CPUExecutionProvider: Gather",
-    "no kernel": "Fail: Non-zero status code returned while running GridSample node",
+    "no kernel": "input set 0: InvalidArgument: [ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Non-zero status code "
+    "returned while running GridSample node. Name:'/GridSample' Status Message: Only 4-D tensor is supported",
     "values": "input set 0, output 0: 3 of 4 values differ",
 }
 #: bundle -> stage, status, message, how the CPU provider ends, whether the values agree
@@ -96,7 +97,7 @@ def test_the_command_says_what_is_left_to_the_cpu_and_what_ends_otherwise(home, 
 
     assert shown.exit_code == 0, shown.output
     assert "Gather" in shown.stdout and "case-absent" in shown.stdout
-    assert "case-fails/plain: 1 file; Fail: Non-zero status code" in shown.stdout
+    assert "1 file; input set 0: InvalidArgument: GridSample: Only 4-D tensor is supported" in shown.stdout
     assert unknown.exit_code == 2
     assert "unknown provider 'rocm' (known: cuda)" in unknown.stderr
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,11 @@ from caniexport.store import Dataset
 
 #: characters of a message's line
 _LONGEST = 160
+#: what onnxruntime says before the reason of a node that fails
+_RUNNING = re.compile(
+    r"(?:\[ONNXRuntimeError\] : \d+ : \w+ : )?"
+    r"Non-zero status code returned while running (\w+) node\. Name:'[^']*' Status Message: "
+)
 #: what a kept message puts before each exception that another one wraps, the innermost last
 CAUSED = "caused by "
 _BY = ("case", "variant", "exporter", "stage", "status", "torch", "signature", "message_id")
@@ -85,8 +91,10 @@ def cause_line(text: str) -> str:
 
 
 def short_cause(text: str, longest: int = _LONGEST) -> str:
-    """That line, cut where it is long."""
+    """That line; of one that is long, what onnxruntime puts before the reason is left out, then it is cut."""
     line = cause_line(text)
+    if len(line) > longest:
+        line = _RUNNING.sub(r"\1: ", line)
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from caniexport import versions
+from caniexport.answers.outcomes import short_cause
 from caniexport.bundles import node_tests, probes
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Stage, Status
@@ -78,6 +79,11 @@ class ProviderCase:
     end: ProviderEnd
     files: int
     text: str
+
+    @property
+    def cause(self) -> str:
+        """The line of the message that says why."""
+        return short_cause(self.text)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import shorten
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 _Line = TypeVar("_Line", "OperatorLine", "RuntimeLine", "ContributedRun", "ProviderRuns")
 #: files of a contributed run that are named
 _SHOWN = 5
-#: letters of a message that are shown
-_WORDS = 160
 #: operators and cases of a provider that are shown
 _MOST = 25
 #: operators with their opsets that fit beside each other
@@ -110,7 +107,7 @@ def show_provider(found: list[ProviderRuns], console: Console) -> None:
             mine = [item for item in runs.apart if item.end is end]
             console.print(f"\nFiles that {end.value}, by case:")
             for item in mine[:_MOST]:
-                said = f"{plural(item.files, 'file')}; {shorten(item.text, _WORDS)}"
+                said = f"{plural(item.files, 'file')}; {item.cause}"
                 console.print(f"  {item.case}/{item.variant}: {said}", soft_wrap=True)
             if len(mine) > _MOST:
                 console.print(f"  and {len(mine) - _MOST} further: --json has them")
