@@ -156,7 +156,7 @@ def show(lines: list[RuntimeLine], console: Console) -> None:
         numbers = [passed, *(line.refusals.get(cause.value, 0) for cause in reasons)]
         numbers += [max(0, line.bundles - passed - refused - mismatch - lost), mismatch, lost]
         made.add_row(
-            _name(line) + "*" * line.local,
+            _name(line, lines) + "*" * line.local,
             *(str(number) if number is not None else "-" for number in (line.max_opset, line.max_ir)),
             str(line.bundles),
             *(str(number) if number else "·" for number in numbers),
@@ -170,10 +170,14 @@ def show(lines: list[RuntimeLine], console: Console) -> None:
     for line in lines:
         if line.apart is not None:
             console.print(f"- {_name(line)}: values of {line.apart} files are not those of its package's CPU provider")
+    if any(line.provider not in ("cpu", "none") for line in lines):
+        console.print("- --provider NAME says what runs there, and what is left to the CPU")
     output.say_local([line.local for line in lines], console)
 
 
-def _name(line: RuntimeLine) -> str:
-    """The release; its provider and device where they are not the cpu."""
+def _name(line: RuntimeLine, among: Sequence[RuntimeLine] = ()) -> str:
+    """The release, and its provider where that is not the cpu; ``among`` others, the device only to tell two apart."""
+    alike = [other for other in among if (other.version, other.provider) == (line.version, line.provider)]
     where = "" if line.provider == "cpu" else f" {line.provider}"
-    return f"{line.runtime} {line.version}{where}" + (f" ({line.device})" if line.device not in ("", "cpu") else "")
+    is_named = line.device not in ("", "cpu") and len({other.device for other in alike}) != 1
+    return f"{line.runtime} {line.version}{where}" + (f" ({line.device})" if is_named else "")
