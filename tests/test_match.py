@@ -484,6 +484,20 @@ def test_an_error_is_answered_at_the_users_release(published):
     assert "At torch 1.10.2, trace, opset 11 the fix `stack_rewrite` is measured to work" in older.decision
 
 
+def test_a_case_that_works_is_no_all_clear_where_the_operator_of_the_error_does_not(published):
+    text = (
+        "torch.onnx.errors.UnsupportedOperatorError: Exporting the operator 'aten::unflatten' to ONNX opset version 17 "
+        "is not supported."
+    )
+
+    said = caniexport.explain_error(published, text, torch="1.13.1").decision
+
+    assert "the operator by itself does not. On torch 1.13.1 no exporter exports torch's own calls of unflatten" in said
+    assert "it does since torch 2.1.2" in said
+    assert "works without a fix" not in said
+    assert "by itself" not in caniexport.explain_error(published, text, torch="2.8").decision
+
+
 def test_a_release_that_was_not_measured_is_told_in_the_first_line(published):
     assert (
         "Torch 2.9.9 was not measured; 2.9.1 is answered."

@@ -35,6 +35,12 @@ class ExporterEnd:
     said: str
     releases: str
 
+    def passes(self, opset: int | None) -> bool:
+        """Whether all of them pass at an opset, or at an older one; dynamo's files are made at its own."""
+        if self.first is None:
+            return False
+        return opset is None or self.exporter == Exporter.DYNAMO.value or self.first <= opset
+
     @property
     def exporting(self) -> str:
         """Behind «dynamo exports …»: ``at opset 18, 20 (since torch 2.1.2)``."""
@@ -66,10 +72,7 @@ class OperatorAt:
 
     def passes(self, opset: str) -> bool:
         """Whether they pass by every exporter at an opset, or at an older one; dynamo's files are made at its own."""
-        return all(
-            end.first and (not opset.isdigit() or end.exporter == Exporter.DYNAMO.value or end.first <= int(opset))
-            for end in self.ends
-        )
+        return all(end.passes(int(opset) if opset.isdigit() else None) for end in self.ends)
 
     @property
     def told(self) -> str:
@@ -121,8 +124,7 @@ def calls_pass(summary: OperatorsSummary | None, name: str, torch: str, exporter
     found = operator_at(summary, name, torch) if summary is not None else None
     if found is None or found.torch != torch:
         return False
-    ends = [end for end in found.ends if end.exporter == exporter and end.first is not None]
-    return any(opset is None or exporter == Exporter.DYNAMO.value or (end.first or opset) <= opset for end in ends)
+    return any(end.passes(opset) for end in found.ends if end.exporter == exporter)
 
 
 def _end(exporter: str, cells: dict[str, OperatorCell], torch: str) -> ExporterEnd:

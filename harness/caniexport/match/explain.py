@@ -345,8 +345,17 @@ def _about_cases(answer: ErrorAnswer, placed: bool) -> str:
     if answer.alike > 1:
         same = "end with this error" if first.lead.confidence is Confidence.EXACT else "fail for this cause"
         many = ", which alone does not tell them apart;" if answer.alike > _FEW else ","
-        return f"{answer.alike} measured cases {same}{many} the first is {what}. {_at(first, placed)}"
-    return f"This is {what}. {_at(first, placed)}"
+        return f"{answer.alike} measured cases {same}{many} the first is {what}. {_there(answer, first, placed)}"
+    return f"This is {what}. {_there(answer, first, placed)}"
+
+
+def _there(answer: ErrorAnswer, first: AnsweredLead, placed: bool) -> str:
+    """What to do at the point; where the case works and the operator's own calls do not, what these do."""
+    at, operator = first.at, answer.operator
+    ends = [end for end in operator.ends if end.exporter == at.exporter] if operator and at.works else []
+    if operator and ends and not any(end.passes(at.opset) for end in ends):
+        return f"That case works at {at.place}, and the operator by itself does not. {operator.told}"
+    return _at(first, placed)
 
 
 def _nobody(answer: ErrorAnswer) -> str:
