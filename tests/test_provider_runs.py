@@ -11,6 +11,7 @@ from store_rows import cell, environment
 
 from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
+from caniexport.answers.matrix import By, table
 from caniexport.answers.provider_runs import ProviderEnd, provider_runs
 from caniexport.answers.reasons import why
 from caniexport.cli import main
@@ -114,3 +115,12 @@ def test_why_says_first_what_another_provider_does_to_a_file_that_works_on_the_c
     assert said("fails").endswith(f"{there} fail: trace 12.")
     for bundle in ("whole", "partly", "absent", "only"):
         assert "cuda" not in said(bundle), bundle
+
+
+def test_the_matrix_by_runtime_has_a_column_for_each_provider_and_adds_nothing_up(home):
+    found = table(Dataset.open(None, home / "results-local"), Filters(cases=("case-values", "case-whole")), By.RUNTIME)
+
+    assert found.columns == ("onnxruntime 1.19.2", "onnxruntime 1.31.1 on cuda")
+    shown = {line.case: {name: place.text for name, place in line.places.items()} for line in found.lines}
+    assert shown["case-values"] == {"onnxruntime 1.19.2": "✓ 14", "onnxruntime 1.31.1 on cuda": "≠ mismatch"}
+    assert len(found.lines) == 2

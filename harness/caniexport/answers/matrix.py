@@ -30,6 +30,8 @@ from caniexport.store import Dataset
 _LineKey = tuple[str, str, str | None, str | None]
 #: such a line or one along releases, which has all of them
 _Key = TypeVar("_Key", bound=_LineKey)
+#: providers that a column by runtime does not name: the CPU's, or none
+_ON_CPU = ("cpu", "none", None)
 #: a runtime and its version
 _Runtime = tuple[str | None, str | None]
 
@@ -169,7 +171,7 @@ def _whole_lines(selection: CaseSelection, cells: list[MeasuredCell], by: By) ->
 
 def _line_key(cell: MeasuredCell, by: By) -> _LineKey:
     exporter = None if by is By.EXPORTER else cell.exporter
-    provider = None if by is By.PROVIDER else cell.provider
+    provider = None if by in (By.PROVIDER, By.RUNTIME) else cell.provider
     return cell.case, cell.variant, exporter, provider
 
 
@@ -185,7 +187,8 @@ def _column(cell: MeasuredCell, by: By, names: Mapping[str | None, str]) -> str:
         case By.EXPORTER:
             return EXPORTER_SHORT.get(cell.exporter, cell.exporter)
         case By.RUNTIME:
-            return f"{cell.runtime} {cell.runtime_version}" if cell.runtime else "none"
+            where = "" if cell.provider in _ON_CPU else f" on {cell.provider}"
+            return f"{cell.runtime} {cell.runtime_version}{where}" if cell.runtime else "none"
         case By.PROVIDER:
             return cell.provider or "none"
 
@@ -206,9 +209,11 @@ def _columns(cells: Sequence[MeasuredCell], by: By, names: Mapping[str | None, s
             return tuple(sorted(found))
 
 
-def _runtime_order(text: str) -> tuple[str, Version]:
-    name, _, version = text.partition(" ")
-    return name, versions.parse(version or "0")
+def _runtime_order(text: str) -> tuple[str, str, Version]:
+    """Releases of a runtime one after the other, first those on the CPU."""
+    name, _, rest = text.partition(" ")
+    version, _, provider = rest.partition(" on ")
+    return name, provider, versions.parse(version or "0")
 
 
 def _along_releases(selection: CaseSelection) -> tuple[tuple[str, ...], list[MatrixRow], list[_Runtime]]:
