@@ -122,5 +122,5 @@ def test_the_matrix_by_runtime_has_a_column_for_each_provider_and_adds_nothing_u
 
     assert found.columns == ("onnxruntime 1.19.2", "onnxruntime 1.31.1 on cuda")
     shown = {line.case: {name: place.text for name, place in line.places.items()} for line in found.lines}
-    assert shown["case-values"] == {"onnxruntime 1.19.2": "✓ 14", "onnxruntime 1.31.1 on cuda": "≠ mismatch"}
+    assert shown["case-values"] == {"onnxruntime 1.19.2": "✓ 14 ·", "onnxruntime 1.31.1 on cuda": "≠ mismatch ·"}
     assert len(found.lines) == 2

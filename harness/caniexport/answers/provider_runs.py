@@ -48,7 +48,7 @@ class ProviderEnd(StrEnum):
 
 
 #: ends of which the cases are named
-_APART = (ProviderEnd.FAILS, ProviderEnd.VALUES, ProviderEnd.ONLY)
+_APART = (ProviderEnd.VALUES, ProviderEnd.FAILS, ProviderEnd.ONLY)
 
 
 @dataclass(frozen=True)
