@@ -262,7 +262,7 @@ def test_a_file_by_another_exporter_is_no_all_clear(home):
     path.write_bytes(content)
 
     assert first.startswith("Try torch 2.15.0")
-    assert "dynamo reads more of the program than a file by trace shows, so only `--measure` tells" in first
+    assert "dynamo reads more of the program than a file by trace shows. Whether its values are right" in first
     assert reply.exit_code == 1
     assert data(home, content, "--to", "2.15.0,exporter=dynamo")["target"]["model"]["written_by"] == TRACE
     crossed, kept = (caniexport.known_failure(path, torch="2.15.0", exporter=name) for name in ("dynamo", "trace"))
@@ -270,6 +270,72 @@ def test_a_file_by_another_exporter_is_no_all_clear(home):
     assert "its file is by torchscript-trace, which does not show all of it" in crossed.reason
     assert kept.written_by == ""
     assert run(home, model("Relu", "Tanh"), "--to", "2.15.0,exporter=trace").exit_code == 0
+
+
+def test_the_first_sentence_of_an_all_clear_says_that_no_file_shows_values_and_what_does(home):
+    content = model("Relu", "Tanh", "Relu")
+    told = "Whether its values are right for every input no file shows: only `--measure FILE.py:make` tells."
+
+    for words in (("--to", "2.15.0"), ("--plan",)):
+        assert run(home, content, *words).stdout.splitlines()[0].endswith(told)
+
+
+@pytest.fixture
+def wrong(home):
+    """A case that runs and gives wrong values for some inputs at both releases: a division of integers."""
+    local = home / "results-local"
+    ends = {"status": "mismatch", "stage": "compare", "bundle": bundle("quotient")}
+    append(local, *(cell(torch, "quotient", "plain", TRACE, 18) | ends for torch in ("2.8.0", "2.15.0")))
+    own = {"quotient": drawn("Div", "Cast", kind=7)}
+    known = {case: drawn(*ops) for case, ops in (CHAINS | HARMLESS).items()} | own
+    graphs(local, {bundle(case): graph for case, graph in known.items()})
+    return home
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(model("Sub", "Div", "Cast", "Relu", kind=7), id="beside other operators"),
+        pytest.param(model("Div", "Reshape", "Unsqueeze", "Cast", kind=7), id="values are moved between"),
+        pytest.param(model("Div", "Cast", kind=7, sizes=(2, 3)), id="no axis varies"),
+    ],
+)
+def test_a_file_with_the_operators_of_a_case_that_gives_wrong_values_is_no_all_clear_and_the_case_is_named(
+    wrong, content
+):
+    reply = run(wrong, content, "--to", "2.15.0,opset=18,exporter=trace")
+
+    assert reply.exit_code == 1
+    assert "its values may be wrong for some inputs, as in quotient" in reply.stdout.splitlines()[0]
+    assert "  may be in it: quotient/plain: mismatch" in reply.stdout
+    known = caniexport.known_failure(wrong / "m.onnx", torch="2.15.0", exporter="trace", opset=18)
+    assert (known.is_touched, known.may_be_wrong) == (None, ("quotient",))
+    assert "its values may be wrong, as in quotient" in known.reason
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(model("Div", "Cast", kind=1), id="of another type"),
+        pytest.param(model("Neg", "Div", "Cast", kind=1), id="of another type, which the file does not say there"),
+        pytest.param(model("Shape", "Div", "Cast", kind=7), id="of sizes, which are never negative"),
+        pytest.param(model("Cast", "Div", kind=7), id="joined otherwise"),
+    ],
+)
+def test_a_file_without_the_conditions_of_a_case_that_gives_wrong_values_names_no_such_case(wrong, content):
+    assert "values may be wrong" not in run(wrong, content, "--to", "2.15.0,opset=18,exporter=trace").stdout
+
+
+def test_operators_that_are_right_in_more_cases_than_wrong_say_nothing_of_values(wrong):
+    local = wrong / "results-local"
+    append(local, *(cell("2.8.0", case, "plain", TRACE, 18) | passing(f"{case}-div") for case in ("relu", "tanh")))
+    described = {bundle(f"{case}-div"): drawn("Div", "Cast", "Relu", kind=7) for case in ("relu", "tanh")}
+    graphs(local, {bundle("quotient"): drawn("Div", "Cast", kind=7)} | described)
+
+    assert (
+        "values may be wrong"
+        not in run(wrong, model("Sub", "Div", "Cast", kind=7), "--to", "2.15.0,opset=18,exporter=trace").stdout
+    )
 
 
 def test_where_a_model_comes_from_is_read_off_it_and_can_be_named(home):

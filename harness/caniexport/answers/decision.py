@@ -32,7 +32,7 @@ def decide(found: Upgrade) -> str:
     if first.place.torch == found.before.torch:
         lead = f"At torch {first.place.torch}{_packages(found.before, first.place)}"
     parts = (f"{lead}{_way(found, first)}: {_told(first)}.", *(_other(found, other) for other in others))
-    said = (*parts, _stay(found.before, found.stay), _not_measured(found.before, found.after))
+    said = (*parts, _stay(found.before, found.stay), _values(first), _not_measured(found.before, found.after))
     return " ".join(filter(None, said))
 
 
@@ -87,7 +87,7 @@ def decide_plan(found: Plan) -> str:
     rest = [target for target in goals if target.place != best.place]
     others = [f"{_capital(_called(target, newest=True))}: {_told(target)}." for target in rest]
     said = f"{_move(found.before, best)}{_called(best)}: {_told(best)}."
-    return " ".join(filter(None, [said, *others, _not_measured(found.before)]))
+    return " ".join(filter(None, [said, *others, _values(best), _not_measured(found.before)]))
 
 
 def _decide_least(found: Plan) -> str:
@@ -229,7 +229,16 @@ def _told_of_model(target: UpgradeTarget, found: ModelStanding) -> str:
     if found.measured is not None:
         return f"it was measured there: {found.measured.value}{f' ({found.why})' if found.why else ''}"
     named = some([touch.case for touch in (found.touches or found.may_touch)], _NAMED)
-    return f"{_inferred(target, found, named)}{_beyond_file(target, found)}"
+    wrong = some([touch.case for touch in found.may_be_wrong], _NAMED)
+    may = f"; its values may be wrong for some inputs, as in {wrong}" if wrong else ""
+    return f"{_inferred(target, found, named)}{may}{_beyond_file(target, found)}"
+
+
+def _values(target: UpgradeTarget) -> str:
+    """What of a model no file tells, however clear it is."""
+    if target.model is None or target.model.measured is not None or not target.clean:
+        return ""
+    return "Whether its values are right for every input no file shows: only `--measure FILE.py:make` tells."
 
 
 def _beyond_file(target: UpgradeTarget, found: ModelStanding) -> str:
@@ -237,7 +246,7 @@ def _beyond_file(target: UpgradeTarget, found: ModelStanding) -> str:
     if not found.written_by or not target.clean:
         return ""
     writer, reader = EXPORTER_SHORT[found.written_by], EXPORTER_SHORT[target.place.exporter]
-    return f"; {reader} reads more of the program than a file by {writer} shows, so only `--measure` tells"
+    return f"; {reader} reads more of the program than a file by {writer} shows"
 
 
 def _inferred(target: UpgradeTarget, found: ModelStanding, named: str) -> str:

@@ -7,10 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from caniexport.store.onnx_graph import Graph
+from caniexport.store.onnx_graph import Graph, Node
 
 #: places that are tried before a pattern is taken to be there: who is warned in vain loses less than who is not warned
 _MOST_TRIED = 20_000
+#: operators that move values and compute none
+_MOVES = frozenset({"Concat", "Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
+_SIZES = frozenset({"Shape", "Size"})
+#: operators whose result has the type of what they read first
+_SAME_TYPE = _MOVES | {"Add", "Div", "Gather", "Mod", "Mul", "Neg", "Slice", "Sub"}
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,47 @@ def pattern(graph: Graph) -> Pattern:
         any(not size.isdigit() for name in graph.inputs for size in _sizes(graph.types.get(name, ""))),
         _shape(graph),
     )
+
+
+def value_pattern(graph: Graph) -> Pattern:
+    """The pattern of what computes values: without the arithmetic of sizes, joined across what only moves values.
+
+    Whether an operand is computed or constant makes no difference to it, nor whether an axis varies.
+    """
+    sized = _of_sizes(graph)
+    nodes: list[Node] = []
+    edges: set[tuple[int, int]] = set()
+    writers: dict[str, frozenset[int]] = {}
+    for node in graph.nodes:
+        if sized.issuperset(node.outputs):
+            continue
+        before = frozenset[int]().union(*(writers.get(name, ()) for name in node.inputs))
+        if node.op not in _MOVES:
+            edges |= {(writer, len(nodes)) for writer in before}
+            before = frozenset({len(nodes)})
+            nodes.append(node)
+        writers |= dict.fromkeys(node.outputs, before)
+    known = _with_types_kept(graph)
+    types = tuple(_types_read(known, filter(known.get, node.inputs)) for node in nodes)
+    return Pattern(tuple(node.op for node in nodes), frozenset(edges), types, (0,) * len(nodes), False, ())
+
+
+def _with_types_kept(graph: Graph) -> dict[str, str]:
+    """The types that the file says, and those that follow: some exporters write none within a graph."""
+    known = dict(graph.types)
+    for node in graph.nodes:
+        if node.op in _SAME_TYPE and node.inputs and node.inputs[0] in known:
+            known |= {name: known[node.inputs[0]] for name in node.outputs if name not in known}
+    return known
+
+
+def _of_sizes(graph: Graph) -> set[str]:
+    """The values that follow from sizes and constants alone."""
+    found: set[str] = set()
+    for node in graph.nodes:
+        if node.op in _SIZES or found.issuperset(node.inputs):
+            found.update(node.outputs)
+    return found
 
 
 def _types_read(types: Mapping[str, str], inputs: Iterable[str]) -> frozenset[str]:

@@ -91,7 +91,9 @@ class UpgradeTarget:
     @property
     def is_known(self) -> bool:
         """Whether nothing is known to stop working, and nothing of what was asked about is unknown."""
-        return self.clean and (not self.is_thin if self.model is None else self.model.is_seen)
+        if self.model is not None:
+            return self.clean and self.model.is_seen and not self.model.may_be_wrong
+        return self.clean and not self.is_thin
 
 
 def other_places(rows: Rows, left: MeasuredPoint, right: MeasuredPoint) -> list[MeasuredPoint]:
@@ -227,7 +229,7 @@ class TargetJudge:
         named = [touch.case for touch in found.touches]
         equal = [name.partition("/")[0] for name, status in found.equal.items() if not works(status)]
         breaks = list(dict.fromkeys([*equal, *named]))
-        return self._target(place, breaks, (), found.already, (), found.compared, found)
+        return self._target(place, breaks, (), (), (), found.compared, found)
 
     def _target(
         self,

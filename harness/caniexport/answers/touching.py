@@ -15,7 +15,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from caniexport.answers.operator_at import calls_pass
-from caniexport.answers.patterns import Pattern, lies_in, pattern
+from caniexport.answers.patterns import Pattern, lies_in, pattern, value_pattern
 from caniexport.answers.points import MeasuredPoint
 from caniexport.answers.select import CatalogueEntry, Rows
 from caniexport.answers.torch_operators import OperatorsSummary
@@ -33,6 +33,7 @@ _ELSEWHERE = {
     kind.value for kind in (FixKind.EXPORT_OPTION, FixKind.RAISE_OPSET, FixKind.RUNTIME_OPTION, FixKind.VERSION_UPGRADE)
 }
 
+_SUMS = frozenset({"Add", "Mul", "Sub"})
 _OPTION = FixKind.EXPORT_OPTION.value
 #: how a variant ended at a place, ``None`` where it was not measured
 StatusAt = Callable[[str, str, MeasuredPoint], Status | None]
@@ -74,8 +75,9 @@ class ModelStanding:
 
     ``equal`` are variants with the same graph and how they end there; ``touches`` and ``may_touch`` known failures
     whose pattern is in the model; ``common`` counts failures whose pattern is in many that work: it says nothing.
-    ``compared`` counts the graphs that were measured at both points; ``already`` are cases in it that give wrong values
-    where the model comes from, too. ``measured`` is how the model itself ended there, where it was measured, and
+    ``compared`` counts the graphs that were measured at both points; ``may_be_wrong`` are cases that give wrong values
+    for some inputs at both, and whose operators on values are in the model. ``measured`` is how the model itself ended
+    there, where it was measured, and
     ``why`` what stops it. ``unseen`` are operators of the model that none of the graphs compared has, and of which
     torch's own calls are not measured to pass: nothing is known of them. ``failing`` counts the graphs compared that
     fail there. ``written_by`` is the exporter that wrote the model's file where the target has another one, which reads
@@ -88,7 +90,7 @@ class ModelStanding:
     may_touch: tuple[Touch, ...]
     common: int
     compared: int
-    already: tuple[str, ...]
+    may_be_wrong: tuple[Touch, ...]
     measured: Status | None = None
     why: str = ""
     unseen: tuple[str, ...] = ()
@@ -107,6 +109,8 @@ class ModelStanding:
             told = f"a case with the same graph {'works' if self.word is TouchWord.WORKS else 'fails'}"
         else:
             told = self.word.value
+        if self.may_be_wrong:
+            return f"{told}; its values may be wrong"
         is_clear = self.word in (TouchWord.WORKS, TouchWord.NOT_TOUCHED)
         return f"{told}, as far as its file shows" if is_clear and not self.is_seen else told
 
@@ -123,7 +127,7 @@ class TouchJudge:
         operators: OperatorsSummary | None = None,
     ) -> None:
         self._rows = rows
-        self._model = pattern(graph)
+        self._model, self._values = pattern(graph), value_pattern(graph)
         self._source = source
         self._status = status
         self._operators = operators
@@ -147,7 +151,7 @@ class TouchJudge:
             may,
             len(found) - len(touches) - len(may),
             len(measured),
-            self._already(target),
+            self._may_be_wrong(target),
             unseen=self._unseen(measured, target),
             failing=sum(not works(status) for status in of_models.values()),
             written_by=self._source.exporter if target.exporter != self._source.exporter else "",
@@ -162,16 +166,27 @@ class TouchJudge:
         left = sorted(set(self._model.ops) - seen) if seen else []
         return tuple(op for op in left if not calls_pass(self._operators, op, *point))
 
-    def _already(self, target: MeasuredPoint) -> tuple[str, ...]:
-        """Cases that are in the model and give wrong values at both points."""
-        return tuple(
-            case
-            for (case, variant), part in self._wrong.items()
-            if variant == PLAIN
-            and works(self._status(case, variant, target)) is False
-            and not self._others_of((case, variant), part)
-            and lies_in(part, self._model)
-        )
+    def _may_be_wrong(self, target: MeasuredPoint) -> tuple[Touch, ...]:
+        """Cases that give wrong values at both points, and whose operators on values lie in the model; those of which
+        as many other cases with these operators are right say nothing.
+        """
+        found = [
+            Touch(case, PLAIN, self._rows.catalogue[case, PLAIN].title, status, len(others), sum(others.values()))
+            for case, others in self._wrong_inside.items()
+            if (status := self._status(case, PLAIN, target)) is Status.MISMATCH
+        ]
+        return _ranked(touch for touch in found if touch.share >= _TOUCHES)
+
+    @cached_property
+    def _wrong_inside(self) -> dict[str, dict[str, bool]]:
+        """By case that gives wrong values where the model comes from, and whose operators on values lie in it: the
+        other cases with these operators, and whether theirs are wrong.
+        """
+        parts = known_values(self._rows, self._source.torch, self._source.exporter)
+        ended = {key: self._status(*key, self._source) for key in parts}
+        wrong = [key for key, status in ended.items() if key[1] == PLAIN and status is Status.MISMATCH]
+        inside = [key for key in wrong if _tells_values(parts[key]) and lies_in(parts[key], self._values)]
+        return {key[0]: _wrong_beside(key[0], parts[key], parts, ended) for key in inside}
 
     def _touch(self, key: tuple[str, str], measured: Mapping[tuple[str, str], Status]) -> Touch:
         by_case: dict[str, bool] = {}
@@ -200,18 +215,31 @@ class TouchJudge:
         return {key: part for key, part in self._written.items() if works(self._status(*key, self._source))}
 
     @cached_property
-    def _wrong(self) -> dict[tuple[str, str], Pattern]:
-        """The graphs of what gives wrong values there."""
-        return {
-            key: part
-            for key, part in self._written.items()
-            if part.ops and self._status(*key, self._source) is Status.MISMATCH
-        }
-
-    @cached_property
     def _written(self) -> dict[tuple[str, str], Pattern]:
         """The graphs that the release and exporter of the model wrote, of each variant that at the highest opset."""
         return known_patterns(self._rows, self._source.torch, self._source.exporter)
+
+
+def _tells_values(part: Pattern) -> bool:
+    """Whether operators tell of wrong values: what one does wrong alone is in its attributes, which no published graph
+    has, and sums and products are in every model, and wrong where the exporter fixed a number that is in no file.
+    """
+    return len(part.ops) > 1 and not _SUMS.issuperset(part.ops)
+
+
+def _wrong_beside(
+    case: str,
+    part: Pattern,
+    parts: Mapping[tuple[str, str], Pattern],
+    ended: Mapping[tuple[str, str], Status | None],
+) -> dict[str, bool]:
+    """The other cases with a pattern whose files run: whether one of a case's files gives wrong values."""
+    found: dict[str, bool] = {}
+    for key, status in ended.items():
+        runs = status is Status.MISMATCH or works(status)
+        if key[0] != case and runs and lies_in(part, parts[key]):
+            found[key[0]] = found.get(key[0], False) or status is Status.MISMATCH
+    return found
 
 
 def failing_by_call(rows: Rows, failing: set[str], target: MeasuredPoint) -> set[str]:
@@ -233,9 +261,18 @@ def failing_by_call(rows: Rows, failing: set[str], target: MeasuredPoint) -> set
 
 def known_patterns(rows: Rows, torch: str, exporter: str) -> dict[tuple[str, str], Pattern]:
     """By case and variant: the pattern of its file, as far as it was kept and is small enough to draw."""
-    key = ("patterns", torch, exporter)
+    return _kept(rows, torch, exporter, pattern)
+
+
+def known_values(rows: Rows, torch: str, exporter: str) -> dict[tuple[str, str], Pattern]:
+    """By case and variant: the pattern of what computes values in its file."""
+    return _kept(rows, torch, exporter, value_pattern)
+
+
+def _kept(rows: Rows, torch: str, exporter: str, read: Callable[[Graph], Pattern]) -> dict[tuple[str, str], Pattern]:
+    key = (read, torch, exporter)
     if key not in rows.beside:
-        rows.beside[key] = {name: pattern(graph) for name, graph in known_graphs(rows, torch, exporter).items()}
+        rows.beside[key] = {name: read(graph) for name, graph in known_graphs(rows, torch, exporter).items()}
     kept: dict[tuple[str, str], Pattern] = rows.beside[key]
     return kept
 

@@ -265,7 +265,7 @@ def _touched(target: UpgradeTarget) -> set[str]:
     """The cases that touch a model, or may, or have its graph."""
     found = target.model
     assert found is not None
-    named = {touch.case for touch in (*found.touches, *found.may_touch)} | set(found.already)
+    named = {touch.case for touch in (*found.touches, *found.may_touch, *found.may_be_wrong)}
     return named | {name.partition("/")[0] for name in found.equal}
 
 

@@ -36,8 +36,8 @@ class KnownFailures:
 
     ``cases`` are the known failures that touch it, or that fail as its export does; ``may_touch`` names those that
     may, ``unseen`` operators of which nothing is known, ``written_by`` the exporter of its file where the point has
-    another one. ``error`` is what its export raised here, empty where it wrote a file. ``place`` is the point,
-    ``notes`` say what was assumed.
+    another one; ``may_be_wrong`` names cases that give wrong values and whose operators it has. ``error`` is what its
+    export raised here, empty where it wrote a file. ``place`` is the point, ``notes`` say what was assumed.
     """
 
     word: TouchWord
@@ -48,13 +48,16 @@ class KnownFailures:
     notes: tuple[str, ...]
     unseen: tuple[str, ...] = ()
     written_by: str = ""
+    may_be_wrong: tuple[str, ...] = ()
 
     @property
     def is_touched(self) -> bool | None:
         """Whether a known failure touches it; ``None`` where nobody knows, which is no word for the model."""
         if self.cases:
             return True
-        is_clear = self.word in (TouchWord.WORKS, TouchWord.NOT_TOUCHED) and not (self.unseen or self.written_by)
+        is_clear = self.word in (TouchWord.WORKS, TouchWord.NOT_TOUCHED) and not (
+            self.unseen or self.written_by or self.may_be_wrong
+        )
         return False if is_clear else None
 
     @property
@@ -62,6 +65,7 @@ class KnownFailures:
         """One line: the word, the cases with their links, the error."""
         said = [f"{self.word.value} at {self.place}", self.error, *(case.reason for case in self.cases)]
         said += [f"may touch it: {', '.join(self.may_touch)}"] if self.may_touch else []
+        said += [f"its values may be wrong, as in {', '.join(self.may_be_wrong)}"] if self.may_be_wrong else []
         said += [f"nothing is known of {', '.join(self.unseen)}"] if self.unseen else []
         said += [f"its file is by {self.written_by}, which does not show all of it"] if self.written_by else []
         return "; ".join(filter(None, said))
@@ -141,9 +145,9 @@ def _of_file(
     assert standing is not None
     packages = installed if target == source else {}
     point = {**packages, "torch": target.torch, "exporter": target.exporter, "opset": str(target.opset or "")}
-    cases = tuple(known_case(dataset, case, point) for case in dict.fromkeys((*found.breaks, *standing.already)))
+    cases = tuple(known_case(dataset, case, point) for case in found.breaks)
     word = TouchWord.TOUCHED if cases and standing.word is not TouchWord.FAILS else standing.word
     may = tuple(touch.case for touch in standing.may_touch)
     notes = tuple(filter(None, (*file.notes, source.assumed, target.assumed)))
-    left = standing.unseen, standing.written_by
+    left = standing.unseen, standing.written_by, tuple(touch.case for touch in standing.may_be_wrong)
     return KnownFailures(word, target.text, cases, may, "", tuple(dict.fromkeys(notes)), *left)

@@ -74,7 +74,7 @@ def command(
 
     The first line is the decision. Exit code 1 where something that worked does not work afterwards, or nothing was
     measured; of a model, where it is not known that it does: a known failure touches it or may, nothing was measured
-    there, it has an operator that no measured graph has, or another exporter wrote its file.
+    there, its values may be wrong, it has an operator that no measured graph has, or another exporter wrote its file.
     """
     from caniexport.answers.points import parse
     from caniexport.answers.wanted import wanted
@@ -241,6 +241,7 @@ def _model(target: UpgradeTarget, found: ModelStanding, console: Console) -> Non
         console.print(f"  {name} has the same graph: {status.value}", soft_wrap=True)
     _touches("touches", found.touches, console)
     _touches("may touch", found.may_touch, console)
+    _touches("may be in it", found.may_be_wrong, console)
     if found.common:
         console.print(
             f"  not counted, {found.common}: failures whose pattern is in many graphs that work there", soft_wrap=True
