@@ -124,6 +124,13 @@ def test_what_is_unchanged_is_not_measured_again(checks):
     assert "trace, opset 9: fail at export" in checks.reply(*words).stderr
 
 
+@pytest.mark.parametrize("option", ["--fresh", "--keep-files"])
+def test_what_is_measured_anew_of_one_release_stays_while_the_next_is_measured(checks, option):
+    """A model of which no release writes a file, so that there is no folder of files either."""
+    words = ("models:rounds", "--exporter", "trace", "--opset", "9", "--release", "91.0.0", option)
+    assert json.loads(checks.reply(*words, "--json").stdout)["releases"] == ["91.0.0", "92.0.0"]
+
+
 def test_what_there_was_no_time_for_is_told_and_not_begun_the_next_time_either(checks):
     found = checks.answer("models:anything", "--exporter", "trace", "--exporter", "dynamo", "--seconds", "0")
     assert found["notes"][-1] == "torch 92.0.0: no more time for trace (--seconds gives more)"

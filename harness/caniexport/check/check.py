@@ -54,6 +54,7 @@ def check(
     problems: dict[str, str] = {}
     left: list[str] = []
     highest = _highest_opsets(corpus)
+    run.forget_changed(request, place, chosen, cases)
     with ThreadPoolExecutor(1) as pool:
         ahead = _Ahead(pool, corpus)
         for release in chosen:

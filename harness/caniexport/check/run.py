@@ -197,8 +197,6 @@ def measure_release(
     ``highest`` has the newest opset that a version of onnxruntime takes.
     """
     release = fitting(with_packages(release, request.packages)) or release
-    without_files = request.keep_files and not place.bundles.is_dir()
-    _forget_changed(place, release.torch, known, fresh=request.fresh or without_files)
     question = ReleaseQuestion(release, request.exporters, request.opsets, _highest(release, highest))
     measuring = _Measuring(question, request, place, known, say, hear)
     try:
@@ -231,13 +229,23 @@ def _notes(place: CheckPlace, torch: str) -> Path:
     return place.local / f"notes-{torch}.json"
 
 
-def _forget_changed(place: CheckPlace, torch: str, known: Mapping[str, LoadedCase], *, fresh: bool) -> None:
-    """Remove the rows of a model of which a file has changed since, and of one of which that is not known."""
+def forget_changed(
+    request: CheckRequest, place: CheckPlace, releases: Sequence[Release], known: Mapping[str, LoadedCase]
+) -> None:
+    """Before any release is measured: remove the rows of a model of which a file has changed since at one of them, or
+    of which that is not known; all rows where the request wants them new, or files that were not kept.
+    """
     is_made = any(item.cls.corpus == "checked" for item in known.values())
-    notes = notes_of(place, torch)
-    changed = is_made and not (notes and all(_is_same(*entry) for entry in notes["files"]))
-    if fresh or (changed and _has_rows(place, torch)):
+    without_files = request.keep_files and not place.bundles.is_dir()
+    is_old = is_made and any(_has_rows(place, item.torch) and _is_changed(place, item.torch) for item in releases)
+    if request.fresh or without_files or is_old:
         shutil.rmtree(place.local, ignore_errors=True)
+
+
+def _is_changed(place: CheckPlace, torch: str) -> bool:
+    """Whether a file that the model was made of at a release is another one, or nothing is known of them."""
+    notes = notes_of(place, torch)
+    return not (notes and all(_is_same(*entry) for entry in notes["files"]))
 
 
 def _has_rows(place: CheckPlace, torch: str) -> bool:
