@@ -191,6 +191,15 @@ def test_a_mask_stays_a_mask(dtype):
     assert all(set(np.unique(item)) <= {0, 1} and item.dtype == dtype for (item,) in found.values())
 
 
+def test_floats_that_are_all_ones_get_values_as_well():
+    """``torch.ones`` is a first example of values too: a branch on their size is hidden where it stays a mask."""
+    found = sets_of(np.ones((2, 3), "float32"))
+    assert found["values ten times as large"][0].tolist() == [[10] * 3] * 2
+    assert found["values with the opposite sign"][0].tolist() == [[-1] * 3] * 2
+    ones = np.ones((2, 3), "int64")
+    assert all(set(np.unique(item)) <= {0, 1} for (item,) in sets_of(ones).values())
+
+
 def test_flags_are_all_set_and_none():
     found = sets_of(np.array([True, False, True]), np.array([2, 5, 7]))
     assert found["flags that are all set"][0].tolist() == [True] * 3

@@ -150,6 +150,17 @@ def test_another_exporter_is_the_way_out_of_a_default_call_without_a_fix(checked
     assert found.findings == (f"torch {TORCH}: the default call does not work",)
 
 
+def test_a_trace_that_works_and_was_warned_of_a_branch_is_no_all_clear_in_the_first_line(checked):
+    ends = {(DEFAULT, None): failed("zeros"), **by_exporter(DYNAMO, failed("zeros"), (14, 18, 26))}
+    told = "the trace has an `if` on a value as the first inputs decide it, so that others may come out wrong"
+
+    warned = checked(ends | by_exporter(TRACE, ("pass", "done", "branch"), (7, 18, 23)))
+    assert warned.headline.startswith("works by trace; ")
+    assert warned.headline.endswith(f"the way out is dynamo=False; {told}")
+    assert told not in checked(ends | by_exporter(TRACE, PASSED, (7, 18, 23))).headline
+    assert told not in checked(by_exporter(TRACE, failed("branch", "compare", "mismatch"), (18,)), **SETS).headline
+
+
 def test_a_fix_that_raises_the_opset_and_does_more_is_not_refuted_by_the_opset_alone(checked):
     """``opset_17`` leaves complex values out, too: its failing form fails at opset 17 as it does at 7."""
     ends = by_exporter(TRACE, failed("stft-opset"), (7,)) | by_exporter(TRACE, failed("complex"), (18, 23))

@@ -26,6 +26,9 @@ from caniexport.store import Dataset
 
 _SET = re.compile(r"input set (\d+)")
 _QUOTES = re.compile(r" ?[\[(%]")
+#: what the tracer warns of where a tensor decides an ``if``, and the exporters that may be it
+_BRANCH = "Converting a tensor to a Python boolean"
+_TRACED = (Exporter.TRACE.value, Exporter.DEFAULT.value)
 _STAGES = [stage.value for stage in Stage]
 
 
@@ -97,7 +100,7 @@ def answer(
     works = tuple(_works(cells, left_out))
     return Checked(
         target,
-        headline(works, failures, lost, is_rough=notes.is_rough),
+        headline(works, failures, lost, is_rough=notes.is_rough, is_decided=_is_decided(mine, cells)),
         notes.module,
         notes.sets,
         notes.refused,
@@ -271,6 +274,11 @@ def _warnings(mine: Dataset, cell: MeasuredCell) -> str:
     }
     ids = [warning for (warning,) in mine.select(("warning_id",), where) if warning]
     return "\n".join(mine.messages(ids).values())
+
+
+def _is_decided(mine: Dataset, cells: Iterable[MeasuredCell]) -> bool:
+    """Whether the tracer warned of a branch on a value where its file agrees with eager on every set of inputs."""
+    return any(_BRANCH in _warnings(mine, cell) for cell in cells if cell.works and cell.exporter in _TRACED)
 
 
 def _where(group: Iterable[MeasuredCell]) -> list[Where]:

@@ -41,22 +41,31 @@ _RUNTIMES_HEAD = re.compile(
     r"\[ONNXRuntimeError\] : \d+ : \w+ : (?:This is an invalid model\. (?:(?:Type )?Error: )?)?"
 )
 _ROUGH = "rounding alone moves the outputs as much, so that wrong values may be no more than that"
+_DECIDED = "the trace has an `if` on a value as the first inputs decide it, so that others may come out wrong"
 #: the call that a user writes first comes first
 _ORDER = [Exporter.DEFAULT.value, Exporter.TRACE.value, Exporter.DYNAMO.value, Exporter.SCRIPT.value]
 
 
 def headline(
-    works: Sequence[Works], failures: Sequence[Failure], problems: Sequence[str], *, is_rough: bool = False
+    works: Sequence[Works],
+    failures: Sequence[Failure],
+    problems: Sequence[str],
+    *,
+    is_rough: bool = False,
+    is_decided: bool = False,
 ) -> str:
     """One line, without an end; ``problems`` are those of releases of which nothing was measured. ``is_rough`` says
-    that rounding alone moves the outputs by as much as they may differ.
+    that rounding alone moves the outputs by as much as they may differ, ``is_decided`` that the tracer warned of a
+    branch where it works.
     """
     if not works:
         return problems[0] if problems else "nothing was measured"
     failures = [_without_refuted(failure, _refuted(failures)) for failure in failures]
     wrong = [failure for failure in failures if failure.status is Status.MISMATCH]
     rough = (_ROUGH,) if is_rough and wrong and all(map(_is_near, wrong)) else ()
-    return "; ".join((_of_one(works[0], failures) if len(works) == 1 else _of_several(works), *rough, *problems))
+    decided = (_DECIDED,) if is_decided else ()
+    told = _of_one(works[0], failures) if len(works) == 1 else _of_several(works)
+    return "; ".join((told, *decided, *rough, *problems))
 
 
 def _of_one(works: Works, failures: Sequence[Failure]) -> str:

@@ -201,13 +201,16 @@ def _is_flags(item: Any) -> bool:
 
 
 def _is_free(item: Any) -> bool:
-    """Whether any value may stand anywhere: in masks, boxes, and what holds infinities it may not."""
+    """Whether any value may stand anywhere: in masks, boxes, and what holds infinities it may not.
+
+    Floats that are all ones are a first example of values as often as a mask, as those that are all zeros are.
+    """
     import numpy as np
 
     if item.dtype.kind not in "fc":
         return bool(item.dtype.kind != "b")
     is_finite = bool(np.isfinite(item).all())
-    is_mask = _is_flags(item) and bool(item.any())
+    is_mask = _is_flags(item) and len(np.unique(item)) > 1
     return is_finite and not is_mask and not _is_boxes(item)
 
 
