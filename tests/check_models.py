@@ -121,6 +121,15 @@ class Data:
     count: int
 
 
+class ReturnsData(torch.nn.Module):
+    def forward(self, x):
+        return Data(x + x, 2)
+
+
+def returns_data():
+    return ReturnsData(), (one,)
+
+
 class Nested(torch.nn.Module):
     def forward(self, pair, data):
         return pair.left + pair.right + data.values

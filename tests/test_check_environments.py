@@ -243,6 +243,7 @@ def test_nested_inputs_become_the_users_own_objects_again_when_they_are_tensors(
         ("made", "WrongFactory: models:made is a module; a function that returns (module, inputs) is wanted"),
         ("raises", "FactoryRaised: models:raises raised"),
         ("star", "WrongFactory: models has no star"),
+        ("returns_data", "WrongFactory: the module of models:returns_data returns something of type Data; tensors, "),
     ],
 )
 def test_what_a_factory_must_not_be_is_one_line(checks, factory, said):

@@ -156,6 +156,11 @@ class Factory:
         count, is_rough = len(sets), False
         if self._further:
             trial = _Trial(self._copy(module), sets[0])
+            if trial.no_array:
+                raise WrongFactory(
+                    "the module of {} returns {}; tensors, numbers, None, and tuples, lists and dictionaries of them "
+                    "are wanted".format(self.label, trial.no_array)
+                )
             is_rough = trial.is_rough
             for accepted, text, other in self._tried(trial, sets[0], axes, names):
                 (words if accepted else refused).append(text)
@@ -341,6 +346,8 @@ class _Trial:
         self.seconds = 0.0
         self._given: Optional[List[Any]]
         self._inputs, self._given = given, None
+        #: what its output has in it that is no array of numbers
+        self.no_array = ""
         try:
             self._given = self._outputs(self._module, given)
             if _PATIENCE / 4 < self.seconds < 3 * _PATIENCE:
@@ -349,6 +356,9 @@ class _Trial:
                 self._given = self._outputs(self._module, given)
         except Exception as error:  # the measurement says it
             self._words = _first_line(error)
+        others = [_kind(item.reshape(-1)[0]) for item in self._given or () if item.dtype.kind == "O" and item.size]
+        if others:
+            self.no_array, self._given = others[0], None
         self._wide = self._in_double() if self.seconds < _PATIENCE / 4 else None
         self._moved: Any = None
         #: whether rounding alone moves the outputs of the given inputs by as much as two files may differ
