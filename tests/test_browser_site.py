@@ -179,6 +179,9 @@ def test_a_question_in_words_is_answered_in_the_copy_as_far_as_it_can_be(front):
 
     assert "torch 3.0 has not been measured" in front("?q=cross+torch+3.0").locator("#found").inner_text()
 
+    bold = front("?q=cross+blorp+torch+2.8").locator("#found .decision").inner_text()
+    assert bold == "No measured case is about blorp as well; the nearest answers."
+
 
 def cells_of(page):
     """The names, exporters and releases that the matrix of the copy shows."""

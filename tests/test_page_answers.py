@@ -78,6 +78,16 @@ def test_a_fix_that_leaves_an_exporter_names_both_and_is_none_of_the_one_that_it
     assert all(">dynamo</a>" not in line for line in of_dynamo)
 
 
+@pytest.mark.published
+def test_an_operators_page_speaks_first_of_the_readers_own_release(published):
+    at = read(published, "op", op="aten::unflatten", torch="1.13.1")
+    other = read(published, "op", op="inverse", torch="1.13.1")
+
+    assert at.startswith("On torch 1.13.1 no exporter exports torch's own calls of unflatten (float32): TorchScript ")
+    assert "calls of inverse (float32)" in other.partition("torch 1.13.1: ")[0]
+    assert read(published, "op", op="aten::unflatten").startswith("unflatten in float32, torch 2.15.0: ")
+
+
 @pytest.mark.parametrize(
     ("query", "near"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from click.testing import CliRunner
 from dashboard_data import CROSS, build
@@ -106,10 +108,15 @@ def test_the_nearest_patch_answers_for_one_that_was_not_measured(understood, hom
     assert "- torch 2.8.1 was not measured; 2.8.0 is answered" in one.output
 
 
-def test_a_word_that_no_case_has_is_left_out_and_named(shown):
+def test_of_words_that_no_case_has_together_it_is_said_first_that_the_nearest_answers(kept, home, shown):
+    said = "No measured case is about blorp as well; the nearest answers."
     body, _ = shown("cross blorp torch 2.8")
-    assert "no case is about blorp as well, which is left out" in body
-    assert "is obsolete at torch 2.8.0" in body
+    bold = re.findall(r'<p class="decision">(.*?)</p>', body)
+    assert bold[0] == said
+    assert "is obsolete at torch 2.8.0" in bold[1]
+    assert _told(home, "cross blorp torch 2.8").splitlines()[1] == said
+    assert page("workarounds", {"q": "is cross blorp still needed on 2.8?"}, kept).warnings[0] == said
+    assert said not in shown("cross torch 2.8")[0]
 
     body, _ = shown("corss torch 2.8")
     assert "No measured case has all of these words" in body
@@ -141,7 +148,7 @@ def test_of_several_operators_that_no_case_has_together_each_has_its_cases(kept,
 
     body, _ = shown("is roll or cross ok on 2.8")
     assert "cross-no-symbolic" in body and "roll-negative" in body
-    assert "is left out" not in body
+    assert "the nearest answers" not in body
 
 
 def test_a_word_that_is_no_operator_does_not_narrow_an_upgrade_and_is_named(shown, home):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shutil
 
@@ -9,6 +10,7 @@ import pytest
 from test_torch_operators import ENTRIES, NEW, OLD, TRACE, cell, of_release
 
 from caniexport import home as homes
+from caniexport.answers.operator_at import operator_at
 from caniexport.model.made_cases import OPERATORS
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
@@ -63,6 +65,33 @@ def test_an_operator_that_no_case_is_about_has_a_page_over_the_releases(kept):
 
     assert (shown.title, shown.warnings) == ("special.zeta", ())
     assert "special.zeta in float32, torch 2.13.0: TorchScript does not (fail)" in str(shown.body)
+
+
+def decided(kept, **asked):
+    return html.unescape(re.search(r'<p class="decision">(.*?)</p>', body(kept, **asked))[1])
+
+
+def without_code(text):
+    return re.sub(r"</?code>", "`", text)
+
+
+@pytest.mark.parametrize("op", ["special.zeta", "aten::grid_sampler"])
+def test_the_decision_is_about_the_readers_own_release_as_the_terminal_tells_it(kept, op):
+    name = torch_op.names(kept, op)[0]
+    said = without_code(decided(kept, op=op, torch=OLD))
+
+    assert said == operator_at(kept.operators(), name, OLD).told
+    assert f"On torch {OLD} " in said
+    assert decided(kept, op=op).startswith(f"{name} in float32, torch {NEW}: ")
+
+
+def test_the_decision_is_about_the_readers_own_exporter_and_opset(kept):
+    asked = {"op": "F.grid_sample", "torch": OLD}
+
+    assert "TorchScript" not in decided(kept, **asked, exporter="dynamo")
+    assert "at opset 18 (" in decided(kept, **asked, exporter="dynamo", opset="18")
+    assert "Opset 17 was not tried for it by" in decided(kept, **asked, opset="17")
+    assert "By script it was not measured." in decided(kept, **asked, exporter="script")
 
 
 @pytest.mark.parametrize("spelling", ["F.grid_sample", "aten::grid_sampler", "grid_sampler_2d", "GridSample"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 from caniexport import versions
 from caniexport.answers.operator_grid import OperatorCell, operator_lines
 from caniexport.answers.reading import Rows
+from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.model.status import Exporter, Status
 from caniexport.operators import operator_key, operator_keys
@@ -23,7 +25,8 @@ class ExporterEnd:
 
     ``first`` is the lowest of these, ``status`` pass where there is one, else the worst at the newest; ``share`` how
     many of them pass there (``2/3``) where only some do, ``said`` how the first one that fails ends. ``releases`` says
-    in words on which of the measured releases all of them pass at some opset.
+    in words on which of the measured releases all of them pass at some opset, or at which other opset where one was
+    asked for.
     """
 
     exporter: str
@@ -61,7 +64,7 @@ class OperatorAt:
     """What torch's own calls of an operator come to at a release.
 
     ``torch`` is the one ``asked`` for, or the nearest that was measured, an older one first; the operator is told by
-    ``dtype``.
+    ``dtype``. ``notes`` say what was not measured of the exporters and opsets asked for, ``narrowed`` whether any were.
     """
 
     op: str
@@ -69,6 +72,8 @@ class OperatorAt:
     dtype: str
     ends: tuple[ExporterEnd, ...]
     asked: str
+    notes: tuple[str, ...] = ()
+    narrowed: bool = False
 
     def passes(self, opset: str) -> bool:
         """Whether they pass by every exporter at an opset, or at an older one; dynamo's files are made at its own."""
@@ -76,37 +81,55 @@ class OperatorAt:
 
     @property
     def told(self) -> str:
-        """By which exporter and at which opset it can be exported, and by which it cannot; first that the release asked
-        for was not measured, where another one answers.
+        """By which exporter and at which opset it can be exported, and by which it cannot; first what was not measured
+        of the place asked for, where another one answers.
         """
         nearest = f"Torch {self.asked} was not measured for it. " if self.asked != self.torch else ""
-        return f"{nearest}{self._ending}"
+        return f"{nearest}{''.join(f'{note} ' for note in self.notes)}{self._ending}"
 
     @property
     def _ending(self) -> str:
         calls = f"torch's own calls of {self.op} ({self.dtype})"
         good = " and ".join(f"{self._who(end)} {end.exporting}" for end in self.ends if end.passing)
         bad = "; ".join(f"{self._who(end)} {end.failing}" for end in self.ends if not end.passing)
+        if not good and self.narrowed:
+            return f"On torch {self.torch} {calls} are not exported as asked for: {bad}."
         if not good:
             return f"On torch {self.torch} no exporter exports {calls}: {bad}."
         return f"On torch {self.torch} {calls} are exported by {good}{f'; {bad}' if bad else ''}."
 
     def _who(self, end: ExporterEnd) -> str:
-        named = _CALLED if versions.parse(self.torch) >= versions.parse(_HAS_DYNAMO) else _NAMED
-        return named.get(end.exporter, end.exporter)
+        return _called(end.exporter, self.torch)
 
 
 def operator_at(summary: OperatorsSummary, name: str, torch: str) -> OperatorAt | None:
     """The operator that a name most likely means at a release; ``None`` where none is called so, or was measured."""
-    for op in summary.called(name)[:1]:
-        lines = [line for line in operator_lines(summary, op) if not line.form]
-        told = [line for line in lines if line.dtype == lines[0].dtype]
-        measured = versions.ordered({release for line in told for release in line.cells})
-        older = [release for release in measured if versions.parse(release) <= versions.parse(torch)]
-        at = (older or measured)[-1 if older else 0] if measured else ""
-        ends = tuple(_end(line.exporter, line.cells, at) for line in told if at in line.cells)
-        return OperatorAt(op, at, told[0].dtype, ends, torch) if ends else None
-    return None
+    return next((entry_at(summary, op, torch) for op in summary.called(name)[:1]), None)
+
+
+def entry_at(
+    summary: OperatorsSummary, op: str, torch: str, exporters: Collection[str] = (), opsets: Collection[int] = ()
+) -> OperatorAt | None:
+    """An operator of torch's database at a release; ``None`` where none of its calls was measured.
+
+    ``exporters`` are the only ones told of where any of them was measured; of ``opsets`` an exporter is told at the
+    highest that it was tried at.
+    """
+    lines = [line for line in operator_lines(summary, op) if not line.form]
+    told = [line for line in lines if line.dtype == lines[0].dtype]
+    measured = versions.ordered({release for line in told for release in line.cells})
+    if not measured:
+        return None
+    older = [release for release in measured if versions.parse(release) <= versions.parse(torch)]
+    at = older[-1] if older else measured[0]
+    by = {line.exporter: line.cells for line in told if at in line.cells}
+    shown = {exporter: cells for exporter, cells in by.items() if exporter in exporters} or by
+    ends = tuple(_end(exporter, cells, at, opsets) for exporter, cells in shown.items())
+    missing = tuple(f"By {EXPORTER_SHORT[name]} it was not measured." for name in exporters if name not in by)
+    untried = [_called(name, at) for name, cells in shown.items() if not set(opsets) & set(cells[at].asked)]
+    number = versions.opset_text(opsets)
+    notes = (*missing, *(f"Opset {number} was not tried for it by {name}." for name in untried if opsets))
+    return OperatorAt(op, at, told[0].dtype, ends, torch, notes, bool(exporters or opsets))
 
 
 def operator_without_case(rows: Rows, summary: OperatorsSummary | None, name: str, torch: str) -> OperatorAt | None:
@@ -127,8 +150,20 @@ def calls_pass(summary: OperatorsSummary | None, name: str, torch: str, exporter
     return any(end.passes(opset) for end in found.ends if end.exporter == exporter)
 
 
-def _end(exporter: str, cells: dict[str, OperatorCell], torch: str) -> ExporterEnd:
+def _called(exporter: str, torch: str) -> str:
+    """How an exporter is called in a release."""
+    named = _CALLED if versions.parse(torch) >= versions.parse(_HAS_DYNAMO) else _NAMED
+    return named.get(exporter, exporter)
+
+
+def _end(exporter: str, cells: Mapping[str, OperatorCell], torch: str, opsets: Collection[int]) -> ExporterEnd:
     here = cells[torch]
+    opset = max(set(opsets) & set(here.asked), default=None)
+    if opset in here.passing:
+        return _end(exporter, _only(cells, opset), torch, ())
+    if opset is not None and here.passing:
+        other = f"at opset {versions.opset_text(here.passing)}"
+        return ExporterEnd(exporter, "", str(opset), None, here.status.value, here.share, here.said, other)
     passing = {release for release, cell in cells.items() if cell.passing}
     return ExporterEnd(
         exporter,
@@ -140,3 +175,12 @@ def _end(exporter: str, cells: dict[str, OperatorCell], torch: str) -> ExporterE
         here.said,
         versions.runs_text(passing, versions.ordered(cells)),
     )
+
+
+def _only(cells: Mapping[str, OperatorCell], opset: int) -> dict[str, OperatorCell]:
+    """The releases in which an opset was tried, with that opset alone."""
+    return {
+        torch: replace(cell, passing=tuple({opset} & set(cell.passing)), asked=(opset,))
+        for torch, cell in cells.items()
+        if opset in cell.asked
+    }

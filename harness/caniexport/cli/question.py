@@ -31,13 +31,14 @@ ShowWhy = Callable[[Any, Any], None]
 @dataclass(frozen=True)
 class QuestionAnswer:
     """What a question was read as, what of it nobody knows, the answer, and which opsets a release takes that is asked
-    about without more words.
+    about without more words. ``nearest`` says that no case has all of the words, where the nearest answers.
     """
 
     read_as: str
     unknown: tuple[str, ...]
     answer: Any
     opsets: str = ""
+    nearest: str = ""
 
 
 def show_question(
@@ -69,10 +70,11 @@ def show_question(
         near = f" (nearest: {', '.join(found.near)})" if found.near else ""
         raise UnknownName(f"no measured case has all of these words: {asks.words}{near}")
     answer, show = _answer(dataset, found, asks, given, show_why)
-    left = f" (no case is about {', '.join(found.left_out)} as well, which is left out)" if found.left_out else ""
+    left = ""
     if asks.answer == "upgrade" and (others := _named(dataset, asks.words).others):
         left = f" (nothing is narrowed by {', '.join(others)}: no case is about an operator or theme of this name)"
-    told = QuestionAnswer("; ".join((f"{asks.told}{left}", *asks.notes)), asks.unknown, answer, asks.opsets)
+    read_as = "; ".join((f"{asks.told}{left}", *asks.notes))
+    told = QuestionAnswer(read_as, asks.unknown, answer, asks.opsets, found.nearest)
     output.answer(told, partial(_show, show=show), as_json)
 
 
@@ -86,6 +88,8 @@ def answer_at_point(
 
 def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
     console.print(f"Read as: {told.read_as}.", highlight=False, soft_wrap=True)
+    if told.nearest:
+        console.print(told.nearest, style="bold", highlight=False, soft_wrap=True)
     if told.opsets:
         console.print(f"{told.opsets[:1].upper()}{told.opsets[1:]}.", style="bold", soft_wrap=True)
     show(told.answer, console)

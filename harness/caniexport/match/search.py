@@ -55,6 +55,13 @@ class SearchHits:
     question: AskedQuestion | None = None
     left_out: tuple[str, ...] = ()
 
+    @property
+    def nearest(self) -> str:
+        """That nothing has all of the words, and what answers; empty where no word was left out."""
+        if not self.left_out:
+            return ""
+        return f"No measured case is about {', '.join(self.left_out)} as well; the nearest answers."
+
 
 @dataclass(frozen=True)
 class SearchIndex:

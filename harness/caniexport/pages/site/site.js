@@ -65,8 +65,7 @@
       exporter && `exporter ${exporter}`, runtime && `runtime ${runtime.replace('==', ' ')}`]
     const told = [move && `from torch ${move[0]} to torch ${move[1]}`, ...setting, asks === 'workarounds' && 'is a workaround needed',
       asks === 'matrix' && 'as a table', words && `word${words.includes(' ') ? 's' : ''}: ${words}`].filter(Boolean).join(', ')
-    const left = found.left_out.length ? `; no case is about ${found.left_out.join(', ')} as well, which is left out` : ''
-    return element('p', 'hint read-as', 'Read as: ', element('b', '', told || found.query), `${left}.`)
+    return element('p', 'hint read-as', 'Read as: ', element('b', '', told || found.query), '.')
   }
   const upgrade_of = ([before, after], {words, opset, exporter, runtime}) => {
     const newest = torch.at(-1)
@@ -94,6 +93,8 @@
     if (question.kind === 'range' && releases.every(Boolean)) releases.sort((one, other) => torch.indexOf(one) - torch.indexOf(other))
     const move = unknown.length ? null : move_of(question, releases)
     const made = [read_as(found, question, releases.filter(Boolean), move)]
+    const left = found.left_out.join(', ')
+    if (left) made.push(element('p', 'decision', `No measured case is about ${left} as well; the nearest answers.`))
     made.push(...unknown.map(release => element('p', 'hint', `torch ${release} has not been measured (measured: ${torch.join(', ')}).`)))
     const others = written.filter(release => known(release) && !series(release.split('+')[0]))
     made.push(...others.map(release => element('p', 'hint', `torch ${release} was not measured; ${known(release)} is answered.`)))

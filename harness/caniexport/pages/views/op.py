@@ -44,7 +44,7 @@ def page(form: Form, kept: Kept) -> Page:
     if in_database and asked not in counted:
         asked = torch_op.page_names(kept, counted)[in_database[0]]
         if asked not in counted:
-            body = torch_op.timeline(kept, in_database)
+            body = torch_op.timeline(kept, in_database, torch_op.told_at(kept, in_database, form.mine))
             sheet = _sheet(kept, (), in_database)
             return form.page(in_database[0], _LEAD, body, back=True, folds=True, sheet=sheet)
     op = asked if asked in counted else form.one_of("op", sorted(counted), "operator", linked=True)
@@ -79,16 +79,18 @@ def page(form: Form, kept: Kept) -> Page:
     worth = len(hits) >= _FEWEST
     chart = share_chart(by_exporter(shown.lines, shown.columns), shown.columns, f"the cases with {op}") if worth else ""
     seen = count_statuses(shown)
+    at = torch_op.told_at(kept, in_database, form.mine)
     body = render(
         "op.html",
         places=torch_op.places(kept, in_database),
+        at=at,
         hits=hits,
         grid=made,
         chart=chart,
         seen=seen,
         looked=looks.statuses(seen),
     )
-    body += torch_op.timeline(kept, in_database, told=True)
+    body += torch_op.timeline(kept, in_database, at, told=True)
     sheet = _sheet(kept, shown.lines, in_database)
     return form.page(op, _LEAD, body, back=True, folds=True, sheet=sheet)
 

@@ -82,9 +82,9 @@ def read_line(name: str, asked: Mapping[str, str], kept: Kept) -> ReadLine:
     is_missing = not is_upgrade and asks.words and not found.hits
     if asks.unknown or is_missing or question.asks != page:
         return ReadLine(asked, query=query, found=found)
-    left = (f"no case is about {', '.join(found.left_out)} as well, which is left out",) if found.left_out else ()
     rest = {name: value for name, value in asked.items() if name != "q"}
-    return ReadLine({**rest, **_of_line(page, asks)}, (*asks.notes, *(() if is_upgrade else left)))
+    nearest = (found.nearest,) if found.nearest and not is_upgrade else ()
+    return ReadLine({**rest, **_of_line(page, asks)}, (*nearest, *asks.notes))
 
 
 def _of_line(page: Intention, asks: Understood) -> dict[str, str]:

@@ -9,6 +9,7 @@ from operator import attrgetter
 from markupsafe import Markup
 
 from caniexport import home as homes
+from caniexport.answers.operator_at import entry_at
 from caniexport.answers.operator_findings import OperatorFinding, read_findings
 from caniexport.answers.operator_grid import (
     FailingOperators,
@@ -29,6 +30,7 @@ from caniexport.operators import operator_key
 from caniexport.pages.charts import Series, lines_chart
 from caniexport.pages.kept import Kept
 from caniexport.pages.render import render
+from caniexport.pages.setting import Setting
 from caniexport.pages.sheet import Sheet
 from caniexport.pages.timeline import share_class, shown_timeline
 
@@ -180,8 +182,18 @@ def places(kept: Kept, ops: Sequence[str]) -> list[OperatorPlace]:
     return [kept.answer(_place, op) for op in ops] if kept.operators() else []
 
 
-def timeline(kept: Kept, ops: Sequence[str], *, told: bool = False) -> Markup:
-    """These operators over the releases; ``told`` where the page has said already what they come to."""
+def told_at(kept: Kept, ops: Sequence[str], mine: Setting) -> dict[str, str]:
+    """What is said first of each: how its calls end at the reader's own release, exporters and opsets."""
+    torch, exporters = mine.one("torch"), mine.of("exporter")
+    opsets = tuple(int(opset) for opset in mine.of("opset") if opset.isdigit())
+    found = {op: kept.answer(_at, op, torch, exporters, opsets) for op in ops} if torch and kept.operators() else {}
+    return {op: text for op, text in found.items() if text}
+
+
+def timeline(kept: Kept, ops: Sequence[str], at: Mapping[str, str], *, told: bool = False) -> Markup:
+    """These operators over the releases; ``told`` where the page has said already what they come to, ``at`` the
+    reader's own release too.
+    """
     summary = kept.operators()
     if summary is None or not ops:
         return Markup()
@@ -191,6 +203,7 @@ def timeline(kept: Kept, ops: Sequence[str], *, told: bool = False) -> Markup:
         "op_timeline.html",
         places=places(kept, ops),
         told=told,
+        at=at,
         stands_for=STANDS_FOR,
         timelines={op: shown_timeline(operator_lines(summary, op), releases, part) for part, op in enumerate(ops, 1)},
         releases=releases,
@@ -226,6 +239,11 @@ def _listed(kept: Kept, which: str) -> list[object]:
 
 def _place(kept: Kept, op: str) -> OperatorPlace:
     return torch_operator(_summary(kept), kept, op)[0]
+
+
+def _at(kept: Kept, op: str, torch: str, exporters: tuple[str, ...], opsets: tuple[int, ...]) -> str:
+    found = entry_at(_summary(kept), op, torch, exporters, opsets)
+    return found.told if found else ""
 
 
 def _findings(_: Kept) -> tuple[OperatorFinding, ...]:
