@@ -97,6 +97,16 @@ def test_what_torch_says_of_its_own_arguments_is_told_behind_the_operator():
     assert said([line(DYNAMO, Status.FAIL)], failures) == told
 
 
+def test_an_older_release_that_is_wrong_for_the_inputs_given_is_named_beside_the_newest_that_is_not():
+    made = failing(DYNAMO, Status.MISMATCH, "compare", differs=("zeros",))
+    given = failing(DYNAMO, Status.MISMATCH, "compare", differs=("as given, set 2",))
+    older = replace(given, where=(Where("2.8.0", DYNAMO, (18,)),))
+    told = "by dynamo wrong values without an error (for inputs that the check made: zeros"
+
+    assert said([line(DYNAMO, Status.MISMATCH)], [made]) == f"{told})"
+    assert said([line(DYNAMO, Status.MISMATCH)], [made, older]) == f"{told}; on torch 2.8.0 for those given too)"
+
+
 def test_a_fix_that_the_models_own_rows_refute_anywhere_is_not_named():
     """At one opset nothing speaks against it, at another one it is refuted."""
     here, there = (Match("pooled", "", "the same error", "2.15.0", Status.FAIL, (fix,)) for fix in (FIX, REFUTED))

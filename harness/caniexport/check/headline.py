@@ -9,6 +9,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.support import EVERYWHERE
 from caniexport.check.found import NOT_JUDGED, last_cause
@@ -115,7 +116,9 @@ def _clauses(lines: Sequence[Support], failures: Sequence[Failure]) -> Iterator[
         # few models can be scripted: that one cannot is told below
         is_told = line.exporter != Exporter.SCRIPT.value or len(lines) == 1 or line.status is Status.SKIP
         if line not in works and is_told:
-            stopped[_reason(line, _failure_of(line, failures))].append(line.exporter)
+            failure = _failure_of(line, failures)
+            given = _wrong_as_given(line, failures) if failure is not None and failure.is_as_made else ""
+            stopped[_reason(line, failure, given)].append(line.exporter)
     for (reason, help_), exporters in stopped.items():
         out = _way_out(works) if Exporter.DEFAULT.value in exporters else ""
         yield f"{' and '.join(map(_by, exporters))} {reason}{help_ or out}"
@@ -171,10 +174,20 @@ def _far_from_usual(place: Where) -> int:
     return min(abs((opset or USUAL_OPSET) - USUAL_OPSET) for opset in place.opsets)
 
 
-def _reason(line: Support, failure: Failure | None) -> tuple[str, str]:
-    """Why a line does not work, and what helps there; empty where nothing is known to."""
+def _wrong_as_given(line: Support, failures: Sequence[Failure]) -> str:
+    """The other releases, in words, on which the exporter's values are wrong for inputs that the user gave."""
+    wrong = [failure for failure in failures if failure.status is Status.MISMATCH and failure.is_as_given]
+    places = {place.torch for failure in wrong for place in failure.where if place.exporter == line.exporter}
+    return f"on torch {', '.join(versions.ordered(places))} for those given too" if places else ""
+
+
+def _reason(line: Support, failure: Failure | None, given: str) -> tuple[str, str]:
+    """Why a line does not work, and what helps there; empty where nothing is known to. ``given`` are releases that are
+    wrong for more inputs.
+    """
     if line.status in _ENDS:
-        return _ENDS[line.status] + (_told_sets(failure) if failure else ""), ""
+        told = _told_sets(failure) if failure else ""
+        return _ENDS[line.status] + (f"{told.removesuffix(')')}; {given})" if given and told else told), ""
     if failure is None:
         return "an error", ""
     if failure.is_ours:
