@@ -388,6 +388,42 @@ def test_a_measurement_takes_the_place_of_what_is_inferred(home, monkeypatch):
     assert "it was measured there: fail" in reply.output.splitlines()[0]
 
 
+def test_cases_alone_open_no_answer_about_a_model_that_was_measured_and_is_wrong(monkeypatch, tmp_path):
+    """By another opset nothing of the corpus breaks there: that is no word on the model."""
+
+    def measure(target, request, options, *, corpus, into, **_):
+        asked = [(name, opset) for name in request.exporters for opset in request.opsets]
+        wrong = {"status": "mismatch", "stage": "compare", "message_id": "wrong"}
+        rows = [cell("2.15.0", "m", "plain", *place) | wrong for place in asked]
+        append(into / "rows", *rows, texts={"wrong": "input set 1, output 0: 1 of 1 values differ"})
+        notes = ModelNotes(given=1, sets=("as given", "negative integers"))
+        return answer("m", Dataset.open(None, into / "rows"), corpus, Filters(("m",), torch=("2.15.0",)), {}, notes)
+
+    monkeypatch.setattr("caniexport.check.check.check", measure)
+    monkeypatch.setattr("caniexport.cli.upgrade_measured._INTO", tmp_path)
+    asked = ["upgrade", "--from", "2.8.0", "--to", "2.15.0", "--measure", "m.py:make"]
+    reply = CliRunner().invoke(main, asked)
+    first = reply.stdout.splitlines()[0]
+
+    assert (reply.exit_code, first.startswith("Moving to torch 2.15.0")) == (1, True)
+    assert "nothing breaks" not in first
+    assert first.count("measured there: mismatch (for inputs that the check made: negative integers)") == 2
+
+
+def test_a_model_that_was_measured_to_work_may_move_however_many_cases_fail_there(monkeypatch, tmp_path):
+    def measure(target, request, options, *, corpus, into, **_):
+        asked = [(name, opset) for name in request.exporters for opset in request.opsets]
+        append(into / "rows", *(cell("2.15.0", "m", "plain", *place) | passing("m") for place in asked))
+        rows = Dataset.open(None, into / "rows")
+        return answer("m", rows, corpus, Filters(("m",), torch=("2.15.0",)), {}, ModelNotes())
+
+    monkeypatch.setattr("caniexport.check.check.check", measure)
+    monkeypatch.setattr("caniexport.cli.upgrade_measured._INTO", tmp_path)
+    reply = CliRunner().invoke(main, ["upgrade", "--from", "2.8.0", "--to", "2.15.0", "--measure", "m.py:make"])
+
+    assert (reply.exit_code, reply.stdout.startswith("Move to torch 2.15.0")) == (0, True)
+
+
 def test_one_operator_that_stops_both_kinds_of_exporters_is_two_failures(tmp_path, home):
     failed = {"status": "fail", "stage": "export", "message_id": "m-cross"}
     cells = [cell("2.15.0", "m", "plain", exporter, 18) | failed for exporter in (TRACE, "dynamo")]

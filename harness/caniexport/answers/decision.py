@@ -27,7 +27,9 @@ def decide(found: Upgrade) -> str:
     if found.is_one_place:
         return _one_place(found)
     first, *others = order_ways(found)
-    is_good = first.clean and not (first.is_thin or first.silent or first.mostly_fails)
+    # of a model its own end speaks, not how many cases fail there
+    is_poor = first.model is None and (first.is_thin or first.silent or first.mostly_fails)
+    is_good = first.clean and not is_poor
     lead = _move(found.before, first) if is_good else f"Moving to torch {first.place.torch}"
     if first.place.torch == found.before.torch:
         lead = f"At torch {first.place.torch}{_packages(found.before, first.place)}"

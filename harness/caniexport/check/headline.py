@@ -186,8 +186,8 @@ def _reason(line: Support, failure: Failure | None, given: str) -> tuple[str, st
     wrong for more inputs.
     """
     if line.status in _ENDS:
-        told = _told_sets(failure) if failure else ""
-        return _ENDS[line.status] + (f"{told.removesuffix(')')}; {given})" if given and told else told), ""
+        sets = told_sets(failure) if failure else ""
+        return _ENDS[line.status] + _bracketed("; ".join(filter(None, [sets, given]))), ""
     if failure is None:
         return "an error", ""
     if failure.is_ours:
@@ -203,7 +203,7 @@ def stopped_by(failure: Failure) -> str:
     name = failure.operator.split("::")[-1]
     # what torch's own arguments are wrong for is more than that the exporter has no rule
     is_named = name and name in words and not words.startswith(f"{name}(): ")
-    sets = _told_sets(failure) if failure.is_as_made else ""
+    sets = _bracketed(told_sets(failure)) if failure.is_as_made else ""
     if not words or (is_named and failure.stage == Stage.EXPORT.value):
         return f"{lead}{sets}"
     return f"{lead} ({textwrap.shorten(words, _MOST_WORDS, placeholder=' …')}){sets}"
@@ -225,15 +225,19 @@ def _lead(failure: Failure) -> str:
     return f"{failure.operator} stops it" if failure.operator else f"an error at {failure.stage}"
 
 
-def _told_sets(failure: Failure) -> str:
+def _bracketed(words: str) -> str:
+    return f" ({words})" if words else ""
+
+
+def told_sets(failure: Failure) -> str:
     """For which inputs; the others need no names where those given are among them, and nobody gave them else."""
     if failure.is_as_given:
-        return " (for the inputs given too)"
+        return "for the inputs given too"
     if not failure.is_as_made:
         return ""
     further = len(failure.differs) - _MOST_SETS
     more = f"; and {further} more" if further > 0 else ""
-    return f" (for inputs that the check made: {'; '.join(failure.differs[:_MOST_SETS])}{more})"
+    return f"for inputs that the check made: {'; '.join(failure.differs[:_MOST_SETS])}{more}"
 
 
 def _help(failure: Failure) -> str:

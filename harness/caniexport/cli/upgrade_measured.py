@@ -31,7 +31,9 @@ def measured(found: Upgrade | Plan, factory: str, corpus: Dataset) -> Upgrade | 
         return _measured_plan(found, factory, corpus)
     places = [target.place for target in (found.target, found.kept) if target]
     ends = _measure(factory, places, corpus)
-    return replace(found, target=_told(found.target, ends), kept=found.kept and _told(found.kept, ends))
+    # the other ways are told by cases alone, which say nothing of a model that was measured
+    kept = found.kept and _told(found.kept, ends)
+    return replace(found, target=_told(found.target, ends), kept=kept, other=None, stay=None)
 
 
 def _measured_plan(found: Plan, factory: str, corpus: Dataset) -> Plan:
@@ -64,8 +66,11 @@ def _told(target: UpgradeTarget, ends: Mapping[MeasuredPoint, _End]) -> UpgradeT
     known = target.model or ModelStanding(TouchWord.NOT_KNOWN, {}, (), (), 0, 0, ())
     ended = works(status)
     word = known.word if ended is None else TouchWord.WORKS if ended else TouchWord.FAILS
-    measured = status if ended is not None else None
-    return replace(target, model=replace(known, word=word, measured=measured, why=end.why if end else ""))
+    if ended is None:
+        return replace(target, model=replace(known, word=word))
+    return replace(
+        target, model=replace(known, word=word, measured=status, why=end.why if end else "", may_be_wrong=())
+    )
 
 
 def _measure(factory: str, places: Sequence[MeasuredPoint], corpus: Dataset) -> dict[MeasuredPoint, _End]:
@@ -89,15 +94,15 @@ def _measure(factory: str, places: Sequence[MeasuredPoint], corpus: Dataset) -> 
 
 
 def _why(failures: Sequence[Failure], place: MeasuredPoint) -> str:
-    """What stops the model at a place; empty where nothing does."""
-    from caniexport.check.headline import stopped_by
+    """What stops the model at a place, or for which inputs it is wrong; empty where nothing does."""
+    from caniexport.check.headline import stopped_by, told_sets
 
     for failure in failures:
         if any(
             (at.torch, at.exporter) == (place.torch, place.exporter) and place.opset in at.opsets
             for at in failure.where
         ):
-            return stopped_by(failure) if failure.status is Status.FAIL else ""
+            return stopped_by(failure) if failure.status is Status.FAIL else told_sets(failure)
     return ""
 
 
