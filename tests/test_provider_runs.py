@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -18,8 +19,11 @@ from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.model.journal import Journal
 from caniexport.model.rows import RUNS
+from caniexport.pages.kept import Kept
+from caniexport.pages.page import page
 from caniexport.store import Dataset
 
+ROOT = Path(__file__).resolve().parent.parent
 TEXTS = {
     "left": "2 of 5 nodes run elsewhere; CPUExecutionProvider: Gather*2",
     "none": "no node runs on CUDAExecutionProvider; CPUExecutionProvider: Gather",
@@ -124,3 +128,29 @@ def test_the_matrix_by_runtime_has_a_column_for_each_provider_and_adds_nothing_u
     shown = {line.case: {name: place.text for name, place in line.places.items()} for line in found.lines}
     assert shown["case-values"] == {"onnxruntime 1.19.2": "✓ 14 ·", "onnxruntime 1.31.1 on cuda": "≠ mismatch ·"}
     assert len(found.lines) == 2
+
+
+@pytest.mark.published
+@pytest.mark.parametrize(
+    "question",
+    [
+        "which files give wrong values with onnxruntime CUDA provider",
+        "which files are wrong on gpu",
+        "what fails on cuda in torch 2.15",
+    ],
+)
+def test_a_question_about_a_provider_alone_is_answered_by_what_it_does(question):
+    said = CliRunner().invoke(main, ["why", question]).stdout
+    shown = page("search", {"q": question}, Kept.open(ROOT / "results", None))
+
+    for text in (said, shown.body):
+        assert "onnxruntime 1.31.1 on cuda (NVIDIA H100 80GB HBM3): of 41,308 files" in text
+        assert "cast-negative-float-to-unsigned" in text
+        assert "the nearest answers" not in text
+
+
+@pytest.mark.published
+def test_a_question_about_an_operator_on_a_provider_is_not_answered_by_all_of_its_files():
+    assert (
+        "of 41,308 files" not in CliRunner().invoke(main, ["why", "does grid_sample work on cuda in torch 2.8"]).stdout
+    )

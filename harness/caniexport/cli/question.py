@@ -49,13 +49,20 @@ def show_question(
 
     Raises :class:`UnknownName` where no case has its words, or nobody knows its releases.
     """
+    from caniexport.answers.provider_runs import elsewhere, provider_runs
     from caniexport.answers.select import load, refuse_uncovered
-    from caniexport.match.asked import understand
+    from caniexport.cli.runtimes import show_provider
+    from caniexport.match.asked import asked_provider, understand
     from caniexport.match.question import AskedQuestion
 
     asks = understand(found.question or AskedQuestion(found.query), load(dataset))
     if asks.unknown:
         raise UnknownName("; ".join(asks.unknown))
+    provider = asked_provider(found.query, asks)
+    if provider in elsewhere(dataset):
+        runs = provider_runs(dataset, provider)
+        output.answer(QuestionAnswer(asks.told, (), runs), partial(_show, show=show_provider), as_json)
+        return
     failing = _failing(dataset, found.query, asks)
     if failing is not None:
         output.answer(QuestionAnswer(asks.told, (), failing), partial(_show, show=show_failing), as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,14 @@ from caniexport.model.status import Exporter
 from caniexport.names import plural
 
 #: the exporters that torch's own calls are asked of
+#: how people call a provider
+_PROVIDERS = {"cuda": "cuda", "gpu": "cuda", "nvidia": "cuda", "openvino": "openvino"}
+_PROVIDER = re.compile(rf"\b(?:{'|'.join(_PROVIDERS)})\b", re.IGNORECASE)
+#: what stands beside its name and says nothing more
+_BESIDE = (
+    "provider providers execution ep onnxruntime ort runtime file files wrong value values fail fails failing left"
+)
+_BESIDE_PROVIDER = frozenset({*_PROVIDERS, *_BESIDE.split()})
 _CALLED_BY = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 #: the answer that a question is given: what becomes of one release on another, how fixes stand, a table of cases, or
 #: how each case that was found ends
@@ -79,6 +88,13 @@ def asked_exporter(query: str, asks: Understood) -> str:
         return ""
     asked = exporter_names(asks.setting.get("exporter", Exporter.DYNAMO.value).split(","))
     return next((name for name in asked if name in _CALLED_BY), "")
+
+
+def asked_provider(query: str, asks: Understood) -> str:
+    """The provider of a runtime that a question is about alone, such as ``cuda``; empty where there is more to it."""
+    found = _PROVIDER.search(query)
+    others = [word for word in asks.words.split() if word.casefold() not in _BESIDE_PROVIDER]
+    return "" if found is None or others else _PROVIDERS[found[0].casefold()]
 
 
 def _answer(question: AskedQuestion, setting: Mapping[str, str], before: str) -> Answer:

@@ -13,12 +13,13 @@ from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_at import OperatorAt, operator_without_case
 from caniexport.answers.operator_grid import FailingOperators
+from caniexport.answers.provider_runs import elsewhere, provider_runs
 from caniexport.answers.reasons import why
 from caniexport.answers.standings import workarounds
 from caniexport.answers.wanted import name_cases
 from caniexport.corpus.verdicts import Workaround
 from caniexport.match import search as searching
-from caniexport.match.asked import Understood, asked_exporter, understand
+from caniexport.match.asked import Understood, asked_exporter, asked_provider, understand
 from caniexport.match.errors import Lead
 from caniexport.match.question import Intention, read_for, read_question
 from caniexport.match.search import SearchHits
@@ -107,8 +108,25 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
     form.warnings += inner.warnings
     # nothing is decided where the reader's own setting, which the question does not replace, is not known
     asks = replace(asks, unknown=(*asks.unknown, *(set(form.mine.missing) - set(asks.setting))))
+    provider = asked_provider(found.query, asks)
+    if provider in elsewhere(kept):
+        body = render("provider_runs.html", found=kept.answer(provider_runs, provider))
+        only = {
+            "whole": links.page("runs"),
+            "label": "All runs",
+            "wide": (),
+            "replaced": (),
+            "failing": None,
+            "provider": provider,
+        }
+        return render("asked.html", found=found, asks=asks, body=body, **only)
     is_known = not asks.unknown and (found.hits or not asks.words or asks.answer == "upgrade")
-    about = {"replaced": _replaced(asks), "failing": _failing(kept, found.query, asks), "newest": kept.rows().torch[-1]}
+    about = {
+        "replaced": _replaced(asks),
+        "failing": _failing(kept, found.query, asks),
+        "provider": "",
+        "newest": kept.rows().torch[-1],
+    }
     with links.carrying(inner.mine.address):
         if asks.answer in _PAGES and is_known:
             draw, label = _PAGES[asks.answer]
