@@ -30,8 +30,8 @@ from caniexport.store import Dataset
 _LineKey = tuple[str, str, str | None, str | None]
 #: such a line or one along releases, which has all of them
 _Key = TypeVar("_Key", bound=_LineKey)
-#: providers that a column by runtime does not name: the CPU's, or none
-_ON_CPU = ("cpu", "none", None)
+#: what a column by runtime says of a provider: nothing of the CPU's
+_PROVIDER = {"cpu": "", None: "", "none": " (parsed only)"}
 #: a runtime and its version
 _Runtime = tuple[str | None, str | None]
 
@@ -187,7 +187,7 @@ def _column(cell: MeasuredCell, by: By, names: Mapping[str | None, str]) -> str:
         case By.EXPORTER:
             return EXPORTER_SHORT.get(cell.exporter, cell.exporter)
         case By.RUNTIME:
-            where = "" if cell.provider in _ON_CPU else f" on {cell.provider}"
+            where = _PROVIDER.get(cell.provider, f" on {cell.provider}")
             return f"{cell.runtime} {cell.runtime_version}{where}" if cell.runtime else "none"
         case By.PROVIDER:
             return cell.provider or "none"
@@ -212,7 +212,7 @@ def _columns(cells: Sequence[MeasuredCell], by: By, names: Mapping[str | None, s
 def _runtime_order(text: str) -> tuple[str, str, Version]:
     """Releases of a runtime one after the other, first those on the CPU."""
     name, _, rest = text.partition(" ")
-    version, _, provider = rest.partition(" on ")
+    version, _, provider = rest.partition(" ")
     return name, provider, versions.parse(version or "0")
 
 
