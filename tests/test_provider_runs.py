@@ -82,7 +82,7 @@ def test_files_are_told_apart_by_how_they_end_on_the_provider_and_on_the_cpu(hom
         **{ProviderEnd.VALUES: 1, ProviderEnd.ONLY: 1, ProviderEnd.BOTH: 2},
     }
     assert found.told.startswith(
-        "onnxruntime 1.31.1 on cuda (NVIDIA H100): of 8 files, 1 run wholly there, 1 leave nodes to the CPU"
+        "onnxruntime 1.31.1 on cuda (NVIDIA H100): of 8 files, 1 are wrong there and right on the CPU, 1 fail"
     )
     (gather,) = found.left
     assert (gather.operator, gather.files, gather.nodes) == ("Gather", 2, 3)

@@ -34,8 +34,8 @@ _RUN = (
     "env_id",
     "unstable",
 )
-#: providers that are the CPU's, or none
-_ON_CPU = frozenset({"cpu", "none", None})
+#: providers of what was measured on the processor, or whose file no runtime ran
+ON_CPU = frozenset({"cpu", "none", None})
 _STATUS = {status.value: status for status in Status}
 
 
@@ -142,7 +142,7 @@ def otherwise_elsewhere(
     ``on cuda (onnxruntime 1.31.1) the same files give wrong values``; of each provider its newest release speaks.
     """
     works = {place_of(cell) for cell in cells if cell.works}
-    there = [cell for cell in moved if cell.provider not in _ON_CPU and place_of(cell) in works]
+    there = [cell for cell in moved if cell.provider not in ON_CPU and place_of(cell) in works]
     newest: dict[tuple[str, str], str] = {}
     for cell in sorted(there, key=lambda cell: versions.parse(cell.runtime_version or "0")):
         newest[cell.provider or "", cell.runtime or ""] = cell.runtime_version or ""

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from caniexport import versions
+from caniexport.answers.on_runtimes import ON_CPU
 from caniexport.answers.outcomes import short_cause
 from caniexport.bundles import node_tests, probes
 from caniexport.model.case import PLAIN
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 _NO_FILES = (probes.CORPUS, node_tests.CORPUS)
 _COLUMNS = ("runtime", "runtime_version", "provider", "device", "corpus", "case", "variant", "bundle")
 _ENDS = ("stage", "status", "message_id", "facts")
-#: providers on which there is nothing beside: the CPU's own, and none
-_ON_CPU = frozenset({"cpu", "none"})
 _LEFT = re.compile(r"CPUExecutionProvider: ([^;\n]+)")
 #: a row says nothing of the provider then
 _SAYS_NOTHING = frozenset({Status.SKIP.value, Status.INVALID.value, Status.NOT_RUN.value})
@@ -36,14 +35,14 @@ _CASES = 4
 
 
 class ProviderEnd(StrEnum):
-    """How a file ends on a provider, beside how it ends on the CPU."""
+    """How a file ends on a provider, beside how it ends on the CPU; what a reader must know first."""
 
+    VALUES = "are wrong there and right on the CPU"
+    FAILS = "fail there and work on the CPU"
     WHOLE = "run wholly there"
     PARTLY = "leave nodes to the CPU"
     ABSENT = "run on the CPU alone"
     ONLY = "work there and not on the CPU"
-    FAILS = "fail there and work on the CPU"
-    VALUES = "are wrong there and right on the CPU"
     BOTH = "fail or are wrong on the CPU too"
 
 
@@ -175,7 +174,7 @@ def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str)
 
 def elsewhere(dataset: Dataset) -> list[str]:
     """The providers beside the CPU's that ran files."""
-    return sorted({name for (name,) in dataset.run_groups(("provider",), {})} - _ON_CPU)
+    return sorted({name for (name,) in dataset.run_groups(("provider",), {})} - ON_CPU)
 
 
 def _said(cpu: Mapping[str, str]) -> str:

@@ -16,6 +16,7 @@ from caniexport import names, versions
 from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.documents import JudgedClaim, all_claims
 from caniexport.answers.filters import Filters
+from caniexport.answers.on_runtimes import ON_CPU
 from caniexport.answers.profile_differences import ProfileDifference, differences_beside_torch
 from caniexport.answers.provider_runs import ProviderEnd, worse_elsewhere
 from caniexport.answers.reasons import Why, why
@@ -43,8 +44,6 @@ from caniexport.profiles import PERIOD
 from caniexport.reproduce.find import of_answer
 
 _EXPORTERS = [member.value for member in Exporter]
-#: providers of a cell that was measured on the processor, or whose file no runtime ran
-_ON_CPU = ("cpu", None, "none")
 
 
 @dataclass(frozen=True)
@@ -404,7 +403,7 @@ def _own_opset(rows: Rows, subject: Subject, place: tuple[str, str, str, str]) -
 def _telling(cell: MeasuredCell, rows: Rows) -> tuple[Any, ...]:
     is_usual = cell.exporter == rows.default_exporters.get(cell.torch)
     fails = not cell.works and cell.status is not Status.UNSUPPORTED
-    return fails, versions.parse(cell.torch), is_usual, -_EXPORTERS.index(cell.exporter), cell.provider in _ON_CPU
+    return fails, versions.parse(cell.torch), is_usual, -_EXPORTERS.index(cell.exporter), cell.provider in ON_CPU
 
 
 def _explain(kept: Kept, choice: Choice) -> Why:
@@ -430,7 +429,7 @@ def _environment(kept: Kept, case: str, variant: str) -> Why:
 def _every(subject: Subject) -> list[Choice]:
     """The failing form with every exporter that it was measured with."""
     measured = {cell.exporter for cell in subject.cells if cell.variant == PLAIN}
-    others = [cell.provider for cell in subject.cells if cell.provider not in _ON_CPU]
+    others = [cell.provider for cell in subject.cells if cell.provider not in ON_CPU]
     provider = others[0] or "" if others and len(others) == len(subject.cells) else "cpu"
     return [Choice(subject.case, PLAIN, name, provider) for name in _EXPORTERS if name in measured]
 
