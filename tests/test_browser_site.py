@@ -16,10 +16,14 @@ from test_published_operators import SPELLINGS
 
 import caniexport
 from caniexport import home
+from caniexport.answers.operator_at import tell_called
+from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.cli import main
 from caniexport.home import VARIABLE
 from caniexport.match import search
+from caniexport.model.made_cases import OPERATORS
 from caniexport.operators import operator_key
+from caniexport.pages.kept import Kept
 from caniexport.pages.site import index
 
 pytestmark = MARKS
@@ -76,9 +80,8 @@ def page(chromium, published):
     page.set_content("<!doctype html>")
     for name in ("evidence.js", "match.js"):
         page.add_script_tag(content=(SCRIPTS / name).read_text(encoding="utf-8"))
-    page.evaluate(
-        "data => { window.INDEX = window.makeSearch(JSON.parse(data)) }", json.dumps(index.searched(published))
-    )
+    data = index.searched(published) | index.operators_told(Kept.open(home.find().published, None))
+    page.evaluate("data => { window.INDEX = window.makeSearch(JSON.parse(data)) }", json.dumps(data))
     yield page
     page.close()
 
@@ -88,6 +91,16 @@ def test_an_operator_in_any_spelling_has_the_key_that_python_gives_it(page):
 
     found = page.evaluate("names => names.map(name => window.INDEX.operator_key(name))", names)
     assert found == [operator_key(name) for name in names]
+
+
+def test_the_copy_says_of_an_operator_what_python_says(page):
+    summary = OperatorsSummary(home.find().of_corpus(OPERATORS).published)
+    newest = summary.releases[-1]
+    names = [*summary.operators, *(word for word in WORDS if len(word.split()) == 1)]
+
+    told = page.evaluate("names => names.map(name => window.INDEX.tell_operator(name))", names)
+    assert told == [tell_called(summary, name, newest) for name in names]
+    assert len(set(told)) > len(summary.operators) / 2
 
 
 def labelled(name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
@@ -9,6 +10,7 @@ from click.testing import CliRunner
 from dashboard_data import CROSS, build
 from questions import NO_QUESTIONS, QUESTIONS
 
+from caniexport import home as homes
 from caniexport.answers.select import load
 from caniexport.cli import main
 from caniexport.home import VARIABLE
@@ -128,6 +130,18 @@ def test_beside_an_operator_a_word_of_a_cases_code_hides_none_of_its_cases(resul
 
     assert found.left_out == ("batch_first",)
     assert {"lstm-dynamic-batch", "bilstm-by-two-lstms", "lstm-packed-unsorted"} <= {hit.case for hit in found.hits}
+
+
+@pytest.mark.parametrize("query", ["grid_sample", "where does grid_sample work", "is grid_sample supported"])
+def test_a_question_about_an_operator_begins_with_how_torchs_own_calls_of_it_end(results, query):
+    body = str(page("search", {"q": query}, Kept.open(homes.find().published, None)).body)
+    said = " ".join(CliRunner(env={"COLUMNS": "200"}).invoke(main, ["why", query]).output.split())
+
+    first = html.unescape(re.sub(r"<[^>]+>", "", re.search(r'<p class="decision">(.*?)</p>', body)[1]))
+    newest = load(results).torch[-1]
+    assert first.startswith(f"On torch {newest} torch's own calls of nn.functional.grid_sample (float32) are exported ")
+    assert first.partition(" Every release")[0] in said.replace("`", "")
+    assert "grid-sampler-unsupported-opset-11" in body
 
 
 def test_of_several_operators_each_has_its_cases_though_one_case_has_them_all(results):

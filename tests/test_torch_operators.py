@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from caniexport import home as homes
-from caniexport.answers.operator_at import operator_at
+from caniexport.answers.operator_at import operator_at, tell_called
 from caniexport.answers.operator_cells import why_operator
 from caniexport.answers.operator_findings import findings_by_operator
 from caniexport.answers.operator_grid import every_operator
@@ -196,6 +196,35 @@ def test_several_operators_of_one_name_are_told_in_one_sentence(summary, dataset
         "2 operators of torch have this name. In torch 2.13.0 dynamo exports all but nn.functional.interpolate.area; "
         "TorchScript exports all but nn.functional.interpolate.area"
     )
+
+
+def test_one_sentence_tells_of_what_a_name_means_at_a_release(summary):
+    assert tell_called(summary, "F.interpolate", NEW) == (
+        "On torch 2.13.0 2 operators of torch have this name; in float32 `dynamo=True` exports all but "
+        "nn.functional.interpolate.area, TorchScript (`dynamo=False`) exports all but nn.functional.interpolate.area."
+    )
+    assert tell_called(summary, "F.interpolate", OLD).endswith("TorchScript (`dynamo=False`) exports all of them.")
+    assert tell_called(summary, "grid_sample", NEW).startswith(
+        "On torch 2.13.0 torch's own calls of nn.functional.grid_sample (float32) are exported by TorchScript "
+    )
+    assert tell_called(summary, "fold", NEW) == (
+        "On torch 2.13.0 torch's own calls of fold (float32) are exported in part: TorchScript (`dynamo=False`) "
+        "exports 1 of 2 calls at opset 20."
+    )
+    assert tell_called(summary, "grid", NEW) == tell_called(None, "fold", NEW) == ""
+
+
+def test_where_all_calls_pass_it_is_said_at_which_opsets_only_some_do(tmp_path, dataset):
+    calls = [cell("op-fold", f"float32-{name}", TRACE, 20, "pass") for name in ("plain", "shape")]
+    calls += [cell("op-fold", "float32-plain", TRACE, 17, "pass"), cell("op-fold", "float32-shape", TRACE, 17, "fail")]
+    rows = summarised(NEW, calls, ENTRIES)
+    writer.write(tmp_path / "operators.parquet", "operators", to_arrow("operators", rows))
+    found = OperatorsSummary(tmp_path)
+
+    decision = torch_operator(found, dataset, "fold")[0].decision
+    assert decision.endswith("exports it at opset 20, since torch 2.13.0 (opset 20), and 1 of 2 calls at opset 17")
+    assert "at opset 20 (since torch 2.13.0; 1 of 2 calls at opset 17)." in tell_called(found, "fold", NEW)
+    assert every_operator(found)[0].partly == {TRACE: "1 of 2 calls at opset 17"}
 
 
 def test_a_number_on_the_left_stands_beside_the_operator_of_the_database(summary, dataset):

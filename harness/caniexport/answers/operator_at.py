@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from caniexport import versions
-from caniexport.answers.operator_grid import OperatorCell, operator_lines
+from caniexport.answers.operator_grid import OperatorCell, told_lines
 from caniexport.answers.reading import Rows
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.torch_operators import OperatorsSummary
+from caniexport.answers.torch_operators import OperatorsSummary, tell_which
 from caniexport.model.status import Exporter, Status
 from caniexport.operators import operator_key, operator_keys
 
@@ -26,7 +27,7 @@ class ExporterEnd:
     ``first`` is the lowest of these, ``status`` pass where there is one, else the worst at the newest; ``share`` how
     many of them pass there (``2/3``) where only some do, ``said`` how the first one that fails ends. ``releases`` says
     in words on which of the measured releases all of them pass at some opset, or at which other opset where one was
-    asked for.
+    asked for; ``partly`` how many pass at which opsets beside those where all do.
     """
 
     exporter: str
@@ -37,6 +38,7 @@ class ExporterEnd:
     share: str
     said: str
     releases: str
+    partly: str = ""
 
     def passes(self, opset: int | None) -> bool:
         """Whether all of them pass at an opset, or at an older one; dynamo's files are made at its own."""
@@ -46,17 +48,17 @@ class ExporterEnd:
 
     @property
     def exporting(self) -> str:
-        """Behind «dynamo exports …»: ``at opset 18, 20 (since torch 2.1.2)``."""
-        return f"at opset {self.passing} ({self.releases})"
+        """Behind «dynamo exports …»: ``at opset 18, 20 (since torch 2.1.2; 2 of 3 calls at opset 17)``."""
+        return f"at opset {self.passing} ({'; '.join(filter(None, (self.releases, self.partly)))})"
 
     @property
     def failing(self) -> str:
-        """Behind «TorchScript …»: ``does not at opset 8, 17 (2 of 3 calls pass; all of them since torch 2.5.1)``."""
+        """Behind «TorchScript …»: ``exports 2 of 3 calls at opset 17 (all of them since torch 2.5.1)``."""
         if not (self.share or self.releases):
             return "does not, whichever the opset and the release"
-        some = f"{self.share.replace('/', ' of ')} calls pass" if self.share else ""
-        other = f"{'all of them' if self.share else 'it does'} {self.releases}" if self.releases else ""
-        return f"does not at opset {self.asked} ({'; '.join(filter(None, (some, other)))})"
+        if not self.share:
+            return f"does not at opset {self.asked} (it does {self.releases})"
+        return f"exports {self.partly}{f' (all of them {self.releases})' if self.releases else ''}"
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ class OperatorAt:
         calls = f"torch's own calls of {self.op} ({self.dtype})"
         good = " and ".join(f"{self._who(end)} {end.exporting}" for end in self.ends if end.passing)
         bad = "; ".join(f"{self._who(end)} {end.failing}" for end in self.ends if not end.passing)
+        if not good and any(end.share for end in self.ends):
+            return f"On torch {self.torch} {calls} are exported in part: {bad}."
         if not good and self.narrowed:
             return f"On torch {self.torch} {calls} are not exported as asked for: {bad}."
         if not good:
@@ -115,8 +119,7 @@ def entry_at(
     ``exporters`` are the only ones told of where any of them was measured; of ``opsets`` an exporter is told at the
     highest that it was tried at.
     """
-    lines = [line for line in operator_lines(summary, op) if not line.form]
-    told = [line for line in lines if line.dtype == lines[0].dtype]
+    told = told_lines(summary, op)
     measured = versions.ordered({release for line in told for release in line.cells})
     if not measured:
         return None
@@ -130,6 +133,36 @@ def entry_at(
     number = versions.opset_text(opsets)
     notes = (*missing, *(f"Opset {number} was not tried for it by {name}." for name in untried if opsets))
     return OperatorAt(op, at, told[0].dtype, ends, torch, notes, bool(exporters or opsets))
+
+
+def tell_called(
+    summary: OperatorsSummary | None,
+    name: str,
+    torch: str,
+    exporters: Collection[str] = (),
+    opsets: Collection[int] = (),
+) -> str:
+    """One sentence on the operators that a name means: how torch's own calls of them end at a release, as
+    :func:`entry_at` takes it; empty where none is called so, or was measured.
+    """
+    if summary is None:
+        return ""
+    entries = [entry_at(summary, op, torch, exporters, opsets) for op in summary.meant(name)]
+    found = [entry for entry in entries if entry is not None]
+    there = [entry for entry in found if entry.torch == torch] or found[:1]
+    return "" if not there else there[0].told if len(there) == 1 else _tell_several(there)
+
+
+def _tell_several(found: Sequence[OperatorAt]) -> str:
+    """``On torch 2.15.0 3 operators have this name (…): `dynamo=True` exports all of them, TorchScript none.``"""
+    torch = found[0].torch
+    ends: dict[str, list[tuple[str, bool]]] = defaultdict(list)
+    for entry in found:
+        for end in entry.ends:
+            ends[end.exporter].append((entry.op, bool(end.passing)))
+    told = ", ".join(f"{_called(name, torch)} exports {tell_which(each)}" for name, each in ends.items())
+    dtypes = " and ".join(dict.fromkeys(entry.dtype for entry in found))
+    return f"On torch {torch} {len(found)} operators of torch have this name; in {dtypes} {told}."
 
 
 def operator_without_case(rows: Rows, summary: OperatorsSummary | None, name: str, torch: str) -> OperatorAt | None:
@@ -174,13 +207,14 @@ def _end(exporter: str, cells: Mapping[str, OperatorCell], torch: str, opsets: C
         here.share,
         here.said,
         versions.runs_text(passing, versions.ordered(cells)),
+        here.partly,
     )
 
 
 def _only(cells: Mapping[str, OperatorCell], opset: int) -> dict[str, OperatorCell]:
     """The releases in which an opset was tried, with that opset alone."""
     return {
-        torch: replace(cell, passing=tuple({opset} & set(cell.passing)), asked=(opset,))
+        torch: replace(cell, passing=tuple({opset} & set(cell.passing)), asked=(opset,), partly="")
         for torch, cell in cells.items()
         if opset in cell.asked
     }

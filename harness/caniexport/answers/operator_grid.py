@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from caniexport import versions
 from caniexport.answers.signs import EXPORTER_SHORT
-from caniexport.answers.torch_operators import TOLD, OperatorRow, OperatorsSummary, last_run, passed_text
+from caniexport.answers.torch_operators import (
+    TOLD,
+    OperatorRow,
+    OperatorsSummary,
+    last_run,
+    partly_text,
+    passed_text,
+)
 from caniexport.model.status import WORKS, Status
 
 _WORDS = [status.value for status in WORKS]
@@ -21,7 +28,8 @@ OF_TOLD = (
 #: how many calls of it end how at each opset
 _TOLD_ROWS = (
     f"{OF_TOLD} SELECT op, dtype, exporter, torch, list(opset) FILTER (list_contains(?, status)), "
-    "arg_max(status, (passing, opset)), max(passing), arg_max(calls, (passing, opset)), any_value(arguments) "
+    "arg_max(status, (passing, opset)), max(passing), arg_max(calls, (passing, opset)), any_value(arguments), "
+    "list((opset, passing, calls) ORDER BY opset) "
     "FROM plain JOIN told USING (op, place) WHERE calls > 0 GROUP BY ALL"
 )
 
@@ -33,6 +41,7 @@ class OperatorCell:
     status  pass where they do at every opset, degraded where they do at some, else the worst where most pass
     said    what the first call that does not pass there is given, and how it ends
     share   ``2/3`` where some of the calls pass, and all at no opset: the most that do at one
+    partly  how many pass at which opsets, where some do and some do not: ``2 of 3 calls at opset 17``
     """
 
     passing: tuple[int, ...]
@@ -40,6 +49,7 @@ class OperatorCell:
     status: Status
     said: str = ""
     share: str = ""
+    partly: str = ""
 
     @property
     def opsets(self) -> str:
@@ -62,9 +72,10 @@ class TimelineLine:
 class ListedEntry:
     """An operator in the table of all, in the dtype that it is told by.
 
-    ``now`` is how it ends in its newest release by exporter, ``passing`` the opsets there, ``share`` how many of its
-    calls pass where not all do, ``since`` the release from which on all pass at some opset, with that opset where it is
-    none of these: ``1.12.1 (opset 16)``. Where they do not now, ``passed`` says where they last did: ``until 2.10.0``.
+    ``now`` is how it ends in its newest release by exporter, ``passing`` the opsets there, ``partly`` at which others
+    some of its calls do, ``share`` how many of its calls pass where not all do, ``since`` the release from which on all
+    pass at some opset, with that opset where it is none of these: ``1.12.1 (opset 16)``. Where they do not now,
+    ``passed`` says where they last did: ``until 2.10.0``.
     """
 
     op: str
@@ -75,6 +86,7 @@ class ListedEntry:
     since: dict[str, str]
     passed: dict[str, str]
     torch: str
+    partly: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -117,13 +129,16 @@ def every_operator(summary: OperatorsSummary, until: str = "") -> list[ListedEnt
 
 
 class _ToldEnd(NamedTuple):
-    """At which opsets all calls pass; status, calls that pass and calls at the newest where most pass; the calls."""
+    """At which opsets all calls pass; status, calls that pass and calls at the newest where most pass; the calls; and
+    of each opset how many of them pass.
+    """
 
     opsets: tuple[int, ...]
     worst: str
     passing: int
     calls: int
     arguments: str | None
+    counts: Sequence[tuple[int, int, int]]
 
 
 def _entry(op: str, dtype: str, by: Mapping[str, Mapping[str, _ToldEnd]], releases: Sequence[str]) -> ListedEntry:
@@ -138,6 +153,7 @@ def _entry(op: str, dtype: str, by: Mapping[str, Mapping[str, _ToldEnd]], releas
         {exporter: _since(by[exporter], end) for exporter, end in now.items() if end.opsets},
         {exporter: _passed(by[exporter], end) for exporter, end in now.items() if not end.opsets},
         newest,
+        {exporter: partly_text(end.counts) for exporter, end in now.items() if end.opsets},
     )
 
 
@@ -164,12 +180,23 @@ def _share(passing: int, calls: int) -> str:
 
 def operator_lines(summary: OperatorsSummary, op: str) -> list[TimelineLine]:
     """The lines of an operator, in the order in which they are told."""
+    return _lines(summary.of_operator(op))
+
+
+def told_lines(summary: OperatorsSummary, op: str) -> list[TimelineLine]:
+    """Those of plain calls in the dtype that it is told by."""
+    plain = [row for row in summary.of_operator(op) if row.exporter and row.calls and not row.form]
+    dtype = min((row.dtype or "" for row in plain), key=_place_of, default="")
+    return _lines(row for row in plain if (row.dtype or "") == dtype)
+
+
+def _lines(rows: Iterable[OperatorRow]) -> list[TimelineLine]:
     groups: dict[tuple[str, str, str], dict[str, list[OperatorRow]]] = defaultdict(lambda: defaultdict(list))
-    for row in summary.of_operator(op):
+    for row in rows:
         if row.exporter and row.calls:
             groups[row.dtype or "", row.form or "", row.exporter][row.torch].append(row)
     made = [TimelineLine(*place, {torch: _cell(own) for torch, own in by.items()}) for place, by in groups.items()]
-    return sorted(made, key=_rank)
+    return sorted(made, key=lambda line: (line.form, *_place_of(line.dtype), line.exporter))
 
 
 def _cell(rows: Sequence[OperatorRow]) -> OperatorCell:
@@ -180,8 +207,10 @@ def _cell(rows: Sequence[OperatorRow]) -> OperatorCell:
     status = Status.PASS if shown is None else Status.DEGRADED if passing else Status(shown.status)
     said = f"{shown.failing or shown.sample}: {shown.signature}" if shown else ""
     share = "" if passing or shown is None else _share(shown.passing, shown.calls)
-    return OperatorCell(passing, tuple(row.opset or 0 for row in order), status, said, share)
+    partly = partly_text((row.opset or 0, row.passing, row.calls) for row in order)
+    return OperatorCell(passing, tuple(row.opset or 0 for row in order), status, said, share, partly)
 
 
-def _rank(line: TimelineLine) -> tuple[object, ...]:
-    return line.form, TOLD.index(line.dtype) if line.dtype in TOLD else len(TOLD), line.dtype, line.exporter
+def _place_of(dtype: str) -> tuple[int, str]:
+    """Where a dtype is told: the first that an operator has is the one that it is told by."""
+    return TOLD.index(dtype) if dtype in TOLD else len(TOLD), dtype

@@ -32,6 +32,10 @@ _PARTS = frozenset("fft linalg special masked sparse nn.functional signal.window
 _REPLAY = ("bundle", "runtime", "runtime_version", "provider", "status")
 _ONNXRUNTIME = ("onnxruntime", "cpu")
 _EXPORTERS = (Exporter.TRACE.value, Exporter.DYNAMO.value)
+#: what begins the names of operators that take a mask as well
+_MASKED = "masked."
+#: operators that do not work which are named
+_FEW = 3
 #: operators of ONNX that give their input
 _HANDS_ON = frozenset({"Identity"})
 #: the dtype that an operator is told by, the first of these that it has
@@ -95,6 +99,7 @@ class OperatorHistory:
                   opsets of the last; empty where the newest has other calls
     unmeasured    the releases right before ``since`` that were not measured: ``2.6.0 to 2.11.0``; it may pass there
     passing       opsets at which they pass in the newest release, ``asked`` those that were tried
+    partly        there how many pass at which others: ``2 of 3 calls at opset 17``
     counted       calls that pass in the newest release at the opsets where most do (``most``): ``2 of 3``
     status        the worst of them there, ``sample`` and ``signature`` of the first that does not pass, and what it is
                   given (``failing``)
@@ -117,6 +122,7 @@ class OperatorHistory:
     most: str = ""
     failing: str = ""
     passed: str = ""
+    partly: str = ""
 
     @property
     def works(self) -> bool:
@@ -227,9 +233,19 @@ class OperatorsSummary:
         def order(op: str) -> tuple[bool, bool, bool, tuple[bool, ...], bool, int]:
             is_gone, *unlike = self.likeness(op, name)
             is_other = operator_name(op) != spelled
-            return is_gone, op != bare, is_other, tuple(unlike), op.startswith("masked."), len(op)
+            return is_gone, op != bare, is_other, tuple(unlike), op.startswith(_MASKED), len(op)
 
         return sorted(found, key=order)
+
+    def meant(self, name: str) -> list[str]:
+        """Those of :meth:`called` that a name means as much as the first: that alone where it is the very name. What
+        works in place is meant by its own name alone: ``Resize`` is not ``resize_``.
+        """
+        called = [op for op in self.called(name) if not op.endswith("_") or name.endswith("_") or op.endswith("__")]
+        if called and called[0] in (name.removeprefix("torch."), operator_name(name)):
+            return called[:1]
+        found = [op for op in called if self.likeness(op, name) == self.likeness(called[0], name)]
+        return [op for op in found if not op.startswith(_MASKED)] or found
 
     def likeness(self, op: str, name: str) -> tuple[bool, bool, bool]:
         """What an operator lacks of what a name most likely means."""
@@ -292,12 +308,17 @@ def decide_several(places: Sequence[OperatorPlace]) -> str:
 
 
 def _exported(lines: Sequence[OperatorHistory]) -> str:
-    if not lines:
-        return ""
-    bad = [line.op for line in lines if not line.works]
-    some = "all of them" if not bad else f"all but {', '.join(bad)}"
-    few = len(bad) <= min(3, len(lines) - 1)
-    return f"{_speaker(lines[0])} exports {some if few else f'{len(lines) - len(bad)} of {len(lines)}'}"
+    return f"{_speaker(lines[0])} exports {tell_which([(line.op, line.works) for line in lines])}" if lines else ""
+
+
+def tell_which(ends: Sequence[tuple[str, bool]]) -> str:
+    """Which of several operators work: ``all of them``, ``all but fft.rfft``, ``2 of 8``, ``none of them``."""
+    bad = [op for op, works in ends if not works]
+    if not bad:
+        return "all of them"
+    if len(bad) == len(ends):
+        return "none of them"
+    return f"all but {', '.join(bad)}" if len(bad) <= _FEW else f"{len(ends) - len(bad)} of {len(ends)}"
 
 
 def _place(op: str, rows: Sequence[OperatorRow], releases: Sequence[str], dataset: Dataset) -> OperatorPlace:
@@ -365,6 +386,7 @@ def _line(
         most=versions.opset_text(row.opset for row in now if row.passing == shown.passing),
         failing=shown.failing,
         passed=passed_text(since, until, (row.opset for row in last)) if same_calls and not works else "",
+        partly=partly_text((row.opset or 0, row.passing, row.calls) for row in now),
     )
 
 
@@ -376,6 +398,15 @@ def last_run(passing: Collection[str], measured: Iterable[str]) -> tuple[str, st
 def passed_text(since: str, until: str, opsets: Iterable[int | None]) -> str:
     """``2.1.2 to 2.10.0 (opset 18, 20)``: releases in a row, and the opsets in the last of them."""
     return f"{since if since == until else f'{since} to {until}'} (opset {versions.opset_text(opsets)})"
+
+
+def partly_text(counts: Iterable[tuple[int, int, int]]) -> str:
+    """``2 of 3 calls at opset 14, 17`` of (opset, calls that pass, calls): where some pass and some do not."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for opset, passing, calls in counts:
+        if 0 < passing < calls:
+            found[f"{passing} of {calls} calls"].append(opset)
+    return ", ".join(f"{counted} at opset {versions.opset_text(opsets)}" for counted, opsets in found.items())
 
 
 def _unmeasured_before(release: str, measured: Sequence[str]) -> str:
@@ -401,7 +432,8 @@ def _words(line: OperatorHistory) -> str:
     who = _speaker(line)
     if line.works:
         gap = f"; {line.unmeasured} not measured" if line.unmeasured else ""
-        return f"{who} exports it at opset {line.passing}, since torch {line.since} (opset {line.opset}{gap})"
+        partly = f", and {line.partly}" if line.partly else ""
+        return f"{who} exports it at opset {line.passing}, since torch {line.since} (opset {line.opset}{gap}){partly}"
     before = f"; it did on torch {line.passed}" if line.passed else ""
     if not line.counted or line.counted.startswith("0 "):
         return f"{who} does not ({line.status}){before}"

@@ -31,7 +31,8 @@ ShowWhy = Callable[[Any, Any], None]
 @dataclass(frozen=True)
 class QuestionAnswer:
     """What a question was read as, what of it nobody knows, the answer, and which opsets a release takes that is asked
-    about without more words. ``nearest`` says that no case has all of the words, where the nearest answers.
+    about without more words. ``nearest`` says that no case has all of the words, where the nearest answers;
+    ``operator`` how torch's own calls end of the operator that the words are.
     """
 
     read_as: str
@@ -39,6 +40,7 @@ class QuestionAnswer:
     answer: Any
     opsets: str = ""
     nearest: str = ""
+    operator: str = ""
 
 
 def show_question(
@@ -81,7 +83,8 @@ def show_question(
     if asks.answer == "upgrade" and (others := _named(dataset, asks.words).others):
         left = f" (nothing is narrowed by {', '.join(others)}: no case is about an operator or theme of this name)"
     read_as = "; ".join((f"{asks.told}{left}", *asks.notes))
-    told = QuestionAnswer(read_as, asks.unknown, answer, asks.opsets, found.nearest)
+    calls = "" if asks.answer != "cases" or asks.setting.get("opset") else tell_calls(dataset, asks)
+    told = QuestionAnswer(read_as, asks.unknown, answer, asks.opsets, found.nearest, calls)
     output.answer(told, partial(_show, show=show), as_json)
 
 
@@ -97,6 +100,8 @@ def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:
     console.print(f"Read as: {told.read_as}.", highlight=False, soft_wrap=True)
     if told.nearest:
         console.print(told.nearest, style="bold", highlight=False, soft_wrap=True)
+    if told.operator:
+        console.print(told.operator, style="bold", highlight=False, soft_wrap=True)
     if told.opsets:
         console.print(f"{told.opsets[:1].upper()}{told.opsets[1:]}.", style="bold", soft_wrap=True)
     show(told.answer, console)
@@ -116,6 +121,25 @@ def _failing(dataset: Dataset, query: str, asks: Understood) -> FailingOperators
 def _operator(dataset: Dataset, asks: Understood) -> OperatorAt | None:
     """How torch's own calls of an operator that no case is about end at the release asked about, else the newest."""
     return find_operator(dataset, asks.words, asks.setting.get("torch", "").rpartition("..")[2])
+
+
+def tell_calls(dataset: Dataset, asks: Understood) -> str:
+    """How torch's own calls of the operator that a question's words are end at its release; empty where none is."""
+    from caniexport.answers.select import exporter_names
+
+    if len(asks.words.split()) != 1:
+        return ""
+    exporters = exporter_names(filter(None, asks.setting.get("exporter", "").split(",")))
+    return tell_operator(dataset, asks.words, asks.setting.get("torch", "").rpartition("..")[2], exporters)
+
+
+def tell_operator(dataset: Dataset, name: str, torch: str = "", exporters: Sequence[str] = ()) -> str:
+    """One sentence on the operators that a name means, without a release at the newest; empty where none is so."""
+    from caniexport.answers.operator_at import tell_called
+    from caniexport.answers.select import load
+    from caniexport.answers.torch_operators import operators_beside
+
+    return tell_called(operators_beside(dataset), name, torch or load(dataset).torch[-1], exporters)
 
 
 def find_operator(dataset: Dataset, name: str, torch: str) -> OperatorAt | None:

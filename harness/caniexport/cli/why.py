@@ -132,13 +132,17 @@ def _show_operator_cases(dataset: Dataset, operator: str, cases: Sequence[str], 
     """How the cases of an operator stand, a line for each exporter, and how to ask about one of them."""
     from caniexport.answers.supported import supported
     from caniexport.cli import support
+    from caniexport.cli.question import tell_operator
 
     found = supported(dataset, Filters(cases=tuple(cases)))
     one = f"caniexport why {found[0].case}"
+    told = tell_operator(dataset, operator)
 
     def show_cases(items: Answers[CaseSupport], console: Console) -> None:
+        if told:
+            console.print(told, style="bold", highlight=False, soft_wrap=True)
         lead = f"{operator} is an operator of {plural(len(items), 'case')}; one of them explained: `{one}`."
-        console.print(lead, style="bold", soft_wrap=True)
+        console.print(lead, soft_wrap=True)
         support.show(items, console)
 
     output.answer(found, show_cases, as_json)

@@ -18,7 +18,6 @@ from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.names import plural
 
-#: the exporters that torch's own calls are asked of
 #: how people call a provider
 _PROVIDERS = {"cuda": "cuda", "gpu": "cuda", "nvidia": "cuda", "openvino": "openvino"}
 _PROVIDER = re.compile(rf"\b(?:{'|'.join(_PROVIDERS)})\b", re.IGNORECASE)
@@ -27,6 +26,7 @@ _BESIDE = (
     "provider providers execution ep onnxruntime ort runtime file files wrong value values fail fails failing left"
 )
 _BESIDE_PROVIDER = frozenset({*_PROVIDERS, *_BESIDE.split()})
+#: the exporters that torch's own calls are asked of
 _CALLED_BY = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 #: the answer that a question is given: what becomes of one release on another, how fixes stand, a table of cases, or
 #: how each case that was found ends

@@ -86,6 +86,8 @@ _COMPLAINS = re.compile(
     rf"|expected|missing|regression|unrecognized|unknown|invalid){_END}",
     re.IGNORECASE,
 )
+#: «where» that asks, and is not the operator
+_WHERE = re.compile(r"^\W*where(?=\s+(?:do|does|did|is|are|can|could|may|will|would)\b)", re.IGNORECASE)
 _ASKS = re.compile(
     r"^\W*(?:is|are|does|do|did|can|could|may|will|why|which|what|when|where|how|since)\b(?!['\u2019])|\?\s*$",
     re.IGNORECASE,
@@ -168,6 +170,7 @@ def read_question(query: str) -> AskedQuestion | None:
     is_switched = bool(_SWITCH.search(text.left))
     exporter = _exporter(text)
     kind, releases, named = _releases(text)
+    text.take(_WHERE)
     status = _MISMATCH if _ASKS.search(query) and text.take(_WRONG) else ""
     if status:
         text.take(_BESIDE_WRONG)
@@ -186,6 +189,11 @@ def read_question(query: str) -> AskedQuestion | None:
         return given if is_listed else None
     is_asked = is_listed or (is_looked_for and _ASKS.search(query))
     return given if is_setting or given.asks or is_asked else None
+
+
+def is_sentence(query: str) -> bool:
+    """Whether a query is a question by its form, whose filling words no case is looked for by."""
+    return bool(_ASKS.search(query)) and not _COMPLAINS.search(query)
 
 
 def read_release(text: str) -> str:

@@ -16,7 +16,7 @@ from caniexport.match.error_index import ErrorIndex, index_errors
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import is_kind, read_error
 from caniexport.match.plain_causes import PATTERNS
-from caniexport.match.question import AskedQuestion, read_plain, read_question
+from caniexport.match.question import AskedQuestion, is_sentence, read_plain, read_question
 from caniexport.match.words import WordIndex, find_asked, find_with_every, index_words
 from caniexport.store import Dataset
 
@@ -90,12 +90,11 @@ def find(where: SearchIndex, query: str) -> SearchHits:
         return _of_error(query, match_error(where.errors, query))
     question = read_question(query)
     # what has no part of a setting by its name may be nothing but words
-    if question is None or not question.named:
+    if question is None or not (question.named or is_sentence(query)):
         hits = find_with_every(where.words, query)
         if hits:
             return _of_words(where, query, query, hits)
-    is_sentence = len(query.split()) >= _SENTENCE
-    match = match_error(where.errors, query) if is_sentence else None
+    match = match_error(where.errors, query) if len(query.split()) >= _SENTENCE else None
     if match and match.leads and (question is None or match.leads[0].confidence in _SURE):
         return _of_error(query, match)
     if question is not None:

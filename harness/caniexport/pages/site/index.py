@@ -14,6 +14,7 @@ from typing import Any
 
 from caniexport import names, operators
 from caniexport.answers.filters import Filters
+from caniexport.answers.operator_at import tell_called
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.standings import workarounds
 from caniexport.answers.support import Support
@@ -97,8 +98,23 @@ def script(kept: Kept) -> str:
     data["pages"] = operator_pages(kept)
     data["torch"] = kept.rows().torch
     data["upgrades"] = _upgrades(kept)
-    data |= _words_of_fixes(kept, data)
+    data |= _words_of_fixes(kept, data) | operators_told(kept)
     return f"window.CANIEXPORT = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n"
+
+
+def operators_told(kept: Kept) -> dict[str, Any]:
+    """The sentences on torch's operators, and which a name or its key means."""
+    summary = kept.operators()
+    if summary is None:
+        return {"told_of": {}, "sentences_of": []}
+    summary.read_all()
+    ends = {op: op.rpartition(".")[2] for op in summary.operators}
+    keys = {key for op, end in ends.items() for key in (op, operator_key(end), *name_keys(op))}
+    said = _Table()
+    torch = kept.rows().torch[-1]
+    named = {name: name for name in sorted(keys)} | {end.lower().replace("_", ""): end for end in ends.values()}
+    told = {key: tell_called(summary, name, torch) for key, name in named.items()}
+    return {"told_of": {name: said.numbers([text])[0] for name, text in told.items()}, "sentences_of": list(said)}
 
 
 def _upgrades(kept: Kept) -> dict[str, tuple[str, str]]:

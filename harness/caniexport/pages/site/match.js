@@ -417,6 +417,7 @@ window.makeSearch = data => {
     const is_switched = Boolean(match(reading._SWITCH, text.left))
     const exporter = _exporter(text)
     const [kind, releases, named] = _releases(text)
+    text.take(reading._WHERE)
     const status = match(reading._ASKS, query) && text.take(reading._WRONG).length ? reading._MISMATCH : ''
     if (status) text.take(reading._BESIDE_WRONG)
     const asks = _intention(text, kind, releases) || (status ? 'matrix' : '')
@@ -430,6 +431,7 @@ window.makeSearch = data => {
       named: is_named, others, status, to_opset: kind === 'move' ? opsets[1] ?? '' : '',
     } : null
   }
+  const is_sentence = query => Boolean(match(reading._ASKS, query)) && !match(reading._COMPLAINS, query)
   const read_plain = query => {
     const words = match(reading._COMPLAINS, query) ? '' : _words_of(query)
     return words ? {...NOTHING_ASKED, words} : null
@@ -469,7 +471,7 @@ window.makeSearch = data => {
     if (!query) return found
     if (is_error(query)) return _of_error(found, match_error(query))
     const question = read_question(query)
-    if (!question?.named) {
+    if (!question || !(question.named || is_sentence(query))) {
       const hits = _with_every(split(casefold(query)))
       if (hits.length) return _of_words(found, query, hits)
     }
@@ -559,5 +561,12 @@ window.makeSearch = data => {
     }
     return last[theirs.length]
   }
-  return {find, shorten, operator_key}
+  // how torch's own calls end, of the operator that a name means
+  const tell_operator = name => {
+    const plain = [...name.match(/^(?:torch\.)?(?:nn\.functional\.|nn\.|F\.|aten::)?(\w+)$/) ?? []].slice(1).map(end => casefold(end).replaceAll('_', ''))
+    const spellings = [name, name.replace(/^torch\./, ''), ...plain, operator_key(name)]
+    const place = data.told_of[spellings.find(spelling => Object.hasOwn(data.told_of, spelling))]
+    return place === undefined || split(name).length !== 1 ? '' : data.sentences_of[place]
+  }
+  return {find, shorten, operator_key, tell_operator}
 }

@@ -43,6 +43,7 @@
     const said = hit.text ? [element('p', 'said', hit.text)] : []
     return element('li', '', name, ...said, ...words_of_fix(hit), ...working(hit), element('ul', 'answers', ...answers))
   }
+  const ticked = text => text.split('`').map((part, at) => at % 2 ? element('code', '', part) : part)
   const told = found => {
     const count = `${found.hits.length} case${found.hits.length === 1 ? '' : 's'}`
     const shared = found.error ? 'this error, its operator or words like it' : 'these words'
@@ -121,6 +122,8 @@
       if (!found.question.words) return
     }
     const own = found.error || found.question || found.ops.some(op => asked().operator_key(op) === key) ? [] : [query]
+    const calls = found.error ? '' : asked().tell_operator(found.question ? found.question.words : query)
+    if (calls) out.append(element('p', 'decision', ...ticked(calls)))
     const named = [...others('operators', [...found.ops, ...own]), ...others('themes', found.themes)]
     if (named.length) out.append(element('p', 'counts', ...named))
     const alone = found.error && named.length

@@ -104,6 +104,7 @@ def answer(form: Form, kept: Kept, query: str, found: SearchHits) -> Markup:
     ops = [op for op in found.ops if torch_op.has_page(kept, op)] if found.error else _operators(kept, query, found.ops)
     given = {"found": found, "ops": ops, "hits": hits, "query": query, "questions": _QUESTIONS, "answer": told}
     given["opset"] = named["opset"] if named and named["opset"] in map(str, kept.rows().opsets) else ""
+    given["told"] = "" if found.error else torch_op.tell(kept, query, form.mine)
     return render("found.html", fix="" if found.error else decide_named_fix(form, kept, query), **given)
 
 

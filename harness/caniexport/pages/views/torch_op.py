@@ -9,7 +9,7 @@ from operator import attrgetter
 from markupsafe import Markup
 
 from caniexport import home as homes
-from caniexport.answers.operator_at import entry_at
+from caniexport.answers.operator_at import entry_at, tell_called
 from caniexport.answers.operator_findings import OperatorFinding, read_findings
 from caniexport.answers.operator_grid import (
     FailingOperators,
@@ -188,6 +188,15 @@ def told_at(kept: Kept, ops: Sequence[str], mine: Setting) -> dict[str, str]:
     opsets = tuple(int(opset) for opset in mine.of("opset") if opset.isdigit())
     found = {op: kept.answer(_at, op, torch, exporters, opsets) for op in ops} if torch and kept.operators() else {}
     return {op: text for op, text in found.items() if text}
+
+
+def tell(kept: Kept, name: str, mine: Setting) -> str:
+    """One sentence on the operators that a name means, at the reader's own release and exporters, else the newest;
+    empty where none is called so.
+    """
+    if not name or len(name.split()) > 1:
+        return ""
+    return tell_called(kept.operators(), name, mine.one("torch") or kept.rows().torch[-1], mine.of("exporter"))
 
 
 def timeline(kept: Kept, ops: Sequence[str], at: Mapping[str, str], *, told: bool = False) -> Markup:
