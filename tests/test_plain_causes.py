@@ -34,6 +34,11 @@ OPSET_22 = (
         ("No module named 'onnxscript._framework_apis.torch_2_9'", "onnxscript is older than torch 2.9"),
         ("ModuleNotFoundError: No module named 'mmcv.onnx'", "The module mmcv.onnx is not installed where this ran."),
         ("AttributeError: module 'torch.onnx' has no attribute 'dynamo_export'", "in torch 2.1 to 2.8 alone"),
+        ("Failed to create CUDAExecutionProvider. Require cuDNN 9.* and CUDA 13.*", "could not load its CUDA provider"),
+        (
+            "LoadLibrary failed with error 126 onnxruntime_providers_tensorrt.dll",
+            "could not load its TensorRT provider",
+        ),
         ("CUDA out of memory. Tried to allocate 2.00 GiB", "The memory where this ran was not enough"),
     ],
 )

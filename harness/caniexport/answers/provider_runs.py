@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING
 from caniexport import versions
 from caniexport.answers.on_runtimes import ON_CPU
 from caniexport.answers.outcomes import short_cause
+from caniexport.answers.select import load, select
 from caniexport.bundles import node_tests, probes
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Stage, Status
 
 if TYPE_CHECKING:
+    from caniexport.answers.filters import Filters
     from caniexport.store import Dataset
 
 #: what is not an exported file
@@ -96,13 +98,15 @@ class ProviderRuns:
     ends: dict[ProviderEnd, int]
     left: tuple[LeftOperator, ...]
     apart: tuple[ProviderCase, ...]
+    not_run: int = 0
 
     @property
     def told(self) -> str:
-        """The sentence about all of its files."""
+        """The sentence about all of its files; of those asked about also how many were not run there."""
         parts = [f"{self.ends[end]:,} {end.value}" for end in ProviderEnd if self.ends.get(end)]
         where = place_of(self.runtime, self.version, self.provider, self.device)
-        return f"{where}: of {sum(self.ends.values()):,} files, {', '.join(parts)}."
+        others = f" {self.not_run:,} more were not run there." if self.not_run else ""
+        return f"{where}: of {sum(self.ends.values()):,} files, {', '.join(parts)}.{others}"
 
 
 #: runtime, version, provider, device
@@ -112,21 +116,32 @@ _Of = tuple[str, str, str, str]
 @dataclass
 class _Gathered:
     ends: Counter[ProviderEnd] = field(default_factory=Counter)
+    files: set[str] = field(default_factory=set)
     ran: dict[str, str] = field(default_factory=dict)
     left: dict[str, dict[str, tuple[str, int]]] = field(default_factory=lambda: defaultdict(dict))
     apart: dict[tuple[str, str, ProviderEnd], list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
-def provider_runs(dataset: Dataset, provider: str, corpus: str = "") -> list[ProviderRuns]:
+def provider_runs(
+    dataset: Dataset, provider: str, corpus: str = "", filters: Filters | None = None
+) -> list[ProviderRuns]:
     """Every release of a runtime that ran files on a provider such as ``cuda``, oldest first.
 
-    corpus  ``onnx-node`` for ONNX's own tests; else the files that torch exported
+    corpus   ``onnx-node`` for ONNX's own tests; else the files that torch exported
+    filters  the cells whose files are meant; ``None`` for all files
     """
-    found = _gather(dataset, {"provider": (provider,)}, corpus)
+    meant = _files(dataset, filters) if filters is not None and filters.any else None
+    found = _gather(dataset, {"provider": (provider,)}, corpus, meant)
     ran = {name: form for gathered in found.values() for name, form in gathered.ran.items()}
     operators = _operators(dataset, ran, corpus)
     return [
-        ProviderRuns(*of, dict(gathered.ends), _ranked(gathered, operators), _differing(gathered))
+        ProviderRuns(
+            *of,
+            dict(gathered.ends),
+            _ranked(gathered, operators),
+            _differing(gathered),
+            len(meant - gathered.files) if meant is not None else 0,
+        )
         for of, gathered in found.items()
     ]
 
@@ -151,10 +166,19 @@ def place_of(runtime: str, version: str, provider: str, device: str) -> str:
     return f"{runtime} {version} on {provider}" + (f" ({device})" if device not in ("", "cpu") else "")
 
 
-def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str) -> dict[_Of, _Gathered]:
-    """By runtime, version, provider and device: how each file ended."""
+def _files(dataset: Dataset, filters: Filters) -> frozenset[str]:
+    """What names the files of cells."""
+    where = {name: tuple(values) for name, values in select(load(dataset), filters).where().items()}
+    return frozenset(bundle for (bundle,) in dataset.grouped(("bundle",), {}, where) if bundle)
+
+
+def _gather(
+    dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str, meant: Collection[str] | None = None
+) -> dict[_Of, _Gathered]:
+    """By runtime, version, provider and device: how each file ended, of all or of those that are ``meant``."""
     rows = dataset.run_groups((*_COLUMNS, *_ENDS), {}, where)
     rows = [row for row in rows if _is_of(row[4], corpus) and row[5] and row[9] not in _SAYS_NOTHING]
+    rows = [row for row in rows if meant is None or row[7] in meant]
     rows.sort(key=lambda row: (row[0], versions.parse(row[1] or "0"), *row[4:8]))
     texts = dataset.messages({row[10] for row in rows})
     found: dict[_Of, _Gathered] = defaultdict(_Gathered)
@@ -163,6 +187,7 @@ def _gather(dataset: Dataset, where: Mapping[str, Collection[str]], corpus: str)
         cpu = json.loads(facts or "{}").get("cpu", {})
         end = _end(stage, status, cpu.get("status") in WORKS)
         gathered.ends[end] += 1
+        gathered.files.add(bundle)
         if status in WORKS or end is ProviderEnd.ABSENT:
             gathered.ran[bundle] = variant
         if end in _APART:

@@ -56,14 +56,16 @@ def show_question(
     from caniexport.cli.runtimes import show_provider
     from caniexport.match.asked import asked_provider, understand
     from caniexport.match.question import AskedQuestion
+    from caniexport.match.search import tell_missing
 
     asks = understand(found.question or AskedQuestion(found.query), load(dataset))
     if asks.unknown:
         raise UnknownName("; ".join(asks.unknown))
-    provider = asked_provider(found.query, asks)
-    if provider in elsewhere(dataset):
-        runs = provider_runs(dataset, provider)
-        output.answer(QuestionAnswer(asks.told, (), runs), partial(_show, show=show_provider), as_json)
+    provider = asked_provider(found, asks, load(dataset))
+    if provider is not None and provider.name in elsewhere(dataset):
+        runs = provider_runs(dataset, provider.name, filters=provider.filters)
+        told = QuestionAnswer(asks.told, (), runs, nearest=tell_missing(provider.missing))
+        output.answer(told, partial(_show, show=show_provider), as_json)
         return
     failing = _failing(dataset, found.query, asks)
     if failing is not None:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 from caniexport import versions
 from caniexport.answers import points
+from caniexport.answers.filters import Filters
 from caniexport.answers.opset_ranges import tell_opsets
 from caniexport.answers.reading import Rows
 from caniexport.answers.select import exporter_names, opsets
-from caniexport.match.question import OPERATORS, AskedQuestion
+from caniexport.match.question import OPERATORS, PROVIDER, AskedQuestion
+from caniexport.match.search import SearchHits
+from caniexport.match.words import choose_main
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.names import plural
 
 #: how people call a provider
 _PROVIDERS = {"cuda": "cuda", "gpu": "cuda", "nvidia": "cuda", "openvino": "openvino"}
-_PROVIDER = re.compile(rf"\b(?:{'|'.join(_PROVIDERS)})\b", re.IGNORECASE)
 #: what stands beside its name and says nothing more
 _BESIDE = (
-    "provider providers execution ep onnxruntime ort runtime file files wrong value values fail fails failing left"
+    "provider providers execution ep onnxruntime ort runtime file files wrong value values fail fails failing left cpu"
 )
 _BESIDE_PROVIDER = frozenset({*_PROVIDERS, *_BESIDE.split()})
 #: the exporters that torch's own calls are asked of
@@ -90,11 +91,38 @@ def asked_exporter(query: str, asks: Understood) -> str:
     return next((name for name in asked if name in _CALLED_BY), "")
 
 
-def asked_provider(query: str, asks: Understood) -> str:
-    """The provider of a runtime that a question is about alone, such as ``cuda``; empty where there is more to it."""
-    found = _PROVIDER.search(query)
-    others = [word for word in asks.words.split() if word.casefold() not in _BESIDE_PROVIDER]
-    return "" if found is None or others else _PROVIDERS[found[0].casefold()]
+@dataclass(frozen=True)
+class AskedProvider:
+    """What a question asks of a provider of a runtime: its ``name``, such as ``cuda``, and the cells whose files are
+    meant. ``missing`` are words of it that no case is about.
+    """
+
+    name: str
+    filters: Filters
+    missing: tuple[str, ...] = ()
+
+
+def asked_provider(found: SearchHits, asks: Understood, rows: Rows) -> AskedProvider | None:
+    """The provider that a question is about, and which files; ``None`` where it names none, or asks for something else
+    of what it names.
+    """
+    named = PROVIDER.search(found.query)
+    if named is None or asks.answer in ("upgrade", "workarounds"):
+        return None
+    words, missing = (_beside_provider(each) for each in (asks.words.split(), found.left_out))
+    cases = tuple(hit.case for hit in choose_main(found.hits)) if words and found.hits else ()
+    low, _, high = asks.setting.get("torch", "").partition("..")
+    torch = rows.torch[rows.torch.index(low) : rows.torch.index(high or low) + 1] if low else ()
+    opset, exporter = (tuple(filter(None, asks.setting.get(name, "").split(","))) for name in ("opset", "exporter"))
+    asked = Filters(
+        cases, torch=tuple(torch), opsets=tuple(text.replace("..", "-") for text in opset), exporters=exporter
+    )
+    return AskedProvider(_PROVIDERS[named[0].casefold()], asked, missing if cases or not words else (*words, *missing))
+
+
+def _beside_provider(words: Iterable[str]) -> tuple[str, ...]:
+    """The words that say more than a provider's name does."""
+    return tuple(word for word in words if word.casefold() not in _BESIDE_PROVIDER)
 
 
 def _answer(question: AskedQuestion, setting: Mapping[str, str], before: str) -> Answer:

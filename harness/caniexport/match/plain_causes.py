@@ -17,6 +17,11 @@ _REFUSED = re.compile(r"Unsupported ONNX opset version: (?P<opset>\d+)")
 _GONE = re.compile(r"\btorch\.onnx\b.{0,3} has no attribute ['\"]?dynamo_export")
 _MEMORY = re.compile(r"\bout of memory\b|\bstd::bad_alloc\b|\bMemoryError\b|\bCannot allocate memory\b", re.IGNORECASE)
 _MISSING = re.compile(r"No module named ['\"]?(?P<name>[A-Za-z_][\w.]*\w)")
+_PROVIDER = re.compile(
+    r"onnxruntime_providers_(?P<library>cuda|tensorrt)\.(?:so|dll)\b"
+    r"|Failed to create (?P<named>CUDA|Tensorrt)ExecutionProvider",
+    re.IGNORECASE,
+)
 #: what torch.onnx and the runs of its files need, and what for
 _NEEDED = {
     "onnxscript": "torch.onnx.export needs it for `dynamo=True`, the default since torch 2.9",
@@ -39,7 +44,7 @@ def tell_cause(dataset: Dataset, text: str, torch: str = "") -> PlainCause | Non
     for pattern, tell in _CAUSES:
         found = pattern.search(text)
         if found:
-            return PlainCause(tell(dataset, found, torch), leads=pattern is _REFUSED)
+            return PlainCause(tell(dataset, found, torch), leads=pattern in (_REFUSED, _PROVIDER))
     return None
 
 
@@ -100,6 +105,19 @@ def _tell_missing(_: Dataset, found: re.Match[str], __: str) -> str:
     return f"The module {name} is not installed where this ran{needed}. It is no failure of an export."
 
 
+def _tell_provider(_: Dataset, found: re.Match[str], __: str) -> str:
+    """A provider whose own libraries are not found; which CUDA each package links is read from the packages."""
+    name = (found["library"] or found["named"]).casefold()
+    called = {"cuda": "CUDA", "tensorrt": "TensorRT"}[name]
+    also = " and TensorRT 10 beside it" if name == "tensorrt" else ""
+    return (
+        f"onnxruntime could not load its {called} provider: neither an export nor the file fails, and a session then "
+        "runs on the CPU without an exception. onnxruntime-gpu 1.27 and newer from the package index needs CUDA 13, "
+        f"1.19 to 1.26 CUDA 12, both cuDNN 9{also}: `pip install 'onnxruntime-gpu[cuda,cudnn]'`, and call "
+        "`onnxruntime.preload_dlls()` before the session is made."
+    )
+
+
 _CAUSES: tuple[tuple[re.Pattern[str], Callable[[Dataset, re.Match[str], str], str]], ...] = (
     (_TOO_NEW, _tell_too_new),
     (_REFUSED, _tell_refused),
@@ -107,6 +125,7 @@ _CAUSES: tuple[tuple[re.Pattern[str], Callable[[Dataset, re.Match[str], str], st
     (_FRAMEWORK, _tell_framework),
     (_MISSING, _tell_missing),
     (_MEMORY, _tell_memory),
+    (_PROVIDER, _tell_provider),
 )
 #: what tells a text with such a cause from words to look for
 PATTERNS = tuple(pattern for pattern, _ in _CAUSES)

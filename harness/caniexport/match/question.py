@@ -92,6 +92,8 @@ _ASKS = re.compile(
     r"^\W*(?:is|are|does|do|did|can|could|may|will|why|which|what|when|where|how|since)\b(?!['\u2019])|\?\s*$",
     re.IGNORECASE,
 )
+#: how people call a provider of a runtime
+PROVIDER = re.compile(r"(?<![\w.:/-])(?:cuda|gpu|nvidia|openvino)(?![\w:-])", re.IGNORECASE)
 _MISMATCH = "mismatch"
 #: what asks for operators, not for cases
 OPERATORS = re.compile(r"\b(?:operators?|ops)\b", re.IGNORECASE)
@@ -183,11 +185,12 @@ def read_question(query: str) -> AskedQuestion | None:
         "".join(opsets[1:2]) if kind == "move" else "",
     )  # fmt: skip
     is_setting = given.named or given.releases
-    is_looked_for = given.words and not _COMPLAINS.search(query)
+    is_provider = PROVIDER.search(query)
+    is_looked_for = given.words and (is_provider or not _COMPLAINS.search(query))
     is_listed = given.exporter and not given.words and OPERATORS.search(query)
     if only_complains:
         return given if is_listed else None
-    is_asked = is_listed or (is_looked_for and _ASKS.search(query))
+    is_asked = is_listed or (is_looked_for and (is_provider or _ASKS.search(query)))
     return given if is_setting or given.asks or is_asked else None
 
 

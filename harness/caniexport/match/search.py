@@ -58,9 +58,12 @@ class SearchHits:
     @property
     def nearest(self) -> str:
         """That nothing has all of the words, and what answers; empty where no word was left out."""
-        if not self.left_out:
-            return ""
-        return f"No measured case is about {', '.join(self.left_out)} as well; the nearest answers."
+        return tell_missing(self.left_out)
+
+
+def tell_missing(words: Sequence[str]) -> str:
+    """That no case is about some words as well; empty where there are none."""
+    return f"No measured case is about {', '.join(words)} as well; the nearest answers." if words else ""
 
 
 @dataclass(frozen=True)

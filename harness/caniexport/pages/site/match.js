@@ -423,9 +423,10 @@ window.makeSearch = data => {
     const asks = _intention(text, kind, releases) || (status ? 'matrix' : '')
     const is_named = named || opsets.length > 0 || runtime.length > 0 || is_switched
     const words = _words_of(text.left)
-    const is_looked_for = words && !match(reading._COMPLAINS, query)
+    const is_provider = match(reading.PROVIDER, query)
+    const is_looked_for = words && (is_provider || !match(reading._COMPLAINS, query))
     const is_listed = exporter && !words && match(reading.OPERATORS, query)
-    const is_asked = is_listed || (is_looked_for && match(reading._ASKS, query))
+    const is_asked = is_listed || (is_looked_for && (is_provider || match(reading._ASKS, query)))
     return (only_complains ? is_listed : is_named || releases.length || asks || is_asked) ? {
       words, asks, kind: asks === 'matrix' && kind === 'move' ? 'range' : kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
       named: is_named, others, status, to_opset: kind === 'move' ? opsets[1] ?? '' : '',

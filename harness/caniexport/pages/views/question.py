@@ -22,7 +22,7 @@ from caniexport.match import search as searching
 from caniexport.match.asked import Understood, asked_exporter, asked_provider, understand
 from caniexport.match.errors import Lead
 from caniexport.match.question import Intention, read_for, read_question
-from caniexport.match.search import SearchHits
+from caniexport.match.search import SearchHits, tell_missing
 from caniexport.match.words import choose_main
 from caniexport.model.case import PLAIN
 from caniexport.pages import links
@@ -108,23 +108,24 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
     form.warnings += inner.warnings
     # nothing is decided where the reader's own setting, which the question does not replace, is not known
     asks = replace(asks, unknown=(*asks.unknown, *(set(form.mine.missing) - set(asks.setting))))
-    provider = asked_provider(found.query, asks)
-    if provider in elsewhere(kept):
-        body = render("provider_runs.html", found=kept.answer(provider_runs, provider))
+    provider = asked_provider(found, asks, kept.rows())
+    if provider is not None and provider.name in elsewhere(kept):
+        runs = kept.answer(provider_runs, provider.name, "", provider.filters)
+        body = render("provider_runs.html", found=runs)
         only = {
             "whole": links.page("runs"),
             "label": "All runs",
             "wide": (),
             "replaced": (),
             "failing": None,
-            "provider": provider,
+            "nearest": tell_missing(provider.missing),
         }
         return render("asked.html", found=found, asks=asks, body=body, **only)
     is_known = not asks.unknown and (found.hits or not asks.words or asks.answer == "upgrade")
     about = {
         "replaced": _replaced(asks),
         "failing": _failing(kept, found.query, asks),
-        "provider": "",
+        "nearest": found.nearest,
         "newest": kept.rows().torch[-1],
     }
     with links.carrying(inner.mine.address):
