@@ -28,7 +28,7 @@ _FAMILIES = (
         "upsampling_bilinear2d"),
     ("upsample_nearest2d", "resize_nearest_neighbor", "upsample_nearest1d", "upsample_nearest3d",
         "_upsample_nearest_exact2d", "upsampling_nearest2d"),
-    ("interpolate", "interp", "resize", "upsample"),
+    ("interpolate", "interp", "resize", "upsample", "upsampling", "interpolation"),
     ("index_put", "index_put_", "_index_put_impl", "scatter_nd", "scatternd"),
     (
         "im2col", "torch.nn.functional.unfold", "nn.functional.unfold", "f.unfold", "torch.nn.unfold", "nn.unfold",
