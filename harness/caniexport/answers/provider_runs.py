@@ -125,7 +125,7 @@ class _Gathered:
 def provider_runs(
     dataset: Dataset, provider: str, corpus: str = "", filters: Filters | None = None
 ) -> list[ProviderRuns]:
-    """Every release of a runtime that ran files on a provider such as ``cuda``, oldest first.
+    """Every release of a runtime that ran files on a provider such as ``cuda``, the newest first.
 
     corpus   ``onnx-node`` for ONNX's own tests; else the files that torch exported
     filters  the cells whose files are meant; ``None`` for all files
@@ -142,7 +142,7 @@ def provider_runs(
             _differing(gathered),
             len(meant - gathered.files) if meant is not None else 0,
         )
-        for of, gathered in found.items()
+        for of, gathered in sorted(found.items(), key=lambda item: versions.parse(item[0][1] or "0"), reverse=True)
     ]
 
 

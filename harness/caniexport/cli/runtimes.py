@@ -101,8 +101,8 @@ def show_operators(lines: list[OperatorLine], console: Console) -> None:
 
 def show_provider(found: list[ProviderRuns], console: Console) -> None:
     """Print, for each release, its sentence, what ends otherwise there, and the operators left to the CPU."""
-    for runs in found:
-        console.print(runs.told, soft_wrap=True)
+    for place, runs in enumerate(found):
+        console.print(("\n" if place else "") + runs.told, soft_wrap=True)
         for end in dict.fromkeys(item.end for item in runs.apart):
             mine = [item for item in runs.apart if item.end is end]
             console.print(f"\nFiles that {end.value}, by case:")
