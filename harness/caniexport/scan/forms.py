@@ -125,8 +125,8 @@ def _rest(variables: Sequence[CodeTerm], left: list[CodeTerm], bound: Binding, l
 @dataclass(frozen=True)
 class FixForm:
     """What a fix looks like: its ``pieces`` with their weights. ``of`` is the package in which it is well known,
-    ``needs`` what must stand beside it (nothing, "export", "operator" or "beside"), ``failing`` whether it is the
-    failing form.
+    ``needs`` what must stand beside it (nothing, "export", "exporter", "operator" or "beside"), ``failing`` whether it
+    is the failing form.
     """
 
     case: str

@@ -13,8 +13,9 @@ from functools import cached_property
 from caniexport.scan.files import ParsedFile
 from caniexport.scan.forms import FixForm, Knowledge, Profile, find, narrowed, unique
 from caniexport.scan.normal import TermReader, functions, top_level
-from caniexport.scan.stated import Told, ToldPlace
+from caniexport.scan.sides import LONG
 from caniexport.scan.terms import CONSTANT, VARIABLE, CodeTerm
+from caniexport.scan.told import Told, ToldPlace
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class Ranking:
         if not place.is_about_onnx:
             return ""
         _, calls = lines.between(place.first, place.last)
-        long = place.instead is not None and place.instead[1] - place.instead[0] > _LONG
+        long = place.instead is not None and place.instead[1] - place.instead[0] > LONG
         _, others = lines.between(*place.instead) if place.instead and not long else (frozenset(), frozenset())
         # a branch that only leaves calls nothing, and takes the place of nothing
         left_out = others - calls if calls else frozenset()
@@ -143,7 +144,12 @@ class Ranking:
         if not calls:
             told -= _VAGUE  # nothing here takes the place of what is called everywhere
         blamed = place.blamed & place.named - _VAGUE
-        return place.most_told(told or blamed - calls or blamed)
+        named = place.most_told(told or blamed - calls or blamed)
+        return named or self._rarest(place.left_out)
+
+    def _rarest(self, operators: Sequence[str]) -> str:
+        """Of these operators the one that the fewest cases have; empty where there is none."""
+        return max(operators, key=lambda op: self.rarity.get(op, 0.0), default="")
 
     def alone(self, lines: OnLines, named: Callable[[int], frozenset[str]]) -> list[Formed]:
         """Forms that are findings without their author's words, by line; of one line the largest and its equals.
@@ -332,8 +338,6 @@ _LITTLE = 6.0
 _FEW = 2
 #: of a form's weight, what is found of it at least
 _SHARE = 0.6
-#: lines of a branch of which it tells what the other side has not
-_LONG = 20
 #: operators that a form has at least that is a finding by the name of its function
 _NAMED_FORM = 2
 #: what a failing form counts that is written in ``cases/forms.toml``; one that is a case's own counts its share

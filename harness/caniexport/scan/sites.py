@@ -14,13 +14,14 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from caniexport.scan import backends, exports, gates
+from caniexport.scan.branches import Flags, asks_for_export, ends, exporting, flags_of
 from caniexport.scan.files import SECONDS, TOO_DEEP, Clock, ParsedFile, Skipped, SourceFile, TooLong, Unreadable
 from caniexport.scan.gates import Condition, dotted
 from caniexport.scan.normal import blocks, blocks_of, operator_of
 from caniexport.scan.project import is_test
 from caniexport.scan.ranked import OnLines, Ranking, lines_of
 from caniexport.scan.site import Site, SiteKind, Sureness
-from caniexport.scan.stated import asks_for_export, ends, exporting, is_scripted_for_values
+from caniexport.scan.stated import is_scripted_for_values
 from caniexport.scan.workarounds import StatedWorkaround, rules_of_functions, text_at, workarounds, written_rules
 
 #: torch's own, and what projects call theirs
@@ -32,6 +33,7 @@ _OWN_RULE = (("route-autograd-function-symbolic", "symbolic"),)
 _SCRIPTED = (("branch-on-value", "script_first"),)
 _INLINED = (("route-autograd-function-symbolic", "inlined"),)
 _OWN_NODE = (("route-new-onnx-op", "plain"),)
+_NO_DICTIONARY = (("dict-as-output", "?"),)
 _OPSETS = (("opset-range-by-torch-version", "opset_in_range"),)
 #: domains whose nodes ONNX Runtime has
 _DOMAINS = ("", "aten", "onnx", "ai.onnx", "com.microsoft", "org.pytorch.aten")
@@ -229,14 +231,15 @@ class _Finder(ast.NodeVisitor):
         self.functions.pop()
 
     def visit_If(self, node: ast.If) -> None:
-        way = exporting(node.test)
-        about = asks_for_export(node.test) or id(node) in self._behind_export
+        way = exporting(node.test, self._export_flags)
+        about = asks_for_export(node.test, self._export_flags) or id(node) in self._behind_export
         self.inside += about
         rest = () if isinstance(node.body[-1], ast.Raise) else self._rest.get(id(node), ())
         if way is not None:
             sides = (node.body, node.orelse or rest) if way else (node.orelse or rest, node.body)
             self._calls_rule(node, sides[0])
             self._leaves_out_function(node, *sides)
+            self._leaves_out_dictionary(node, *sides)
         self._gate(node.test, node.body, node.orelse or rest)
         self.generic_visit(node)
         self.inside -= about
@@ -251,12 +254,22 @@ class _Finder(ast.NodeVisitor):
 
     def _leaves_out_function(self, node: ast.If, exported: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> None:
         """A branch on tracing or exporting that computes without an autograd function what the other one applies."""
-        if not exported or not asks_for_export(node.test) or isinstance(exported[0], ast.Raise):
+        if not exported or not asks_for_export(node.test, self._export_flags) or isinstance(exported[0], ast.Raise):
             return
         applied = _applied(other) & self.autograd
         if applied and not _applied(exported):
             told = "a branch that leaves out an autograd function"
             self._add(node, SiteKind.STATED, name=min(applied), fixes=_INLINED, told=told)
+
+    def _leaves_out_dictionary(self, node: ast.If, exported: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> None:
+        """A branch on tracing or exporting that gives back tensors where the other one gives back a dictionary."""
+        asked = asks_for_export(node.test, self._export_flags) and not is_test(self.source.path)
+        if asked and _gives_dictionary(other) and not _gives_dictionary(exported) and ends(exported):
+            self._add(node, SiteKind.STATED, fixes=_NO_DICTIONARY, told="a branch that gives back no dictionary")
+
+    @cached_property
+    def _export_flags(self) -> Flags:
+        return flags_of(self.source.tree)
 
     @cached_property
     def _rest(self) -> Mapping[int, Sequence[ast.stmt]]:
@@ -267,7 +280,11 @@ class _Finder(ast.NodeVisitor):
     def _behind_export(self) -> frozenset[int]:
         """Branches in what is left to an export, as another branch has ended before."""
         nodes = (node for block in blocks(self.source.tree) for node in block if id(node) in self._rest)
-        behind = (self._rest[id(node)] for node in nodes if isinstance(node, ast.If) and asks_for_export(node.test))
+        behind = (
+            self._rest[id(node)]
+            for node in nodes
+            if isinstance(node, ast.If) and asks_for_export(node.test, self._export_flags)
+        )
         return frozenset(id(node) for block in behind for node in block)
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
@@ -338,7 +355,7 @@ class _Finder(ast.NodeVisitor):
             chosen = self._chosen(found, body, orelse)
             if about:
                 named = bool(self.functions) and _is_named_for_export(self.functions[-1])
-                asked = self.inside or asks_for_export(test)
+                asked = self.inside or asks_for_export(test, self._export_flags)
                 called = _called if asked else _called_of_torch if named else _called_by_none
                 ops = tuple(sorted(called(body) ^ called(orelse)))
                 fixes = fixes or self._beside(test, [*body, *orelse])
@@ -533,6 +550,13 @@ def _applied(block: Iterable[ast.stmt]) -> set[str]:
     """The names before ``.apply(…)`` in a block."""
     calls = (dotted(item.func) for node in block for item in ast.walk(node) if isinstance(item, ast.Call))
     return {name.split(".")[-2] for name in calls if name.endswith(".apply") and name.count(".")}
+
+
+def _gives_dictionary(block: Sequence[ast.stmt]) -> bool:
+    """Whether a block ends by giving back a dictionary."""
+    last = block[-1] if block else None
+    given = last.value if isinstance(last, ast.Return) else None
+    return isinstance(given, ast.Dict) or (isinstance(given, ast.Call) and dotted(given.func) == "dict")
 
 
 def _called_by_none(_: Iterable[ast.AST]) -> set[str]:

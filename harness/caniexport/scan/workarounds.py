@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from caniexport.scan import backends
+from caniexport.scan.branches import ends, span
 from caniexport.scan.files import ParsedFile
 from caniexport.scan.normal import blocks, dotted, every_statement, operator_of
 from caniexport.scan.project import is_test
 from caniexport.scan.ranked import Candidate, Formed, OnLines, Ranking
 from caniexport.scan.site import Site, SiteKind, Sureness
-from caniexport.scan.stated import Told, ToldPlace, builds_graphs, ends, names_around, places, span, speaks_of_export
+from caniexport.scan.stated import builds_graphs, names_around, places
+from caniexport.scan.told import Told, ToldPlace
+from caniexport.scan.wording import speaks_of_export
 
 _TOLD = {
     Told.COMMENT: "its author's words",
@@ -47,7 +50,7 @@ def workarounds(
     found = [
         _told(source, place, best, by_path, ranking.operator(place, lines))
         for place, best in stated
-        if onnx or (place.told is Told.PATCH and not is_test(source.path)) or place.runtime or by_path
+        if onnx or _is_plain(place, source) or place.runtime or by_path
     ]
     found = [item for item in found if not _is_within_another(item, found)]
     if onnx:
@@ -59,6 +62,7 @@ def workarounds(
         )
         for item in _first_of_each(ranking.alone(lines, around))
         if not any(other.first <= item.line <= other.last for other in covered)
+        and (not _needs_exporter(item) or _exports_around(source, item.line))
     ]
     kept = [item for item in found if item in covered or _is_worth_telling(item)]
     # in a folder that is about another runtime as a whole, each comment speaks of it
@@ -73,6 +77,11 @@ def _is_about_onnx(source: ParsedFile) -> bool:
     text = "\n".join(source.lines)
     names_it = "onnx" in text.lower() or "opset" in text.lower()
     return names_it and not is_test(source.path) and not builds_graphs(text)
+
+
+def _is_plain(place: ToldPlace, source: ParsedFile) -> bool:
+    """Whether a place shows what it leaves out wherever it is: its file need not name ONNX."""
+    return (place.told is Told.PATCH or (place.asked and bool(place.left_out))) and not is_test(source.path)
 
 
 def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]:
@@ -170,6 +179,20 @@ def _is_around(node: ast.AST, line: int) -> bool:
     return isinstance(node, kinds) and node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
+def _needs_exporter(found: Formed) -> bool:
+    return all(form.needs == "exporter" for form in found.forms)
+
+
+def _exports_around(source: ParsedFile, line: int) -> bool:
+    """Whether the function around a line exports a model itself."""
+    around = [node for node in every_statement(source.tree) if _is_around(node, line)]
+    first, last = span([node for node in around if isinstance(node, ast.FunctionDef)][-1:] or source.tree.body)
+    return any(_EXPORT_CALL.search(text) for text in source.lines[first - 1 : last])
+
+
+_EXPORT_CALL = re.compile(r"onnx\.(?:dynamo_)?export\(|onnx_export\(|jit\.trace\(")
+
+
 def _first_of_each(found: list[Formed]) -> Iterator[Formed]:
     """Of lines beside each other with the same fix the first."""
     last: dict[tuple[str, str], int] = {}
@@ -191,7 +214,7 @@ def _formed(source: ParsedFile, found: Formed, by_path: str, names: frozenset[st
     leads = ranking.known.profiles[found.forms[0].case].leads
     beside = bool(leads & (names or frozenset())) and size >= _FEWEST and _speaks_around(source, found.line)
     known = of and (names is not None or distinct)
-    said = bool(leads & _reimplemented(source, found.line))
+    said = bool(leads & _reimplemented(source, found.line)) or _needs_exporter(found)
     sure = Sureness.SAME if known or beside or said or (written and size >= _WHOLE) else Sureness.SIMILAR
     return Site(
         source.path, found.line, SiteKind.SHAPE, text_at(source, found.line), found.fixes[0][0], fixes=found.fixes,
