@@ -99,11 +99,31 @@ _LEFT_OUT = {
         "clamp",
         "def f(x, size):\n    if torch.onnx.is_in_onnx_export():\n        x = clip_for_onnx(x, size)\n    return x\n",
     ),
+    "a module put there by a script": (
+        "silu",
+        "for m in model.modules():\n    # activations that ONNX has\n    if isinstance(m.act, nn.SiLU):\n"
+        "        m.act = Own()\n",
+    ),
+    "a registered forward": (
+        "rmsnorm",
+        '@register_patch("onnx", "torch.nn.RMSNorm.forward")\ndef own(original):\n    return original\n',
+    ),
+    "a mask as an index": (
+        "index",
+        "def f(x, keep):\n    if torch.onnx.is_in_onnx_export():\n        return x * keep\n    return x[keep]\n",
+    ),
     "a docstring that tells of an error": (
         "round",
         'def anchor(size):\n    """Half a size. The original one uses `round`, which ONNX does not support."""\n'
         "    return torch.floor(size / 2 + 0.5)\n",
     ),
+}
+#: what authors say that is enough without an operator
+_SAID = {
+    "none-among-outputs": "# As ONNX does not support NoneType for output, zeros stand for None",
+    "dict-as-output": "# for ONNX: torch.jit.trace cannot return a dictionary",
+    "dim-of-batch-one": "# the ONNX export specializes a batch of 1",
+    "tracer-baking-used-on-purpose": "# cast the count to a constant while exporting to ONNX",
 }
 #: what is left out there is no workaround
 _ORDINARY = {
@@ -173,6 +193,11 @@ def test_any_other_branch_is_none(told, test):
 def test_what_is_left_out_for_an_export_is_told(told, how):
     operator, text = _LEFT_OUT[how]
     assert told(text) == [operator]
+
+
+@pytest.mark.parametrize("case", _SAID)
+def test_what_authors_say_of_a_case_without_an_operator_is_enough(told, case):
+    assert told(f"def f(x):\n    {_SAID[case]}\n    return x + 1\n") == [case]
 
 
 @pytest.mark.parametrize("why", _ORDINARY)

@@ -166,7 +166,7 @@ class Knowledge:
     profiles: Mapping[str, Profile]
     rarity: Mapping[str, float]
     arguments: Mapping[str, tuple[tuple[str, str], ...]]
-    sayings: tuple[tuple[re.Pattern[str], tuple[str, str]], ...]
+    sayings: tuple[tuple[re.Pattern[str], tuple[str, str], bool], ...]
 
     @cached_property
     def by_operator(self) -> Mapping[str, tuple[tuple[int, CodeTerm], ...]]:
@@ -361,11 +361,12 @@ def _entries() -> list[dict[str, Any]]:
     return entries
 
 
-def _sayings() -> Iterator[tuple[re.Pattern[str], tuple[str, str]]]:
-    """What authors say of a fix, with the fix."""
+def _sayings() -> Iterator[tuple[re.Pattern[str], tuple[str, str], bool]]:
+    """What authors say of a fix, with the fix, and whether that is enough without its operator."""
     for entry in _entries():
         case, _, variant = entry["fix"].partition("/")
-        yield from ((re.compile(line, re.IGNORECASE), (case, variant)) for line in entry.get("said", ()))
+        alone = entry.get("alone", False)
+        yield from ((re.compile(line, re.IGNORECASE), (case, variant), alone) for line in entry.get("said", ()))
 
 
 def _piece(code: str) -> CodeTerm:

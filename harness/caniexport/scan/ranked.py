@@ -122,7 +122,7 @@ class Ranking:
         there, others = lines.between(*place.instead) if place.instead else (frozenset(), frozenset())
         quoted = there | self._quoted(place.quoted)
         sayings = self.known.sayings if place.is_about_onnx else ()
-        said = frozenset(fix for pattern, fix in sayings if pattern.search(place.said))
+        said = {fix: alone for pattern, fix, alone in sayings if pattern.search(place.said)}
         # what both branches have is no reason for either
         seen = _PlaceSeen(here - there, calls, quoted, others - calls, place.named, place.words, said)
         found = [self._candidate(profile, seen) for profile in self.known.profiles.values()]
@@ -197,7 +197,7 @@ class Ranking:
         if not there & self._telling:
             return []
         here, calls = lines.between(*ours)
-        seen = _PlaceSeen(here, calls, there, others - calls, frozenset(), frozenset(), frozenset())
+        seen = _PlaceSeen(here, calls, there, others - calls, frozenset(), frozenset(), {})
         cases = {case for number in there & self._telling for case in self._failing_of[number]}
         found = [self._candidate(self.known.profiles[case], seen) for case in cases]
         good = [item for item in found if item and item.form >= _SHARE and max(item.failing, item.left_out) >= 1.0]
@@ -232,6 +232,7 @@ class Ranking:
         told = max(named, left_out, min(failing, 1.0))
         variant, form = self._best_form(profile.case, seen.here, told >= 1.0, failing >= 1.0)
         said = [fix for case, fix in seen.said if case == profile.case]
+        alone = any(enough for (case, _), enough in seen.said.items() if case == profile.case)
         if not (told or form or said):
             return None
         operators, other = self._operators(profile, seen.calls)
@@ -239,7 +240,7 @@ class Ranking:
         return Candidate(
             profile.case, variant or (said[0] if said else other) or "?", named, left_out, form, failing, operators,
             self._words(profile, seen.words), 1.0 if most <= _FEW else 0.0,
-            1.0 if said else 0.0, 1.0 if profile.leads & seen.calls else 0.0 if profile.leads else 0.5,
+            1.0 if said else 0.0, 1.0 if alone or profile.leads & seen.calls else 0.0 if profile.leads else 0.5,
         )  # fmt: skip
 
     def _failing(self, profile: Profile, there: Collection[int]) -> float:
@@ -315,7 +316,7 @@ class _PlaceSeen:
     left_out: frozenset[str]
     named: frozenset[str]
     words: frozenset[str]
-    said: frozenset[tuple[str, str]]
+    said: Mapping[tuple[str, str], bool]
 
 
 #: the logarithm of how many times fewer cases have an operator than there are, where it tells

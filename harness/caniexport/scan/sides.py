@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from caniexport.scan.normal import dotted, operator_of
@@ -28,6 +29,8 @@ _TO_PYTHON = frozenset({"item"})
 #: calls and arguments that give another type, and arguments that old exporters do not take
 _CASTS = frozenset("float double half long int bool to type type_as".split())
 _ARGUMENTS = frozenset("dtype antialias scale_factor stable include_self generator ceil_mode".split())
+#: what masks are called
+_MASK = re.compile(r"mask|(?:^|_)keep(?:$|_)|valid", re.IGNORECASE)
 #: functions of Python with an operator's name
 _OF_PYTHON = frozenset("min max sum abs round any all int float len range list zip".split())
 #: lines of a branch of which it tells what the other side has not
@@ -87,6 +90,8 @@ def _operators(side: Side) -> Iterator[str]:
                 yield operator_called(item)
             elif isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Store) and _is_slice(item.slice):
                 yield "copy"
+            elif isinstance(item, ast.Subscript) and _is_mask(item.slice):
+                yield "index"
 
 
 def _applies_a_function(side: Side) -> bool:
@@ -105,6 +110,11 @@ def _types(side: Side) -> set[str]:
 def _is_slice(index: ast.expr) -> bool:
     """Whether an index takes a slice, as lists of Python are not written to."""
     return any(isinstance(item, ast.Slice) for item in getattr(index, "elts", [index]))
+
+
+def _is_mask(index: ast.expr) -> bool:
+    """Whether an index chooses by a mask: ``x[x > 0]``, ``x[keep]``."""
+    return isinstance(index, ast.Compare) or bool(_MASK.search(getattr(index, "id", "")))
 
 
 def _computes(side: Side) -> bool:

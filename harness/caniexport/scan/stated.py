@@ -327,7 +327,7 @@ class _PlaceFinder:
             item.value for item in ast.walk(call) if isinstance(item, ast.Constant) and isinstance(item.value, str)
         ]
         runtime = backends.of_call(call)
-        named = {operator_of(text) for text in texts} & self.known
+        named = {operator_of(text.removesuffix(".forward")) for text in texts} & self.known
         last = node.end_lineno or node.lineno
         yield ToldPlace(
             node.lineno,

@@ -30,6 +30,8 @@ _OF_TORCH = re.compile(
 )
 #: what a kept line may begin with
 _BEFORE = re.compile(r"^#+\s*(?:original|originally|old|was|before|previously)?:?\s*", re.IGNORECASE)
+#: a path of what is there for an export
+_OF_EXPORT = re.compile(r"onnx|export|deploy", re.IGNORECASE)
 #: lines around an assignment whose words are about it
 _AROUND = 4
 
@@ -158,7 +160,9 @@ def _exchanged(source: ParsedFile, known: Collection[str]) -> Iterator[ToldPlace
     """``if isinstance(layer, nn.SiLU): setattr(parent, name, Own())`` in what prepares for an export."""
     functions = {item.name: item for item in every_statement(source.tree) if isinstance(item, Function)}
     for node, inside in _within(source.tree):
-        if not isinstance(node, ast.If) or inside is None or not _names_export(source, inside):
+        if not isinstance(node, ast.If):
+            continue
+        if not (_speaks(source, node) or (inside is not None and _names_export(source, inside))):
             continue
         asked = _types_asked(node.test) & set(known)
         own = _put_instead(node.body)
@@ -166,7 +170,7 @@ def _exchanged(source: ParsedFile, known: Collection[str]) -> Iterator[ToldPlace
             function = functions.get(own)
             first, last = span([function]) if function is not None else (node.lineno, span(node.body)[1])
             yield ToldPlace(
-                first, first, last, Told.PATCH, inside.name,
+                first, first, last, Told.PATCH, inside.name if inside else "",
                 frozenset(asked), avoided=frozenset(asked),
             )  # fmt: skip
 
@@ -202,11 +206,11 @@ def _made(node: ast.expr) -> str:
 
 
 def _kept_lines(source: ParsedFile, known: Collection[str]) -> Iterator[ToldPlace]:
-    """An old line that is kept as a comment beside the assignment in its place, with a word on an export near them."""
+    """An old line that is kept as a comment beside the assignment in its place, with a word on an export near them, or
+    in the file's path.
+    """
     for node in every_statement(source.tree):
-        if not isinstance(node, ast.Assign) or not speaks_of_export(
-            source.lines[max(0, node.lineno - _AROUND) : (node.end_lineno or node.lineno) + 2]
-        ):
+        if not isinstance(node, ast.Assign) or not (_OF_EXPORT.search(source.path) or _speaks(source, node)):
             continue
         near = [*source.lines[max(0, node.lineno - 3) : node.lineno - 1], *source.lines[node.end_lineno or 0 :][:1]]
         for line in near:

@@ -39,7 +39,8 @@ HARD = re.compile(
     r"(?:not|n't|cannot) (?:\w+ ){0,2}(?:support|export|handle|compatib|implement|allow|work|possible|friendly|trace)"
     r"|(?:not|n't|cannot) (?:be )?(?:support|export|handle|convert|trace|us)ed|can ?not|can't|unsupported|incompatib"
     r"|to be supported|\bfails?\b|\bfailed|\berror|\bbugg?y?\b|\bbreaks?\b|broken|\bissues?\b|problematic|reject"
-    r"|\bcrash|\bbakes?\b|\bno (?:onnx )?(?:lowering|symbolic|rule|support|equivalent)",
+    r"|\bcrash|\bbakes?\b|\bmismatch|\bwrong (?:result|value|output)|to match (?:py)?torch"
+    r"|\bno (?:onnx )?(?:lowering|symbolic|rule|support|equivalent)",
     re.IGNORECASE,
 )
 _WORKAROUND = re.compile(r"work-? ?a?rounds?\b", re.IGNORECASE)
@@ -111,7 +112,7 @@ _OTHER_NAMES = tuple(
         (r"\b(?:fused|flash|sdpa?)[ _-]?att(?:entio)?n|\bsdpa\b", "scaled_dot_product_attention"),
         (r"^(?!.*bicubic).*\banti-?alias", "_upsample_bilinear2d_aa"),
         (r"bicubic.*\banti-?alias|\banti-?alias.*bicubic", "_upsample_bicubic2d_aa"),
-        (r"\b(?:random |torch\.)?Generator\b", "rand"),
+        (r"\btorch\.Generator\b", "rand"),
         (r"\bautograd[. ]?functions?\b|custom autograd", "prim::PythonOp"),
         (r"\bin-?place (?:\w+ )?(?:with|of|by|to|on) (?:a )?slic", "copy_"),
         (r"\b(?:bool(?:ean)?|mask(?:ed)?) (?:mask )?(?:index(?:ing)?|assign\w*)", "index_put"),
@@ -153,7 +154,7 @@ def in_name(known: Collection[str], name: str) -> Iterator[str]:
         for start in range(len(parts) - size + 1):
             word = "_".join(parts[start : start + size])
             operator = operator_of(word)
-            if operator in known and not {word, operator} & _ENGLISH:
+            if operator in known and word not in _ENGLISH and (size > 1 or operator not in _ENGLISH):
                 parts[start : start + size] = [""] * size
                 yield operator
 
