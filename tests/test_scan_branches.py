@@ -146,6 +146,13 @@ _ORDINARY = {
         "def f(n, export=False):\n    if export:\n        m = torch.full([n, n], fill_value=1)  # onnx\n    else:\n"
         "        m = torch.full((n, n), 1)\n    return m\n"
     ),
+    "another word in the name of what is called": (
+        "def f(x, size):\n    if torch.onnx.is_in_onnx_export():\n        x = min_and_max_for_onnx(x, size)\n"
+        "    return x\n"
+    ),
+    "a constant that is no wish": (
+        "def f(x):\n    # avoids what bakes the length as a constant during ONNX export\n    return x + 1\n"
+    ),
     "a flag that is handed on": (
         "def f(x, onnx_trace=False):\n    return utils.softmax(x, dim=1, onnx_trace=onnx_trace)\n"
     ),

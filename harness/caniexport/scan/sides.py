@@ -19,7 +19,7 @@ _COMMON = frozenset(
     "argmax all any round trace mode constant pad if loop listconstruct liftfresh".split()
 )
 #: of these what says nothing even where it is the only one
-SAYS_NOTHING = frozenset(
+_SAYS_NOTHING = frozenset(
     "to size reshape transpose permute unsqueeze cat stack add sub mul neg zeros ones empty tensor arange append clone "
     "detach contiguous float int linear conv2d batchnorm relu sigmoid dropout embedding matmul trace mode constant if "
     "loop listconstruct liftfresh".split()
@@ -57,17 +57,17 @@ def left_out(ours: Side, other: Side, known: Collection[str], *, rare_only: bool
     rare = [op for op in missing if op not in _COMMON]
     if rare:
         return tuple(rare) if len(rare) <= _FEW else ()
-    common = [op for op in missing if op not in SAYS_NOTHING]
+    common = [op for op in missing if op not in _SAYS_NOTHING]
     if common or rare_only:
         return tuple(common) if len(common) == 1 and not rare_only else ()
-    both = [op for op in dict.fromkeys(there) if op in known and op in here and op not in SAYS_NOTHING]
+    both = [op for op in dict.fromkeys(there) if op in known and op in here and op not in _SAYS_NOTHING]
     return tuple(both) if len(both) == 1 and not missing and _types(ours) != _types(other) else ()
 
 
 def given_to(call: ast.Call, known: Collection[str]) -> tuple[str, ...]:
     """The operator of a call one of whose arguments a branch chooses."""
     operator = operator_called(call)
-    return (operator,) if operator in known and operator not in SAYS_NOTHING else ()
+    return (operator,) if operator in known and operator not in _SAYS_NOTHING else ()
 
 
 def operator_called(call: ast.Call) -> str:

@@ -23,7 +23,7 @@ from caniexport.scan.branches import (
 )  # fmt: skip
 from caniexport.scan.files import ParsedFile
 from caniexport.scan.normal import dotted, every_statement, operator_of
-from caniexport.scan.sides import LONG, SAYS_NOTHING, given_to, left_out
+from caniexport.scan.sides import LONG, given_to, left_out
 from caniexport.scan.swaps import swapped
 from caniexport.scan.told import Told, ToldPlace
 from caniexport.scan.wording import (
@@ -54,6 +54,8 @@ _EXPORTS = re.compile(
 #: what only tells of what goes on
 _TELLS = frozenset("print info debug warning warn log".split())
 _COMMENT_LINE = re.compile(r"^\s*#")
+#: operators of everyday use that a function's name has for themselves
+_EVERYDAY = frozenset("clip clamp expand repeat gather roll flip split chunk squeeze unbind pad scatter tile".split())
 #: lines behind a comment that it is about, at most
 _BEHIND = 14
 #: lines above a branch's first statement that may be its comment
@@ -411,8 +413,8 @@ class _PlaceFinder:
         called = {last_name(item.func) for item in parts if isinstance(item, ast.Call)}
         told = {name for name in names if _NAMED_FOR_EXPORT.search(name)}
         sure = frozenset(operator for name in told for operator in in_name(self.known, name))
-        words = (operator_of(word) for name in told & called for word in name.lower().split("_"))
-        return sure or frozenset(words) & self.known - SAYS_NOTHING
+        words = {word for name in told & called for word in name.lower().split("_")} & _EVERYDAY
+        return sure or frozenset(map(operator_of, words)) & self.known
 
     def _swapped(self, node: ast.stmt) -> set[str]:
         """The operators of the modules that a statement looks for: ``isinstance(layer, nn.Hardswish)``."""
