@@ -114,6 +114,7 @@ _FILLING = frozenset(
     "operators ops currently some all every between choose choosing pick decide better recommended safe safely than "
     "then only just also run runs running code team help think needing "
     "remove drop delete keep "
+    "exportable convertible possible "
     "ok okay fine did by unsupported breaks break breaking broke better best worse than many much write written writes "
     "produce produces get gets after before can't cannot couldn't doesn't don't isn't aren't won't".split()
 )
