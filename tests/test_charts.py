@@ -57,3 +57,19 @@ def test_a_long_name_beside_a_table_of_colours_is_whole_in_a_wider_font_too():
 
     # a letter of 10 pixels is up to 6.3 wide in the fonts that browsers take
     assert float(re.search(r'transform="translate\((\d+)', picture)[1]) > 6.3 * len(name) * 0.9
+
+
+def test_the_box_of_a_picture_is_that_of_what_is_drawn_in_it():
+    series = [Series(f"dynamo, {name}", (3, 90)) for name in ("all operators", "by use in models", "some")]
+    cells = [HeatCell("a long name of one", "of 2.8.0", "100", "#aad0f0", "#14191d")]
+    pictures = [
+        bars_chart(COLUMNS, series, "bars"),
+        share_chart([Gathered("", "dynamo", 4, dict.fromkeys(COLUMNS, Share(1, 4, None)))], COLUMNS, "cases"),
+        heat_chart(cells, ["a long name of one"], ["of 2.8.0"], "colours"),
+    ]
+
+    for made in pictures:
+        found = re.findall(r'(src|srcset)="[^"]*"[^>]* width="(\d+)" height="(\d+)"', made)
+        assert found
+        for of, width, height in found:
+            assert f'width="{width}" height="{height}"' in drawn(made, of)
