@@ -76,6 +76,14 @@ def test_a_workaround_by_any_of_its_names_is_answered_with_when_it_may_go_and_wh
     assert ("torch.cross without dim takes the first axis of size 3" in said) is not is_one
 
 
+def test_the_first_sentence_says_by_which_exporter_a_workaround_is_needed_where_they_differ(kept):
+    said = printed("workaround", "cumsum")
+    assert "still needed for 4 of 6 cases: cumprod-no-rule, log-cumulative-sum-of-exponentials (by every " in said
+    assert "exporter), cumsum-of-bools (by trace, script, not by dynamo, default) and 1 more" in said
+    # by one exporter nothing differs
+    assert " by " not in printed("workaround", "cumsum", "--exporter", "trace").split("cumprod")[0]
+
+
 def test_what_to_do_where_my_own_model_fails(kept):
     said = printed("why", "-", "--torch", "2.8", text=RFFT)
     assert re.match(r"2 measured cases end with this error, the first is rfft-\S+ \(torch\.fft\.rfft", said)

@@ -113,10 +113,28 @@ def _clause(need: str, cases: Sequence[tuple[str, list[Standing]]], fix: str, ev
         if len(cases) > _DESCRIBED:
             # what was filtered by its word leaves no others to count
             others = f" of {every}" if len(cases) < every else ""
-            return f"{verb} for {len(cases)}{others} cases: {named}"
+            return f"{verb} for {len(cases)}{others} cases{_by_each(need, cases)}"
         each = [f"{case}{_by_whom(need, items)}{_title(items)}" for case, items in cases]
         return f"{verb} for {' and '.join(each)}"
     return f"{need}: {named}"
+
+
+def _by_each(need: str, cases: Sequence[tuple[str, list[Standing]]]) -> str:
+    """The first of these cases, those that are alike in their exporters together: `` by trace: a, b``, ``: a, b (by
+    every exporter), c (by trace, not by dynamo) and 2 more``.
+    """
+    exporters = {item.exporter for _, items in cases for item in items}
+    alike: dict[str, list[str]] = defaultdict(list)
+    for case, items in cases:
+        is_every = set(_such(need, items)) == {item.exporter for item in items}
+        alike["by every exporter" if is_every else _by_whom(need, items).strip()].append(case)
+    names = [case for mine in alike.values() for case in mine]
+    if len(exporters) == 1 or len(alike) == 1:
+        (whom, *_) = alike
+        return f"{f' {whom}' if len(exporters) > 1 else ''}: {some(names, _NAMED)}"
+    shown, more = set(names[:_NAMED]), len(names) - _NAMED
+    told = [(", ".join(case for case in mine if case in shown), whom) for whom, mine in alike.items()]
+    return f": {', '.join(f'{mine} ({whom})' for mine, whom in told if mine)}{f' and {more} more' if more > 0 else ''}"
 
 
 def _obsolete(items: Sequence[Standing]) -> list[Standing]:
@@ -170,17 +188,22 @@ def _by_whom(need: str, standings: list[Standing]) -> str:
     """Where a fix is needed, where none helps, and where it may go: `` by trace, not by dynamo``, `` by dynamo; none is
     needed by trace``.
     """
-    word = {_NEEDED: Workaround.NEEDED, _BROKEN: Workaround.BROKEN, _HARMED: Workaround.HARMFUL}.get(need)
-    if word is None:
+    such = _such(need, standings)
+    if not such:
         return ""
-    names = list(dict.fromkeys(item.exporter for item in standings))
-    such = [name for name in names if any(item.exporter == name and item.word is word for item in standings)]
+    names = dict.fromkeys(item.exporter for item in standings)
     free = [
         name
         for name in names
         if name not in such and any(item.exporter == name and item.word is Workaround.OBSOLETE for item in standings)
     ]
     named = ", ".join(EXPORTER_SHORT[name] for name in free)
-    joined = ", not by" if word is Workaround.NEEDED else "; none is needed by"
+    joined = ", not by" if need == _NEEDED else "; none is needed by"
     without = f"{joined} {named}" if free else ""
     return f" by {', '.join(EXPORTER_SHORT[name] for name in such)}{without}"
+
+
+def _such(need: str, standings: list[Standing]) -> list[str]:
+    """The exporters by which a fix is so; none of what is said of the failing form."""
+    word = {_NEEDED: Workaround.NEEDED, _BROKEN: Workaround.BROKEN, _HARMED: Workaround.HARMFUL}.get(need)
+    return list(dict.fromkeys(item.exporter for item in standings if item.word is word))
