@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 _FOLDER = Path(__file__).resolve().parent
 # Streamlit puts this folder on the path, not the one that has dashboard/
@@ -29,7 +29,7 @@ from anyio import to_thread  # noqa: E402
 from markupsafe import Markup  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 from starlette.requests import Request  # noqa: E402
-from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response  # noqa: E402
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response  # noqa: E402
 from starlette.routing import Route  # noqa: E402
 from streamlit.starlette import App  # noqa: E402
 
@@ -55,6 +55,8 @@ _FONT = re.compile(r"\./static/media/SourceSansVF-Upright[\w.-]+\.woff2")
 
 def _page(name: str) -> Callable[[Request], Awaitable[Response]]:
     async def reply(request: Request) -> Response:
+        if short := _without_empty(request):
+            return RedirectResponse(short)
         asked = _asked(request)
         if kind := asked.pop("format", ""):
             return await _kept_table(name, asked, kind)
@@ -62,6 +64,17 @@ def _page(name: str) -> Callable[[Request], Awaitable[Response]]:
         return HTMLResponse(text, status, headers={"cache-control": "no-store"})
 
     return reply
+
+
+def _without_empty(request: Request) -> str:
+    """The address without the parameters that a form sends of fields where nothing is chosen; empty where it has none
+    of them.
+    """
+    given = parse_qsl(request.url.query, keep_blank_values=True)
+    kept = [(name, value) for name, value in given if value]
+    query = f"?{urlencode(kept)}" if kept else ""
+    # relative: the app may be served below another address
+    return f"./{request.url.path.rpartition('/')[2]}{query}" if len(kept) < len(given) else ""
 
 
 def _asked(request: Request) -> dict[str, str]:

@@ -37,10 +37,10 @@ def home(tmp_path_factory):
 
 @pytest.fixture
 def ask(home, monkeypatch):
-    """``ask("/case", "case=a")``: the reply's status, headers and body."""
+    """``ask("/case", "case=a")``: the reply's status, headers and body, of the address that one leads on to too."""
     monkeypatch.setenv(VARIABLE, str(home))
 
-    def run(path, query=""):
+    def run(path, query="", *, follow=True):
         sent = []
 
         async def receive():
@@ -54,7 +54,10 @@ def ask(home, monkeypatch):
         with ThreadPoolExecutor(1) as apart:  # in this thread a browser of other tests may have a loop
             apart.submit(lambda: asyncio.run(Starlette(routes=serve.ROUTES)(scope, receive, send))).result()
         whole = b"".join(message.get("body", b"") for message in sent)
-        return sent[0]["status"], dict(sent[0]["headers"]), whole.decode()
+        headers = dict(sent[0]["headers"])
+        if follow and sent[0]["status"] == 307:
+            return run(path, headers[b"location"].decode().partition("?")[2])
+        return sent[0]["status"], headers, whole.decode()
 
     return run
 
@@ -357,3 +360,12 @@ def test_a_picture_of_a_page_is_drawn_when_it_is_asked_for(ask):
     assert "<svg" in body
     assert "2.15.0" in body
     assert ask("/picture", "name=0123456789abcdef")[0] == 404
+
+
+def test_fields_that_a_form_sends_empty_do_not_stay_in_the_address(ask):
+    status, headers, _ = ask("/", "q=cross&torch=&opset=&exporter=dynamo&exporter=trace", follow=False)
+    assert status == 307
+    assert headers[b"location"] == b"./?q=cross&exporter=dynamo&exporter=trace"
+
+    assert ask("/matrix", "torch=", follow=False)[1][b"location"] == b"./matrix"
+    assert ask("/matrix", "torch=2.8.0", follow=False)[0] == 200
