@@ -46,5 +46,29 @@ if (!window.cells) {
   // paper has every row, and a reader's own search every text
   addEventListener('beforeprint', all)
   addEventListener('keydown', event => { if ((event.ctrlKey || event.metaKey) && event.key === 'f') all() })
-  window.cells = {draw, kinds, watch}
+  // the last columns of a box that scrolls, the first of them whole: what is hidden of it is taken from the names
+  // beside it where that is little, else what is seen of it from the box
+  const LITTLE = 18
+  const newest = box => {
+    box.style.maxWidth = ''
+    box.style.setProperty('--less', '0px')
+    box.scrollLeft = box.scrollWidth
+    const stays = [...box.querySelectorAll('.matrix thead :is(th.case, th.by)')].filter(head => getComputedStyle(head).position === 'sticky')
+    const begins = Math.max(...stays.map(head => head.getBoundingClientRect().right))
+    const cut = [...box.querySelectorAll('.matrix thead th:not(.case, .by)')].map(head => head.getBoundingClientRect()).find(({left, right}) => left < begins - 1 && right > begins + 1)
+    if (cut && box.scrollLeft && begins - cut.left < LITTLE) box.style.setProperty('--less', `${begins - cut.left}px`)
+    else if (cut && box.scrollLeft) box.style.maxWidth = `${box.offsetWidth - (cut.right - begins)}px`
+    box.scrollLeft = box.scrollWidth
+    box.dataset.ends = box.scrollLeft
+    widths.observe(box)
+    widths.observe(box.firstElementChild)
+  }
+  // columns are wider in another font or style, and more of them are seen in a wider box
+  const again = box => {
+    const isThere = Math.abs(box.scrollLeft - box.dataset.ends) < 2 || box.scrollLeft + box.clientWidth > box.scrollWidth - 2
+    if (isThere) newest(box)
+  }
+  const widths = new ResizeObserver(seen => requestAnimationFrame(() => seen.forEach(({target}) => again(target.closest('.scroll')))))
+  addEventListener('resize', () => document.querySelectorAll('.scroll[data-ends]').forEach(again))
+  window.cells = {draw, kinds, newest, watch}
 }

@@ -3,7 +3,7 @@
   const first = document.getElementById('first')
   cells.watch()
   // as nav.js has it: of many releases the newest are seen first
-  first.querySelectorAll('.scroll:has(> .matrix.many:not(.chosen))').forEach(box => { box.scrollLeft = box.scrollWidth })
+  first.querySelectorAll('.scroll:has(> .matrix.many:not(.chosen))').forEach(cells.newest)
   const load = () => {
     const held = document.getElementById('app')
     if (!held) return

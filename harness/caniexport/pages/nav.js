@@ -138,7 +138,7 @@ if (!window.caniexport) {
     sizes.observe(box)
     if (box.scrollWidth <= box.clientWidth) return
     const isNewest = box.querySelector('.matrix.many:not(.chosen)')
-    if (isNewest) box.scrollLeft = box.scrollWidth
+    if (isNewest) cells.newest(box)
     // no box to scroll yet where the style is not there
     if (isNewest && !box.scrollLeft) return
     box.dataset.seen = '1'

@@ -43,7 +43,7 @@ _NO_END = re.compile(r"</(?:li|td|th|tr|dd|dt)>\s*(?=<(?:li|td|th|tr|dd|dt)\b|</
 _EACH = 100
 #: the scripts of the search, in the order in which they are loaded
 _SEARCH = ("evidence.js", "match.js", "site.js")
-_TABLES = ("newest.js",)
+_TABLES = ("cells.js", "newest.js")
 _FILTERS = ("filters.js",)
 
 
@@ -144,10 +144,9 @@ class _Copy:
         (self._folder / FEED).write_text(text, encoding="utf-8")
 
     def _assets(self) -> None:
-        for name in ("style.css", "plain.css", "icon.svg"):
-            shutil.copyfile(_HERE.parent / name, self._folder / name)
-        for name in (*_SEARCH, *_TABLES, *_FILTERS):
-            shutil.copyfile(_HERE / name, self._folder / name)
+        for name in ("style.css", "plain.css", "icon.svg", *_SEARCH, *_TABLES, *_FILTERS):
+            own = _HERE / name
+            shutil.copyfile(own if own.exists() else _HERE.parent / name, self._folder / name)
         (self._folder / _MARK).write_text(index.script(self._kept), encoding="utf-8")
         self._files = downloads.write(self._kept, self._folder / "data")
 

@@ -38,7 +38,9 @@ const beyond = box => {
 // Of many releases the newest are seen first, of those that were asked for the first.
 window.toNewest = () => {
   for (const box of document.querySelectorAll('.scroll:has(> .matrix)')) {
-    if (box.querySelector('.matrix.many')) box.scrollLeft = box.querySelector('.matrix.chosen') ? 0 : box.scrollWidth
+    box.style.maxWidth = ''
+    if (box.querySelector('.matrix.many:not(.chosen)')) cells.newest(box)
+    else box.scrollLeft = 0
     beyond(box)
   }
 }
