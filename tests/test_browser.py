@@ -159,6 +159,11 @@ def test_another_exporter_and_form_of_a_case_are_one_click_each(visit):
     page.wait_for_url("**opset=9**")
     drawn(page)
     assert page.locator(".strip td.chosen").count() == 1
+    # in a narrow window, too, each is seen
+    page.set_viewport_size({"width": 280, "height": 900})
+    choices = "[...document.querySelectorAll('[role=radiogroup] button')]"
+    until(page, f"{choices}.every(choice => choice.getBoundingClientRect().right <= 280)")
+    assert page.evaluate(f"{choices}.length") > 4
 
 
 def test_is_this_workaround_still_needed_is_answered_from_the_front_page(visit):

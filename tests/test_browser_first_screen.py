@@ -218,20 +218,34 @@ def test_a_question_is_asked_with_one_click_on_its_card(visit):
 
 @pytest.mark.parametrize("path", ["/matrix", "/workarounds", "/alerts", "/claims"])
 def test_the_line_below_a_title_is_whole_on_a_phone(visit, path):
-    line = visit(path, 390).locator("#root header.page p")
+    page = visit(path, 390)
+    line = page.locator("#root header.page p")
     assert line.evaluate(
         "line => line.scrollHeight <= line.clientHeight && getComputedStyle(line).overflow === 'visible'"
     )
+    if path == "/claims":
+        # a claim is a card, all of which is seen
+        row = page.locator("#root .cards tbody tr").first
+        assert row.locator("[data-head]").evaluate_all("parts => parts.map(part => part.dataset.head)") == [
+            *("about", "source", "measured", "case")
+        ]
+        for part in row.locator("td").all():
+            box = part.bounding_box()
+            assert box["x"] + box["width"] <= 390
 
 
-def test_a_row_of_workarounds_says_all_but_its_kind_within_a_phone(visit):
+def test_a_row_of_workarounds_is_a_card_that_a_phone_has_whole(visit):
     page = visit("/workarounds?q=cross", 390)
     row = page.locator("#root .fixes tbody tr").first
-    assert row.locator("th").bounding_box()["width"] > 100
-    for part in (row.locator("td").first, row.locator("th"), row.locator("td").nth(1)):
-        box = part.bounding_box()
+    parts = [row.locator("td").first, row.locator("th"), *row.locator("td").all()[1:]]
+    assert "trace, 18" in parts[0].inner_text()
+    assert row.locator("th").bounding_box()["width"] > 300
+    for box in (part.bounding_box() for part in parts):
         assert box["x"] + box["width"] <= 390
-    assert "trace, 18" in row.locator("td").first.inner_text()
+    assert page.locator("#root .scroll:has(.fixes)").evaluate("box => box.scrollWidth <= box.clientWidth")
+    # each head still sorts
+    page.locator("#root .fixes thead").get_by_role("link", name="kind").click()
+    page.wait_for_url("**sort=kind**")
 
 
 def test_an_alert_says_what_and_where_within_a_phone(visit):
@@ -295,6 +309,16 @@ def test_of_many_columns_the_newest_are_seen_first_and_of_those_chosen_the_first
     page = visit("/matrix?rows=cases&by=opset", 390)
     until(page, f"{box}.scrollLeft > 0")
     assert page.locator("#root .matrix thead th.case small").inner_text().startswith("← ")
+    # the first of them is whole beside what stays, in a window of another width too
+    cut = """[...document.querySelectorAll('#root .matrix thead th:not(.case, .by)')].filter(head => {
+      const begins = Math.max(...[...document.querySelectorAll('#root .matrix thead :is(.case, .by)')].map(stays => stays.getBoundingClientRect().right))
+      const {left, right} = head.getBoundingClientRect()
+      return left < begins - 2 && right > begins + 2
+    }).length"""  # noqa: E501
+    for width in (390, 450, 420):
+        page.set_viewport_size({"width": width, "height": 844})
+        until(page, f"{cut} === 0")
+        assert page.evaluate(f"{box}.scrollLeft + {box}.clientWidth + 2 > {box}.scrollWidth")
 
     page = visit("/matrix?rows=cases&by=opset&torch=2.0..2.15", 390)
     until(page, f"{box}.querySelector('th.case small')?.textContent.endsWith('more →')")

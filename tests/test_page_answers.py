@@ -146,6 +146,67 @@ def test_what_is_needed_stands_first_where_nothing_is_searched_for(small):
 
 
 @pytest.mark.published
+@pytest.mark.parametrize("name", ["workarounds", "claims"])
+def test_rows_that_nobody_has_looked_for_unfold_and_are_all_there(published, name):
+    shown = page(name, {}, published)
+    kept = list(csv.DictReader(io.StringIO(shown.sheet.csv)))
+    outside, *folded = re.split(r"<details><summary><b>.*?(?=</details>)", str(shown.body), flags=re.DOTALL)
+    groups = re.findall(r"<details><summary><b>.*?</details>", str(shown.body), re.DOTALL)
+
+    assert "<tbody>" not in "".join((outside, *folded))
+    assert 4 <= len(groups) <= 60
+    assert sum(group.count("<tr") - 1 for group in groups) == len(kept) > 600
+    # what is looked for stays open
+    assert "<details><summary><b>" not in str(page(name, {"q": "index_put"}, published).body)
+
+
+@pytest.mark.published
+def test_the_groups_of_workarounds_are_those_of_the_column_that_they_are_sorted_by(published):
+    groups = {
+        sort: re.findall(r"<details><summary><b>(.*?)</b>", str(page("workarounds", {"sort": sort}, published).body))
+        for sort in ("", "word", "kind", "since")
+    }
+
+    assert {"attention", "masks"} <= set(groups[""])
+    assert groups["word"] == ["needed", "obsolete", "broken", "harmful"]
+    assert "raise-opset" in groups["kind"]
+    assert groups["since"][-1] == "others"
+    assert len(groups["since"]) > 10
+
+
+@pytest.mark.published
+def test_fixes_about_an_operator_are_in_order_and_say_what_they_are_of_and_do(published):
+    words = ["needed", "obsolete", "broken", "harmful", "unknown"]
+    for name, asked in (("workarounds", {"q": "index_put"}), ("op", {"op": "aten::index_put"})):
+        rows = [row for row in rows_of(published, name, **asked) if " fix: " in row and row.split()[1] in words]
+        found = [(words.index(row.split()[1]), row.split(" / ")[0].split()[-1]) for row in rows]
+
+        assert len(rows) > 50
+        assert found == sorted(found)
+        assert any("x[i, j] = v with matrices of indices." in row for row in rows), "what the case is"
+
+
+@pytest.mark.published
+def test_the_picture_above_the_table_of_all_operators_unfolds(published):
+    above = str(page("op", {}, published).body).split('class="narrow"')[0]
+
+    assert "<figure" in above.split("<details><summary>The share of the calls that pass, release by release</")[1]
+
+
+@pytest.mark.published
+def test_the_cases_of_an_operators_page_are_those_of_its_table(published):
+    body = str(page("op", {"op": "aten::index_put"}, published).body)
+    (told,) = re.findall(r"(\d+) documented failures about it", body)
+    matrix = body.split('<table class="matrix', 1)[1].split("</table>")[0]
+    in_table = set(re.findall(r'<th class="case"[^>]*><a href="./case\?case=([^"]*)"', matrix))
+
+    assert len(set(re.findall(r'class="name">.*?href="./case\?case=([^"&]*)', body))) == int(told)
+    # one is of what is scripted alone
+    assert in_table < set(re.findall(r'class="name">.*?href="./case\?case=([^"&]*)', body))
+    assert len(in_table) >= int(told) - 1 > 20
+
+
+@pytest.mark.published
 def test_what_breaks_by_the_readers_own_way_has_its_texts_and_the_order_of_the_sentence(published):
     asked = {"from": "2.0.1", "to": "2.10.0", "opset": "17", "exporter": "trace"}
     said = read(published, "upgrade", **asked)

@@ -20,6 +20,8 @@ _LEAD = (
 )
 #: what differs from its source first
 _ORDER = {"not-reproduced": 0, "partly": 1, "reproduced": 2, "not-measured": 3, "pending": 4}
+#: rows that are a table of their own where nothing is searched for
+_FEW = 60
 _COLUMNS = (
     *("outcome", "why not", "the source says", "about", "source", "what was measured"),
     *("case", "form", "cell"),
@@ -40,7 +42,8 @@ def page(form: Form, kept: Kept) -> Page:
     shown = [claim for claim in found.claims if _has(claim, query)]
     shown.sort(key=lambda claim: _ORDER.get(claim.outcome, 0))
     seen = Counter(word for claim in shown for word in (claim.outcome, claim.why_not) if word)
-    body = render("claims.html", claims=shown, seen=seen, with_case=True)
+    folds = len(shown) > _FEW and not query and not outcomes
+    body = render("claims.html", claims=shown, seen=seen, with_case=True, folds=folds)
     return form.page(_TITLE, _LEAD, body, folds=True, sheet=Sheet(_COLUMNS, lambda: map(_row, shown)))
 
 

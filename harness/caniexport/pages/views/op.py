@@ -9,10 +9,13 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from caniexport import names, versions
+from caniexport.answers.filters import Filters
 from caniexport.answers.gathered import by_exporter
 from caniexport.answers.matrix import MatrixRow, table
+from caniexport.answers.select import select
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.match.errors import Confidence, Lead
+from caniexport.operators import operator_key
 from caniexport.pages import grid, looks
 from caniexport.pages.charts import share_chart
 from caniexport.pages.form import Form, Page
@@ -22,9 +25,12 @@ from caniexport.pages.overview import careful_fixes, cases
 from caniexport.pages.render import render
 from caniexport.pages.sheet import Sheet
 from caniexport.pages.views import torch_op
-from caniexport.pages.views.hits import BESIDE, tell_hit
+from caniexport.pages.views.hits import BESIDE, ToldHit, tell_hit
 from caniexport.pages.views.matrix import count_statuses
+from caniexport.pages.views.workarounds import fixes_of_operator
 
+#: cases that are told one by one before the others unfold
+_FIRST = 5
 #: cases whose share is worth a picture
 _FEWEST = 3
 _LEAD = "Where torch's own calls of this operator pass, and the documented failures about it."
@@ -60,9 +66,7 @@ def page(form: Form, kept: Kept) -> Page:
         ]
         body = Markup().join(parts[::-1] if near else parts)
         return form.page("Operators", lead, body, sheet=torch_op.sheet(kept, fails))
-    hits = [
-        tell_hit(kept, Lead(item, Confidence.OPERATOR, f"operator {op}", 1.0)) for item in entries if op in item.ops
-    ]
+    hits = _hits(kept, op)
     form.choose_setting(kept.rows(), exporters=BESIDE)
     shown = kept.answer(table, replace(form.mine.filters(), ops=(op,)))
     made = (
@@ -85,6 +89,8 @@ def page(form: Form, kept: Kept) -> Page:
         places=torch_op.places(kept, in_database),
         at=at,
         hits=hits,
+        first=_FIRST,
+        fixes=fixes_of_operator(form, kept, op),
         grid=made,
         chart=chart,
         seen=seen,
@@ -93,6 +99,19 @@ def page(form: Form, kept: Kept) -> Page:
     body += torch_op.timeline(kept, in_database, at, told=True)
     sheet = _sheet(kept, shown.lines, in_database)
     return form.page(op, _LEAD, body, back=True, folds=True, sheet=sheet)
+
+
+def _hits(kept: Kept, op: str) -> list[ToldHit]:
+    """The cases about an operator under any of its names, those that have it under this one first."""
+    mine = {case for case, _ in select(kept.rows(), Filters(ops=(op,))).catalogue}
+    found = sorted((item for item in cases(kept) if item.case in mine), key=lambda item: op not in item.ops)
+    return [tell_hit(kept, Lead(item, Confidence.OPERATOR, f"operator {_called(item.ops, op)}", 1.0)) for item in found]
+
+
+def _called(ops: Sequence[str], op: str) -> str:
+    """The name that an operator has among these."""
+    alike = [name for name in ops if operator_key(name) == operator_key(op)]
+    return op if op in alike or not alike else alike[0]
 
 
 def _sheet(kept: Kept, lines: Sequence[MatrixRow], in_database: Sequence[str]) -> Sheet:

@@ -1,11 +1,15 @@
-"""Every fix: is it still needed at the release, exporter and opset chosen, and since when not."""
+"""Every fix: is it still needed at the release, exporter and opset chosen, and since when not.
+
+Fixes that somebody looks for are a table; those that nobody has looked for, where they are many, unfold by theme.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from markupsafe import Markup
 
@@ -49,14 +53,30 @@ _KEPT = (
 )
 #: of columns that stand in one: a phone has room for three
 _HEADS = (("word", "exporter"), ("fix",), ("since",), ("kind",))
+#: what rows that unfold may be grouped by, under the name of the column that they are sorted by
+_GROUPED = {"": "theme", "word": "status", "exporter": "exporter", "since": "since when", "kind": "kind"}
+#: rows that are a table of their own where nothing is searched for
+_FEW = 60
+
+
+@dataclass(frozen=True)
+class FixGroup:
+    """Fixes that unfold together: what they have in common, how many of each word they are, and the fixes."""
+
+    name: str
+    items: tuple[Standing, ...]
+
+    @property
+    def seen(self) -> Counter[Workaround]:
+        """How many are of each word."""
+        return Counter(item.word for item in self.items)
 
 
 def page(form: Form, kept: Kept) -> Page:
     """The fixes that the filters take."""
     query = form.question("q", "Search", "stack_rewrite torch 2.8 opset 18 trace", width=420)
     filters, words, careful = _filters(form, kept)
-    # what was searched for comes first, and else what is needed
-    order = form.one_of("sort", [*_COLUMNS, "statement"], "order") or ("" if query else "word")
+    order = form.one_of("sort", [*_COLUMNS, "statement"], "order")
     matched = _matched(kept, query) if query else {}
     variants = name_fixes(kept, query).variants if query else ()
     found: list[Standing] = []
@@ -68,7 +88,7 @@ def page(form: Form, kept: Kept) -> Page:
         asked = replace(filters, cases=tuple(matched), variants=variants)
         answer = kept.answer(workarounds, asked)
         found = [item for item in _every(kept, asked, answer, careful) if not words or item.word.value in words]
-        found = _sorted(found, order, kept.rows().torch) if order else _as_found(found, matched)
+        found = _ordered(kept, found, order, query, matched)
         body = _table(form, kept, asked, answer, found, order, tuple(matched))
     return form.page(
         TITLE,
@@ -145,20 +165,42 @@ def _table(
 ) -> Markup:
     return render(
         "workarounds.html",
+        **_of_table(kept, found, order),
         decision=decide_for_words(form, kept, filters, answer) if filters.cases else "",
         at=_told_release(form, answer),
         shown=[EXPORTER_SHORT[name] for name in filters.exporters if not form.mine.of("exporter")],
-        seen=Counter(item.word for item in found),
-        found=found,
-        leaves=_leaves(kept),
-        columns=_COLUMNS,
-        heads=_HEADS,
+        groups=_groups(kept, found, order) if len(found) > _FEW and not filters.cases else (),
+        by=_GROUPED,
+        links=not form.whole,
         only=(", ".join(filters.variants), matched) if filters.variants else (),
-        order=order,
         asked={name: value for name, value in form.asked.items() if name != "sort"},
-        titles={entry.case: entry.title for entry in kept.rows().catalogue.values()},
         notes=[item.split(" (--")[0] for item in answer.notes],
     )
+
+
+def _of_table(kept: Kept, found: Sequence[Standing], order: str) -> dict[str, object]:
+    """What a table of these fixes is drawn from."""
+    return {
+        "found": found,
+        "seen": Counter(item.word for item in found),
+        "order": order,
+        "columns": _COLUMNS,
+        "heads": _HEADS,
+        "leaves": _leaves(kept),
+        "titles": {entry.case: entry.title for entry in kept.rows().catalogue.values()},
+    }
+
+
+def fixes_of_operator(form: Form, kept: Kept, op: str) -> Markup:
+    """The fixes of the cases about an operator at the reader's setting, those that work there first; empty where there
+    are none.
+    """
+    mine = form.mine.filters(exporters=_DEFAULT)
+    asked = replace(mine, torch=mine.torch[-1:], ops=(op,))
+    answer = kept.answer(workarounds, asked)
+    found = _ordered(kept, _every(kept, asked, answer, careful=False), "", "", {})
+    said = decide_workarounds(answer, _why_this_release(form))
+    return render("op_fixes.html", **_of_table(kept, found, ""), op=op, said=said) if found else Markup()
 
 
 def _told_release(form: Form, answer: Workarounds) -> str:
@@ -217,6 +259,41 @@ def decide_for_words(form: Form, kept: Kept, filters: Filters, shown: Workaround
     return decide_workarounds(kept.answer(workarounds, asked), why)
 
 
+def _ordered(kept: Kept, found: list[Standing], order: str, query: str, matched: Mapping[str, str]) -> list[Standing]:
+    """As the reader sorts them; else by how well they fit words that name nothing, and what works there first."""
+    if order:
+        return _sorted(found, order, kept.rows().torch)
+    working = sorted(_sorted(found, "fix", kept.rows().torch), key=_rank_word)
+    named = _named(kept, query) if query else None
+    is_of_words = query and not (named and (named.ops or named.themes))
+    return _as_found(working, matched) if is_of_words else working
+
+
+def _groups(kept: Kept, found: Sequence[Standing], order: str) -> list[FixGroup]:
+    """The fixes by what they are sorted by, else by theme."""
+    themes = {entry.case: entry.theme or "no theme" for entry in kept.rows().catalogue.values()}
+    releases = kept.rows().torch
+    named: Mapping[str, Callable[[Standing], str]] = {
+        "": lambda item: themes[item.case],
+        "word": lambda item: item.word.value,
+        "exporter": lambda item: EXPORTER_SHORT.get(item.exporter, item.exporter),
+        "kind": lambda item: item.kind,
+        "since": lambda item: _told_since(item, releases),
+    }
+    by: dict[str, list[Standing]] = defaultdict(list)
+    kind = order if order in named else ""
+    for item in found:
+        by[named[kind](item)].append(item)
+    names = by if kind else sorted(by)
+    return [FixGroup(name, tuple(by[name])) for name in names]
+
+
+def _told_since(item: Standing, releases: Sequence[str]) -> str:
+    """``obsolete from torch 2.9.1``, as the fixes are sorted by it."""
+    rank = _rank_since(item, releases)
+    return f"obsolete from torch {releases[-rank]}" if rank <= 0 else "others"
+
+
 def _as_found(found: list[Standing], matched: Mapping[str, str]) -> list[Standing]:
     """The fixes of the best case first, and of each case the one that was meant."""
     rank = {case: place for place, case in enumerate(matched)}
@@ -224,9 +301,8 @@ def _as_found(found: list[Standing], matched: Mapping[str, str]) -> list[Standin
 
 
 def _sorted(found: list[Standing], order: str, releases: Sequence[str]) -> list[Standing]:
-    words = list(WORKAROUND)
-    keys = {
-        "word": lambda item: words.index(item.word),
+    keys: Mapping[str, Callable[[Standing], Any]] = {
+        "word": _rank_word,
         # newest first: what became superfluous last is what a reader may not know yet
         "since": lambda item: _rank_since(item, releases),
         "fix": lambda item: (item.case, item.variant),
@@ -235,6 +311,11 @@ def _sorted(found: list[Standing], order: str, releases: Sequence[str]) -> list[
         "statement": lambda item: item.statement,
     }
     return sorted(found, key=keys[order])
+
+
+def _rank_word(item: Standing) -> int:
+    """Where its word stands: the fixes that work are before those that do not."""
+    return list(WORKAROUND).index(item.word)
 
 
 def _rank_since(item: Standing, releases: Sequence[str]) -> int:
