@@ -138,6 +138,12 @@ def test_a_faulty_cell_has_its_own_row_that_says_what_happened(faulty, case):
         assert text in runner.messages(faulty.local)[row["message_id"]]
 
 
+def test_what_a_cell_left_to_the_collector_is_gone_when_the_next_begins(faulty):
+    for variant in ("plain", "again"):
+        row = faulty.rows["fault-garbage", variant, "default", None]
+        assert (row["stage"], row["status"]) == ("done", "pass"), runner.messages(faulty.local).get(row["message_id"])
+
+
 def test_timeouts_and_exhausted_memory_were_tried_twice_and_nothing_else_was(faulty):
     twice = {case for case, (_, status, _) in FAULTS.items() if status in ("timeout", "oom")}
     assert {row["case"] for row in faulty.rows.values() if row["attempts"] == 2} == twice

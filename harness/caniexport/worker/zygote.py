@@ -113,6 +113,9 @@ class _Worker(NamedTuple):
             self.stages.note(batch, index, stage)
 
         _seed()
+        # torch 2.4 takes what an earlier export left for its own while nobody has collected it; what is shared with the
+        # zygote is frozen, so that this takes about a millisecond
+        gc.collect()
         return measure(cell, self.loaded[cell.case].variants, announce, self.bundles, self.known)
 
     def _exporter(self, cell: Cell) -> str:

@@ -2,11 +2,13 @@
 
 import contextlib
 import ctypes
+import gc
 import mmap
 import os
 import signal
 import sys
 import time
+import weakref
 from contextlib import contextmanager
 
 import torch
@@ -228,6 +230,34 @@ class FaultMemoryOfChildren(_Fault):
                 time.sleep(1000000)
         time.sleep(1000000)
         return x + 1
+
+
+class _Ring:
+    """What only the garbage collector finds."""
+
+    def __init__(self):
+        self.me = self
+
+
+LEFT = weakref.WeakSet()
+
+
+class FaultGarbage(_Fault):
+    """Leaves an old ring of objects to the collector, and fails where that of another cell is still there."""
+
+    def setup(self):
+        self.left = len(LEFT)
+
+    def forward(self, x):
+        if self.left:
+            raise RuntimeError("left behind by another cell")
+        if _exporting():
+            ring = _Ring()
+            LEFT.add(ring)
+            gc.collect()
+        return x + 1
+
+    again = fix("rewrite", "the same once more")
 
 
 class FaultMonkeypatch(_Fault):
