@@ -146,7 +146,7 @@ def test_what_is_needed_stands_first_where_nothing_is_searched_for(small):
 
 
 @pytest.mark.published
-@pytest.mark.parametrize("name", ["workarounds", "claims"])
+@pytest.mark.parametrize("name", ["workarounds", "claims", "declared"])
 def test_rows_that_nobody_has_looked_for_unfold_and_are_all_there(published, name):
     shown = page(name, {}, published)
     kept = list(csv.DictReader(io.StringIO(shown.sheet.csv)))

@@ -20,6 +20,8 @@ _LEAD = (
     "A registered rule is not yet a passing export."
 )
 _EXPORTERS = (Exporter.TRACE.value, Exporter.SCRIPT.value, Exporter.DYNAMO.value)
+#: rows that are a table of their own where nothing is searched for
+_FEW = 60
 _COLUMNS = (
     "torch",
     "operator",
@@ -49,7 +51,7 @@ def page(form: Form, kept: Kept) -> Page:
     shown = [item for item in found if _has(item, query) and (not wanted or item.agreement in wanted)]
     seen = Counter(item.agreement for item in shown)
     about = {"torch": torch, "newest": torch == releases[0], "known": bool(found), "seen": seen, "found": shown}
-    body = render("declared.html", **about)
+    body = render("declared.html", **about, folds=len(shown) > _FEW and not query and not wanted)
     return form.page(_TITLE, _LEAD, body, folds=True, sheet=Sheet(_COLUMNS, lambda: map(_row, shown)))
 
 
