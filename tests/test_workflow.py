@@ -71,7 +71,8 @@ def plan_of(monkeypatch):
     """Releases of so many cells, each of which takes a second."""
 
     def make(cells):
-        monkeypatch.setattr(workflow, "past_microseconds", lambda *_: {("", "dynamo"): 980_000})
+        past = {release.torch: {("", "dynamo"): 980_000} for release in releases.table()}
+        monkeypatch.setattr(workflow, "past_of_each", lambda *_: past)
         mine = [Cell(f"case{number}", "plain", "dynamo", 18, "h", "cpu") for number in range(cells)]
         monkeypatch.setattr(workflow.plan, "cells", lambda *_: mine)
 

@@ -13,7 +13,9 @@ from __future__ import annotations
 import hashlib
 import heapq
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from caniexport.model.canaries import is_canary
@@ -32,6 +34,8 @@ _TEXT = re.compile(r"([0-9]{1,6})/([0-9]{1,6}):([0-9]{1,9}):([0-9a-f]{16})")
 
 #: a case with an exporter
 Unit = tuple[str, str]
+#: the numbers of :data:`_MEASURES` over some cells
+Measures = tuple[int, ...]
 
 
 class NoShardError(UnknownName):
@@ -117,15 +121,34 @@ def past_microseconds(dataset: Dataset, torch: str) -> dict[Unit, int]:
 
     A failed export has no time of its own and counts as the exporter's other ones; what hung took the limit, twice.
     """
-    found: dict[Unit, int] = {}
-    for where in ({}, {"torch": (torch,)}):
-        rows = dataset.grouped(("case", "exporter"), _MEASURES, where)
-        usual = {exporter: _mean(rows, exporter) for exporter in {row[1] for row in rows if row[1]}}
-        found |= {("", exporter): mean for exporter, mean in usual.items()}
-        for case, exporter, cells, timed, spent, hung, failed in rows:
-            if case and exporter:
-                untimed = (failed or 0) * usual[exporter]
-                found[case, exporter] = ((spent or 0) + untimed + (hung or 0) * _HUNG) // max(cells or timed, 1)
+    return past_of_each(dataset, (torch,))[torch]
+
+
+def past_of_each(dataset: Dataset, releases: Iterable[str]) -> dict[str, dict[Unit, int]]:
+    """The same for each of some torch releases; the rows are read once."""
+    by_release: defaultdict[str, dict[Unit, Measures]] = defaultdict(dict)
+    every: defaultdict[Unit, Measures] = defaultdict(lambda: (0,) * len(_MEASURES))
+    for torch, case, exporter, *measures in dataset.grouped(("torch", "case", "exporter"), _MEASURES):
+        if exporter:
+            unit, numbers = (case or "", exporter), tuple(number or 0 for number in measures)
+            by_release[torch][unit] = numbers
+            every[unit] = tuple(map(add, every[unit], numbers))
+    past = _means(every)
+    return {torch: past | _means(by_release[torch]) for torch in releases}
+
+
+def _means(measured: Mapping[Unit, Measures]) -> dict[Unit, int]:
+    """Microseconds of a cell of each case and exporter, and of each exporter where it is not known of the case."""
+    timed: Counter[str] = Counter()
+    spent: Counter[str] = Counter()
+    for (_, exporter), numbers in measured.items():
+        timed[exporter] += numbers[1]
+        spent[exporter] += numbers[2]
+    usual = {exporter: spent[exporter] // max(timed[exporter], 1) for exporter in timed}
+    found = {("", exporter): mean for exporter, mean in usual.items()}
+    for (case, exporter), (cells, _, took, hung, failed) in measured.items():
+        if case:
+            found[case, exporter] = (took + failed * usual[exporter] + hung * _HUNG) // cells
     return found
 
 
@@ -137,11 +160,6 @@ _MEASURES = {
     "hung": f"count(*) FILTER (status = '{Status.TIMEOUT.value}')",
     "failed": f"count(*) FILTER (status = '{Status.FAIL.value}' AND seconds_export IS NULL)",
 }
-
-
-def _mean(rows: Iterable[tuple[object, ...]], exporter: str) -> int:
-    mine = [row for row in rows if row[1] == exporter]
-    return sum(int(str(row[4] or 0)) for row in mine) // max(sum(int(str(row[3])) for row in mine), 1)
 
 
 def took(cell: Cell, microseconds: Mapping[Unit, int]) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from caniexport.measure.shards import Shard, past_microseconds, total_seconds
+from caniexport.measure.shards import Shard, Unit, past_of_each, total_seconds
 from caniexport.model import plan
 from caniexport.model.errors import CaniexportError
 
@@ -36,7 +36,9 @@ def matrix(
 
     Raises :class:`TooManyJobsError`.
     """
-    jobs = [job for release in releases for job in _jobs(release, corpus, dataset, hours)]
+    wanted = list(releases)
+    past = past_of_each(dataset, [release.torch for release in wanted])
+    jobs = [job for release in wanted for job in _jobs(release, corpus, past[release.torch], hours)]
     if len(jobs) > MOST_JOBS:
         raise TooManyJobsError(
             f"{len(jobs)} jobs of {hours:g} h are more than the {MOST_JOBS} of one matrix: take fewer releases or "
@@ -46,10 +48,10 @@ def matrix(
 
 
 def _jobs(
-    release: Release, corpus: Mapping[str, LoadedCase], dataset: Dataset, hours: float
+    release: Release, corpus: Mapping[str, LoadedCase], past: Mapping[Unit, int], hours: float
 ) -> Iterable[dict[str, str]]:
     cells = plan.cells(dict(corpus), release, "cpu")
-    seconds = total_seconds(cells, past_microseconds(dataset, release.torch)) / _WORKERS
+    seconds = total_seconds(cells, past) / _WORKERS
     count = max(1, ceil(seconds / (hours * 3600 - _MAKING * 60)))
     for number in range(1, count + 1):
         shard = Shard(number, count)
