@@ -15,6 +15,7 @@ from drawn_pages import draw, pages_home  # noqa: F401 - fixtures of the tests o
 from hypothesis import HealthCheck, settings
 
 from caniexport import home as homes
+from caniexport.pages.kept import Kept
 from caniexport.store import Dataset
 
 # a busy machine is slow at whatever it draws; how fast is no matter of these tests
@@ -39,6 +40,12 @@ def pytest_collection_modifyitems(items):
 def results():
     """The published dataset, opened once and only read."""
     return Dataset.open(Path(__file__).resolve().parents[1] / "results", None)
+
+
+@pytest.fixture(scope="session")
+def kept_results(results):
+    """The published dataset as the pages keep it, with what they have worked out of it, once for all tests."""
+    return Kept.open(Path(__file__).resolve().parents[1] / "results", None)
 
 
 @pytest.fixture(autouse=True, scope="session")

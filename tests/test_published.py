@@ -64,6 +64,19 @@ def corpus(dataset, every):
     return {name: every[name] for name in every if name in published}
 
 
+@pytest.fixture(scope="module")
+def judged(dataset, corpus, documents):
+    """Every claim as this code judges it by the published rows."""
+    return adjudicate_dataset(corpus, documents, dataset)
+
+
+@pytest.fixture(scope="module")
+def doubts(dataset, cells):
+    """Why ``publish`` would refuse each cell, or nothing."""
+    texts = dataset.messages(cells["message_id"].dropna().unique())
+    return held_back.reasons(cells, dataset.records("environments"), texts)
+
+
 def only(cells, **filters):
     for name, value in filters.items():
         cells = cells[cells[name] == value]
@@ -154,25 +167,17 @@ def test_every_run_that_has_a_row_has_its_verdict_or_says_that_none_was_kept(dat
     assert sum(word is None for word in words.values()) <= 13
 
 
-def test_no_row_is_published_that_publish_would_refuse(dataset, cells):
-    texts = dataset.messages(cells["message_id"].dropna().unique())
-
-    found = held_back.reasons(cells, dataset.records("environments"), texts)
-
-    assert dict(found[found != ""].value_counts()) == {}
+def test_no_row_is_published_that_publish_would_refuse(doubts):
+    assert dict(doubts[doubts != ""].value_counts()) == {}
 
 
 def test_no_row_is_published_whose_error_is_ours(cells):
     assert not cells["signature"].str.contains("override_again", na=False).any()
 
 
-def test_what_was_measured_since_and_fails_in_one_release_alone_was_measured_apart(dataset, cells):
+def test_what_was_measured_since_and_fails_in_one_release_alone_was_measured_apart(cells, doubts):
     """Rows that carry no hash of the measuring code were published before there was the rule."""
-    texts = dataset.messages(cells["message_id"].dropna().unique())
-
-    found = held_back.reasons(cells, dataset.records("environments"), texts)
-
-    doubtful = cells[(found == held_back.IMPLAUSIBLE) & cells["code"].notna()]
+    doubtful = cells[(doubts == held_back.IMPLAUSIBLE) & cells["code"].notna()]
     assert sorted(held_back.cell_names(doubtful)) == []
 
 
@@ -229,17 +234,15 @@ def _missing(rows, cases, torch):
     return planned - set(zip(rows["case"], rows["variant"], rows["exporter"], opsets, strict=True))
 
 
-def test_the_published_claims_are_what_the_published_rows_say(dataset, corpus, documents):
+def test_the_published_claims_are_what_the_published_rows_say(dataset, judged):
     have = {row["claim"]: row["outcome"] for row in dataset.claims().to_dict("records")}
-    now = {row["claim"]: row["outcome"] for row in adjudicate_dataset(corpus, documents, dataset)}
+    now = {row["claim"]: row["outcome"] for row in judged}
 
     # a claim that came since, after the others of its case, is judged when the case is published again
     assert have == {claim: now.get(claim) for claim in have}
 
 
-def test_a_claim_that_is_not_reproduced_says_why_not(dataset, corpus, documents):
-    judged = adjudicate_dataset(corpus, documents, dataset)
-
+def test_a_claim_that_is_not_reproduced_says_why_not(judged):
     assert [row["claim"] for row in judged if row["outcome"] == "not-reproduced" and not row["why_not"]] == []
 
 
