@@ -12,7 +12,6 @@ from scanned_spellings import NAMELESS, ORDINARY, SAME
 from caniexport import scan_source
 from caniexport.cli import main
 from caniexport.scan.site import Sureness
-from caniexport.store import Dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -104,8 +103,8 @@ OTHERS = {
 
 
 @pytest.fixture(scope="module")
-def rows():
-    return Dataset.open(ROOT / "results", None)
+def rows(results):
+    return results
 
 
 @pytest.fixture

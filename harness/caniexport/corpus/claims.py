@@ -13,7 +13,7 @@ from caniexport.corpus.claim_files import Claim, DocumentedCase, DocumentedCases
 from caniexport.corpus.replays import Replays
 from caniexport.model import plan
 from caniexport.model import releases as release_table
-from caniexport.model.case import PLAIN, Fix, attributes
+from caniexport.model.case import PLAIN, Fix
 from caniexport.model.corpus import LoadedCase
 from caniexport.model.errors import CorpusError, UnknownName
 from caniexport.model.status import MEASURED, Checker, Exporter, FixKind, Stage, Status
@@ -204,7 +204,7 @@ def _on_its_runtime(item: LoadedCase, claim: Claim, rows: list[Row], told: Repla
     if not _on_runs(claim):
         return rows
     wanted = _runtime(claim)
-    fix = attributes(item.cls).get(claim.variant)
+    fix = getattr(item.cls, claim.variant, None)
     asks = isinstance(fix, Fix) and fix.kind == FixKind.RUNTIME_OPTION.value
     return [moved for row in rows for moved in told.of(row, wanted, asks=asks)]
 
@@ -278,7 +278,7 @@ def _selects_place(item: LoadedCase, claim: Claim, row: Row) -> bool:
 
 def _judged_on(item: LoadedCase, claim: Claim) -> tuple[str, str]:
     """The variant whose rows answer, and the releases they must be of: an upgrade is judged on the plain form."""
-    fix = attributes(item.cls).get(claim.variant)
+    fix = getattr(item.cls, claim.variant, None)
     if isinstance(fix, Fix) and fix.kind == "version-upgrade":
         return PLAIN, fix.torch
     return claim.variant, ""
