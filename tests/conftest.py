@@ -48,6 +48,27 @@ def kept_results(results):
     return Kept.open(Path(__file__).resolve().parents[1] / "results", None)
 
 
+@pytest.fixture(scope="module")
+def opened_once():
+    """All commands of a test file ask one published dataset, which keeps what it has worked out, as a dashboard's does.
+
+    Any other dataset is opened each time.
+    """
+    published = Path(__file__).resolve().parents[1] / "results"
+    opened, really = {}, Dataset.open.__func__
+
+    def once(cls, folder, local):
+        if folder is None or Path(folder).resolve() != published:
+            return really(cls, folder, local)
+        if (cls, local) not in opened:
+            opened[cls, local] = really(cls, folder, local)
+        return opened[cls, local]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Dataset, "open", classmethod(once))
+        yield
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _answers_kept_apart():
     """Answers kept between processes lie in a folder of this run, not in the user's."""

@@ -15,7 +15,7 @@ from caniexport.cli import main
 from caniexport.match.search import search
 from caniexport.store import Dataset
 
-pytestmark = pytest.mark.published
+pytestmark = [pytest.mark.published, pytest.mark.usefixtures("opened_once")]
 
 UNFOLD = (
     "torch.onnx.OnnxExporterError: No ONNX function found for <OpOverload(op='aten.unfold', overload='default')>. "

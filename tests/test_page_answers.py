@@ -20,6 +20,8 @@ from caniexport.pages.page import page
 from caniexport.store import writer
 from caniexport.store.schema import to_arrow
 
+pytestmark = pytest.mark.usefixtures("opened_once")
+
 ROOT = Path(__file__).resolve().parents[1]
 CHOOSE = "(the newest; choose «My torch»)"
 

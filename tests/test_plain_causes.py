@@ -17,7 +17,7 @@ from caniexport.match.prose import PHRASES
 from caniexport.match.search import search
 from caniexport.model.case import PLAIN
 
-pytestmark = pytest.mark.published
+pytestmark = [pytest.mark.published, pytest.mark.usefixtures("opened_once")]
 
 OPSET_22 = (
     "ONNX Runtime only *guarantees* support for models stamped with official released onnx opset versions. Opset 22 is "

@@ -22,6 +22,8 @@ from caniexport.model.rows import RUNS
 from caniexport.pages.page import page
 from caniexport.store import Dataset
 
+pytestmark = pytest.mark.usefixtures("opened_once")
+
 TEXTS = {
     "left": "2 of 5 nodes run elsewhere; CPUExecutionProvider: Gather*2",
     "none": "no node runs on CUDAExecutionProvider; CPUExecutionProvider: Gather",

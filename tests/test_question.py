@@ -20,6 +20,8 @@ from caniexport.match.question import AskedQuestion, read_question
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
 
+pytestmark = pytest.mark.usefixtures("opened_once")
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):

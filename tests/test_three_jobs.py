@@ -13,7 +13,7 @@ from caniexport.home import find
 from caniexport.pages.kept import Kept
 from caniexport.pages.page import page
 
-pytestmark = pytest.mark.published
+pytestmark = [pytest.mark.published, pytest.mark.usefixtures("opened_once")]
 
 RFFT = (
     "Traceback (most recent call last):\n  File 'export.py', line 9, in <module>\n"
