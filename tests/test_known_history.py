@@ -12,7 +12,7 @@ from caniexport import api
 from caniexport.cli import main
 from caniexport.match.search import search
 
-pytestmark = pytest.mark.published
+pytestmark = [pytest.mark.published, pytest.mark.usefixtures("opened_once")]
 
 ROOT = Path(__file__).resolve().parent.parent
 #: what a default call changed its answer for when 2.9 made the dynamo exporter its default

@@ -176,6 +176,10 @@ def test_the_stub_of_a_new_case_is_a_case(home, theme, file):
     assert loaded.cls.sources == ("pytorch/pytorch#7",)
     assert (home / "cases" / "claims" / file.replace(".py", ".toml")).is_file()
 
+
+def test_a_stub_says_three_times_what_is_still_to_do(home):
+    add(home / "cases", "roll-at-9x", "indexing", "pytorch/pytorch#7")
+
     told = CliRunner().invoke(main, ["cases", "lint", "roll-at-9x", "--json"])
     unfinished = [item["text"] for item in json.loads(told.stdout)["findings"] if item["rule"] == "unfinished"]
     assert [text.split("'")[1].split(":")[0] for text in unfinished] == ["TODO"] * 3

@@ -23,7 +23,7 @@ from caniexport.match.search import search
 from caniexport.match.sentences import find_parts, normal, read_parts
 from caniexport.operators import operator_key
 
-pytestmark = pytest.mark.published
+pytestmark = [pytest.mark.published, pytest.mark.usefixtures("opened_once")]
 
 CROSS = "RuntimeError: Exporting the operator aten::cross to ONNX opset version 11 is not supported."
 

@@ -52,7 +52,7 @@ def questions(results):
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
+def home(tmp_path, monkeypatch, opened_once):
     """The published dataset without rows of this machine, in a folder without settings."""
     for name in ("cases", "results"):
         (tmp_path / name).symlink_to(ROOT / name)

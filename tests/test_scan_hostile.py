@@ -16,6 +16,8 @@ from caniexport.scan import files, sites
 from caniexport.scan.forms import learn
 from caniexport.scan.ranked import Ranking
 
+pytestmark = pytest.mark.usefixtures("opened_once")
+
 ROOT = Path(__file__).resolve().parents[1]
 GOOD = 'import torch\nif torch.__version__ < "1.12":\n    pass\n'
 DEEP = "nested more deeply than can be read"

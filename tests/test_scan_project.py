@@ -21,6 +21,8 @@ from caniexport.scan.forms import learn
 from caniexport.scan.judge import together
 from caniexport.scan.ranked import Ranking
 
+pytestmark = pytest.mark.usefixtures("opened_once")
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
