@@ -90,7 +90,8 @@ def page(form: Form, kept: Kept) -> Page:
         at=at,
         hits=hits,
         first=_FIRST,
-        fixes=fixes_of_operator(form, kept, op),
+        # in the static copy they are on the pages of the cases alone: with them it would be a tenth larger
+        fixes="" if form.whole else fixes_of_operator(form, kept, op),
         grid=made,
         chart=chart,
         seen=seen,
