@@ -36,6 +36,7 @@ QUESTIONS = {
     "is grid_sample, SDPA, LSTM ok at opset 17": ("grid_sample SDPA LSTM", "", "each", (), "17", "", ""),
     "grid_sample or interpolate zzzz, torch 2.8": ("grid_sample interpolate zzzz", "", "each", ("2.8",), "", "", ""),
     "cross 1.13..2.9": ("cross", "", "range", ("1.13", "2.9"), "", "", ""),
+    "download pooling as csv, torch 2.0 to 2.15": ("pooling", "matrix", "range", ("2.0", "2.15"), "", "", ""),
     "where does grid_sample work": ("grid_sample", "", "each", (), "", "", ""),
     "is grid_sample supported?": ("grid_sample", "", "each", (), "", "", ""),
     "can torch.where be exported on 2.8": ("torch.where", "", "each", ("2.8",), "", "", ""),

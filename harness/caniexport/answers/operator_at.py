@@ -48,8 +48,17 @@ class ExporterEnd:
 
     @property
     def exporting(self) -> str:
-        """Behind «dynamo exports …»: ``at opset 18, 20 (since torch 2.1.2; 2 of 3 calls at opset 17)``."""
-        return f"at opset {self.passing} ({'; '.join(filter(None, (self.releases, self.partly)))})"
+        """Behind «dynamo exports …»: ``at every opset tried (18, 20, 26; since torch 2.1.2)``, ``at opset 20 of 17, 20
+        tried (since torch 2.4.1; 2 of 3 calls at opset 17)``.
+        """
+        more = "; ".join(filter(None, (self.releases, self.partly)))
+        if self.passing != self.asked:
+            return f"at opset {self.passing} of {self.asked} tried ({more})"
+        return (
+            f"at opset {self.passing} ({more})"
+            if self.passing.isdigit()
+            else f"at every opset tried ({self.passing}; {more})"
+        )
 
     @property
     def failing(self) -> str:

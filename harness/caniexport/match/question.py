@@ -79,7 +79,7 @@ _WORKAROUNDS = re.compile(
     rf"{_NAME}(?:work-?\s?arounds?|(?:drop|remove|delete|keep)\s+(?:my|the|our|this)|fix(?:es)?|still\s+(?:be\s+)?(?:needed|required|necessary)|needed|obsolete){_END}",
     re.IGNORECASE,
 )
-_MATRIX = re.compile(rf"{_NAME}(?:table|matrix|compatibility|overview){_END}", re.IGNORECASE)
+_MATRIX = re.compile(rf"{_NAME}(?:table|matrix|compatibility|overview|csv|spreadsheet|download){_END}", re.IGNORECASE)
 #: what an error says of itself; a question that has it begins as one, or ends as one
 _COMPLAINS = re.compile(
     rf"{_NAME}(?:(?:not|un)[ -]?(?:supported|implemented|available)|fail(?:s|ed|ure)?|could\s+not|cannot|\w*error"
