@@ -156,8 +156,8 @@ def told(results):
 
     @cache
     def ask(torch):
-        (found,) = provider_runs(results, "cuda", filters=Filters(torch=torch))
-        return found.told
+        newest, *_ = provider_runs(results, "cuda", filters=Filters(torch=torch))
+        return newest.told
 
     return lambda question: ask(("2.15.0",) if "2.15" in question else ())
 

@@ -409,7 +409,9 @@ def test_every_release_of_onnxruntime_ran_files_of_at_least_ten_torch_releases(d
 
 def test_every_row_of_another_provider_says_how_the_cpu_provider_of_the_same_package_ends(dataset):
     runs = dataset.runs(columns=["runtime", "provider", "status", "max_abs_error", "facts"])
-    runs = runs[(runs["runtime"] == "onnxruntime") & (runs["provider"] != "cpu")]
+    # what ended the process on the provider ran nowhere else
+    told = (runs["runtime"] == "onnxruntime") & (runs["provider"] != "cpu") & (runs["status"] != "crash")
+    runs = runs[told]
     facts = runs["facts"].map(json.loads)
 
     assert len(runs) > 1600

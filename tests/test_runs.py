@@ -174,6 +174,21 @@ def test_rows_that_come_back_are_judged_and_answered(merged):
     assert columns == ["onnxruntime 1.19.2", "onnxruntime 9.9.9"]
 
 
+def test_a_torch_that_lies_beside_the_runtime_is_no_release_that_was_measured(home, tmp_path):
+    assert call("bundles", "pack", "-o", str(tmp_path / "b.zip")).exit_code == 0
+    site = stand_in_runtime.install(tmp_path / "site")
+    beside = tmp_path / "site" / "torch-2.11.0.dist-info"
+    beside.mkdir()
+    (beside / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\n", encoding="utf-8")
+    run_elsewhere(tmp_path / "b.zip", tmp_path / "rows", site)
+    assert call("bundles", "merge", "--ours", str(tmp_path / "rows")).exit_code == 0
+
+    environments = Dataset.open(None, home.local).environments()
+    mine = environments[environments["release"] == "onnxruntime==9.9.9"].iloc[0]
+    assert json.loads(mine["packages"])["torch"] == "2.11.0"
+    assert mine[["torch", "torch_build"]].isna().all()
+
+
 def test_bringing_the_same_rows_in_again_changes_nothing(merged, tmp_path):
     home, _ = merged
     before = Dataset.open(None, home.local).runs()

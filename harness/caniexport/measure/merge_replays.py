@@ -85,8 +85,10 @@ def merge(folder: Path, home: Home, *, ours: bool, by: str = "", at: str = "") -
 
 
 def _named(environment: Row, ours: bool, by: str, at: str) -> Row:
-    """The row of an environment with whose it is; what it says of its own verdict is not taken over."""
-    row = {**environment, **dict.fromkeys(_VERDICT)}
+    """The row of an environment with whose it is; what it says of its own verdict is not taken over, nor a torch that
+    lies beside the runtime: it exported nothing.
+    """
+    row = {**environment, **dict.fromkeys((*_VERDICT, "torch", "torch_build"))}
     if ours:
         return {**row, "contributor": None, "contributed_from": None}
     row["contributor"] = contributed.name(row["contributor"] or by) or contributed.SOMEBODY
