@@ -54,11 +54,9 @@ class ExporterEnd:
         more = "; ".join(filter(None, (self.releases, self.partly)))
         if self.passing != self.asked:
             return f"at opset {self.passing} of {self.asked} tried ({more})"
-        return (
-            f"at opset {self.passing} ({more})"
-            if self.passing.isdigit()
-            else f"at every opset tried ({self.passing}; {more})"
-        )
+        if self.passing.isdigit():
+            return f"at opset {self.passing} ({more})"
+        return f"at every opset tried ({self.passing}; {more})"
 
     @property
     def failing(self) -> str:
@@ -152,9 +150,9 @@ def tell_called(
     opsets: Collection[int] = (),
 ) -> str:
     """One sentence on the operators that a name means: how torch's own calls of them end at a release, as
-    :func:`entry_at` takes it; empty where none is called so, or was measured.
+    :func:`entry_at` takes it; empty for several words, and where none is called so, or was measured.
     """
-    if summary is None:
+    if summary is None or len(name.split()) != 1:
         return ""
     entries = [entry_at(summary, op, torch, exporters, opsets) for op in summary.meant(name)]
     found = [entry for entry in entries if entry is not None]
@@ -163,7 +161,7 @@ def tell_called(
 
 
 def _tell_several(found: Sequence[OperatorAt]) -> str:
-    """``On torch 2.15.0 3 operators have this name (…): `dynamo=True` exports all of them, TorchScript none.``"""
+    """``On torch 2.15.0 3 operators of torch have this name; in float32 `dynamo=True` exports all of them, …``"""
     torch = found[0].torch
     ends: dict[str, list[tuple[str, bool]]] = defaultdict(list)
     for entry in found:

@@ -129,8 +129,6 @@ def tell_calls(dataset: Dataset, asks: Understood) -> str:
     """How torch's own calls of the operator that a question's words are end at its release; empty where none is."""
     from caniexport.answers.select import exporter_names
 
-    if len(asks.words.split()) != 1:
-        return ""
     exporters = exporter_names(filter(None, asks.setting.get("exporter", "").split(",")))
     return tell_operator(dataset, asks.words, asks.setting.get("torch", "").rpartition("..")[2], exporters)
 

@@ -13,20 +13,18 @@ from caniexport.answers.filters import Filters
 from caniexport.answers.opset_ranges import tell_opsets
 from caniexport.answers.reading import Rows
 from caniexport.answers.select import exporter_names, opsets
-from caniexport.match.question import OPERATORS, PROVIDER, AskedQuestion
+from caniexport.match.question import OPERATORS, PROVIDER, PROVIDERS, AskedQuestion
 from caniexport.match.search import SearchHits
 from caniexport.match.words import choose_main
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
 from caniexport.names import plural
 
-#: how people call a provider
-_PROVIDERS = {"cuda": "cuda", "gpu": "cuda", "nvidia": "cuda", "openvino": "openvino"}
-#: what stands beside its name and says nothing more
+#: what stands beside a provider's name and says nothing more
 _BESIDE = (
     "provider providers execution ep onnxruntime ort runtime file files wrong value values fail fails failing left cpu"
 )
-_BESIDE_PROVIDER = frozenset({*_PROVIDERS, *_BESIDE.split()})
+_BESIDE_PROVIDER = frozenset({*PROVIDERS, *_BESIDE.split()})
 #: the exporters that torch's own calls are asked of
 _CALLED_BY = (Exporter.DYNAMO.value, Exporter.TRACE.value)
 #: the answer that a question is given: what becomes of one release on another, how fixes stand, a table of cases, or
@@ -117,7 +115,7 @@ def asked_provider(found: SearchHits, asks: Understood, rows: Rows) -> AskedProv
     asked = Filters(
         cases, torch=tuple(torch), opsets=tuple(text.replace("..", "-") for text in opset), exporters=exporter
     )
-    return AskedProvider(_PROVIDERS[named[0].casefold()], asked, missing if cases or not words else (*words, *missing))
+    return AskedProvider(PROVIDERS[named[0].casefold()], asked, missing if cases or not words else (*words, *missing))
 
 
 def _beside_provider(words: Iterable[str]) -> tuple[str, ...]:

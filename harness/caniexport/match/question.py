@@ -93,7 +93,8 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 #: how people call a provider of a runtime
-PROVIDER = re.compile(r"(?<![\w.:/-])(?:cuda|gpu|nvidia|openvino)(?![\w:-])", re.IGNORECASE)
+PROVIDERS = {"cuda": "cuda", "gpu": "cuda", "nvidia": "cuda", "openvino": "openvino"}
+PROVIDER = re.compile(rf"{_NAME}(?:{'|'.join(PROVIDERS)})(?![\w:-])", re.IGNORECASE)
 _MISMATCH = "mismatch"
 #: what asks for operators, not for cases
 OPERATORS = re.compile(r"\b(?:operators?|ops)\b", re.IGNORECASE)

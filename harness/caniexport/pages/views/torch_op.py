@@ -194,8 +194,6 @@ def tell(kept: Kept, name: str, mine: Setting) -> str:
     """One sentence on the operators that a name means, at the reader's own release and exporters, else the newest;
     empty where none is called so.
     """
-    if not name or len(name.split()) > 1:
-        return ""
     return tell_called(kept.operators(), name, mine.one("torch") or kept.rows().torch[-1], mine.of("exporter"))
 
 
