@@ -18,8 +18,14 @@ from caniexport import home as homes
 from caniexport.pages.kept import Kept
 from caniexport.store import Dataset
 
-# a busy machine is slow at whatever it draws; how fast is no matter of these tests
-settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# a busy machine is slow at whatever it draws; how fast is no matter of these tests; the same tree is tested with the
+# same examples each time, and CANIEXPORT_EXAMPLES=other draws others, to look for more
+settings.register_profile(
+    "shared machine",
+    deadline=None,
+    derandomize=os.environ.get("CANIEXPORT_EXAMPLES") != "other",
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("shared machine")
 
 
