@@ -212,7 +212,7 @@ def _catalogue(case: str) -> list[dict[str, Any]]:
         "description": "What is behind it.",
         "theme": theme,
         "records": [case],
-        "aten_ops": ["aten::cross"] if theme == "geometry" else ["aten::roll"],
+        "aten_ops": ["aten::cross"] if theme == "geometry" else ["aten::roll", "aten::roll_"],
         "onnx_ops": ["Mul", "Sub"],
         "sources": ["seed:000", "onnx/onnx#2683", "javascript:alert(1)"],
         "documented": True,

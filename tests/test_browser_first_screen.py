@@ -34,6 +34,23 @@ def test_the_first_screen_shows_rows_on_a_phone_and_at_200_per_cent(visit, path)
         assert row.bounding_box()["y"] + 20 < height, (width, row.inner_text())
 
 
+def test_a_bar_runs_above_the_page_while_a_question_is_answered(visit):
+    page = visit("/")
+    page.evaluate(
+        """() => { window.bars = new Set(); const app = document.querySelector('#root .stApp');
+        const note = () => window.bars.add(getComputedStyle(app, '::before').height); note();
+        new MutationObserver(note).observe(app, { attributes: true }) }"""
+    )
+    before = page.evaluate("[...window.bars]")
+    box = page.get_by_role("textbox", name="Ask in words, or paste your error")
+    box.fill("where does cross work")
+    box.press("Enter")
+    drawn(page)
+    until(page, "window.bars.has('3px')")
+
+    assert "3px" not in before
+
+
 def test_the_link_of_what_is_shown_is_copied(visit):
     page = visit("/matrix?torch=2.0..2.8&rows=cases")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -47,7 +64,7 @@ def test_the_link_of_what_is_shown_is_copied(visit):
 def test_the_cells_that_are_seen_can_be_kept_as_a_file(visit):
     page = visit("/matrix?torch=2.8.0&rows=cases&exporter=trace")
     with page.expect_download() as taken:
-        page.locator("#root a[download='cells.csv']").click()
+        page.get_by_role("link", name="CSV", exact=True).click()
     rows = list(csv.DictReader(io.StringIO(Path(taken.value.path()).read_text(encoding="utf-8"))))
 
     assert {(row["torch"], row["exporter"]) for row in rows} == {("2.8.0", "torchscript-trace")}

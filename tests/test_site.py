@@ -53,6 +53,18 @@ def test_the_copys_page_of_upgrades_opens_with_the_decision(copy):
     assert re.search(r"(Move to|Moving to|At) torch \S+ (as called by default|with `)[^.]*: .*?measured", said)
 
 
+def test_another_name_of_an_operator_leads_to_its_one_page(copy):
+    pages = {
+        re.search("<title>(.*?) · ", path.read_text(encoding="utf-8"))[1]: path for path in (copy / "op").iterdir()
+    }
+    other, told = pages["aten::roll_"], pages["aten::roll"]
+
+    assert f'content="0; url={told.name}"' in other.read_text(encoding="utf-8")
+    assert "This operator is told as aten::roll ." in words(other)
+    assert "Also called aten::roll_" in words(told)
+    assert "By torch release" in words(told)
+
+
 def test_an_upgrade_leads_to_what_is_listed_below_its_table(copy):
     page = (copy / "upgrade" / "1.10.2.html").read_text(encoding="utf-8")
 

@@ -107,7 +107,8 @@ class Page:
     ``about`` is what was asked, where the heading does not have it; ``read_as`` the parameters that a line of words was
     read as, which belong into the address instead of it.
     ``mine`` is the reader's setting, which its links take along; ``shows_mine``: whether its filters show it whole.
-    ``sheet`` is its table for a reader who keeps it, at the address ``keeps``; a page without one has neither.
+    ``keeps`` is the address of its table as a file, for a reader who keeps it; ``sheet`` that table, where the file is
+    the page's own address with ``format=csv``.
     """
 
     title: str

@@ -73,7 +73,7 @@ def page(name: str, asked: Mapping[str, str], kept: Kept, *, whole: bool = False
         found = _VIEWS[name](form, find_dataset(name, form, kept))
         if line.found:
             body = search.answer(form, kept, line.query, line.found)
-            return replace(found, body=body, warnings=tuple(form.warnings), sheet=None)
+            return replace(found, body=body, warnings=tuple(form.warnings), sheet=None, keeps="")
         if found.sheet and not whole:
             found = replace(found, keeps=links.page(name, **{**line.asked, "format": "csv"}))
     return found if line.asked is asked else replace(found, read_as=line.asked)

@@ -31,6 +31,7 @@ from caniexport.pages.site.paths import (
 )
 from caniexport.pages.site.pictures import Pictures
 from caniexport.pages.views import alerts, search, torch_op, upgrade
+from caniexport.pages.views.op import names_of_one
 
 _HERE = Path(__file__).resolve().parent
 #: a folder that this wrote has it; no other folder is replaced
@@ -116,8 +117,13 @@ class _Copy:
             self._page("index.html" if name == "search" else f"{name}.html", name, _ASKED.get(name, {}))
         self._feed()
         api.write(self._kept, self._folder)
+        one = names_of_one(self._kept)
         for op in ops:
-            self._page(op_file(op), "op", {"op": op})
+            told = one[op][0] if op in one else op
+            if told == op:
+                self._page(op_file(op), "op", {"op": op})
+            else:
+                self._forward(op_file(op), op, op_file(told), told)
         for name in torch_op.LISTS if self._kept.operators() else ():
             self._page(list_file(name), "op", {"list": name})
         for asked in upgrades:
@@ -175,6 +181,17 @@ class _Copy:
             text = render(template, page=shown, below=below, scripts=scripts, **given)
         path.write_text(_NO_END.sub("", text), encoding="utf-8")
         self._draw(_PICTURE.findall(text))
+        self._count()
+
+    def _forward(self, file: str, name: str, target: str, told: str) -> None:
+        """A file that leads to the page of the same folder where another name of it is told."""
+        path = self._folder / file
+        path.parent.mkdir(exist_ok=True)
+        shown = {"name": name, "target": target.rpartition("/")[2], "told": told, "up": "../" * file.count("/")}
+        path.write_text(render("forward.html", **shown), encoding="utf-8")
+        self._count()
+
+    def _count(self) -> None:
         self._written += 1
         if self._written % _EACH == 0:
             self._say(f"{self._written} of {self._pages} pages")

@@ -123,7 +123,8 @@ def page(form: Form, kept: Kept) -> Page:
         body = _body(form, kept, asked, kept.answer(table, asked.filters(matched), asked.by))
     runtime = "the runtime chosen" if asked.mine.of("runtime") else "the onnxruntime beside it"
     lead = _LEAD.format(runtime) + _LEADS[asked.rows]
-    return form.page(TITLE, lead, body, about=(asked.theme, asked.query), folds=True, searches=True)
+    keeps = "" if form.whole else links.page("cells", **{**form.asked, "format": "csv"})
+    return form.page(TITLE, lead, body, about=(asked.theme, asked.query), folds=True, searches=True, keeps=keeps)
 
 
 def shown_cells(form: Form, kept: Kept) -> pd.DataFrame:

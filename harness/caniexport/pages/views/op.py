@@ -99,7 +99,22 @@ def page(form: Form, kept: Kept) -> Page:
     )
     body += torch_op.timeline(kept, in_database, at, told=True)
     sheet = _sheet(kept, shown.lines, in_database)
-    return form.page(op, _LEAD, body, back=True, folds=True, sheet=sheet)
+    return form.page(op, _lead(kept, op), body, back=True, folds=True, sheet=sheet)
+
+
+def names_of_one(kept: Kept) -> dict[str, tuple[str, ...]]:
+    """The names that cases have for one operator, by each of them: aten's own first, then ONNX's. Their pages have the
+    same cases and the same calls of torch's.
+    """
+    alike: dict[object, list[str]] = {}
+    for op in sorted({op for item in cases(kept) for op in item.ops}, key=lambda op: ("::" not in op, op)):
+        alike.setdefault((operator_key(op), torch_op.names(kept, op)), []).append(op)
+    return {op: tuple(found) for found in alike.values() for op in found}
+
+
+def _lead(kept: Kept, op: str) -> str:
+    others = [name for name in kept.answer(names_of_one)[op] if name != op]
+    return f"{_LEAD} Also called {', '.join(others)}." if others else _LEAD
 
 
 def _hits(kept: Kept, op: str) -> list[ToldHit]:
