@@ -35,6 +35,12 @@ _ORDER = (_MENDED, *_STILL, _BY_DEFAULT, _FREE, _PARTLY, _NOTHING)
 
 
 def decide_workarounds(found: Workarounds, beside: str = "") -> str:
+    """What may go at a release, and in which other dtypes its operator does not pass: see :func:`_decide`."""
+    decided = _decide(found, beside)
+    return f"{decided} {found.dtypes}".rstrip() if decided else ""
+
+
+def _decide(found: Workarounds, beside: str) -> str:
     """``At torch 2.8.0, opset 18: no workaround is needed, the failing form works: a.``; empty for several releases.
     ``beside`` stands in brackets beside the release: why it is that one.
 

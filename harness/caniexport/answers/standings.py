@@ -12,11 +12,13 @@ from caniexport import names, versions
 from caniexport.answers.along import Along, Told, along_filters, statuses
 from caniexport.answers.defaults import OpsetChoice
 from caniexport.answers.filters import Filters
+from caniexport.answers.other_dtypes import tell_other_dtypes
 from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
 from caniexport.answers.select import CaseSelection, CatalogueEntry, load, require_opsets, select
 from caniexport.answers.shown import Shown
 from caniexport.answers.signs import exporter_rank
 from caniexport.answers.support import WHERE_MEASURED
+from caniexport.answers.torch_operators import operators_beside
 from caniexport.corpus.verdicts import AxisPoint, AxisRange, Workaround, ranges, workaround, works
 from caniexport.model.case import PLAIN
 from caniexport.model.status import Exporter, FixKind, Status
@@ -24,6 +26,9 @@ from caniexport.store import Dataset
 
 #: (exporter, provider, case, variant, opset) -> cell of one release
 _Grid = Mapping[tuple[str, str | None, str, str, int | None], MeasuredCell]
+
+#: cases of which is said what they do not speak of
+_FEW = 3
 
 _Item = TypeVar("_Item")
 
@@ -62,12 +67,16 @@ class Standing:
 
 @dataclass(frozen=True)
 class Workarounds(Shown):
-    """The standings, fixes known to be wrong or partial apart in ``cautions``; ``notes`` say what was assumed."""
+    """The standings, fixes known to be wrong or partial apart in ``cautions``; ``notes`` say what was assumed.
+
+    ``dtypes`` says of a few cases that need no workaround in which other dtypes their operator does not pass.
+    """
 
     torch: str | None
     standings: tuple[Standing, ...]
     cautions: tuple[Standing, ...]
     notes: tuple[str, ...]
+    dtypes: str = ""
 
 
 def workarounds(dataset: Dataset, filters: Filters) -> Workarounds:
@@ -90,7 +99,23 @@ def workarounds(dataset: Dataset, filters: Filters) -> Workarounds:
         tuple(item for item in found if not item.caution),
         tuple(item for item in found if item.caution),
         (*_notes(filters, judge), *rows.notes),
+        _tell_dtypes(dataset, selection, found),
     )
+
+
+def _tell_dtypes(dataset: Dataset, selection: CaseSelection, found: Sequence[Standing]) -> str:
+    """Of the first of a few cases whose operator ends otherwise in other dtypes where no workaround is needed."""
+    free: dict[str, set[str]] = {}
+    for item in found:
+        if item.word is Workaround.OBSOLETE:
+            free.setdefault(item.case, set()).add(item.exporter)
+    if len({item.case for item in found}) > _FEW:
+        return ""
+    told = (
+        tell_other_dtypes(operators_beside(dataset), selection.catalogue[case, PLAIN], selection.torch[-1], by)
+        for case, by in free.items()
+    )
+    return next(filter(None, told), "")
 
 
 def _notes(filters: Filters, judge: _FixJudge) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -10,7 +11,7 @@ from caniexport.answers.reading import move_to_runtime
 from caniexport.answers.rows import MeasuredCell
 from caniexport.answers.select import Rows
 from caniexport.answers.support import Support, all_supports, supports
-from caniexport.answers.torch_operators import OperatorsSummary, ends_on_onnxruntime, operators_beside
+from caniexport.answers.torch_operators import OperatorsSummary, operators_beside
 from caniexport.answers.upstream import SourceState, upstream
 from caniexport.answers.words import Words, words
 from caniexport.model.case import PLAIN
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 #: answers kept at once; they are small beside the cells
 _MOST_KEPT = 2000
-#: cases whose cells are read with one question
-_TOGETHER = 60
 
 
 class Kept(Dataset):
@@ -36,7 +35,7 @@ class Kept(Dataset):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._kept: dict[Any, Any] = {}
+        self._kept: OrderedDict[Any, Any] = OrderedDict()
 
     def cells(self, *given: Any, **asked: Any) -> pd.DataFrame:
         """One row per cell, as :meth:`Dataset.cells` gives them; a question without filters is read once."""
@@ -78,7 +77,7 @@ class Kept(Dataset):
 
     def _moved(self, runtime: Runtime) -> Kept:
         moved = move_to_runtime(self, runtime)
-        moved._kept = {}
+        moved._kept = OrderedDict()
         return moved
 
     def rows(self) -> Rows:
@@ -92,18 +91,14 @@ class Kept(Dataset):
         )
 
     def read_cases(self, cases: Sequence[str]) -> None:
-        """Read the cells of many cases and how their files end on onnxruntime, for pages of each of them.
-
-        A question for each takes five times as long.
+        """Read the cells of some cases at once, for pages of each of them: a question for each takes five times as
+        long.
         """
-        for begin in range(0, len(cases), _TOGETHER):
-            together = dict.fromkeys(cases[begin : begin + _TOGETHER])
-            found: dict[str, list[MeasuredCell]] = {case: [] for case in together}
-            for cell in self.rows().cells(case=tuple(together)):
-                found[cell.case].append(cell)
-            for case, cells in found.items():
-                self._kept["cells", case] = cells
-            ends_on_onnxruntime(self, list(together))
+        found: dict[str, list[MeasuredCell]] = {case: [] for case in cases}
+        for cell in self.rows().cells(case=cases):
+            found[cell.case].append(cell)
+        for case, cells in found.items():
+            self._kept["cells", case] = cells
 
     def all_supports(self) -> dict[str, tuple[Support, ...]]:
         """By case: where its failing form works, a line for each exporter; read in one pass."""
@@ -165,11 +160,15 @@ class Kept(Dataset):
         return cast("_Answer", self._once((question, asked), lambda: question(self, *asked)))
 
     def _once(self, key: Any, make: Callable[[], Any]) -> Any:
-        if key in self._kept:
+        """What is kept, or is made and kept now; what nobody has asked for longest goes first."""
+        try:
+            self._kept.move_to_end(key)
             return self._kept[key]
-        if len(self._kept) > _MOST_KEPT:
-            self._kept.clear()
-        return self._kept.setdefault(key, make())
+        except KeyError:  # new, or another thread has let it go
+            found = self._kept.setdefault(key, make())
+        while len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)
+        return found
 
 
 def _on_cpu(cells: list[MeasuredCell]) -> list[MeasuredCell]:

@@ -12,6 +12,7 @@ from tempfile import mkdtemp
 from caniexport import home as homes
 from caniexport.alerts import feed, noted
 from caniexport.alerts.lifecycle import AlertStage
+from caniexport.answers.torch_operators import ends_on_onnxruntime
 from caniexport.model.errors import CaniexportError
 from caniexport.pages import links, overview
 from caniexport.pages.charts import drawn_picture
@@ -42,6 +43,8 @@ _PICTURE = re.compile(r'src(?:set)?="[./]*picture/(\w+)\.svg"')
 _NO_END = re.compile(r"</(?:li|td|th|tr|dd|dt)>\s*(?=<(?:li|td|th|tr|dd|dt)\b|</(?:ul|ol|tr|tbody|thead|table|dl)>)")
 #: pages between two words on how far it is
 _EACH = 100
+#: cases that are read with one question
+_TOGETHER = 60
 #: the scripts of the search, in the order in which they are loaded
 _SEARCH = ("evidence.js", "match.js", "site.js")
 _TABLES = ("cells.js", "newest.js")
@@ -101,22 +104,40 @@ class _Copy:
 
     def write(self) -> tuple[int, int]:
         """Everything; gives how many cases and operators have a page."""
-        entries = overview.cases(self._kept)
-        documented = {op for entry in entries for op in entry.ops}
+        cases = [entry.case for entry in overview.cases(self._kept)]
+        documented = {op for entry in overview.cases(self._kept) for op in entry.ops}
         ops = sorted(documented.union(torch_op.page_names(self._kept, documented).values()))
         releases = self._kept.rows().torch
         upgrades = upgrade.starts(self._kept)
-        self._pages = len(PAGES) + len(entries) + len(ops) + len(releases) + len(upgrades)
+        self._pages = len(PAGES) + len(cases) + len(ops) + len(releases) + len(upgrades)
         self._say(f"writing the tables as files, then {self._pages} pages")
-        self._kept.read_cases([entry.case for entry in entries])
+        self._kept.all_supports()
         if summary := self._kept.operators():
             summary.read_all()
         self._assets()
+        # the search names what they open with, which is still kept here
+        for asked in upgrades:
+            self._page(upgrade_file(asked["from"], asked.get("profile", "")), "upgrade", asked)
         self._kept.all_sources()
         for name in PAGES:
             self._page("index.html" if name == "search" else f"{name}.html", name, _ASKED.get(name, {}))
         self._feed()
         api.write(self._kept, self._folder)
+        together = [cases[begin : begin + _TOGETHER] for begin in range(0, len(cases), _TOGETHER)]
+        for some in together:
+            ends_on_onnxruntime(self._kept, some)
+        self._operators(ops)
+        for torch in releases:
+            self._page(release_file(torch), "matrix", {"rows": "cases", "by": "exporter", "torch": torch})
+        pictures = Pictures(self._kept, self._folder)
+        for some in together:
+            self._kept.read_cases(some)
+            for case in some:
+                self._page(case_file(case), "case", {"case": case}, pictures.of(case, "../"))
+        return len(cases), len(ops)
+
+    def _operators(self, ops: Iterable[str]) -> None:
+        """The page of each operator, the files of its other names, and the lists."""
         one = names_of_one(self._kept)
         for op in ops:
             told = one[op][0] if op in one else op
@@ -126,14 +147,6 @@ class _Copy:
                 self._forward(op_file(op), op, op_file(told), told)
         for name in torch_op.LISTS if self._kept.operators() else ():
             self._page(list_file(name), "op", {"list": name})
-        for asked in upgrades:
-            self._page(upgrade_file(asked["from"], asked.get("profile", "")), "upgrade", asked)
-        for torch in releases:
-            self._page(release_file(torch), "matrix", {"rows": "cases", "by": "exporter", "torch": torch})
-        pictures = Pictures(self._kept, self._folder)
-        for entry in entries:
-            self._page(case_file(entry.case), "case", {"case": entry.case}, pictures.of(entry.case, "../"))
-        return len(entries), len(ops)
 
     def _draw(self, names: Iterable[str]) -> None:
         """The pictures of numbers that a page shows; pages with the same numbers share one."""
