@@ -91,6 +91,14 @@ def _no_write_waits_for_the_disk():
         yield
 
 
+@pytest.fixture(scope="session")
+def made_home(tmp_path_factory):
+    """A home of the mini-matrix whose environments are made, once for all tests: each measures in a copy of it."""
+    from mini.home import make_environments, make_home
+
+    return make_environments(make_home(tmp_path_factory.mktemp("made")))
+
+
 @pytest.fixture
 def ordinary():
     """``ordinary(folder, "table")``: the command as a user who may write into no folder but his own, and his folder.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from mini import build, runner
-from mini.home import MARK, make_home
+from mini.home import MARK
 
 from caniexport.store.gates import GOOD, Gates
 
@@ -42,15 +42,15 @@ class Leaving(Case):
     def forward(self, x):
         subprocess.Popen(["sleep", "600"], start_new_session=True)
         subprocess.call(["sh", "-c", "sleep 601 &"])
-        __import__("time").sleep(3)
+        __import__("time").sleep({seconds})
         return x
 """
 
 
 @pytest.fixture
-def home(tmp_path):
+def home(made_home, tmp_path):
     """A home whose processes carry a mark; none of them may be left at the end."""
-    home = replace(make_home(tmp_path), mark=f"mark-{random.randrange(10**9)}")
+    home = replace(made_home.copy(tmp_path / "a home"), mark=f"mark-{random.randrange(10**9)}")
     yield home
     left = runner.processes(MARK, home.mark)
     runner.kill_9(MARK, home.mark)
@@ -100,7 +100,7 @@ def command_lines(home):
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_measurement_that_is_ended_leaves_no_process_and_every_finished_row(home, how):
-    (home.cases / "leaving.py").write_text(LEAVING)
+    (home.cases / "leaving.py").write_text(LEAVING.format(seconds=3))
     process = start(home, "--release", NEW)
 
     def everyone_is_there():
@@ -123,7 +123,7 @@ def test_a_measurement_that_is_ended_leaves_no_process_and_every_finished_row(ho
 
 
 def test_what_a_case_left_running_is_ended_with_its_release(home):
-    (home.cases / "leaving.py").write_text(LEAVING)
+    (home.cases / "leaving.py").write_text(LEAVING.format(seconds=0))
 
     home.caniexport("measure", "--release", OLD, "--case", "leaving", "--opset", "9")
 
@@ -149,7 +149,7 @@ def test_where_the_first_of_two_is_killed_the_second_goes_on_where_it_was(home):
     other = replace(home, mark=f"{home.mark}-first")
     first = start(other, "--release", OLD)
     wait_for(lambda: len(runner.journal_rows(home.folder / "results-local")) > 20, first)
-    second = start(home, "--release", OLD)
+    second = start(home, "--release", OLD, "--repeat", "0")
     said = second.stderr.readline() + second.stderr.readline()
     assert f"process {first.pid} is measuring it" in said
     runner.kill_9(MARK, other.mark)
@@ -164,8 +164,9 @@ def test_where_the_first_of_two_is_killed_the_second_goes_on_where_it_was(home):
     assert {gates.word(row["env_id"], row["run_id"]) for row in home.rows()} == {GOOD}
 
 
-def test_a_release_whose_python_is_nowhere_is_left_out_and_another_python_serves_where_it_can(home):
+def test_a_release_whose_python_is_nowhere_is_left_out_and_another_python_serves_where_it_can(home, tmp_path):
     text = home.table.read_text()
+    home = replace(home, table=tmp_path / home.table.name)
     # older than anything that Python 3.11 takes; and one that it takes in its own Python's stead
     text = text.replace(f"Release('93.0.0', '{_minor()}'", "Release('1.2.0', '3.98'")
     home.table.write_text(text.replace(f"Release('{NEW}', '{_minor()}'", f"Release('{NEW}', '3.99'"))

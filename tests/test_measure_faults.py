@@ -21,11 +21,18 @@ OLD, NEW = build.ERAS
 
 
 @pytest.fixture
-def home(tmp_path):
+def home(made_home, tmp_path):
+    return made_home.copy(tmp_path / "a home")
+
+
+@pytest.fixture
+def bare_home(tmp_path):
+    """A home without environments."""
     return make_home(tmp_path)
 
 
-def test_an_unreachable_index_is_one_row_and_one_line_and_rows_stay(home, tmp_path):
+def test_an_unreachable_index_is_one_row_and_one_line_and_rows_stay(bare_home, tmp_path):
+    home = bare_home
     home.caniexport("measure", "--release", OLD, "--case", "passes")
     known = home.cells(OLD)
     nowhere = {
@@ -55,7 +62,8 @@ def test_an_unreachable_index_is_one_row_and_one_line_and_rows_stay(home, tmp_pa
     assert reply.stdout.splitlines()[0] == f"Nothing was measured now of torch {NEW}: the table has its earlier rows."
 
 
-def test_a_damaged_wheel_is_named_and_the_next_release_goes_on(home):
+def test_a_damaged_wheel_is_named_and_the_next_release_goes_on(bare_home):
+    home = bare_home
     wheel = next(home.wheels.glob(f"torch-{OLD}-*.whl"))
     whole = wheel.read_bytes()
     wheel.write_bytes(whole[: len(whole) // 2])
@@ -72,7 +80,7 @@ def test_a_damaged_wheel_is_named_and_the_next_release_goes_on(home):
 def test_two_measurements_of_different_releases_into_one_directory_lose_nothing(home):
     started = [
         subprocess.Popen(
-            home.line("measure", "--release", version, "--workers", "1"),
+            home.line("measure", "--release", version, "--workers", "1", "--repeat", "20"),
             cwd=home.folder,
             env=home.environ,
             stdout=subprocess.DEVNULL,
@@ -94,7 +102,7 @@ def test_two_measurements_of_different_releases_into_one_directory_lose_nothing(
 def test_rows_that_another_process_has_compacted_are_counted(home):
     """A runtime's run that ends on the same folder compacts every finished journal, this measurement's too."""
     process = subprocess.Popen(
-        home.line("measure", "--release", NEW, "--json"),
+        home.line("measure", "--release", NEW, "--repeat", "20", "--json"),
         cwd=home.folder,
         env=home.environ,
         stdout=subprocess.PIPE,
@@ -125,7 +133,7 @@ def test_a_canary_that_surprises_ends_the_run_of_its_release_and_the_next_one_go
     slow = home.cases / "slow.py"
     slow.write_text(text[: text.index("class")] + "".join(_SLOW.format(number=number, new=NEW) for number in range(12)))
 
-    reply = home.caniexport("measure", "--release", OLD, "--release", NEW, "--json", code=1)
+    reply = home.caniexport("measure", "--release", OLD, "--release", NEW, "--repeat", "0", "--json", code=1)
 
     old, new = json.loads(reply.stdout)
     assert old["problem"].startswith("quarantined: canary-mismatch came out as pass")
@@ -143,7 +151,7 @@ def test_a_canary_that_surprises_ends_the_run_of_its_release_and_the_next_one_go
     # mended, all of the release is measured: nothing of what was ended counts as done
     canaries.write_text(text)
     slow.unlink()
-    home.caniexport("measure", "--release", OLD)
+    home.caniexport("measure", "--release", OLD, "--repeat", "0")
     good = {name: f"{row['stage']} {row['status']}" for name, row in runner.by_name(_speaking(home, OLD)).items()}
     assert good == runner.expected(OLD)
 
@@ -179,9 +187,7 @@ def test_measure_shows_the_table_of_the_cases_that_a_glob_names(home):
 
 @pytest.mark.parametrize("small_disk", ["size=250k", "size=400k", "size=64m,nr_inodes=90"], indirect=True)
 def test_a_disk_that_fills_up_while_measuring_is_said_at_once_and_measuring_goes_on_where_it_was(home, small_disk):
-    home.caniexport("measure", "--release", OLD, "--case", "passes")
     local = home.folder / "results-local"
-    shutil.rmtree(local)
     local.symlink_to(small_disk)
 
     begun = time.monotonic()
@@ -198,7 +204,7 @@ def test_a_disk_that_fills_up_while_measuring_is_said_at_once_and_measuring_goes
     # with room again
     local.unlink()
     shutil.copytree(small_disk, local)
-    home.caniexport("measure", "--release", OLD)
+    home.caniexport("measure", "--release", OLD, "--repeat", "0")
 
     rows = home.cells(OLD)
     assert {name: f"{row['stage']} {row['status']}" for name, row in rows.items()} == runner.expected(OLD)
@@ -211,7 +217,8 @@ def test_a_disk_that_fills_up_while_measuring_is_said_at_once_and_measuring_goes
 
 
 @pytest.mark.parametrize("small_disk", ["size=2m", "size=64m,nr_inodes=40"], indirect=True)
-def test_a_disk_without_room_for_an_environment_is_said_and_no_row_blames_the_release(home, small_disk):
+def test_a_disk_without_room_for_an_environment_is_said_and_no_row_blames_the_release(bare_home, small_disk):
+    home = bare_home
     (home.folder / ".tox").symlink_to(small_disk)
 
     reply = home.caniexport("measure", "--release", OLD, "--case", "passes", code=1)

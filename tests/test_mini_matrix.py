@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 from mini import build, runner
-from mini.home import MARK, Home, make_home
+from mini.home import MARK, Home
 
 from caniexport.worker.codehash import code_hash
 
@@ -40,8 +40,8 @@ class Measured:
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
-    home = make_home(tmp_path_factory.mktemp("mini"))
+def measured(made_home, tmp_path_factory):
+    home = made_home.copy(tmp_path_factory.mktemp("mini") / "a home")
     # one release cannot be measured, which is a finding: exit code 1
     reply = home.caniexport("measure", "--release", "all", "--workers", "2", "--json", code=1)
     return Measured(home, {report["torch"]: report for report in json.loads(reply.stdout)}, reply.stderr)
@@ -199,7 +199,7 @@ def test_an_edited_fix_and_a_new_case_are_all_that_is_measured(measured, tmp_pat
     (home.cases / "added.py").write_text(text[: text.index("class CanaryFail")])
     known = {row["run_id"] for row in home.rows()}
 
-    home.caniexport("measure", "--release", "91.0.0")
+    home.caniexport("measure", "--release", "91.0.0", "--repeat", "0")
 
     fresh = {(row["case"], row["variant"]) for row in home.rows() if row["run_id"] not in known}
     canaries = {(f"canary-{name}", "plain") for name in ("pass", "fail", "mismatch")}
@@ -268,7 +268,7 @@ def test_after_kill_9_measuring_goes_on_where_it_was(measured, tmp_path):
     before = {runner.name_of(row): row for row in runner.journal_rows(home.folder / "results-local")}
     assert 0 < len(before) < len(runner.expected("91.0.0"))
 
-    home.caniexport("measure", "--release", "91.0.0")
+    home.caniexport("measure", "--release", "91.0.0", "--repeat", "0")
 
     rows = home.cells("91.0.0")
     assert {name: f"{row['stage']} {row['status']}" for name, row in rows.items()} == runner.expected("91.0.0")

@@ -14,6 +14,8 @@ from typing import Any
 import pyarrow.parquet as pq
 from mini import build, runner
 
+from caniexport.model.releases import environment_name
+
 #: a variable that every process of one run inherits
 MARK = "CANIEXPORT_TEST_MARK"
 
@@ -87,4 +89,14 @@ def make_home(parent: Path) -> Home:
     for name in ("tox.ini", "toxfile.py"):
         shutil.copy(runner.ROOT / name, home.folder)
     (home.folder / "harness").symlink_to(runner.ROOT / "harness")
+    return home
+
+
+def make_environments(home: Home) -> Home:
+    """The home with the environments of the stand-in releases, which take seconds each: its copies have them too."""
+    names = ",".join(environment_name(version, "newest", "cpu") for version in build.ERAS)
+    line = [sys.executable, "-m", "tox", "run", "-e", names, "--notest"]
+    environ = {**home.environ, "CANIEXPORT_CODE": str(runner.ROOT / "harness")}
+    reply = subprocess.run(line, cwd=home.folder, env=environ, capture_output=True, text=True, check=False)
+    assert reply.returncode == 0, reply.stdout[-3000:] + reply.stderr[-1000:]
     return home
