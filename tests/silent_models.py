@@ -113,3 +113,31 @@ class QuotientOfTwo(torch.nn.Module):
 
 def quotient_of_two():
     return QuotientOfTwo(), (torch.tensor([7, 3, 5, 9]), torch.tensor([2, 2, 3, 4]))
+
+
+class CountsCalls(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, x):
+        self.calls += 1
+        return x * self.calls
+
+
+def counts_calls():
+    return CountsCalls(), (torch.rand(2, 3),)
+
+
+class HalfLayers(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(8, 8).half()
+        self.norm = torch.nn.LayerNorm(8).half()
+
+    def forward(self, x):
+        return self.norm(self.linear(x.half())).float()
+
+
+def half_layers():
+    return HalfLayers(), (torch.rand(2, 8),)

@@ -218,6 +218,23 @@ def test_what_was_not_judged_is_no_failure_refutes_nothing_and_no_finding_counts
     ]
 
 
+def test_an_exporter_that_fails_where_it_could_be_judged_and_could_not_elsewhere_is_not_judged(checked):
+    """As of a number in double precision: TorchScript refuses it at the lowest opsets, and the others were not run."""
+    ends = by_exporter(TRACE, failed("stft-opset"), (7, 9)) | by_exporter(TRACE, failed("not-fed", "run", "skip"), (18,))
+    assert checked(ends).headline == f"by trace not judged: {limit(NOT_FED)}"
+    passed = checked(ends | {(TRACE, 23): PASSED})
+    assert passed.headline.startswith("works by trace (opset ≥ 23)")
+    wrong = checked(ends | {(TRACE, 23): failed("masked", "compare", "mismatch")}, **SETS)
+    assert wrong.headline.startswith("by trace wrong values without an error")
+
+
+def test_a_model_that_goes_on_from_call_to_call_is_told_so_where_its_file_works(checked):
+    told = "; called again on the same inputs the model gives other values in eager, the file those of the first call"
+    assert told in checked({(DEFAULT, None): PASSED}, goes_on=True).headline
+    assert told not in checked({(DEFAULT, None): PASSED}).headline
+    assert told not in checked({(DEFAULT, None): failed("zeros")}, goes_on=True).headline
+
+
 def printed(found):
     console = Console(width=200, record=True, file=io.StringIO())
     show(found, console)

@@ -25,6 +25,7 @@ def found_in(tmp_path_factory):
     into = tmp_path_factory.mktemp("check-silent") / "into"
     home = homes.find(HERE)
     corpus = Dataset.open(home.published, None)
+    told = []
 
     def found(factory, exporter, dynamic, **more):
         request = CheckRequest((RELEASE,), (exporter,), (18,))
@@ -40,10 +41,12 @@ def found_in(tmp_path_factory):
         )
         if RELEASE in checked.problems:
             pytest.skip(f"torch {RELEASE} cannot be installed here: {checked.problems[RELEASE]}")
+        told.append(checked.headline)
         wrong = [failure for failure in checked.failures if failure.status.value == "mismatch"]
         assert bool(wrong) == any("wrong values without an error" in finding for finding in checked.findings)
         return {words for failure in wrong for words in failure.differs}
 
+    found.told = told
     return found
 
 
@@ -69,3 +72,15 @@ def test_wrong_values_that_one_example_hides_are_found(found_in, factory, export
 
 def test_without_further_inputs_they_are_hidden(found_in):
     assert found_in("integer_division", TRACE, {}, further=False) == set()
+
+
+def test_a_model_that_goes_on_from_call_to_call_is_told_so(found_in):
+    assert found_in("counts_calls", DYNAMO, {}) == set()
+    assert "called again on the same inputs the model gives other values in eager" in found_in.told[-1]
+    assert "rounding" not in found_in.told[-1]
+
+
+def test_wrong_values_that_are_the_rounding_of_half_precision_are_told_so(found_in):
+    assert found_in("half_layers", DYNAMO, {})
+    assert "rounding alone moves the outputs as much" in found_in.told[-1]
+    assert "called again" not in found_in.told[-1]

@@ -66,6 +66,7 @@ class ModelNotes:
     asked: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     axes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     is_rough: bool = False
+    goes_on: bool = False
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> ModelNotes:
@@ -73,7 +74,8 @@ class ModelNotes:
         if not found:
             return cls()
         sets, refused = tuple(found["sets"]), tuple(found["refused"])
-        return cls(found["module"], found["given"], sets, refused, found["asked"], found["axes"], found["is_rough"])
+        alone = found["is_rough"], found.get("goes_on", False)
+        return cls(found["module"], found["given"], sets, refused, found["asked"], found["axes"], *alone)
 
 
 def answer(
@@ -98,9 +100,10 @@ def answer(
     explain = _Explain(mine, Corpus(corpus), cells, notes)
     failures = (*explain.failures(cells), *explain.failures(left_out))
     works = tuple(_works(cells, left_out))
+    decided = _is_decided(mine, cells)
     return Checked(
         target,
-        headline(works, failures, lost, is_rough=notes.is_rough, is_decided=_is_decided(mine, cells)),
+        headline(works, failures, lost, is_rough=notes.is_rough, is_decided=decided, goes_on=notes.goes_on),
         notes.module,
         notes.sets,
         notes.refused,
@@ -148,12 +151,15 @@ def _gaps(cells: Sequence[MeasuredCell]) -> Iterable[str]:
 
 
 def _works(cells: Sequence[MeasuredCell], left_out: Sequence[MeasuredCell]) -> Iterable[Works]:
-    """Where each variant works; an exporter of which nothing could be judged says that alone."""
+    """Where each variant works; an exporter of which nothing could be judged says that alone, and so does one that
+    ends with an error wherever it could.
+    """
     judged, silent = _by_variant(cells), _by_variant(left_out)
     for key in dict.fromkeys((*judged, *silent)):
         lines = {line.exporter: line for line in supports(judged.get(key, ()))}
         for cell in silent.get(key, ()):
-            lines.setdefault(cell.exporter, Support(cell.exporter, Status.SKIP, NOT_JUDGED, (), cell.torch))
+            if cell.exporter not in lines or lines[cell.exporter].status not in (*WORKS, Status.MISMATCH):
+                lines[cell.exporter] = Support(cell.exporter, Status.SKIP, NOT_JUDGED, (), cell.torch)
         yield Works(*key, tuple(lines[name] for name in EXPORTERS if name in lines))
 
 

@@ -43,6 +43,9 @@ _RUNTIMES_HEAD = re.compile(
 )
 _ROUGH = "rounding alone moves the outputs as much, so that wrong values may be no more than that"
 _DECIDED = "the trace has an `if` on a value as the first inputs decide it, so that others may come out wrong"
+_GOES_ON = (
+    "called again on the same inputs the model gives other values in eager, the file those of the first call at every run"
+)
 #: the call that a user writes first comes first
 _ORDER = [Exporter.DEFAULT.value, Exporter.TRACE.value, Exporter.DYNAMO.value, Exporter.SCRIPT.value]
 
@@ -54,10 +57,11 @@ def headline(
     *,
     is_rough: bool = False,
     is_decided: bool = False,
+    goes_on: bool = False,
 ) -> str:
     """One line, without an end; ``problems`` are those of releases of which nothing was measured. ``is_rough`` says
     that rounding alone moves the outputs by as much as they may differ, ``is_decided`` that the tracer warned of a
-    branch where it works.
+    branch where it works, ``goes_on`` that a second call gives other values than the first.
     """
     if not works:
         return problems[0] if problems else "nothing was measured"
@@ -65,8 +69,9 @@ def headline(
     wrong = [failure for failure in failures if failure.status is Status.MISMATCH]
     rough = (_ROUGH,) if is_rough and wrong and all(map(_is_near, wrong)) else ()
     decided = (_DECIDED,) if is_decided else ()
+    kept = (_GOES_ON,) if goes_on and any(line.status in WORKS for item in works for line in item.lines) else ()
     told = _of_one(works[0], failures) if len(works) == 1 else _of_several(works)
-    return "; ".join((told, *decided, *rough, *problems))
+    return "; ".join((told, *decided, *kept, *rough, *problems))
 
 
 def _of_one(works: Works, failures: Sequence[Failure]) -> str:

@@ -32,8 +32,8 @@ GIVEN = "as given"
 _PATIENCE = 1.5
 #: numbers in the parameters of a module that is not copied in double precision
 _LARGE = 1 << 27
-#: how far a weight is moved, in its own size, and how far outputs may move by that if it is rounding
-_LAST_DIGIT, _FAR = 1.2e-7, 1e-2
+#: how far outputs may move by a change of the last digit if it is rounding
+_FAR = 1e-2
 #: share of the tolerance that rounding may use up
 _PART = 0.25
 _Axes = Dict[str, Dict[int, str]]
@@ -55,7 +55,8 @@ class Made(NamedTuple):
     """A module and its input sets as numpy arrays; ``given`` of them are the factory's own.
 
     ``words`` tell each set from the first, ``refused`` those that the module itself does not take; ``axes`` vary.
-    ``is_rough`` says that rounding alone moves its outputs by as much as two files may differ.
+    ``is_rough`` says that rounding alone moves its outputs by as much as two files may differ, ``goes_on`` that a
+    second call on the same inputs gives other values: forward changes what it keeps.
     """
 
     module: Any
@@ -66,6 +67,7 @@ class Made(NamedTuple):
     refused: List[str]
     axes: _Axes
     is_rough: bool
+    goes_on: bool
 
 
 class Factory:
@@ -130,6 +132,7 @@ class Factory:
             "refused": made.refused,
             "axes": made.axes,
             "is_rough": made.is_rough,
+            "goes_on": made.goes_on,
             "asked": self._axes,
             "names": made.names,
             "files": read_files(),
@@ -153,15 +156,15 @@ class Factory:
         axes = self._varying(names, sets)
         words = [GIVEN] + ["{}, set {}".format(GIVEN, number) for number in range(2, len(sets) + 1)]
         refused: List[str] = []
-        count, is_rough = len(sets), False
+        count, is_rough, goes_on = len(sets), False, False
         if self._further:
-            trial = _Trial(self._copy(module), sets[0])
+            trial = _Trial(lambda: self._copy(module), sets[0])
             if trial.no_array:
                 raise WrongFactory(
                     "the module of {} returns {}; tensors, numbers, None, and tuples, lists and dictionaries of them "
                     "are wanted".format(self.label, trial.no_array)
                 )
-            is_rough = trial.is_rough
+            is_rough, goes_on = trial.is_rough, trial.goes_on
             for accepted, text, other in self._tried(trial, sets[0], axes, names):
                 (words if accepted else refused).append(text)
                 sets += [other] if accepted else []
@@ -169,7 +172,7 @@ class Factory:
             # the harness runs two at least
             sets, words = sets * 2, words * 2
         sets[0] = _with_aliases(given[0], sets[0])
-        return Made(module, sets, count, names, words, refused, axes, is_rough)
+        return Made(module, sets, count, names, words, refused, axes, is_rough, goes_on)
 
     def _tried(
         self, trial: _Trial, given: Tuple[Any, ...], axes: _Axes, names: Tuple[str, ...]
@@ -341,19 +344,19 @@ class Factory:
 class _Trial:
     """Runs a module in eager on inputs that nobody gave, to see whether they can tell anything about a file of it."""
 
-    def __init__(self, module: Any, given: Tuple[Any, ...]) -> None:
-        self._module = _evaluated(module)
+    def __init__(self, copied: Callable[[], Any], given: Tuple[Any, ...]) -> None:
+        self._module = _evaluated(copied())
         self.seconds = 0.0
         self._given: Optional[List[Any]]
         self._inputs, self._given = given, None
         #: what its output has in it that is no array of numbers
         self.no_array = ""
+        #: whether a second call on the given inputs gives other values than the first
+        self.goes_on = False
         try:
             self._given = self._outputs(self._module, given)
-            if _PATIENCE / 4 < self.seconds < 3 * _PATIENCE:
-                # what it imports and prepares at its first call says nothing of the others
-                self.seconds = 0.0
-                self._given = self._outputs(self._module, given)
+            if self.seconds < 3 * _PATIENCE and self._is_other_again(given, self._given):
+                self._module, self.goes_on = _evaluated(copied()), True
         except Exception as error:  # the measurement says it
             self._words = _first_line(error)
         others = [_kind(item.reshape(-1)[0]) for item in self._given or () if item.dtype.kind == "O" and item.size]
@@ -381,6 +384,17 @@ class _Trial:
             return "infinite values, or none at all"
         rounds = not self.is_rough and (self._rounds(inputs, found) or self._is_nudged(inputs, found))
         return "rounding decides its outputs" if rounds else ""
+
+    def _is_other_again(self, given: Tuple[Any, ...], outputs: List[Any]) -> bool:
+        """Whether the same inputs give other values again, or none."""
+        first = self.seconds
+        try:
+            again = self._outputs(self._module, given)
+        except Exception:  # what it kept of the first call is in its way
+            return True
+        # what it imports and prepares at its first call says nothing of the others
+        self.seconds = self.seconds - first if first > _PATIENCE / 4 else first
+        return len(again) != len(outputs) or _differs(outputs, again)
 
     def _is_nudged(self, inputs: Tuple[Any, ...], outputs: List[Any]) -> bool:
         """Whether the least change of the inputs moves the outputs a little, as where a variance is all but zero.
@@ -423,8 +437,9 @@ class _Trial:
         module, draws = copy.deepcopy(self._module), torch.Generator().manual_seed(0)
         with torch.no_grad():
             for weight in module.parameters():
-                if weight.dtype == torch.float32:
-                    weight.mul_(1 + _LAST_DIGIT * (2 * torch.rand(weight.shape, generator=draws) - 1))
+                if weight.dtype in (torch.float32, torch.float16, torch.bfloat16):
+                    moved = 1 + torch.finfo(weight.dtype).eps * (2 * torch.rand(weight.shape, generator=draws) - 1)
+                    weight.copy_(weight.float() * moved)
         return module
 
     def _outputs(self, module: Any, inputs: Tuple[Any, ...]) -> List[Any]:
@@ -432,6 +447,7 @@ class _Trial:
 
         from caniexport.worker.subject import flatten, tensors
 
+        module = copy.deepcopy(module) if self.goes_on else module
         started = time.process_time()
         torch.manual_seed(0)
         with torch.no_grad():
