@@ -44,7 +44,8 @@ _RUNTIMES_HEAD = re.compile(
 _ROUGH = "rounding alone moves the outputs as much, so that wrong values may be no more than that"
 _DECIDED = "the trace has an `if` on a value as the first inputs decide it, so that others may come out wrong"
 _GOES_ON = (
-    "called again on the same inputs the model gives other values in eager, the file those of the first call at every run"
+    "called again on the same inputs the model gives other values in eager, the file those of the first call at every "
+    "run"
 )
 #: the call that a user writes first comes first
 _ORDER = [Exporter.DEFAULT.value, Exporter.TRACE.value, Exporter.DYNAMO.value, Exporter.SCRIPT.value]
