@@ -181,6 +181,42 @@ def test_of_several_operators_that_no_case_has_together_each_has_its_cases(kept,
     assert "the nearest answers" not in body
 
 
+def test_of_operators_that_a_sentence_ties_together_the_first_is_asked_about(results):
+    found = search.search(results, "do I still need a cumsum workaround for int inputs (cumsum as a matmul)")
+
+    hits = [hit.case for hit in found.hits]
+    assert hits[0] == "cumsum-opset-9"
+    assert "cumsum-of-padded-int32" in hits[1:3]
+    assert "sdpa-causal" not in hits
+
+
+def asked(query):
+    return " ".join(CliRunner(env={"COLUMNS": "200"}).invoke(main, ["why", query]).output.split())
+
+
+def test_a_fix_that_a_sentence_names_comes_first(opened_once):
+    told = asked("do I still need a cumsum workaround for int inputs (cumsum as a matmul)")
+
+    assert "torch's own calls of cumsum (int64) are exported by" in told
+    assert "(int32) do not pass: TorchScript (`dynamo=False`) gives other values than eager" in told
+    assert "by `dynamo=True` they were not measured" in told
+    assert told.index("cumsum-opset-9/triangle") < told.index("cumprod-no-rule/stacked_products")
+    assert "sdpa" not in told
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("int64 cumsum", "torch's own calls of cumsum (int64) are exported by"),
+        ("is cumsum ok in half precision?", "torch's own calls of cumsum (float16) are exported by TorchScript"),
+        ("does grid_sample work in fp16", "nn.functional.grid_sample (float16) pass by no exporter"),
+        ("is cumsum ok for float64", "No call of cumsum was measured in float64."),
+    ],
+)
+def test_a_type_of_tensors_in_a_question_is_what_the_calls_are_told_in(opened_once, query, said):
+    assert said in asked(query)
+
+
 def test_a_word_that_is_no_operator_does_not_narrow_an_upgrade_and_is_named(shown, home):
     body, _ = shown("from 1.10 to 2.8 resnet cross")
     assert "resnet: no case is about an operator or theme of this name" in body

@@ -109,6 +109,21 @@ _FAMILIES = (
     ("split", "split_v", "variadic_split"),
     ("matmul", "batch_matmul", "batch_matmul_v2"),
 )  # fmt: skip
+#: words for the types of tensors; what says only «an integer» means both widths
+_DTYPES = {
+    "float32": ("float fp32 f32 single", ("float32",)),
+    "float16": ("half fp16 f16 halves", ("float16",)),
+    "bfloat16": ("bf16", ("bfloat16",)),
+    "float64": ("double fp64 f64 doubles", ("float64",)),
+    "int64": ("long longs i64", ("int64",)),
+    "int32": ("i32", ("int32",)),
+    "integer": ("int ints integers", ("int64", "int32")),
+    "uint8": ("byte bytes u8", ("uint8",)),
+    "int8": ("i8", ("int8",)),
+    "bool": ("bools boolean booleans", ("bool",)),
+    "complex64": ("", ("complex64",)),
+}
+_DTYPE_OF = {word: dtypes for name, (words, dtypes) in _DTYPES.items() for word in (name, *words.split())}
 _NAMESPACE = re.compile(
     r"^(?:torch\.ops\.|ops\.)?(?:torch\.nn\.functional\.|torch\.nn\.|torch\.tensor\.|torch\.|tensor\.|nn\.functional\.|nn\.|f\."
     r"|aten(?:::|\.)|prims(?:::|\.)|math(?:::|\.)|onnx::|ai\.onnx[:.]|::|_caffe2::|com\.microsoft(?:::|\.)|_c\._nn\.|(?:tfl?|tosa|stablehlo|mhlo)::|torchvision(?:\.ops\.|::|\.)|x\.|self\.)",
@@ -118,6 +133,11 @@ _PART = re.compile(r"^(linalg|fft|special)\.")
 _OVERLOAD = re.compile(
     r"\.(?:default|tensor\w*|scalar\w*|int\w*|dim\w*|out|self\w*|mode|input|vec|names\w*|correction|start\w*)$"
 )
+
+
+def dtypes_of(word: str) -> tuple[str, ...]:
+    """The types of tensors that a word means, ``half`` or ``torch.int64``; none of any other word."""
+    return _DTYPE_OF.get(word.casefold().removeprefix("torch."), ())
 
 
 @lru_cache(maxsize=100_000)

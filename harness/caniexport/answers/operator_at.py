@@ -12,7 +12,7 @@ from caniexport.answers.reading import Rows
 from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import OperatorsSummary, tell_which
 from caniexport.model.status import Exporter, Status
-from caniexport.operators import operator_key, operator_keys
+from caniexport.operators import dtypes_of, operator_key, operator_keys
 
 _NAMED = {Exporter.DYNAMO.value: "`torch.onnx.dynamo_export`", Exporter.TRACE.value: "TorchScript"}
 #: since the release in which ``torch.onnx.export`` takes ``dynamo``
@@ -47,6 +47,11 @@ class ExporterEnd:
         return opset is None or self.exporter == Exporter.DYNAMO.value or self.first <= opset
 
     @property
+    def differs(self) -> bool:
+        """Whether the calls export, and their values are not eager's."""
+        return self.status == Status.MISMATCH.value
+
+    @property
     def exporting(self) -> str:
         """Behind «dynamo exports …»: ``at every opset tried (18, 20, 26; since torch 2.1.2)``, ``at opset 20 of 17, 20
         tried (since torch 2.4.1; 2 of 3 calls at opset 17)``.
@@ -62,7 +67,8 @@ class ExporterEnd:
     def failing(self) -> str:
         """Behind «TorchScript …»: ``exports 2 of 3 calls at opset 17 (all of them since torch 2.5.1)``."""
         if not (self.share or self.releases):
-            return "does not, whichever the opset and the release"
+            ends = "gives other values than eager" if self.differs else "does not"
+            return f"{ends}, whichever the opset and the release"
         if not self.share:
             return f"does not at opset {self.asked} (it does {self.releases})"
         return f"exports {self.partly}{f' (all of them {self.releases})' if self.releases else ''}"
@@ -73,7 +79,8 @@ class OperatorAt:
     """What torch's own calls of an operator come to at a release.
 
     ``torch`` is the one ``asked`` for, or the nearest that was measured, an older one first; the operator is told by
-    ``dtype``. ``notes`` say what was not measured of the exporters and opsets asked for, ``narrowed`` whether any were.
+    ``dtype``. ``notes`` say what was not measured of the exporters and opsets asked for, ``narrowed`` whether any were;
+    ``untried`` are exporters that it was measured by in another dtype alone.
     """
 
     op: str
@@ -83,6 +90,7 @@ class OperatorAt:
     asked: str
     notes: tuple[str, ...] = ()
     narrowed: bool = False
+    untried: tuple[str, ...] = ()
 
     def passes(self, opset: str) -> bool:
         """Whether they pass by every exporter at an opset, or at an older one; dynamo's files are made at its own."""
@@ -105,6 +113,11 @@ class OperatorAt:
             return f"On torch {self.torch} {calls} are exported in part: {bad}."
         if not good and self.narrowed:
             return f"On torch {self.torch} {calls} are not exported as asked for: {bad}."
+        if not good and self.untried:
+            others = " and ".join(_called(name, self.torch) for name in self.untried)
+            return f"On torch {self.torch} {calls} do not pass: {bad}; by {others} they were not measured."
+        if not good and any(end.differs for end in self.ends):
+            return f"On torch {self.torch} {calls} pass by no exporter: {bad}."
         if not good:
             return f"On torch {self.torch} no exporter exports {calls}: {bad}."
         return f"On torch {self.torch} {calls} are exported by {good}{f'; {bad}' if bad else ''}."
@@ -119,14 +132,20 @@ def operator_at(summary: OperatorsSummary, name: str, torch: str) -> OperatorAt 
 
 
 def entry_at(
-    summary: OperatorsSummary, op: str, torch: str, exporters: Collection[str] = (), opsets: Collection[int] = ()
+    summary: OperatorsSummary,
+    op: str,
+    torch: str,
+    exporters: Collection[str] = (),
+    opsets: Collection[int] = (),
+    dtype: str = "",
 ) -> OperatorAt | None:
-    """An operator of torch's database at a release; ``None`` where none of its calls was measured.
+    """An operator of torch's database at a release, without a dtype in that which it is told by; ``None`` where none
+    of its calls was measured.
 
     ``exporters`` are the only ones told of where any of them was measured; of ``opsets`` an exporter is told at the
     highest that it was tried at.
     """
-    told = told_lines(summary, op)
+    told = told_lines(summary, op, dtype)
     measured = versions.ordered({release for line in told for release in line.cells})
     if not measured:
         return None
@@ -139,7 +158,9 @@ def entry_at(
     untried = [_called(name, at) for name, cells in shown.items() if not set(opsets) & set(cells[at].asked)]
     number = versions.opset_text(opsets)
     notes = (*missing, *(f"Opset {number} was not tried for it by {name}." for name in untried if opsets))
-    return OperatorAt(op, at, told[0].dtype, ends, torch, notes, bool(exporters or opsets))
+    others = {line.exporter for line in told_lines(summary, op) if at in line.cells} if dtype else set()
+    others = set() if exporters else others - by.keys()
+    return OperatorAt(op, at, told[0].dtype, ends, torch, notes, bool(exporters or opsets), tuple(sorted(others)))
 
 
 def tell_called(
@@ -150,11 +171,32 @@ def tell_called(
     opsets: Collection[int] = (),
 ) -> str:
     """One sentence on the operators that a name means: how torch's own calls of them end at a release, as
-    :func:`entry_at` takes it; empty for several words, and where none is called so, or was measured.
+    :func:`entry_at` takes it; empty for several words, and where none is called so, or was measured. Beside types of
+    tensors (``int64 cumsum``) the first word that is an operator is told in each of them.
     """
-    if summary is None or len(name.split()) != 1:
+    words = [word for word in name.split() if not dtypes_of(word)]
+    dtypes = tuple(dict.fromkeys(dtype for word in name.split() for dtype in dtypes_of(word)))
+    if summary is None or not words or (len(words) > 1 and not dtypes):
         return ""
-    entries = [entry_at(summary, op, torch, exporters, opsets) for op in summary.meant(name)]
+    meant = next(filter(None, map(summary.meant, words)), [])
+    if not dtypes:
+        return _tell_meant(summary, meant, torch, exporters, opsets)
+    told = {dtype: _tell_meant(summary, meant, torch, exporters, opsets, dtype) for dtype in dtypes}
+    missing = " or ".join(dtype for dtype, text in told.items() if not text)
+    unmeasured = f"No call of {meant[0]} was measured in {missing}." if meant and missing else ""
+    return " ".join(filter(None, (*told.values(), unmeasured)))
+
+
+def _tell_meant(
+    summary: OperatorsSummary,
+    meant: Sequence[str],
+    torch: str,
+    exporters: Collection[str],
+    opsets: Collection[int],
+    dtype: str = "",
+) -> str:
+    """The sentence on some operators in a dtype; empty where none of their calls was measured."""
+    entries = [entry_at(summary, op, torch, exporters, opsets, dtype) for op in meant]
     found = [entry for entry in entries if entry is not None]
     there = [entry for entry in found if entry.torch == torch] or found[:1]
     return "" if not there else there[0].told if len(there) == 1 else _tell_several(there)

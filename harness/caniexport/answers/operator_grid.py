@@ -183,10 +183,10 @@ def operator_lines(summary: OperatorsSummary, op: str) -> list[TimelineLine]:
     return _lines(summary.of_operator(op))
 
 
-def told_lines(summary: OperatorsSummary, op: str) -> list[TimelineLine]:
-    """Those of plain calls in the dtype that it is told by."""
+def told_lines(summary: OperatorsSummary, op: str, dtype: str = "") -> list[TimelineLine]:
+    """Those of plain calls in a dtype, without one in that which it is told by."""
     plain = [row for row in summary.of_operator(op) if row.exporter and row.calls and not row.form]
-    dtype = min((row.dtype or "" for row in plain), key=_place_of, default="")
+    dtype = dtype or min((row.dtype or "" for row in plain), key=_place_of, default="")
     return _lines(row for row in plain if (row.dtype or "") == dtype)
 
 

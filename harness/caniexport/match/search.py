@@ -18,6 +18,7 @@ from caniexport.match.evidence import is_kind, read_error
 from caniexport.match.plain_causes import PATTERNS
 from caniexport.match.question import AskedQuestion, is_sentence, read_plain, read_question
 from caniexport.match.words import WordIndex, find_asked, find_with_every, index_words
+from caniexport.operators import dtypes_of
 from caniexport.store import Dataset
 
 _KIND = r"\w*(?:Error|Exception|Fail|InvalidArgument|InvalidGraph|NotImplemented)"
@@ -54,6 +55,14 @@ class SearchHits:
     near: tuple[str, ...] = ()
     question: AskedQuestion | None = None
     left_out: tuple[str, ...] = ()
+
+    @property
+    def called(self) -> str:
+        """The words of its question that an operator's own calls are told by: with the types of tensors that no case
+        is about.
+        """
+        dtypes = (word for word in self.left_out if dtypes_of(word))
+        return " ".join((self.question.words if self.question else self.query, *dtypes))
 
     @property
     def nearest(self) -> str:

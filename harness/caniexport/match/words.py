@@ -11,7 +11,7 @@ from caniexport.answers.reading import CatalogueEntry, load
 from caniexport.match.errors import Confidence, Lead
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
-from caniexport.operators import operator_key, spellings
+from caniexport.operators import dtypes_of, operator_key, spellings
 from caniexport.store import Dataset
 
 #: what a text weighs more that is the word, or begins with it; what a failing form weighs more than its fixes
@@ -68,12 +68,31 @@ def find_by_words(where: WordIndex, query: str) -> tuple[Lead, ...]:
 def find_asked(where: WordIndex, query: str, *, listed: bool = False) -> tuple[Lead, ...]:
     """As :func:`find_by_words`, of what a question is about: beside an operator a word that a case has in its code
     alone does not find it, and of several operators that are ``listed`` every case of each, after those of all of them.
+    Of operators that are not listed, and that one case has together, that case leads those of the first.
     """
     parts = query.casefold().split()
     found = _about_every(where, parts)
     if not listed and _with_every(where, parts):
         return found
-    return _once(chain(found, _each_in_turn(where, parts, _about_every)))
+    related = () if listed else _of_first(where, parts)
+    return _once(chain(found, related or _each_in_turn(where, parts, _about_every)))
+
+
+def name_operators(where: WordIndex, parts: Iterable[str]) -> tuple[str, ...]:
+    """Those of the words that are operators, and no types of tensors, each once."""
+    named = dict.fromkeys(part for part in parts if part not in _JOINING and not dtypes_of(part))
+    return tuple(part for part in named if where.is_operator(part))
+
+
+def _of_first(where: WordIndex, parts: Sequence[str]) -> tuple[Lead, ...]:
+    """The cases that have all of several operators, then those of the first, before others those that have as many as
+    they can of the other words; none where no case has all of them.
+    """
+    named = name_operators(where, parts)
+    together = _about_every(where, named) if len(named) >= _SEVERAL else ()
+    others = [part for part in dict.fromkeys(parts) if part not in named]
+    beside = [found for word in others if (found := _about_every(where, [named[0], word]))] if together else []
+    return _once((*together, *chain.from_iterable(beside), *_about_every(where, named[:1]))) if together else ()
 
 
 def _about_every(where: WordIndex, parts: Sequence[str]) -> tuple[Lead, ...]:
@@ -87,7 +106,7 @@ def _about_every(where: WordIndex, parts: Sequence[str]) -> tuple[Lead, ...]:
 def _each_in_turn(where: WordIndex, parts: Sequence[str], find: _Find) -> tuple[Lead, ...]:
     """The cases of each operator, the best of each first; none of less than two operators."""
     parts = [part for part in parts if part not in _JOINING]
-    named = [part for part in dict.fromkeys(parts) if where.is_operator(part)]
+    named = name_operators(where, parts)
     if len(named) < _SEVERAL:
         return ()
     others = [part for part in parts if part not in named]

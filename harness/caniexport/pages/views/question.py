@@ -172,7 +172,7 @@ def _of_cases(kept: Kept, inner: Form, found: SearchHits, asks: Understood, abou
     places = _places(kept, tuple(hit.case for hit in shown), inner.mine) if is_placed and shown else {}
     hits = [tell_hit(kept, hit, at=places.get(hit.case, ())) for hit in shown]
     decision = _decide(kept, inner, found.hits) if is_placed and hits else ""
-    told = torch_op.tell(kept, asks.words, inner.mine) if hits and not asks.setting.get("opset") else ""
+    told = torch_op.tell(kept, found.called, inner.mine) if hits and not asks.setting.get("opset") else ""
     given = {"hits": hits, "decision": decision, "operator": operator, "told": told, **about}
     return render("asked.html", found=found, asks=asks, body="", **given)
 
