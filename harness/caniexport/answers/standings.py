@@ -17,7 +17,6 @@ from caniexport.answers.rows import NO_EXPORTER, MeasuredCell
 from caniexport.answers.select import CaseSelection, CatalogueEntry, load, require_opsets, select
 from caniexport.answers.shown import Shown
 from caniexport.answers.signs import exporter_rank
-from caniexport.answers.support import WHERE_MEASURED
 from caniexport.answers.torch_operators import operators_beside
 from caniexport.corpus.verdicts import AxisPoint, AxisRange, Workaround, ranges, workaround, works
 from caniexport.model.case import PLAIN
@@ -252,6 +251,7 @@ def _named(entry: CatalogueEntry) -> tuple[str, str, str, str, bool, bool]:
 
 #: stands for every opset of a release
 _EVERY = -1
+_SOME_OPSETS = " at some opsets, not the same on each release"
 
 
 # the same texts come back case after case, release after release: what follows from them is worked out once
@@ -359,7 +359,7 @@ def statement(words: Mapping[str, Mapping[int | None, Workaround]], torch: str) 
         since = f"since {run[-1]}"
     else:
         since = f"on every measured release from {run[-1]}" if len(run) > 1 else f"at {torch}"
-    text = f"{word.value} {since}{_opset_clause([words[name] for name in run], word)}"
+    text = f"{word.value} {since}{_opset_clause({name: words[name] for name in run}, word)}"
     return f"{text} ({before})" if before else text
 
 
@@ -372,10 +372,12 @@ def _settled(words: Mapping[int | None, Workaround]) -> Workaround:
     return Workaround.UNKNOWN
 
 
-def _opset_clause(run: Sequence[Mapping[int | None, Workaround]], word: Workaround) -> str:
-    """At which opsets the word holds on every release of the run that takes them; empty where at all."""
+def _opset_clause(run: Mapping[str, Mapping[int | None, Workaround]], word: Workaround) -> str:
+    """At which opsets the word holds on every release of the run, the newest first, that takes them; empty where at
+    all.
+    """
     everywhere: dict[int, bool] = {}
-    for words in {id(words): words for words in run}.values():
+    for words in {id(words): words for words in run.values()}.values():
         for opset, found in words.items():
             if opset is not None and found is not Workaround.UNKNOWN:
                 everywhere[opset] = everywhere.get(opset, True) and found is word
@@ -383,10 +385,13 @@ def _opset_clause(run: Sequence[Mapping[int | None, Workaround]], word: Workarou
     if not everywhere or len(holding) == len(everywhere):
         return ""
     if not holding:
-        return " at some opsets, not the same on each release"
+        return _SOME_OPSETS
     if holding == [opset for opset in sorted(everywhere) if opset >= holding[0]]:
         return f" with opset >= {holding[0]}"
     if holding == [opset for opset in sorted(everywhere) if opset <= holding[-1]]:
         return f" with opset <= {holding[-1]}"
-    where = "" if all(set(holding) <= set(words) for words in run) else WHERE_MEASURED
-    return f" with opset {versions.opset_text(holding)}{where}"
+    newest = next(iter(run))
+    shared = [opset for opset in holding if all(words.get(opset) is word for words in run.values())]
+    there = [opset for opset in holding if run[newest].get(opset) is word]
+    more = f" ({versions.opset_text(there)} at {newest})" if there != shared else ""
+    return f"{f' with opset {versions.opset_text(shared)}' if shared else _SOME_OPSETS}{more}"

@@ -21,8 +21,6 @@ from caniexport.model.status import EXPORTERS, WORKS, Status
 _MOST_RUNS = 2
 #: spans of opsets that are told one by one
 _MOST_SPANS = 2
-#: behind opsets of which a release has some alone
-WHERE_MEASURED = " where measured"
 #: of a variant that works on all releases of a dataset
 EVERYWHERE = "on every measured release"
 #: of one that works on none, and of one that an exporter takes at no opset
@@ -34,7 +32,7 @@ _FAILING = {
     Status.OOM: "out of memory",
     Status.UNSTABLE: "not the same every time",
     Status.FAIL: "an error",
-    Status.DEGRADED: "not as asked",
+    Status.DEGRADED: "a file of another opset",
     Status.UNSUPPORTED: "refused",
 }
 
@@ -73,8 +71,7 @@ class Support:
 
 @dataclass(frozen=True)
 class _Clause:
-    """At which opsets of those ``tried`` something works: all that ``holds``. ``shared``: each release has all
-    of these, ``reached``: at least one.
+    """At which opsets of those ``tried`` something works: all that ``holds``.
 
     Of a release in which it passes anywhere, that is where it passes; a file that is not as asked (of another opset)
     counts where that is all there is.
@@ -82,8 +79,12 @@ class _Clause:
 
     tried: tuple[int, ...]
     holds: tuple[int, ...]
-    shared: bool = True
-    reached: bool = True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it holds from an opset on, or up to one."""
+        count = len(self.holds)
+        return bool(count) and self.holds in (self.tried[-count:], self.tried[:count])
 
     @property
     def text(self) -> str:
@@ -92,13 +93,12 @@ class _Clause:
         if self.holds == self.tried:
             return ""
         if self.holds == tuple(opset for opset in self.tried if opset >= low):
-            return f"opset ≥ {low}{'' if self.reached else WHERE_MEASURED}"
+            return f"opset ≥ {low}"
         if self.holds == tuple(opset for opset in self.tried if opset <= high):
-            return f"opset ≤ {high}{'' if self.reached else WHERE_MEASURED}"
+            return f"opset ≤ {high}"
         spans = versions.spans(self.holds, self.tried)
         shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans[:_MOST_SPANS])
-        where = "" if self.shared else WHERE_MEASURED
-        return f"opset {shown}{' and others' if len(spans) > _MOST_SPANS else ''}{where}"
+        return f"opset {shown}{' and others' if len(spans) > _MOST_SPANS else ''}"
 
 
 #: neighbouring releases on each of which something works, oldest first
@@ -213,17 +213,21 @@ def _told(run: _Run, releases: Sequence[str]) -> str:
         where = f"torch {_span(names[0], names[-1])}"
     common = _common(tuple(run.values()))
     if not common.holds:
-        return f"{where}, at opsets that differ by release"
+        return f"{where}, at opsets that differ by release{_widened(run, common)}"
     return ", ".join(filter(None, (where, common.text))) + _widened(run, common)
 
 
 def _common(clauses: Sequence[_Clause]) -> _Clause:
-    """The opsets that work on every release that takes them."""
+    """The opsets that work on every release that takes them, where these are all from one on, or up to one, and each
+    release has some of them; else those that were measured on every release.
+    """
     tried = sorted({opset for clause in clauses for opset in clause.tried})
     bad = {opset for clause in clauses for opset in clause.tried if opset not in clause.holds}
     holds = tuple(opset for opset in tried if opset not in bad)
-    missing = [set(holds) - set(clause.tried) for clause in clauses]
-    return _Clause(tuple(tried), holds, not any(missing), all(len(lacks) < len(holds) for lacks in missing))
+    found = _Clause(tuple(tried), holds)
+    shared = tuple(opset for opset in holds if all(opset in clause.tried for clause in clauses))
+    is_reached = all(set(holds) & set(clause.tried) for clause in clauses)
+    return found if found.is_open and is_reached else _Clause(tuple(tried), shared)
 
 
 def _widened(run: _Run, common: _Clause) -> str:
