@@ -141,3 +141,21 @@ class HalfLayers(torch.nn.Module):
 
 def half_layers():
     return HalfLayers(), (torch.rand(2, 8),)
+
+
+class BranchBesideScales(torch.nn.Module):
+    def forward(self, x, scales):
+        return x * scales[0] if x.sum() > 0 else x - scales[1]
+
+
+def branch_beside_scales():
+    return BranchBesideScales(), (torch.rand(2, 3) + 0.5, torch.tensor([8.0, 16.0]))
+
+
+class DictionaryAndScale(torch.nn.Module):
+    def forward(self, batch, scale):
+        return batch["b"] * 2 + batch["a"] * scale
+
+
+def dictionary_and_scale():
+    return DictionaryAndScale(), ({"b": torch.rand(3), "a": torch.rand(3)}, torch.rand(3))

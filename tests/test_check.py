@@ -258,6 +258,15 @@ def test_constant_inputs_alone_are_nudged_to_see_what_rounding_does():
     assert second_inputs.widened(zeros)[0].dtype == np.float64
 
 
+def test_an_input_of_a_few_values_alone_is_not_nudged_and_a_constant_one_by_its_own_size():
+    strides, image = np.array([8.0, 16.0], "float32"), np.arange(6, dtype="float32")
+    given = ([image, image], strides)
+    assert second_inputs.nudged(given, given) is given
+    images, same = second_inputs.nudged(([image, np.zeros(6, "float32")], strides), given)
+    assert np.array_equal(images[0], image) and np.array_equal(same, strides)
+    assert 0 < np.abs(images[1]).max() <= 5e-6
+
+
 def test_zeros_have_no_sign():
     given = (np.array([-1.0, 2.0, -3.0], "float32"),)
     (zeros,) = [other for (words, other), *_ in second_inputs.further_inputs(given, {}, ["x"]) if words == "zeros"]

@@ -58,6 +58,7 @@ def found_in(tmp_path_factory):
         ("baked_size", TRACE, "x:2 of size 17"),
         ("python_number", TRACE, "power = 3 instead of 2"),
         ("data_dependent_branch", TRACE, "values with the opposite sign"),
+        ("branch_beside_scales", TRACE, "values of which every other one has the opposite sign"),
         ("one_tensor_twice", DYNAMO, "other values of the same range"),
         ("baked_count", TRACE, "other values of the same range"),
         ("baked_nonzero", TRACE, "flags that are all set (mask)"),
@@ -84,3 +85,9 @@ def test_wrong_values_that_are_the_rounding_of_half_precision_are_told_so(found_
     assert found_in("half_layers", DYNAMO, {})
     assert "rounding alone moves the outputs as much" in found_in.told[-1]
     assert "called again" not in found_in.told[-1]
+
+
+def test_a_tensor_beside_a_dictionary_keeps_its_name_to_itself(found_in):
+    """Names of arguments given to the inputs one by one would name two of them alike."""
+    assert found_in("dictionary_and_scale", DYNAMO, {}) == set()
+    assert found_in.told[-1] == "works by dynamo"

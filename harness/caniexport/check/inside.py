@@ -103,9 +103,11 @@ class Factory:
         return self._axes if self._made is None else self._made.axes
 
     @property
-    def has_none(self) -> bool:
-        """Whether an argument is ``None``, once the factory was called."""
-        return self._made is not None and any(item is None for item in self._made.sets[0])
+    def are_inputs(self) -> bool:
+        """Whether each argument is one input of the file, once the factory was called: none is ``None``, or holds
+        several tensors.
+        """
+        return self._made is None or all(_is_one_input(item) for item in self._made.sets[0])
 
     def made(self) -> Made:
         """What the factory gave, checked."""
@@ -404,7 +406,8 @@ class _Trial:
         others = nudged(inputs, self._inputs)
         if others is inputs:
             return False
-        return 1e-5 < _farthest(outputs, self._outputs(self._module, others)) < _FAR
+        # what only passes its inputs on, times a large number, moves as far as they do
+        return 1e-5 * _largest(outputs) < _farthest(outputs, self._outputs(self._module, others)) < _FAR
 
     def _in_double(self) -> Any:
         """The module with twice the precision; ``None`` where it cannot have it, or is large."""
@@ -471,6 +474,13 @@ def _farthest(outputs: List[Any], others: List[Any]) -> float:
     if any(one.shape != two.shape or one.dtype.kind != "f" for one, two in pairs):
         return float("inf")
     return max([float(np.abs(one - two).max()) for one, two in pairs] or [0.0])
+
+
+def _largest(outputs: List[Any]) -> float:
+    """The largest number among the outputs, at least 1."""
+    import numpy as np
+
+    return max([1.0, *(float(np.abs(item).max()) for item in outputs if item.dtype.kind == "f" and item.size)])
 
 
 def with_changed(text: str, given: Tuple[Any, ...], other: Tuple[Any, ...], names: Sequence[str]) -> str:
@@ -664,13 +674,15 @@ class Sets:
 
 
 class NamedInputs:
-    """Whether the inputs of the file are named: torch counts one that is ``None`` by its name, and not as an input."""
+    """Whether the inputs of the file are named as the arguments are: torch gives the names to its inputs one by one,
+    also where an argument is ``None`` and thus no input, or a list of tensors and thus several.
+    """
 
     def __init__(self, factory: Factory) -> None:
         self._factory = factory
 
     def __bool__(self) -> bool:
-        return not self._factory.has_none or bool(self._factory.axes)
+        return self._factory.are_inputs or bool(self._factory.axes)
 
 
 class DynamicAxes(Mapping[str, Dict[int, str]]):
@@ -727,6 +739,11 @@ def _argument_names(module: Any, count: int) -> Tuple[str, ...]:
     if len(parameters) == count and all(item.kind in plain for item in parameters):
         return tuple(item.name for item in parameters)
     return tuple("input_{}".format(index) for index in range(count))
+
+
+def _is_one_input(item: Any) -> bool:
+    """Whether an argument is a tensor or a number, or holds just one."""
+    return item is not None and (not isinstance(item, (list, tuple, dict)) or len(list(_leaves(item))) == 1)
 
 
 def _leaves(item: Any) -> Iterator[Any]:

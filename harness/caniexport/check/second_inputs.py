@@ -48,14 +48,27 @@ def widened(given: Arguments) -> Arguments:
 
 
 def nudged(inputs: Arguments, given: Arguments) -> Arguments:
-    """Inputs of hardly any different values, each moved by a millionth of the largest given; others as they are."""
+    """Inputs of hardly any different values, each of those moved by a millionth of the largest given for it; others as
+    they are.
+    """
     import numpy as np
 
-    size = max([float(np.abs(item).max()) for item in _arrays(given)] or [0.0])
-    if all(len(np.unique(item)) > _FEW for item in _arrays(inputs)):
+    sizes = iter([float(np.abs(item).max()) for item in _arrays(given)])
+    moved = [_is_constant(item) for item in _arrays(inputs)]
+    if not any(moved):
         return inputs
-    found: Arguments = _changed(inputs, lambda item, seed: _noisy(item, seed, size * _NUDGE))
+    steps = iter([size * _NUDGE * is_moved for size, is_moved in zip(sizes, moved)])
+    found: Arguments = _changed(
+        inputs, lambda item, seed: _noisy(item, seed, next(steps)) if item.dtype == np.float32 else item
+    )
     return found
+
+
+def _is_constant(item: Any) -> bool:
+    """Whether hardly any of many values differ."""
+    import numpy as np
+
+    return bool(item.size > _FEW) and len(np.unique(item)) <= _FEW
 
 
 def _arrays(inputs: Arguments) -> List[Any]:
@@ -65,8 +78,6 @@ def _arrays(inputs: Arguments) -> List[Any]:
 def _noisy(item: Any, seed: int, size: float) -> Any:
     import numpy as np
 
-    if item.dtype != np.float32:
-        return item
     return (item + np.random.RandomState(seed).uniform(-size, size, item.shape)).astype("float32")
 
 
