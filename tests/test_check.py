@@ -258,6 +258,13 @@ def test_constant_inputs_alone_are_nudged_to_see_what_rounding_does():
     assert second_inputs.widened(zeros)[0].dtype == np.float64
 
 
+def test_a_larger_size_alone_makes_no_equal_values():
+    image = np.arange(6, dtype="float32").reshape(1, 6)
+    (larger,) = sets_of(image, axes={0: {1: "n"}})["x:1 of size 13"]
+    assert len(np.unique(larger)) == 13
+    assert image.min() <= larger.min() and larger.max() <= image.max()
+
+
 def test_an_input_of_a_few_values_alone_is_not_nudged_and_a_constant_one_by_its_own_size():
     strides, image = np.array([8.0, 16.0], "float32"), np.arange(6, dtype="float32")
     given = ([image, image], strides)

@@ -238,10 +238,19 @@ def _other_sizes(given: Arguments, axes: Axes, names: Sequence[str]) -> Iterator
     if not sizes:
         return
     ways = [{label: wanted(size) for label, size in sizes.items()} for wanted in (_odd, _double, _next)]
-    yield [_resized(given, axes, names, way) for way in ways]
-    yield [_resized(given, axes, names, dict.fromkeys(sizes, 1))]
-    for label, size in sizes.items() if len(sizes) > 1 else ():
-        yield [_resized(given, axes, names, {label: other}) for other in (1, _odd(size), _double(size))]
+    ones = [dict.fromkeys(sizes, 1)]
+    apart = [[{label: other} for other in (1, _odd(size), _double(size))] for label, size in sizes.items()]
+    for each in (ways, ones, *(apart if len(sizes) > 1 else ())):
+        found = [_resized(given, axes, names, way) for way in each]
+        yield [alternative for words, inputs in found for alternative in ((words, _untied(inputs)), (words, inputs))]
+
+
+def _untied(inputs: Arguments) -> Arguments:
+    """The same sizes with other numbers where rows were repeated: which of equal ones comes first is no matter of a
+    size.
+    """
+    found: Arguments = _changed(inputs, lambda item, seed: _drawn(item, seed) if item.dtype.kind == "f" else item)
+    return found
 
 
 def _odd(size: int) -> int:
