@@ -27,6 +27,13 @@ def test_a_workaround_that_may_go_is_told_with_the_dtypes_in_which_the_operator_
     assert said.endswith(WRONG.format("cumsum", dtypes))
 
 
+def test_one_fix_of_a_case_is_told_with_them_too(results):
+    said = decided(results, "cumsum-opset-9", variants=("triangle",))
+
+    assert said.startswith("cumsum-opset-9/triangle is obsolete at torch 2.15.0")
+    assert said.endswith(WRONG.format("cumsum", "float16 (dynamo), int32 (trace)"))
+
+
 def test_nothing_is_said_of_dtypes_where_none_is_wrong_or_a_workaround_is_needed_or_many_cases_are_told(results):
     assert "dtypes" not in decided(results, "softmax-middle-axis")
     assert "is needed" in (said := decided(results, "cumprod-no-rule", exporters=("dynamo",)))

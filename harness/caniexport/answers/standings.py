@@ -111,7 +111,7 @@ def _tell_dtypes(dataset: Dataset, selection: CaseSelection, found: Sequence[Sta
     if len({item.case for item in found}) > _FEW:
         return ""
     told = (
-        tell_other_dtypes(operators_beside(dataset), selection.catalogue[case, PLAIN], selection.torch[-1], by)
+        tell_other_dtypes(operators_beside(dataset), selection.rows.catalogue[case, PLAIN], selection.torch[-1], by)
         for case, by in free.items()
     )
     return next(filter(None, told), "")
