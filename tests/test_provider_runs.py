@@ -13,7 +13,7 @@ from store_rows import cell, environment
 from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.matrix import By, table
-from caniexport.answers.provider_runs import ProviderEnd, provider_runs
+from caniexport.answers.provider_runs import ProviderEnd, decide_provider, provider_runs
 from caniexport.answers.reasons import why
 from caniexport.cli import main
 from caniexport.home import VARIABLE
@@ -94,6 +94,24 @@ def test_files_are_told_apart_by_how_they_end_on_the_provider_and_on_the_cpu(hom
     }
 
 
+def test_a_question_whether_files_work_there_is_answered_by_yes_or_no(home):
+    dataset = Dataset.open(None, home / "results-local")
+
+    def answered(*bundles):
+        cases = tuple(f"case-{bundle}" for bundle in bundles)
+        return decide_provider("cuda", provider_runs(dataset, "cuda", filters=Filters(cases=cases)))
+
+    where = "with onnxruntime 1.31.1 on cuda"
+    assert answered("whole", "partly") == f"Yes: {where} every file that works on the CPU works, too (2 files)."
+    assert answered("whole", "fails", "values") == (
+        f"Yes, but not always: {where} 1 of 3 files that work on the CPU work, too; 1 are wrong there, 1 fail there "
+        "(case-values, case-fails)."
+    )
+    assert answered("fails") == f"No: none of 1 file that works on the CPU does {where}."
+    assert answered("wrong-twice") == f"Not known: no file that works on the CPU was run {where}."
+    assert decide_provider("cuda", []) == "Not known: no file of it was run on cuda."
+
+
 def test_files_of_some_cells_are_told_alone_with_how_many_were_not_run_there(home):
     dataset = Dataset.open(None, home / "results-local")
     asked = Filters(cases=("case-whole", "case-values", "case-unseen"))
@@ -104,7 +122,8 @@ def test_files_of_some_cells_are_told_alone_with_how_many_were_not_run_there(hom
     assert found.ends == {ProviderEnd.WHOLE: 1, ProviderEnd.VALUES: 1}
     assert found.not_run == 1
     assert found.told.endswith(
-        "of 2 files, 1 are wrong there and right on the CPU, 1 run wholly there. 1 more were not run there."
+        "of 2 files, 1 are wrong there and right on the CPU, 1 run wholly there. "
+        "1 more were not among the files packed for that machine."
     )
     (one,) = provider_runs(dataset, "cuda", filters=Filters(opsets=("9-10",)))
     assert one.ends == {ProviderEnd.WHOLE: 1, ProviderEnd.PARTLY: 1}

@@ -343,3 +343,11 @@ def test_the_search_of_a_page_answers_what_another_page_has(kept):
 )
 def test_no_part_of_a_question_is_lost(query, field, value):
     assert getattr(read_question(query) or AskedQuestion(""), field) == value
+
+
+def test_whether_an_operator_works_on_a_provider_is_said_first_with_why_files_are_missing(opened_once):
+    told = asked("does grid_sample work on CUDA")
+
+    assert told.startswith("Read as: word: grid_sample. Yes, but not always: with onnxruntime ")
+    assert "files packed for that machine: none that was exported on torch 1.0.1 to 1.9.1" in told
+    assert "no measured case is about nms: no file of it was run there" in asked("nms on gpu")

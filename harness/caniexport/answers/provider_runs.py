@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from caniexport.answers.select import load, select
 from caniexport.bundles import node_tests, probes
 from caniexport.model.case import PLAIN
 from caniexport.model.status import WORKS, Stage, Status
+from caniexport.names import plural, some
 
 if TYPE_CHECKING:
     from caniexport.answers.filters import Filters
@@ -34,6 +35,7 @@ _LEFT = re.compile(r"CPUExecutionProvider: ([^;\n]+)")
 #: a row says nothing of the provider then
 _SAYS_NOTHING = frozenset({Status.SKIP.value, Status.INVALID.value, Status.NOT_RUN.value})
 _CASES = 4
+_WORK = ("work", "works")
 
 
 class ProviderEnd(StrEnum):
@@ -89,7 +91,11 @@ class ProviderCase:
 
 @dataclass(frozen=True)
 class ProviderRuns:
-    """A release of a runtime on a provider: files by how they end, operators that are left out, cases that differ."""
+    """A release of a runtime on a provider: files by how they end, operators that are left out, cases that differ.
+
+    Of files that were asked about ``not_run`` were not run there; ``untaken`` are the releases of torch of which none
+    was, in words.
+    """
 
     runtime: str
     version: str
@@ -99,13 +105,38 @@ class ProviderRuns:
     left: tuple[LeftOperator, ...]
     apart: tuple[ProviderCase, ...]
     not_run: int = 0
+    untaken: str = ""
+
+    @property
+    def answer(self) -> str:
+        """Whether its files work there: ``Yes, but for 7 of 1,074 files that work on the CPU: they fail there, …``."""
+        good = sum(self.ends.get(end, 0) for end in (ProviderEnd.WHOLE, ProviderEnd.PARTLY))
+        worse = {end: self.ends[end] for end in (ProviderEnd.VALUES, ProviderEnd.FAILS) if self.ends.get(end)}
+        both = good + sum(worse.values()) + self.ends.get(ProviderEnd.ABSENT, 0)
+        where = f"{self.runtime} {self.version} on {self.provider}"
+        if not both:
+            return f"Not known: no file that works on the CPU was run with {where}."
+        if not good:
+            return f"No: none of {plural(both, 'file')} that {_WORK[both == 1]} on the CPU does with {where}."
+        if good == both:
+            return f"Yes: with {where} every file that works on the CPU works, too ({plural(good, 'file')})."
+        cases = list(dict.fromkeys(item.case for item in self.apart if item.end in worse))
+        bad = ", ".join(f"{count:,} {end.value.partition(' there')[0]} there" for end, count in worse.items())
+        absent = self.ends.get(ProviderEnd.ABSENT, 0)
+        others = ", ".join(filter(None, (bad, f"{absent:,} {ProviderEnd.ABSENT.value}" if absent else "")))
+        named = f" ({some(cases, _CASES)})" if cases else ""
+        some_work = f"with {where} {good:,} of {both:,} files that work on the CPU work, too"
+        return f"Yes, but not always: {some_work}; {others}{named}."
 
     @property
     def told(self) -> str:
         """The sentence about all of its files; of those asked about also how many were not run there."""
         parts = [f"{self.ends[end]:,} {end.value}" for end in ProviderEnd if self.ends.get(end)]
         where = place_of(self.runtime, self.version, self.provider, self.device)
-        others = f" {self.not_run:,} more were not run there." if self.not_run else ""
+        which = f": none that was exported {self.untaken}, and a part of the others" if self.untaken else ""
+        others = (
+            f" {self.not_run:,} more were not among the files packed for that machine{which}." if self.not_run else ""
+        )
         return f"{where}: of {sum(self.ends.values()):,} files, {', '.join(parts)}.{others}"
 
 
@@ -134,6 +165,7 @@ def provider_runs(
     found = _gather(dataset, {"provider": (provider,)}, corpus, meant)
     ran = {name: form for gathered in found.values() for name, form in gathered.ran.items()}
     operators = _operators(dataset, ran, corpus)
+    releases = _releases(dataset, meant or ())
     return [
         ProviderRuns(
             *of,
@@ -141,9 +173,30 @@ def provider_runs(
             _ranked(gathered, operators),
             _differing(gathered),
             len(meant - gathered.files) if meant is not None else 0,
+            _untaken(releases, gathered.files),
         )
         for of, gathered in sorted(found.items(), key=lambda item: versions.parse(item[0][1] or "0"), reverse=True)
     ]
+
+
+def decide_provider(provider: str, found: Sequence[ProviderRuns]) -> str:
+    """Whether the files asked about work there, by the newest release of a runtime that ran any."""
+    return found[0].answer if found else f"Not known: no file of it was run on {provider}."
+
+
+def _releases(dataset: Dataset, bundles: Collection[str]) -> dict[str, set[str]]:
+    """The files by the release of torch that exported them."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for bundle, torch in dataset.grouped(("bundle", "torch"), {}, {"bundle": list(bundles)}) if bundles else ():
+        found[torch].add(bundle)
+    return found
+
+
+def _untaken(releases: Mapping[str, set[str]], ran: Collection[str]) -> str:
+    """``on torch 1.3.1 to 1.9.1``: the releases of which no file ran; empty where there are none."""
+    steps = versions.ordered(releases)
+    without = [torch for torch in steps if releases[torch].isdisjoint(ran)]
+    return versions.runs_text(without, steps) if without and len(without) < len(steps) else ""
 
 
 def worse_elsewhere(dataset: Dataset, case: str) -> list[tuple[str, ProviderCase]]:

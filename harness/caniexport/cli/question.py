@@ -34,7 +34,7 @@ ShowWhy = Callable[[Any, Any], None]
 class QuestionAnswer:
     """What a question was read as, what of it nobody knows, the answer, and which opsets a release takes that is asked
     about without more words. ``nearest`` says that no case has all of the words, where the nearest answers;
-    ``operator`` how torch's own calls end of the operator that the words are.
+    ``operator`` how torch's own calls end of the operator that the words are, or whether its files work on a provider.
     """
 
     read_as: str
@@ -53,7 +53,7 @@ def show_question(
 
     Raises :class:`UnknownName` where no case has its words, or nobody knows its releases.
     """
-    from caniexport.answers.provider_runs import elsewhere, provider_runs
+    from caniexport.answers.provider_runs import decide_provider, elsewhere, provider_runs
     from caniexport.answers.select import load, refuse_uncovered
     from caniexport.cli.runtimes import show_provider
     from caniexport.match.asked import asked_provider, understand
@@ -66,7 +66,10 @@ def show_question(
     provider = asked_provider(found, asks, load(dataset))
     if provider is not None and provider.name in elsewhere(dataset):
         runs = provider_runs(dataset, provider.name, filters=provider.filters)
-        told = QuestionAnswer(asks.told, (), runs, nearest=tell_missing(provider.missing))
+        if provider.missing and not provider.filters.any:
+            raise UnknownName(f"no measured case is about {', '.join(provider.missing)}: no file of it was run there")
+        first = decide_provider(provider.name, runs) if provider.filters.any else ""
+        told = QuestionAnswer(asks.told, (), runs, nearest=tell_missing(provider.missing), operator=first)
         output.answer(told, partial(_show, show=show_provider), as_json)
         return
     failing = _failing(dataset, found.query, asks)

@@ -13,7 +13,7 @@ from caniexport.answers.decision import decide_why
 from caniexport.answers.filters import Filters
 from caniexport.answers.operator_at import OperatorAt, operator_without_case
 from caniexport.answers.operator_grid import FailingOperators
-from caniexport.answers.provider_runs import elsewhere, provider_runs
+from caniexport.answers.provider_runs import decide_provider, elsewhere, provider_runs
 from caniexport.answers.reasons import why
 from caniexport.answers.standings import workarounds
 from caniexport.answers.wanted import name_cases
@@ -111,7 +111,9 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
     provider = asked_provider(found, asks, kept.rows())
     if provider is not None and provider.name in elsewhere(kept):
         runs = kept.answer(provider_runs, provider.name, "", provider.filters)
-        body = render("provider_runs.html", found=runs)
+        body = render(
+            "provider_runs.html", found=runs, asked=decide_provider(provider.name, runs) if provider.filters.any else ""
+        )
         only = {
             "whole": links.page("runs"),
             "label": "All runs",

@@ -91,7 +91,8 @@ def _agreement(kept: Kept) -> Markup:
 
 def _elsewhere(kept: Kept) -> Markup:
     """What each provider beside the CPU's does with the files that torch exported."""
-    return render("provider_runs.html", found=[runs for name in elsewhere(kept) for runs in provider_runs(kept, name)])
+    found = [runs for name in elsewhere(kept) for runs in provider_runs(kept, name)]
+    return render("provider_runs.html", found=found, asked="")
 
 
 def _shade(said: str) -> tuple[str, str]:
