@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import importlib
 import io
 import json
 import os
@@ -15,7 +16,8 @@ SAMPLE = ("cross-no-symbolic", "multi-input-tuple", "tracer-item-bakes-value", "
 #: 23 has operators that lower opsets have not, so the program is decomposed otherwise
 OPSETS = (18, 20, 23)
 #: the default call is dynamo's from 2.9 on and shares its program
-REQUESTS = (*(("dynamo", opset) for opset in OPSETS), ("default", None))
+DEFAULT = ("default", None)
+REQUESTS = (*(("dynamo", opset) for opset in OPSETS), DEFAULT)
 
 
 def main():
@@ -25,19 +27,38 @@ def main():
         for opset in OPSETS:
             warm.prepare_opset("dynamo", opset)
     corpus = corpus_module.load([Path(cases)], stand_in=False)
-    found = {}
-    for case in SAMPLE:
-        for name, variant in corpus[case].variants.items():
-            if variant.patch is None and variant.measured and not (variant.fix and variant.fix.exporter):
-                found.update(together(variant, case, name) if mode == "warm" else apart(variant, case, name))
-    print(json.dumps(found))
+    chosen = [
+        (variant, case, name)
+        for case in SAMPLE
+        for name, variant in corpus[case].variants.items()
+        if variant.patch is None and variant.measured and not (variant.fix and variant.fix.exporter)
+    ]
+    print(json.dumps(all_together(chosen) if mode == "warm" else all_apart(chosen)))
 
 
-def apart(variant, case, name):
-    """Each export in a process of its own."""
+def all_together(chosen):
+    return {key: found for one in chosen for key, found in together(*one).items()}
+
+
+def all_apart(chosen):
+    """Each export in a process of its own; the default calls import by themselves what they need."""
+    found = {key: found for one in chosen for key, found in apart(*one, [DEFAULT]).items()}
+    for module in json.loads(in_child(lambda: modules_after(*chosen[0]))):
+        with contextlib.suppress(Exception):  # one that is made while another is imported
+            importlib.import_module(module)
+    return found | {key: found for one in chosen for key, found in apart(*one, REQUESTS[:-1]).items()}
+
+
+def modules_after(variant, case, name):
+    """What an export has imported, in that order."""
+    digest(variant, case, *DEFAULT)
+    return json.dumps(list(sys.modules))
+
+
+def apart(variant, case, name, requests):
     return {
         f"{case}/{name}/{exporter}/{opset}": in_child(lambda: digest(variant, case, exporter, opset))  # noqa: B023  # called at once
-        for exporter, opset in REQUESTS
+        for exporter, opset in requests
     }
 
 

@@ -24,9 +24,15 @@ CELLS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """uv makes an environment for each path of a script: those of one release have one path."""
+    return tmp_path_factory.mktemp("scripts")
+
+
 @pytest.mark.parametrize(("torch", "ended", "cell", "exporter", "opset"), CELLS)
-def test_a_script_makes_its_environment_and_ends_as_its_row(torch, ended, cell, exporter, opset, tmp_path):
-    path = tmp_path / "cell.py"
+def test_a_script_makes_its_environment_and_ends_as_its_row(torch, ended, cell, exporter, opset, folder):
+    path = folder / f"torch-{torch}.py"
     words = [cell, "--torch", torch, "--exporter", exporter, "--opset", opset]
     result = CliRunner().invoke(main, ["reproduce", *words, "-o", str(path)])
     assert result.exit_code == 0, result.stderr
@@ -35,7 +41,7 @@ def test_a_script_makes_its_environment_and_ends_as_its_row(torch, ended, cell, 
     python = re.search(r'requires-python = "==([\d.]+)\.\*"', path.read_text())
     assert python is not None
     line = [interpreters.uv(), "run", "--python", str(interpreters.find(python[1])), "--script", str(path)]
-    reply = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    reply = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
 
     if f"torch=={torch}" in reply.stderr and not reply.stdout:
         pytest.skip(f"the environment cannot be made here: {reply.stderr[-500:]}")
