@@ -19,10 +19,10 @@ def same_line(reason: Reason, item: KnownError) -> str:
     for line in item.told.lines:
         if line == reason.exact:
             return line
-        shorter, longer = sorted((line, reason.exact), key=len)
+        shorter, longer = (line, reason.exact) if len(line) <= len(reason.exact) else (reason.exact, line)
         if len(shorter) >= _LEAST_BEGINNING and (longer.startswith(shorter) or line in reason.exact):
             return line
-        if speaks_alone(reason.exact) and reason.exact in line:
+        if reason.exact in line and speaks_alone(reason.exact):
             return line
     return ""
 
@@ -31,4 +31,4 @@ def same_pattern(reason: Reason, item: KnownError) -> str:
     """The pattern of a known error that the reason has, or has among other words."""
     if reason.pattern in item.told.patterns:
         return reason.pattern
-    return next((known for known in item.told.patterns if speaks_alone(known) and known in reason.pattern), "")
+    return next((known for known in item.told.patterns if known in reason.pattern and speaks_alone(known)), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, zip_longest
+from itertools import chain, takewhile, zip_longest
 
 from caniexport.answers.reading import CatalogueEntry, load
 from caniexport.match.errors import Confidence, Lead
@@ -135,8 +135,8 @@ def _with_every(where: WordIndex, words: Sequence[str]) -> tuple[Lead, ...]:
     parts = [(part, operator_key(part)) for part in words]
     best: dict[str, Lead] = {}
     for (case, variant), entry in where.entries.items() if parts else ():
-        found = [_weightiest(*part, where.words[case, variant]) for part in parts]
-        known = [item for item in found if item is not None]
+        found = (_weightiest(*part, where.words[case, variant]) for part in parts)
+        known = [item for item in takewhile(bool, found) if item]
         if len(known) < len(parts):
             continue
         score = round(sum(weight for weight, _ in known) / len(known) + (_FAILING if variant == PLAIN else 0), 4)
