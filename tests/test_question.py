@@ -351,3 +351,27 @@ def test_whether_an_operator_works_on_a_provider_is_said_first_with_why_files_ar
     assert told.startswith("Read as: word: grid_sample. Yes, but not always: with onnxruntime ")
     assert "files packed for that machine: none that was exported on torch 1.0.1 to 1.9.1" in told
     assert "no measured case is about nms: no file of it was run there" in asked("nms on gpu")
+
+
+@pytest.mark.parametrize("exporter", ["trace", "dynamo"])
+def test_the_page_opens_with_what_the_terminal_says_of_a_workaround_for_a_type(kept_results, exporter):
+    query = f"do I still need a cumsum workaround for int inputs (cumsum as a matmul) {exporter}".strip()
+    terminal = CliRunner().invoke(main, ["why", query]).output
+    shown = html.unescape(re.sub("<[^>]+>", "", str(page("search", {"q": query}, kept_results).body)))
+    said = "torch's own calls of cumsum (int32) are not exported as asked for: TorchScript (`dynamo=False`) gives other"
+    needed = re.compile(r"(?:still needed|no workaround is needed any more) for (?:\d of \d cases: )?[\w-]+")
+
+    assert said in terminal
+    assert said.replace("`", "") in shown
+    assert needed.search(shown)[0] == needed.search(" ".join(terminal.split()))[0]
+
+
+@pytest.mark.parametrize("query", ["cumsum matmul", "grid_sample, roll", "cumsum and cumprod", "cumsum int"])
+def test_a_page_finds_for_words_what_the_search_finds(kept_results, query):
+    found = search.search(kept_results, f"do I still need a workaround for {query}")
+    shown = page("workarounds", {"q": found.question.searched}, kept_results).sheet
+    cases = [dict(zip(shown.columns, row, strict=True))["case"] for row in shown.rows()]
+    best = next(hit.case for hit in found.hits if any(case == hit.case for case in cases))
+
+    assert set(cases) <= {hit.case for hit in found.hits}
+    assert cases[0] == best

@@ -77,6 +77,15 @@ class Workarounds(Shown):
     notes: tuple[str, ...]
     dtypes: str = ""
 
+    def in_order(self, cases: Sequence[str]) -> Workarounds:
+        """The same, the fixes by their cases in this order: those first that a question's words fit best."""
+        places = {case: place for place, case in enumerate(cases)}
+
+        def ordered(items: Sequence[Standing]) -> tuple[Standing, ...]:
+            return tuple(sorted(items, key=lambda item: places.get(item.case, len(places))))
+
+        return replace(self, standings=ordered(self.standings), cautions=ordered(self.cautions))
+
 
 def workarounds(dataset: Dataset, filters: Filters) -> Workarounds:
     """The standing of every fix that the filters take, at one torch release (the newest measured if none is named).

@@ -13,12 +13,10 @@ from caniexport.cli.op import show_failing
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.names import some
-from caniexport.operators import dtypes_of
 
 if TYPE_CHECKING:
     from caniexport.answers.operator_at import OperatorAt
     from caniexport.answers.operator_grid import FailingOperators
-    from caniexport.answers.standings import Standing, Workarounds
     from caniexport.answers.wanted import NamedCases
     from caniexport.cli.output import Console
     from caniexport.match.asked import Understood
@@ -90,7 +88,7 @@ def show_question(
     if asks.answer == "upgrade" and (others := _named(dataset, asks.words).others):
         left = f" (nothing is narrowed by {', '.join(others)}: no case is about an operator or theme of this name)"
     read_as = "; ".join((f"{asks.told}{left}", *asks.notes))
-    is_told = asks.answer == "cases" or (asks.answer == "workarounds" and any(map(dtypes_of, found.called.split())))
+    is_told = asks.answer == "cases" or (asks.answer == "workarounds" and found.has_dtype)
     calls = tell_calls(dataset, found.called, asks) if is_told and not asks.setting.get("opset") else ""
     told = QuestionAnswer(read_as, asks.unknown, answer, asks.opsets, found.nearest, calls)
     output.answer(told, partial(_show, show=show), as_json)
@@ -243,16 +241,6 @@ def _table(dataset: Dataset, named: Mapping[str, tuple[str, ...]], cases: tuple[
     return table(dataset, filters), show
 
 
-def _in_order(found: Workarounds, cases: Sequence[str]) -> Workarounds:
-    """The fixes by their cases: those first that a question's words fit best."""
-    places = {case: place for place, case in enumerate(cases)}
-
-    def ordered(items: Sequence[Standing]) -> tuple[Standing, ...]:
-        return tuple(sorted(items, key=lambda item: places.get(item.case, len(places))))
-
-    return replace(found, standings=ordered(found.standings), cautions=ordered(found.cautions))
-
-
 def _workarounds(
     dataset: Dataset, named: Mapping[str, tuple[str, ...]], cases: tuple[str, ...], show_why: ShowWhy
 ) -> tuple[Any, Any]:
@@ -263,7 +251,7 @@ def _workarounds(
     filters = read_filters("workaround", named)
     found = workarounds(dataset, filters)
     if found.standings or found.cautions:
-        return _in_order(found, cases), partial(show, evidence=True)
+        return found.in_order(cases), partial(show, evidence=True)
     told = why(dataset, replace(filters, cases=cases[:_SHOWN], ops=(), themes=(), variants=()))
 
     def each(items: Any, console: Console) -> None:

@@ -38,7 +38,7 @@ class Understood:
     runtime and status, each as an address has it; ``before`` and ``after`` are the releases of a move, empty where
     none is asked for. ``told`` is all of it in words; ``unknown`` says what of it nobody knows, and the nearest;
     ``notes`` which release answers for one that was not measured; ``opsets`` which the one release takes that is asked
-    about without more words.
+    about without more words; ``searched`` its words as another search is asked for them.
     """
 
     answer: Answer
@@ -50,6 +50,7 @@ class Understood:
     unknown: tuple[str, ...]
     notes: tuple[str, ...] = ()
     opsets: str = ""
+    searched: str = ""
 
 
 def understand(question: AskedQuestion, rows: Rows) -> Understood:
@@ -77,7 +78,7 @@ def understand(question: AskedQuestion, rows: Rows) -> Understood:
     is_release = answer == "matrix" and not question.words and setting.get("torch", "") in rows.torch
     return Understood(
         answer, question.words, setting, before, after, told, tuple(unknown), tuple(notes),
-        tell_opsets(rows, setting["torch"]) if is_release else "",
+        tell_opsets(rows, setting["torch"]) if is_release else "", question.searched,
     )  # fmt: skip
 
 

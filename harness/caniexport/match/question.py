@@ -130,7 +130,7 @@ class AskedQuestion:
     ``kind`` says how they are meant: each for itself, as a range, or as a move. ``named`` is whether a part of a
     setting was named as such: a number or a word alone may be meant otherwise. ``others`` are versions that are not
     looked at, ``status`` how the cells end that are asked for, ``to_opset``
-    the opset behind a move where it is another one.
+    the opset behind a move where it is another one. ``listed`` is whether the words are a list, each meant for itself.
     """
 
     words: str
@@ -144,6 +144,12 @@ class AskedQuestion:
     others: tuple[str, ...] = ()
     status: str = ""
     to_opset: str = ""
+    listed: bool = False
+
+    @property
+    def searched(self) -> str:
+        """The words as they are looked for elsewhere."""
+        return ", ".join(self.words.split()) if self.listed else self.words
 
 
 class _Text:

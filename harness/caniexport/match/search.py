@@ -17,7 +17,7 @@ from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import is_kind, read_error
 from caniexport.match.plain_causes import PATTERNS
 from caniexport.match.question import AskedQuestion, is_sentence, read_plain, read_question
-from caniexport.match.words import WordIndex, find_asked, find_with_every, index_words
+from caniexport.match.words import WordIndex, find_asked, find_with_every, index_words, is_list
 from caniexport.operators import dtypes_of
 from caniexport.store import Dataset
 
@@ -32,8 +32,6 @@ _SENTENCE = 3
 _LONG, _MOST_NAMES = 120, 8
 #: operators that an error names, of which pages are told
 _MOST_OPERATORS = 3
-#: what stands between things that are listed
-_LISTS = re.compile(r"[,&+]|\b(?:and|or)\b", re.IGNORECASE)
 #: how an error is found that is surely one, though the text has a setting, too
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 
@@ -63,6 +61,11 @@ class SearchHits:
         """
         dtypes = (word for word in self.left_out if dtypes_of(word))
         return " ".join((self.question.words if self.question else self.query, *dtypes))
+
+    @property
+    def has_dtype(self) -> bool:
+        """Whether they name a type of tensors."""
+        return any(map(dtypes_of, self.called.split()))
 
     @property
     def nearest(self) -> str:
@@ -140,14 +143,14 @@ def _of_question(where: SearchIndex, query: str, question: AskedQuestion) -> Sea
     """The cases that have the words of a question; those words are left out that no case has beside the others."""
     every = question.words.split()
     # an upgrade is about each of them
-    listed = bool(every and _LISTS.search(query, query.find(every[0]), query.rfind(every[-1])))
+    listed = bool(every) and is_list(query[query.find(every[0]) : max(query.rfind(every[-1]), 0)])
     kept = every if question.asks == "upgrade" else _words_together(where, every, listed=listed)
     words = " ".join(word for word in every if word in kept or not kept)
     left_out = tuple(word for word in every if kept and word not in kept)
     if not words:
         return SearchHits(query, False, (), question=question)
     found = _of_words(where, query, words, find_asked(where.words, words, listed=listed))
-    return replace(found, question=replace(question, words=words), left_out=left_out)
+    return replace(found, question=replace(question, words=words, listed=listed), left_out=left_out)
 
 
 def _words_together(where: SearchIndex, every: Sequence[str], *, listed: bool) -> list[str]:

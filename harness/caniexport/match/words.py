@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,8 @@ _ABOUT = 0.5
 _SEVERAL = 2
 _OPERATOR = "operator "
 _CODE = "its code"
+#: what stands between things that are listed
+_LISTS = re.compile(r"[,&+]|\b(?:and|or)\b", re.IGNORECASE)
 #: words between names of operators, though ONNX has operators of these names
 _JOINING = ("and", "or", "not")
 #: (text in lower case, its weight, what it is)
@@ -56,21 +59,21 @@ def index_words(dataset: Dataset) -> WordIndex:
     return WordIndex(entries, {key: tuple(_texts(entry)) for key, entry in entries.items()})
 
 
-def find_by_words(where: WordIndex, query: str) -> tuple[Lead, ...]:
-    """The cases of which one variant has every word of ``query``, best first, each by its best variant; of equals those
-    first whose names have the words, and say the least beside them. Where no case has all of them and several are
-    operators, the cases of each operator in turn.
-    """
-    parts = query.casefold().split()
-    return _with_every(where, parts) or _each_in_turn(where, parts, _with_every)
+def is_list(text: str) -> bool:
+    """Whether words are listed, so that each of them is meant for itself."""
+    return bool(_LISTS.search(text))
 
 
 def find_asked(where: WordIndex, query: str, *, listed: bool = False) -> tuple[Lead, ...]:
-    """As :func:`find_by_words`, of what a question is about: beside an operator a word that a case has in its code
-    alone does not find it, and of several operators that are ``listed`` every case of each, after those of all of them.
-    Of operators that are not listed, and that one case has together, that case leads those of the first.
+    """The cases of which one variant has every word of ``query``, best first, each by its best variant; of equals those
+    first whose names have the words, and say the least beside them. Where no case has all of them and several are
+    operators, the cases of each operator in turn.
+
+    Beside an operator a word that a case has in its code alone does not find it. Of several operators that are
+    ``listed`` every case of each is found, after those of all of them; of operators that are not, and that one case has
+    together, that case leads those of the first.
     """
-    parts = query.casefold().split()
+    parts = query.casefold().replace(",", " ").split()
     found = _about_every(where, parts)
     if not listed and _with_every(where, parts):
         return found
@@ -126,7 +129,7 @@ def _once(leads: Iterable[Lead]) -> tuple[Lead, ...]:
 
 
 def find_with_every(where: WordIndex, query: str) -> tuple[Lead, ...]:
-    """As :func:`find_by_words`, of one variant with every word alone."""
+    """As :func:`find_asked`, of one variant with every word alone."""
     return _with_every(where, query.casefold().split())
 
 

@@ -40,7 +40,7 @@ from caniexport.match.seen import SeenAt
 from caniexport.match.words import WordIndex
 from caniexport.model import messages
 from caniexport.model.case import PLAIN
-from caniexport.operators import operator_key
+from caniexport.operators import DTYPE_WORDS, operator_key
 from caniexport.pages import looks
 from caniexport.pages.kept import Kept
 from caniexport.pages.links import slug
@@ -155,6 +155,7 @@ def searched(where: SearchIndex) -> dict[str, Any]:
         "claimed": [sorted(where.errors.claimed.get(case, ())) for case in cases],
         "nodes": sorted(node_names()),
         "long_nodes": mentions.long_nodes(),
+        "dtypes": DTYPE_WORDS,
         "listed": sorted(where.errors.listed),
         "every_operator": sorted(mentions.every_operator()),
         "sentences": sorted(part for parts in where.errors.sentences.values() for part in parts),

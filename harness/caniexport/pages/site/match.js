@@ -341,9 +341,24 @@ window.makeSearch = data => {
 
   // --- words.py
   const find_asked = (query, listed) => {
-    const parts = split(casefold(query)), found = _about_every(parts), seen = new Set()
+    const parts = split(casefold(query).replaceAll(',', ' ')), found = _about_every(parts)
     if (!listed && _with_every(parts).length) return found
-    return [...found, ..._each_in_turn(parts, _about_every)].filter(lead => !seen.has(lead.case) && seen.add(lead.case))
+    const related = listed ? [] : _of_first(parts)
+    return _once([...found, ...related.length ? related : _each_in_turn(parts, _about_every)])
+  }
+  const name_operators = parts =>
+    unique(parts).filter(part => !words._JOINING.includes(part) && !is_dtype(part) && is_operator(part))
+  const is_dtype = word => data.dtypes.includes(casefold(word).replace(/^torch\./, ''))
+  const _of_first = parts => {
+    const named = name_operators(parts)
+    const together = named.length >= words._SEVERAL ? _about_every(named) : []
+    if (!together.length) return []
+    const others = unique(parts).filter(part => !named.includes(part))
+    return _once([...together, ...others.flatMap(word => _about_every([named[0], word])), ..._about_every(named.slice(0, 1))])
+  }
+  const _once = leads => {
+    const seen = new Set()
+    return leads.filter(lead => lead && !seen.has(lead.case) && seen.add(lead.case))
   }
   const _about_every = parts => {
     const found = _with_every(parts)
@@ -352,14 +367,13 @@ window.makeSearch = data => {
   }
   const _each_in_turn = (every, find) => {
     const parts = every.filter(part => !words._JOINING.includes(part))
-    const named = unique(parts).filter(is_operator)
+    const named = name_operators(parts)
     if (named.length < words._SEVERAL) return []
     const others = parts.filter(part => !named.includes(part))
     const narrowed = named.map(part => find([part, ...others]))
     const each = narrowed.every(leads => leads.length) ? narrowed : named.map(part => find([part]))
     const turns = Array.from({length: Math.max(...each.map(leads => leads.length))}, (_, at) => each.map(leads => leads[at]))
-    const seen = new Set()
-    return turns.flat().filter(lead => lead && !seen.has(lead.case) && seen.add(lead.case))
+    return _once(turns.flat())
   }
   let named_operators = null
   const is_operator = word => {
@@ -402,7 +416,7 @@ window.makeSearch = data => {
     },
   })
   const NOTHING_ASKED = {
-    words: '', asks: '', kind: 'each', releases: [], opset: '', exporter: '', runtime: '', named: false, others: [], status: '', to_opset: '',
+    words: '', listed: false, asks: '', kind: 'each', releases: [], opset: '', exporter: '', runtime: '', named: false, others: [], status: '', to_opset: '',
   }
   const read_question = query => {
     if (split(query).length === 1 && !/\p{Nd}/u.test(query)) {
@@ -429,7 +443,7 @@ window.makeSearch = data => {
     const is_asked = is_listed || (is_looked_for && (is_provider || match(reading._ASKS, query)))
     return (only_complains ? is_listed : is_named || releases.length || asks || is_asked) ? {
       words, asks, kind: asks === 'matrix' && kind === 'move' ? 'range' : kind, releases, opset: opsets[0] ?? '', exporter, runtime: runtime[0] ?? '',
-      named: is_named, others, status, to_opset: kind === 'move' ? opsets[1] ?? '' : '',
+      named: is_named, listed: false, others, status, to_opset: kind === 'move' ? opsets[1] ?? '' : '',
     } : null
   }
   const is_sentence = query => Boolean(match(reading._ASKS, query)) && !match(reading._COMPLAINS, query)
@@ -502,12 +516,12 @@ window.makeSearch = data => {
   const _of_question = (found, question) => {
     const every = split(question.words), {query} = found
     const named = query.slice(query.indexOf(every[0]), Math.max(query.lastIndexOf(every.at(-1)), 0))
-    const listed = every.length > 0 && Boolean(match(search._LISTS, named))
+    const listed = every.length > 0 && Boolean(match(words._LISTS, named))
     const kept = question.asks === 'upgrade' ? every : _words_together(every, listed)
-    const words = every.filter(word => kept.includes(word) || !kept.length).join(' ')
-    if (!words) return {...found, question}
+    const asked = every.filter(word => kept.includes(word) || !kept.length).join(' ')
+    if (!asked) return {...found, question}
     const left_out = every.filter(word => kept.length && !kept.includes(word))
-    return {..._of_words(found, words, find_asked(words, listed)), question: {...question, words}, left_out}
+    return {..._of_words(found, asked, find_asked(asked, listed)), question: {...question, words: asked, listed}, left_out}
   }
   const _of_error = (found, told) =>
     ({...found, error: true, hits: told.leads, ops: told.evidence.operators.slice(0, search._MOST_OPERATORS)})

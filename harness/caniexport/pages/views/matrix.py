@@ -16,7 +16,7 @@ from caniexport.answers.gathered import by_exporter, by_operator, by_theme
 from caniexport.answers.matrix import By, Table, table
 from caniexport.answers.select import Rows
 from caniexport.answers.signs import word
-from caniexport.match.words import find_by_words, index_words
+from caniexport.match.words import find_asked, index_words, is_list
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import EXPORTERS, Exporter, Status
@@ -148,7 +148,7 @@ def _unfiltered(kept: Kept, asked: MatrixParameters, whole: bool, plain: bool) -
 
 def matching(kept: Kept, query: str) -> tuple[str, ...]:
     """The cases that a search by words finds, best first."""
-    return tuple(lead.case for lead in find_by_words(kept.answer(index_words), query))
+    return tuple(lead.case for lead in find_asked(kept.answer(index_words), query, listed=is_list(query)))
 
 
 def _asked(form: Form, rows: Rows) -> MatrixParameters:

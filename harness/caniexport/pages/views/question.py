@@ -77,7 +77,7 @@ def read_line(name: str, asked: Mapping[str, str], kept: Kept) -> ReadLine:
         return ReadLine(asked)
     question = read_for(query, page)
     if found.question and question.asks != "upgrade":
-        question = replace(question, words=found.question.words)
+        question = replace(question, words=found.question.words, listed=found.question.listed)
     found = replace(found, question=question)
     asks = understand(question, mine.rows())
     is_missing = not is_upgrade and asks.words and not found.hits
@@ -91,7 +91,7 @@ def read_line(name: str, asked: Mapping[str, str], kept: Kept) -> ReadLine:
 def _of_line(page: Intention, asks: Understood) -> dict[str, str]:
     """The parameters of a page for what was understood."""
     if page != "upgrade":
-        return {**asks.setting, **({"q": asks.words} if asks.words else {})}
+        return {**asks.setting, **({"q": asks.searched} if asks.words else {})}
     given = {"from": asks.before, "to": asks.after, **asks.setting, "ops": ",".join(asks.words.split())}
     return {name: value for name, value in given.items() if value}
 
@@ -129,6 +129,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
         "failing": _failing(kept, found.query, asks),
         "nearest": found.nearest,
         "newest": kept.rows().torch[-1],
+        "called": next((word for word in asks.words.split() if torch_op.has_page(kept, word)), ""),
     }
     with links.carrying(inner.mine.address):
         if asks.answer in _PAGES and is_known:
@@ -136,7 +137,10 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             here = kept if asks.answer == "upgrade" else kept.at(inner.mine)
             body, whole = draw(inner, here).body, links.page(asks.answer, **inner.asked)
             wide = _not_narrowed(asks, kept) if asks.answer == "upgrade" else ()
-            return render("asked.html", found=found, asks=asks, body=body, whole=whole, label=label, wide=wide, **about)
+            is_told = asks.answer == "workarounds" and found.has_dtype
+            told = torch_op.tell(kept, found.called, inner.mine) if is_told else ""
+            given = {"body": body, "whole": whole, "label": label, "wide": wide, "told": told}
+            return render("asked.html", found=found, asks=asks, **given, **about)
         return _of_cases(kept.at(inner.mine), inner, found, asks, about)
 
 
@@ -155,7 +159,7 @@ def _failing(kept: Kept, query: str, asks: Understood) -> FailingOperators | Non
 def _asked(asks: Understood, setting: Mapping[str, str], kept: Kept) -> dict[str, str]:
     """The parameters of the page that has the answer."""
     if asks.answer != "upgrade":
-        return {**setting, "q": asks.words} if asks.words else dict(setting)
+        return {**setting, "q": asks.searched} if asks.words else dict(setting)
     rest = {name: value for name, value in setting.items() if name != "torch"}
     ops = name_cases(asks.words.split(), kept.rows().catalogue.values()).names
     return {**rest, "from": asks.before, "to": asks.after, **({"ops": ",".join(ops)} if ops else {})}

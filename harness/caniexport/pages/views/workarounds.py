@@ -20,7 +20,8 @@ from caniexport.answers.signs import EXPORTER_SHORT, WORKAROUND
 from caniexport.answers.standings import Standing, Workarounds, workarounds
 from caniexport.answers.wanted import what_is_named
 from caniexport.corpus.verdicts import Workaround
-from caniexport.match.words import find_by_words, index_words
+from caniexport.match.errors import Lead
+from caniexport.match.words import choose_main, find_asked, index_words, is_list
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.model.status import Exporter
@@ -128,6 +129,10 @@ def _every(kept: Kept, filters: Filters, answer: Workarounds, careful: bool) -> 
     ]
 
 
+def _found(kept: Kept, query: str) -> tuple[Lead, ...]:
+    return find_asked(kept.answer(index_words), query, listed=is_list(query))
+
+
 def _matched(kept: Kept, query: str) -> Mapping[str, str]:
     """The cases of the fix, case, operator or theme that the words name; else those that they find, each with the form
     that they fit best.
@@ -135,7 +140,7 @@ def _matched(kept: Kept, query: str) -> Mapping[str, str]:
     fixes = name_fixes(kept, query)
     if fixes.variants:
         return {case: variant for case, variant in select(kept.rows(), fixes).catalogue if variant != PLAIN}
-    found = {lead.case: lead.variant for lead in find_by_words(kept.answer(index_words), query)}
+    found = {lead.case: lead.variant for lead in _found(kept, query)}
     named = _named(kept, query)
     mine = {case for case, _ in select(kept.rows(), named).catalogue} if named else found
     return {case: variant for case, variant in found.items() if case in mine} or dict.fromkeys(mine, PLAIN)
@@ -249,11 +254,15 @@ def _why_this_release(form: Form) -> str:
 
 
 def decide_for_words(form: Form, kept: Kept, filters: Filters, shown: Workarounds) -> str:
-    """The sentence of ``caniexport workaround`` where what was searched for is a name, else of what is shown."""
+    """The sentence of ``caniexport workaround`` where what was searched for is a name, else of the cases that are about
+    the words.
+    """
     named = _named(kept, form.text("q"))
     why = _why_this_release(form)
     if named is None:
-        return decide_workarounds(shown, why)
+        main = tuple(lead.case for lead in choose_main(_found(kept, form.text("q"))))
+        about = kept.answer(workarounds, replace(filters, cases=main)) if main else shown
+        return decide_workarounds(about.in_order(main), why)
     where = replace(filters, exporters=form.mine.filters().exporters)
     asked = replace(where, cases=named.cases, variants=named.variants, ops=named.ops, themes=named.themes)
     return decide_workarounds(kept.answer(workarounds, asked), why)
