@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 
 from caniexport.answers.decide_fixes import decide_workarounds
 from caniexport.answers.filters import Filters
 from caniexport.answers.standings import workarounds
+from caniexport.cli import main
 from caniexport.pages.page import page
 
 WRONG = "Torch's own calls of {} give wrong values there without an error in other dtypes: {}."
@@ -52,3 +54,11 @@ def test_the_page_of_workarounds_opens_with_it(kept_results):
     shown = page("workarounds", {"q": "cumsum-opset-9"}, kept_results)
 
     assert "float16 (dynamo), int32 (trace)" in str(shown.body).partition("<table")[0]
+
+
+def test_an_operator_is_told_with_the_dtypes_in_which_it_is_wrong(kept_results):
+    wrong = "; wrong values without an error in float16 (dynamo), int32 (TorchScript)"
+
+    assert wrong in str(page("op", {"op": "aten::cumsum"}, kept_results).body)
+    assert wrong in " ".join(CliRunner().invoke(main, ["op", "cumsum"]).output.split())
+    assert "wrong values" not in CliRunner().invoke(main, ["op", "softmax"]).output.partition("\n")[0]

@@ -425,7 +425,14 @@ def _decision(place: OperatorPlace, newest: str, is_there: bool) -> str:
         return f"{place.op} is not measured: {next(iter(place.left_out.values()), 'nothing of it can be a module')}"
     gone = "" if is_there else f" (torch {newest} was the last release whose database has it)"
     words = "; ".join(_words(line) for line in place.told)
-    return f"{place.op} in {place.told[0].dtype}, torch {newest}{gone}: {words}"
+    wrong = [f"{line.dtype} ({_speaker(line)})" for line in place.lines if _is_wrong(line) and line not in place.told]
+    others = f"; wrong values without an error in {names.some(wrong, _FEW)}" if wrong else ""
+    return f"{place.op} in {place.told[0].dtype}, torch {newest}{gone}: {words}{others}"
+
+
+def _is_wrong(line: OperatorHistory) -> bool:
+    """Whether no plain call of it passes, and the values are wrong: nothing else tells."""
+    return not line.form and not line.works and line.status == Status.MISMATCH.value and line.counted.startswith("0 ")
 
 
 def _words(line: OperatorHistory) -> str:
