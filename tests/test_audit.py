@@ -9,9 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 from mini import build, runner
-from mini.home import make_home
 
-from caniexport import home as homes
 from caniexport.audit import environments, judge, sample, saved
 from caniexport.audit.judge import ScriptOutcome
 from caniexport.audit.run import ReleaseAudit
@@ -25,13 +23,13 @@ OLD, NEW = build.ERAS
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory):
+def published(made_home, tmp_path_factory):
     """A home whose rows are published; nothing of what measured them is there any more."""
-    home = make_home(tmp_path_factory.mktemp("audit"))
-    home.caniexport("measure", "--release", OLD, "--release", NEW, "--workers", "2")
+    home = made_home.copy(tmp_path_factory.mktemp("audit") / "a home")
+    home.caniexport("measure", "--release", OLD, "--release", NEW, "--workers", "2", "--repeat", "0")
     home.caniexport("publish")
-    for name in ("results-local", ".tox"):
-        shutil.rmtree(home.folder / name)
+    shutil.rmtree(home.folder / "results-local")
+    (home.folder / ".tox").unlink()
     (home.folder / ".tox").mkdir()
     return home
 
@@ -319,18 +317,3 @@ def test_no_cell_that_was_not_measured_counts_as_agreeing():
     lost = ReleaseAudit("2.8.0", datetime.now(UTC), 1, 30, (), "no environment: torch==2.8.0 was not found")
 
     assert (lost.agreeing, lost.lines) == (0, ("no environment: torch==2.8.0 was not found",))
-
-
-@pytest.mark.real
-def test_the_published_rows_of_an_old_release_are_found_again_by_the_plain_script(capsys):
-    """An environment of torch 1.10.2, made out of the table's pins; a handful of published cells."""
-    from caniexport.audit.run import AuditOptions, audit
-
-    (found,) = audit(AuditOptions(homes.find(), cells=25, seed=11, releases=("1.10.2",)), print)
-
-    if found.problem:
-        pytest.skip(found.problem)
-    # what onnx's strict check once ended is measured anew by and by
-    left = [item for item in found.differing if " at check" not in item.published]
-    assert left == []
-    assert found.cells == 25

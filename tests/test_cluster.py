@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from mini import runner
 from mini.cluster import OLD, WORDS, ended, rows_sent, started, wait_for
-from mini.home import MARK, make_home
+from mini.home import MARK
 
 from caniexport import __version__
 
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.measures
 
 
 @pytest.fixture(scope="module")
-def one_machine(tmp_path_factory):
+def one_machine(made_home, tmp_path_factory):
     """A home that has measured a release by itself."""
-    home = make_home(tmp_path_factory.mktemp("one"))
+    home = made_home.copy(tmp_path_factory.mktemp("one") / "a home")
     home.caniexport("measure", "--release", OLD, "--repeat", "0")
     return home
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from mini import build, runner
-from mini.home import Home, make_home
+from mini.home import Home
 
 pytestmark = pytest.mark.measures
 
@@ -31,10 +31,10 @@ class Machines:
 
 
 @pytest.fixture(scope="module")
-def machines(tmp_path_factory):
+def machines(made_home, tmp_path_factory):
     """One machine measures a release whole, eight measure a part each: homes of their own, one environment."""
     folder = tmp_path_factory.mktemp("machines")
-    home = make_home(folder)
+    home = made_home.copy(folder / "a home")
     home.caniexport("measure", "--release", OLD, "--workers", "2")
     delivered = folder / "delivered"
     for number in range(1, SHARDS + 1):
