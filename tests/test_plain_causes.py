@@ -141,3 +141,58 @@ def test_which_opsets_a_release_takes_is_said_before_its_table():
     said = CliRunner().invoke(main, ["why", "what is the highest opset for torch 2.1"]).output
 
     assert "Torch 2.1.2 takes opset 7-19 by trace, opset 18 by dynamo." in said
+
+
+FIXED = (
+    "torch.onnx._internal.exporter._errors.TorchExportError: Failed to export the model with torch.export. This is "
+    "step 1/3 of exporting the model to ONNX.\n<class 'ValueError'>: Found the following conflicts between "
+    "user-specified ranges and inferred ranges from model tracing:\n- Received user-specified dim hint Dim.DYNAMIC(min=None, "
+    "max=None), but tracing inferred a static shape of 3 for dimension inputs['x'].shape[1]."
+)
+
+
+def test_an_axis_that_the_model_makes_fixed_is_told_before_cases_that_read_alike(results):
+    told = explain_error(results, FIXED, {}).decision
+
+    assert told.startswith(
+        "Axis 1 of input x was named dynamic, and the model's own code makes the number 3 of its size"
+    )
+
+
+def test_a_line_that_only_wraps_another_error_asks_for_that(results):
+    told = explain_error(results, FIXED.partition("\n")[0], {}).decision
+
+    assert told.startswith("This only says that another error happened: paste what stands with it")
+
+
+VALUE = "GuardOnDataDependentSymNode: Could not extract specialized integer from data-dependent expression u0"
+FRAMES = f"""Traceback (most recent call last):
+  File "/env/site-packages/torch/export/_trace.py", line 2425, in _non_strict_export
+    aten_export_artifact = _to_aten_func(
+torch.fx.experimental.symbolic_shapes.{VALUE}
+"""
+
+
+def test_of_cases_that_end_alike_one_that_works_at_the_users_release_does_not_lead(results):
+    """A variable in a frame of torch's own, ``aten_export_artifact``, is no operator of the error."""
+    found = explain_error(results, FRAMES, {"torch": "2.15"})
+
+    assert not [op for op in found.operators if "artifact" in op]
+    assert not found.leads[0].at.works
+    assert "so it does not explain this error" not in found.decision
+
+
+def test_an_error_of_torchscripts_rules_is_answered_by_torchscript(results):
+    text = "SymbolicValueError: ONNX export does NOT support exporting bitwise AND for non-boolean input values"
+
+    assert explain_error(results, text, {"torch": "2.15"}).leads[0].at.exporter == "torchscript-trace"
+
+
+def test_torchs_own_calls_are_told_of_an_operator_that_a_frame_names(results):
+    text = """Traceback (most recent call last):
+  File "/env/torch/onnx/_internal/torchscript_exporter/symbolic_opset12.py", line 139, in cross_entropy_loss
+    raise errors.SymbolicValueError("Unsupported: ONNX does not support label_smoothing", self)
+torch.onnx.errors.SymbolicValueError: Unsupported: ONNX does not support label_smoothing
+"""
+
+    assert "torch's own calls of nn.functional.cross_entropy (float32)" in explain_error(results, text, {}).decision

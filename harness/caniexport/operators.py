@@ -100,6 +100,7 @@ _FAMILIES = (
     ("deform_conv2d", "deformconv", "deform_conv", "dcnv2"),
     ("eq", "equal"),
     ("linear", "inner_product", "fully_connected"),
+    ("cross_entropy_loss", "cross_entropy"),
     ("slice", "strided_slice"),
     ("expand", "broadcast"),
     ("unsqueeze", "expand_dims"),

@@ -30,6 +30,8 @@ _FEW_CELLS = 5
 #: share of the cells with an error from which one exporter gives it
 _MOST_OF_IT = 0.8
 _NAMED = frozenset(name.value for name in Exporter if name is not Exporter.DEFAULT)
+#: the two that write a file by one set of rules
+_TORCHSCRIPT = (Exporter.TRACE.value, Exporter.SCRIPT.value)
 _Key = TypeVar("_Key")
 
 
@@ -228,7 +230,8 @@ def exporter_of(where: ErrorIndex, evidence: ErrorEvidence) -> str:
     for words in (*patterns, *evidence.kinds):
         cells = where.exporters.get(words, Counter())
         for exporter, most in cells.most_common(1):
-            if most >= _MOST_OF_IT * cells.total():
+            is_twin = exporter in _TORCHSCRIPT and words in patterns
+            if (sum(cells[name] for name in _TORCHSCRIPT) if is_twin else most) >= _MOST_OF_IT * cells.total():
                 return exporter
     return ""
 

@@ -297,7 +297,8 @@ _RULES = tuple(
         r"<function _symbolic_(?P<op>[a-z]\w+)\.<locals>",
         r"\b(?P<op>(?:prims|torchvision|onnx|prim|quantized|higher_order|_caffe2)::(?!\w*_\d+\b)\w+)",
         r"torch\.ops\.(?P<op>\w+\.\w+)",
-        r"\b_?(?P<op>aten_[a-z]\w+?)(?:_(?:onnx|scalar|tensor|dim|complex|bool|int))*\b",
+        # a variable of a frame's line is none
+        r"\b_?(?P<op>aten_[a-z]\w+?)(?:_(?:onnx|scalar|tensor|dim|complex|bool|int))*\b(?!\s*=[^=]|\.\w+\s*=[^=])",
     )
 )
 #: how tools tell which operator they mean: a quoted name behind the word

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from caniexport import versions
 from caniexport.answers.declared import Declared, of_operators
@@ -18,6 +18,7 @@ from caniexport.answers.signs import EXPORTER_SHORT
 from caniexport.answers.torch_operators import operators_beside
 from caniexport.match.error_index import exporter_of, index_errors
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
+from caniexport.match.evidence import only_wraps
 from caniexport.match.judged import CaseAt, FixAt, judge_case
 from caniexport.match.plain_causes import tell_cause
 from caniexport.match.question import read_release
@@ -31,6 +32,11 @@ from caniexport.store import Dataset
 #: what is said of a text that is a dump of values or frames alone
 _NO_SENTENCE = (
     "Nothing in this text says what failed: paste the line with the error too, which stands before or behind it."
+)
+#: what is said of a text that only wraps another error
+_ONLY_WRAPS = (
+    "This only says that another error happened: paste what stands with it, too, the innermost exception («caused by», "
+    "«The above exception was the direct cause»), which says what failed."
 )
 #: leads that are answered at the user's point, and those of which they are taken
 _MOST, _LOOKED_AT = 3, 6
@@ -133,6 +139,8 @@ def explain_error(dataset: Dataset, text: str, asked: Mapping[str, str]) -> Erro
         return replace(answer, decision=_only_named(match))
     if not reasons and not leads and not operator:
         return replace(answer, decision=_NO_SENTENCE)
+    if not leads and not operator and all(only_wraps(reason.line) for reason in reasons):
+        return replace(answer, decision=_ONLY_WRAPS)
     other = bool(measured and asked.get("torch") and measured.passes(opset))
     return replace(answer, decision=_decision(answer, bool(asked.get("torch")), beside_operator=other))
 
@@ -150,8 +158,8 @@ def _named_release(rows: Rows, text: str) -> dict[str, str]:
 
 
 def _helping_first(found: list[_Answered]) -> list[_Answered]:
-    """Cases that have the error at the point before those that work there; of the very same error, those with a fix
-    that works at the point.
+    """Cases that have the error at the point before those that work there, which explain nothing; of the very same
+    error, those with a fix that works at the point.
     """
     sure = [item for item in found if item[0].lead.confidence in _SURE]
     if sure and sure[0][0].at.works and not any(_has_it_there(item) for item, _ in sure):
@@ -161,7 +169,9 @@ def _helping_first(found: list[_Answered]) -> list[_Answered]:
         is_exact = item[0].lead.confidence is Confidence.EXACT
         return item[0].at.works, not is_exact, is_exact and not item[0].at.helping
 
-    return [*sorted(sure, key=rank), *found[len(sure) :]]
+    alike = groupby(found[len(sure) :], key=lambda item: item[0].lead.confidence)
+    others = [item for _, same in alike for item in sorted(same, key=lambda item: item[0].at.works)]
+    return [*sorted(sure, key=rank), *others]
 
 
 def _has_it_there(answered: AnsweredLead) -> bool:
@@ -297,8 +307,11 @@ def _point(torch: str, exporter: str, opset: int | None) -> dict[str, str]:
 
 
 def _is_of_torch(operator: str) -> bool:
-    """Whether an operator is torch's own, by its namespace or as people call it (``adaptive pooling``)."""
-    return operator.startswith(_OF_TORCH) or " " in operator
+    """Whether an operator is torch's own, by its namespace, as people call it (``adaptive pooling``), or as torch's
+    symbolic function of it is called, which ONNX's begin with a capital.
+    """
+    is_bare = "::" not in operator and operator[:1].lower() == operator[:1]
+    return operator.startswith(_OF_TORCH) or " " in operator or (bool(operator) and is_bare)
 
 
 def _tables(dataset: Dataset, rows: Rows, operator: str, torch: str) -> list[Declared]:

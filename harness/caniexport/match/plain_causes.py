@@ -22,6 +22,10 @@ _PROVIDER = re.compile(
     r"|Failed to create (?P<named>CUDA|Tensorrt)ExecutionProvider",
     re.IGNORECASE,
 )
+_FIXED = re.compile(
+    r"inferred a static shape of (?P<size>\d+) for dimension "
+    r"inputs\[['\"]?(?P<input>\w+)['\"]?\]\.shape\[(?P<axis>\d+)\]"
+)
 #: what torch.onnx and the runs of its files need, and what for
 _NEEDED = {
     "onnxscript": "torch.onnx.export needs it for `dynamo=True`, the default since torch 2.9",
@@ -44,7 +48,7 @@ def tell_cause(dataset: Dataset, text: str, torch: str = "") -> PlainCause | Non
     for pattern, tell in _CAUSES:
         found = pattern.search(text)
         if found:
-            return PlainCause(tell(dataset, found, torch), leads=pattern in (_REFUSED, _PROVIDER))
+            return PlainCause(tell(dataset, found, torch), leads=pattern in (_REFUSED, _PROVIDER, _FIXED))
     return None
 
 
@@ -118,6 +122,15 @@ def _tell_provider(_: Dataset, found: re.Match[str], __: str) -> str:
     )
 
 
+def _tell_fixed(_: Dataset, found: re.Match[str], __: str) -> str:
+    """An axis that was asked to vary, and that the model's code makes a number of."""
+    return (
+        f"Axis {found['axis']} of input {found['input']} was named dynamic, and the model's own code makes the number "
+        f"{found['size']} of its size: a loop over the axis, int() or len(), an `if` on the size, a list made of it. "
+        "Mend that place, or leave the axis fixed."
+    )
+
+
 _CAUSES: tuple[tuple[re.Pattern[str], Callable[[Dataset, re.Match[str], str], str]], ...] = (
     (_TOO_NEW, _tell_too_new),
     (_REFUSED, _tell_refused),
@@ -126,6 +139,7 @@ _CAUSES: tuple[tuple[re.Pattern[str], Callable[[Dataset, re.Match[str], str], st
     (_MISSING, _tell_missing),
     (_MEMORY, _tell_memory),
     (_PROVIDER, _tell_provider),
+    (_FIXED, _tell_fixed),
 )
 #: what tells a text with such a cause from words to look for
 PATTERNS = tuple(pattern for pattern, _ in _CAUSES)
