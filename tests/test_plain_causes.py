@@ -146,8 +146,8 @@ def test_which_opsets_a_release_takes_is_said_before_its_table():
 FIXED = (
     "torch.onnx._internal.exporter._errors.TorchExportError: Failed to export the model with torch.export. This is "
     "step 1/3 of exporting the model to ONNX.\n<class 'ValueError'>: Found the following conflicts between "
-    "user-specified ranges and inferred ranges from model tracing:\n- Received user-specified dim hint Dim.DYNAMIC(min=None, "
-    "max=None), but tracing inferred a static shape of 3 for dimension inputs['x'].shape[1]."
+    "user-specified ranges and inferred ranges from model tracing:\n- Received user-specified dim hint "
+    "Dim.DYNAMIC(min=None, max=None), but tracing inferred a static shape of 3 for dimension inputs['x'].shape[1]."
 )
 
 

@@ -375,3 +375,20 @@ def test_a_page_finds_for_words_what_the_search_finds(kept_results, query):
 
     assert set(cases) <= {hit.case for hit in found.hits}
     assert cases[0] == best
+
+
+@pytest.mark.parametrize(
+    ("query", "first", "never"),
+    [
+        ("rms norm", "rms-norm-of-sum-half", "weight-norm-interface"),
+        ("weight norm with dynamo", "weight-norm", "No measured case has just this error"),
+        ("conv3d bfloat16", "torch's own calls of nn.functional.conv3d (bfloat16)", "calls of bfloat16"),
+        ("can I export torch.cond", "cond-on-mean", "linalg.cond"),
+        ("SDPA with a bool mask on torch 2.5", "sdpa-bool-mask", "was measured in bool"),
+    ],
+)
+def test_words_without_a_question_mark_are_about_what_they_name(opened_once, query, first, never):
+    told = asked(query)
+
+    assert first in told
+    assert never not in told

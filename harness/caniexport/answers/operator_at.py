@@ -181,10 +181,11 @@ def tell_called(
     meant = next(filter(None, map(summary.meant, words)), [])
     if not dtypes:
         return _tell_meant(summary, meant, torch, exporters, opsets)
-    told = {dtype: _tell_meant(summary, meant, torch, exporters, opsets, dtype) for dtype in dtypes}
-    missing = " or ".join(dtype for dtype, text in told.items() if not text)
-    unmeasured = f"No call of {meant[0]} was measured in {missing}." if meant and missing else ""
-    return " ".join(filter(None, (*told.values(), unmeasured)))
+    told = [_tell_meant(summary, meant, torch, exporters, opsets, dtype) for dtype in dtypes]
+    unmeasured = " or ".join(dtype for dtype in dtypes if dtype not in summary.dtypes)
+    if unmeasured and meant:
+        told.append(f"No call of {meant[0]} was measured in {unmeasured}.")
+    return " ".join(filter(None, told)) or _tell_meant(summary, meant, torch, exporters, opsets)
 
 
 def _tell_meant(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -227,7 +228,11 @@ class OperatorsSummary:
         """
         key = operator_key(name)
         found = [op for op in self.operators if key in name_keys(op)]
-        found = found or [op for op in self.operators if operator_key(op.rpartition(".")[2]) == key]
+        # what is of another namespace (torch.cond, a higher-order operator) is no function of one of torch's parts
+        is_elsewhere = "::" in key
+        found = found or [
+            op for op in self.operators if not is_elsewhere and operator_key(op.rpartition(".")[2]) == key
+        ]
         bare, spelled = name.removeprefix("torch."), operator_name(name)
 
         def order(op: str) -> tuple[bool, bool, bool, tuple[bool, ...], bool, int]:
@@ -236,6 +241,11 @@ class OperatorsSummary:
             return is_gone, op != bare, is_other, tuple(unlike), op.startswith(_MASKED), len(op)
 
         return sorted(found, key=order)
+
+    @cached_property
+    def dtypes(self) -> frozenset[str]:
+        """The dtypes in which any operator was measured."""
+        return frozenset(dtype for (dtype,) in self.fetch("SELECT DISTINCT dtype FROM {} WHERE calls > 0") if dtype)
 
     def meant(self, name: str) -> list[str]:
         """Those of :meth:`called` that a name means as much as the first: that alone where it is the very name. What

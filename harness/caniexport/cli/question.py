@@ -13,6 +13,7 @@ from caniexport.cli.op import show_failing
 from caniexport.model.case import PLAIN
 from caniexport.model.errors import UnknownName
 from caniexport.names import some
+from caniexport.operators import dtypes_of
 
 if TYPE_CHECKING:
     from caniexport.answers.operator_at import OperatorAt
@@ -74,7 +75,8 @@ def show_question(
     if failing is not None:
         output.answer(QuestionAnswer(asks.told, (), failing), partial(_show, show=show_failing), as_json)
         return
-    operator = _operator(dataset, asks) if asks.answer not in ("upgrade", "matrix") else None
+    is_type = any(map(dtypes_of, asks.words.split()))
+    operator = _operator(dataset, asks) if asks.answer not in ("upgrade", "matrix") and not is_type else None
     if operator is not None:
         output.answer(QuestionAnswer(asks.told, (), operator), partial(_show, show=show_operator_at), as_json)
         return

@@ -57,10 +57,11 @@ class SearchHits:
     @property
     def called(self) -> str:
         """The words of its question that an operator's own calls are told by: with the types of tensors that no case
-        is about.
+        is about, and where cases are about nothing else, with all.
         """
-        dtypes = (word for word in self.left_out if dtypes_of(word))
-        return " ".join((self.question.words if self.question else self.query, *dtypes))
+        words = self.question.words if self.question else self.query
+        others = self.left_out if all(map(dtypes_of, words.split())) else filter(dtypes_of, self.left_out)
+        return " ".join((words, *others))
 
     @property
     def has_dtype(self) -> bool:
@@ -110,12 +111,15 @@ def find(where: SearchIndex, query: str) -> SearchHits:
         if hits:
             return _of_words(where, query, query, hits)
     match = match_error(where.errors, query) if len(query.split()) >= _SENTENCE else None
-    if match and match.leads and (question is None or match.leads[0].confidence in _SURE):
+    if match and match.leads and match.leads[0].confidence in _SURE:
         return _of_error(query, match)
     if question is not None:
         return _of_question(where, query, question)
     plain = read_plain(query)
     some = _of_question(where, query, plain) if plain is not None else None
+    has_every = some is not None and some.hits and not some.left_out
+    if match and match.leads and not has_every:
+        return _of_error(query, match)
     return some if some is not None and _has_most(some) else _of_words(where, query, query, ())
 
 

@@ -73,7 +73,7 @@ def find_asked(where: WordIndex, query: str, *, listed: bool = False) -> tuple[L
     ``listed`` every case of each is found, after those of all of them; of operators that are not, and that one case has
     together, that case leads those of the first.
     """
-    parts = query.casefold().replace(",", " ").split()
+    parts = _parts(where, query)
     found = _about_every(where, parts)
     if not listed and _with_every(where, parts):
         return found
@@ -130,7 +130,14 @@ def _once(leads: Iterable[Lead]) -> tuple[Lead, ...]:
 
 def find_with_every(where: WordIndex, query: str) -> tuple[Lead, ...]:
     """As :func:`find_asked`, of one variant with every word alone."""
-    return _with_every(where, query.casefold().split())
+    return _with_every(where, _parts(where, query, ""))
+
+
+def _parts(where: WordIndex, query: str, signs: str = ",") -> list[str]:
+    """The words of a query, without ``signs``; one where together they are the name of an operator (``rms norm``)."""
+    parts = query.casefold().translate(dict.fromkeys(map(ord, signs), " ")).split()
+    joined = "_".join(parts)
+    return [joined] if len(parts) > 1 and where.is_operator(joined) else parts
 
 
 def _with_every(where: WordIndex, words: Sequence[str]) -> tuple[Lead, ...]:

@@ -341,10 +341,15 @@ window.makeSearch = data => {
 
   // --- words.py
   const find_asked = (query, listed) => {
-    const parts = split(casefold(query).replaceAll(',', ' ')), found = _about_every(parts)
+    const parts = _parts(query, ','), found = _about_every(parts)
     if (!listed && _with_every(parts).length) return found
     const related = listed ? [] : _of_first(parts)
     return _once([...found, ...related.length ? related : _each_in_turn(parts, _about_every)])
+  }
+  const _parts = (query, signs = '') => {
+    const parts = split([...casefold(query)].map(sign => signs.includes(sign) ? ' ' : sign).join(''))
+    const joined = parts.join('_')
+    return parts.length > 1 && is_operator(joined) ? [joined] : parts
   }
   const name_operators = parts =>
     unique(parts).filter(part => !words._JOINING.includes(part) && !is_dtype(part) && is_operator(part))
@@ -487,15 +492,17 @@ window.makeSearch = data => {
     if (is_error(query)) return _of_error(found, match_error(query))
     const question = read_question(query)
     if (!question || !(question.named || is_sentence(query))) {
-      const hits = _with_every(split(casefold(query)))
+      const hits = _with_every(_parts(query))
       if (hits.length) return _of_words(found, query, hits)
     }
     const told = split(query).length >= search._SENTENCE ? match_error(query) : null
     const is_sure = told?.leads.length && [CONFIDENCE.EXACT, CONFIDENCE.CAUSE].includes(told.leads[0].confidence)
-    if (told?.leads.length && (!question || is_sure)) return _of_error(found, told)
+    if (is_sure) return _of_error(found, told)
     if (question) return _of_question(found, question)
     const plain = read_plain(query)
     const some = plain && _of_question(found, plain)
+    const has_every = some && some.hits.length > 0 && !some.left_out.length
+    if (told?.leads.length && !has_every) return _of_error(found, told)
     return some && _has_most(some) ? some : _of_words(found, query, [])
   }
   const _has_most = found => found.hits.length > 0 && found.left_out.length <= split(found.question.words).length
