@@ -13,14 +13,22 @@ _NAMES = {
     "ascend": "ascend", "tvm": "tvm", "snpe": "snpe", "vacc": "vacc", "mnn": "mnn", "axelera": "axelera", "qnn": "qnn",
     "inferentia": "neuron", "neuron": "neuron", "neuronx": "neuron",
     "tensorflow": "tensorflow", "engine": "tensorrt", "paddle": "paddle", "hailo": "hailo", "sophgo": "sophgo",
-    "barracuda": "barracuda", "onnx2tf": "tensorflow",
+    "barracuda": "barracuda", "onnx2tf": "tensorflow", "litert": "tensorflow", "ane": "coreml", "tico": "circle",
+    "executorch": "executorch", "graphcore": "graphcore", "ipu": "graphcore", "poptorch": "graphcore",
+    "furiosa": "furiosa", "rbln": "rbln", "hexagon": "qnn", "qaic": "qnn", "nnapi": "nnapi",
+    "iree": "iree", "migraphx": "migraphx", "vitis": "vitis", "xnnpack": "executorch",
 }  # fmt: skip
 #: names that a folder or a comment has for other reasons, too
 _AMBIGUOUS = frozenset({"pb", "engine", "tensorflow", "paddle", "saved_model", "tvm"})
 #: what a registration calls the runtime that was measured, or no runtime in particular
 _MEASURED = ("", "default", "onnx", "onnxruntime", "ort")
 _WORD = re.compile(r"[a-z]+")
-_IN_TEXT = re.compile(r"\b(ncnn|tensorrt|trt|coreml|core ml|openvino|rknn|tflite|snpe|mnn|inferentia)\b", re.IGNORECASE)
+_IN_TEXT = re.compile(
+    r"\b(ncnn|tensorrt|trt|coreml|core ml|openvino|rknn|tflite|snpe|mnn|inferentia)\b"
+    r"|(?<![/\w-])(?:executorch|litert|tico|xnnpack|qnn|hailo|ipus?|poptorch|rbln|furiosa|iree|migraphx|nnapi)(?![/\w-])",
+    re.IGNORECASE,
+)
+_IN_NAMES = re.compile(rf"(?<![a-z])(?:{'|'.join(sorted(set(_NAMES) - _AMBIGUOUS))})(?![a-z])", re.IGNORECASE)
 #: what reads ONNX files alone: a comment on it names both
 _READS_ONNX = re.compile(r"\b(barracuda|onnx2tf)\b(?! also)", re.IGNORECASE)
 #: operators of Caffe2 that torch had itself
@@ -31,7 +39,7 @@ _CONVERTER = re.compile(r"onnx2tensorrt|onnx2trt|onnx[- ]tensorrt|nvidia/tensorr
 
 def mentioned(text: str) -> bool:
     """Whether a file has to do with another runtime at all."""
-    return bool(_IN_TEXT.search(text) or _READS_ONNX.search(text) or "tflite" in text)
+    return bool(_IN_TEXT.search(text) or _READS_ONNX.search(text) or _IN_NAMES.search(text))
 
 
 def of_path(path: str) -> str:

@@ -16,12 +16,14 @@ _GATE = re.compile(
     r"is_in_onnx_export|is_onnx|onnx_export|onnx_trace|is_export|exportable|is_tracing|is_trac|_tracing|tracing$"
     r"|in_export|exporting|export_mode|for_export|export_onnx|onnx_mode|\bexport$|to_onnx|for_onnx|is_jit"
     r"|get_tracing_state|is_scripting|is_dynamo|is_compiling|torchdynamo|is_fx|fx_proxy|traceable$|export_friendly"
-    r"|onnx_compat|onnx_friendly|onnx_trac|is_scripting_or_tracing|torchscript$|^trac(?:ing|ed)$|trace_onnx|_onnx$"
+    r"|onnx_compat|onnx_friendly|onnx_trac|trac(?:e|ing)_mode|is_scripting_or_tracing|torchscript$|^trac(?:ing|ed)$|trace_onnx|_onnx$"
     r"|onnx_(?:safe|able|enabled|ok$)|onnxable|export_(?:flag|phase|time|safe|jit|torchscript)|_export$",
     re.IGNORECASE,
 )
 #: what a mode or a format is called while exporting
 _FORMATS = re.compile(r"^(?:onnx|(?:onnx_)?(?:export|trac)(?:ing|e)?(?:_onnx)?)$", re.IGNORECASE)
+#: what a setting is asked by: ``trace_mode.on()``
+_SWITCH = frozenset("on enabled is_enabled is_on active is_active value".split())
 #: calls that give back what a name holds
 _ASKED_BY_NAME = ("getattr", "get", "getenv")
 
@@ -51,6 +53,8 @@ def exporting(test: ast.expr, flags: Flags = MappingProxyType({})) -> bool | Non
     if isinstance(test, ast.Call):
         name = _asked_by_name(test)
         return True if _GATE.search(name) else exporting(test.func)
+    if isinstance(test, ast.Attribute) and test.attr in _SWITCH:
+        return exporting(test.value, flags)
     if isinstance(test, ast.Name | ast.Attribute):
         name = last_name(test)
         is_own = isinstance(test, ast.Attribute) and test.attr == "onnx" and last_name(test.value) == "self"

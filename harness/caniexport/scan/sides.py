@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from caniexport.scan.normal import dotted, operator_of
+from caniexport.scan.wording import in_name, last_name, named_in
 
 Side = Sequence[ast.AST]
 
@@ -35,6 +36,8 @@ _MASK = re.compile(r"mask|(?:^|_)keep(?:$|_)|valid", re.IGNORECASE)
 _OF_PYTHON = frozenset("min max sum abs round any all int float len range list zip".split())
 #: lines of a branch of which it tells what the other side has not
 LONG = 20
+#: operators of which a function's name has the name for no other reason
+_CLEAR = frozenset("softmax matmul interpolate einsum gelu".split())
 #: rare operators above which one side is another algorithm
 _FEW = 3
 #: the operators of ``F.interpolate`` by its mode
@@ -52,6 +55,9 @@ def left_out(ours: Side, other: Side, known: Collection[str], *, rare_only: bool
         return ()  # a node of its own is told by the rule of that function
     here, there = list(_operators(ours)), list(_operators(other))
     missing = [op for op in dict.fromkeys(there) if op in known and op not in here]
+    own = own_left_out(ours, other, known) or _switched_off(ours, known)
+    if own and not set(missing) - _COMMON:
+        return own
     if not _computes(ours):
         return tuple(op for op in missing if op in _TO_PYTHON)
     rare = [op for op in missing if op not in _COMMON]
@@ -62,6 +68,40 @@ def left_out(ours: Side, other: Side, known: Collection[str], *, rare_only: bool
         return tuple(common) if len(common) == 1 and not rare_only else ()
     both = [op for op in dict.fromkeys(there) if op in known and op in here and op not in _SAYS_NOTHING]
     return tuple(both) if len(both) == 1 and not missing and _types(ours) != _types(other) else ()
+
+
+def calculates(side: Side, known: Collection[str]) -> bool:
+    """Whether a side calls an operator."""
+    return any(op in known for op in _operators(side))
+
+
+def own_left_out(ours: Side, other: Side, known: Collection[str]) -> tuple[str, ...]:
+    """The operator that the other side has by a function of its own, and ours by torch or by another function:
+    ``fused_softmax(x)`` and ``torch.softmax(x)``.
+    """
+    mine, theirs = _own_functions(ours, known), _own_functions(other, known)
+    here = {op for name in mine for op in _words_of(name, known)} | set(_operators(ours))
+    both = {op for name in theirs - mine for op in _words_of(name, known)} & here
+    return tuple(both) if len(both) == 1 else ()
+
+
+def _words_of(name: str, known: Collection[str]) -> set[str]:
+    """The operators in a name, and what is no word of English by itself."""
+    return {*in_name(known, name), *_CLEAR.intersection(name.lower().split("_")) & set(known)}
+
+
+def _own_functions(side: Side, known: Collection[str]) -> set[str]:
+    """The names of functions that a side calls and that are no operators."""
+    calls = (item for node in side for item in ast.walk(node) if isinstance(item, ast.Call))
+    return {name for call in calls for name in [last_name(call.func)] if name and operator_of(name) not in known}
+
+
+def _switched_off(side: Side, known: Collection[str]) -> tuple[str, ...]:
+    """The operator that a side switches off: ``use_flash_attention = False``."""
+    made = (item for node in side for item in ast.walk(node) if isinstance(item, ast.Assign))
+    off = (item.targets[0] for item in made if isinstance(item.value, ast.Constant) and item.value.value is False)
+    found = {op for target in off for op in named_in(known, last_name(target).replace("_", " "), ())}  # type: ignore[arg-type]
+    return tuple(found) if len(found) == 1 else ()
 
 
 def given_to(call: ast.Call, known: Collection[str]) -> tuple[str, ...]:

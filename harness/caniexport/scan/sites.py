@@ -22,7 +22,14 @@ from caniexport.scan.project import is_test
 from caniexport.scan.ranked import OnLines, Ranking, lines_of
 from caniexport.scan.site import Site, SiteKind, Sureness
 from caniexport.scan.stated import is_scripted_for_values
-from caniexport.scan.workarounds import StatedWorkaround, rules_of_functions, text_at, workarounds, written_rules
+from caniexport.scan.workarounds import (
+    StatedWorkaround,
+    rules_of_functions,
+    speaks_near,
+    text_at,
+    workarounds,
+    written_rules,
+)
 
 #: torch's own, and what projects call theirs
 _REGISTERING = ("register_custom_op_symbolic", "register_symbolic", "_onnx_symbolic", "onnx_symbolic")
@@ -34,6 +41,10 @@ _SCRIPTED = (("branch-on-value", "script_first"),)
 _INLINED = (("route-autograd-function-symbolic", "inlined"),)
 _OWN_NODE = (("route-new-onnx-op", "plain"),)
 _NO_DICTIONARY = (("dict-as-output", "?"),)
+_NO_VALUES = (("branch-on-value", "?"),)
+_OLDER_IR = tuple((f"ir-version-{number}-too-new", "older_ir_version") for number in (11, 10, 9))
+_TRANSLATED = (("route-torchscript-custom-op", "translation_table"),)
+_EAGER = (("sdpa-opset-13", "formula"),)
 _OPSETS = (("opset-range-by-torch-version", "opset_in_range"),)
 #: domains whose nodes ONNX Runtime has
 _DOMAINS = ("", "aten", "onnx", "ai.onnx", "com.microsoft", "org.pytorch.aten")
@@ -240,6 +251,7 @@ class _Finder(ast.NodeVisitor):
             self._calls_rule(node, sides[0])
             self._leaves_out_function(node, *sides)
             self._leaves_out_dictionary(node, *sides)
+            self._leaves_out_values(node, *sides)
         self._gate(node.test, node.body, node.orelse or rest)
         self.generic_visit(node)
         self.inside -= about
@@ -266,6 +278,14 @@ class _Finder(ast.NodeVisitor):
         asked = asks_for_export(node.test, self._export_flags) and not is_test(self.source.path)
         if asked and _gives_dictionary(other) and not _gives_dictionary(exported) and ends(exported):
             self._add(node, SiteKind.STATED, fixes=_NO_DICTIONARY, told="a branch that gives back no dictionary")
+
+    def _leaves_out_values(self, node: ast.If, exported: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> None:
+        """A branch on tracing or exporting that asks no computed value where the other one branches on it."""
+        asked = asks_for_export(node.test, self._export_flags) and not is_test(self.source.path)
+        told = any(item.site.line == node.lineno and item.site.sure is not Sureness.SIMILAR for item in self.near)
+        skipped = isinstance(node.test, ast.BoolOp) and len(node.test.values) == 2 and _asks_values([node.test])
+        if asked and not told and (skipped or (not exported and _only_checks_values(other))):
+            self._add(node, SiteKind.STATED, fixes=_NO_VALUES, told="a branch that asks no computed values")
 
     @cached_property
     def _export_flags(self) -> Flags:
@@ -316,7 +336,55 @@ class _Finder(ast.NodeVisitor):
             self._exported(node, [(word.arg, word.value) for word in node.keywords if word.arg in named])
         self.generic_visit(node)
 
+    def visit_Assign(self, node: ast.Assign) -> None:
+        name = node.targets[0].attr if isinstance(node.targets[0], ast.Attribute) else ""
+        if name == "ir_version" and self._limits(node) and not is_test(self.source.path):
+            self._add(node, SiteKind.STATED, fixes=_OLDER_IR, told="the IR version that it sets")
+        if name.endswith("attn_implementation"):
+            self._eager(node, node.value)
+        self.generic_visit(node)
+
+    def _limits(self, node: ast.Assign) -> bool:
+        """Whether an assignment sets a number, the smaller of two, or what a comparison right above it names."""
+        if isinstance(node.value, ast.Call):
+            return dotted(node.value.func) == "min"
+        above = " ".join(self.source.lines[max(0, node.lineno - _CLOSE) : node.lineno - 1])
+        return isinstance(node.value, ast.Constant) or (isinstance(node.value, ast.Name) and "ir_version >" in above)
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        if node.arg and node.arg.endswith("attn_implementation"):
+            self._eager(node, node.value)
+        self.generic_visit(node)
+
+    def _eager(self, node: ast.AST, value: ast.expr) -> None:
+        """Attention without the fused operator, where a word on an export is near."""
+        line = getattr(node, "lineno", 1)
+        is_eager = isinstance(value, ast.Constant) and value.value == "eager"
+        if is_eager and not is_test(self.source.path) and speaks_near(self.source, line):
+            self._add(
+                node, SiteKind.STATED, name=operator_of("scaled_dot_product_attention"), fixes=_EAGER,
+                told="attention that is set to eager", sure=Sureness.OPERATOR,
+            )  # fmt: skip
+
+    def _translated(self, node: ast.Dict) -> None:
+        """The rules of ``{torch.ops.own.op.default: rule}``, for the exporter that is based on torch.export."""
+        for key, rule in zip(node.keys, node.values, strict=True):
+            path = dotted(key).split(".") if key is not None else []
+            made = self._functions.get(dotted(rule))
+            if path[:2] == ["torch", "ops"] and len(path) > 3 and made is not None:
+                own = path[2] not in ("aten", "prims")
+                self._add(
+                    made, SiteKind.SYMBOLIC, name=f"{path[2]}::{path[3]}", fixes=_TRANSLATED if own else (),
+                    told="a rule in a translation table", sure=Sureness.SAME if own else Sureness.OPERATOR,
+                )  # fmt: skip
+
+    @cached_property
+    def _functions(self) -> Mapping[str, ast.FunctionDef]:
+        return {node.name: node for node in self.source.tree.body if isinstance(node, ast.FunctionDef)}
+
     def visit_Dict(self, node: ast.Dict) -> None:
+        if self._speaks_of_onnx:
+            self._translated(node)
         # keyword arguments that are gathered before the call
         pairs = [
             (str(key.value), value)
@@ -502,6 +570,8 @@ def _is_named_for_export(function: ast.FunctionDef) -> bool:
     return any(word in function.name.lower() for word in _ABOUT_EXPORT)
 
 
+#: lines above an assignment that may compare what it sets
+_CLOSE = 4
 #: lines of a gate beside the workaround that it chooses
 _NEAR = 40
 _RELEASE = re.compile(r"^[12]\.\d+(\.\d+)?$")
@@ -550,6 +620,22 @@ def _applied(block: Iterable[ast.stmt]) -> set[str]:
     """The names before ``.apply(…)`` in a block."""
     calls = (dotted(item.func) for node in block for item in ast.walk(node) if isinstance(item, ast.Call))
     return {name.split(".")[-2] for name in calls if name.endswith(".apply") and name.count(".")}
+
+
+#: functions and methods of tensors whose answer a branch may ask for
+_VALUES = frozenset("any all item equal allclose isnan isinf is_nonzero count_nonzero".split())
+
+
+def _asks_values(tests: Iterable[ast.AST]) -> bool:
+    """Whether tests ask for values that are computed from tensors: ``torch.any(x)``, ``mask.all()``."""
+    calls = (item.func for test in tests for item in ast.walk(test) if isinstance(item, ast.Call))
+    asked = (item for item in calls if isinstance(item, ast.Attribute) and item.attr in _VALUES)
+    return any(dotted(item).split(".")[0] not in ("np", "numpy", "math") for item in asked)
+
+
+def _only_checks_values(block: Sequence[ast.AST]) -> bool:
+    """Whether a block only branches on values, or asserts them."""
+    return bool(block) and all(isinstance(item, ast.If | ast.Assert) and _asks_values([item.test]) for item in block)
 
 
 def _gives_dictionary(block: Sequence[ast.stmt]) -> bool:

@@ -23,7 +23,8 @@ from caniexport.scan.branches import (
 )  # fmt: skip
 from caniexport.scan.files import ParsedFile
 from caniexport.scan.normal import dotted, every_statement, operator_of
-from caniexport.scan.sides import LONG, given_to, left_out
+from caniexport.scan.project import is_test
+from caniexport.scan.sides import LONG, calculates, given_to, left_out
 from caniexport.scan.swaps import swapped
 from caniexport.scan.told import Told, ToldPlace
 from caniexport.scan.wording import (
@@ -37,6 +38,7 @@ from caniexport.scan.wording import (
     at_fault,
     avoided_in,
     blamed_in,
+    blames_compiler,
     blames_runtime,
     in_name,
     is_code,
@@ -56,6 +58,8 @@ _TELLS = frozenset("print info debug warning warn log".split())
 _COMMENT_LINE = re.compile(r"^\s*#")
 #: operators of everyday use that a function's name has for themselves
 _EVERYDAY = frozenset("clip clamp expand repeat gather roll flip split chunk squeeze unbind pad scatter tile".split())
+#: what is said of a function or class that takes the place of the operator in its name
+_FRIENDLY = re.compile(r"(?:onnx|export|trac\w+)[- ](?:safe|friendly|compatible)|exportable|traceable", re.IGNORECASE)
 #: lines behind a comment that it is about, at most
 _BEHIND = 14
 #: lines above a branch's first statement that may be its comment
@@ -70,7 +74,7 @@ _SHORT = 400
 
 def places(source: ParsedFile, known: Collection[str]) -> list[ToldPlace]:
     """Every such place of a file, by line. ``known`` are the operators that cases are about."""
-    if not _may_speak("\n".join(source.lines)):
+    if not _may_speak("\n".join(source.lines)) and not backends.of_path(source.path):
         return []
     found = list(_PlaceFinder(source, frozenset(known)).all())
     rules = [
@@ -148,6 +152,18 @@ def builds_graphs(text: str) -> bool:
     return len(_NODE_WRITTEN.findall(text)) >= _FEW_NODES
 
 
+#: what a file has that calculates with graphs, or calls a runtime, and not with tensors
+_OF_GRAPHS = re.compile(
+    r"\btorch\.fx\b|^\s*(?:import|from) (?:tensorrt|torch_tensorrt|coremltools|openvino|tensorflow|onnxruntime)\b",
+    re.MULTILINE,
+)
+
+
+def edits_graphs(text: str) -> bool:
+    """Whether a file edits graphs or drives another runtime: what it says of operators is about its own work."""
+    return bool(_OF_GRAPHS.search(text))
+
+
 def _is_rule(function: ast.FunctionDef) -> bool:
     """Whether it is an export rule, which writes nodes into the graph ``g``, or is registered as one."""
     made = {last_name(item.func if isinstance(item, ast.Call) else item) for item in function.decorator_list}
@@ -166,6 +182,7 @@ class _PlaceFinder:
     statements: list[ast.stmt] = field(default_factory=list)
     firsts: list[int] = field(default_factory=list)
     flags: Flags = field(default_factory=dict)
+    runtime: str = ""
 
     def all(self) -> Iterator[ToldPlace]:
         self.onnx = any("onnx" in line.lower() or "jit.trace" in line for line in self.source.lines)
@@ -173,6 +190,8 @@ class _PlaceFinder:
         self.statements = sorted(listed, key=lambda node: (_first_line(node), node.lineno))
         self.firsts = [_first_line(node) for node in self.statements]
         self.flags = flags_of(self.source.tree)
+        is_other = is_test(self.source.path) or edits_graphs("\n".join(self.source.lines))
+        self.runtime = "" if is_other else backends.of_path(self.source.path)
         yield from self._comments()
         yield from self._blocks(self.source.tree, None)
         yield from swapped(self.source, self.known)
@@ -183,7 +202,7 @@ class _PlaceFinder:
         while number < len(lines):
             if not _COMMENT_LINE.match(lines[number]):
                 said = _trailing(lines[number])
-                if said and (EXPORT.search(said) or backends.of_text(said)):
+                if said and (EXPORT.search(said) or backends.of_text(said) or self._runtime_fails(said)):
                     yield from self._commented(number + 1, number + 1, [said])
                 number += 1
                 continue
@@ -192,9 +211,19 @@ class _PlaceFinder:
                 end += 1
             block = [line.strip().lstrip("#").strip() for line in lines[number : end + 1]]
             following = _trailing(lines[end + 1]) if end + 1 < len(lines) else ""
-            if EXPORT.search(" ".join([*block, following])) or blames_runtime(" ".join(block)):
+            said = " ".join(block)
+            if EXPORT.search(f"{said} {following}") or self._is_for_runtime(said) or self._runtime_fails(said):
                 yield from self._commented(number + 1, end + 2, [*block, following])
             number = end + 1
+
+    def _is_for_runtime(self, said: str) -> bool:
+        """Whether a comment says what fails in another runtime, or which operators are there for it, or are not."""
+        about = backends.of_text(said) and AT_FAULT.search(said)
+        return blames_runtime(said) or bool(about and (avoided_in(self.known, said) | blamed_in(self.known, [said])))
+
+    def _runtime_fails(self, said: str) -> bool:
+        """Whether a comment tells of a failure in a folder that is about another runtime, which it need not name."""
+        return bool(self.runtime) and blames_compiler(said)
 
     def _without_texts(self) -> list[str]:
         """The lines of the file; those of a text over several lines are empty, for what it quotes is no comment."""
@@ -207,7 +236,8 @@ class _PlaceFinder:
 
     def _commented(self, first: int, start: int, block: Sequence[str]) -> Iterator[ToldPlace]:
         said = " ".join(block)
-        if not COMPLAINT.search(said) and not backends.of_text(said):
+        runtime = backends.of_text(said) or (self.runtime if self._runtime_fails(said) else "")
+        if not COMPLAINT.search(said) and not runtime:
             return
         node = self._statement_at(first, start)
         if node is None or _only_tells(node):
@@ -220,16 +250,17 @@ class _PlaceFinder:
         if node.lineno < first <= last:
             line = first
         telling = telling_part(said)
-        if not self.onnx and not is_on_export(TRACING.sub("", said)) and not backends.of_text(said):
+        if not self.onnx and not is_on_export(TRACING.sub("", said)) and not runtime:
             return  # tracing of another kind: fx, torch.compile, a graph of its own
         named = named_in(self.known, telling, quoted)
         swapped = self._swapped(node)
         named |= swapped
         exchanged = swapped if swapped and _assigns_attribute(node) else set()
+        sentences = [part for part in SENTENCE.split(said) if runtime or STRONG.search(part)]
         yield ToldPlace(
             line, min(first, node.lineno), last, Told.COMMENT, said, named,
-            quoted=quoted, runtime=backends.of_text(said), avoided=avoided_in(self.known, telling) | exchanged,
-            blamed=blamed_in(self.known, filter(STRONG.search, SENTENCE.split(said))),
+            quoted=quoted, runtime=runtime, avoided=avoided_in(self.known, telling) | exchanged,
+            blamed=blamed_in(self.known, sentences),
         )  # fmt: skip
 
     def _statement_at(self, first: int, start: int) -> ast.stmt | None:
@@ -291,10 +322,11 @@ class _PlaceFinder:
 
     def _docstring(self, node: ast.FunctionDef | ast.ClassDef) -> Iterator[ToldPlace]:
         said = QUOTED_COMMENT.sub("", ast.get_docstring(node) or "")
-        telling = at_fault(said)
+        telling = at_fault(said) or " ".join(part for part in SENTENCE.split(said) if self._blames(part))
         if telling:
             last = node.end_lineno or node.lineno
             named = named_in(self.known, said if len(said) < _SHORT else telling, ())
+            own = self._own_name(node) if _FRIENDLY.search(telling) else frozenset()
             body = node.body if isinstance(node, ast.ClassDef) else ()
             forward = [item for item in body if isinstance(item, ast.FunctionDef) and item.name == "forward"]
             line, said = forward[0].lineno if forward else node.lineno, f"{node.name} {telling}"
@@ -305,12 +337,23 @@ class _PlaceFinder:
                 last,
                 Told.DOCSTRING,
                 said,
-                named,
+                named | own,
                 runtime=runtime,
-                avoided=avoided_in(self.known, telling),
+                avoided=avoided_in(self.known, telling) | own,
                 blamed=blamed_in(self.known, filter(STRONG.search, SENTENCE.split(telling))),
             )
             yield from self._methods(body, telling)
+
+    def _blames(self, part: str) -> bool:
+        """Whether a sentence says of an operator that it fails in another runtime."""
+        return blames_runtime(part) and bool(blamed_in(self.known, [part]))
+
+    def _own_name(self, node: ast.FunctionDef | ast.ClassDef) -> frozenset[str]:
+        """The operators in the name of a function or class, where no branch within it shows which one is left out."""
+        name = node.name
+        if any(isinstance(item, ast.If) and exporting(item.test, self.flags) is not None for item in ast.walk(node)):
+            return frozenset()
+        return named_in(self.known, name, ()) | frozenset(in_name(self.known, name))
 
     def _methods(self, body: Iterable[ast.stmt], telling: str) -> Iterator[ToldPlace]:
         """The methods of a class that is there for an export, each by what is said of itself."""
@@ -376,6 +419,7 @@ class _PlaceFinder:
         way, runtime, opset = exporting(node.test, self.flags), backends.of_test(node.test), for_old_opset(node.test)
         way = opset if way is None else way
         if way is None and not runtime:
+            yield from self._for_runtime(node, rest)
             return
         ours, other = _sides(node, rest, turned=way is False)
         inside, about = (function.name, ast.get_docstring(function) or "") if function else ("", "")
@@ -385,6 +429,8 @@ class _PlaceFinder:
         last = max(node.end_lineno or node.lineno, *(end for _, end in filter(None, (here, instead))), 0)
         near = min(last, (here[1] if here else node.lineno) + _BEHIND)
         end = here[1] if here else node.lineno
+        if rest and isinstance(rest[0], ast.If) and exporting(rest[0].test, self.flags) is not None:
+            near = min(near, span([node])[1])  # what is said behind it belongs to the next branch
         lines = enumerate(self.source.lines[node.lineno - 1 : near], node.lineno)
         # what is said in the branch that is taken elsewhere is about that one
         behind = span(node.body)[1] if way is False else first
@@ -401,8 +447,23 @@ class _PlaceFinder:
             avoided=avoided_in(self.known, said) | chosen, blamed=blamed_in(self.known, SENTENCE.split(said)),
             asked=opset is not None or asks_for_export(node.test, self.flags),
             refuses=bool(ours) and isinstance(ours[0], ast.Raise),
-            left_out=left_out(ours, other, self.known) if _is_telling(node, other) else (),
+            left_out=left_out(ours, other if _is_telling(node, other) else (), self.known),
         )  # fmt: skip
+
+    def _for_runtime(self, node: ast.If, rest: Sequence[ast.stmt]) -> Iterator[ToldPlace]:
+        """A branch on a runtime's flag, ``if self.for_coreml:``, both sides of which calculate with torch."""
+        turned = isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
+        flag = node.test.operand if isinstance(node.test, ast.UnaryOp) and turned else node.test
+        runtime = backends.of_name(last_name(flag))
+        ours, other = _sides(node, rest, turned=turned)
+        if runtime and ours and other and _is_telling(node, other) and calculates(ours, self.known):
+            left = left_out(ours, other, self.known, rare_only=True)
+            first, last = span(ours)
+            if left:
+                yield ToldPlace(
+                    node.lineno, first, last, Told.GATE, "", instead=span(other), runtime=runtime, asked=True,
+                    left_out=left,
+                )  # fmt: skip
 
     def _chosen_names(self, block: Sequence[ast.stmt]) -> frozenset[str]:
         """The operators in names of a branch that are there for the export: ``self.max_unpool2d_for_onnx``; in those of

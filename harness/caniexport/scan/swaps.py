@@ -8,10 +8,11 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from caniexport.scan import backends
 from caniexport.scan.branches import span
 from caniexport.scan.files import ParsedFile
 from caniexport.scan.normal import dotted, every_statement, operator_of
-from caniexport.scan.sides import LONG, left_out
+from caniexport.scan.sides import LONG, left_out, own_left_out
 from caniexport.scan.told import Told, ToldPlace
 from caniexport.scan.wording import is_code, last_name, speaks_of_export
 
@@ -73,12 +74,16 @@ def _beside(
         pairs = []
     for ours, ordinary in pairs:
         short = _is_short(ours) and _is_short(ordinary)
-        missing = left_out(ours.body, ordinary.body, known, rare_only=True) if short else ()
+        missing = (
+            left_out(ours.body, ordinary.body, known, rare_only=True)
+            if short
+            else own_left_out(ours.body, ordinary.body, known)
+        )
         if missing:
             said = " ".join([*_parts(node.name), *_parts(ours.name)])
             yield ToldPlace(
                 ours.lineno, ours.lineno, ours.end_lineno or 0, Told.NAME, said, instead=span(ordinary.body),
-                asked=True, left_out=missing,
+                asked=True, left_out=missing, runtime=backends.of_name(node.name),
             )  # fmt: skip
 
 
@@ -88,7 +93,8 @@ def _is_short(function: Function) -> bool:
 
 
 def _is_for_export(node: Function | ast.ClassDef) -> bool:
-    return bool(set(_parts(node.name)) & _TELLS)
+    """Whether a name says that something is there for an export, or for another runtime."""
+    return bool(set(_parts(node.name)) & _TELLS) or bool(backends.of_name(node.name))
 
 
 def _parts(name: str) -> list[str]:
@@ -96,7 +102,7 @@ def _parts(name: str) -> list[str]:
 
 
 def _bare(name: str) -> tuple[str, ...]:
-    return tuple(word for word in _parts(name) if word not in _FOR_EXPORT)
+    return tuple(word for word in _parts(name) if word not in _FOR_EXPORT and not backends.of_name(word))
 
 
 def _assigned(source: ParsedFile, known: Collection[str]) -> Iterator[ToldPlace]:

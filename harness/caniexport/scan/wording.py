@@ -40,9 +40,23 @@ HARD = re.compile(
     r"|(?:not|n't|cannot) (?:be )?(?:support|export|handle|convert|trace|us)ed|can ?not|can't|unsupported|incompatib"
     r"|to be supported|\bfails?\b|\bfailed|\berror|\bbugg?y?\b|\bbreaks?\b|broken|\bissues?\b|problematic|reject"
     r"|\bcrash|\bbakes?\b|\bmismatch|\bwrong (?:result|value|output)|to match (?:py)?torch"
-    r"|\bno (?:onnx )?(?:lowering|symbolic|rule|support|equivalent)",
+    r"|\bno (?:onnx )?(?:lowering|symbolic|rule|support|equivalent)|\bunbacked\b|data-?dependent|graph ?break",
     re.IGNORECASE,
 )
+#: what names an exporter, and not only an export
+_EXPORTER = re.compile(
+    r"onnx|torch\.(?:export|jit\.trace)|jit\.trace|export(?:ed|able)? (?:graph|program)|\btrac(?:ing|eable)\b",
+    re.IGNORECASE,
+)
+#: what operators are called
+_OPERATION = re.compile(r"\b(?:op|operator|operation|node)s?\b", re.IGNORECASE)
+#: what compilers do not do, and what is wrong with what they make
+_OF_COMPILERS = re.compile(
+    r"support|convert|compil|\blower|export|trac(?:e|ing)|allow|accuracy|\bissue|\bbug|crash|unbacked|data-?dependent",
+    re.IGNORECASE,
+)
+#: a word within a sentence that is written as a node of a graph is: ``Slice``
+_NODE_NAME = re.compile(r"(?<=[a-z,-] )[A-Z][A-Za-z]+\b")
 _WORKAROUND = re.compile(r"work-? ?a?rounds?\b", re.IGNORECASE)
 SENTENCE = re.compile(r"(?<=[.!])\s|\n\s*\n")
 STRONG = re.compile(
@@ -69,7 +83,7 @@ _NAME = (
 _AVOIDED = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        _NAME + r"(?: (?:op|operator|operation|function|method|call|layer|is|are|was|does|do|which))*"
+        _NAME + r"(?: (?:op|operator|operation|function|method|call|layer|is|are|was|does|do|which|should|must|may))*"
         r" ?(?:not|isn't|aren't|doesn't|don't|n't|cannot|can't|unsupported|fails|failed|breaks|raises|crashes"
         r"|has no|(?:has|is) (?:an? )?(?:buggy|broken|missing|incomplete|incorrect))\b",
         r"(?:instead of|in ?place of|(?:calls|uses|has|needs|with) no\b"
@@ -113,6 +127,7 @@ _OTHER_NAMES = tuple(
         (r"^(?!.*bicubic).*\banti-?alias", "_upsample_bilinear2d_aa"),
         (r"bicubic.*\banti-?alias|\banti-?alias.*bicubic", "_upsample_bicubic2d_aa"),
         (r"\btorch\.Generator\b", "rand"),
+        (r"multi-?head ?att", "_native_multi_head_attention"),
         (r"\bautograd[. ]?functions?\b|custom autograd", "prim::PythonOp"),
         (r"\bin-?place (?:\w+ )?(?:with|of|by|to|on) (?:a )?slic", "copy_"),
         (r"\b(?:bool(?:ean)?|mask(?:ed)?) (?:mask )?(?:index(?:ing)?|assign\w*)", "index_put"),
@@ -146,6 +161,21 @@ def blames_runtime(said: str) -> bool:
     return bool(HARD.search(said) or _WORKAROUND.search(said)) and bool(backends.of_text(said))
 
 
+def names_exporter(said: str) -> bool:
+    """Whether a text names an exporter, or that a graph is traced, and no export of any kind."""
+    return bool(_EXPORTER.search(said)) and is_on_export(said)
+
+
+def blames_operation(said: str) -> bool:
+    """Whether any of a text's sentences says that an operation, whichever, fails."""
+    return any(HARD.search(part) and _OPERATION.search(part) for part in SENTENCE.split(said))
+
+
+def blames_compiler(said: str) -> bool:
+    """Whether any of a text's sentences tells of a failure that is a compiler's, and not of what code cannot do."""
+    return any(HARD.search(part) and _OF_COMPILERS.search(part) for part in SENTENCE.split(said))
+
+
 def in_name(known: Collection[str], name: str) -> Iterator[str]:
     """The operators in a function's name, the longest first."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
@@ -170,7 +200,8 @@ def avoided_in(known: frozenset[str], said: str) -> frozenset[str]:
 
 def blamed_in(known: frozenset[str], sentences: Iterable[str]) -> frozenset[str]:
     """The operators in those of these sentences that tell of a failure."""
-    return named_in(known, _without_equals(" ".join(filter(HARD.search, sentences))), ())
+    said = _without_equals(" ".join(filter(HARD.search, sentences)))
+    return named_in(known, said, ()) | frozenset(map(operator_of, _NODE_NAME.findall(said))) & known - _EVERYWHERE
 
 
 def named_in(known: frozenset[str], said: str, quoted: Iterable[str]) -> frozenset[str]:

@@ -14,9 +14,9 @@ from caniexport.scan.normal import blocks, dotted, every_statement, operator_of
 from caniexport.scan.project import is_test
 from caniexport.scan.ranked import Candidate, Formed, OnLines, Ranking
 from caniexport.scan.site import Site, SiteKind, Sureness
-from caniexport.scan.stated import builds_graphs, names_around, places
+from caniexport.scan.stated import builds_graphs, edits_graphs, names_around, places
 from caniexport.scan.told import Told, ToldPlace
-from caniexport.scan.wording import speaks_of_export
+from caniexport.scan.wording import blames_operation, names_exporter, speaks_of_export
 
 _TOLD = {
     Told.COMMENT: "its author's words",
@@ -29,18 +29,19 @@ _TOLD = {
 
 @dataclass(frozen=True)
 class StatedWorkaround:
-    """A site, and the lines that it is about."""
+    """A site, and the lines that it is about. ``faults``: its author says that an operation fails there."""
 
     site: Site
     first: int
     last: int
+    faults: bool = False
 
 
 def workarounds(
     source: ParsedFile, ranking: Ranking, lines: OnLines, check: Callable[[], None]
 ) -> list[StatedWorkaround]:
     """Every workaround of a file, which has ``lines``; of several reasons for one place the best."""
-    by_path = backends.of_path(source.path)
+    by_path = "" if is_test(source.path) else backends.of_path(source.path)
     around = names_around(source.tree, ranking.known.operators)
     stated = []
     for place in places(source, ranking.known.operators):
@@ -48,9 +49,9 @@ def workarounds(
         stated.append((place, _best(place, lines, ranking)))
     onnx = _is_about_onnx(source)
     found = [
-        _told(source, place, best, by_path, ranking.operator(place, lines))
+        _told(source, place, best, by_path, lines, ranking)
         for place, best in stated
-        if onnx or _is_plain(place, source) or place.runtime or by_path
+        if onnx or _is_plain(place, best, source) or place.runtime or by_path
     ]
     found = [item for item in found if not _is_within_another(item, found)]
     if onnx:
@@ -66,7 +67,12 @@ def workarounds(
     ]
     kept = [item for item in found if item in covered or _is_worth_telling(item)]
     # in a folder that is about another runtime as a whole, each comment speaks of it
-    about = [item for item in [*kept, *alone] if not by_path or item.site.sure is not Sureness.SIMILAR]
+    is_model = not edits_graphs("\n".join(source.lines))
+    about = [
+        item
+        for item in [*kept, *alone]
+        if not by_path or (item.faults and is_model) or item.site.sure is not Sureness.SIMILAR
+    ]
     return _without_repetition(about)
 
 
@@ -79,9 +85,14 @@ def _is_about_onnx(source: ParsedFile) -> bool:
     return names_it and not is_test(source.path) and not builds_graphs(text)
 
 
-def _is_plain(place: ToldPlace, source: ParsedFile) -> bool:
-    """Whether a place shows what it leaves out wherever it is: its file need not name ONNX."""
-    return (place.told is Told.PATCH or (place.asked and bool(place.left_out))) and not is_test(source.path)
+def _is_plain(place: ToldPlace, best: list[Candidate], source: ParsedFile) -> bool:
+    """Whether a place shows what it leaves out, or what fails in which exporter, wherever it is: its file need not name
+    ONNX.
+    """
+    shows = place.told is Told.PATCH or (place.asked and bool(place.left_out))
+    fails = bool(place.avoided | place.blamed)
+    says = names_exporter(place.said) and (fails or any(item.is_same for item in best))
+    return (shows or says or (fails and place.asked)) and not is_test(source.path)
 
 
 def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]:
@@ -92,7 +103,10 @@ def _best(place: ToldPlace, lines: OnLines, ranking: Ranking) -> list[Candidate]
     return (same or [item for item in ranked if item.is_near(place.told)])[:1]
 
 
-def _told(source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: str, operator: str) -> StatedWorkaround:
+def _told(
+    source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: str, lines: OnLines, ranking: Ranking
+) -> StatedWorkaround:
+    operator = ranking.operator(place, lines)
     fixes = tuple((item.case, item.variant) for item in best)
     asks = place.is_about_onnx or bool(place.runtime)
     same = asks and any(item.is_same for item in best)
@@ -104,7 +118,10 @@ def _told(source: ParsedFile, place: ToldPlace, best: list[Candidate], by_path: 
         source.path, place.line, SiteKind.STATED, text_at(source, place.line), name,
         fixes=fixes[:1], runtime=place.runtime or by_path, told=_TOLD[place.told], sure=sure,
     )  # fmt: skip
-    return StatedWorkaround(site, place.first, place.last)
+    _, calls = lines.between(place.first, place.last)
+    blames = bool(place.blamed) or blames_operation(place.said) or names_exporter(place.said)
+    faults = bool(place.runtime and calls & ranking.known.operators) and blames
+    return StatedWorkaround(site, place.first, place.last, faults)
 
 
 def _chosen(source: ParsedFile, lines: OnLines, ranking: Ranking, told: list[int]) -> list[StatedWorkaround]:
@@ -157,6 +174,15 @@ def _speaks_around(source: ParsedFile, line: int) -> bool:
     return any(
         speaks_of_export(source.lines[max(0, first - 1 - _BEFORE) : last]) for first, last in [*innermost, *heads]
     )
+
+
+def speaks_near(source: ParsedFile, line: int) -> bool:
+    """Whether the innermost function around a line, or the lines right around it, have a word on an export."""
+    around = [node for node in every_statement(source.tree) if _is_around(node, line)]
+    functions = [span([node]) for node in around if isinstance(node, ast.FunctionDef)]
+    first, last = functions[-1] if functions else (line, line)
+    near = source.lines[max(0, line - 2 * _BEFORE) : line + _BEFORE]
+    return speaks_of_export([*source.lines[first - 1 : last], *near])
 
 
 def _reimplemented(source: ParsedFile, line: int) -> frozenset[str]:
