@@ -13,21 +13,20 @@ _NAMES = {
     "ascend": "ascend", "tvm": "tvm", "snpe": "snpe", "vacc": "vacc", "mnn": "mnn", "axelera": "axelera", "qnn": "qnn",
     "inferentia": "neuron", "neuron": "neuron", "neuronx": "neuron",
     "tensorflow": "tensorflow", "engine": "tensorrt", "paddle": "paddle", "hailo": "hailo", "sophgo": "sophgo",
-    "barracuda": "barracuda", "onnx2tf": "tensorflow", "litert": "tensorflow", "ane": "coreml", "tico": "circle",
-    "executorch": "executorch", "graphcore": "graphcore", "ipu": "graphcore", "poptorch": "graphcore",
-    "furiosa": "furiosa", "rbln": "rbln", "hexagon": "qnn", "qaic": "qnn", "nnapi": "nnapi",
-    "iree": "iree", "migraphx": "migraphx", "vitis": "vitis", "xnnpack": "executorch",
+    "barracuda": "barracuda", "onnx2tf": "tensorflow",
+}  # fmt: skip
+#: names of folders alone: elsewhere they are named for many reasons
+_FOLDERS = {
+    **_NAMES, "litert": "tensorflow", "ane": "coreml", "tico": "circle", "executorch": "executorch", "iree": "iree",
+    "xnnpack": "executorch", "graphcore": "graphcore", "ipu": "graphcore", "poptorch": "graphcore", "nnapi": "nnapi",
+    "furiosa": "furiosa", "rbln": "rbln", "hexagon": "qnn", "qaic": "qnn",
 }  # fmt: skip
 #: names that a folder or a comment has for other reasons, too
 _AMBIGUOUS = frozenset({"pb", "engine", "tensorflow", "paddle", "saved_model", "tvm"})
 #: what a registration calls the runtime that was measured, or no runtime in particular
 _MEASURED = ("", "default", "onnx", "onnxruntime", "ort")
 _WORD = re.compile(r"[a-z]+")
-_IN_TEXT = re.compile(
-    r"\b(ncnn|tensorrt|trt|coreml|core ml|openvino|rknn|tflite|snpe|mnn|inferentia)\b"
-    r"|(?<![/\w-])(?:executorch|litert|tico|xnnpack|qnn|hailo|ipus?|poptorch|rbln|furiosa|iree|migraphx|nnapi)(?![/\w-])",
-    re.IGNORECASE,
-)
+_IN_TEXT = re.compile(r"\b(ncnn|tensorrt|trt|coreml|core ml|openvino|rknn|tflite|snpe|mnn|inferentia)\b", re.IGNORECASE)
 _IN_NAMES = re.compile(rf"(?<![a-z])(?:{'|'.join(sorted(set(_NAMES) - _AMBIGUOUS))})(?![a-z])", re.IGNORECASE)
 #: what reads ONNX files alone: a comment on it names both
 _READS_ONNX = re.compile(r"\b(barracuda|onnx2tf)\b(?! also)", re.IGNORECASE)
@@ -46,8 +45,8 @@ def of_path(path: str) -> str:
     """The runtime that a file's folders and name say."""
     for part in re.split(r"[/.]", path.lower()):
         for word in (part, *re.split(r"[_-]", part)):
-            if word in _NAMES and word not in _AMBIGUOUS:
-                return _NAMES[word]
+            if word in _FOLDERS and word not in _AMBIGUOUS:
+                return _FOLDERS[word]
     return ""
 
 
