@@ -49,18 +49,25 @@ def _one_place(found: Upgrade) -> str:
 
 def order_ways(found: Upgrade) -> list[UpgradeTarget]:
     """The ways of calling it after an upgrade: the default first, unless the reader named an exporter, or the other
-    alone breaks nothing; a further one before them where the reader named no opset, or the first breaks something.
+    breaks less; a further one before them where the reader named no opset, or the first breaks something.
     """
     target, kept, other = found.target, found.kept, found.other
     assumed = " ".join(found.before.notes)
     is_mine = "the exporter of the default call" not in assumed and kept is not None and _ease(kept) >= _ease(target)
     ways = [target]
     if kept is not None:
-        ways = [kept, target] if is_mine or _ease(kept) > _ease(target) else [target, kept]
+        ways = [kept, target] if is_mine or _is_easier(kept, target) else [target, kept]
     if other is None:
         return ways
     is_named = not any(note.startswith("opset") for note in found.before.notes)
     return [*ways, other] if is_named and ways[0].clean else [other, *ways]
+
+
+def _is_easier(way: UpgradeTarget, other: UpgradeTarget) -> bool:
+    """Whether a way is known to be better spared, or of two that break something breaks less."""
+    if _ease(way) != _ease(other) or way.model is not None:
+        return _ease(way) > _ease(other)
+    return not way.clean and not way.is_thin and len(way.breaks) < len(other.breaks)
 
 
 def _ease(way: UpgradeTarget) -> int:

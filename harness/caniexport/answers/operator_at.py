@@ -67,7 +67,7 @@ class ExporterEnd:
     def failing(self) -> str:
         """Behind «TorchScript …»: ``exports 2 of 3 calls at opset 17 (all of them since torch 2.5.1)``."""
         if not (self.share or self.releases):
-            ends = "gives other values than eager" if self.differs else "does not"
+            ends = "gives another output than eager" if self.differs else "does not"
             return f"{ends}, whichever the opset and the release"
         if not self.share:
             return f"does not at opset {self.asked} (it does {self.releases})"

@@ -114,7 +114,7 @@ _FILLING = frozenset(
     "newest latest highest why fail fails failing opsets "
     "operators ops currently some all every between choose choosing pick decide better recommended safe safely than "
     "then only just also run runs running code team help think needing "
-    "remove drop delete keep "
+    "remove drop delete keep call called calling calls failure failures problem problems colleague "
     "exportable convertible possible "
     "ok okay fine did by unsupported breaks break breaking broke better best worse than many much write written writes "
     "produce produces get gets after before can't cannot couldn't doesn't don't isn't aren't won't".split()

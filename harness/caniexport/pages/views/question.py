@@ -121,6 +121,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
             "replaced": (),
             "failing": None,
             "nearest": tell_missing(provider.missing),
+            "told": "",
         }
         return render("asked.html", found=found, asks=asks, body=body, **only)
     is_known = not asks.unknown and (found.hits or not asks.words or asks.answer == "upgrade")
