@@ -358,7 +358,7 @@ def test_the_page_opens_with_what_the_terminal_says_of_a_workaround_for_a_type(k
     query = f"do I still need a cumsum workaround for int inputs (cumsum as a matmul) {exporter}".strip()
     terminal = CliRunner().invoke(main, ["why", query]).output
     shown = html.unescape(re.sub("<[^>]+>", "", str(page("search", {"q": query}, kept_results).body)))
-    said = "torch's own calls of cumsum (int32) are not exported as asked for: TorchScript (`dynamo=False`) gives another"
+    said = "torch's own calls of cumsum (int32) are not exported as asked for: TorchScript (`dynamo=False`) gives"
     needed = re.compile(r"(?:still needed|no workaround is needed any more) for (?:\d of \d cases: )?[\w-]+")
 
     assert said in terminal
@@ -392,3 +392,30 @@ def test_words_without_a_question_mark_are_about_what_they_name(opened_once, que
 
     assert first in told
     assert never not in told
+
+
+@pytest.mark.parametrize("query", ["does grid_sample work on CUDA", "grid_sampler onnxruntime gpu", "LSTM on CUDA"])
+def test_the_page_answers_a_question_about_a_provider_with_yes_or_no(kept_results, query):
+    shown = html.unescape(re.sub("<[^>]+>", "", str(page("search", {"q": query}, kept_results).body)))
+
+    assert re.search(r"(Yes|No|Yes, but not always): with onnxruntime [\d.]+ on cuda", shown)
+
+
+@pytest.mark.parametrize("word", ["failures", "calls", "problems"])
+def test_words_of_a_sentence_look_for_nothing(kept_results, word):
+    found = search.search(kept_results, f"table of pooling {word} from torch 2.0 to 2.15")
+
+    assert found.question.words == "pooling"
+    assert not found.left_out
+
+
+def test_a_long_sentence_that_asks_is_no_error(kept_results):
+    long = (
+        "we are on torch 2.4 with opset 17 and use grid_sample, sdpa and LSTM, and we would like to go to torch 2.12; "
+        "what breaks, and which workarounds can we delete"
+    )
+    found = search.search(kept_results, long)
+
+    assert not found.error
+    assert found.question.asks == "upgrade"
+    assert found.question.releases == ("2.4", "2.12")

@@ -100,8 +100,12 @@ def answer_at_point(
     dataset: Dataset, words: str, cases: Sequence[str], given: Mapping[str, tuple[str, ...]], show_why: ShowWhy
 ) -> tuple[Any, Any]:
     """How an operator's cases and their fixes stand at a release or opset that options name, and what prints it."""
+    from caniexport.match.words import find_asked, index_words
+
     named = {name: values for name, values in given.items() if values}
-    return _workarounds(dataset, {**named, **_of_words(dataset, words, tuple(cases))}, tuple(cases), show_why)
+    found = (lead.case for lead in find_asked(index_words(dataset), words))
+    best = tuple(dict.fromkeys((*found, *cases)))
+    return _workarounds(dataset, {**named, **_of_words(dataset, words, tuple(cases))}, best, show_why)
 
 
 def _show(told: QuestionAnswer, console: Console, *, show: Any) -> None:

@@ -32,6 +32,12 @@ _SENTENCE = 3
 _LONG, _MOST_NAMES = 120, 8
 #: operators that an error names, of which pages are told
 _MOST_OPERATORS = 3
+#: what a long line asks, that an error does not
+_ASKS = re.compile(
+    r"\b(?:what\s+(?:breaks|changes|works)|which\s+(?:workarounds?|fix(?:es)?|py?torch|opset|exporter|release|version)"
+    r"|how\s+(?:should|do|can)\s+(?:we|i)\s+(?:call|upgrade|move))\b",
+    re.IGNORECASE,
+)
 #: how an error is found that is surely one, though the text has a setting, too
 _SURE = (Confidence.EXACT, Confidence.CAUSE)
 
@@ -117,10 +123,16 @@ def find(where: SearchIndex, query: str) -> SearchHits:
         return _of_question(where, query, question)
     plain = read_plain(query)
     some = _of_question(where, query, plain) if plain is not None else None
-    has_every = some is not None and some.hits and not some.left_out
+    has_every = some is not None and _has_every(some)
     if match and match.leads and not has_every:
         return _of_error(query, match)
     return some if some is not None and _has_most(some) else _of_words(where, query, query, ())
+
+
+def _has_every(found: SearchHits) -> bool:
+    """Whether cases have all of the words, and these are most of what was typed: of an error's line they are few."""
+    kept = found.question.words.split() if found.question else []
+    return bool(found.hits) and not found.left_out and 2 * len(kept) >= len(found.query.split())
 
 
 def _has_most(found: SearchHits) -> bool:
@@ -177,7 +189,7 @@ def _of_error(query: str, match: ErrorMatch) -> SearchHits:
 
 def is_error(query: str) -> bool:
     """Whether a query reads like the text of an error rather than like words to look for."""
-    is_long = "\n" in query.strip() or len(query) > _LONG
+    is_long = "\n" in query.strip() or (len(query) > _LONG and not _ASKS.search(query))
     is_raised = bool(_ERROR.search(query)) or is_kind(query)
     return is_long or is_raised or any(pattern.search(query) for pattern in PATTERNS)
 

@@ -501,10 +501,12 @@ window.makeSearch = data => {
     if (question) return _of_question(found, question)
     const plain = read_plain(query)
     const some = plain && _of_question(found, plain)
-    const has_every = some && some.hits.length > 0 && !some.left_out.length
+    const has_every = some && _has_every(some)
     if (told?.leads.length && !has_every) return _of_error(found, told)
     return some && _has_most(some) ? some : _of_words(found, query, [])
   }
+  const _has_every = found =>
+    found.hits.length > 0 && !found.left_out.length && 2 * split(found.question.words).length >= split(found.query).length
   const _has_most = found => found.hits.length > 0 && found.left_out.length <= split(found.question.words).length
   const _of_words = (found, words, hits) => {
     const named = names_of => _named_like(words, entries.flatMap(({case: entry}) => names_of(entry)))
@@ -533,7 +535,7 @@ window.makeSearch = data => {
   const _of_error = (found, told) =>
     ({...found, error: true, hits: told.leads, ops: told.evidence.operators.slice(0, search._MOST_OPERATORS)})
   const is_error = query =>
-    strip(query).includes('\n') || Boolean(match(search._ERROR, query)) || is_kind(query) || query.length > search._LONG
+    strip(query).includes('\n') || Boolean(match(search._ERROR, query)) || is_kind(query) || (query.length > search._LONG && !match(search._ASKS, query))
     || plain_causes.PATTERNS.some(pattern => match(pattern, query))
   const shorten = query => {
     if (!is_error(query)) return split(query).join(' ')

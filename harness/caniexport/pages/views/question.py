@@ -116,6 +116,7 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
         )
         only = {
             "whole": links.page("runs"),
+            "keeps": "",
             "label": "All runs",
             "wide": (),
             "replaced": (),
@@ -136,11 +137,12 @@ def answer(form: Form, kept: Kept, found: SearchHits) -> Markup:
         if asks.answer in _PAGES and is_known:
             draw, label = _PAGES[asks.answer]
             here = kept if asks.answer == "upgrade" else kept.at(inner.mine)
-            body, whole = draw(inner, here).body, links.page(asks.answer, **inner.asked)
+            drawn, whole = draw(inner, here), links.page(asks.answer, **inner.asked)
+            keeps = drawn.keeps or links.page(asks.answer, **{**inner.asked, "format": "csv"})
             wide = _not_narrowed(asks, kept) if asks.answer == "upgrade" else ()
             is_told = asks.answer == "workarounds" and found.has_dtype
             told = torch_op.tell(kept, found.called, inner.mine) if is_told else ""
-            given = {"body": body, "whole": whole, "label": label, "wide": wide, "told": told}
+            given = {"body": drawn.body, "keeps": keeps, "whole": whole, "label": label, "wide": wide, "told": told}
             return render("asked.html", found=found, asks=asks, **given, **about)
         return _of_cases(kept.at(inner.mine), inner, found, asks, about)
 
