@@ -226,3 +226,22 @@ def test_a_question_about_an_operator_without_a_case_is_answered_by_its_own_call
     assert answer.startswith("On torch 2.4.1 torch's own calls of diff (float32) are exported by ")
     assert "`torch.onnx.dynamo_export` at opset 18 (since torch 2.1.2)" in answer
     assert "TorchScript does not" in answer
+
+
+def test_an_error_without_a_release_is_told_with_the_way_in_which_it_works_now():
+    error = (
+        "SymbolicValueError: Unsupported: ONNX export of operator adaptive_avg_pool2d, since output size is not factor "
+        "of input size."
+    )
+
+    told = " ".join(ask("why", error).stdout.partition("  read")[0].split())
+    placed = " ".join(ask("why", error, "--torch", "1.11.0").stdout.partition("  read")[0].split())
+
+    assert told.endswith(" On torch 2.15.0 by dynamo, opset 20 it works without a fix.")
+    assert "torch 2.15.0" not in placed
+
+
+def test_on_the_newest_release_there_is_nowhere_to_go():
+    said = ask("upgrade", "--plan", "--from", "2.15").stdout
+
+    assert said.startswith("Stay at torch 2.15.0: it is the newest release that was measured.")

@@ -101,6 +101,8 @@ def decide_plan(found: Plan) -> str:
 
 def _decide_least(found: Plan) -> str:
     """Where no newer release is clean: the one that breaks fewest, and what that is."""
+    if not found.held:
+        return f"Stay at torch {found.before.torch}: it is the newest release that was measured."
     newer = [item for item in found.held if item.place.torch != found.before.torch and item.breaks]
     stay = f"no release newer than torch {found.before.torch} is known where nothing breaks"
     if not newer:

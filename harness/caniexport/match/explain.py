@@ -58,13 +58,15 @@ class AnsweredLead:
     """A case that fails alike, with what it shares with the error, at the point that the answer is about.
 
     ``other`` is the same release's other exporter, where the case works by that: ``dynamo, opset 18``; ``later`` the
-    release from which on it works with the exporter and opset of the point.
+    release from which on it works with the exporter and opset of the point; ``now``, where nobody named a release and
+    neither is known, an exporter by which it works on the newest: ``torch 2.15.0 by dynamo, opset 20``.
     """
 
     lead: Lead
     at: CaseAt
     other: str = ""
     later: str = ""
+    now: str = ""
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,9 @@ def _answered(
         point = {**_seen(rows, lead, named), **named}
     place = Places(rows).fill(point)
     at = _as_asked(judge_case(rows, lead.case, place.torch, place.exporter, place.opset), asked)
-    return AnsweredLead(lead, at, _other_exporter(rows, at), _works_from(rows, at)), place.notes
+    other, later = _other_exporter(rows, at), _works_from(rows, at)
+    now = "" if other or later or asked.get("torch") else _works_now(rows, at)
+    return AnsweredLead(lead, at, other, later, now), place.notes
 
 
 def _as_asked(at: CaseAt, asked: Mapping[str, str]) -> CaseAt:
@@ -219,6 +223,16 @@ def _other_exporter(rows: Rows, at: CaseAt) -> str:
             found = judge_case(rows, at.entry.case, at.torch, exporter, opset)
             if found.works:
                 return f"{_short(exporter)}, {versions.opset_name(found.opset)}"
+    return ""
+
+
+def _works_now(rows: Rows, at: CaseAt) -> str:
+    """The newest release with an exporter by which a case works there that fails at a point; empty where none is."""
+    newest, fails = rows.torch[-1], at.status is not None and not at.works
+    for exporter in _BESIDE if fails and at.torch != newest else ():
+        found = judge_case(rows, at.entry.case, newest, exporter, rows.choice(newest, exporter).opset)
+        if found.works:
+            return f"torch {newest} by {_short(exporter)}, {versions.opset_name(found.opset)}"
     return ""
 
 
@@ -437,6 +451,7 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
         return f"At {at.place} it works without a fix; an error from there has another cause.{last}"
     other = f" By {answered.other} it works there without a fix." if answered.other else ""
     other += f" From torch {answered.later} on it works so without a fix." if answered.later else ""
+    other += f" On {answered.now} it works without a fix." if answered.now else ""
     if at.helping:
         fix = at.helping[0]
         return f"At {at.place} the fix `{fix.variant}` is measured to work: {fix.told}.{other}"
