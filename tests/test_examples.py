@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from caniexport import home as homes
 from caniexport.cli import main
-from caniexport.match.search import search
+from caniexport.match.search import search, shorten
 from caniexport.store import Dataset
 
 pytestmark = [pytest.mark.published, pytest.mark.usefixtures("opened_once")]
@@ -245,3 +245,49 @@ def test_on_the_newest_release_there_is_nowhere_to_go():
     said = ask("upgrade", "--plan", "--from", "2.15").stdout
 
     assert said.startswith("Stay at torch 2.15.0: it is the newest release that was measured.")
+
+
+UNFLATTEN = (
+    "UnsupportedOperatorError: Exporting the operator 'aten::unflatten' to ONNX opset version 17 is not supported."
+)
+
+
+@pytest.mark.parametrize("words", [(UNFLATTEN, "--torch", "2.6"), (f"torch 2.6: {UNFLATTEN}",)])
+def test_a_case_that_fails_otherwise_at_the_readers_release_is_told_as_that(words):
+    """On 2.6 torch has a rule for it; the case stops when the file runs."""
+    said = " ".join(ask("why", *words).stdout.partition("  read")[0].split())
+
+    assert "At torch 2.6.0, trace, opset 17 it fails with another error" in said
+    assert "this one was last seen on torch 2.15.0, trace, opset 12." in said
+    assert "On torch 2.6.0 torch's own calls of unflatten (float32) are exported by" in said
+    assert "is measured to work" not in said
+
+
+def test_a_release_before_a_pasted_error_stays_in_its_short_form():
+    assert shorten(f"torch 2.6 Traceback (most recent call last):\n  ...\n{UNFLATTEN}").startswith(
+        "torch 2.6: Unsupported"
+    )
+    assert shorten(UNFLATTEN).startswith("UnsupportedOperatorError: ")
+
+
+def test_a_whole_sentence_about_a_rewrite_asks_for_its_workaround():
+    said = ask(
+        "why",
+        "My code has a rewrite of torch.cross by stacking products, made for ONNX years ago. I am on torch 2.8, "
+        "opset 18. Do I still need it?",
+    ).stdout
+
+    assert "At torch 2.8.0, opset 18: no workaround is needed any more for cross-no-symbolic" in said
+
+
+def test_what_a_provider_leaves_to_the_cpu_is_in_its_answer():
+    said = ask("why", "Does the LSTM work on CUDA in onnxruntime?").stdout.splitlines()[1]
+
+    assert said.startswith("Yes: with onnxruntime 1.31.1 on cuda every file that works on the CPU works, too (")
+    assert "of them with nodes left to the CPU)." in said
+
+
+def test_what_breaks_by_its_arguments_is_named_last():
+    said = ask("upgrade", "--from", "torch=2.5,opset=17", "--to", "torch=2.10").stdout
+
+    assert "9 of 449 measured cases break: cdist-expansion, distance-of-matrices, " in " ".join(said.split())

@@ -118,14 +118,16 @@ class ProviderRuns:
             return f"Not known: no file that works on the CPU was run with {where}."
         if not good:
             return f"No: none of {plural(both, 'file')} that {_WORK[both == 1]} on the CPU does with {where}."
+        partly = self.ends.get(ProviderEnd.PARTLY, 0)
+        left = f", {partly:,} of them with nodes left to the CPU" if partly else ""
         if good == both:
-            return f"Yes: with {where} every file that works on the CPU works, too ({plural(good, 'file')})."
+            return f"Yes: with {where} every file that works on the CPU works, too ({plural(good, 'file')}{left})."
         cases = list(dict.fromkeys(item.case for item in self.apart if item.end in worse))
         bad = ", ".join(f"{count:,} {end.value.partition(' there')[0]} there" for end, count in worse.items())
         absent = self.ends.get(ProviderEnd.ABSENT, 0)
         others = ", ".join(filter(None, (bad, f"{absent:,} {ProviderEnd.ABSENT.value}" if absent else "")))
         named = f" ({some(cases, _CASES)})" if cases else ""
-        some_work = f"with {where} {good:,} of {both:,} files that work on the CPU work, too"
+        some_work = f"with {where} {good:,} of {both:,} files that work on the CPU work, too{left}"
         return f"Yes, but not always: {some_work}; {others}{named}."
 
     @property

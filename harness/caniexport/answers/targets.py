@@ -20,6 +20,8 @@ from caniexport.model.status import MEASURED, Exporter, FixKind, Status
 from caniexport.store.elsewhere import Runtime
 from caniexport.store.onnx_graph import Graph
 
+#: the theme of cases about the arguments of an export
+_CALLING = "api-drift"
 _BREAKS = REGRESSIONS | {Verdict.WITHDRAWN}
 _CLEAR = {TouchWord.WORKS, TouchWord.NOT_TOUCHED}
 #: the first release whose torch.onnx.export takes dynamo=
@@ -203,7 +205,8 @@ class TargetJudge:
         ]
         known = [end for end in ends if works(end[1]) is not None]
         worse = [end for end in known if compare(*map(ComparedCell, end[1:])) in _BREAKS]
-        breaks = [case for case, before, _ in worse if works(before)]
+        # arguments that torch took back come last: who upgrades meets them at once
+        breaks = sorted((case for case, before, _ in worse if works(before)), key=self._is_about_calling)
         silent = [case for case, before, _ in worse if not works(before)]
         unmeasured = [case for case, _, after in known if works(after) is None]
         fail = [
@@ -213,6 +216,9 @@ class TargetJudge:
         target = self._target(place, breaks, mended, fail, unmeasured, len(known) - len(unmeasured), None)
         working = [case for case, before, after in known if works(before) and works(after)]
         return replace(target, silent=tuple(silent), by_axes=self._failing_by_axes(working, place))
+
+    def _is_about_calling(self, case: str) -> bool:
+        return self._selection.catalogue[case, PLAIN].theme == _CALLING
 
     def _failing_by_axes(self, cases: Sequence[str], place: MeasuredPoint) -> tuple[str, ...]:
         """Those of the cases that fail by the default call, where a place is called as that is but for the opset."""

@@ -59,7 +59,8 @@ class AnsweredLead:
 
     ``other`` is the same release's other exporter, where the case works by that: ``dynamo, opset 18``; ``later`` the
     release from which on it works with the exporter and opset of the point; ``now``, where nobody named a release and
-    neither is known, an exporter by which it works on the newest: ``torch 2.15.0 by dynamo, opset 20``.
+    neither is known, an exporter by which it works on the newest: ``torch 2.15.0 by dynamo, opset 20``. ``otherwise``:
+    at the point the case stops at another stage than where it has the error.
     """
 
     lead: Lead
@@ -67,6 +68,7 @@ class AnsweredLead:
     other: str = ""
     later: str = ""
     now: str = ""
+    otherwise: bool = False
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ def _answered(
     at = _as_asked(judge_case(rows, lead.case, place.torch, place.exporter, place.opset), asked)
     other, later = _other_exporter(rows, at), _works_from(rows, at)
     now = "" if other or later or asked.get("torch") else _works_now(rows, at)
-    return AnsweredLead(lead, at, other, later, now), place.notes
+    return AnsweredLead(lead, at, other, later, now, _ends_otherwise(rows, lead, at)), place.notes
 
 
 def _as_asked(at: CaseAt, asked: Mapping[str, str]) -> CaseAt:
@@ -224,6 +226,16 @@ def _other_exporter(rows: Rows, at: CaseAt) -> str:
             if found.works:
                 return f"{_short(exporter)}, {versions.opset_name(found.opset)}"
     return ""
+
+
+def _ends_otherwise(rows: Rows, lead: Lead, at: CaseAt) -> bool:
+    """Whether a case that fails at a point stops there at another stage than where it has the error."""
+    if lead.confidence not in _SURE or lead.exporter != at.exporter or at.status is None or at.works:
+        return False
+    where = {"torch": (lead.torch,), "exporter": (lead.exporter,), "provider": ("cpu",)}
+    seen = rows.cells(case=(lead.case,), variant=(lead.variant,), **where)
+    stages = {cell.stage for cell in seen if cell.opset == lead.opset}
+    return bool(stages) and at.stage not in stages
 
 
 def _works_now(rows: Rows, at: CaseAt) -> str:
@@ -382,6 +394,8 @@ def _there(answer: ErrorAnswer, first: AnsweredLead, placed: bool) -> str:
     ends = [end for end in operator.ends if end.exporter == at.exporter] if operator and at.works else []
     if operator and ends and not any(end.passes(at.opset) for end in ends):
         return f"That case works at {at.place}, and the operator by itself does not. {operator.told}"
+    if operator and first.otherwise:
+        return f"{_at(first, placed)} {operator.told}"
     return _at(first, placed)
 
 
@@ -452,7 +466,14 @@ def _at(answered: AnsweredLead, placed: bool) -> str:
     other = f" By {answered.other} it works there without a fix." if answered.other else ""
     other += f" From torch {answered.later} on it works so without a fix." if answered.later else ""
     other += f" On {answered.now} it works without a fix." if answered.now else ""
-    if at.helping:
-        fix = at.helping[0]
-        return f"At {at.place} the fix `{fix.variant}` is measured to work: {fix.told}.{other}"
+    fix = at.helping[0] if at.helping else None
+    if answered.otherwise:
+        helps = f", where `{fix.variant}` works ({fix.told})" if fix else ""
+        where = f"torch {seen.torch}, {_short(seen.exporter)}, {versions.opset_name(seen.opset)}"
+        last = f"this one was last seen on {where}"
+        return f"At {at.place} it fails with another error{helps}; {last}.{other}"
+    if fix:
+        is_told = bool(fix.exporter) and answered.other.startswith(f"{_short(fix.exporter)},")
+        beside = "" if is_told and fix.exporter != at.exporter else other
+        return f"At {at.place} the fix `{fix.variant}` is measured to work: {fix.told}.{beside}"
     return f"At {at.place} it fails, and no fix of it is measured to work there.{other}"

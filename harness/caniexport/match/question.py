@@ -30,7 +30,7 @@ _RUNTIME = re.compile(
 )
 _OPSET = re.compile(
     r"(?<![\w-])(?:onnx\s+)?(?:target[_ ])?opset(?:[_ ]?versions?|s)?\s*[=:]*\s*(?P<least>>=)?\s*(?P<low>\d{1,2})"
-    r"(?:\s*(?:\.\.\.?|-|\u2013|to)\s*(?P<high>\d{1,2}))?(?![\w.-])",
+    r"(?:\s*(?:\.\.\.?|-|\u2013|to)\s*(?P<high>\d{1,2}))?(?![\w-]|\.\w)",
     re.IGNORECASE,
 )
 _DYNAMO = re.compile(
@@ -114,6 +114,7 @@ _FILLING = frozenset(
     "newest latest highest why fail fails failing opsets "
     "operators ops currently some all every between choose choosing pick decide better recommended safe safely than "
     "then only just also run runs running code team help think needing "
+    "has made years ago onnxruntime ort team plain wants torch.onnx.export "
     "remove drop delete keep call called calling calls failure failures problem problems colleague "
     "exportable convertible possible "
     "ok okay fine did by unsupported breaks break breaking broke better best worse than many much write written writes "

@@ -16,7 +16,7 @@ from caniexport.match.error_index import ErrorIndex, index_errors
 from caniexport.match.errors import Confidence, ErrorMatch, Lead, match_error
 from caniexport.match.evidence import is_kind, read_error
 from caniexport.match.plain_causes import PATTERNS
-from caniexport.match.question import AskedQuestion, is_sentence, read_plain, read_question
+from caniexport.match.question import AskedQuestion, is_sentence, read_plain, read_question, read_release
 from caniexport.match.words import WordIndex, find_asked, find_with_every, index_words, is_list
 from caniexport.operators import dtypes_of
 from caniexport.store import Dataset
@@ -35,7 +35,8 @@ _MOST_OPERATORS = 3
 #: what a long line asks, that an error does not
 _ASKS = re.compile(
     r"\b(?:what\s+(?:breaks|changes|works)|which\s+(?:workarounds?|fix(?:es)?|py?torch|opset|exporter|release|version)"
-    r"|how\s+(?:should|do|can)\s+(?:we|i)\s+(?:call|upgrade|move))\b",
+    r"|how\s+(?:should|do|can)\s+(?:we|i)\s+(?:call|upgrade|move)|do\s+(?:we|i)\s+(?:still\s+)?need"
+    r"|can\s+(?:we|i)\s+(?:now\s+)?(?:delete|remove|drop))\b",
     re.IGNORECASE,
 )
 #: how an error is found that is surely one, though the text has a setting, too
@@ -201,7 +202,9 @@ def shorten(query: str) -> str:
     evidence = read_error(query)
     lines = [f"{reason.kind}: {reason.line}" if reason.kind else reason.line for reason in evidence.reasons[:1]]
     named = [op for op in evidence.operators[:1] if op.split("::")[-1] not in " ".join(lines)]
-    return " ".join((" ".join((*lines, *named)) or query).split())[:_IN_ADDRESS]
+    release = read_release(query)
+    at = [f"torch {release}:"] if release and lines else []
+    return " ".join((" ".join((*at, *lines, *named)) or query).split())[:_IN_ADDRESS]
 
 
 def _named(query: str, known: Iterable[str]) -> list[str]:

@@ -542,7 +542,9 @@ window.makeSearch = data => {
     const read = read_error(query)
     const lines = read.reasons.slice(0, 1).map(reason => reason.kind ? `${reason.kind}: ${reason.line}` : reason.line)
     const named = read.operators.slice(0, 1).filter(op => !lines.join(' ').includes(op.split('::').at(-1)))
-    return head(split([...lines, ...named].join(' ') || query).join(' '), search._IN_ADDRESS)
+    const releases = unique(findall(reading._NAMED_RELEASE, query).map(item => item.groups.one))
+    const at = releases.length === 1 && lines.length ? [`torch ${releases[0]}:`] : []
+    return head(split([...at, ...lines, ...named].join(' ') || query).join(' '), search._IN_ADDRESS)
   }
   const _named_like = (query, known_names) => {
     const wanted = casefold(query).replace(/^torch\./, '')
