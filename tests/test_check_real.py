@@ -158,7 +158,7 @@ def found_in(run):
         ("baked_size", TRACE, "x:2 of size 17"),
         ("python_number", TRACE, "power = 3 instead of 2"),
         ("data_dependent_branch", TRACE, "values with the opposite sign"),
-        ("branch_beside_scales", TRACE, "values of which every other one has the opposite sign"),
+        ("branch_beside_scales", TRACE, "values with the opposite sign"),
         ("one_tensor_twice", DYNAMO, "other values of the same range"),
         ("baked_count", TRACE, "other values of the same range"),
         ("baked_nonzero", TRACE, "flags that are all set (mask)"),
