@@ -154,7 +154,7 @@ def builds_graphs(text: str) -> bool:
 
 #: what a file has that calculates with graphs, or calls a runtime, and not with tensors
 _OF_GRAPHS = re.compile(
-    r"\btorch\.fx\b|^\s*(?:import|from) (?:tensorrt|torch_tensorrt|coremltools|openvino|tensorflow|onnxruntime)\b",
+    r"\btorch\.fx\b|^[ \t]*(?:import|from) (?:tensorrt|torch_tensorrt|coremltools|openvino|tensorflow|onnxruntime)\b",
     re.MULTILINE,
 )
 
