@@ -22,11 +22,11 @@ _WORDS = 4
 def tell_other_dtypes(
     summary: OperatorsSummary | None, entry: CatalogueEntry, torch: str, exporters: Collection[str]
 ) -> str:
-    """``Torch's own calls of cumsum give wrong values there without an error in other dtypes: int32 (trace).``
+    """``Torch's own calls of cumsum differ from eager there, without an error, in other dtypes: int32 (trace).``
 
     Of the operator that a case has in its name, at a release by the exporters: the dtypes in which no call passes at
-    any opset and the values are wrong, beside that in which its calls are told. Empty where there are none: an error
-    tells itself.
+    any opset and the output is wrong (values, type or shape), beside that in which its calls are told. Empty where
+    there are none: an error tells itself.
     """
     if summary is None:
         return ""
@@ -56,5 +56,5 @@ def _tell(summary: OperatorsSummary, op: str, torch: str, exporters: Collection[
         if cell.status is Status.MISMATCH and not cell.share:
             wrong[line.dtype].append(EXPORTER_SHORT[line.exporter])
     said = [f"{dtype} ({', '.join(by)})" for dtype, by in wrong.items()]
-    told = f"Torch's own calls of {op} give wrong values there without an error in other dtypes"
+    told = f"Torch's own calls of {op} differ from eager there, without an error, in other dtypes"
     return f"{told}: {some(said, _NAMED)}." if said else ""

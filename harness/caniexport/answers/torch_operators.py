@@ -436,7 +436,7 @@ def _decision(place: OperatorPlace, newest: str, is_there: bool) -> str:
     gone = "" if is_there else f" (torch {newest} was the last release whose database has it)"
     words = "; ".join(_words(line) for line in place.told)
     wrong = [f"{line.dtype} ({_speaker(line)})" for line in place.lines if _is_wrong(line) and line not in place.told]
-    others = f"; wrong values without an error in {names.some(wrong, _FEW)}" if wrong else ""
+    others = f"; differs from eager without an error in {names.some(wrong, _FEW)}" if wrong else ""
     return f"{place.op} in {place.told[0].dtype}, torch {newest}{gone}: {words}{others}"
 
 
