@@ -201,19 +201,23 @@ def _untaken(releases: Mapping[str, set[str]], ran: Collection[str]) -> str:
     return versions.runs_text(without, steps) if without and len(without) < len(steps) else ""
 
 
-def worse_elsewhere(dataset: Dataset, case: str) -> list[tuple[str, ProviderCase]]:
-    """What another provider does to files of a case that work on the CPU, the failing form first; and where.
+def worse_elsewhere(dataset: Dataset, cases: Collection[str]) -> Mapping[str, Sequence[tuple[str, ProviderCase]]]:
+    """By case: what another provider does to files of it that work on the CPU, the failing form first; and where.
 
-    ``onnxruntime 1.31.1 on cuda (NVIDIA H100)``.
+    ``onnxruntime 1.31.1 on cuda (NVIDIA H100)``. A case is read once for a dataset.
     """
-    found = _gather(dataset, {"provider": elsewhere(dataset), "case": (case,)}, "")
-    worse = [
-        (place_of(*of), item)
-        for of, gathered in found.items()
-        for item in _differing(gathered)
-        if item.end is not ProviderEnd.ONLY
-    ]
-    return sorted(worse, key=lambda pair: (pair[0], pair[1].variant != PLAIN))
+    known: dict[str, list[tuple[str, ProviderCase]]] = dataset.beside.setdefault("worse elsewhere", {})
+    worse: dict[str, list[tuple[str, ProviderCase]]] = {case: [] for case in cases if case not in known}
+    where = {"provider": elsewhere(dataset), "case": list(worse)}
+    for of, gathered in (_gather(dataset, where, "") if worse else {}).items():
+        for item in _differing(gathered):
+            if item.end is not ProviderEnd.ONLY:
+                worse[item.case].append((place_of(*of), item))
+    for told in worse.values():
+        told.sort(key=lambda pair: (pair[0], pair[1].variant != PLAIN))
+    # whole at once: other sessions read it meanwhile
+    known.update(worse)
+    return known
 
 
 def place_of(runtime: str, version: str, provider: str, device: str) -> str:

@@ -185,7 +185,7 @@ def upgrade(
         touched = _touched(target) | (_touched(kept) if kept else set())
         cases = {key: entry for key, entry in selection.catalogue.items() if entry.case in touched}
         selection = replace(selection, catalogue=cases)
-    grid = _grid_between(rows, selection, left, right)
+    grid = _grid_of(rows, selection, left, [right, *([kept.place] if kept else [])])
     beside = {cell.case for cell in rows.environment}
     every = [entry for key, entry in selection.catalogue.items() if key[1] == PLAIN and entry.corpus != CANARY]
     plain = [entry for entry in every if entry.case not in beside]
@@ -194,8 +194,7 @@ def upgrade(
     verdicts = [item.verdict for item in changes]
     worse: list[_ChangesFound] = []
     if kept:
-        of_kept = _changes(plain, fixes, _grid_between(rows, selection, left, kept.place), left, kept.place)
-        worse = [item for item in of_kept if item.verdict in _WORSE]
+        worse = [item for item in _changes(plain, fixes, grid, left, kept.place) if item.verdict in _WORSE]
     moved = [item for entry in plain for item in _fix_changes(fixes.get(entry.case, ()), grid, left, right)]
     return Upgrade(
         left,
@@ -231,10 +230,10 @@ def _other(
     return best if best is not None and best.working > enough else None
 
 
-def _grid_between(rows: Rows, selection: CaseSelection, left: MeasuredPoint, right: MeasuredPoint) -> _Grid:
-    """The cells at two points, and wherever only some of what differs between them is moved."""
-    around = _surroundings(rows, left, right)
-    return _Grid(rows, {at: _between(_rows_at(rows, *at), selection, left, right) for at in around})
+def _grid_of(rows: Rows, selection: CaseSelection, left: MeasuredPoint, targets: Sequence[MeasuredPoint]) -> _Grid:
+    """The cells where a way begins and at its targets, and wherever only some of what differs there is moved."""
+    around = set().union(*(_surroundings(rows, left, right) for right in targets))
+    return _Grid(rows, {at: _around(_rows_at(rows, *at), selection, [left, *targets]) for at in around})
 
 
 def _changes(
@@ -290,10 +289,10 @@ def _rows_at(rows: Rows, profile: str, runtime: Runtime) -> Rows:
     return rows.under(profile).on(runtime)
 
 
-def _between(rows: Rows, selection: CaseSelection, left: MeasuredPoint, right: MeasuredPoint) -> list[MeasuredCell]:
-    """The cells, on one runtime, at the two points and wherever only some axes are moved."""
-    where = {axis: {getattr(left, axis), getattr(right, axis)} for axis in ("torch", "opset", "exporter")}
-    if left.by_default or right.by_default:
+def _around(rows: Rows, selection: CaseSelection, places: Sequence[MeasuredPoint]) -> list[MeasuredCell]:
+    """The cells, on one runtime, at some points and wherever only some axes are moved."""
+    where = {axis: {getattr(place, axis) for place in places} for axis in ("torch", "opset", "exporter")}
+    if any(place.by_default for place in places):
         where["exporter"] |= {Exporter.DEFAULT.value}
         where["opset"] |= {None}
     if "case" in selection.where():

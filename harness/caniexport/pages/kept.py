@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 #: answers kept at once; they are small beside the cells
 _MOST_KEPT = 2000
+#: cases that are read with one question
+_TOGETHER = 60
 
 
 class Kept(Dataset):
@@ -91,14 +93,13 @@ class Kept(Dataset):
         )
 
     def read_cases(self, cases: Sequence[str]) -> None:
-        """Read the cells of some cases at once, for pages of each of them: a question for each takes five times as
-        long.
-        """
-        found: dict[str, list[MeasuredCell]] = {case: [] for case in cases}
-        for cell in self.rows().cells(case=cases):
-            found[cell.case].append(cell)
-        for case, cells in found.items():
-            self._kept["cells", case] = cells
+        """Read the cells of those cases at once that are not kept: a question for each takes five times as long."""
+        new = [case for case in cases if ("cells", case) not in self._kept]
+        for begin in range(0, len(new), _TOGETHER):
+            found: dict[str, list[MeasuredCell]] = {case: [] for case in new[begin : begin + _TOGETHER]}
+            for cell in self.rows().cells(case=found):
+                found[cell.case].append(cell)
+            self._kept |= {("cells", case): cells for case, cells in found.items()}
 
     def all_supports(self) -> dict[str, tuple[Support, ...]]:
         """By case: where its failing form works, a line for each exporter; read in one pass."""

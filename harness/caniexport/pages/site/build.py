@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
@@ -12,6 +13,7 @@ from tempfile import mkdtemp
 from caniexport import home as homes
 from caniexport.alerts import feed, noted
 from caniexport.alerts.lifecycle import AlertStage
+from caniexport.answers.provider_runs import worse_elsewhere
 from caniexport.answers.torch_operators import ends_on_onnxruntime
 from caniexport.model.errors import CaniexportError
 from caniexport.pages import links, overview
@@ -43,8 +45,6 @@ _PICTURE = re.compile(r'src(?:set)?="[./]*picture/(\w+)\.svg"')
 _NO_END = re.compile(r"</(?:li|td|th|tr|dd|dt)>\s*(?=<(?:li|td|th|tr|dd|dt)\b|</(?:ul|ol|tr|tbody|thead|table|dl)>)")
 #: pages between two words on how far it is
 _EACH = 100
-#: cases that are read with one question
-_TOGETHER = 60
 #: the scripts of the search, in the order in which they are loaded
 _SEARCH = ("evidence.js", "match.js", "site.js")
 _TABLES = ("cells.js", "newest.js")
@@ -76,7 +76,8 @@ def build(kept: Kept, folder: Path, say: Callable[[str], None] = lambda _: None)
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        written = _Copy(kept, made, say).write()
+        with ThreadPoolExecutor(1) as beside:
+            written = _Copy(kept, made, say, beside).write()
         if folder.exists():
             shutil.rmtree(folder)
         made.chmod(0o755)
@@ -91,8 +92,10 @@ def build(kept: Kept, folder: Path, say: Callable[[str], None] = lambda _: None)
 class _Copy:
     """One copy on its way."""
 
-    def __init__(self, kept: Kept, folder: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, kept: Kept, folder: Path, say: Callable[[str], None], beside: Executor) -> None:
         self._kept = kept
+        self._beside = beside
+        self._packed: list[Future[None]] = []
         self._say = say
         self._pages = self._written = 0
         self._folder = folder
@@ -112,6 +115,7 @@ class _Copy:
         self._pages = len(PAGES) + len(cases) + len(ops) + len(releases) + len(upgrades)
         self._say(f"writing the tables as files, then {self._pages} pages")
         self._kept.all_supports()
+        self._kept.read_cases(cases)
         if summary := self._kept.operators():
             summary.read_all()
         self._assets()
@@ -123,17 +127,17 @@ class _Copy:
             self._page("index.html" if name == "search" else f"{name}.html", name, _ASKED.get(name, {}))
         self._feed()
         api.write(self._kept, self._folder)
-        together = [cases[begin : begin + _TOGETHER] for begin in range(0, len(cases), _TOGETHER)]
-        for some in together:
-            ends_on_onnxruntime(self._kept, some)
+        ends_on_onnxruntime(self._kept, cases)
+        worse_elsewhere(self._kept, cases)
         self._operators(ops)
         for torch in releases:
             self._page(release_file(torch), "matrix", {"rows": "cases", "by": "exporter", "torch": torch})
         pictures = Pictures(self._kept, self._folder)
-        for some in together:
-            self._kept.read_cases(some)
-            for case in some:
-                self._page(case_file(case), "case", {"case": case}, pictures.of(case, "../"))
+        self._kept.read_cases(cases)
+        for case in cases:
+            self._page(case_file(case), "case", {"case": case}, pictures.of(case, "../"))
+        for packed in self._packed:
+            packed.result()
         return len(cases), len(ops)
 
     def _operators(self, ops: Iterable[str]) -> None:
@@ -167,7 +171,7 @@ class _Copy:
             own = _HERE / name
             shutil.copyfile(own if own.exists() else _HERE.parent / name, self._folder / name)
         (self._folder / _MARK).write_text(index.script(self._kept), encoding="utf-8")
-        self._files = downloads.write(self._kept, self._folder / "data")
+        self._packed = downloads.write(self._kept, self._folder / "data", self._beside)
 
     def _page(self, file: str, name: str, asked: Mapping[str, str], below: str = "") -> None:
         path = self._folder / file
@@ -179,7 +183,7 @@ class _Copy:
             given |= {
                 "entries": overview.cases(self._kept),
                 "found": found,
-                "files": self._files,
+                "files": downloads.WHAT.items(),
                 "label": search.LABEL,
                 "example": search.EXAMPLE,
             }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ _EVERYTHING = Filters(variants=("*",), exporters=("*",))
 #: signs of the hash of a file in the table of cells
 _BUNDLE = 10
 #: files that a reader may take, with what each is
-_WHAT = {
+WHAT = {
     "cells.parquet": f"every measured cell; a file is {_BUNDLE} signs of its hash, a time whole hours",
     "matrix.csv.gz": "the matrix: one row for each case, form, exporter and release",
     "workarounds.csv.gz": "every fix: needed, obsolete, broken or harmful at the newest release",
@@ -35,15 +36,13 @@ _WHAT = {
 }
 
 
-def write(kept: Kept, folder: Path) -> list[tuple[str, str]]:
-    """Write every file into ``folder``; gives their names with what each is."""
+def write(kept: Kept, folder: Path, beside: Executor) -> list[Future[None]]:
+    """Write every file of :data:`WHAT` into ``folder``; those that take long to pack are on their way, ``beside``."""
     folder.mkdir(parents=True, exist_ok=True)
     shown = kept.answer(table, _EVERYTHING)
     _compressed(folder / "matrix.csv.gz", _matrix(shown.lines, shown.columns))
     _compressed(folder / "workarounds.csv.gz", _fixes(kept))
-    for name, rows in _tables(kept):
-        _parquet(folder / f"{name}.parquet", rows)
-    return list(_WHAT.items())
+    return [beside.submit(_parquet, folder / f"{name}.parquet", rows) for name, rows in _tables(kept)]
 
 
 def _matrix(lines: Sequence[MatrixRow], releases: Iterable[str]) -> list[dict[str, Any]]:

@@ -181,7 +181,8 @@ def operator_pages(kept: Kept) -> dict[str, str]:
     files = {op: op_file(page) for op, page in torch_op.page_names(kept, _ops(kept)).items()}
     by_end = {operator_key(op.rpartition(".")[2]): file for op, file in files.items()}
     by_part = {key: file for op, file in reversed(files.items()) for key in name_keys(op)}
-    return by_end | by_part | {operator_key(op): file for op, file in files.items()}
+    found = by_end | by_part | {operator_key(op): file for op, file in files.items()}
+    return dict(sorted(found.items()))
 
 
 def _ops(kept: Kept) -> set[str]:
@@ -238,7 +239,7 @@ def _errors(where: ErrorIndex, spoken: _Table) -> dict[str, Any]:
         "said": list(said),
         "places": list(places),
         "known": known,
-        "operator_by_clause": dict(where.operator_by_clause),
+        "operator_by_clause": dict(sorted(where.operator_by_clause.items())),
     }
 
 

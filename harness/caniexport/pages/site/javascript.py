@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-_CONSTANT = re.compile(r"_?[A-Z][A-Z_]*")
+_CONSTANT = re.compile(r"\b_?[A-Z][A-Z_]*\b")
 #: what ``\s``, ``\w`` and ``\d`` mean in Python, as parts of a class of JavaScript; with ``re.ASCII`` the second ones
 SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _CLASSES = {"s": SPACE, "w": r"\p{L}\p{N}_", "d": r"\p{Nd}"}
@@ -18,9 +20,16 @@ _SYNTAX = frozenset("^$\\.*+?()[]{}|/nrtfvxu")
 
 
 def constants(module: ModuleType) -> dict[str, Any]:
-    """The constants of a module by their names, as JSON has them."""
-    found = ((name, plain(value)) for name, value in vars(module).items() if _CONSTANT.fullmatch(name))
+    """The constants of a module by their names, as JSON has them; those that a script of the search reads."""
+    found = ((name, plain(value)) for name, value in vars(module).items() if name in _read_names())
     return {name: value for name, value in found if value is not None}
+
+
+@cache
+def _read_names() -> frozenset[str]:
+    """The names in capitals that scripts beside this file have."""
+    scripts = Path(__file__).resolve().parent.glob("*.js")
+    return frozenset(name for script in scripts for name in _CONSTANT.findall(script.read_text(encoding="utf-8")))
 
 
 def plain(value: object) -> Any:

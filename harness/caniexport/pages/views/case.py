@@ -44,6 +44,8 @@ from caniexport.profiles import PERIOD
 from caniexport.reproduce.find import of_answer
 
 _EXPORTERS = [member.value for member in Exporter]
+#: what is told of a case above its cells
+_DESCRIBED = ("description", "aten_ops", "onnx_ops", "records")
 
 
 @dataclass(frozen=True)
@@ -279,16 +281,21 @@ def _decide_form(kept: Kept, choice: Choice | None) -> str:
 
 def _above(kept: Kept, subject: Subject, decision: str) -> Markup:
     """What is decided of the fix that is shown, what the case is about, where it is documented, and where it works."""
-    found = kept.records("cases", {"case": (subject.case,), "variant": (subject.plain.variant,)})
-    row = {name: found[0].get(name) if found else None for name in ("description", "aten_ops", "onnx_ops", "records")}
+    row = kept.answer(_described).get((subject.case, subject.plain.variant), dict.fromkeys(_DESCRIBED))
     supports = kept.supports(subject.case, PLAIN) if subject.cells else ()
     sources = kept.sources(subject.case)
-    worse = kept.answer(_on_other_providers, subject.case)
+    worse = _on_other_providers(kept, subject.case)
     return render(
         "case_above.html",
         **{"decision": decision, "subject": subject, "row": row, "supports": supports, "sources": sources},
         elsewhere=worse,
     )
+
+
+def _described(kept: Kept) -> dict[tuple[str, str], dict[str, Any]]:
+    """By case and variant what is told of it at the top."""
+    rows = kept.records("cases")
+    return {(row["case"], row["variant"]): {name: row.get(name) for name in _DESCRIBED} for row in rows}
 
 
 def _on_other_providers(kept: Kept, case: str) -> list[tuple[Status, str]]:
@@ -299,7 +306,7 @@ def _on_other_providers(kept: Kept, case: str) -> list[tuple[Status, str]]:
             f"{place}: {names.plural(item.files, 'file')} of "
             f"{'the failing form' if item.variant == PLAIN else f'the fix {item.variant}'} {item.end.value}",
         )
-        for place, item in worse_elsewhere(kept, case)
+        for place, item in worse_elsewhere(kept, (case,))[case]
     ]
 
 

@@ -107,7 +107,7 @@ def names_of_one(kept: Kept) -> dict[str, tuple[str, ...]]:
     same cases and the same calls of torch's.
     """
     alike: dict[object, list[str]] = {}
-    for op in sorted({op for item in cases(kept) for op in item.ops}, key=lambda op: ("::" not in op, op)):
+    for op in sorted({op for item in cases(kept) for op in item.ops}, key=torch_op.rank_name):
         alike.setdefault((operator_key(op), torch_op.names(kept, op)), []).append(op)
     return {op: tuple(found) for found in alike.values() for op in found}
 

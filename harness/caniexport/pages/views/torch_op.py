@@ -49,9 +49,18 @@ _LIST_ROW = ("op", "dtype", "form", "exporter", "opset", "torch", "said")
 _MOST = 4
 
 
+def rank_name(op: str) -> tuple[bool, bool, bool, bool, str]:
+    """By which the name comes first that people use: torch's before ONNX's, public ones before ``_fft_r2c``, those that
+    give a new tensor before ``add_``, words before ``__and__``.
+    """
+    end = op.rpartition("::")[2]
+    return "::" not in op, not op.startswith("aten::"), end.startswith("_"), end.endswith("_"), op
+
+
 def page_names(kept: Kept, documented: Iterable[str]) -> dict[str, str]:
     """Under which name each operator of the database has its page: that of the cases about it, else its own."""
-    by_key = {operator_key(name): name for name in documented if "::" in name}
+    named = sorted(documented, key=rank_name, reverse=True)
+    by_key = {operator_key(name): name for name in named if "::" in name}
     summary = kept.operators()
     return {op: by_key.get(operator_key(op), op) for op in (summary.operators if summary else ())}
 
