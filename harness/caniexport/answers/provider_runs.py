@@ -208,8 +208,8 @@ def worse_elsewhere(dataset: Dataset, cases: Collection[str]) -> Mapping[str, Se
     """
     known: dict[str, list[tuple[str, ProviderCase]]] = dataset.beside.setdefault("worse elsewhere", {})
     worse: dict[str, list[tuple[str, ProviderCase]]] = {case: [] for case in cases if case not in known}
-    where = {"provider": elsewhere(dataset), "case": list(worse)}
-    for of, gathered in (_gather(dataset, where, "") if worse else {}).items():
+    found = _gather(dataset, {"provider": elsewhere(dataset), "case": list(worse)}, "") if worse else {}
+    for of, gathered in found.items():
         for item in _differing(gathered):
             if item.end is not ProviderEnd.ONLY:
                 worse[item.case].append((place_of(*of), item))

@@ -45,6 +45,8 @@ _PICTURE = re.compile(r'src(?:set)?="[./]*picture/(\w+)\.svg"')
 _NO_END = re.compile(r"</(?:li|td|th|tr|dd|dt)>\s*(?=<(?:li|td|th|tr|dd|dt)\b|</(?:ul|ol|tr|tbody|thead|table|dl)>)")
 #: pages between two words on how far it is
 _EACH = 100
+#: cases of which the cells are kept for their pages
+_TOGETHER = 60
 #: the scripts of the search, in the order in which they are loaded
 _SEARCH = ("evidence.js", "match.js", "site.js")
 _TABLES = ("cells.js", "newest.js")
@@ -133,8 +135,9 @@ class _Copy:
         for torch in releases:
             self._page(release_file(torch), "matrix", {"rows": "cases", "by": "exporter", "torch": torch})
         pictures = Pictures(self._kept, self._folder)
-        self._kept.read_cases(cases)
-        for case in cases:
+        for number, case in enumerate(cases):
+            if number % _TOGETHER == 0:
+                self._kept.read_cases(cases[number : number + _TOGETHER])
             self._page(case_file(case), "case", {"case": case}, pictures.of(case, "../"))
         for packed in self._packed:
             packed.result()
