@@ -10,14 +10,16 @@ from click.testing import CliRunner
 from small_dataset import append, bundle, cell, write
 
 from caniexport.answers.filters import Filters
+from caniexport.answers.gathered import by_exporter
 from caniexport.answers.matrix import By, table
 from caniexport.answers.points import Places, parse
-from caniexport.answers.reading import load
+from caniexport.answers.reading import load, move_to_runtime
 from caniexport.answers.upgrade import upgrade
 from caniexport.api import plan, policy
 from caniexport.cli import main
 from caniexport.model.errors import UnknownName
 from caniexport.model.journal import Journal
+from caniexport.model.status import Status
 from caniexport.store import Dataset, compact
 from caniexport.store.elsewhere import Runtime
 
@@ -87,6 +89,23 @@ def test_a_file_that_was_not_run_there_is_not_measured_there(local):
 
     assert found.unknown == ("item",)
     assert found.counts["unknown"] == 1
+
+
+def test_an_error_at_one_opset_does_not_speak_for_files_that_were_not_run(local):
+    failed = {"status": "fail", "stage": "export", "signature": "export|Unsupported|item", "message_id": "m-old"}
+    append(local, cell("2.8.0", "item", "plain", "torchscript-trace", 11) | failed)
+    there = move_to_runtime(Dataset.open(None, local), Runtime("onnxruntime", OLD, "cpu"))
+    shown = table(there, Filters(exporters=("trace",)))
+    (place,) = [line.places["2.8.0"] for line in shown.lines if line.case == "item"]
+
+    assert (place.status, place.text) == (Status.NOT_RUN, "· ✗")
+    assert place.at["fail"] == ("11",)
+    assert {"17", "18"} <= set(place.at["not_run"])
+    (share,) = [
+        item.places["2.8.0"]
+        for item in by_exporter([line for line in shown.lines if line.case == "item"], shown.columns)
+    ]
+    assert (share.measured, share.open, share.per_cent) == (0, 1, None)
 
 
 def test_what_never_reached_a_runtime_is_the_same_on_each(local):

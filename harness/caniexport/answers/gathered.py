@@ -14,11 +14,14 @@ from caniexport.model.status import MEASURED, WORKS, Status
 
 @dataclass(frozen=True)
 class Share:
-    """Of ``measured`` cases, ``works`` work at some opset; ``worst`` is how the worst of the others ends."""
+    """Of ``measured`` cases, ``works`` work at some opset; ``worst`` is how the worst of the others ends. ``open`` are
+    those with files that were not run there, so that nobody knows.
+    """
 
     works: int
     measured: int
     worst: Status | None
+    open: int = 0
 
     @property
     def status(self) -> Status:
@@ -28,6 +31,11 @@ class Share:
         if self.works == self.measured:
             return Status.PASS
         return Status.DEGRADED if self.works else self.worst or Status.FAIL
+
+    @property
+    def per_cent(self) -> float | None:
+        """The share of those measured that works; ``None`` where it is not known of most."""
+        return round(100 * self.works / self.measured, 1) if self.measured > self.open else None
 
     @property
     def mixed(self) -> bool:
@@ -86,7 +94,9 @@ def _gathered(
 
 
 def _share(lines: Sequence[MatrixRow], column: str) -> Share:
-    found = [line.places[column].status for line in lines]
+    places = [line.places[column] for line in lines]
+    found = [place.status for place in places]
     measured = [status for status in found if status in MEASURED and status is not Status.UNSUPPORTED]
     works = [status for status in measured if status in WORKS]
-    return Share(len(works), len(measured), collapse(status for status in measured if status not in WORKS))
+    unknown = sum(place.status is Status.NOT_RUN and bool(place.at) for place in places)
+    return Share(len(works), len(measured), collapse(status for status in measured if status not in WORKS), unknown)

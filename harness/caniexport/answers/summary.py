@@ -25,7 +25,8 @@ class Summary:
     """What one place of a table shows.
 
     ``text`` says it in words, ``short`` in signs and numbers only (numbers pass); ``status`` is what its
-    colour follows, ``not_run`` where nothing was measured; ``at`` lists, for each status, where it was seen (opsets,
+    colour follows, ``not_run`` where nothing was measured, or some files were not run and the others end
+    with an error; ``at`` lists, for each status, where it was seen (opsets,
     or releases); ``local`` says that rows of this machine are among them, ``mixed`` that published ones are too.
     ``refused`` lists where it works while onnx's checker refuses the file; the texts then have a mark, for other
     consumers may mind. ``missing`` are, of a place along releases, those that were not measured there.
@@ -150,10 +151,14 @@ def _said(
         lead = Status.PASS if passing else Status.DEGRADED
         said = text(passing or degraded)
         first, short = f"{STATUS[lead].sign} {said}", said if passing else f"~{said}"
+    elif Status.NOT_RUN in tried and collapse(tried) in (Status.FAIL, None):
+        # the files that were not run may work: an error at another opset says nothing of them
+        lead = Status.NOT_RUN
+        first = short = NOT_MEASURED
     else:
         lead = collapse(tried) or tried[0]
         first, short = f"{STATUS[lead].sign} {word(lead)}", STATUS[lead].sign
-    rest = [*_other_signs(tried, lead), *[NOT_MEASURED] * missing]
+    rest = [*_other_signs(tried, lead), *[NOT_MEASURED] * (missing and lead is not Status.NOT_RUN)]
     return Summary(" ".join([first, *rest]), " ".join([short, *rest]), lead, at, local)
 
 

@@ -154,8 +154,7 @@ _MOST = 2000
 
 
 def _shares(line: Gathered, columns: Sequence[str]) -> list[float | None]:
-    places = [line.places[column] for column in columns]
-    return [round(100 * place.works / place.measured, 1) if place.measured else None for place in places]
+    return [line.places[column].per_cent for column in columns]
 
 
 def _figure(caption: str, columns: Sequence[str], series: Sequence[Series], mark: str) -> Markup:

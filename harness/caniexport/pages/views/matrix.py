@@ -269,7 +269,7 @@ def _summary(shown: Table, asked: MatrixParameters, torch: str) -> str:
     if asked.by is not By.TORCH and not torch:
         at = f"on {plural(len(asked.mine.of('torch')), 'torch release')}"
     if asked.mine.of("runtime"):
-        at += f", every file run on {asked.mine.one('runtime').replace('==', ' ')}"
+        at += f", by how their files end on {asked.mine.one('runtime').replace('==', ' ')}, where they were run on it"
     by = "" if asked.by is By.TORCH else f" by {_BY[asked.by.value]}"
     beside = {line.case for line in shown.environments}
     missing = len({name.partition("/")[0] for name in shown.unmeasured} - cases - beside)
