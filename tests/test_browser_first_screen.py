@@ -246,6 +246,15 @@ def test_the_line_below_a_title_is_whole_on_a_phone(visit, path):
             assert box["x"] + box["width"] <= 390
 
 
+@pytest.mark.parametrize("setting", ["", "?torch=2.8.0"])
+def test_a_page_chosen_from_the_menu_of_a_phone_is_seen(visit, setting):
+    page = visit(f"/{setting}", 390)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Workarounds").click()
+    page.wait_for_url(f"**/workarounds{setting}")
+    until(page, "document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().right <= 0")
+
+
 def test_a_row_of_workarounds_is_a_card_that_a_phone_has_whole(visit):
     page = visit("/workarounds?q=cross", 390)
     row = page.locator("#root .fixes tbody tr").first

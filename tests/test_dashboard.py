@@ -299,5 +299,6 @@ def test_streamlit_is_pinned_to_a_range_whose_parts_that_pages_lean_on_are_there
 
     assert {part.operator for part in wanted.specifier} == {">=", "<"}
     assert version("streamlit") in wanted.specifier
-    for part in ("BACKEND_BASE_URL", "stTopNavLink", "stSidebarNavLink", "stLayoutWrapper", "stMainBlockContainer"):
+    parts = ("stTopNavLink", "stSidebarNavLink", "stSidebarCollapseButton", "stLayoutWrapper", "stMainBlockContainer")
+    for part in ("BACKEND_BASE_URL", *parts):
         assert part in scripts, part

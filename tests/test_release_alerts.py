@@ -168,6 +168,8 @@ def test_the_page_shows_open_alerts_first_and_the_others_when_asked(draw):
     assert "roll-negative/plain" in said
     assert f"{MARKED_ID}/fix" not in said
     assert "killed by SIGSEGV" in said
+    assert "1 thing is still worse: all came with torch 2.0.1. With the 1 that was mended since: all came" in said
+    assert said.index("still worse") < said.index("Hidden by «State»: 1 resolved") < said.index("roll-negative/plain")
 
     resolved = words(draw("alerts", state="resolved"))
     assert f"{MARKED_ID}/fix" in resolved

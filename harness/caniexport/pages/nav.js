@@ -33,6 +33,11 @@ if (!window.caniexport) {
     history.pushState({}, '', new URL(link.href).pathname + carries())
     dispatchEvent(new PopStateEvent('popstate', {state: {}}))
   }, {capture: true})
+  // on a phone the menu covers the page that was chosen
+  document.addEventListener('click', event => {
+    if (innerWidth >= 768 || !event.target.closest?.('[data-testid=stSidebarNavLink]')) return
+    setTimeout(() => document.querySelector('[data-testid=stSidebarCollapseButton] button')?.click())
+  }, {capture: true})
   // what a page is about; a link that changes anything else leaves a reader where they are
   const subject = to => to.pathname + ['q', 'case', 'op', 'list'].map(name => to.searchParams.get(name))
   // how far down that is, for Streamlit takes the page away before it draws it again

@@ -24,6 +24,10 @@ class JoinedCell:
     anchor: str = ""
 
 
+#: calls that pass at some opsets: as the matrix has cases of which other opsets fail
+_AT_SOME_OPSETS = f"{looks.STATUS[Status.PASS].css} with-fail"
+
+
 @dataclass(frozen=True)
 class JoinedLine:
     """The dtypes of a form whose calls end alike with an exporter, over the releases."""
@@ -94,10 +98,12 @@ def _cell(cell: OperatorCell | None, anchors: Mapping[str, str]) -> tuple[str, s
     """Its class, what is read, its anchor; at which opsets the calls pass where they do at some."""
     if cell is None:
         return looks.STATUS[Status.NOT_RUN].css, "", ""
-    look = looks.STATUS[cell.status]
-    read = f"{look.sign} {versions.opset_text(cell.passing)}" if cell.status is Status.DEGRADED else look.sign
-    css = share_class(cell.share) if cell.share else look.css
-    return css, cell.share or read, anchors.get(_error(cell), "")
+    anchor = anchors.get(_error(cell), "")
+    if cell.share:
+        return share_class(cell.share), cell.share, anchor
+    if cell.status is Status.DEGRADED:
+        return _AT_SOME_OPSETS, f"{looks.STATUS[Status.PASS].sign} {versions.opset_text(cell.passing)}", anchor
+    return looks.STATUS[cell.status].css, looks.STATUS[cell.status].sign, anchor
 
 
 def _error(cell: OperatorCell) -> str:
