@@ -41,7 +41,7 @@ from caniexport.answers import upgrade as upgrades
 from caniexport.answers.beside_torch import ALONG_PACKAGES
 from caniexport.answers.filters import CaseFilterNames, FilterNames, read_filters
 from caniexport.answers.frames import cells_frame
-from caniexport.answers.model_file import read_model
+from caniexport.answers.model_file import ModelFile, read_model
 from caniexport.answers.operator_findings import findings_by_operator
 from caniexport.answers.own_calls import declared_beside_calls
 from caniexport.answers.points import parse
@@ -53,7 +53,6 @@ from caniexport.match import explain as errors
 from caniexport.model.errors import UnknownName
 from caniexport.model.made_cases import OPERATORS
 from caniexport.store import Dataset
-from caniexport.store.onnx_graph import Graph
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,8 +158,8 @@ def upgrade(
 
     With an ONNX file as ``model``: what is known to touch it; what ``before`` leaves out is then read off the file.
     """
-    point, graph = _model(dataset, before, model)
-    return upgrades.upgrade(dataset, point, parse(after), read_filters("upgrade", filters), graph)
+    point, file = _model(dataset, before, model)
+    return upgrades.upgrade(dataset, point, parse(after), read_filters("upgrade", filters), file)
 
 
 def plan(
@@ -171,17 +170,17 @@ def plan(
     **filters: Unpack[FilterNames],
 ) -> plans.Plan:
     """The newest target where nothing breaks, and the fewest workarounds for ``after``; ``model`` as in `upgrade`."""
-    point, graph = _model(dataset, before, model)
+    point, file = _model(dataset, before, model)
     asked = None if after is None else parse(after)
-    return plans.plan(dataset, point, asked, read_filters("plan", filters), graph)
+    return plans.plan(dataset, point, asked, read_filters("plan", filters), file)
 
 
-def _model(dataset: Dataset, before: str, path: Path | str | None) -> tuple[Mapping[str, str], Graph | None]:
-    """The point to leave, and the graph of a model."""
+def _model(dataset: Dataset, before: str, path: Path | str | None) -> tuple[Mapping[str, str], ModelFile | None]:
+    """The point to leave, and the file of a model."""
     if path is None:
         return parse(before), None
     file = read_model(Path(path), load(dataset).torch)
-    return {**file.point, **parse(before)}, file.graph
+    return {**file.point, **parse(before)}, file
 
 
 def policy(

@@ -34,7 +34,8 @@ def decide(found: Upgrade) -> str:
     if first.place.torch == found.before.torch:
         lead = f"At torch {first.place.torch}{_packages(found.before, first.place)}"
     parts = (f"{lead}{_way(found, first)}: {_told(first)}.", *(_other(found, other) for other in others))
-    said = (*parts, _stay(found.before, found.stay), _values(first), _not_measured(found.before, found.after))
+    rest = _stay(found.before, found.stay), *_file_refused(found.file_refused, first), _values(first)
+    said = (*parts, *rest, _not_measured(found.before, found.after))
     return " ".join(filter(None, said))
 
 
@@ -96,20 +97,22 @@ def decide_plan(found: Plan) -> str:
     rest = [target for target in goals if target.place != best.place]
     others = [f"{_capital(_called(target, newest=True))}: {_told(target)}." for target in rest]
     said = f"{_move(found.before, best)}{_called(best)}: {_told(best)}."
-    return " ".join(filter(None, [said, *others, _values(best), _not_measured(found.before)]))
+    refused = _file_refused(found.file_refused, best)
+    return " ".join(filter(None, [said, *others, *refused, _values(best), _not_measured(found.before)]))
 
 
 def _decide_least(found: Plan) -> str:
     """Where no newer release is clean: the one that breaks fewest, and what that is."""
+    refused = "".join(f" {said}" for said in found.file_refused)
     if not found.held:
-        return f"Stay at torch {found.before.torch}: it is the newest release that was measured."
+        return f"Stay at torch {found.before.torch}: it is the newest release that was measured.{refused}"
     newer = [item for item in found.held if item.place.torch != found.before.torch and item.breaks]
     stay = f"no release newer than torch {found.before.torch} is known where nothing breaks"
     if not newer:
-        return f"Stay at torch {found.before.torch}: {stay}."
+        return f"Stay at torch {found.before.torch}: {stay}.{refused}"
     # of equals the newest, which comes first
     least = min(newer, key=lambda item: (len(item.without), len(item.breaks)))
-    return f"{_capital(stay)}; fewest break at torch {least.place.torch}{_called(least)}: {_told(least)}."
+    return f"{_capital(stay)}; fewest break at torch {least.place.torch}{_called(least)}: {_told(least)}.{refused}"
 
 
 def _not_measured(*places: MeasuredPoint) -> str:
@@ -245,6 +248,12 @@ def _told_of_model(target: UpgradeTarget, found: ModelStanding) -> str:
     return f"{_inferred(target, found, named)}{may}{_beyond_file(target, found)}"
 
 
+def _file_refused(refused: Sequence[str], first: UpgradeTarget | None) -> Sequence[str]:
+    """What runtimes say of a file as it lies there, where that is not said of the first way."""
+    is_said = first is not None and first.model is not None and first.model.refused
+    return () if is_said else refused
+
+
 def _values(target: UpgradeTarget) -> str:
     """What of a model no file tells, however clear it is."""
     if target.model is None or target.model.measured is not None or not target.clean:
@@ -277,8 +286,19 @@ def _inferred(target: UpgradeTarget, found: ModelStanding, named: str) -> str:
             looked = f"no known failure touches it ({base})"
             unseen = some(found.unseen, _NAMED)
             return f"{looked}; nothing is known of {unseen}, which none of them has" if unseen else looked
+        case TouchWord.NOTHING_WORKS:
+            return f"no such file works there{_why_nothing(found)}"
         case TouchWord.NOT_KNOWN:
             return "nothing was measured there, so nothing is known"
+
+
+def _why_nothing(found: ModelStanding) -> str:
+    """Why no file works there: the versions that its runtime takes, what was measured."""
+    are_all = found.compared and found.failing == found.compared
+    fail = f"all {plural(found.compared, 'measured graph')} fail" if are_all else ""
+    if not found.refused:
+        return f": {fail}"
+    return f": {found.refused}{f' ({fail})' if fail else ''}"
 
 
 def called(target: UpgradeTarget) -> str:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from caniexport import versions
 from caniexport.answers import onnx_ops
+from caniexport.answers.points import MeasuredPoint
+from caniexport.answers.reading import Rows
+from caniexport.answers.runtime_limits import FileVersions, refusal_by_version
 from caniexport.model.errors import UnknownName
 from caniexport.names import plural
 from caniexport.store.onnx_graph import Graph
@@ -16,13 +19,21 @@ from caniexport.store.onnx_graph import Graph
 @dataclass(frozen=True)
 class ModelFile:
     """``point`` is where the file says that it comes from: torch where it was measured, exporter, opset, as
-    :func:`caniexport.answers.points.parse` gives them; ``notes`` what is to be said of the file.
+    :func:`caniexport.answers.points.parse` gives them; ``versions`` its opset and IR version; ``notes`` what is to be
+    said of the file.
     """
 
     name: str
     point: Mapping[str, str]
     graph: Graph
     notes: tuple[str, ...]
+    versions: FileVersions
+
+    def refused_on(self, rows: Rows, places: Iterable[MeasuredPoint]) -> tuple[str, ...]:
+        """What the runtimes of places say of the file as it lies there, as far as they refuse it by its versions."""
+        refusals = (refusal_by_version(rows, place.on, self.versions) for place in places)
+        lead = f"The file itself has {self.versions.text}"
+        return tuple(f"{lead}: {said}, and refuses it." for said in dict.fromkeys(filter(None, refusals)))
 
 
 def read_model(path: Path, measured: Iterable[str]) -> ModelFile:
@@ -37,7 +48,11 @@ def place_model(found: onnx_ops.ModelOps, name: str, measured: Iterable[str]) ->
     """The same of a file that has been read."""
     point = {"torch": _release(found, measured), "exporter": found.exporter, "opset": str(found.opset or "")}
     return ModelFile(
-        name, {axis: text for axis, text in point.items() if text}, found.graph, tuple(_notes(found, name))
+        name,
+        {axis: text for axis, text in point.items() if text},
+        found.graph,
+        tuple(_notes(found, name)),
+        FileVersions(found.opset, found.ir_version),
     )
 
 

@@ -40,7 +40,8 @@ class BadModel(CaniexportError):
 @dataclass(frozen=True)
 class ModelOps:
     """What a model uses: ONNX operators (``GridSample``), torch operators (``aten::grid_sampler``) as far as the file
-    names them, the opset of the ai.onnx domain, who wrote it, and external data that does not lie beside it.
+    names them, the opset of the ai.onnx domain, its IR version, who wrote it, and external data that does not lie
+    beside it.
 
     ``written_by`` is the version of ``producer``; ``exporter`` is torch's, empty where torch did not write the file (a
     scripted model's file looks like a traced one's); ``graph`` has the nodes of all subgraphs and functions too.
@@ -54,6 +55,7 @@ class ModelOps:
     written_by: str
     exporter: str
     graph: Graph
+    ir_version: int | None = None
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -93,10 +95,10 @@ def _model(data: memoryview, name: str, folder: Path | None) -> ModelOps:
 
 
 def _walked(data: memoryview, name: str, folder: Path | None, found: _SeenOps) -> ModelOps:
-    producer, written_by, opset = "", "", None
+    producer, written_by, opset, ir_version = "", "", None, None
     for field, value in _fields(data):
         if field == _IR and isinstance(value, int):
-            found.looks_like_onnx = True
+            found.looks_like_onnx, ir_version = True, value
         elif field == _PRODUCER and isinstance(value, memoryview):
             producer = bytes(value[:200]).decode("utf-8", "replace")
         elif field == _PRODUCER_VERSION and isinstance(value, memoryview):
@@ -124,6 +126,7 @@ def _walked(data: memoryview, name: str, folder: Path | None, found: _SeenOps) -
         written_by,
         by.value if producer == "pytorch" else "",
         found.drawn(),
+        ir_version,
     )
 
 

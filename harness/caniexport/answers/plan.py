@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from caniexport import versions
 from caniexport.answers.filters import Filters
+from caniexport.answers.model_file import ModelFile
 from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.select import Rows, load, select
 from caniexport.answers.targets import TargetJudge, UpgradeTarget, kept_place
 from caniexport.answers.torch_operators import operators_beside
 from caniexport.model.status import Exporter
-from caniexport.store.onnx_graph import Graph
 
 if TYPE_CHECKING:
     from caniexport.store import Dataset
@@ -27,7 +27,7 @@ class Plan:
     is by default, ``kept`` the newest at which nothing breaks with the exporter and opset of today; ``None`` where each
     release breaks something. ``held`` says of the newer releases what breaks there, by default and as called today.
     ``wanted`` is the target asked for, and ``best`` the settings of its release (exporter, opset) that need the fewest
-    workarounds; both ``None`` where none was asked for.
+    workarounds; both ``None`` where none was asked for. ``file_refused`` is as in :class:`Upgrade`.
     """
 
     before: MeasuredPoint
@@ -38,6 +38,7 @@ class Plan:
     wanted: UpgradeTarget | None
     best: UpgradeTarget | None
     notes: tuple[str, ...]
+    file_refused: tuple[str, ...] = ()
 
     @property
     def breaks(self) -> bool:
@@ -54,17 +55,17 @@ def plan(
     before: Mapping[str, str],
     after: Mapping[str, str] | None,
     filters: Filters,
-    model: Graph | None = None,
+    model: ModelFile | None = None,
 ) -> Plan:
     """Plan a way from one point. ``before`` and ``after`` are what :func:`caniexport.answers.points.parse` gives.
 
-    Every release is judged at its own exporter and opset unless ``after`` names some; with the graph of a ``model``
+    Every release is judged at its own exporter and opset unless ``after`` names some; with the file of a ``model``
     what is judged is what touches it. Raises :class:`UnknownName`.
     """
     rows = load(dataset)
     selection = select(rows, replace(filters, torch=(), opsets=(), exporters=(), providers=(), statuses=()))
     left = Places(rows).fill(before)
-    judge = TargetJudge(selection, left, model, operators_beside(dataset))
+    judge = TargetJudge(selection, left, model.graph if model else None, operators_beside(dataset))
     pinned = {axis: value for axis, value in (after or {}).items() if axis != "torch"}
     newer = [torch for torch in rows.torch if versions.parse(torch) >= versions.parse(left.torch)]
     places = [Places(rows).fill({**pinned, "torch": torch}) for torch in reversed(newer)]
@@ -82,7 +83,9 @@ def plan(
     notes = dict.fromkeys(filter(None, (left.assumed, right.assumed if right else "")))
     cases = len({case for case, _ in selection.catalogue})
     held = _held(targets, kept, newest)
-    return Plan(left, cases, newest, newest_kept, held, wanted, best, tuple(notes))
+    ends = dict.fromkeys(goal.place for goal in (wanted, newest, newest_kept) if goal)
+    refused = model.refused_on(rows, (left, *ends)) if model else ()
+    return Plan(left, cases, newest, newest_kept, held, wanted, best, tuple(notes), refused)
 
 
 def _held(

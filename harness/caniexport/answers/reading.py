@@ -15,6 +15,7 @@ from caniexport.answers import defaults
 from caniexport.answers.defaults import CountedPlace, DefaultFiles, Offers, OpsetChoice, OwnOpsets, choose_opset
 from caniexport.answers.installed import Installed, installations
 from caniexport.answers.rows import COLUMNS, NO_EXPORTER, MeasuredCell, cells
+from caniexport.bundles import probes
 from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import EXPORTERS, WORKS, Exporter, FixKind, Status
@@ -227,6 +228,12 @@ class Rows:
         by = ("torch", "provider", "runtime", "runtime_version")
         exporters = {"exporter": EXPORTERS}
         return frozenset((torch or "", *more) for torch, *more in self._dataset.counted(by, {}, exporters))
+
+    def probes(self, statuses: Iterable[str]) -> list[tuple[str, str, str, str, str]]:
+        """Runtime, version, provider, case and variant of the probes that ended so."""
+        by = ("runtime", "runtime_version", "provider", "case", "variant")
+        found = self._dataset.run_groups(by, {}, {"corpus": (probes.CORPUS,), "status": tuple(statuses)})
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in found]
 
     @cached_property
     def environment(self) -> list[MeasuredCell]:

@@ -10,13 +10,14 @@ nothing; a pattern whose others mostly fail is taken as a warning.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
 from caniexport.answers.operator_at import calls_pass
 from caniexport.answers.patterns import Pattern, lies_in, pattern, value_pattern
 from caniexport.answers.points import MeasuredPoint
+from caniexport.answers.runtime_limits import refusal_by_version, written_versions
 from caniexport.answers.select import CatalogueEntry, Rows
 from caniexport.answers.torch_operators import OperatorsSummary
 from caniexport.corpus.verdicts import works
@@ -47,6 +48,7 @@ class TouchWord(StrEnum):
     TOUCHED = "known failures touch it"
     MAY_BE_TOUCHED = "known failures may touch it"
     NOT_TOUCHED = "no known failure touches it"
+    NOTHING_WORKS = "no such file works there"
     NOT_KNOWN = "not measured there"
 
 
@@ -78,7 +80,8 @@ class ModelStanding:
     ``compared`` counts the graphs that were measured at both points; ``may_be_wrong`` are cases that give wrong values
     for some inputs at both, and whose operators on values are in the model. ``measured`` is how the model itself ended
     there, where it was measured, and
-    ``why`` what stops it. ``unseen`` are operators of the model that none of the graphs compared has, and of which
+    ``why`` what stops it; ``refused`` says why the runtime there loads no file that is written there, empty where it
+    does. ``unseen`` are operators of the model that none of the graphs compared has, and of which
     torch's own calls are not measured to pass: nothing is known of them. ``failing`` counts the graphs compared that
     fail there. ``written_by`` is the exporter that wrote the model's file where the target has another one, which reads
     what no file has: the program, gradients, numbers that are read off tensors.
@@ -96,6 +99,7 @@ class ModelStanding:
     unseen: tuple[str, ...] = ()
     failing: int = 0
     written_by: str = ""
+    refused: str = ""
 
     @property
     def is_seen(self) -> bool:
@@ -140,7 +144,12 @@ class TouchJudge:
         failing = {case for (case, _), status in measured.items() if not works(status)}
         calls = failing_by_call(self._rows, failing, target)
         of_models = {key: status for key, status in measured.items() if key[0] not in calls}
+        if refused := self._refused(target):
+            standing = ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), 0, len(measured), (), refused=refused)
+            return replace(standing, failing=sum(not works(status) for status in measured.values()))
         equal = {key: status for key, status in measured.items() if self._working[key].shape == self._model.shape}
+        if measured and not equal and not any(map(works, measured.values())):
+            return ModelStanding(TouchWord.NOTHING_WORKS, {}, (), (), 0, len(measured), (), failing=len(measured))
         found = [self._touch(key, of_models) for key in self._inside if works(of_models.get(key)) is False]
         touches = _ranked(touch for touch in found if touch.share >= _TOUCHES)
         may = _ranked(touch for touch in found if _MAY <= touch.share < _TOUCHES)
@@ -156,6 +165,12 @@ class TouchJudge:
             failing=sum(not works(status) for status in of_models.values()),
             written_by=self._source.exporter if target.exporter != self._source.exporter else "",
         )
+
+    def _refused(self, target: MeasuredPoint) -> str:
+        """Why the runtime of a target loads no file that is written there."""
+        written = written_versions(self._rows, target)
+        refusal = refusal_by_version(self._rows, target.on, written)
+        return f"{refusal}, and a file written there has {written.text}" if refusal else ""
 
     def _unseen(self, measured: Iterable[tuple[str, str]], target: MeasuredPoint) -> tuple[str, ...]:
         """The operators of the model that are in none of the graphs that were measured, nor among torch's own calls
@@ -211,8 +226,19 @@ class TouchJudge:
 
     @cached_property
     def _working(self) -> dict[tuple[str, str], Pattern]:
-        """The graphs of what works where the model comes from."""
-        return {key: part for key, part in self._written.items() if works(self._status(*key, self._source))}
+        """The graphs of what works where the model comes from; on the runtime installed there, where nothing does on
+        the one that is named: the model was written all the same.
+        """
+        return self._working_at(self._source) or self._working_at(self._on_own_runtime())
+
+    def _working_at(self, source: MeasuredPoint) -> dict[tuple[str, str], Pattern]:
+        return {key: part for key, part in self._written.items() if works(self._status(*key, source))}
+
+    def _on_own_runtime(self) -> MeasuredPoint:
+        own = self._rows.own_runtimes.get((self._source.torch, "cpu"))
+        if own is None:
+            return self._source
+        return replace(self._source, runtime=own.name, runtime_version=own.version, provider=own.provider)
 
     @cached_property
     def _written(self) -> dict[tuple[str, str], Pattern]:

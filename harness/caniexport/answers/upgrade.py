@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from caniexport.answers.blame import NAMELESS, blame
 from caniexport.answers.filters import Filters
+from caniexport.answers.model_file import ModelFile
 from caniexport.answers.outcomes import cause_line
 from caniexport.answers.points import MeasuredPoint, Places
 from caniexport.answers.rows import MeasuredCell, compared, told
@@ -23,7 +24,6 @@ from caniexport.model.canaries import CANARY
 from caniexport.model.case import PLAIN
 from caniexport.model.status import MEASURED, Exporter, FixKind, Status
 from caniexport.store.elsewhere import Runtime
-from caniexport.store.onnx_graph import Graph
 
 if TYPE_CHECKING:
     from caniexport.store import Dataset
@@ -116,7 +116,8 @@ class Upgrade(Shown):
     is the second point; ``kept_groups`` is what gets worse by that way. ``stay`` is the first point with the newest
     packages beside the same torch, ``None`` where it has them or the second point is that. ``other`` is a further way
     of calling the second point's release, by which nothing breaks and more works than by those of these two that break
-    nothing; ``None`` where there is none.
+    nothing; ``None`` where there is none. ``file_refused`` are sentences about runtimes at the two points that refuse
+    a model's file as it lies there.
     """
 
     before: MeasuredPoint
@@ -136,6 +137,7 @@ class Upgrade(Shown):
     stay: UpgradeTarget | None = None
     kept_groups: tuple[ChangeGroup, ...] = ()
     other: UpgradeTarget | None = None
+    file_refused: tuple[str, ...] = ()
 
     @property
     def is_one_place(self) -> bool:
@@ -164,18 +166,18 @@ def upgrade(
     before: Mapping[str, str],
     after: Mapping[str, str],
     filters: Filters,
-    model: Graph | None = None,
+    model: ModelFile | None = None,
 ) -> Upgrade:
     """What changes between two points for the failing forms in the filters, and for their fixes.
 
-    ``before`` and ``after`` are what :func:`caniexport.answers.points.parse` gives. With the graph of a ``model`` the
+    ``before`` and ``after`` are what :func:`caniexport.answers.points.parse` gives. With the file of a ``model`` the
     cases are those that touch it or may. Raises :class:`UnknownName`.
     """
     rows = load(dataset)
     selection = select(rows, replace(filters, torch=(), opsets=(), exporters=(), providers=(), statuses=()))
     places = Places(rows)
     left, right = places.fill(before), places.fill(after)
-    judge = TargetJudge(selection, left, model, operators_beside(dataset))
+    judge = TargetJudge(selection, left, model.graph if model else None, operators_beside(dataset))
     target = judge.at(right)
     beside_it = kept_place(rows, left, right, after)
     kept = judge.at(beside_it) if beside_it != right else None
@@ -214,6 +216,7 @@ def upgrade(
         stay,
         tuple(_groups(worse, dataset.of(right.profile))),
         None if model is not None or {"opset", "exporter"} & set(after) else _other(rows, judge, left, [target, kept]),
+        () if model is None else model.refused_on(rows, (left, right)),
     )
 
 

@@ -53,7 +53,7 @@ class KnownFailures:
     @property
     def is_touched(self) -> bool | None:
         """Whether a known failure touches it; ``None`` where nobody knows, which is no word for the model."""
-        if self.cases:
+        if self.cases or self.word is TouchWord.NOTHING_WORKS:
             return True
         is_clear = self.word in (TouchWord.WORKS, TouchWord.NOT_TOUCHED) and not (
             self.unseen or self.written_by or self.may_be_wrong
@@ -148,6 +148,6 @@ def _of_file(
     cases = tuple(known_case(dataset, case, point) for case in found.breaks)
     word = TouchWord.TOUCHED if cases and standing.word is not TouchWord.FAILS else standing.word
     may = tuple(touch.case for touch in standing.may_touch)
-    notes = tuple(filter(None, (*file.notes, source.assumed, target.assumed)))
+    notes = tuple(filter(None, (standing.refused, *file.notes, source.assumed, target.assumed)))
     left = standing.unseen, standing.written_by, tuple(touch.case for touch in standing.may_be_wrong)
     return KnownFailures(word, target.text, cases, may, "", tuple(dict.fromkeys(notes)), *left)

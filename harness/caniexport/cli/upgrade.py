@@ -153,10 +153,9 @@ def _answer(
     from caniexport.answers.plan import plan as make_plan
     from caniexport.answers.upgrade import upgrade
 
-    graph = file.graph if file else None
     if plan:
-        return make_plan(dataset, before, after, filters, graph)
-    return upgrade(dataset, before, after or {}, filters, graph)
+        return make_plan(dataset, before, after, filters, file)
+    return upgrade(dataset, before, after or {}, filters, file)
 
 
 def show(found: Upgrade | Plan, console: Console, first: Sequence[str] = ()) -> None:
@@ -229,7 +228,8 @@ def _changes(found: Upgrade, console: Console) -> None:
     _named("Works there, and onnx's checker refuses the file", found.refused, console)
     _named("Not the same every time at one of the two points", found.unstable, console)
     _named("Not measured at one of the two points", found.unknown, console)
-    console.print(f"\n{_counts(found)}")
+    if found.counts or found.target.clean or found.target.model is None:
+        console.print(f"\n{_counts(found)}")
 
 
 def _model(target: UpgradeTarget, found: ModelStanding, console: Console) -> None:

@@ -152,7 +152,7 @@ def decide_for_model(kept: Kept, model: ModelFile, asked: Mapping[str, str]) -> 
     before = {**model.point, **named}
     if "torch" not in before:
         return ""
-    return decide(upgrade(kept, before, _asked_point(asked, "to"), Filters(), model.graph))
+    return decide(upgrade(kept, before, _asked_point(asked, "to"), Filters(), model))
 
 
 def _asked_point(asked: Mapping[str, str], name: str) -> dict[str, str]:
